@@ -1,0 +1,44 @@
+package adapter
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Registry finds adapters by kind and name.
+type Registry struct{ list []Adapter }
+
+// NewRegistry takes the one list of adapters. Two of one kind and name are a defect of the list.
+func NewRegistry(list []Adapter) (Registry, error) {
+	seen := map[string]bool{}
+	for _, a := range list {
+		id := string(a.Kind) + "/" + a.Name
+		if a.Name == "" || seen[id] {
+			return Registry{}, fmt.Errorf("adapter: %q is listed twice or has no name", id)
+		}
+		seen[id] = true
+	}
+	return Registry{list: list}, nil
+}
+
+// Find answers the adapter of that kind and name.
+func (r Registry) Find(kind Kind, name string) (Adapter, bool) {
+	i := slices.IndexFunc(r.list, func(a Adapter) bool { return a.Kind == kind && a.Name == name })
+	if i < 0 {
+		return Adapter{}, false
+	}
+	return r.list[i], true
+}
+
+// All lists every adapter by kind, then name.
+func (r Registry) All() []Adapter {
+	all := slices.Clone(r.list)
+	slices.SortFunc(all, func(a, b Adapter) int {
+		if c := slices.Index(Kinds(), a.Kind) - slices.Index(Kinds(), b.Kind); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return all
+}

@@ -1,0 +1,173 @@
+// Package fault is the one vocabulary of failure. Adapters, the guard and the services say what went wrong with a
+// [Code], a stable [Error.Reason] and a sentence that is safe to show to the tenant; only core/api turns that into
+// HTTP. A fault is an ordinary error:
+//
+//	if errors.Is(err, fault.NotFound) { ... }
+//
+// It promises that Detail and Fields carry no secret and nothing of another tenant. What the provider really said
+// belongs in Upstream, which reaches the logs only.
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Code is the class of a failure: what the caller of an operation can do about it.
+type Code string
+
+// The codes. Each names who has to act.
+const (
+	Invalid         Code = "invalid"         // the input is wrong; the caller corrects it
+	Unauthenticated Code = "unauthenticated" // our caller's API key is missing, unknown or revoked
+	Disconnected    Code = "disconnected"    // the provider refuses the tenant's credentials; a person reconnects
+	Forbidden       Code = "forbidden"       // the key's scopes or the provider's account do not allow it
+	NotFound        Code = "not_found"       // no such record, or none the caller may see
+	Conflict        Code = "conflict"        // the state of something else stands in the way
+	Exhausted       Code = "exhausted"       // there is none left, or more than one answer can hold
+	Unsupported     Code = "unsupported"     // the account or provider cannot do this, however often it is asked
+	RateLimited     Code = "rate_limited"    // too many calls; RetryAfter says how long to wait
+	Unavailable     Code = "unavailable"     // the provider, or a part of the gateway, is down
+	Timeout         Code = "timeout"         // no answer within the deadline
+	Canceled        Code = "canceled"        // the caller left
+	UnknownOutcome  Code = "unknown_outcome" // it may have happened; repeating with the same key settles it
+	Internal        Code = "internal"        // our own defect
+)
+
+// Error makes a Code usable as the target of errors.Is.
+func (c Code) Error() string { return string(c) }
+
+// Reasons that more than one room uses. A reason is stable, in SCREAMING_SNAKE_CASE, and names the situation
+// within its code; callers branch on it.
+const (
+	ReasonInvalidRequest        = "INVALID_REQUEST"
+	ReasonInvalidAPIKey         = "INVALID_API_KEY"
+	ReasonScopeMissing          = "SCOPE_MISSING"
+	ReasonPermissionDenied      = "PROVIDER_PERMISSION_DENIED"
+	ReasonEventNotFound         = "EVENT_NOT_FOUND"
+	ReasonCalendarNotFound      = "CALENDAR_NOT_FOUND"
+	ReasonTicketNotFound        = "TICKET_NOT_FOUND"
+	ReasonNumberNotFound        = "PHONE_NUMBER_NOT_FOUND"
+	ReasonNotConnected          = "NOT_CONNECTED"
+	ReasonReconnectRequired     = "RECONNECT_REQUIRED"
+	ReasonSlotTaken             = "SLOT_TAKEN"
+	ReasonChangedMeanwhile      = "CHANGED_MEANWHILE"
+	ReasonIdempotencyReused     = "IDEMPOTENCY_KEY_REUSED"
+	ReasonIdempotencyRunning    = "IDEMPOTENCY_IN_PROGRESS"
+	ReasonOutcomeUnknown        = "OUTCOME_UNKNOWN"
+	ReasonRateLimited           = "RATE_LIMITED"
+	ReasonProviderRateLimited   = "PROVIDER_RATE_LIMITED"
+	ReasonProviderUnavailable   = "PROVIDER_UNAVAILABLE"
+	ReasonBreakerOpen           = "BREAKER_OPEN"
+	ReasonOverloaded            = "OVERLOADED"
+	ReasonStoreUnavailable      = "STORE_UNAVAILABLE"
+	ReasonDeadlineExceeded      = "DEADLINE_EXCEEDED"
+	ReasonCanceled              = "CANCELED"
+	ReasonInternal              = "INTERNAL"
+	ReasonTooManyEvents         = "TOO_MANY_EVENTS"
+	ReasonConferencing          = "CONFERENCING_UNAVAILABLE"
+	ReasonNotSupported          = "NOT_SUPPORTED"
+	ReasonNoNumbersAvailable    = "NO_NUMBERS_AVAILABLE"
+	ReasonNumberTaken           = "NUMBER_TAKEN"
+	ReasonEgressRefused         = "ADDRESS_REFUSED"
+	ReasonProviderMisconfigured = "PROVIDER_MISCONFIGURED"
+)
+
+// Field is one fault of the input.
+type Field struct {
+	Path    string // as the surface writes it, without a "body." prefix: "attendee_emails[2]", "start_time"
+	Message string // what is wrong and what to do, as a sentence without the field's name
+	Hint    string // the nearest known name or value, when there is one
+}
+
+// Error is one failure.
+type Error struct {
+	Code       Code
+	Reason     string            // stable, see the Reason constants
+	Detail     string            // a sentence for the tenant: the cause and what to do
+	Fields     []Field           // for Invalid: every fault of the input
+	Metadata   map[string]string // small machine-readable facts, e.g. "provider": "caldav"
+	RetryAfter time.Duration     // zero: the provider named none
+	Unsent     bool              // the request never reached the provider, so nothing can have happened there
+	Upstream   string            // what the provider said, shortened and redacted; for logs only
+	Err        error             // the cause, for logs only
+}
+
+// Error is for logs. It holds the upstream text and must not be shown to a tenant.
+func (e *Error) Error() string {
+	s := string(e.Code) + " " + e.Reason + ": " + e.Detail
+	if e.Upstream != "" {
+		s += " [upstream: " + e.Upstream + "]"
+	}
+	if e.Err != nil {
+		s += fmt.Sprintf(" [%v]", e.Err)
+	}
+	return s
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is reports whether target is this fault's Code.
+func (e *Error) Is(target error) bool {
+	c, ok := target.(Code)
+	return ok && c == e.Code
+}
+
+// New makes a fault. The detail is a sentence for the tenant.
+func New(code Code, reason, detail string) *Error {
+	return &Error{Code: code, Reason: reason, Detail: detail}
+}
+
+// Newf is New with a formatted detail.
+func Newf(code Code, reason, format string, args ...any) *Error {
+	return New(code, reason, fmt.Sprintf(format, args...))
+}
+
+// InvalidField is an input fault of one field.
+func InvalidField(path, message string) *Error {
+	return InvalidFields(Field{Path: path, Message: message})
+}
+
+// InvalidFields is an input fault with every field that is wrong.
+func InvalidFields(fields ...Field) *Error {
+	return &Error{Code: Invalid, Reason: ReasonInvalidRequest, Detail: "The request is not valid: see the fields named.", Fields: fields}
+}
+
+// With returns a copy that carries one more metadata pair.
+func (e *Error) With(key, value string) *Error {
+	c := *e
+	c.Metadata = make(map[string]string, len(e.Metadata)+1)
+	for k, v := range e.Metadata {
+		c.Metadata[k] = v
+	}
+	c.Metadata[key] = value
+	return &c
+}
+
+// Because returns a copy with the cause set, for the logs.
+func (e *Error) Because(err error) *Error {
+	c := *e
+	c.Err = err
+	return &c
+}
+
+// From makes any error a fault: a fault stays what it is, an ended context becomes Timeout or Canceled, and anything
+// else is Internal with nothing of its text in the detail.
+func From(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	var f *Error
+	switch {
+	case errors.As(err, &f):
+		return f
+	case errors.Is(err, context.DeadlineExceeded):
+		return New(Timeout, ReasonDeadlineExceeded, "The deadline passed before an answer was there.").Because(err)
+	case errors.Is(err, context.Canceled):
+		return New(Canceled, ReasonCanceled, "The caller left before an answer was there.").Because(err)
+	}
+	return New(Internal, ReasonInternal, "The gateway has a defect; the operator finds the cause in its log.").Because(err)
+}

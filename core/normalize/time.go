@@ -1,0 +1,4 @@
+package normalize
+
+// InputTime is placed by the time rules.
+type InputTime struct{}

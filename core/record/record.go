@@ -1,0 +1,103 @@
+// Package record holds the interface's records: exactly the shapes that go over the wire, section 2 of the written
+// interface, and nothing that a provider knows. core/normalize makes them, core/service hands them on, core/api writes
+// them with encoding/json as they stand.
+package record
+
+// Meeting is the metadata of a booked or updated event.
+type Meeting struct {
+	EventID   string `json:"event_id" doc:"Identifier of the event, the provider's own." example:"evt_4k1v9s"`
+	EventURL  string `json:"event_url" doc:"Link of the meeting, else the provider's page of the event; empty when the provider has neither." example:"https://meet.example.com/abc-defg-hij"`
+	StartTime string `json:"start_time" format:"date-time" doc:"Start, RFC 3339 with the offset of the requested time zone." example:"2026-12-01T10:00:00-05:00"`
+	EndTime   string `json:"end_time" format:"date-time" doc:"End, RFC 3339 with the offset of the requested time zone." example:"2026-12-01T10:30:00-05:00"`
+}
+
+// MeetingAnswer is the body of book-meeting and update-meeting.
+type MeetingAnswer struct {
+	Event Meeting `json:"event"`
+}
+
+// Event is a listed event.
+type Event struct {
+	EventID        string     `json:"event_id" doc:"Identifier of the event, or of the one instance of a recurring event." example:"evt_4k1v9s"`
+	Subject        string     `json:"subject" example:"Consultation"`
+	StartTime      string     `json:"start_time" format:"date-time" example:"2026-12-01T10:00:00-05:00"`
+	EndTime        string     `json:"end_time" format:"date-time" example:"2026-12-01T10:30:00-05:00"`
+	OrganizerEmail string     `json:"organizer_email" example:"office@example.com"`
+	Attendees      []Attendee `json:"attendees" nullable:"false"`
+	EventURL       string     `json:"event_url" example:"https://meet.example.com/abc-defg-hij"`
+	IsCancelled    bool       `json:"is_cancelled"`
+}
+
+// Attendee is one invited to an event.
+type Attendee struct {
+	Email          string `json:"email" example:"pat@example.com"`
+	Name           string `json:"name" example:"Pat Doe"`
+	Type           string `json:"type" doc:"required, optional or resource." example:"required"`
+	ResponseStatus string `json:"response_status" doc:"needs_action, accepted, declined or tentative." example:"accepted"`
+}
+
+// EventsAnswer is the body of list-events.
+type EventsAnswer struct {
+	Events []Event `json:"events" nullable:"false"`
+}
+
+// CancelAnswer is the body of cancel-meeting.
+type CancelAnswer struct {
+	OK      bool   `json:"ok"`
+	EventID string `json:"event_id" example:"evt_4k1v9s"`
+}
+
+// Calendar is one calendar of the caller.
+type Calendar struct {
+	ID   string `json:"id" example:"primary"`
+	Name string `json:"name" example:"Front office"`
+}
+
+// CalendarsAnswer is the body of list-calendars.
+type CalendarsAnswer struct {
+	Calendars []Calendar `json:"calendars" nullable:"false"`
+}
+
+// VerifyAnswer is the body of verify-calendar-connection.
+type VerifyAnswer struct {
+	OK    bool   `json:"ok" doc:"Whether the provider accepts the credentials now."`
+	Email string `json:"email" doc:"Address of the connected account; the last one known when ok is false; empty when nothing is connected." example:"office@example.com"`
+}
+
+// Ticket is a ticket of the CRM. Strings are empty when unset; times are absent when not applicable.
+type Ticket struct {
+	ID           string `json:"id" doc:"Unique id of the ticket in the CRM." example:"tkt_8f3k2m"`
+	TicketNumber string `json:"ticket_number" doc:"The number people use." example:"00001042"`
+	Subject      string `json:"subject" example:"Broken door handle"`
+	Description  string `json:"description" doc:"Plain text." example:"The handle of the front door came off."`
+	Status       string `json:"status" doc:"The CRM's own label." example:"New"`
+	Priority     string `json:"priority" doc:"The CRM's own label." example:"High"`
+	OwnerID      string `json:"owner_id" example:""`
+	AccountID    string `json:"account_id" example:""`
+	ContactID    string `json:"contact_id" example:""`
+	CreatedAt    string `json:"created_at,omitempty" format:"date-time" example:"2026-12-01T15:00:00Z"`
+	ClosedAt     string `json:"closed_at,omitempty" format:"date-time" example:"2026-12-03T09:00:00Z"`
+	ResolvedAt   string `json:"resolved_at,omitempty" format:"date-time" example:"2026-12-02T17:00:00Z"`
+	UpdatedAt    string `json:"updated_at,omitempty" format:"date-time" example:"2026-12-03T09:00:00Z"`
+	LastComment  string `json:"last_comment" doc:"The most recent public comment, plain text, 280 characters at most." example:"A locksmith comes tomorrow."`
+}
+
+// TicketAnswer is the body of create-ticket and get-ticket.
+type TicketAnswer struct {
+	Ticket Ticket `json:"ticket"`
+}
+
+// PhoneNumber is a phone number of the caller.
+type PhoneNumber struct {
+	ID                      int64  `json:"id" doc:"Stable identifier, the gateway's own; never used again after a release." readOnly:"true" example:"4711"`
+	Name                    string `json:"name" doc:"Display name." example:"Front office"`
+	E164                    string `json:"e164" doc:"Number in E.164 format." readOnly:"true" pattern:"^\\+[1-9][0-9]{1,14}$" example:"+14155550123"`
+	AreaCode                string `json:"area_code" doc:"NANP area code." example:"415"`
+	InboundCloudEmployeeID  *int64 `json:"inbound_cloud_employee_id,omitempty" doc:"Cloud employee handling inbound calls; absent when none is assigned." example:"7"`
+	OutboundCloudEmployeeID *int64 `json:"outbound_cloud_employee_id,omitempty" doc:"Cloud employee handling outbound calls; absent when none is assigned." example:"7"`
+}
+
+// PhoneNumbersAnswer is the body of the list of phone numbers.
+type PhoneNumbersAnswer struct {
+	PhoneNumbers []PhoneNumber `json:"phone_numbers" nullable:"false"`
+}

@@ -1,0 +1,104 @@
+package store
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Tenant is a row of tenants.
+type Tenant struct {
+	ID        string
+	Name      string // unique
+	Settings  json.RawMessage
+	CreatedAt time.Time
+}
+
+// Connection is a row of connections.
+type Connection struct {
+	ID          string
+	TenantID    string
+	Name        string // unique in the tenant
+	Kind        string
+	Provider    string
+	IsDefault   bool
+	Settings    json.RawMessage
+	Credentials []byte // sealed by core/vault; nil when there are none
+	Status      string // "ok" or "reconnect_required"
+	Email       string // the account's address as last verified
+	Revision    int64  // grows with every change of settings, credentials or status
+	CreatedAt   time.Time
+}
+
+// APIKey is a row of api_keys.
+type APIKey struct {
+	ID          string
+	TenantID    string
+	Prefix      string // the first characters, for people to recognise it by
+	Hash        []byte // SHA-256 of the whole key; unique
+	Label       string
+	Scopes      []string
+	Connections []string // connection ids it is bound to; empty: the tenant's defaults
+	Test        bool
+	CreatedAt   time.Time
+	RevokedAt   time.Time // zero: not revoked
+	LastUsedAt  time.Time // zero: never; written at most once a minute
+}
+
+// Intent is a row of intents: one mutating call, recorded before the provider is asked.
+type Intent struct {
+	TenantID     string
+	Operation    string // "book-meeting", ...
+	Key          string // the caller's Idempotency-Key, or one of our own
+	Kept         bool   // the caller gave the key: the answer is kept for replay
+	RequestHash  []byte // SHA-256 of the request after normalization
+	ConnectionID string
+	EffectKey    string          // names the effect at the provider: derived, 1 to 64 of [a-z0-9]
+	Plan         json.RawMessage // what is needed to settle it after a crash; grows as steps are taken
+	State        string          // IntentRunning, IntentDone or IntentUnknown
+	Answer       []byte          // the body, once State is done
+	Owner        string          // the process that runs it
+	LeaseUntil   time.Time       // past: the owner died
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+}
+
+// The states of an intent.
+const (
+	IntentRunning = "running"
+	IntentDone    = "done"
+	IntentUnknown = "unknown" // the outcome could not be learned yet
+)
+
+// EventSeen is a row of events_seen: where an event was seen, and whether it was cancelled through the gateway.
+type EventSeen struct {
+	TenantID     string
+	ConnectionID string
+	EventID      string
+	CalendarID   string
+	Gone         bool
+	UpdatedAt    time.Time
+}
+
+// Hold is a row of holds: a stretch of a calendar taken by a booking that runs or has just been made.
+type Hold struct {
+	ID           string
+	ConnectionID string
+	CalendarID   string
+	From, To     time.Time
+	EventID      string    // once booked
+	Until        time.Time // it counts until then
+}
+
+// Number is a row of numbers.
+type Number struct {
+	ID           int64 // global, ascending with gaps, never used again
+	TenantID     string
+	ConnectionID string
+	Ref          string // the provider's id
+	E164         string
+	Name         string
+	Inbound      *int64 // cloud employee ids
+	Outbound     *int64
+	CreatedAt    time.Time
+	ReleasedAt   time.Time // zero: still held
+}
