@@ -73,6 +73,9 @@ const (
 	ReasonNumberTaken           = "NUMBER_TAKEN"
 	ReasonEgressRefused         = "ADDRESS_REFUSED"
 	ReasonProviderMisconfigured = "PROVIDER_MISCONFIGURED"
+	ReasonProviderRefused       = "PROVIDER_REFUSED"  // the provider finds the request wrong, without a field named
+	ReasonProviderConflict      = "PROVIDER_CONFLICT" // something at the provider stands in the way
+	ReasonNotFound              = "NOT_FOUND"         // for who knows no better what was looked for
 )
 
 // Field is one fault of the input.

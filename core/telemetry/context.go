@@ -1,0 +1,91 @@
+package telemetry
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// The names of the attributes that identify a request. They are the same in every line.
+const (
+	keyRequestID  = "request_id"
+	keyTenant     = "tenant"
+	keyConnection = "connection"
+	keyProvider   = "provider"
+	keyOperation  = "operation"
+	keyTraceID    = "trace_id"
+)
+
+// RequestID is the attribute of the request's id.
+func RequestID(id string) slog.Attr { return slog.String(keyRequestID, id) }
+
+// Tenant is the attribute of the tenant's name.
+func Tenant(name string) slog.Attr { return slog.String(keyTenant, name) }
+
+// Connection is the attribute of the connection's id.
+func Connection(id string) slog.Attr { return slog.String(keyConnection, id) }
+
+// Provider is the attribute of the provider's name.
+func Provider(name string) slog.Attr { return slog.String(keyProvider, name) }
+
+// Operation is the attribute of the operation's name.
+func Operation(name string) slog.Attr { return slog.String(keyOperation, name) }
+
+type attrsKey struct{}
+
+// With adds attributes to every line logged with the context. A later value of a name replaces the earlier one.
+func With(ctx context.Context, attrs ...slog.Attr) context.Context {
+	old := Attrs(ctx)
+	merged := make([]slog.Attr, 0, len(old)+len(attrs))
+	for _, a := range old {
+		if !named(attrs, a.Key) {
+			merged = append(merged, a)
+		}
+	}
+	return context.WithValue(ctx, attrsKey{}, append(merged, redactAttrs(attrs)...))
+}
+
+// Attrs answers what With added.
+func Attrs(ctx context.Context) []slog.Attr {
+	attrs, _ := ctx.Value(attrsKey{}).([]slog.Attr)
+	return attrs
+}
+
+func named(attrs []slog.Attr, key string) bool {
+	for _, a := range attrs {
+		if a.Key == key {
+			return true
+		}
+	}
+	return false
+}
+
+// ContinueTrace takes up the trace that a request's traceparent header names (W3C Trace Context). A missing or
+// malformed header leaves the context as it is. Since no spans are exported, the parent id stays the caller's: a
+// participant that records nothing must not put itself in the chain (section 3.2 of that recommendation).
+func ContinueTrace(ctx context.Context, header http.Header) context.Context {
+	return propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(header))
+}
+
+// PropagateTrace writes the context's traceparent to an outgoing header. The caller's tracestate is not passed on:
+// it holds what other systems wrote for themselves (section 7 of the recommendation, privacy).
+func PropagateTrace(ctx context.Context, header http.Header) {
+	span := trace.SpanContextFromContext(ctx)
+	if !span.IsValid() {
+		return
+	}
+	only := trace.ContextWithSpanContext(context.Background(), span.WithTraceState(trace.TraceState{}))
+	propagation.TraceContext{}.Inject(only, propagation.HeaderCarrier(header))
+}
+
+// TraceID is the hexadecimal id of the context's trace, or "".
+func TraceID(ctx context.Context) string {
+	span := trace.SpanContextFromContext(ctx)
+	if !span.HasTraceID() {
+		return ""
+	}
+	return span.TraceID().String()
+}

@@ -1,0 +1,123 @@
+package telemetry
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// CallLabels say which driver call is measured.
+type CallLabels struct{ Kind, Provider, Operation string }
+
+// Call records a guarded call of a driver. The outcome is "ok" or the fault's code.
+func (m *Metrics) Call(l CallLabels, outcome string, took time.Duration) {
+	if m == nil {
+		return
+	}
+	l = m.bounded(l)
+	m.calls.WithLabelValues(l.Kind, l.Provider, l.Operation, m.names.of("outcome", outcome)).Inc()
+	m.callSeconds.WithLabelValues(l.Kind, l.Provider, l.Operation).Observe(took.Seconds())
+}
+
+// Retry counts a try after the first; code is that of the fault before it.
+func (m *Metrics) Retry(l CallLabels, code string) {
+	if m == nil {
+		return
+	}
+	l = m.bounded(l)
+	m.retries.WithLabelValues(l.Kind, l.Provider, l.Operation, m.names.of("outcome", code)).Inc()
+}
+
+// RetryDenied counts a retry that the rules allow and that was not made for want of "budget" or because of the
+// "deadline".
+func (m *Metrics) RetryDenied(l CallLabels, why string) {
+	if m == nil {
+		return
+	}
+	l = m.bounded(l)
+	m.retryDenied.WithLabelValues(l.Kind, l.Provider, l.Operation, why).Inc()
+}
+
+// Late counts a driver call that ended after its caller had been answered.
+func (m *Metrics) Late(l CallLabels, outcome string) {
+	if m == nil {
+		return
+	}
+	l = m.bounded(l)
+	m.late.WithLabelValues(l.Kind, l.Provider, l.Operation, m.names.of("outcome", outcome)).Inc()
+}
+
+// BreakerChanged records that a breaker went from one state to another. The closed ones are not counted: there are
+// as many as connections.
+func (m *Metrics) BreakerChanged(level, provider, from, to string) {
+	if m == nil {
+		return
+	}
+	provider = m.names.of("provider", provider)
+	m.breakerChanges.WithLabelValues(level, provider, to).Inc()
+	m.countBreaker(level, provider, from, -1)
+	m.countBreaker(level, provider, to, +1)
+}
+
+// BreakerForgotten records that a breaker in this state is no longer kept.
+func (m *Metrics) BreakerForgotten(level, provider, state string) {
+	if m == nil {
+		return
+	}
+	m.countBreaker(level, m.names.of("provider", provider), state, -1)
+}
+
+func (m *Metrics) countBreaker(level, provider, state string, by float64) {
+	if state == "closed" {
+		return
+	}
+	m.breakers.WithLabelValues(level, provider, state).Add(by)
+}
+
+// Bulkhead is the gauges of the bulkheads of one level and provider.
+type Bulkhead struct {
+	inUse, waiting prometheus.Gauge
+	refused        prometheus.Counter
+}
+
+// Bulkhead finds the gauges once, so that taking a place costs no look-up.
+func (m *Metrics) Bulkhead(level, provider string) *Bulkhead {
+	if m == nil {
+		return nil
+	}
+	provider = m.names.of("provider", provider)
+	return &Bulkhead{
+		inUse:   m.bulkheadInUse.WithLabelValues(level, provider),
+		waiting: m.bulkheadWaiting.WithLabelValues(level, provider),
+		refused: m.bulkheadRefused.WithLabelValues(level, provider),
+	}
+}
+
+// InUse adds to the places taken.
+func (b *Bulkhead) InUse(by int) {
+	if b != nil {
+		b.inUse.Add(float64(by))
+	}
+}
+
+// Waiting adds to the calls that wait.
+func (b *Bulkhead) Waiting(by int) {
+	if b != nil {
+		b.waiting.Add(float64(by))
+	}
+}
+
+// Refused counts a call that could not even wait.
+func (b *Bulkhead) Refused() {
+	if b != nil {
+		b.refused.Inc()
+	}
+}
+
+func (m *Metrics) bounded(l CallLabels) CallLabels {
+	return CallLabels{
+		Kind:      m.names.of("kind", l.Kind),
+		Provider:  m.names.of("provider", l.Provider),
+		Operation: m.names.of("operation", l.Operation),
+	}
+}

@@ -1,0 +1,64 @@
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"go.opentelemetry.io/otel/trace"
+)
+
+// LogOptions say how logs are written.
+type LogOptions struct {
+	Format string // "json" or "text"; "" is json
+	Level  string // "debug", "info", "warn" or "error"; "" is info
+}
+
+// NewLogger makes the process's logger. Every line carries the attributes of its context and is redacted.
+func NewLogger(w io.Writer, o LogOptions) (*slog.Logger, error) {
+	var level slog.Level
+	if o.Level != "" {
+		if err := level.UnmarshalText([]byte(o.Level)); err != nil {
+			return nil, fmt.Errorf("log level %q is not debug, info, warn or error", o.Level)
+		}
+	}
+	options := &slog.HandlerOptions{Level: level}
+	switch o.Format {
+	case "", "json":
+		return slog.New(NewHandler(slog.NewJSONHandler(w, options))), nil
+	case "text":
+		return slog.New(NewHandler(slog.NewTextHandler(w, options))), nil
+	}
+	return nil, fmt.Errorf("log format %q is not json or text", o.Format)
+}
+
+// NewHandler wraps a handler so that each record is redacted and carries the attributes of its context.
+func NewHandler(inner slog.Handler) slog.Handler { return &handler{inner: inner} }
+
+type handler struct{ inner slog.Handler }
+
+func (h *handler) Enabled(ctx context.Context, level slog.Level) bool {
+	return h.inner.Enabled(ctx, level)
+}
+
+func (h *handler) Handle(ctx context.Context, r slog.Record) error {
+	out := slog.NewRecord(r.Time, r.Level, Redact(r.Message), r.PC)
+	out.AddAttrs(Attrs(ctx)...)
+	if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
+		out.AddAttrs(slog.String(keyTraceID, span.TraceID().String()))
+	}
+	r.Attrs(func(a slog.Attr) bool {
+		out.AddAttrs(redactAttr(a))
+		return true
+	})
+	return h.inner.Handle(ctx, out)
+}
+
+func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &handler{inner: h.inner.WithAttrs(redactAttrs(attrs))}
+}
+
+func (h *handler) WithGroup(name string) slog.Handler {
+	return &handler{inner: h.inner.WithGroup(name)}
+}

@@ -1,0 +1,206 @@
+package telemetry
+
+import (
+	"fmt"
+	"net/http"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Build is what the running binary is.
+type Build struct {
+	Version  string
+	Revision string
+}
+
+// Metrics are the gateway's own measurements. Its methods work on a nil *Metrics and do nothing there, so that a room
+// can be used without.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	requests        *prometheus.CounterVec
+	requestSeconds  *prometheus.HistogramVec
+	requestsRunning *prometheus.GaugeVec
+
+	calls       *prometheus.CounterVec
+	callSeconds *prometheus.HistogramVec
+	retries     *prometheus.CounterVec
+	retryDenied *prometheus.CounterVec
+	late        *prometheus.CounterVec
+
+	breakers        *prometheus.GaugeVec
+	breakerChanges  *prometheus.CounterVec
+	bulkheadInUse   *prometheus.GaugeVec
+	bulkheadWaiting *prometheus.GaugeVec
+	bulkheadRefused *prometheus.CounterVec
+
+	exchanges *prometheus.CounterVec
+	egress    *prometheus.CounterVec
+
+	intents   *prometheus.CounterVec
+	unsettled prometheus.Gauge
+
+	names bound
+}
+
+// requestBuckets and callBuckets are the upper edges in seconds: our own share is a fraction of a millisecond, a
+// provider's answer takes from ten milliseconds to the deadline of eight seconds.
+var (
+	requestBuckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 8, 10}
+	callBuckets    = []float64{.005, .01, .025, .05, .1, .2, .3, .5, .75, 1, 1.5, 2.5, 4, 6, 8, 10}
+)
+
+// NewMetrics makes the metrics on a registry of their own, with those of the Go runtime and the process.
+func NewMetrics(b Build) *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+
+		requests: counter("frontdesk_requests_total",
+			"Requests answered, by surface, operation, class of the status and the fault's reason (empty: none).",
+			"surface", "operation", "status", "reason"),
+		requestSeconds: histogram("frontdesk_request_duration_seconds",
+			"Time from a request's arrival to its answer.", requestBuckets, "surface", "operation"),
+		requestsRunning: gauge("frontdesk_requests_in_flight", "Requests being answered now.", "surface"),
+
+		calls: counter("frontdesk_provider_calls_total",
+			"Guarded calls of drivers, retries included in one, by outcome: ok, or the fault's code.",
+			"kind", "provider", "operation", "outcome"),
+		callSeconds: histogram("frontdesk_provider_call_duration_seconds",
+			"Time of a guarded call, waiting and retries included.", callBuckets, "kind", "provider", "operation"),
+		retries: counter("frontdesk_provider_retries_total",
+			"Tries after the first, by the fault's code that made them needed.", "kind", "provider", "operation", "code"),
+		retryDenied: counter("frontdesk_provider_retries_denied_total",
+			"Retries that the rules allow and that were not made, by why: budget or deadline.", "kind", "provider", "operation", "why"),
+		late: counter("frontdesk_provider_late_results_total",
+			"Driver calls that ended after their caller had been answered.", "kind", "provider", "operation", "outcome"),
+
+		breakers: gauge("frontdesk_breakers",
+			"Circuit breakers that are not closed, by level (host or connection) and state.", "level", "provider", "state"),
+		breakerChanges: counter("frontdesk_breaker_transitions_total",
+			"Changes of a circuit breaker's state.", "level", "provider", "to"),
+		bulkheadInUse: gauge("frontdesk_bulkhead_in_use",
+			"Calls that hold a place in a bulkhead.", "level", "provider"),
+		bulkheadWaiting: gauge("frontdesk_bulkhead_waiting",
+			"Calls that wait for a place in a bulkhead.", "level", "provider"),
+		bulkheadRefused: counter("frontdesk_bulkhead_refused_total",
+			"Calls refused at once because too many were waiting.", "level", "provider"),
+
+		exchanges: counter("frontdesk_upstream_exchanges_total",
+			"HTTP exchanges with providers: class of the status, or the fault's code where there was no answer.",
+			"provider", "outcome"),
+		egress: counter("frontdesk_egress_refused_total",
+			"Connections refused because the address given by a tenant leads to a network it must not reach.", "provider"),
+
+		intents: counter("frontdesk_intents_total",
+			"Intents by operation and what became of them.", "operation", "outcome"),
+		unsettled: prometheus.NewGauge(prometheus.GaugeOpts{Name: "frontdesk_intents_unsettled",
+			Help: "Intents found by the last sweep whose outcome is not settled yet."}),
+	}
+	m.registry.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		m.requests, m.requestSeconds, m.requestsRunning,
+		m.calls, m.callSeconds, m.retries, m.retryDenied, m.late,
+		m.breakers, m.breakerChanges, m.bulkheadInUse, m.bulkheadWaiting, m.bulkheadRefused,
+		m.exchanges, m.egress, m.intents, m.unsettled, buildInfo(b))
+	return m
+}
+
+func counter(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+}
+
+func gauge(name, help string, labels ...string) *prometheus.GaugeVec {
+	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+}
+
+func histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+}
+
+func buildInfo(b Build) prometheus.Collector {
+	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "frontdesk_build_info",
+		Help:        "Always 1; the labels say which build is running.",
+		ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Revision, "go": runtime.Version()}})
+	info.Set(1)
+	return info
+}
+
+// Handler serves the metrics in the formats that Prometheus asks for.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry, MaxRequestsInFlight: 4})
+}
+
+// Registry is for what another room measures itself, such as the pool of the store. Names begin with frontdesk_.
+func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
+
+// Request records an answered request. The reason is the fault's, "" for none.
+func (m *Metrics) Request(surface, operation string, status int, reason string, took time.Duration) {
+	if m == nil {
+		return
+	}
+	surface, operation = m.names.of("surface", surface), m.names.of("operation", operation)
+	m.requests.WithLabelValues(surface, operation, statusClass(status), m.names.of("reason", reason)).Inc()
+	m.requestSeconds.WithLabelValues(surface, operation).Observe(took.Seconds())
+}
+
+// RequestRunning counts a request that is being answered until the function it answers is called.
+func (m *Metrics) RequestRunning(surface string) (done func()) {
+	if m == nil {
+		return func() {}
+	}
+	g := m.requestsRunning.WithLabelValues(m.names.of("surface", surface))
+	g.Inc()
+	return g.Dec
+}
+
+// Intent counts what became of an intent: "done", "replayed", "released", "unknown", "recovered" and the like.
+func (m *Metrics) Intent(operation, outcome string) {
+	if m == nil {
+		return
+	}
+	m.intents.WithLabelValues(m.names.of("operation", operation), m.names.of("intent", outcome)).Inc()
+}
+
+// UnsettledIntents records how many intents a sweep found unsettled.
+func (m *Metrics) UnsettledIntents(count int) {
+	if m == nil {
+		return
+	}
+	m.unsettled.Set(float64(count))
+}
+
+// Exchange counts one HTTP exchange with a provider. The status is 0 where there was no answer, and code says why.
+func (m *Metrics) Exchange(provider string, status int, code string) {
+	if m == nil {
+		return
+	}
+	outcome := code
+	if status != 0 {
+		outcome = statusClass(status)
+	}
+	m.exchanges.WithLabelValues(m.names.of("provider", provider), m.names.of("outcome", outcome)).Inc()
+}
+
+// EgressRefused counts a connection to an address that a tenant must not reach.
+func (m *Metrics) EgressRefused(provider string) {
+	if m == nil {
+		return
+	}
+	m.egress.WithLabelValues(m.names.of("provider", provider)).Inc()
+}
+
+// statusClass keeps 429 apart from the other refusals: it is the one an operator acts on.
+func statusClass(status int) string {
+	if status == http.StatusTooManyRequests {
+		return strconv.Itoa(status)
+	}
+	if status < 100 || status > 599 {
+		return "other"
+	}
+	return fmt.Sprintf("%dxx", status/100)
+}

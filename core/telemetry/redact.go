@@ -1,0 +1,121 @@
+package telemetry
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// redacted takes the place of a secret.
+const redacted = "[redacted]"
+
+// secretNames are the parts of a field's, header's or parameter's name that make its value a secret.
+const secretNames = `authorization|cookie|passw(?:or)?d|passphrase|secret|token|api[-_ ]?key|apikey|access[-_]?key|` +
+	`private[-_]?key|credential|session[-_]?id|client[-_]?assertion|signature`
+
+var (
+	// An API key of our own; its prefix is fixed so that it can be found wherever it stands.
+	ownKey = regexp.MustCompile(`\bfd_(live|test)_[0-9A-Za-z]+`)
+
+	// RFC 6750 and RFC 7617 credentials, with or without the header's name before them.
+	authScheme = regexp.MustCompile(`(?i)\b(bearer|basic|digest|negotiate|apikey|token)([ \t]+|%20|\+)([0-9A-Za-z._~+/=-]{6,}|%[0-9A-Fa-f]{2})[0-9A-Za-z._~+/=%-]*`)
+
+	// A header as it stands on the wire or in a dump: the value runs to the end of the line.
+	secretHeader = regexp.MustCompile(`(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|x-[a-z-]*(?:key|token|secret|signature))(["']?\s*[:=]\s*)(?:\[[^\]\r\n]*\]|"(?:[^"\\\r\n]|\\.)*"|'[^'\r\n]*'|[^\r\n"']+)`)
+
+	// name=value and "name": "value", in queries, forms and JSON.
+	secretPair = regexp.MustCompile(`(?i)([0-9a-z._-]*(?:` + secretNames + `)[0-9a-z._-]*)(\\?["']?\s*[:=]\s*)(?:\\?"(?:[^"\\\r\n]|\\[^"\r\n])*\\?"|'[^'\r\n]*'|[^\s&;,"'<>)}\]]+)`)
+
+	// The parameters of OAuth (RFC 6749) and of signed addresses whose names are common words, so that they count only
+	// behind "?", "&" or "#".
+	secretParameter = regexp.MustCompile(`(?i)([?&#](?:code|state|sig|key|auth|assertion|code_verifier|x-amz-[a-z-]+|login_hint)=)[^\s&#"'<>]+`)
+
+	// A JSON Web Token, whatever stands around it.
+	webToken = regexp.MustCompile(`\beyJ[0-9A-Za-z_-]{5,}\.[0-9A-Za-z_-]+(?:\.[0-9A-Za-z_-]*)*`)
+
+	// The userinfo of an address (RFC 3986 section 3.2.1).
+	userinfo = regexp.MustCompile(`([A-Za-z][0-9A-Za-z+.-]*://)[^\s/?#"'<>]*@`)
+
+	// What any of the above needs to match; most texts hold nothing of it.
+	suspicious = regexp.MustCompile(`(?i)fd_live_|fd_test_|eyJ|://|bearer|basic|digest|negotiate|[?&#][a-z_-]+=|` + `x-[a-z-]*(?:key|token|secret|signature)|` + secretNames)
+)
+
+// Redact takes secrets out of a text that others wrote: API keys of ours, bearer and basic credentials, Authorization
+// and Cookie values, the userinfo of addresses, and the values of parameters and fields whose names say that they are
+// secret. It is for what providers answer and for errors of libraries. It rather takes too much than too little.
+func Redact(s string) string {
+	if !suspicious.MatchString(s) {
+		return s
+	}
+	s = userinfo.ReplaceAllString(s, "${1}"+redacted+"@")
+	s = secretHeader.ReplaceAllString(s, "${1}${2}"+redacted)
+	s = ownKey.ReplaceAllString(s, "fd_${1}_"+redacted)
+	s = webToken.ReplaceAllString(s, redacted)
+	s = authScheme.ReplaceAllString(s, "${1}${2}"+redacted)
+	s = secretPair.ReplaceAllString(s, "${1}${2}"+redacted)
+	return secretParameter.ReplaceAllString(s, "${1}"+redacted)
+}
+
+// RedactURL is an address without userinfo, query and fragment: what may be logged of it.
+func RedactURL(u *url.URL) string {
+	if u == nil {
+		return ""
+	}
+	short := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+	return short.String()
+}
+
+var secretKey = regexp.MustCompile(`(?i)^(?:.*[._-])?(?:` + secretNames + `)$`)
+
+func redactAttrs(attrs []slog.Attr) []slog.Attr {
+	out := make([]slog.Attr, len(attrs))
+	for i, a := range attrs {
+		out[i] = redactAttr(a)
+	}
+	return out
+}
+
+// redactAttr keeps numbers, times and booleans as they are, and looks into everything that can hold text.
+func redactAttr(a slog.Attr) slog.Attr {
+	v := a.Value.Resolve()
+	switch v.Kind() {
+	case slog.KindString:
+		if secretKey.MatchString(a.Key) {
+			return slog.String(a.Key, redacted)
+		}
+		return slog.String(a.Key, Redact(v.String()))
+	case slog.KindGroup:
+		return slog.Attr{Key: a.Key, Value: slog.GroupValue(redactAttrs(v.Group())...)}
+	case slog.KindAny:
+		if secretKey.MatchString(a.Key) {
+			return slog.String(a.Key, redacted)
+		}
+		return slog.Attr{Key: a.Key, Value: redactAny(v.Any())}
+	}
+	return slog.Attr{Key: a.Key, Value: v}
+}
+
+func redactAny(v any) slog.Value {
+	switch v := v.(type) {
+	case nil, *slog.Source:
+		return slog.AnyValue(v)
+	case error:
+		return slog.StringValue(Redact(v.Error()))
+	case *url.URL:
+		return slog.StringValue(RedactURL(v))
+	case fmt.Stringer:
+		return slog.StringValue(Redact(v.String()))
+	}
+	encoded, err := json.Marshal(v)
+	if err != nil {
+		return slog.StringValue(Redact(fmt.Sprintf("%+v", v)))
+	}
+	clean := Redact(string(encoded))
+	if clean == string(encoded) {
+		return slog.AnyValue(v)
+	}
+	return slog.StringValue(strings.TrimSpace(clean))
+}
