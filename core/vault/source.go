@@ -1,0 +1,202 @@
+package vault
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// source is where a key set is kept.
+type source struct {
+	env    string      // the variable's name, or ""
+	path   string      // of the file, when env is ""
+	ours   bool        // the file is made by us on first use
+	denied fs.FileMode // permissions the file must not grant
+}
+
+// fileName is the generated key set's name in the data directory.
+const fileName = "keyset.json"
+
+// Who may read a key set: of a file we made, only its owner. A file given by the operator may be readable by its group,
+// since mounted secrets are (Kubernetes with fsGroup, systemd's LoadCredential).
+const (
+	ownerOnly  fs.FileMode = 0o077
+	groupReads fs.FileMode = 0o027
+)
+
+func parseSource(text, dataDir string) (source, error) {
+	scheme, rest, found := strings.Cut(text, ":")
+	switch {
+	case text == "":
+		return source{path: filepath.Join(dataDir, fileName), ours: true, denied: ownerOnly}, nil
+	case scheme == "file" && rest != "":
+		return source{path: rest, denied: groupReads}, nil
+	case scheme == "env" && rest != "":
+		return source{env: rest}, nil
+	case found && strings.Contains(scheme, "kms"):
+		return source{}, errors.New("key sets sealed by a key management service are not supported; use file:PATH or env:VAR")
+	}
+	return source{}, errors.New("a key set is named by file:PATH or env:VAR; without either it is a file in the data directory")
+}
+
+// String names the source for people.
+func (s source) String() string {
+	if s.env != "" {
+		return "the variable " + s.env
+	}
+	return s.path
+}
+
+// create makes the generated key set where there is none. Of two processes that start at once, the first one's stays.
+func (s source) create() error {
+	if !s.ours {
+		return nil
+	}
+	if _, err := os.Stat(s.path); !errors.Is(err, fs.ErrNotExist) {
+		return nil // it is there, or load will say why it cannot be read
+	}
+	dir := filepath.Dir(s.path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("the data directory cannot be made: %w", err)
+	}
+	raw, err := fresh()
+	if err != nil {
+		return err
+	}
+	made, err := os.CreateTemp(dir, fileName+".*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("the key set cannot be written: %w", err)
+	}
+	defer os.Remove(made.Name())
+	if err := writeDurably(made, raw); err != nil {
+		return err
+	}
+	if err := os.Link(made.Name(), s.path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("the key set cannot be put in place: %w", err)
+	}
+	return syncDir(dir)
+}
+
+// load reads the key set's text.
+func (s source) load() ([]byte, error) {
+	if s.env != "" {
+		text := os.Getenv(s.env)
+		if text == "" {
+			return nil, fmt.Errorf("the variable %s, which should hold the key set, is not set", s.env)
+		}
+		return []byte(text), nil
+	}
+	info, err := os.Stat(s.path)
+	if err != nil {
+		return nil, fmt.Errorf("the key set cannot be read: %w", err)
+	}
+	if granted := info.Mode().Perm() & s.denied; granted != 0 && runtime.GOOS != "windows" {
+		return nil, fmt.Errorf("the key set %s has mode %04o, so that others can read or change it; run: chmod 600 %s",
+			s.path, info.Mode().Perm(), s.path)
+	}
+	raw, err := os.ReadFile(s.path)
+	if err != nil {
+		return nil, fmt.Errorf("the key set cannot be read: %w", err)
+	}
+	return raw, nil
+}
+
+// version changes with the source's content.
+func (s source) version() (string, error) {
+	if s.env != "" {
+		return "", nil // a process's environment does not change
+	}
+	info, err := os.Stat(s.path)
+	if err != nil {
+		return "", fmt.Errorf("the key set cannot be read: %w", err)
+	}
+	return fmt.Sprint(info.ModTime().UnixNano(), info.Size()), nil
+}
+
+// replace rewrites the file as a whole. The new file's fixed name is the lock that keeps out a second rotation: one
+// that read the old keys would lose the new ones.
+func (s source) replace(change func(raw []byte) ([]byte, error)) error {
+	if s.env != "" {
+		return fmt.Errorf("the key set is in the variable %s, which no command can change; "+
+			"keep it in a file (file:PATH) to rotate it here, or rotate it where the variable is set", s.env)
+	}
+	path := s.path
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real // replace the file, not the link to it
+	}
+	next := path + ".next"
+	file, err := os.OpenFile(next, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("another rotation is under way, or one was interrupted: when none runs, remove %s and try again", next)
+	}
+	if err != nil {
+		return fmt.Errorf("the key set cannot be written: %w", err)
+	}
+	if err := s.fill(file, path, change); err != nil {
+		file.Close()
+		os.Remove(next)
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// fill writes the changed key set into next and puts that in the place of path, with path's mode.
+func (s source) fill(next *os.File, path string, change func(raw []byte) ([]byte, error)) error {
+	raw, err := s.load()
+	if err != nil {
+		return err
+	}
+	changed, err := change(raw)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("the key set cannot be read: %w", err)
+	}
+	if err := next.Chmod(info.Mode().Perm()); err != nil {
+		return fmt.Errorf("the key set cannot be written: %w", err)
+	}
+	if err := writeDurably(next, changed); err != nil {
+		return err
+	}
+	if err := os.Rename(next.Name(), path); err != nil {
+		return fmt.Errorf("the key set cannot be put in place: %w", err)
+	}
+	return nil
+}
+
+// writeDurably writes and closes the file; its content survives a power loss once it answers nil.
+func writeDurably(file *os.File, raw []byte) error {
+	_, err := file.Write(raw)
+	if err == nil {
+		err = file.Sync()
+	}
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return fmt.Errorf("the key set cannot be written: %w", err)
+	}
+	return nil
+}
+
+// syncDir makes a new name in the directory survive a power loss, where the system can.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("the key set cannot be put in place: %w", err)
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil {
+		return fmt.Errorf("the key set cannot be put in place: %w", err)
+	}
+	return nil
+}

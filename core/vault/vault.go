@@ -1,0 +1,313 @@
+// Package vault seals the credentials of connections. A sealed value can be opened only for the tenant and connection
+// it was sealed for: both are the associated data of the AEAD (AES-256-GCM, by Tink), so that a row copied onto another
+// is refused. The keys are a Tink key set in cleartext JSON, in a file or an environment variable:
+//
+//	v, err := vault.Open("", "./frontdesk-data") // ./frontdesk-data/keyset.json, made on first use
+//	sealed, err := v.Seal(tenantID, connectionID, credentials)
+//	credentials, err := v.Unseal(tenantID, connectionID, sealed)
+//
+// A rotation is three steps: [Vault.Rotate] adds a new primary key, its caller seals every row again, and
+// [Vault.Prune] drops the keys that no row needs. A running process notices: it reads the key set again before it
+// seals, when the file changed, and before it gives up on a key it does not know.
+//
+// No error of this package holds a credential or key material.
+package vault
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/tink-crypto/tink-go/v2/aead"
+	"github.com/tink-crypto/tink-go/v2/insecurecleartextkeyset"
+	"github.com/tink-crypto/tink-go/v2/keyset"
+	"github.com/tink-crypto/tink-go/v2/tink"
+
+	"frontdesk/core/fault"
+)
+
+// ReasonUnreadable is the reason of a fault that says stored credentials cannot be opened with the key set at hand.
+const ReasonUnreadable = "CREDENTIALS_UNREADABLE"
+
+// Vault seals and unseals. It is safe for concurrent use.
+type Vault struct {
+	source source
+
+	mu   sync.RWMutex
+	keys keys
+}
+
+// keys is a key set as read at one time.
+type keys struct {
+	handle  *keyset.Handle
+	cipher  tink.AEAD
+	version string // of the source when it was read
+}
+
+// Key is one key of the set, without its material.
+type Key struct {
+	ID      uint32
+	Primary bool // new credentials are sealed with it
+}
+
+// Open reads the key set: "" is keyset.json in dataDir, made with mode 0600 on first use; "file:PATH" and "env:VAR"
+// must hold one.
+func Open(source, dataDir string) (*Vault, error) {
+	from, err := parseSource(source, dataDir)
+	if err != nil {
+		return nil, err
+	}
+	if err := from.create(); err != nil {
+		return nil, err
+	}
+	v := &Vault{source: from}
+	if err := v.read(); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// Seal encrypts a connection's credentials with the primary key. No credentials are sealed as nil.
+func (v *Vault) Seal(tenantID, connectionID string, credentials map[string]string) ([]byte, error) {
+	if len(credentials) == 0 {
+		return nil, nil
+	}
+	if err := v.refresh(); err != nil {
+		return nil, err
+	}
+	plain, err := json.Marshal(credentials)
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	defer clear(plain)
+	sealed, err := v.current().cipher.Encrypt(plain, binding(tenantID, connectionID))
+	if err != nil {
+		return nil, fault.From(fmt.Errorf("vault: sealing failed: %w", err))
+	}
+	return sealed, nil
+}
+
+// Unseal opens what Seal made for the same tenant and connection. A key that is not known makes it read the key set
+// again, since another process may have rotated it.
+func (v *Vault) Unseal(tenantID, connectionID string, sealed []byte) (map[string]string, error) {
+	if len(sealed) == 0 {
+		return nil, nil
+	}
+	id := KeyOf(sealed)
+	if !v.current().has(id) {
+		if err := v.refresh(); err != nil {
+			return nil, err
+		}
+		if !v.current().has(id) {
+			return nil, unreadable().Because(fmt.Errorf("vault: sealed with key %d, which is not in %s", id, v.source))
+		}
+	}
+	plain, err := v.current().cipher.Decrypt(sealed, binding(tenantID, connectionID))
+	if err != nil {
+		return nil, unreadable().Because(fmt.Errorf(
+			"vault: key %d does not open it: it was changed, or sealed for another tenant or connection", id))
+	}
+	defer clear(plain)
+	var credentials map[string]string
+	if json.Unmarshal(plain, &credentials) != nil { // the decoder's text may quote what it read
+		return nil, unreadable().Because(fmt.Errorf("vault: sealed with key %d, but not by this program", id))
+	}
+	return credentials, nil
+}
+
+// KeyOf answers the id of the key that sealed it; 0 when there is none. Tink prefixes a ciphertext with a one byte
+// version and the key's id (Tink wire format, "Tink output prefix").
+func KeyOf(sealed []byte) uint32 {
+	if len(sealed) < 5 || sealed[0] != 1 {
+		return 0
+	}
+	return binary.BigEndian.Uint32(sealed[1:5])
+}
+
+// Status lists the keys, oldest first.
+func (v *Vault) Status() []Key {
+	return v.current().list()
+}
+
+// Primary answers the id of the key that new credentials are sealed with, after reading the key set again if it
+// changed.
+func (v *Vault) Primary() (uint32, error) {
+	if err := v.refresh(); err != nil {
+		return 0, err
+	}
+	return v.current().primary(), nil
+}
+
+// Rotate adds a new primary key and writes the key set. Everything sealed before stays readable.
+func (v *Vault) Rotate() (Key, error) {
+	var added Key
+	err := v.rewrite(func(m *keyset.Manager, _ keys) error {
+		id, err := m.Add(aead.AES256GCMKeyTemplate())
+		if err != nil {
+			return err
+		}
+		added = Key{ID: id, Primary: true}
+		return m.SetPrimary(id)
+	})
+	return added, err
+}
+
+// Prune drops the keys that inUse does not name and answers their ids. The primary and the one before it always stay:
+// a running server that has not noticed the rotation yet may still seal with the latter.
+func (v *Vault) Prune(inUse func(id uint32) bool) ([]uint32, error) {
+	var dropped []uint32
+	err := v.rewrite(func(m *keyset.Manager, k keys) error {
+		all := k.list()
+		for i, key := range all {
+			if key.Primary || i == len(all)-2 || inUse(key.ID) {
+				continue
+			}
+			if err := m.Delete(key.ID); err != nil {
+				return err
+			}
+			dropped = append(dropped, key.ID)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return dropped, nil
+}
+
+// rewrite changes the key set where it is kept, one process at a time.
+func (v *Vault) rewrite(change func(*keyset.Manager, keys) error) error {
+	err := v.source.replace(func(raw []byte) ([]byte, error) {
+		before, err := parse(raw)
+		if err != nil {
+			return nil, err
+		}
+		m := keyset.NewManagerFromHandle(before.handle)
+		if err := change(m, before); err != nil {
+			return nil, err
+		}
+		after, err := m.Handle()
+		if err != nil {
+			return nil, err
+		}
+		return render(after)
+	})
+	if err != nil {
+		return err
+	}
+	return v.read()
+}
+
+// refresh reads the key set again if its source changed.
+func (v *Vault) refresh() error {
+	version, err := v.source.version()
+	if err != nil {
+		return unreachable(err)
+	}
+	if version == v.current().version {
+		return nil
+	}
+	if err := v.read(); err != nil {
+		return unreachable(err)
+	}
+	return nil
+}
+
+// read takes the key set from its source.
+func (v *Vault) read() error {
+	version, err := v.source.version() // before the content: a change in between is then read once more, not missed
+	if err != nil {
+		return err
+	}
+	raw, err := v.source.load()
+	if err != nil {
+		return err
+	}
+	k, err := parse(raw)
+	if err != nil {
+		return fmt.Errorf("the key set in %s cannot be used: %w", v.source, err)
+	}
+	k.version = version
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.keys = k
+	return nil
+}
+
+func (v *Vault) current() keys {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return v.keys
+}
+
+// list answers the keys in the key set's order, which is that of their making.
+func (k keys) list() []Key {
+	info := k.handle.KeysetInfo()
+	list := make([]Key, 0, len(info.GetKeyInfo()))
+	for _, key := range info.GetKeyInfo() {
+		list = append(list, Key{ID: key.GetKeyId(), Primary: key.GetKeyId() == info.GetPrimaryKeyId()})
+	}
+	return list
+}
+
+func (k keys) primary() uint32 { return k.handle.KeysetInfo().GetPrimaryKeyId() }
+
+func (k keys) has(id uint32) bool {
+	for _, key := range k.list() {
+		if key.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// parse reads a key set in Tink's cleartext JSON. It answers nothing of the parser's text, which may quote keys.
+func parse(raw []byte) (keys, error) {
+	handle, err := insecurecleartextkeyset.Read(keyset.NewJSONReader(bytes.NewReader(raw)))
+	if err != nil {
+		return keys{}, fmt.Errorf("it is not a Tink key set in cleartext JSON")
+	}
+	cipher, err := aead.New(handle)
+	if err != nil {
+		return keys{}, fmt.Errorf("its keys are not for authenticated encryption (AEAD)")
+	}
+	return keys{handle: handle, cipher: cipher}, nil
+}
+
+// render writes a key set in Tink's cleartext JSON.
+func render(handle *keyset.Handle) ([]byte, error) {
+	var out bytes.Buffer
+	if err := insecurecleartextkeyset.Write(handle, keyset.NewJSONWriter(&out)); err != nil {
+		return nil, fmt.Errorf("vault: the key set cannot be written: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// fresh makes a key set of one AES-256-GCM key.
+func fresh() ([]byte, error) {
+	handle, err := keyset.NewHandle(aead.AES256GCMKeyTemplate())
+	if err != nil {
+		return nil, fmt.Errorf("vault: no key set can be made: %w", err)
+	}
+	return render(handle)
+}
+
+// binding is the associated data: both ids, with the length of the first so that no other pair reads the same.
+func binding(tenantID, connectionID string) []byte {
+	return fmt.Appendf(nil, "frontdesk credentials 1\n%d\n%s\n%s", len(tenantID), tenantID, connectionID)
+}
+
+func unreadable() *fault.Error {
+	f := fault.New(fault.Unavailable, ReasonUnreadable,
+		"The stored credentials of this connection cannot be opened. The gateway's operator must restore its key set, or enter the credentials again.")
+	f.Unsent = true
+	return f
+}
+
+func unreachable(err error) *fault.Error {
+	f := fault.New(fault.Unavailable, ReasonUnreadable, "The gateway's key set cannot be read at the moment.").Because(err)
+	f.Unsent = true
+	return f
+}
