@@ -1,5 +1,19 @@
 package tenant
 
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
+)
+
 // Desired is how the tenants and connections should be.
 type Desired struct {
 	Tenants []DesiredTenant
@@ -33,5 +47,287 @@ type Change struct {
 	Action     Action   `json:"action"`
 	Tenant     string   `json:"tenant"`
 	Connection string   `json:"connection,omitempty"` // "": the tenant itself
-	Details    []string `json:"details,omitempty"`    // what is different, e.g. "settings.url: a -> b", "credentials changed"
+	Details    []string `json:"details,omitempty"`    // what is different, e.g. `settings.url: "a" -> "b"`, "credentials changed"
+}
+
+// String writes the change as a line.
+func (c Change) String() string {
+	line := fmt.Sprintf("%s tenant %s", c.Action, c.Tenant)
+	if c.Connection != "" {
+		line = fmt.Sprintf("%s connection %s/%s", c.Action, c.Tenant, c.Connection)
+	}
+	if len(c.Details) > 0 {
+		line += ": " + strings.Join(c.Details, "; ")
+	}
+	return line
+}
+
+// Apply makes tenants and connections as desired and answers what it changed, or would change. Every fault of what is
+// desired is reported before anything is changed. Nothing is deleted unless o.Prune. A second run finds nothing to do,
+// and one that was interrupted is completed by the next. On an error the changes made until then are answered with it.
+func (d *Directory) Apply(ctx context.Context, want Desired, o ApplyOptions) ([]Change, error) {
+	p := planner{directory: d, prune: o.Prune}
+	if err := p.plan(ctx, want); err != nil {
+		return nil, err
+	}
+	if len(p.faults) > 0 {
+		return nil, fault.InvalidFields(p.faults...)
+	}
+	changes := make([]Change, 0, len(p.steps))
+	for _, s := range p.steps {
+		if !o.DryRun {
+			if err := s.do(ctx); err != nil {
+				return changes, fmt.Errorf("%s: %w", s.change, err)
+			}
+		}
+		changes = append(changes, s.change)
+	}
+	return changes, nil
+}
+
+// planner compares what is desired with what is there.
+type planner struct {
+	directory *Directory
+	prune     bool
+	steps     []step // in the order to take them: nothing is deleted before what takes its place is made
+	deletions []step
+	faults    []fault.Field
+}
+
+// step is one change and how to make it.
+type step struct {
+	change Change
+	do     func(context.Context) error
+}
+
+func (p *planner) wrong(path, format string, args ...any) {
+	p.faults = append(p.faults, fault.Field{Path: path, Message: fmt.Sprintf(format, args...)})
+}
+
+func (p *planner) plan(ctx context.Context, want Desired) error {
+	there, err := p.directory.store.Tenants(ctx)
+	if err != nil {
+		return err
+	}
+	rows := make(map[string]store.Tenant, len(there))
+	for _, row := range there {
+		rows[row.Name] = row
+	}
+	wanted := map[string]bool{}
+	for i, t := range want.Tenants {
+		prefix := fmt.Sprintf("tenants[%d].", i)
+		if wanted[t.Name] {
+			p.wrong(prefix+"name", "is the name of another tenant here too.")
+			continue
+		}
+		wanted[t.Name] = true
+		row, exists := rows[t.Name]
+		if err := p.tenant(ctx, prefix, t, row, exists); err != nil {
+			return err
+		}
+	}
+	if p.prune {
+		for _, row := range there {
+			if !wanted[row.Name] {
+				p.deletions = append(p.deletions, step{Change{Action: ActionDelete, Tenant: row.Name},
+					func(ctx context.Context) error { return p.directory.DeleteTenant(ctx, row.Name) }})
+			}
+		}
+	}
+	p.steps = append(p.steps, p.deletions...)
+	return nil
+}
+
+// tenant plans one tenant and its connections.
+func (p *planner) tenant(ctx context.Context, prefix string, want DesiredTenant, row store.Tenant, exists bool) error {
+	for _, f := range append(checkName("name", want.Name), checkSettings("", want.Settings)...) {
+		p.wrong(prefix+f.Path, "%s", f.Message)
+	}
+	owner := row.ID // known to the connections' steps once the tenant is made
+	var there []store.Connection
+	if exists {
+		now, err := tenantOf(row)
+		if err != nil {
+			return err
+		}
+		if details := difference("", now.Settings, want.Settings); len(details) > 0 {
+			p.steps = append(p.steps, step{Change{Action: ActionUpdate, Tenant: want.Name, Details: details},
+				func(ctx context.Context) error {
+					_, err := p.directory.UpdateTenant(ctx, want.Name, want.Settings)
+					return err
+				}})
+		}
+		if there, err = p.directory.store.Connections(ctx, row.ID); err != nil {
+			return err
+		}
+	} else {
+		p.steps = append(p.steps, step{
+			Change{Action: ActionCreate, Tenant: want.Name, Details: difference("", Settings{}, want.Settings)},
+			func(ctx context.Context) error {
+				made, err := p.directory.CreateTenant(ctx, want.Name, want.Settings)
+				owner = made.ID
+				return err
+			}})
+	}
+	p.names(prefix, want.Connections)
+	for i, c := range want.Connections {
+		at := slices.IndexFunc(there, func(row store.Connection) bool { return row.Name == c.Name })
+		path := fmt.Sprintf("%sconnections[%d].", prefix, i)
+		if at < 0 {
+			p.newConnection(path, want.Name, &owner, c)
+			continue
+		}
+		if err := p.connection(path, want.Name, c, there[at]); err != nil {
+			return err
+		}
+	}
+	if !p.prune {
+		return nil
+	}
+	return p.pruneConnections(ctx, want, there)
+}
+
+// names checks what connections of one tenant must not share.
+func (p *planner) names(prefix string, connections []NewConnection) {
+	names, defaults := map[string]bool{}, map[adapter.Kind]bool{}
+	for i, c := range connections {
+		path := fmt.Sprintf("%sconnections[%d].", prefix, i)
+		if names[c.Name] {
+			p.wrong(path+"name", "is the name of another connection of the tenant too.")
+		}
+		if c.Default && defaults[c.Kind] {
+			p.wrong(path+"default", "is true for another %s connection of the tenant too.", c.Kind)
+		}
+		names[c.Name] = true
+		defaults[c.Kind] = defaults[c.Kind] || c.Default
+	}
+}
+
+// newConnection plans one that is not there.
+func (p *planner) newConnection(path, tenantName string, owner *string, want NewConnection) {
+	p.faults = append(p.faults, p.directory.checkConnection(path, want)...)
+	details := []string{string(want.Kind), want.Provider}
+	if want.Default {
+		details = append(details, "default")
+	}
+	details = append(details, difference("settings.", map[string]any{}, want.Settings)...)
+	if len(want.Credentials) > 0 {
+		details = append(details, "with credentials")
+	}
+	p.steps = append(p.steps, step{Change{Action: ActionCreate, Tenant: tenantName, Connection: want.Name, Details: details},
+		func(ctx context.Context) error {
+			_, err := p.directory.createConnection(ctx, *owner, want)
+			return err
+		}})
+}
+
+// connection plans one that is there.
+func (p *planner) connection(path, tenantName string, want NewConnection, row store.Connection) error {
+	now, err := connectionOf(row)
+	if err != nil {
+		return err
+	}
+	if now.Kind != want.Kind || now.Provider != want.Provider {
+		p.wrong(path+"provider", "is another than the existing connection's (%s, %s). Give the new one another name, or remove the old one first.", now.Kind, now.Provider)
+		return nil
+	}
+	plain, unreadable := p.directory.vault.Unseal(row.TenantID, row.ID, row.Credentials)
+	if unreadable != nil && want.Credentials == nil {
+		return fmt.Errorf("connection %s/%s: %w", tenantName, want.Name, unreadable)
+	}
+	var change ConnectionChange
+	details := difference("settings.", now.Settings, want.Settings)
+	if len(details) > 0 {
+		change.Settings = want.Settings
+		if change.Settings == nil {
+			change.Settings = map[string]any{}
+		}
+	}
+	switch {
+	case want.Credentials == nil:
+		want.Credentials = plain
+	case unreadable != nil || !maps.Equal(plain, want.Credentials):
+		change.Credentials = want.Credentials
+		details = append(details, "credentials changed")
+	}
+	if want.Default && !now.IsDefault {
+		change.Default = true
+		details = append(details, "made the default")
+	}
+	p.faults = append(p.faults, p.directory.checkConnection(path, want)...)
+	if len(details) == 0 {
+		return nil
+	}
+	p.steps = append(p.steps, step{Change{Action: ActionUpdate, Tenant: tenantName, Connection: want.Name, Details: details},
+		func(ctx context.Context) error {
+			_, err := p.directory.UpdateConnection(ctx, tenantName, want.Name, change)
+			return err
+		}})
+	return nil
+}
+
+// pruneConnections plans the end of connections that are not desired. One that a key is bound to stops the whole.
+func (p *planner) pruneConnections(ctx context.Context, want DesiredTenant, there []store.Connection) error {
+	for _, row := range there {
+		if slices.ContainsFunc(want.Connections, func(c NewConnection) bool { return c.Name == row.Name }) {
+			continue
+		}
+		holders, err := p.directory.boundKeys(ctx, row.TenantID, row.ID)
+		if err != nil {
+			return err
+		}
+		if len(holders) > 0 {
+			return inUse(row.Name, holders)
+		}
+		p.deletions = append(p.deletions, step{Change{Action: ActionDelete, Tenant: want.Name, Connection: row.Name},
+			func(ctx context.Context) error {
+				err := p.directory.RemoveConnection(ctx, want.Name, row.Name)
+				if errors.Is(err, fault.NotFound) {
+					return nil // someone else was faster
+				}
+				return err
+			}})
+	}
+	return nil
+}
+
+// difference tells, by name, which values differ between two things that are JSON objects. A value that JSON cannot
+// hold is told by the check of the connection.
+func difference(prefix string, now, want any) []string {
+	before, after := members(now), members(want)
+	names := slices.Sorted(maps.Keys(after))
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if _, stays := after[name]; !stays {
+			names = append(names, name)
+		}
+	}
+	var details []string
+	for _, name := range names {
+		was, had := before[name]
+		is, has := after[name]
+		switch {
+		case had && !has:
+			details = append(details, fmt.Sprintf("%s%s: %s removed", prefix, name, was))
+		case !had:
+			details = append(details, fmt.Sprintf("%s%s: %s", prefix, name, is))
+		case was != is:
+			details = append(details, fmt.Sprintf("%s%s: %s -> %s", prefix, name, was, is))
+		}
+	}
+	return details
+}
+
+// members answers the members of an object, each in canonical JSON: encoding/json sorts the keys of maps.
+func members(v any) map[string]string {
+	raw, _ := json.Marshal(v)
+	var generic map[string]any
+	if json.Unmarshal(raw, &generic) != nil {
+		return nil
+	}
+	list := make(map[string]string, len(generic))
+	for name, value := range generic {
+		text, _ := json.Marshal(value)
+		list[name] = string(text)
+	}
+	return list
 }

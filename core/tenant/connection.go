@@ -1,7 +1,15 @@
 package tenant
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
 	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
 )
 
 // NewConnection is a connection to be made, or to be as it is written.
@@ -19,4 +27,290 @@ type ConnectionChange struct {
 	Default     bool              // true makes it the default; false leaves that as it is
 	Settings    map[string]any    // replaces all settings
 	Credentials map[string]string // replaces all credentials, and gives a connection to be reconnected another chance
+}
+
+// AddConnection makes a connection. Nothing is asked of the provider: see VerifyConnection.
+func (d *Directory) AddConnection(ctx context.Context, tenantName string, n NewConnection) (Connection, error) {
+	if faults := d.checkConnection("", n); len(faults) > 0 {
+		return Connection{}, fault.InvalidFields(faults...)
+	}
+	owner, err := d.tenantRow(ctx, tenantName)
+	if err != nil {
+		return Connection{}, err
+	}
+	return d.createConnection(ctx, owner.ID, n)
+}
+
+// createConnection makes a connection that was checked.
+func (d *Directory) createConnection(ctx context.Context, tenantID string, n NewConnection) (Connection, error) {
+	id, err := d.newID("conn")
+	if err != nil {
+		return Connection{}, fault.From(err)
+	}
+	settings, err := settingsJSON(n.Settings)
+	if err != nil {
+		return Connection{}, err
+	}
+	sealed, err := d.vault.Seal(tenantID, id, n.Credentials)
+	if err != nil {
+		return Connection{}, err
+	}
+	err = d.store.CreateConnection(ctx, store.Connection{
+		ID: id, TenantID: tenantID, Name: n.Name, Kind: string(n.Kind), Provider: n.Provider, IsDefault: n.Default,
+		Settings: settings, Credentials: sealed, Status: string(StatusOK), Revision: 1, CreatedAt: d.now().UTC(),
+	})
+	if errors.Is(err, fault.Conflict) {
+		return Connection{}, fault.Newf(fault.Conflict, ReasonNameTaken, "There is a connection %q already.", n.Name).Because(err)
+	}
+	if err != nil {
+		return Connection{}, err
+	}
+	d.callers.forget()
+	row, err := d.store.Connection(ctx, tenantID, id) // whether it is the default is the store's to say
+	if err != nil {
+		return Connection{}, err
+	}
+	return connectionOf(row)
+}
+
+// UpdateConnection changes a connection. It keeps its id, and with it everything the gateway remembers for it.
+func (d *Directory) UpdateConnection(ctx context.Context, tenantName, name string, c ConnectionChange) (Connection, error) {
+	_, row, err := d.connectionRow(ctx, tenantName, name)
+	if err != nil {
+		return Connection{}, err
+	}
+	return d.changeConnection(ctx, row, func(row *store.Connection) error { return d.change(row, c) })
+}
+
+// change applies a change to a row and checks what comes of it.
+func (d *Directory) change(row *store.Connection, c ConnectionChange) error {
+	now, err := connectionOf(*row)
+	if err != nil {
+		return err
+	}
+	wanted := NewConnection{Name: row.Name, Kind: now.Kind, Provider: now.Provider, Settings: now.Settings, Credentials: c.Credentials}
+	if c.Settings != nil {
+		wanted.Settings = c.Settings
+	}
+	if c.Credentials == nil {
+		if wanted.Credentials, err = d.vault.Unseal(row.TenantID, row.ID, row.Credentials); err != nil {
+			return err
+		}
+	}
+	if faults := d.checkConnection("", wanted); len(faults) > 0 {
+		return fault.InvalidFields(faults...)
+	}
+	if row.Settings, err = settingsJSON(wanted.Settings); err != nil {
+		return err
+	}
+	if c.Credentials != nil {
+		if row.Credentials, err = d.vault.Seal(row.TenantID, row.ID, c.Credentials); err != nil {
+			return err
+		}
+		row.Status = string(StatusOK)
+	}
+	row.IsDefault = row.IsDefault || c.Default
+	return nil
+}
+
+// writeAttempts is how often a row that others change at the same time is read again.
+const writeAttempts = 5
+
+// changeConnection writes a changed row, reading it again when someone else changed it in between.
+func (d *Directory) changeConnection(ctx context.Context, row store.Connection, change func(*store.Connection) error) (Connection, error) {
+	for attempt := 1; ; attempt++ {
+		from := row.Revision
+		if err := change(&row); err != nil {
+			return Connection{}, err
+		}
+		err := d.store.UpdateConnection(ctx, row, from)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fault.Conflict) || attempt == writeAttempts {
+			return Connection{}, err
+		}
+		if row, err = d.store.Connection(ctx, row.TenantID, row.ID); err != nil {
+			return Connection{}, err
+		}
+	}
+	d.callers.forget()
+	row, err := d.store.Connection(ctx, row.TenantID, row.ID)
+	if err != nil {
+		return Connection{}, err
+	}
+	return connectionOf(row)
+}
+
+// Connections lists a tenant's connections by kind, then name.
+func (d *Directory) Connections(ctx context.Context, tenantName string) ([]Connection, error) {
+	owner, err := d.tenantRow(ctx, tenantName)
+	if err != nil {
+		return nil, err
+	}
+	return d.connectionsOf(ctx, owner.ID)
+}
+
+// RemoveConnection deletes a connection and what is kept for it. It is refused while a key is bound to it: the key
+// would silently lose what it was made for. Of a kind whose default goes, the one made first becomes the default.
+func (d *Directory) RemoveConnection(ctx context.Context, tenantName, name string) error {
+	owner, row, err := d.connectionRow(ctx, tenantName, name)
+	if err != nil {
+		return err
+	}
+	return d.removeConnection(ctx, owner.ID, row)
+}
+
+func (d *Directory) removeConnection(ctx context.Context, tenantID string, row store.Connection) error {
+	holders, err := d.boundKeys(ctx, tenantID, row.ID)
+	if err != nil {
+		return err
+	}
+	if len(holders) > 0 {
+		return inUse(row.Name, holders)
+	}
+	if err := d.store.DeleteConnection(ctx, tenantID, row.ID); err != nil {
+		return err
+	}
+	d.drivers.drop(row.ID)
+	d.callers.forget()
+	if !row.IsDefault {
+		return nil
+	}
+	return d.promote(ctx, tenantID, row.Kind)
+}
+
+// boundKeys lists the keys in force that are bound to a connection, as people recognise them.
+func (d *Directory) boundKeys(ctx context.Context, tenantID, connectionID string) ([]string, error) {
+	keys, err := d.store.Keys(ctx, tenantID)
+	if err != nil {
+		return nil, err
+	}
+	var bound []string
+	for _, k := range keys {
+		if k.RevokedAt.IsZero() && slices.Contains(k.Connections, connectionID) {
+			bound = append(bound, fmt.Sprintf("%s (%s)", k.ID, k.Prefix))
+		}
+	}
+	return bound, nil
+}
+
+func inUse(connectionName string, holders []string) error {
+	return fault.Newf(fault.Conflict, ReasonConnectionInUse,
+		"The connection %q is what these API keys are bound to: %s. Revoke them first.", connectionName, strings.Join(holders, ", "))
+}
+
+// promote makes the connection of a kind that was made first its default, where there is none.
+func (d *Directory) promote(ctx context.Context, tenantID, kind string) error {
+	rows, err := d.store.Connections(ctx, tenantID)
+	if err != nil {
+		return err
+	}
+	rows = slices.DeleteFunc(rows, func(row store.Connection) bool { return row.Kind != kind })
+	if len(rows) == 0 || slices.ContainsFunc(rows, func(row store.Connection) bool { return row.IsDefault }) {
+		return nil
+	}
+	oldest := slices.MinFunc(rows, func(a, b store.Connection) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	_, err = d.changeConnection(ctx, oldest, func(row *store.Connection) error {
+		row.IsDefault = true
+		return nil
+	})
+	return err
+}
+
+// MarkReconnect records that the provider refuses the connection's credentials, so that calls fail at once until a
+// person acts. It does nothing when the connection was changed since it was opened: the refusal is then of what was.
+func (d *Directory) MarkReconnect(ctx context.Context, c Connection, why string) error {
+	row, err := d.store.Connection(ctx, c.TenantID, c.ID)
+	if errors.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if row.Revision != c.Revision || row.Status == string(StatusReconnectRequired) {
+		return nil
+	}
+	row.Status = string(StatusReconnectRequired)
+	err = d.store.UpdateConnection(ctx, row, c.Revision)
+	if errors.Is(err, fault.Conflict) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d.callers.forget()
+	d.log.WarnContext(ctx, "a connection must be reconnected", "tenant", c.TenantID, "connection", c.ID, "provider", c.Provider, "why", why)
+	return nil
+}
+
+// MarkVerified records that the provider accepts the connection's credentials, and whose account it said they are;
+// email "" keeps the address known. It does nothing when the connection was changed since it was opened.
+func (d *Directory) MarkVerified(ctx context.Context, c Connection, email string) error {
+	row, err := d.store.Connection(ctx, c.TenantID, c.ID)
+	if errors.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if email == "" {
+		email = row.Email
+	}
+	switch {
+	case row.Revision != c.Revision, row.Status == string(StatusOK) && row.Email == email:
+		return nil
+	case row.Status == string(StatusOK):
+		err = d.store.SetConnectionStatus(ctx, c.ID, row.Status, email)
+	default: // compared and swapped, so that a refusal noted in between is not overwritten
+		row.Status, row.Email = string(StatusOK), email
+		err = d.store.UpdateConnection(ctx, row, c.Revision)
+	}
+	if errors.Is(err, fault.Conflict) || errors.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d.callers.forget()
+	return nil
+}
+
+// checkConnection reports every fault of a connection to be made; prefix is what their paths begin with.
+func (d *Directory) checkConnection(prefix string, n NewConnection) []fault.Field {
+	faults := checkName("name", n.Name)
+	a, found := d.registry.Find(n.Kind, n.Provider)
+	switch {
+	case !slices.Contains(adapter.Kinds(), n.Kind):
+		faults = append(faults, fault.Field{Path: "kind", Message: "must be one of " + listKinds() + "."})
+	case !found:
+		faults = append(faults, fault.Field{Path: "provider", Message: "must be one of " + d.listProviders(n.Kind) + " for a " + string(n.Kind) + " connection."})
+	default:
+		if f := fault.From(a.Check(adapter.Values{Settings: n.Settings, Credentials: n.Credentials})); f != nil {
+			faults = append(faults, f.Fields...)
+		}
+		faults = append(faults, unfit(a.Auth, n.Credentials)...)
+	}
+	for i := range faults {
+		faults[i].Path = prefix + faults[i].Path
+	}
+	return faults
+}
+
+func listKinds() string {
+	kinds := make([]string, 0, len(adapter.Kinds()))
+	for _, k := range adapter.Kinds() {
+		kinds = append(kinds, string(k))
+	}
+	return strings.Join(kinds, ", ")
+}
+
+func (d *Directory) listProviders(kind adapter.Kind) string {
+	var names []string
+	for _, a := range d.registry.All() {
+		if a.Kind == kind {
+			names = append(names, a.Name)
+		}
+	}
+	return strings.Join(names, ", ")
 }

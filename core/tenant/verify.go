@@ -1,11 +1,153 @@
 package tenant
 
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+)
+
 // Verification is what a provider said when it was asked live about a connection.
 type Verification struct {
-	OK      bool
-	Email   string   // the account's address, as far as the provider tells one
-	Name    string   // the account's name, as far as the provider tells one
-	Problem string   // what is wrong; "" when OK
-	Advice  string   // what a person can do about it; "" when OK
-	Details []string // what was found, e.g. the calendars
+	OK      bool     `json:"ok"`
+	Email   string   `json:"email,omitempty"`   // the account's address, as far as the provider tells one
+	Name    string   `json:"name,omitempty"`    // the account's name, as far as the provider tells one
+	Problem string   `json:"problem,omitempty"` // what is wrong; "" when OK
+	Advice  string   `json:"advice,omitempty"`  // what a person can do about it; "" when OK
+	Details []string `json:"details,omitempty"` // what was found, e.g. the calendars
+}
+
+// verifyTimeout bounds what a provider is asked to verify a connection.
+const verifyTimeout = 20 * time.Second
+
+// VerifyConnection asks the provider live whether a connection works, and records what it says. The error is about
+// the asking, such as a name that is not there; what the provider says is in the answer.
+func (d *Directory) VerifyConnection(ctx context.Context, tenantName, name string) (Verification, error) {
+	owner, row, err := d.connectionRow(ctx, tenantName, name)
+	if err != nil {
+		return Verification{}, err
+	}
+	t, err := tenantOf(owner)
+	if err != nil {
+		return Verification{}, err
+	}
+	c, err := connectionOf(row)
+	if err != nil {
+		return Verification{}, err
+	}
+	live, cancel := context.WithTimeout(ctx, verifyTimeout)
+	defer cancel()
+	found, used, failure := d.ask(live, Caller{Tenant: t, Connections: map[adapter.Kind]Connection{c.Kind: c}}, c.Kind)
+	if used.ID == "" {
+		used = c // it did not even open
+	}
+	if failure != nil {
+		return d.refused(ctx, used, found, fault.From(failure))
+	}
+	found.OK = true
+	if err := d.MarkVerified(ctx, used, found.Email); err != nil {
+		return Verification{}, err
+	}
+	return found, nil
+}
+
+// ask opens the caller's connection in whatever state and puts harmless questions to it. It answers what it learned
+// before it failed, too.
+func (d *Directory) ask(ctx context.Context, caller Caller, kind adapter.Kind) (v Verification, used Connection, err error) {
+	switch kind {
+	case adapter.KindCalendar:
+		o, err := d.CalendarToVerify(ctx, caller)
+		if err != nil {
+			return v, used, err
+		}
+		account, err := o.Driver.Account(ctx)
+		if err != nil {
+			return v, o.Connection, err
+		}
+		v.Email, v.Name = account.Email, account.Name
+		calendars, err := o.Driver.Calendars(ctx)
+		for _, c := range calendars {
+			v.Details = append(v.Details, calendarLine(c.Name, c.ID, c.Zone, c.IsDefault, c.ReadOnly))
+		}
+		return v, o.Connection, err
+	case adapter.KindCRM:
+		o, err := open(ctx, d, caller, kind, inAnyState, adapter.Adapter.OpenCRM)
+		if err != nil {
+			return v, used, err
+		}
+		account, err := o.Driver.Account(ctx)
+		if err != nil {
+			return v, o.Connection, err
+		}
+		v.Email, v.Name = account.Email, account.Name
+		words, err := o.Driver.Vocabulary(ctx)
+		if err == nil {
+			v.Details = append(v.Details, "statuses: "+strings.Join(words.Statuses, ", "), "priorities: "+strings.Join(words.Priorities, ", "))
+		}
+		return v, o.Connection, err
+	default:
+		o, err := open(ctx, d, caller, kind, inAnyState, adapter.Adapter.OpenTelephony)
+		if err != nil {
+			return v, used, err
+		}
+		account, err := o.Driver.Account(ctx)
+		if err != nil {
+			return v, o.Connection, err
+		}
+		v.Name = account.Name
+		if account.Ref != "" {
+			v.Details = append(v.Details, "account: "+account.Ref)
+		}
+		return v, o.Connection, nil
+	}
+}
+
+func calendarLine(name, id, zone string, isDefault, readOnly bool) string {
+	line := fmt.Sprintf("calendar: %s (%s)", name, id)
+	for _, fact := range []struct {
+		holds bool
+		words string
+	}{{zone != "", "zone " + zone}, {isDefault, "default"}, {readOnly, "read-only"}} {
+		if fact.holds {
+			line += ", " + fact.words
+		}
+	}
+	return line
+}
+
+// refused makes the answer of a failure and records that credentials were refused.
+func (d *Directory) refused(ctx context.Context, c Connection, found Verification, f *fault.Error) (Verification, error) {
+	found.OK, found.Problem, found.Advice = false, f.Detail, advice(f)
+	if found.Email == "" {
+		found.Email = c.Email
+	}
+	if !errors.Is(f, fault.Disconnected) {
+		return found, nil
+	}
+	return found, d.MarkReconnect(ctx, c, f.Detail)
+}
+
+// advice says what a person can do about a failed verification.
+func advice(f *fault.Error) string {
+	switch {
+	case f.Reason == fault.ReasonEgressRefused:
+		return "The address lies in a network the gateway does not reach. If it is meant to, its operator adds that network to egress.allow."
+	case f.Reason == fault.ReasonProviderMisconfigured:
+		return "Correct the connection's settings, then verify again."
+	case f.Code == fault.Disconnected:
+		return "Enter the credentials again: with apply, or by removing the connection and adding it anew. Then verify again."
+	case f.Code == fault.Forbidden:
+		return "Give the account the rights that are missing, at the provider. Then verify again."
+	case f.Code == fault.NotFound, f.Code == fault.Invalid, f.Code == fault.Unsupported:
+		return "Check the address and the other settings of the connection."
+	case f.Code == fault.RateLimited:
+		return "Wait a while, then verify again."
+	case f.Code == fault.Unavailable, f.Code == fault.Timeout:
+		return "Check that the address is right and the provider is up, then verify again."
+	}
+	return "Verify again; if it stays so, the gateway's log says more."
 }

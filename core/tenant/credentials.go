@@ -1,0 +1,105 @@
+package tenant
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
+	"frontdesk/core/upstream"
+)
+
+// withheld stands in for the secret in what an adapter is opened with: it needs to know that there is one, not which.
+const withheld = "withheld"
+
+// credentials unseals a connection's credentials and answers what puts them on a request, and the credentials as the
+// adapter may see them. The secret that authorises lives on in that function alone.
+func (d *Directory) credentials(a adapter.Adapter, row store.Connection) (func(*http.Request) error, map[string]string, error) {
+	plain, err := d.vault.Unseal(row.TenantID, row.ID, row.Credentials)
+	if err != nil {
+		return nil, nil, err
+	}
+	seen := maps.Clone(plain)
+	if a.Auth.Scheme != adapter.None && seen[a.Auth.Password] != "" {
+		seen[a.Auth.Password] = withheld
+	}
+	username, secret := plain[a.Auth.Username], plain[a.Auth.Password]
+	switch a.Auth.Scheme {
+	case adapter.None:
+		return nil, seen, nil
+	case adapter.Basic:
+		return func(r *http.Request) error { r.SetBasicAuth(username, secret); return nil }, seen, nil
+	case adapter.Bearer:
+		return func(r *http.Request) error { r.Header.Set("Authorization", "Bearer "+secret); return nil }, seen, nil
+	case adapter.Header:
+		return func(r *http.Request) error { r.Header.Set(a.Auth.HeaderName, secret); return nil }, seen, nil
+	}
+	return nil, nil, fault.From(fmt.Errorf("tenant: the adapter %s declares an unknown scheme %q", a.Name, a.Auth.Scheme))
+}
+
+// clientOptions say where the client of a connection may go, and where its credentials may.
+func (d *Directory) clientOptions(a adapter.Adapter, c Connection, authorise func(*http.Request) error) upstream.ClientOptions {
+	return upstream.ClientOptions{
+		Authorize:     authorise,
+		AuthorizeFor:  baseURL(a, c),
+		TenantAddress: a.Auth.BaseURL != "",
+		Connection:    c.ID,
+		Provider:      c.Provider,
+	}
+}
+
+// baseURL answers the address that a connection's credentials belong to; nil where its adapter has its own.
+func baseURL(a adapter.Adapter, c Connection) *url.URL {
+	text, _ := c.Settings[a.Auth.BaseURL].(string)
+	if text == "" {
+		return nil
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil // refused by Adapter.Check, at the latest when it is opened
+	}
+	return u
+}
+
+// targetOf names what a connection's calls go to. A sandbox goes nowhere: what fails there, on demand, is that one
+// connection, and no other tenant's calls may be kept from theirs by it.
+func targetOf(a adapter.Adapter, c Connection) Target {
+	t := Target{Kind: string(c.Kind), Provider: c.Provider, Host: c.Provider, Connection: c.ID}
+	if a.Sandbox {
+		t.Host = c.ID
+	} else if u := baseURL(a, c); u != nil {
+		t.Host = hostOf(u)
+	}
+	return t
+}
+
+// hostOf writes host and port one way, so that one server has one breaker however its address is written.
+func hostOf(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)]
+	}
+	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+}
+
+// unfit reports credentials that cannot be put on a request: a stray line break comes with copying, and a colon would
+// end a user name early (RFC 7617 section 2).
+func unfit(auth adapter.Auth, credentials map[string]string) []fault.Field {
+	var faults []fault.Field
+	for _, name := range []string{auth.Username, auth.Password} {
+		if name != "" && strings.ContainsFunc(credentials[name], unicode.IsControl) {
+			faults = append(faults, fault.Field{Path: "credentials." + name,
+				Message: "must be one line without control characters; check how it was copied."})
+		}
+	}
+	if auth.Scheme == adapter.Basic && strings.Contains(credentials[auth.Username], ":") {
+		faults = append(faults, fault.Field{Path: "credentials." + auth.Username, Message: "must not contain a colon."})
+	}
+	return faults
+}

@@ -1,0 +1,49 @@
+package tenant
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+)
+
+// usage collects when keys were used, so that the store is told once a minute and never on the way of a call.
+type usage struct {
+	mu sync.Mutex
+	at map[string]time.Time // by key id, since the last write
+}
+
+func (u *usage) touch(keyID string, at time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.at[keyID] = at
+}
+
+// take answers what was collected and begins anew.
+func (u *usage) take() map[string]time.Time {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	taken := u.at
+	u.at = make(map[string]time.Time, len(taken))
+	return taken
+}
+
+// putBack returns what could not be written; later uses win.
+func (u *usage) putBack(taken map[string]time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	maps.Copy(taken, u.at)
+	u.at = taken
+}
+
+// writeUsage tells the store when keys were last used.
+func (d *Directory) writeUsage(ctx context.Context) {
+	taken := d.used.take()
+	if len(taken) == 0 {
+		return
+	}
+	if err := d.store.TouchKeys(ctx, taken); err != nil {
+		d.used.putBack(taken)
+		d.log.WarnContext(ctx, "the last uses of API keys could not be written; they will be with the next ones", "error", err)
+	}
+}
