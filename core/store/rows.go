@@ -56,6 +56,8 @@ type Intent struct {
 	Plan         json.RawMessage // what is needed to settle it after a crash; grows as steps are taken
 	State        string          // IntentRunning, IntentDone or IntentUnknown
 	Answer       []byte          // the body, once State is done
+	EffectRef    string          // the provider's id of the effect, once State is done
+	DedupeKey    string          // equal calls without a key share it; "" none
 	Owner        string          // the process that runs it
 	LeaseUntil   time.Time       // past: the owner died
 	CreatedAt    time.Time

@@ -1,0 +1,173 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"slices"
+
+	"frontdesk/core/fault"
+)
+
+const connectionColumns = "id, tenant_id, name, kind, provider, is_default, settings, credentials, status, email, revision, created_at"
+
+func scanConnection(row scanner) (c Connection, err error) {
+	var settings string
+	var created int64
+	err = row.Scan(&c.ID, &c.TenantID, &c.Name, &c.Kind, &c.Provider, &c.IsDefault, &settings, &c.Credentials,
+		&c.Status, &c.Email, &c.Revision, &created)
+	c.Settings, c.CreatedAt = json.RawMessage(settings), instant(created)
+	return c, err
+}
+
+// CreateConnection adds a connection with revision 1. The first of a kind becomes the tenant's default, and one that
+// is made the default takes that from the others. A name that is taken is a Conflict.
+func (s *Store) CreateConnection(ctx context.Context, c Connection) error {
+	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := lockTenant(ctx, tx, c.TenantID); err != nil {
+			return err
+		}
+		_, hasDefault, err := defaultOf(ctx, tx, c.TenantID, c.Kind)
+		if err != nil {
+			return err
+		}
+		if c.IsDefault && hasDefault {
+			if err := noDefault(ctx, tx, c.TenantID, c.Kind); err != nil {
+				return err
+			}
+		}
+		_, err = exec(ctx, tx, "INSERT INTO connections ("+connectionColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, $11)",
+			c.ID, c.TenantID, c.Name, c.Kind, c.Provider, c.IsDefault || !hasDefault, object(c.Settings), c.Credentials,
+			cmp.Or(c.Status, "ok"), c.Email, millis(c.CreatedAt))
+		if err != nil {
+			return err
+		}
+		_, err = exec(ctx, tx, "INSERT INTO connection_turns (connection_id, taken) VALUES ($1, 0)", c.ID)
+		return err
+	})
+}
+
+// UpdateConnection replaces all but the kind and the creation of a connection, and makes its revision fromRevision+1.
+// Where the revision is another one by now, it is a Conflict with the reason CHANGED_MEANWHILE. A default is replaced
+// by another, never taken away.
+func (s *Store) UpdateConnection(ctx context.Context, c Connection, fromRevision int64) error {
+	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := lockTenant(ctx, tx, c.TenantID); err != nil {
+			return err
+		}
+		was, err := connectionIn(ctx, tx, c.TenantID, c.ID)
+		if err != nil {
+			return err
+		}
+		if was.Revision != fromRevision {
+			return changedMeanwhile()
+		}
+		if c.IsDefault && !was.IsDefault {
+			if err := noDefault(ctx, tx, was.TenantID, was.Kind); err != nil {
+				return err
+			}
+		}
+		// The revision is compared again: SetConnectionStatus does not wait for the tenant's turn.
+		touched, err := exec(ctx, tx, `UPDATE connections SET name = $4, provider = $5, is_default = $6, settings = $7, credentials = $8,
+			status = $9, email = $10, revision = revision + 1 WHERE tenant_id = $1 AND id = $2 AND revision = $3`,
+			c.TenantID, c.ID, fromRevision, c.Name, c.Provider, c.IsDefault || was.IsDefault, object(c.Settings), c.Credentials,
+			cmp.Or(c.Status, "ok"), c.Email)
+		if err == nil && touched == 0 {
+			return changedMeanwhile()
+		}
+		return err
+	})
+}
+
+// DeleteConnection removes a connection with its documents, numbers, holds and the events seen through it. Where it
+// was the tenant's default, the oldest other one of its kind becomes that.
+func (s *Store) DeleteConnection(ctx context.Context, tenantID, id string) error {
+	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := lockTenant(ctx, tx, tenantID); err != nil {
+			return err
+		}
+		was, err := connectionIn(ctx, tx, tenantID, id)
+		if err != nil {
+			return err
+		}
+		if _, err := exec(ctx, tx, "DELETE FROM connections WHERE tenant_id = $1 AND id = $2", tenantID, id); err != nil || !was.IsDefault {
+			return err
+		}
+		_, err = exec(ctx, tx, `UPDATE connections SET is_default = TRUE WHERE id =
+			(SELECT id FROM connections WHERE tenant_id = $1 AND kind = $2 ORDER BY created_at, id LIMIT 1)`, tenantID, was.Kind)
+		return err
+	})
+}
+
+// Connections lists a tenant's connections by name.
+func (s *Store) Connections(ctx context.Context, tenantID string) ([]Connection, error) {
+	all, err := listOf(ctx, s, scanConnection, "SELECT "+connectionColumns+" FROM connections WHERE tenant_id = $1", tenantID)
+	sortConnections(all)
+	return all, err
+}
+
+// AllConnections lists the connections of every tenant, by tenant and name.
+func (s *Store) AllConnections(ctx context.Context) ([]Connection, error) {
+	all, err := listOf(ctx, s, scanConnection, "SELECT "+connectionColumns+" FROM connections")
+	sortConnections(all)
+	return all, err
+}
+
+func sortConnections(all []Connection) {
+	slices.SortFunc(all, func(a, b Connection) int {
+		return cmp.Or(cmp.Compare(a.TenantID, b.TenantID), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// Connection answers one connection of a tenant.
+func (s *Store) Connection(ctx context.Context, tenantID, id string) (c Connection, err error) {
+	err = s.try(ctx, func(ctx context.Context) error {
+		c, err = connectionIn(ctx, s.read, tenantID, id)
+		return err
+	})
+	return c, err
+}
+
+// SetConnectionStatus keeps what the provider last said of the credentials. An email of "" leaves the known one. The
+// revision grows only when the status changes, so that a driver that works stays open.
+func (s *Store) SetConnectionStatus(ctx context.Context, id, status, email string) error {
+	touched, err := s.exec(ctx, `UPDATE connections SET
+		revision = revision + CASE WHEN status = $2 THEN 0 ELSE 1 END,
+		status = $2, email = CASE WHEN $3 = '' THEN email ELSE $3 END WHERE id = $1`, id, status, email)
+	if err == nil && touched == 0 {
+		return connectionNotFound()
+	}
+	return err
+}
+
+func connectionIn(ctx context.Context, q querier, tenantID, id string) (Connection, error) {
+	c, found, err := find(ctx, q, scanConnection, "SELECT "+connectionColumns+" FROM connections WHERE tenant_id = $1 AND id = $2", tenantID, id)
+	if err == nil && !found {
+		return Connection{}, connectionNotFound()
+	}
+	return c, err
+}
+
+func defaultOf(ctx context.Context, tx *sql.Tx, tenantID, kind string) (id string, found bool, err error) {
+	return find(ctx, tx, func(row scanner) (id string, err error) { return id, row.Scan(&id) },
+		"SELECT id FROM connections WHERE tenant_id = $1 AND kind = $2 AND is_default", tenantID, kind)
+}
+
+func noDefault(ctx context.Context, tx *sql.Tx, tenantID, kind string) error {
+	_, err := exec(ctx, tx, "UPDATE connections SET is_default = FALSE WHERE tenant_id = $1 AND kind = $2 AND is_default", tenantID, kind)
+	return err
+}
+
+// takeTurn makes transactions that write for one connection take turns.
+func takeTurn(ctx context.Context, tx *sql.Tx, connectionID string) error {
+	touched, err := exec(ctx, tx, "UPDATE connection_turns SET taken = taken + 1 WHERE connection_id = $1", connectionID)
+	if err == nil && touched == 0 {
+		return connectionNotFound()
+	}
+	return err
+}
+
+func changedMeanwhile() error {
+	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "The connection was changed meanwhile. Look at it again.")
+}

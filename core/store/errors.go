@@ -1,0 +1,88 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+
+	"frontdesk/core/fault"
+)
+
+// Reasons of this package's faults that are not in core/fault.
+const (
+	ReasonTenantNotFound     = "TENANT_NOT_FOUND"
+	ReasonConnectionNotFound = "CONNECTION_NOT_FOUND"
+	ReasonKeyNotFound        = "API_KEY_NOT_FOUND"
+	ReasonAlreadyExists      = "ALREADY_EXISTS"
+	ReasonIntentLost         = "INTENT_LOST" // another run took the intent over, or it is settled
+)
+
+// class is what a database's error means to us.
+type class int
+
+const (
+	defect class = iota // our own mistake
+	again               // someone else was in the way: the same call may succeed now
+	unique              // what must be unique is there already
+	orphan              // the row that is referred to is not there
+	down                // unreachable, full, damaged or shutting down
+)
+
+// fault makes an error of the database one of ours. Errors that are faults already stay what they are.
+func (s *Store) fault(ctx context.Context, err error) error {
+	var known *fault.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	if ctx.Err() != nil {
+		return fault.From(ctx.Err()).Because(err)
+	}
+	switch s.classify(err) {
+	case unique:
+		return fault.New(fault.Conflict, ReasonAlreadyExists, "This exists already.").Because(err)
+	case orphan:
+		return fault.New(fault.NotFound, ReasonConnectionNotFound, "The tenant or connection is not there any more.").Because(err)
+	case again, down:
+		return unavailable(err)
+	}
+	return fault.From(err)
+}
+
+func unavailable(err error) *fault.Error {
+	return fault.New(fault.Unavailable, fault.ReasonStoreUnavailable,
+		"The gateway's database does not answer at the moment. Repeat the request shortly.").Because(err)
+}
+
+func (s *Store) classify(err error) class {
+	var network net.Error
+	switch {
+	case s.closed.Load(), errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone), errors.Is(err, io.EOF),
+		errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), errors.As(err, &network),
+		errors.Is(err, context.DeadlineExceeded): // our own limit: the caller's was looked at first
+		return down
+	}
+	return s.dialect.classify(err)
+}
+
+func tenantNotFound() error {
+	return fault.New(fault.NotFound, ReasonTenantNotFound, "There is no such tenant.")
+}
+
+func connectionNotFound() error {
+	return fault.New(fault.NotFound, ReasonConnectionNotFound, "There is no such connection.")
+}
+
+func keyNotFound() error {
+	return fault.New(fault.NotFound, ReasonKeyNotFound, "There is no such API key.")
+}
+
+func numberNotFound() error {
+	return fault.New(fault.NotFound, fault.ReasonNumberNotFound, "There is no such phone number.")
+}
+
+func intentLost() error {
+	return fault.New(fault.Conflict, ReasonIntentLost, "Another run has taken this request over.")
+}

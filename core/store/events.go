@@ -1,0 +1,86 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+const eventColumns = "tenant_id, connection_id, event_id, calendar_id, gone, updated_at"
+
+func scanEventSeen(row scanner) (e EventSeen, err error) {
+	var updated int64
+	err = row.Scan(&e.TenantID, &e.ConnectionID, &e.EventID, &e.CalendarID, &e.Gone, &updated)
+	e.UpdatedAt = instant(updated)
+	return e, err
+}
+
+// SeeEvents remembers where events were seen and which are gone. What was seen later wins, in whatever order it comes.
+func (s *Store) SeeEvents(ctx context.Context, seen []EventSeen) error {
+	if len(seen) == 0 {
+		return nil
+	}
+	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error { return seeEvents(ctx, tx, seen) })
+}
+
+// EventSeen answers where an event was seen last.
+func (s *Store) EventSeen(ctx context.Context, tenantID, connectionID, eventID string) (EventSeen, bool, error) {
+	return findIn(ctx, s, scanEventSeen, "SELECT "+eventColumns+" FROM events_seen WHERE tenant_id = $1 AND connection_id = $2 AND event_id = $3",
+		tenantID, connectionID, eventID)
+}
+
+// seenBatch is the most rows of one statement: a power of two, see seeEvents.
+const seenBatch = 128
+
+// seeEvents writes in batches whose sizes are powers of two, so that the few texts stay prepared. The rows are sorted,
+// so that two transactions never wait for each other, and one event is written once: PostgreSQL refuses twice.
+func seeEvents(ctx context.Context, tx *sql.Tx, seen []EventSeen) error {
+	rows := slices.Clone(seen)
+	slices.SortStableFunc(rows, func(a, b EventSeen) int { return cmp.Or(compareEvents(a, b), b.UpdatedAt.Compare(a.UpdatedAt)) })
+	rows = slices.CompactFunc(rows, func(a, b EventSeen) bool { return compareEvents(a, b) == 0 })
+	for size := seenBatch; len(rows) > 0; {
+		if size > len(rows) {
+			size /= 2
+			continue
+		}
+		args := make([]any, 0, 6*size)
+		for _, e := range rows[:size] {
+			args = append(args, e.TenantID, e.ConnectionID, e.EventID, e.CalendarID, e.Gone, millis(e.UpdatedAt))
+		}
+		// A list of events is seen again and again: rows that say nothing new are not written.
+		_, err := exec(ctx, tx, "INSERT INTO events_seen ("+eventColumns+") VALUES "+placeholders(size, 6)+`
+			ON CONFLICT (tenant_id, connection_id, event_id) DO UPDATE
+			SET calendar_id = excluded.calendar_id, gone = excluded.gone, updated_at = excluded.updated_at
+			WHERE excluded.updated_at >= events_seen.updated_at
+			AND (excluded.calendar_id <> events_seen.calendar_id OR excluded.gone <> events_seen.gone)`, args...)
+		if err != nil {
+			return err
+		}
+		rows = rows[size:]
+	}
+	return nil
+}
+
+func compareEvents(a, b EventSeen) int {
+	return cmp.Or(cmp.Compare(a.TenantID, b.TenantID), cmp.Compare(a.ConnectionID, b.ConnectionID), cmp.Compare(a.EventID, b.EventID))
+}
+
+// placeholders writes "($1, $2), ($3, $4)" for two rows of two columns.
+func placeholders(rows, columns int) string {
+	var text strings.Builder
+	for i := range rows * columns {
+		switch {
+		case i == 0:
+			text.WriteString("(")
+		case i%columns == 0:
+			text.WriteString("), (")
+		default:
+			text.WriteString(", ")
+		}
+		fmt.Fprintf(&text, "$%d", i+1)
+	}
+	return text.String() + ")"
+}

@@ -1,0 +1,100 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"time"
+)
+
+const holdColumns = "id, connection_id, calendar_id, starts_at, ends_at, event_id, valid_until"
+
+func scanHold(row scanner) (h Hold, err error) {
+	var from, to, until int64
+	err = row.Scan(&h.ID, &h.ConnectionID, &h.CalendarID, &from, &to, &h.EventID, &until)
+	h.From, h.To, h.Until = instant(from), instant(to), instant(until)
+	return h, err
+}
+
+// TakeHolds takes all the holds or none. It answers the hold in the way of one of them, nil when they are taken.
+// Stretches that only touch are not in each other's way. Holds that have ended do not count, and go.
+func (s *Store) TakeHolds(ctx context.Context, holds []Hold, now time.Time) (taken *Hold, err error) {
+	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		for _, id := range connectionsOf(holds) {
+			if err := takeTurn(ctx, tx, id); err != nil {
+				return err
+			}
+			if _, err := exec(ctx, tx, "DELETE FROM holds WHERE connection_id = $1 AND valid_until <= $2", id, millis(now)); err != nil {
+				return err
+			}
+		}
+		taken, err = inTheWay(ctx, tx, holds)
+		if err != nil || taken != nil {
+			return err
+		}
+		for _, h := range holds {
+			_, err := exec(ctx, tx, "INSERT INTO holds ("+holdColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7)",
+				h.ID, h.ConnectionID, h.CalendarID, millis(h.From), millis(h.To), h.EventID, millis(h.Until))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return taken, err
+}
+
+// connectionsOf lists the connections in one order, so that no two callers wait for each other.
+func connectionsOf(holds []Hold) []string {
+	var ids []string
+	for _, h := range holds {
+		ids = append(ids, h.ConnectionID)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+func inTheWay(ctx context.Context, tx *sql.Tx, holds []Hold) (*Hold, error) {
+	for _, h := range holds {
+		other, found, err := find(ctx, tx, scanHold, "SELECT "+holdColumns+` FROM holds
+			WHERE connection_id = $1 AND calendar_id = $2 AND starts_at < $3 AND ends_at > $4 ORDER BY starts_at LIMIT 1`,
+			h.ConnectionID, h.CalendarID, millis(h.To), millis(h.From))
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			return &other, nil
+		}
+	}
+	return nil, nil
+}
+
+// KeepHolds makes holds those of a booked event, until then. Holds that are gone are passed over.
+func (s *Store) KeepHolds(ctx context.Context, ids []string, eventID string, until time.Time) error {
+	return s.eachHold(ctx, ids, "UPDATE holds SET event_id = $2, valid_until = $3 WHERE id = $1", eventID, millis(until))
+}
+
+// DropHolds lets holds go.
+func (s *Store) DropHolds(ctx context.Context, ids []string) error {
+	return s.eachHold(ctx, ids, "DELETE FROM holds WHERE id = $1")
+}
+
+func (s *Store) eachHold(ctx context.Context, ids []string, query string, args ...any) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		for _, id := range slices.Sorted(slices.Values(ids)) {
+			if _, err := exec(ctx, tx, query, append([]any{id}, args...)...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// DropHoldsOfEvent lets the holds of a booked event go.
+func (s *Store) DropHoldsOfEvent(ctx context.Context, connectionID, eventID string) error {
+	_, err := s.exec(ctx, "DELETE FROM holds WHERE connection_id = $1 AND event_id = $2 AND event_id <> ''", connectionID, eventID)
+	return err
+}

@@ -1,0 +1,180 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"time"
+)
+
+// The life of an intent:
+//
+//	          Begin                     Finish
+//	(no row) -------> running (leased) --------> done, kept for replay until purged
+//	    ^                |    ^    |
+//	    |   Release("")  |    |    |  Release(IntentUnknown)
+//	    +----------------+    |    +------------------------> unknown
+//	                          |                                  |
+//	                          +---------- TakeOver --------------+   (also of running, once the lease has passed)
+//
+// Who runs an intent is told by its Owner together with its LeaseUntil: two goroutines of one process may run it one
+// after the other, and the first must not write once the second has taken over.
+
+const intentColumns = `tenant_id, operation, key, kept, request_hash, connection_id, effect_key, plan, state, answer, effect_ref,
+	dedupe_key, owner, lease_until, created_at, updated_at`
+
+func scanIntent(row scanner) (i Intent, err error) {
+	var plan string
+	var connection, ref, dedupe *string
+	var lease, created, updated int64
+	err = row.Scan(&i.TenantID, &i.Operation, &i.Key, &i.Kept, &i.RequestHash, &connection, &i.EffectKey, &plan, &i.State, &i.Answer,
+		&ref, &dedupe, &i.Owner, &lease, &created, &updated)
+	i.ConnectionID, i.EffectRef, i.DedupeKey, i.Plan = textOf(connection), textOf(ref), textOf(dedupe), json.RawMessage(plan)
+	i.LeaseUntil, i.CreatedAt, i.UpdatedAt = instant(lease), instant(created), instant(updated)
+	return i, err
+}
+
+// BeginIntent records an intent as running, or answers the one that is there under its tenant, operation and key. Of
+// any number of calls at the same time exactly one begins.
+func (s *Store) BeginIntent(ctx context.Context, i Intent) (existing Intent, began bool, err error) {
+	for {
+		touched, err := s.exec(ctx, "INSERT INTO intents ("+intentColumns+`)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'running', NULL, NULL, $9, $10, $11, $12, $13)
+			ON CONFLICT (tenant_id, operation, key) DO NOTHING`,
+			i.TenantID, i.Operation, i.Key, i.Kept, blob(i.RequestHash), text(i.ConnectionID), i.EffectKey, object(i.Plan),
+			text(i.DedupeKey), i.Owner, millis(i.LeaseUntil), millis(i.CreatedAt), millis(i.UpdatedAt))
+		if err != nil || touched == 1 {
+			return Intent{}, err == nil, err
+		}
+		existing, found, err := findIn(ctx, s, scanIntent,
+			"SELECT "+intentColumns+" FROM intents WHERE tenant_id = $1 AND operation = $2 AND key = $3", i.TenantID, i.Operation, i.Key)
+		if err != nil || found {
+			return existing, false, err
+		}
+		// It was released between the two statements.
+	}
+}
+
+// TakeOverIntent makes the intent that was read as there ours, if nobody else did since and its run is over: its lease
+// has passed, or its outcome is unknown. Of ours, the Owner and LeaseUntil are kept.
+func (s *Store) TakeOverIntent(ctx context.Context, there, ours Intent, now time.Time) (bool, error) {
+	touched, err := s.exec(ctx, `UPDATE intents SET state = 'running', owner = $4, lease_until = $5, updated_at = $6
+		WHERE tenant_id = $1 AND operation = $2 AND key = $3 AND owner = $7 AND lease_until = $8 AND state = $9
+		AND (state = 'unknown' OR (state = 'running' AND lease_until <= $6))`,
+		there.TenantID, there.Operation, there.Key, ours.Owner, millis(ours.LeaseUntil), millis(now),
+		there.Owner, millis(there.LeaseUntil), there.State)
+	return touched == 1, err
+}
+
+// held is the condition under which the run that holds an intent may write; see heldBy.
+const held = "tenant_id = $1 AND operation = $2 AND key = $3 AND owner = $4 AND lease_until = $5 AND state = 'running'"
+
+func heldBy(i Intent, more ...any) []any {
+	return append([]any{i.TenantID, i.Operation, i.Key, i.Owner, millis(i.LeaseUntil)}, more...)
+}
+
+// SaveIntentPlan keeps a step before it is taken. A run that does not hold the intent any more gets a Conflict with
+// the reason INTENT_LOST, and must not take the step.
+func (s *Store) SaveIntentPlan(ctx context.Context, i Intent) error {
+	touched, err := s.exec(ctx, "UPDATE intents SET plan = $6 WHERE "+held, heldBy(i, object(i.Plan))...)
+	if err == nil && touched == 0 {
+		return intentLost()
+	}
+	return err
+}
+
+// ExtendIntent lengthens the lease to i.LeaseUntil, which the run's later calls must carry. A run that does not hold
+// the intent any more gets a Conflict with the reason INTENT_LOST.
+func (s *Store) ExtendIntent(ctx context.Context, i Intent) error {
+	touched, err := s.exec(ctx, `UPDATE intents SET lease_until = $5 WHERE tenant_id = $1 AND operation = $2 AND key = $3
+		AND owner = $4 AND lease_until <= $5 AND state = 'running'`, heldBy(i)...)
+	if err == nil && touched == 0 {
+		return intentLost()
+	}
+	return err
+}
+
+// FinishIntent keeps the answer, and with it the events that were seen. A run that does not hold the intent any more
+// gets a Conflict with the reason INTENT_LOST.
+func (s *Store) FinishIntent(ctx context.Context, i Intent, seen ...EventSeen) error {
+	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		touched, err := exec(ctx, tx, "UPDATE intents SET state = 'done', answer = $6, effect_ref = $7 WHERE "+held,
+			heldBy(i, blob(i.Answer), text(i.EffectRef))...)
+		if err != nil {
+			return err
+		}
+		if touched == 0 {
+			return intentLost()
+		}
+		return seeEvents(ctx, tx, seen)
+	})
+}
+
+// ReleaseIntent ends a run without an answer. With IntentUnknown the intent stays and can be taken over at once; with
+// "" it goes, because nothing happened. It may also let a finished intent go. An intent that is not as i says any more
+// is left alone.
+func (s *Store) ReleaseIntent(ctx context.Context, i Intent, state string) error {
+	if state == IntentUnknown {
+		_, err := s.exec(ctx, "UPDATE intents SET state = 'unknown' WHERE "+held, heldBy(i)...)
+		return err
+	}
+	_, err := s.exec(ctx, `DELETE FROM intents WHERE tenant_id = $1 AND operation = $2 AND key = $3
+		AND owner = $4 AND lease_until = $5 AND state = $6`, heldBy(i, i.State)...)
+	return err
+}
+
+// DropIntentsOfEffect makes an equal call a new one, after its effect was undone: intents of callers without a key go,
+// and those with a key no longer answer for others.
+func (s *Store) DropIntentsOfEffect(ctx context.Context, tenantID, connectionID, operation, effectRef string) error {
+	const ofEffect = " WHERE tenant_id = $1 AND connection_id = $2 AND operation = $3 AND effect_ref = $4 AND state = 'done'"
+	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := exec(ctx, tx, "DELETE FROM intents"+ofEffect+" AND NOT kept", tenantID, connectionID, operation, effectRef); err != nil {
+			return err
+		}
+		_, err := exec(ctx, tx, "UPDATE intents SET dedupe_key = NULL"+ofEffect, tenantID, connectionID, operation, effectRef)
+		return err
+	})
+}
+
+// RecentIntent answers the latest intent of equal calls that began at since or later.
+func (s *Store) RecentIntent(ctx context.Context, tenantID, operation, dedupeKey string, since time.Time) (Intent, bool, error) {
+	return findIn(ctx, s, scanIntent, "SELECT "+intentColumns+` FROM intents
+		WHERE tenant_id = $1 AND operation = $2 AND dedupe_key = $3 AND created_at >= $4 ORDER BY created_at DESC LIMIT 1`,
+		tenantID, operation, dedupeKey, millis(since))
+}
+
+// UnsettledIntents lists intents that nobody runs any more, first those whose run died, then those that were taken up
+// the longest ago. Without their connection nothing can settle them, so those are left out.
+func (s *Store) UnsettledIntents(ctx context.Context, now time.Time, limit int) ([]Intent, error) {
+	return listOf(ctx, s, scanIntent, "SELECT "+intentColumns+` FROM intents WHERE state <> 'done' AND connection_id IS NOT NULL
+		AND (state = 'unknown' OR lease_until <= $1) ORDER BY state, updated_at LIMIT $2`, millis(now), limit)
+}
+
+// purgeBatch bounds how long a purge keeps other writers waiting.
+const purgeBatch = 500
+
+// PurgeIntents removes intents that were kept long enough, and answers how many: finished ones whose caller gave a
+// key and that began before keptBefore, and other finished ones that began before unkeptBefore. What is still not
+// settled at keptBefore goes as well: the time in which a repeat could settle it is over.
+func (s *Store) PurgeIntents(ctx context.Context, keptBefore, unkeptBefore time.Time) (int64, error) {
+	var all int64
+	for {
+		touched, err := s.exec(ctx, `DELETE FROM intents WHERE (tenant_id, operation, key) IN (
+			SELECT tenant_id, operation, key FROM intents
+			WHERE (kept = TRUE AND created_at < $1 AND (state <> 'running' OR lease_until < $1))
+			OR (kept = FALSE AND created_at < $2 AND (state = 'done' OR created_at < $1 AND (state <> 'running' OR lease_until < $1)))
+			LIMIT $3)`, millis(keptBefore), millis(unkeptBefore), purgeBatch)
+		all += touched
+		if err != nil || touched < purgeBatch {
+			return all, err
+		}
+	}
+}
+
+// blob is how the store keeps bytes that are never absent.
+func blob(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}

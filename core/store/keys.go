@@ -1,0 +1,92 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"frontdesk/core/fault"
+)
+
+const keyColumns = "id, tenant_id, prefix, hash, label, scopes, connections, test, created_at, revoked_at, last_used_at"
+
+func scanKey(row scanner) (k APIKey, err error) {
+	var scopes, connections []byte
+	var created int64
+	var revoked, used *int64
+	err = row.Scan(&k.ID, &k.TenantID, &k.Prefix, &k.Hash, &k.Label, &scopes, &connections, &k.Test, &created, &revoked, &used)
+	if err != nil {
+		return k, err
+	}
+	k.CreatedAt, k.RevokedAt, k.LastUsedAt = instant(created), optionalInstant(revoked), optionalInstant(used)
+	if err := json.Unmarshal(scopes, &k.Scopes); err != nil {
+		return k, err
+	}
+	return k, json.Unmarshal(connections, &k.Connections)
+}
+
+// CreateKey adds a key.
+func (s *Store) CreateKey(ctx context.Context, k APIKey) error {
+	scopes, err := json.Marshal(k.Scopes)
+	if err != nil {
+		return err
+	}
+	connections, err := json.Marshal(k.Connections)
+	if err != nil {
+		return err
+	}
+	_, err = s.exec(ctx, "INSERT INTO api_keys ("+keyColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+		k.ID, k.TenantID, k.Prefix, k.Hash, k.Label, string(scopes), string(connections), k.Test,
+		millis(k.CreatedAt), optional(k.RevokedAt), optional(k.LastUsedAt))
+	if errors.Is(err, fault.NotFound) {
+		return tenantNotFound()
+	}
+	return err
+}
+
+// KeyByHash answers the key of that hash, revoked or not.
+func (s *Store) KeyByHash(ctx context.Context, hash []byte) (APIKey, error) {
+	k, found, err := findIn(ctx, s, scanKey, "SELECT "+keyColumns+" FROM api_keys WHERE hash = $1", hash)
+	if err == nil && !found {
+		return APIKey{}, keyNotFound()
+	}
+	return k, err
+}
+
+// Keys lists a tenant's keys, revoked ones too, oldest first.
+func (s *Store) Keys(ctx context.Context, tenantID string) ([]APIKey, error) {
+	all, err := listOf(ctx, s, scanKey, "SELECT "+keyColumns+" FROM api_keys WHERE tenant_id = $1", tenantID)
+	slices.SortFunc(all, func(a, b APIKey) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID)) })
+	return all, err
+}
+
+// RevokeKey ends a key. One that was revoked before keeps its time.
+func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) error {
+	touched, err := s.exec(ctx, "UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $2) WHERE id = $1", id, millis(at))
+	if err == nil && touched == 0 {
+		return keyNotFound()
+	}
+	return err
+}
+
+// TouchKeys keeps when keys were last used; times never go back, and keys that are gone are passed over.
+func (s *Store) TouchKeys(ctx context.Context, used map[string]time.Time) error {
+	if len(used) == 0 {
+		return nil
+	}
+	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		for _, id := range slices.Sorted(maps.Keys(used)) { // in one order everywhere, so that no two replicas deadlock
+			_, err := exec(ctx, tx, "UPDATE api_keys SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)",
+				id, millis(used[id]))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

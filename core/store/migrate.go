@@ -1,0 +1,98 @@
+package store
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"time"
+
+	"github.com/pressly/goose/v3"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// migrateLimit bounds Migrate when its context does not.
+const migrateLimit = 5 * time.Minute
+
+// Migrate brings the schema up to date. Replicas may do it at the same time, and one that is killed half-way leaves
+// whole steps: each step and the note that it was taken are one transaction, so of several that try the same step one
+// succeeds, and the others fail on what is there already, look again and go on with what is left.
+func (s *Store) Migrate(ctx context.Context) error {
+	bounded, cancel := context.WithTimeout(ctx, migrateLimit)
+	defer cancel()
+	before := -1
+	for {
+		err := s.up(bounded)
+		if err == nil {
+			return nil
+		}
+		left, failed := s.pending(bounded)
+		switch {
+		case failed == nil && left == 0:
+			return nil
+		case failed != nil && s.classify(failed) != again && s.classify(failed) != unique:
+			return s.fault(ctx, failed)
+		case failed == nil && left == before && s.classify(err) != again:
+			return s.fault(ctx, err) // the step fails for a reason of its own
+		}
+		if failed == nil {
+			before = left
+		}
+		if !pause(bounded, rand.N(50*time.Millisecond)) {
+			return s.fault(ctx, err)
+		}
+	}
+}
+
+// Pending answers how many steps Migrate would take.
+func (s *Store) Pending(ctx context.Context) (int, error) {
+	bounded, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	left, err := s.pending(bounded)
+	if err != nil {
+		return 0, s.fault(ctx, err)
+	}
+	return left, nil
+}
+
+func (s *Store) migrator() (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(s.dialect.goose, s.write, files, goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
+}
+
+func (s *Store) up(ctx context.Context) error {
+	migrator, err := s.migrator()
+	if err != nil {
+		return err
+	}
+	_, err = migrator.Up(ctx)
+	var partial *goose.PartialError
+	if errors.As(err, &partial) {
+		return partial.Err
+	}
+	return err
+}
+
+func (s *Store) pending(ctx context.Context) (int, error) {
+	migrator, err := s.migrator()
+	if err != nil {
+		return 0, err
+	}
+	steps, err := migrator.Status(ctx)
+	if err != nil {
+		return 0, err
+	}
+	left := 0
+	for _, step := range steps {
+		if step.State == goose.StatePending {
+			left++
+		}
+	}
+	return left, nil
+}

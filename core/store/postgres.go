@@ -1,0 +1,112 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"strings"
+	"time"
+
+	"frontdesk/core/fault"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+)
+
+const (
+	connectTimeout      = 2 * time.Second // where the URL has no connect_timeout
+	postgresConnections = 20              // of one replica: servers commonly allow a hundred in all
+)
+
+// openPostgres makes the pool; the server is asked at the first call.
+func openPostgres(url string) (*Store, error) {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		// The parser's text may hold the password.
+		return nil, fault.InvalidField("store.url", `is not an address of PostgreSQL, such as "postgres://USER:PASSWORD@HOST/DATABASE".`)
+	}
+	if config.RuntimeParams["application_name"] == "" {
+		config.RuntimeParams["application_name"] = "frontdesk"
+	}
+	limit := config.ConnectTimeout
+	if limit == 0 {
+		limit = connectTimeout
+	}
+	db := sql.OpenDB(dialer{Connector: stdlib.GetConnector(*config), limit: limit})
+	db.SetMaxOpenConns(postgresConnections)
+	db.SetMaxIdleConns(postgresConnections)
+	db.SetConnMaxIdleTime(5 * time.Minute)
+	db.SetConnMaxLifetime(30 * time.Minute) // so that a server behind a load balancer or a failed-over one is left in time
+	return &Store{write: db, read: db, dialect: dialect{
+		goose: goose.DialectPostgres, classify: classifyPostgres,
+		// The rows that transactions update first make them take turns, so READ COMMITTED is enough to write.
+		writing: &sql.TxOptions{Isolation: sql.LevelReadCommitted},
+		reading: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+		check:   func(ctx context.Context, db *sql.DB) error { return db.PingContext(ctx) },
+	}}, nil
+}
+
+// dialer bounds the whole of connecting: pgx counts its own timeout anew for each address and for TLS and plain.
+type dialer struct {
+	driver.Connector
+	limit time.Duration
+}
+
+// Connect opens a connection.
+func (d dialer) Connect(ctx context.Context) (driver.Conn, error) {
+	bounded, cancel := context.WithTimeout(ctx, d.limit)
+	defer cancel()
+	conn, err := d.Connector.Connect(bounded)
+	if err != nil {
+		return nil, &unreachable{err}
+	}
+	return conn, nil
+}
+
+// unreachable is a connection that could not be made. It hides the words of its cause, which name the user, the
+// database and every address, but not what the cause is.
+type unreachable struct{ err error }
+
+func (u *unreachable) Error() string {
+	var refused *pgconn.PgError
+	if errors.As(u.err, &refused) {
+		return "PostgreSQL refuses the connection (SQLSTATE " + refused.Code + ")"
+	}
+	if errors.Is(u.err, context.DeadlineExceeded) {
+		return "PostgreSQL cannot be reached: no answer in time"
+	}
+	return "PostgreSQL cannot be reached"
+}
+
+func (u *unreachable) Unwrap() error { return u.err }
+
+// classifyPostgres reads the SQLSTATE (PostgreSQL's Appendix A, error codes).
+func classifyPostgres(err error) class {
+	var out *unreachable
+	if errors.As(err, &out) || errors.Is(err, pgconn.ErrConnClosed) || pgconn.Timeout(err) {
+		return down
+	}
+	var failed *pgconn.PgError
+	if !errors.As(err, &failed) {
+		return defect
+	}
+	switch failed.Code {
+	case "23505":
+		return unique
+	case "23503":
+		return orphan
+	case "40001", "40P01", "55P03": // serialization failure, deadlock, lock not available
+		return again
+	case "25006": // read-only: a server that was failed over
+		return down
+	}
+	for _, prefix := range []string{"08", "53", "57P", "58", "XX"} { // connection, resources, shutdown, system, internal
+		if strings.HasPrefix(failed.Code, prefix) {
+			return down
+		}
+	}
+	return defect
+}

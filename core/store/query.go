@@ -1,0 +1,172 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"math/rand/v2"
+	"time"
+)
+
+// try runs op, again and again while another writer is in its way, within the caller's time and our own limit.
+func (s *Store) try(ctx context.Context, op func(context.Context) error) error {
+	bounded, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	for wait := 2 * time.Millisecond; ; wait = min(2*wait, 64*time.Millisecond) {
+		err := op(bounded)
+		if err == nil {
+			return nil
+		}
+		if bounded.Err() == nil && s.classify(err) == again && pause(bounded, rand.N(wait)) {
+			continue
+		}
+		if bounded.Err() != nil && ctx.Err() == nil {
+			return unavailable(err)
+		}
+		return s.fault(ctx, err)
+	}
+}
+
+// pause waits and reports whether the wait came to its end.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// exec runs one writing statement and answers how many rows it touched.
+func (s *Store) exec(ctx context.Context, query string, args ...any) (touched int64, err error) {
+	err = s.try(ctx, func(ctx context.Context) error {
+		touched, err = exec(ctx, s.write, query, args...)
+		return err
+	})
+	return touched, err
+}
+
+// change runs op in a transaction. It may run more than once.
+func (s *Store) change(ctx context.Context, op func(ctx context.Context, tx *sql.Tx) error) error {
+	return s.try(ctx, func(ctx context.Context) error { return inTx(ctx, s.write, s.dialect.writing, op) })
+}
+
+func inTx(ctx context.Context, db *sql.DB, options *sql.TxOptions, op func(ctx context.Context, tx *sql.Tx) error) error {
+	tx, err := db.BeginTx(ctx, options)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // after a commit it does nothing
+	if err := op(ctx, tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// querier is a pool or a transaction.
+type querier interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+func exec(ctx context.Context, q querier, query string, args ...any) (touched int64, err error) {
+	result, err := q.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// scanner is one row of an answer.
+type scanner interface{ Scan(into ...any) error }
+
+// list reads every row of a query, never nil.
+func list[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	all := []T{}
+	for rows.Next() {
+		row, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, row)
+	}
+	return all, rows.Err()
+}
+
+// find reads the first row of a query.
+func find[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) (row T, found bool, err error) {
+	all, err := list(ctx, q, scan, query, args...)
+	if err != nil || len(all) == 0 {
+		return row, false, err
+	}
+	return all[0], true, nil
+}
+
+// listOf is list on the reading pool.
+func listOf[T any](ctx context.Context, s *Store, scan func(scanner) (T, error), query string, args ...any) (all []T, err error) {
+	err = s.try(ctx, func(ctx context.Context) error {
+		all, err = list(ctx, s.read, scan, query, args...)
+		return err
+	})
+	return all, err
+}
+
+// findIn is find on the reading pool.
+func findIn[T any](ctx context.Context, s *Store, scan func(scanner) (T, error), query string, args ...any) (row T, found bool, err error) {
+	err = s.try(ctx, func(ctx context.Context) error {
+		row, found, err = find(ctx, s.read, scan, query, args...)
+		return err
+	})
+	return row, found, err
+}
+
+// millis is how the store keeps a time.
+func millis(t time.Time) int64 { return t.UnixMilli() }
+
+// instant is the time that millis kept. The zero time comes back as itself.
+func instant(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
+
+// optional is how the store keeps a time that may be absent.
+func optional(t time.Time) *int64 {
+	if t.IsZero() {
+		return nil
+	}
+	ms := millis(t)
+	return &ms
+}
+
+func optionalInstant(ms *int64) time.Time {
+	if ms == nil {
+		return time.Time{}
+	}
+	return instant(*ms)
+}
+
+// text is how the store keeps a text that may be absent.
+func text(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func textOf(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// object is how the store keeps a JSON object; nothing given is an empty one.
+func object(raw []byte) string {
+	if len(raw) == 0 {
+		return "{}"
+	}
+	return string(raw)
+}

@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"frontdesk/core/fault"
+
+	"github.com/pressly/goose/v3"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// openSQLite opens the file with one connection that writes, since SQLite has one writer anyway and a queue in Go is
+// fairer than its busy handler, and several that read beside it (write-ahead log).
+func openSQLite(ctx context.Context, path string) (*Store, error) {
+	if path == "" {
+		return nil, fault.InvalidField("store.url", `must name a file: "sqlite:PATH".`)
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	if err := private(path); err != nil {
+		return nil, unavailable(err)
+	}
+	// FULL: a commit is on the disk before it is answered. The busy timeout is short because Store.try waits itself,
+	// and unlike SQLite it stops when the caller's context ends.
+	common := url.Values{"_busy_timeout": {"200"}, "_foreign_keys": {"1"}, "_synchronous": {"FULL"}, "_dqs": {"0"}, "_error_rc": {"1"}}
+	write, err := sqlitePool(path, common, url.Values{"_journal_mode": {"WAL"}, "_txlock": {"immediate"}}, 1)
+	if err != nil {
+		return nil, err
+	}
+	read, err := sqlitePool(path, common, url.Values{"_query_only": {"1"}}, max(4, 2*runtime.GOMAXPROCS(0)))
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{write: write, read: read, dialect: dialect{
+		goose: goose.DialectSQLite3, classify: classifySQLite,
+		writing: &sql.TxOptions{}, reading: &sql.TxOptions{ReadOnly: true}, check: checkSQLite,
+	}}
+	// The file must be in write-ahead mode before the first reader opens it.
+	if err := s.try(ctx, write.PingContext); err != nil {
+		return nil, firstOf(err, s.Close())
+	}
+	return s, nil
+}
+
+// private makes the file when there is none and takes it from other users. It never opens a file that is there: to
+// close any descriptor of it would take away the locks of other connections of this process (fcntl(2)).
+func private(path string) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+		if errors.Is(err, fs.ErrExist) { // another process was faster
+			return nil
+		}
+		if err != nil {
+			return cause(err)
+		}
+		return file.Close()
+	}
+	if err != nil {
+		return cause(err)
+	}
+	if info.Mode().Perm()&0o077 == 0 {
+		return nil
+	}
+	return cause(os.Chmod(path, 0o600))
+}
+
+// cause leaves the path out of an error.
+func cause(err error) error {
+	var named *fs.PathError
+	if errors.As(err, &named) {
+		return named.Err
+	}
+	return err
+}
+
+func sqlitePool(path string, common, own url.Values, size int) (*sql.DB, error) {
+	query := url.Values{}
+	for _, values := range []url.Values{common, own} {
+		for name := range values {
+			query.Set(name, values.Get(name))
+		}
+	}
+	address := url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}
+	connector, err := sqlite.NewConnector(address.String())
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(size)
+	db.SetMaxIdleConns(size)
+	return db, nil
+}
+
+// classifySQLite reads the result codes (sqlite.org/rescode.html).
+func classifySQLite(err error) class {
+	var failed *sqlite.Error
+	if !errors.As(err, &failed) {
+		return defect
+	}
+	switch failed.Code() {
+	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
+		return unique
+	case sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
+		return orphan
+	}
+	switch failed.Code() & 0xff {
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL:
+		return again
+	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CORRUPT,
+		sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PERM, sqlite3.SQLITE_INTERRUPT:
+		return down
+	}
+	return defect
+}
+
+// checkSQLite looks for damage in the file and for rows whose parent is gone.
+func checkSQLite(ctx context.Context, db *sql.DB) error {
+	found, err := list(ctx, db, func(row scanner) (line string, err error) { return line, row.Scan(&line) }, "PRAGMA quick_check(1)")
+	if err != nil {
+		return err
+	}
+	if len(found) != 1 || found[0] != "ok" {
+		return damaged(errors.New("quick_check: " + found[0]))
+	}
+	_, broken, err := find(ctx, db, func(row scanner) (table string, err error) {
+		var rowid, index *int64
+		var parent string
+		return table, row.Scan(&table, &rowid, &parent, &index)
+	}, "PRAGMA foreign_key_check")
+	if err != nil {
+		return err
+	}
+	if broken {
+		return damaged(errors.New("foreign_key_check: a row has no parent"))
+	}
+	return nil
+}
+
+func damaged(err error) error {
+	return fault.New(fault.Unavailable, fault.ReasonStoreUnavailable,
+		"The database file is damaged. Stop the gateway and restore a backup.").Because(err)
+}

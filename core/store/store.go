@@ -1,0 +1,102 @@
+// Package store keeps what the gateway must not forget: tenants and their connections, keys, intents, holds, numbers,
+// and the documents of the sandbox. It works on SQLite and on PostgreSQL with one text of every query.
+//
+//	s, err := store.Open(ctx, "sqlite:/var/lib/frontdesk/frontdesk.db") // or "postgres://..."
+//	err = s.Migrate(ctx)
+//
+// It promises:
+//   - What a method has answered without an error is durable, and seen by every later call on any replica.
+//   - A method does one thing as a whole or not at all, and may be called from many goroutines and processes.
+//   - Errors are faults: NotFound, Conflict (what must be unique is there already), Unavailable with the reason
+//     STORE_UNAVAILABLE (the database is down, busy or full), Timeout and Canceled (the caller's context ended). None
+//     of them holds the database's address or password.
+//   - No call takes longer than a few seconds, however dead the database is.
+//
+// It knows no clock: every time comes from the caller and is kept in whole milliseconds.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"frontdesk/core/fault"
+
+	"github.com/pressly/goose/v3"
+)
+
+// Store is an open database. It is safe for concurrent use.
+type Store struct {
+	dialect dialect
+	write   *sql.DB
+	read    *sql.DB // the same pool as write on PostgreSQL
+	closed  atomic.Bool
+}
+
+// dialect is all that differs between the two databases.
+type dialect struct {
+	goose    goose.Dialect
+	classify func(error) class
+	writing  *sql.TxOptions
+	reading  *sql.TxOptions // one picture of the data for the whole transaction
+	check    func(context.Context, *sql.DB) error
+}
+
+// callLimit bounds a call whose context does not.
+const callLimit = 5 * time.Second
+
+// Open opens the database at "sqlite:PATH" or "postgres://...". It does not migrate. A SQLite file is made when there
+// is none; a PostgreSQL server need not be up yet.
+func Open(ctx context.Context, url string) (*Store, error) {
+	scheme, rest, _ := strings.Cut(url, ":")
+	switch scheme {
+	case "sqlite":
+		return openSQLite(ctx, strings.TrimPrefix(rest, "//"))
+	case "postgres", "postgresql":
+		return openPostgres(url)
+	}
+	return nil, fault.InvalidField("store.url", `must be "sqlite:PATH" or "postgres://USER:PASSWORD@HOST/DATABASE".`)
+}
+
+// Ping reports whether the database answers.
+func (s *Store) Ping(ctx context.Context) error {
+	return s.try(ctx, func(ctx context.Context) error {
+		if err := s.write.PingContext(ctx); err != nil || s.read == s.write {
+			return err
+		}
+		return s.read.PingContext(ctx)
+	})
+}
+
+// Check examines the database file of SQLite for damage; a PostgreSQL server looks after its own files, so that there
+// it is Ping. It is not bounded in time: the file may be large.
+func (s *Store) Check(ctx context.Context) error {
+	if err := s.dialect.check(ctx, s.read); err != nil {
+		return s.fault(ctx, err)
+	}
+	return nil
+}
+
+// Close closes the database; calls after it are Unavailable.
+func (s *Store) Close() error {
+	s.closed.Store(true)
+	err := s.write.Close()
+	if s.read != s.write {
+		err = firstOf(s.read.Close(), err)
+	}
+	if err != nil {
+		return unavailable(err)
+	}
+	return nil
+}
+
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

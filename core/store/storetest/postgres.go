@@ -1,0 +1,193 @@
+package storetest
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+)
+
+// Postgres answers the URL of a new, empty database. All tests of a process share one cluster, which ends with the
+// process however that ends.
+func Postgres(tb testing.TB) (url string) {
+	tb.Helper()
+	c, err := cluster()
+	var missing *missingError
+	if errors.As(err, &missing) && os.Getenv("FRONTDESK_REQUIRE_ALL") != "1" {
+		tb.Skipf("%s needs PostgreSQL: %v", tb.Name(), err)
+	}
+	if err != nil {
+		tb.Fatalf("PostgreSQL does not start: %v", err)
+	}
+	url, err = c.newDatabase()
+	if err != nil {
+		tb.Fatalf("PostgreSQL makes no database: %v", err)
+	}
+	return url
+}
+
+// missingError says what is not installed.
+type missingError struct{ what string }
+
+func (m *missingError) Error() string { return m.what + " is not installed" }
+
+// cluster starts the process's one cluster at its first use.
+var cluster = sync.OnceValues(Start)
+
+// Cluster is a PostgreSQL server with no network port: it listens on a socket in its own directory.
+type Cluster struct {
+	bin, dir  string
+	as        *syscall.Credential // nil: the user of this process
+	env       []string
+	alive     *os.File
+	databases atomic.Int64
+}
+
+// Start starts a cluster of its own, for tests that stop it. It is stopped and its directory removed when this process
+// ends: a shell waits for that on a pipe, so that it happens after a crash as well.
+func Start() (*Cluster, error) {
+	bin, err := binaries()
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{bin: bin, env: []string{"LC_ALL=C.UTF-8", "PATH=" + os.Getenv("PATH")}}
+	if os.Geteuid() == 0 { // PostgreSQL refuses to run as root
+		if c.as, err = postgresUser(); err != nil {
+			return nil, err
+		}
+	}
+	// Not under TMPDIR: the path of a socket has about a hundred bytes, and the server's user must reach it.
+	if c.dir, err = os.MkdirTemp("/tmp", "frontdesk-pg-"); err != nil {
+		return nil, err
+	}
+	if c.as != nil {
+		if err := os.Chown(c.dir, int(c.as.Uid), int(c.as.Gid)); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.removeAtExit(); err != nil {
+		return nil, err
+	}
+	// A collation that is not byte order, so that a query that relies on it without saying so fails here.
+	err = c.run("initdb", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync", "--no-instructions",
+		"--locale-provider=icu", "--icu-locale=en-US", "--locale=C.UTF-8")
+	if err != nil {
+		return nil, err
+	}
+	return c, c.Up()
+}
+
+// binaries finds the newest installed server.
+func binaries() (string, error) {
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if err != nil || len(found) == 0 {
+		return "", &missingError{"PostgreSQL's server (Debian: postgresql)"}
+	}
+	version := func(path string) int {
+		n, _ := strconv.Atoi(strings.Split(path, "/")[4])
+		return n
+	}
+	return filepath.Dir(slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) })), nil
+}
+
+func postgresUser() (*syscall.Credential, error) {
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		return nil, &missingError{"the user postgres, who runs the server in place of root,"}
+	}
+	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	gid, err := strconv.ParseUint(u.Gid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+}
+
+func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
+
+// Up starts the server after Down.
+func (c *Cluster) Up() error {
+	// The data lives as long as the tests: what protects it from a power cut only costs time.
+	options := "-k " + c.dir + " -c listen_addresses= -c fsync=off -c full_page_writes=off -c max_connections=200 -c shared_buffers=32MB"
+	return c.run("pg_ctl", "start", "-w", "-D", c.data(), "-l", filepath.Join(c.dir, "log"), "-o", options)
+}
+
+// Down stops the server as a crash would.
+func (c *Cluster) Down() error {
+	return c.run("pg_ctl", "stop", "-w", "-m", "immediate", "-D", c.data())
+}
+
+func (c *Cluster) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(name, args...)
+	cmd.Dir, cmd.Env = c.dir, c.env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.as, Setsid: true}
+	return cmd
+}
+
+func (c *Cluster) run(name string, args ...string) error {
+	cmd := c.command(filepath.Join(c.bin, name), args...)
+	// A file and not a pipe: the server inherits it, and a pipe would not end before the server does.
+	out, err := os.CreateTemp(c.dir, "out-")
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Run(); err != nil {
+		said, _ := os.ReadFile(out.Name())
+		log, _ := os.ReadFile(filepath.Join(c.dir, "log"))
+		return fmt.Errorf("%s: %w\n%s%s", name, err, said, log)
+	}
+	return nil
+}
+
+// removeAtExit starts the shell that waits for the end of this process.
+func (c *Cluster) removeAtExit() error {
+	wait, hold, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer wait.Close()
+	cmd := c.command("/bin/sh", "-c", `cat; "$0" stop -s -m immediate -D "$1/data"; cd / && rm -rf "$1"`, filepath.Join(c.bin, "pg_ctl"), c.dir)
+	cmd.Stdin = wait
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	c.alive = hold // closed by the end of the process; children do not inherit it
+	return nil
+}
+
+// URL answers the address of a database.
+func (c *Cluster) URL(database string) string {
+	query := url.Values{"host": {c.dir}, "user": {"postgres"}, "sslmode": {"disable"}}
+	return "postgres:///" + database + "?" + query.Encode()
+}
+
+func (c *Cluster) newDatabase() (string, error) {
+	db, err := sql.Open("pgx", c.URL("postgres"))
+	if err != nil {
+		return "", err
+	}
+	defer db.Close()
+	name := fmt.Sprintf("test_%d", c.databases.Add(1))
+	if _, err := db.Exec("CREATE DATABASE " + name); err != nil {
+		return "", err
+	}
+	return c.URL(name), nil
+}

@@ -1,0 +1,78 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"slices"
+)
+
+const tenantColumns = "id, name, settings, created_at"
+
+func scanTenant(row scanner) (t Tenant, err error) {
+	var settings string
+	var created int64
+	err = row.Scan(&t.ID, &t.Name, &settings, &created)
+	t.Settings, t.CreatedAt = json.RawMessage(settings), instant(created)
+	return t, err
+}
+
+// CreateTenant adds a tenant. A name that is taken is a Conflict.
+func (s *Store) CreateTenant(ctx context.Context, t Tenant) error {
+	_, err := s.exec(ctx, "INSERT INTO tenants ("+tenantColumns+") VALUES ($1, $2, $3, $4)",
+		t.ID, t.Name, object(t.Settings), millis(t.CreatedAt))
+	return err
+}
+
+// UpdateTenant replaces a tenant's settings.
+func (s *Store) UpdateTenant(ctx context.Context, id string, settings json.RawMessage) error {
+	touched, err := s.exec(ctx, "UPDATE tenants SET settings = $2 WHERE id = $1", id, object(settings))
+	if err == nil && touched == 0 {
+		return tenantNotFound()
+	}
+	return err
+}
+
+// DeleteTenant removes a tenant and everything that is its own.
+func (s *Store) DeleteTenant(ctx context.Context, id string) error {
+	touched, err := s.exec(ctx, "DELETE FROM tenants WHERE id = $1", id)
+	if err == nil && touched == 0 {
+		return tenantNotFound()
+	}
+	return err
+}
+
+// Tenants lists every tenant by name.
+func (s *Store) Tenants(ctx context.Context) ([]Tenant, error) {
+	all, err := listOf(ctx, s, scanTenant, "SELECT "+tenantColumns+" FROM tenants")
+	slices.SortFunc(all, func(a, b Tenant) int { return cmp.Compare(a.Name, b.Name) })
+	return all, err
+}
+
+// TenantByName answers the tenant of that name.
+func (s *Store) TenantByName(ctx context.Context, name string) (Tenant, error) {
+	return s.tenant(ctx, "SELECT "+tenantColumns+" FROM tenants WHERE name = $1", name)
+}
+
+// TenantByID answers the tenant of that id.
+func (s *Store) TenantByID(ctx context.Context, id string) (Tenant, error) {
+	return s.tenant(ctx, "SELECT "+tenantColumns+" FROM tenants WHERE id = $1", id)
+}
+
+func (s *Store) tenant(ctx context.Context, query, arg string) (Tenant, error) {
+	t, found, err := findIn(ctx, s, scanTenant, query, arg)
+	if err == nil && !found {
+		return Tenant{}, tenantNotFound()
+	}
+	return t, err
+}
+
+// lockTenant makes transactions that change the set of a tenant's connections take turns.
+func lockTenant(ctx context.Context, tx *sql.Tx, id string) error {
+	touched, err := exec(ctx, tx, "UPDATE tenants SET name = name WHERE id = $1", id)
+	if err == nil && touched == 0 {
+		return tenantNotFound()
+	}
+	return err
+}
