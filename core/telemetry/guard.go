@@ -28,8 +28,8 @@ func (m *Metrics) Retry(l CallLabels, code string) {
 	m.retries.WithLabelValues(l.Kind, l.Provider, l.Operation, m.names.of("outcome", code)).Inc()
 }
 
-// RetryDenied counts a retry that the rules allow and that was not made for want of "budget" or because of the
-// "deadline".
+// RetryDenied counts a retry that the rules allow and that was not made because of the "budget", the
+// "deadline" or the "bulkhead".
 func (m *Metrics) RetryDenied(l CallLabels, why string) {
 	if m == nil {
 		return

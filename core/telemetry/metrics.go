@@ -75,7 +75,7 @@ func NewMetrics(b Build) *Metrics {
 		retries: counter("frontdesk_provider_retries_total",
 			"Tries after the first, by the fault's code that made them needed.", "kind", "provider", "operation", "code"),
 		retryDenied: counter("frontdesk_provider_retries_denied_total",
-			"Retries that the rules allow and that were not made, by why: budget or deadline.", "kind", "provider", "operation", "why"),
+			"Retries that the rules allow and that were not made, by why: budget, deadline or bulkhead.", "kind", "provider", "operation", "why"),
 		late: counter("frontdesk_provider_late_results_total",
 			"Driver calls that ended after their caller had been answered.", "kind", "provider", "operation", "outcome"),
 

@@ -1,0 +1,60 @@
+package guard
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	budgetBuckets = 10
+	budgetBucket  = time.Second
+)
+
+// budget bounds the retries at one host to a share of its first tries, over a sliding ten seconds: when everything
+// fails, retries must not multiply the load (Google SRE book, "Handling Overload"). The minimum lets a quiet host's
+// calls be repeated too; it is not added to the share, so that the share holds exactly as soon as there is traffic.
+type budget struct {
+	ratio   float64
+	minimum int
+
+	mu      sync.Mutex
+	newest  int64 // number of the newest bucket's second
+	firsts  [budgetBuckets]int
+	retries [budgetBuckets]int
+}
+
+// first counts a first try.
+func (b *budget) first(now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.firsts[b.at(now)]++
+}
+
+// retry takes one retry, or reports that there is none left.
+func (b *budget) retry(now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	i := b.at(now)
+	firsts, retries := 0, 0
+	for j := range budgetBuckets {
+		firsts += b.firsts[j]
+		retries += b.retries[j]
+	}
+	if retries >= max(b.minimum, int(b.ratio*float64(firsts))) {
+		return false
+	}
+	b.retries[i]++
+	return true
+}
+
+// at is the index of the bucket of a time, with those emptied that time has passed over.
+func (b *budget) at(now time.Time) int {
+	second := now.UnixNano() / int64(budgetBucket)
+	if second > b.newest {
+		for s := max(b.newest+1, second-budgetBuckets+1); s <= second; s++ {
+			b.firsts[s%budgetBuckets], b.retries[s%budgetBuckets] = 0, 0
+		}
+		b.newest = second
+	}
+	return int(b.newest % budgetBuckets)
+}

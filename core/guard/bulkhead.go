@@ -1,0 +1,151 @@
+package guard
+
+import (
+	"container/list"
+	"context"
+	"sync"
+	"time"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/telemetry"
+)
+
+// bulkhead bounds the calls at once, and those that wait for a place. Places are given in the order of asking.
+type bulkhead struct {
+	queue  int
+	gauges *telemetry.Bulkhead
+
+	mu      sync.Mutex
+	limit   int
+	inUse   int
+	waiting list.List // of chan struct{}, closed when the place is given
+}
+
+// acquire takes a place or waits for one until the context ends.
+func (b *bulkhead) acquire(ctx context.Context, limit int) *fault.Error {
+	turn, f := b.ask(limit)
+	if f != nil || turn == nil {
+		return f
+	}
+	b.gauges.Waiting(1)
+	defer b.gauges.Waiting(-1)
+	given := turn.Value.(chan struct{})
+	select {
+	case <-given:
+		return nil
+	case <-ctx.Done():
+	}
+	b.mu.Lock()
+	select {
+	case <-given: // meanwhile
+		b.mu.Unlock()
+		b.release()
+	default:
+		b.waiting.Remove(turn)
+		b.mu.Unlock()
+	}
+	f = fault.From(ctx.Err())
+	f.Unsent = true
+	return f
+}
+
+// ask takes a place at once, or queues: then it answers the place in the queue.
+func (b *bulkhead) ask(limit int) (*list.Element, *fault.Error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.limit = limit
+	if b.inUse < b.limit && b.waiting.Len() == 0 {
+		b.inUse++
+		b.gauges.InUse(1)
+		return nil, nil
+	}
+	if b.waiting.Len() >= b.queue {
+		b.gauges.Refused()
+		return nil, unsent(fault.Unavailable, fault.ReasonOverloaded, "Too many calls are waiting for this provider. Try again shortly.", time.Second)
+	}
+	return b.waiting.PushBack(make(chan struct{})), nil
+}
+
+// tryAcquire takes a place only if one is free.
+func (b *bulkhead) tryAcquire() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.inUse >= b.limit || b.waiting.Len() > 0 {
+		return false
+	}
+	b.inUse++
+	b.gauges.InUse(1)
+	return true
+}
+
+// release gives the place to the next in the queue, or back.
+func (b *bulkhead) release() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.inUse--
+	b.gauges.InUse(-1)
+	for b.inUse < b.limit && b.waiting.Len() > 0 {
+		next := b.waiting.Remove(b.waiting.Front()).(chan struct{})
+		b.inUse++
+		b.gauges.InUse(1)
+		close(next)
+	}
+}
+
+// place is what one call holds: a place of its connection and one of its host. It keeps both from being forgotten.
+type place struct {
+	guard            *Guard
+	connection, host *site
+}
+
+// takePlace takes the connection's place first: calls of one connection that is at its limit must not fill the host's.
+func (r *run) takePlace(ctx context.Context) (*place, *fault.Error) {
+	limit := r.target.MaxConcurrent
+	if limit <= 0 {
+		limit = r.guard.options.ConnectionConcurrency
+	}
+	if f := r.connection.bulkhead.acquire(ctx, limit); f != nil {
+		return nil, f
+	}
+	if f := r.host.bulkhead.acquire(ctx, r.guard.options.HostConcurrency); f != nil {
+		r.connection.bulkhead.release()
+		return nil, f
+	}
+	return r.newPlace(), nil
+}
+
+// takePlaceAgain is for the retry of a read whose last try still holds the place. It does not queue.
+func (r *run) takePlaceAgain() bool {
+	if !r.connection.bulkhead.tryAcquire() {
+		return false
+	}
+	if !r.host.bulkhead.tryAcquire() {
+		r.connection.bulkhead.release()
+		return false
+	}
+	r.place = r.newPlace()
+	return true
+}
+
+func (r *run) newPlace() *place {
+	r.guard.connections.again(r.connection)
+	r.guard.hosts.again(r.host)
+	return &place{guard: r.guard, connection: r.connection, host: r.host}
+}
+
+func (p *place) release() {
+	if p == nil {
+		return
+	}
+	p.host.bulkhead.release()
+	p.connection.bulkhead.release()
+	p.guard.hosts.unpin(p.host)
+	p.guard.connections.unpin(p.connection)
+}
+
+// unsent is a fault of our own making: nothing was sent.
+func unsent(code fault.Code, reason, detail string, retryAfter time.Duration) *fault.Error {
+	f := fault.New(code, reason, detail)
+	f.Unsent, f.RetryAfter = true, retryAfter
+	return f
+}

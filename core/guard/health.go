@@ -1,0 +1,83 @@
+package guard
+
+import (
+	"sync"
+	"time"
+
+	"frontdesk/core/fault"
+)
+
+// report carries one try's verdict to both breakers, once.
+type report struct {
+	run                      *run
+	doneHost, doneConnection func(error)
+	probe                    bool
+
+	mu    sync.Mutex
+	given bool
+	timer *time.Timer
+}
+
+// peekBreakers is the fault of a breaker that is open for sure.
+func (r *run) peekBreakers() *fault.Error {
+	if r.host.breaker.isOpen() {
+		return r.host.breaker.refused()
+	}
+	if r.connection.breaker.isOpen() {
+		return r.connection.breaker.refused()
+	}
+	return nil
+}
+
+// allow asks both breakers for a try.
+func (r *run) allow() (*report, *fault.Error) {
+	doneConnection, probing, f := r.connection.breaker.allow()
+	if f != nil {
+		return nil, f
+	}
+	doneHost, probingHost, f := r.host.breaker.allow()
+	if f != nil {
+		doneConnection(neither.err())
+		return nil, f
+	}
+	return &report{run: r, doneHost: doneHost, doneConnection: doneConnection, probe: probing || probingHost}, nil
+}
+
+// watch bounds how long a probe keeps others waiting for its verdict: a provider that recovers while a probe hangs would
+// otherwise be found out only after the probe's own deadline. The probe itself goes on.
+func (v *report) watch(patience time.Duration) {
+	if !v.probe {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.timer = time.AfterFunc(patience, func() { v.give(sick) })
+}
+
+// record gives the verdict of an answer. A probe that was written off and is answered after all heals.
+func (v *report) record(says verdict) {
+	if v.give(says) || says != healthy {
+		return
+	}
+	v.run.connection.breaker.heal()
+	v.run.host.breaker.heal()
+}
+
+// give reports whether this was the first verdict.
+func (v *report) give(says verdict) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.given {
+		return false
+	}
+	v.given = true
+	if v.timer != nil {
+		v.timer.Stop()
+	}
+	if says == sick { // before the breakers are told: it is then that they ask
+		v.run.host.breaker.culprits.blame(v.run.target.Connection, time.Now())
+	}
+	v.doneConnection(says.err())
+	v.doneHost(says.err())
+	return true
+}

@@ -1,0 +1,90 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+
+	"frontdesk/core/fault"
+)
+
+// Do sends a request and reads the whole answer, under the client's cap. The error is a *fault.Error and says that there
+// was no answer; a status that refuses is an answer.
+func Do(client *http.Client, req *http.Request) (status int, header http.Header, body []byte, err error) {
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, nil, nil, fault.From(err)
+	}
+	defer resp.Body.Close()
+	body, err = io.ReadAll(resp.Body)
+	if err != nil {
+		return resp.StatusCode, resp.Header, nil, fault.From(err)
+	}
+	return resp.StatusCode, resp.Header, body, nil
+}
+
+// JSON sends in (nil: no body) and reads the answer into out (nil: not read). A status outside 2xx is StatusFault's.
+func JSON(ctx context.Context, client *http.Client, method, url string, header http.Header, in, out any, provider string) error {
+	req, err := jsonRequest(ctx, method, url, header, in)
+	if err != nil {
+		return err
+	}
+	status, answered, body, err := Do(client, req)
+	if err != nil {
+		return err
+	}
+	if status < 200 || status > 299 {
+		return StatusFault(provider, status, answered, body)
+	}
+	if out == nil || status == http.StatusNoContent {
+		return nil
+	}
+	if err := json.Unmarshal(body, out); err != nil {
+		return unreadable(provider, method, status, body, err)
+	}
+	return nil
+}
+
+func jsonRequest(ctx context.Context, method, url string, header http.Header, in any) (*http.Request, error) {
+	var body io.Reader
+	if in != nil {
+		encoded, err := json.Marshal(in)
+		if err != nil {
+			return nil, fault.From(err)
+		}
+		body = bytes.NewReader(encoded)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, url, body)
+	if err != nil {
+		// Not wrapped: the text of the error holds the whole address.
+		f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "The connection's address cannot be read.")
+		f.Unsent = true
+		return nil, f
+	}
+	for name, values := range header {
+		req.Header[name] = slices.Clone(values)
+	}
+	if req.Header.Get("Accept") == "" {
+		req.Header.Set("Accept", "application/json")
+	}
+	if in != nil && req.Header.Get("Content-Type") == "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return req, nil
+}
+
+// unreadable is for a success whose body is not what was expected: a sign-in page, a proxy's page, another API.
+func unreadable(provider, method string, status int, body []byte, err error) *fault.Error {
+	f := fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
+		"The provider %s answered something other than expected. Check the connection's address.", provider)
+	if !safe(method) {
+		f = fault.Newf(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+			"The provider %s accepted the request, but what it answered could not be read.", provider)
+	}
+	f = f.With("provider", provider).Because(quiet{err})
+	f.Upstream = shorten(status, body)
+	return f
+}

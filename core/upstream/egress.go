@@ -1,0 +1,160 @@
+package upstream
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"syscall"
+
+	"frontdesk/core/fault"
+)
+
+// egress decides which addresses a connection that a tenant asked for may be opened to. It looks at the address that
+// is about to be dialled, after DNS and for each one of a name's, so neither a name that changes its answer between
+// check and use nor any way of writing an address gets past it.
+type egress struct{ allowed []netip.Prefix }
+
+// control is a net.Dialer's ControlContext.
+func (e *egress) control(_ context.Context, network, address string, _ syscall.RawConn) error {
+	if network != "tcp4" && network != "tcp6" {
+		return refusedAddress(address, "not TCP")
+	}
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return refusedAddress(address, "not an address")
+	}
+	if why := e.refuses(to.Addr()); why != "" {
+		return refusedAddress(address, why)
+	}
+	return nil
+}
+
+// refusedAddress tells the tenant neither the address nor its kind: what a name inside the operator's network resolves
+// to is none of the tenant's business.
+func refusedAddress(address, why string) error {
+	f := fault.New(fault.Forbidden, fault.ReasonEgressRefused,
+		"The connection's address leads to a network that must not be reached. Use a public address, or ask the operator to allow the network (egress.allow).").
+		Because(fmt.Errorf("%s is %s", address, why))
+	f.Unsent = true
+	return f
+}
+
+// refuses answers why an address must not be reached, or "".
+func (e *egress) refuses(addr netip.Addr) string {
+	addr = addr.Unmap().WithZone("") // ::ffff:127.0.0.1 is 127.0.0.1 to the kernel
+	if e.allows(addr) {
+		return ""
+	}
+	if inner, what, ok := embeddedIPv4(addr); ok {
+		if why := e.refuses(inner); why != "" {
+			return fmt.Sprintf("%s of %s, %s", what, inner, why)
+		}
+	}
+	for _, special := range specialNetworks {
+		if special.prefix.Contains(addr) {
+			return special.what
+		}
+	}
+	if addr.Is6() && !globalUnicast.Contains(addr) && !translated.Contains(addr) {
+		return "outside the global unicast range (RFC 4291 section 2.5.4)"
+	}
+	return ""
+}
+
+func (e *egress) allows(addr netip.Addr) bool {
+	alone := isMetadata(addr)
+	for _, p := range e.allowed {
+		if p.Contains(addr) && (!alone || p.IsSingleIP()) {
+			return true
+		}
+	}
+	return false
+}
+
+func isMetadata(addr netip.Addr) bool {
+	for _, m := range metadataAddresses {
+		if m == addr {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	globalUnicast = netip.MustParsePrefix("2000::/3")
+	translated    = netip.MustParsePrefix("64:ff9b::/96") // NAT64 (RFC 6052): as good or bad as the address inside
+)
+
+// metadataAddresses answer a machine's own credentials to whoever asks from it.
+var metadataAddresses = []netip.Addr{
+	netip.MustParseAddr("169.254.169.254"), // AWS, Google, Azure, OpenStack, DigitalOcean and others
+	netip.MustParseAddr("169.254.170.2"),   // AWS ECS task credentials
+	netip.MustParseAddr("169.254.170.23"),  // AWS EKS pod identity
+	netip.MustParseAddr("169.254.0.23"),    // Tencent Cloud
+	netip.MustParseAddr("100.100.100.200"), // Alibaba Cloud
+	netip.MustParseAddr("168.63.129.16"),   // Azure's host, on a public address
+	netip.MustParseAddr("192.0.0.192"),     // Oracle Cloud Classic
+	netip.MustParseAddr("fd00:ec2::254"),   // AWS
+	netip.MustParseAddr("fd00:ec2::23"),    // AWS EKS pod identity
+	netip.MustParseAddr("fd20:ce::254"),    // Google
+	netip.MustParseAddr("fd00:42::42"),     // Scaleway
+}
+
+type network struct {
+	prefix netip.Prefix
+	what   string
+}
+
+// specialNetworks are the special-purpose registries of IANA (RFC 6890), without the few entries that are reachable from
+// anywhere and of use to a client; the newest of them as of RFC 9637.
+var specialNetworks = []network{
+	{netip.MustParsePrefix("0.0.0.0/8"), "unspecified or this network (RFC 791)"},
+	{netip.MustParsePrefix("10.0.0.0/8"), "private (RFC 1918)"},
+	{netip.MustParsePrefix("100.64.0.0/10"), "shared address space of a carrier (RFC 6598)"},
+	{netip.MustParsePrefix("127.0.0.0/8"), "loopback (RFC 1122)"},
+	{netip.MustParsePrefix("168.63.129.16/32"), "a metadata address"},
+	{netip.MustParsePrefix("169.254.0.0/16"), "link-local (RFC 3927)"},
+	{netip.MustParsePrefix("172.16.0.0/12"), "private (RFC 1918)"},
+	{netip.MustParsePrefix("192.0.0.0/24"), "reserved for protocols (RFC 6890)"},
+	{netip.MustParsePrefix("192.0.2.0/24"), "for documentation (RFC 5737)"},
+	{netip.MustParsePrefix("192.31.196.0/24"), "AS112 (RFC 7535)"},
+	{netip.MustParsePrefix("192.52.193.0/24"), "multicast tunnelling (RFC 7450)"},
+	{netip.MustParsePrefix("192.88.99.0/24"), "a 6to4 relay (RFC 7526)"},
+	{netip.MustParsePrefix("192.168.0.0/16"), "private (RFC 1918)"},
+	{netip.MustParsePrefix("192.175.48.0/24"), "AS112 (RFC 7534)"},
+	{netip.MustParsePrefix("198.18.0.0/15"), "for benchmarking (RFC 2544)"},
+	{netip.MustParsePrefix("198.51.100.0/24"), "for documentation (RFC 5737)"},
+	{netip.MustParsePrefix("203.0.113.0/24"), "for documentation (RFC 5737)"},
+	{netip.MustParsePrefix("224.0.0.0/4"), "multicast (RFC 5771)"},
+	{netip.MustParsePrefix("240.0.0.0/4"), "reserved or broadcast (RFC 1112, RFC 919)"},
+
+	{netip.MustParsePrefix("::/96"), "unspecified, loopback or IPv4-compatible (RFC 4291)"},
+	{netip.MustParsePrefix("64:ff9b:1::/48"), "local translation to IPv4 (RFC 8215)"},
+	{netip.MustParsePrefix("100::/64"), "the discard prefix (RFC 6666)"},
+	{netip.MustParsePrefix("100:0:0:1::/64"), "the dummy prefix (RFC 9780)"},
+	{netip.MustParsePrefix("2001::/23"), "reserved for protocols, Teredo among them (RFC 2928, RFC 4380)"},
+	{netip.MustParsePrefix("2001:db8::/32"), "for documentation (RFC 3849)"},
+	{netip.MustParsePrefix("2002::/16"), "6to4 (RFC 3056, RFC 7526)"},
+	{netip.MustParsePrefix("2620:4f:8000::/48"), "AS112 (RFC 7534)"},
+	{netip.MustParsePrefix("3fff::/20"), "for documentation (RFC 9637)"},
+	{netip.MustParsePrefix("5f00::/16"), "segment routing (RFC 9602)"},
+	{netip.MustParsePrefix("fc00::/7"), "unique local (RFC 4193)"},
+	{netip.MustParsePrefix("fe80::/10"), "link-local (RFC 4291)"},
+	{netip.MustParsePrefix("fec0::/10"), "site-local (RFC 3879)"},
+	{netip.MustParsePrefix("ff00::/8"), "multicast (RFC 4291)"},
+}
+
+// embeddedIPv4 finds the IPv4 address that packets to an IPv6 address end up at.
+func embeddedIPv4(addr netip.Addr) (inner netip.Addr, what string, ok bool) {
+	if !addr.Is6() {
+		return netip.Addr{}, "", false
+	}
+	b := addr.As16()
+	if translated.Contains(addr) {
+		return netip.AddrFrom4([4]byte(b[12:16])), "a translation (RFC 6052)", true
+	}
+	if b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe && (b[8] == 0 || b[8] == 2) {
+		return netip.AddrFrom4([4]byte(b[12:16])), "an ISATAP tunnel (RFC 5214)", true
+	}
+	return netip.Addr{}, "", false
+}

@@ -1,0 +1,79 @@
+package upstream
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/url"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/telemetry"
+)
+
+// ReasonAnswerTooLarge is the reason of an answer above the cap.
+const ReasonAnswerTooLarge = "PROVIDER_ANSWER_TOO_LARGE"
+
+// failure makes the error of an exchange a fault. The context tells first: an ended one shows up as any network error.
+func (t *transport) failure(ctx context.Context, u *url.URL, err error, sent bool) *fault.Error {
+	f := t.classify(ctx, u, err)
+	f.Unsent = f.Unsent || !sent
+	return f
+}
+
+func (t *transport) classify(ctx context.Context, u *url.URL, err error) *fault.Error {
+	var (
+		known       *fault.Error
+		unknownHost *net.DNSError
+		notTLS      tls.RecordHeaderError
+	)
+	host, provider := u.Hostname(), t.client.Provider
+	switch {
+	case errors.As(err, &known):
+		c := *known
+		return &c
+	case errors.Is(context.Cause(ctx), errWouldRepeat):
+		return t.unavailable(err, "The connection to the provider %s was lost before it answered.", provider)
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fault.Newf(fault.Timeout, fault.ReasonDeadlineExceeded, "The provider %s did not answer in time.", provider).
+			With("provider", provider).Because(quiet{err})
+	case errors.Is(ctx.Err(), context.Canceled):
+		return fault.New(fault.Canceled, fault.ReasonCanceled, "The call was given up before the provider answered.").
+			With("provider", provider).Because(quiet{err})
+	case certificateFault(err):
+		return t.misconfigured("shows a certificate that is not valid for %s", host).Because(quiet{err})
+	case errors.As(err, &notTLS):
+		return t.misconfigured("does not speak TLS at %s, though its address begins with https", host).Because(quiet{err})
+	case errors.As(err, &unknownHost) && unknownHost.IsNotFound:
+		return t.unavailable(err, "The host %s of the provider %s was not found. If the address is right, it may be a passing fault of DNS.", host, provider)
+	}
+	return t.unavailable(err, "The provider %s could not be reached at %s.", provider, host)
+}
+
+func certificateFault(err error) bool {
+	var (
+		verification *tls.CertificateVerificationError
+		authority    x509.UnknownAuthorityError
+		name         x509.HostnameError
+		invalid      x509.CertificateInvalidError
+	)
+	return errors.As(err, &verification) || errors.As(err, &authority) || errors.As(err, &name) || errors.As(err, &invalid)
+}
+
+func (t *transport) unavailable(err error, format string, args ...any) *fault.Error {
+	return fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable, format, args...).
+		With("provider", t.client.Provider).Because(quiet{err})
+}
+
+// misconfigured is for what no repetition cures: a person has to correct an address, here or there.
+func (t *transport) misconfigured(format string, args ...any) *fault.Error {
+	f := fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured, "The provider "+t.client.Provider+" "+format+".", args...)
+	return f.With("provider", t.client.Provider)
+}
+
+// quiet is a cause whose text is redacted, since faults are printed with their causes.
+type quiet struct{ error }
+
+func (q quiet) Error() string { return telemetry.Redact(q.error.Error()) }
+func (q quiet) Unwrap() error { return q.error }

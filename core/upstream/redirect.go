@@ -1,0 +1,158 @@
+package upstream
+
+import (
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/idna"
+	"golang.org/x/net/publicsuffix"
+)
+
+// maxRedirects is how many redirects one call follows.
+const maxRedirects = 5
+
+// credentialHeaders never go to a host that the credentials do not belong to, whoever set them.
+var credentialHeaders = []string{"Authorization", "Proxy-Authorization", "Cookie"}
+
+// portableHeaders are the only ones that follow a redirect to another origin: any other may be a secret of the
+// provider's own naming.
+var portableHeaders = []string{"Accept", "Accept-Language", "Content-Type", "Depth", "Prefer", "User-Agent",
+	"If-Match", "If-None-Match", "If-Modified-Since"}
+
+// redirected answers the request that a response redirects to, or nil when the response is the one to hand out.
+func (t *transport) redirected(hop *http.Request, resp *http.Response, anchor *url.URL) (*http.Request, error) {
+	given := resp.Header.Get("Location")
+	if given == "" || !redirects(resp.StatusCode) {
+		return nil, nil
+	}
+	target, err := hop.URL.Parse(given)
+	if err != nil {
+		// Here and not only where it is followed: http.Client fails on it with the whole address in its text.
+		return nil, t.misconfigured("redirects to an address that cannot be read")
+	}
+	if !follows(resp.StatusCode, hop.Method) {
+		return nil, nil
+	}
+	if target.Host == "" || (target.Scheme != "http" && target.Scheme != "https") {
+		return nil, t.misconfigured("redirects to an address that is not http or https")
+	}
+	if hop.URL.Scheme == "https" && target.Scheme == "http" {
+		return nil, t.misconfigured("redirects from https to plain http at %s", target.Hostname())
+	}
+	target.User = nil // userinfo in a Location would be a credential of somebody else's choice
+	trusted := mayCarryCredentials(anchor, target)
+	if !trusted && !safe(hop.Method) {
+		// The body of a write holds a customer's data, or a client secret; another site has no claim to it.
+		return nil, t.misconfigured("redirects a request that changes something to another site, %s", target.Hostname())
+	}
+	return redirectedRequest(hop, target, sameOrigin(hop.URL, target))
+}
+
+func redirectedRequest(hop *http.Request, target *url.URL, here bool) (*http.Request, error) {
+	body := hop.Body
+	if body != nil && body != http.NoBody {
+		if hop.GetBody == nil {
+			return nil, nil // as net/http does: the body is spent, so the redirect is the answer
+		}
+		var err error
+		if body, err = hop.GetBody(); err != nil {
+			return nil, err
+		}
+	}
+	next := hop.Clone(hop.Context())
+	next.URL, next.Body = target, body
+	if here {
+		return next, nil
+	}
+	next.Host = ""
+	next.Header = http.Header{}
+	for _, name := range portableHeaders {
+		if values := hop.Header.Values(name); len(values) > 0 {
+			next.Header[name] = values
+		}
+	}
+	return next, nil
+}
+
+func redirects(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}
+
+// follows reports whether the redirect keeps the meaning of the request. 307 and 308 do (RFC 9110 section 15.4). On 301
+// and 302 a method may become GET, and on 303 it has to: a POST that came back as the 200 of a GET would be taken for
+// done. So those are followed for methods that change nothing, unaltered, and handed to the driver otherwise.
+func follows(status int, method string) bool {
+	switch status {
+	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	case http.StatusSeeOther:
+		return method == "" || method == http.MethodGet || method == http.MethodHead
+	}
+	return safe(method)
+}
+
+// mayCarryCredentials reports whether credentials that belong to the address at home may go to target: to the same
+// scheme, host and port, or over https to a host of the same registrable domain. Addresses, single labels and hosts
+// under a suffix that is not listed have no registrable domain.
+func mayCarryCredentials(home, target *url.URL) bool {
+	if sameOrigin(home, target) {
+		return true
+	}
+	if target.Scheme != "https" {
+		return false
+	}
+	domain := registrableDomain(home.Hostname())
+	return domain != "" && domain == registrableDomain(target.Hostname())
+}
+
+func sameOrigin(a, b *url.URL) bool {
+	host := canonicalHost(a.Hostname())
+	return host != "" && a.Scheme == b.Scheme && host == canonicalHost(b.Hostname()) && port(a) == port(b)
+}
+
+func registrableDomain(host string) string {
+	host = canonicalHost(host)
+	if host == "" || net.ParseIP(host) != nil || strings.Contains(host, ":") {
+		return ""
+	}
+	suffix, icann := publicsuffix.PublicSuffix(host)
+	if !icann && !strings.Contains(suffix, ".") {
+		return "" // not on the list: "corp", "local", "localhost"
+	}
+	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
+	if err != nil {
+		return "" // the host is itself a public suffix
+	}
+	return domain
+}
+
+// canonicalHost is the host in the form that is dialled, or "" when it is no host at all.
+func canonicalHost(host string) string {
+	host = strings.TrimSuffix(host, ".")
+	if strings.Contains(host, ":") {
+		return strings.ToLower(host) // an IPv6 address
+	}
+	ascii, err := idna.Lookup.ToASCII(host)
+	if err != nil {
+		// Underscores and the like: not a name of the public DNS, but one that a resolver may know.
+		return strings.ToLower(host)
+	}
+	return ascii
+}
+
+func port(u *url.URL) string {
+	if p := u.Port(); p != "" {
+		return p
+	}
+	if u.Scheme == "https" {
+		return "443"
+	}
+	return "80"
+}

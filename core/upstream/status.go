@@ -1,0 +1,82 @@
+package upstream
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/telemetry"
+)
+
+// maxUpstreamBytes is how much of a provider's words goes into a log line.
+const maxUpstreamBytes = 512
+
+// StatusFault makes a plain HTTP status a fault. An adapter looks itself only at the answers whose status misleads.
+// Upstream holds the beginning of the body, redacted.
+func StatusFault(provider string, status int, header http.Header, body []byte) *fault.Error {
+	f := plainFault(provider, status).With("provider", provider)
+	f.RetryAfter = RetryAfter(header, time.Now())
+	f.Upstream = shorten(status, body)
+	return f
+}
+
+func plainFault(provider string, status int) *fault.Error {
+	switch status {
+	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotAcceptable, http.StatusUnsupportedMediaType:
+		return fault.Newf(fault.Invalid, fault.ReasonProviderRefused, "The provider %s finds the request not valid.", provider)
+	case http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong, http.StatusRequestHeaderFieldsTooLarge:
+		return fault.Newf(fault.Invalid, fault.ReasonProviderRefused, "The request is larger than the provider %s accepts. Shorten its texts or lists.", provider)
+	case http.StatusUnauthorized:
+		return fault.Newf(fault.Disconnected, fault.ReasonReconnectRequired, "The provider %s refuses the connection's credentials. Connect the account again.", provider)
+	case http.StatusPaymentRequired, http.StatusForbidden, http.StatusUnavailableForLegalReasons:
+		return fault.Newf(fault.Forbidden, fault.ReasonPermissionDenied, "The provider %s does not allow this to the connected account. Give the account the permission, or connect another one.", provider)
+	case http.StatusNotFound, http.StatusGone:
+		return fault.Newf(fault.NotFound, fault.ReasonNotFound, "The provider %s has no such record.", provider)
+	case http.StatusConflict, http.StatusLocked, http.StatusFailedDependency:
+		return fault.Newf(fault.Conflict, fault.ReasonProviderConflict, "Something else at the provider %s stands in the way of the request.", provider)
+	case http.StatusPreconditionFailed, http.StatusPreconditionRequired:
+		return fault.Newf(fault.Conflict, fault.ReasonChangedMeanwhile, "The record was changed at the provider %s in the meantime. Read it and try again.", provider)
+	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
+		return fault.Newf(fault.Timeout, fault.ReasonDeadlineExceeded, "The provider %s did not finish in time.", provider)
+	case http.StatusTooManyRequests:
+		return fault.Newf(fault.RateLimited, fault.ReasonProviderRateLimited, "The provider %s limits how often it is called. Try again later.", provider)
+	case http.StatusMethodNotAllowed, http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
+		return fault.Newf(fault.Unsupported, fault.ReasonNotSupported, "The provider %s does not offer this.", provider)
+	case http.StatusInsufficientStorage:
+		return fault.Newf(fault.Exhausted, fault.ReasonProviderRefused, "The account at the provider %s has no room left.", provider)
+	}
+	if status >= 500 && status <= 599 {
+		return fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable, "The provider %s is not available at the moment.", provider)
+	}
+	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured, "The provider %s gave an answer (status %d) that does not fit. Check the connection's address.", provider, status)
+}
+
+// shorten makes a body a line for the logs: one line, no control characters, redacted before it is cut, so that no
+// half of a secret escapes by losing its name.
+func shorten(status int, body []byte) string {
+	const enough = 8 << 10
+	if len(body) > enough {
+		body = body[:enough]
+	}
+	text := strings.ToValidUTF8(string(body), "\uFFFD")
+	text = strings.Join(strings.FieldsFunc(telemetry.Redact(text), func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r)
+	}), " ")
+	return cut(strings.TrimSpace(strconv.Itoa(status)+" "+text), maxUpstreamBytes)
+}
+
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	const more = "…"
+	end := limit - len(more)
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + more
+}

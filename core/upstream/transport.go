@@ -1,0 +1,178 @@
+package upstream
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/telemetry"
+)
+
+// transport is the http.RoundTripper of one client: it follows redirects, authorises each hop and turns failures into
+// faults.
+type transport struct {
+	pool   *Pool
+	base   *http.Transport
+	client ClientOptions
+}
+
+// RoundTrip sends the request, follows the redirects that may be followed, and answers the last response.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := t.acceptable(req); err != nil {
+		closeBody(req.Body)
+		return nil, err
+	}
+	// http.Client.Timeout would do the same, but replaces the error by one of its own that hides the fault.
+	ctx, cancel := context.WithTimeout(req.Context(), t.pool.options.CallTimeout)
+	anchor := t.client.AuthorizeFor
+	if anchor == nil {
+		anchor = req.URL
+	}
+
+	hop := req
+	for hops := 0; ; hops++ {
+		resp, err := t.exchange(ctx, hop, mayCarryCredentials(anchor, hop.URL))
+		if err != nil {
+			cancel()
+			return nil, err
+		}
+		next, err := t.redirected(hop, resp, anchor)
+		if err == nil && next != nil && hops == maxRedirects {
+			closeBody(next.Body)
+			err = t.misconfigured("redirects more than %d times", maxRedirects)
+		}
+		if err != nil {
+			_ = resp.Body.Close()
+			cancel()
+			return nil, err
+		}
+		if next == nil {
+			return t.capped(resp, hop, ctx, cancel)
+		}
+		drain(resp.Body)
+		hop = next
+	}
+}
+
+// acceptable refuses what must not go out at all.
+func (t *transport) acceptable(req *http.Request) error {
+	if req.URL == nil || req.URL.Host == "" || (req.URL.Scheme != "http" && req.URL.Scheme != "https") {
+		return t.unsent(t.misconfigured("has an address that is not an absolute http or https URL"))
+	}
+	if req.URL.User != nil {
+		// http.Client would send it as a credential of its own accord, past the rules on where credentials go.
+		return t.unsent(t.misconfigured("has an address with a user name or password in it; they belong into the credentials"))
+	}
+	return nil
+}
+
+// exchange is one request and its answer.
+func (t *transport) exchange(ctx context.Context, hop *http.Request, trusted bool) (*http.Response, error) {
+	progress := &progress{safe: safe(hop.Method)}
+	ctx, stop := context.WithCancelCause(ctx)
+	progress.stop = stop
+	out := hop.Clone(progress.trace(ctx))
+	t.complete(out)
+	if err := t.authorize(out, trusted); err != nil {
+		closeBody(out.Body)
+		stop(nil)
+		return nil, err
+	}
+	if !progress.safe {
+		hideIdempotencyKey(out.Header)
+	}
+
+	started := time.Now()
+	resp, err := t.base.RoundTrip(out)
+	if err != nil {
+		f := t.failure(ctx, hop.URL, err, progress.sent())
+		stop(nil)
+		t.pool.options.Metrics.Exchange(t.client.Provider, 0, string(f.Code))
+		if f.Reason == fault.ReasonEgressRefused {
+			t.pool.options.Metrics.EgressRefused(t.client.Provider)
+		}
+		t.log(ctx, hop, 0, started, f)
+		return nil, f
+	}
+	t.pool.options.Metrics.Exchange(t.client.Provider, resp.StatusCode, "")
+	t.log(ctx, hop, resp.StatusCode, started, nil)
+	resp.Request = hop // as the driver made it: without the credentials
+	resp.Body = &exchangeBody{ReadCloser: resp.Body, stop: stop}
+	return resp, nil
+}
+
+// complete sets what every request has alike.
+func (t *transport) complete(out *http.Request) {
+	// Asked for by the transport itself, a compressed body is decompressed below the cap; asked for by a driver, the
+	// cap would count the compressed bytes.
+	out.Header.Del("Accept-Encoding")
+	if out.Header.Get("User-Agent") == "" && t.pool.options.UserAgent != "" {
+		out.Header.Set("User-Agent", t.pool.options.UserAgent)
+	}
+	if t.pool.options.PropagateTrace {
+		telemetry.PropagateTrace(out.Context(), out.Header)
+	}
+}
+
+func (t *transport) authorize(out *http.Request, trusted bool) error {
+	if !trusted {
+		for _, name := range credentialHeaders {
+			out.Header.Del(name)
+		}
+		return nil
+	}
+	if t.client.Authorize == nil {
+		return nil
+	}
+	if err := t.client.Authorize(out); err != nil {
+		return t.unsent(fault.From(err))
+	}
+	return nil
+}
+
+func (t *transport) log(ctx context.Context, hop *http.Request, status int, started time.Time, f *fault.Error) {
+	if !t.pool.options.Log.Enabled(ctx, slog.LevelDebug) {
+		return
+	}
+	attrs := []slog.Attr{telemetry.Provider(t.client.Provider), telemetry.Connection(t.client.Connection),
+		slog.String("method", hop.Method), slog.String("url", telemetry.RedactURL(hop.URL)),
+		slog.Int("status", status), slog.Duration("took", time.Since(started))}
+	if f != nil {
+		attrs = append(attrs, slog.Any("error", f))
+	}
+	t.pool.options.Log.LogAttrs(ctx, slog.LevelDebug, "upstream exchange", attrs...)
+}
+
+// unsent marks a fault of a request that was not sent.
+func (t *transport) unsent(f *fault.Error) *fault.Error {
+	c := *f
+	c.Unsent = true
+	return &c
+}
+
+func closeBody(body io.ReadCloser) {
+	if body != nil {
+		_ = body.Close()
+	}
+}
+
+// drain reads the little that a redirect or refusal carries, so that the connection can be used again.
+func drain(body io.ReadCloser) {
+	_, _ = io.CopyN(io.Discard, body, 4<<10)
+	_ = body.Close()
+}
+
+// exchangeBody ends the exchange's context with its body, not before.
+type exchangeBody struct {
+	io.ReadCloser
+	stop context.CancelCauseFunc
+}
+
+func (b *exchangeBody) Close() error {
+	err := b.ReadCloser.Close()
+	b.stop(nil)
+	return err
+}
