@@ -1,0 +1,100 @@
+package magic
+
+import (
+	"context"
+	"time"
+
+	"frontdesk/core/fault"
+)
+
+// Read runs a call without effect, or fails it as the word in it says.
+func Read[T any](ctx context.Context, p Provider, c Call, act func(context.Context) (T, error)) (T, error) {
+	if err := p.before(ctx, c); err != nil {
+		var none T
+		return none, err
+	}
+	return act(ctx)
+}
+
+// Write runs a call with an effect, or fails it as the word in it says. A lost reply is lost after act succeeded: so act
+// must be safe to repeat.
+func Write[T any](ctx context.Context, p Provider, c Call, act func(context.Context) (T, error)) (T, error) {
+	var none T
+	if err := p.before(ctx, c); err != nil {
+		return none, err
+	}
+	answer, err := act(ctx)
+	if err != nil {
+		return none, err
+	}
+	if w := p.word(c); w == ReplyLost || w == OutcomeUnknown {
+		if err := p.lose(ctx, c, w); err != nil {
+			return none, err
+		}
+	}
+	return answer, nil
+}
+
+// before is what happens to a call before it acts.
+func (p Provider) before(ctx context.Context, c Call) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	w := p.word(c)
+	takes := p.Latency
+	if w == Slow {
+		takes += SlowFor
+	}
+	if err := wait(ctx, takes); err != nil {
+		return err
+	}
+	if refused := p.refusal(w); refused != nil {
+		return refused
+	}
+	if w == Hang {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return p.silence(ctx, c)
+}
+
+// refusal is the fault of a word that only refuses, nil for the others.
+func (p Provider) refusal(w Word) error {
+	if own := p.Own[w]; own != nil {
+		return own
+	}
+	switch w {
+	case RateLimited:
+		f := fault.New(fault.RateLimited, fault.ReasonProviderRateLimited, "The provider limits how often it is called, as sandbox:rate_limited asked. Try again later.")
+		f.RetryAfter, f.Upstream = RetryAfter, "429"
+		return f
+	case Revoked:
+		return fault.New(fault.Disconnected, fault.ReasonReconnectRequired, "The provider refuses the connection's credentials, as sandbox:revoked asked. Connect the account again.")
+	case Forbidden:
+		return fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "The provider does not allow this to the connected account, as sandbox:forbidden asked.")
+	case Down:
+		f := fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The provider could not be reached, as sandbox:down asked.")
+		f.Unsent = true
+		return f
+	}
+	return nil
+}
+
+// lost is what a caller sees whose request may or may not have been carried out.
+func lost(detail string) error {
+	return fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, detail)
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,114 @@
+package magic
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"frontdesk/core/adapter"
+)
+
+const prefix = "magic/"
+
+// memory is what is remembered of lost replies, one document per subject.
+type memory struct {
+	Lost   map[string]time.Time `json:"lost"` // by request
+	Silent time.Time            `json:"silent"`
+}
+
+func (m memory) stale(now time.Time) bool {
+	for _, at := range m.Lost {
+		if now.Before(at.Add(rememberIt)) {
+			return false
+		}
+	}
+	return true
+}
+
+// silence fails a call about what is out of reach.
+func (p Provider) silence(ctx context.Context, c Call) error {
+	if c.About == "" {
+		return nil
+	}
+	var m memory
+	err := p.Storage.View(ctx, func(tx adapter.StorageTx) (err error) {
+		m, err = recall(tx, c.About)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if p.Now().Before(m.Silent) {
+		return lost("The provider does not answer, as sandbox:outcome_unknown asked.")
+	}
+	return nil
+}
+
+// lose loses the reply of a request, unless that was done lately: then the request is a repeat, and is answered.
+func (p Provider) lose(ctx context.Context, c Call, w Word) error {
+	var lose bool
+	err := p.Storage.Update(ctx, func(tx adapter.StorageTx) error {
+		m, err := recall(tx, c.About)
+		if err != nil {
+			return err
+		}
+		now := p.Now()
+		at, before := m.Lost[c.Request]
+		if lose = !before || !now.Before(at.Add(rememberIt)); !lose {
+			return nil
+		}
+		if m.Lost == nil {
+			m.Lost = map[string]time.Time{}
+		}
+		m.Lost[c.Request] = now
+		if w == OutcomeUnknown {
+			m.Silent = now.Add(SilentFor)
+		}
+		if err := forget(tx, now); err != nil {
+			return err
+		}
+		doc, err := json.Marshal(m)
+		if err != nil {
+			return err
+		}
+		return tx.Put(prefix+c.About, doc)
+	})
+	if err == nil && lose {
+		err = lost("The connection to the provider was lost before it answered, as sandbox:" + string(w) + " asked.")
+	}
+	return err
+}
+
+func recall(tx adapter.StorageTx, about string) (m memory, err error) {
+	doc, err := tx.Get(prefix + about)
+	if err != nil || doc == nil {
+		return m, err
+	}
+	return m, json.Unmarshal(doc, &m)
+}
+
+// forget drops what nobody asks for any more.
+func forget(tx adapter.StorageTx, now time.Time) error {
+	var stale []string
+	var broken error
+	err := tx.Scan(prefix, "", func(key string, doc []byte) bool {
+		var m memory
+		if broken = json.Unmarshal(doc, &m); broken != nil {
+			return false
+		}
+		if m.stale(now) {
+			stale = append(stale, key)
+		}
+		return true
+	})
+	if err != nil || broken != nil {
+		return errors.Join(err, broken)
+	}
+	for _, key := range stale {
+		if err := tx.Delete(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
