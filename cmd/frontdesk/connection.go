@@ -1,0 +1,291 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"frontdesk/config"
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+	"frontdesk/core/gateway"
+	"frontdesk/core/tenant"
+)
+
+type connectionAdd struct {
+	Tenant   string            `required:"" help:"The tenant's name." placeholder:"NAME"`
+	Kind     string            `required:"" help:"calendar, crm or telephony." enum:"calendar,crm,telephony" placeholder:"KIND"`
+	Provider string            `required:"" help:"The provider's name, as \"frontdesk providers\" lists it." placeholder:"P"`
+	Name     string            `help:"The connection's name, unique in the tenant; the provider's name without it." placeholder:"N"`
+	Default  bool              `help:"Make it the tenant's default of its kind."`
+	Set      map[string]string `help:"A setting: NAME=VALUE." placeholder:"K=V" mapsep:"none"`
+	Secret   map[string]string `help:"A credential: NAME=SOURCE, where the source is env:VARIABLE, file:PATH or - for standard input." placeholder:"K=SOURCE" mapsep:"none"`
+}
+
+// Run adds the connection, or replaces the settings and credentials of one of that name, and prints its name.
+func (c connectionAdd) Run(ctx context.Context, s *session) error {
+	n := tenant.NewConnection{Name: c.Name, Kind: adapter.Kind(c.Kind), Provider: c.Provider, Default: c.Default, Settings: map[string]any{}}
+	if n.Name == "" {
+		n.Name = c.Provider
+	}
+	for k, v := range c.Set {
+		n.Settings[k] = v
+	}
+	var err error
+	if n.Credentials, err = s.secrets(c.Secret); err != nil {
+		return err
+	}
+	return s.with(ctx, func(g *gateway.Gateway) error {
+		there, err := s.existing(ctx, g, c.Tenant, n)
+		if err != nil {
+			return err
+		}
+		if there {
+			_, err = g.Directory().UpdateConnection(ctx, c.Tenant, n.Name, tenant.ConnectionChange{Default: n.Default, Settings: n.Settings, Credentials: n.Credentials})
+		} else {
+			_, err = g.Directory().AddConnection(ctx, c.Tenant, n)
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(s.err, "Check it with: frontdesk connection verify --tenant %s %s\n", c.Tenant, n.Name)
+		_, err = fmt.Fprintln(s.out, n.Name)
+		return err
+	})
+}
+
+// existing reports whether the tenant has a connection of that name; one to another provider is in the way.
+func (s *session) existing(ctx context.Context, g *gateway.Gateway, tenantName string, n tenant.NewConnection) (bool, error) {
+	all, err := g.Directory().Connections(ctx, tenantName)
+	if err != nil {
+		return false, err
+	}
+	for _, c := range all {
+		if c.Name != n.Name {
+			continue
+		}
+		if c.Kind != n.Kind || c.Provider != n.Provider {
+			return false, fault.Newf(fault.Conflict, "CONNECTION_EXISTS", "The tenant has a connection %q to %s %s already. Choose another --name.", n.Name, c.Provider, c.Kind)
+		}
+		return true, nil
+	}
+	return false, nil
+}
+
+// secrets reads credentials from where they are; a literal is refused, since command lines end up in histories.
+func (s *session) secrets(sources map[string]string) (map[string]string, error) {
+	secrets := make(map[string]string, len(sources))
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		value, err := config.Resolve(config.SecretSource(sources[name]), s.environ, s.in)
+		if err != nil {
+			return nil, usage("--secret %s: %v", name, err)
+		}
+		secrets[name] = value
+	}
+	return secrets, nil
+}
+
+type connectionList struct {
+	Tenant string `required:"" help:"The tenant's name." placeholder:"NAME"`
+	JSON   bool   `help:"Print JSON."`
+}
+
+type connectionRow struct {
+	Name      string         `json:"name"`
+	Kind      adapter.Kind   `json:"kind"`
+	Provider  string         `json:"provider"`
+	Default   bool           `json:"default"`
+	Status    tenant.Status  `json:"status"`
+	Email     string         `json:"email"`
+	Settings  map[string]any `json:"settings"`
+	CreatedAt *time.Time     `json:"created_at"`
+}
+
+// Run lists a tenant's connections, without their credentials.
+func (c connectionList) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, func(g *gateway.Gateway) error {
+		connections, err := g.Directory().Connections(ctx, c.Tenant)
+		if err != nil {
+			return err
+		}
+		values, rows := make([]connectionRow, 0, len(connections)), make([][]string, 0, len(connections))
+		for _, x := range connections {
+			values = append(values, connectionRow{x.Name, x.Kind, x.Provider, x.IsDefault, x.Status, x.Email, x.Settings, when(x.CreatedAt)})
+			rows = append(rows, []string{x.Name, string(x.Kind), x.Provider, yes(x.IsDefault), string(x.Status), x.Email})
+		}
+		return s.list(c.JSON, values, []string{"NAME", "KIND", "PROVIDER", "DEFAULT", "STATUS", "ACCOUNT"}, rows)
+	})
+}
+
+type connectionVerify struct {
+	Tenant string `required:"" help:"The tenant's name." placeholder:"NAME"`
+	Name   string `arg:"" help:"The connection's name."`
+	JSON   bool   `help:"Print JSON."`
+}
+
+// Run asks the provider and says what is wrong and what to do.
+func (c connectionVerify) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, func(g *gateway.Gateway) error {
+		v, err := g.Directory().VerifyConnection(ctx, c.Tenant, c.Name)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			if err := s.list(true, v, nil, nil); err != nil {
+				return err
+			}
+		}
+		if !v.OK {
+			return fmt.Errorf("%s: %s\n  %s", c.Name, v.Problem, v.Advice)
+		}
+		if c.JSON {
+			return nil
+		}
+		fmt.Fprintln(s.out, strings.Join(slices.DeleteFunc([]string{"ok", v.Email, v.Name}, func(part string) bool { return part == "" }), " "))
+		for _, line := range v.Details {
+			fmt.Fprintln(s.err, " ", line)
+		}
+		return nil
+	})
+}
+
+type connectionRemove struct {
+	Tenant string `required:"" help:"The tenant's name." placeholder:"NAME"`
+	Name   string `arg:"" help:"The connection's name."`
+}
+
+// Run removes the connection; what lies at the provider stays there.
+func (c connectionRemove) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, func(g *gateway.Gateway) error { return g.Directory().RemoveConnection(ctx, c.Tenant, c.Name) })
+}
+
+type providersCommand struct {
+	JSON bool `help:"Print JSON."`
+}
+
+type providerRow struct {
+	Kind     adapter.Kind  `json:"kind"`
+	Provider string        `json:"provider"`
+	Title    string        `json:"title"`
+	Help     string        `json:"help"`
+	Fields   []providerFld `json:"fields"`
+}
+
+type providerFld struct {
+	Name     string   `json:"name"`
+	Secret   bool     `json:"secret"`
+	Type     string   `json:"type"`
+	Required bool     `json:"required"`
+	Default  string   `json:"default,omitempty"`
+	Choices  []string `json:"choices,omitempty"`
+	Help     string   `json:"help"`
+}
+
+// Run lists what can be connected. It needs no store.
+func (c providersCommand) Run(s *session) error {
+	registry, err := adapter.NewRegistry(s.adapters)
+	if err != nil {
+		return err
+	}
+	var values []providerRow
+	var rows [][]string
+	for _, a := range registry.All() {
+		value := providerRow{Kind: a.Kind, Provider: a.Name, Title: a.Title, Help: a.Help}
+		rows = append(rows, []string{string(a.Kind), a.Name, a.Title, ""})
+		for _, f := range a.Fields {
+			value.Fields = append(value.Fields, providerFld{f.Name, f.Secret, f.Type, f.Required, f.Default, f.Choices, f.Help})
+			flag := "--set " + f.Name + "="
+			if f.Secret {
+				flag = "--secret " + f.Name + "="
+			}
+			if f.Required {
+				flag += " (required)"
+			}
+			rows = append(rows, []string{"", "", flag, f.Help})
+		}
+		values = append(values, value)
+	}
+	return s.list(c.JSON, values, []string{"KIND", "PROVIDER", "", ""}, rows)
+}
+
+type applyCommand struct {
+	File   string `short:"f" required:"" help:"The file that says what there shall be." type:"existingfile" placeholder:"FILE"`
+	DryRun bool   `help:"Change nothing; print what would change."`
+	Prune  bool   `help:"Also delete tenants and connections that the file does not name."`
+	JSON   bool   `help:"Print the changes as JSON."`
+}
+
+// Run makes the tenants and connections match the file and prints what changed.
+func (c applyCommand) Run(ctx context.Context, s *session) error {
+	file, err := config.LoadTenants(c.File, s.environ)
+	if err != nil {
+		return err
+	}
+	desired, err := gateway.Desired(file)
+	if err != nil {
+		return err
+	}
+	return s.with(ctx, func(g *gateway.Gateway) error {
+		changes, err := g.Directory().Apply(ctx, desired, tenant.ApplyOptions{DryRun: c.DryRun, Prune: c.Prune})
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return s.list(true, append([]tenant.Change{}, changes...), nil, nil)
+		}
+		for _, change := range changes {
+			subject := "tenant " + change.Tenant
+			if change.Connection != "" {
+				subject = "connection " + change.Tenant + "/" + change.Connection
+			}
+			fmt.Fprintln(s.out, change.Action, subject)
+			for _, detail := range change.Details {
+				fmt.Fprintln(s.out, "   ", detail)
+			}
+		}
+		switch {
+		case len(changes) == 0:
+			fmt.Fprintln(s.err, "Nothing to change.")
+		case c.DryRun:
+			fmt.Fprintln(s.err, "Nothing was changed: this was a dry run.")
+		}
+		return nil
+	})
+}
+
+type keysetRotate struct{}
+
+// Run rotates the keys.
+func (keysetRotate) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, func(g *gateway.Gateway) error {
+		done, err := g.RotateKeys(ctx)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(s.err, "%d credentials were sealed again, %d old keys dropped. The new primary key is:\n", done.Sealed, len(done.Dropped))
+		_, err = fmt.Fprintln(s.out, done.Primary)
+		return err
+	})
+}
+
+type keysetStatus struct {
+	JSON bool `help:"Print JSON."`
+}
+
+// Run lists the keys.
+func (c keysetStatus) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, func(g *gateway.Gateway) error {
+		keys, err := g.Keys(ctx)
+		if err != nil {
+			return err
+		}
+		var rows [][]string
+		for _, k := range keys {
+			rows = append(rows, []string{fmt.Sprint(k.ID), yes(k.Primary), fmt.Sprint(k.Credentials)})
+		}
+		return s.list(c.JSON, keys, []string{"ID", "PRIMARY", "CREDENTIALS"}, rows)
+	})
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"frontdesk/config"
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+	"frontdesk/core/gateway"
+)
+
+// The exit codes.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// world is what a command touches outside itself.
+type world struct {
+	adapters []adapter.Adapter
+	in       io.Reader
+	out      io.Writer // values asked for, and nothing else
+	err      io.Writer // words about them
+	environ  []string
+}
+
+func system(adapters []adapter.Adapter) world {
+	return world{adapters: adapters, in: os.Stdin, out: os.Stdout, err: os.Stderr, environ: os.Environ()}
+}
+
+// commands is the whole command line.
+type commands struct {
+	Config string `help:"Configuration file; without it every key has its default or comes from the environment." type:"path" placeholder:"FILE"`
+
+	Serve serveCommand `cmd:"" help:"Run the gateway."`
+
+	Tenant struct {
+		Create tenantCreate `cmd:"" help:"Make a tenant."`
+		List   tenantList   `cmd:"" help:"List the tenants."`
+		Delete tenantDelete `cmd:"" help:"Delete a tenant with its connections, keys and records."`
+	} `cmd:"" help:"Tenants: the operator's customers."`
+
+	Key struct {
+		Create keyCreate `cmd:"" help:"Make an API key and print it; it is shown this once."`
+		List   keyList   `cmd:"" help:"List a tenant's API keys."`
+		Revoke keyRevoke `cmd:"" help:"End an API key; it stops working within 5 seconds."`
+	} `cmd:"" help:"API keys."`
+
+	Connection struct {
+		Add    connectionAdd    `cmd:"" help:"Connect a tenant to a provider's account, or replace the settings and credentials of a connection."`
+		List   connectionList   `cmd:"" help:"List a tenant's connections."`
+		Verify connectionVerify `cmd:"" help:"Ask the provider whether a connection works."`
+		Remove connectionRemove `cmd:"" help:"Remove a connection."`
+	} `cmd:"" help:"Connections to calendars, CRMs and telephony providers."`
+
+	Providers providersCommand `cmd:"" help:"List the providers that can be connected, with their settings and credentials."`
+	Apply     applyCommand     `cmd:"" help:"Make tenants and connections match a file."`
+	Doctor    doctorCommand    `cmd:"" help:"Check the configuration, the store, the clock, the key set and every connection."`
+
+	Keyset struct {
+		Rotate keysetRotate `cmd:"" help:"Make a new encryption key and seal every credential with it, while the gateway serves."`
+		Status keysetStatus `cmd:"" help:"Show the encryption keys and how many credentials each seals."`
+	} `cmd:"" help:"The encryption keys of the stored credentials."`
+
+	Migrate migrateCommand `cmd:"" help:"Bring the store's tables up to date; serve does this by itself."`
+	OpenAPI openapiCommand `cmd:"" name:"openapi" help:"Print the OpenAPI description of the interface."`
+	Version versionCommand `cmd:"" help:"Print the version."`
+}
+
+// run does one command and answers its exit code.
+func run(args []string, w world) int {
+	var c commands
+	exit := -1
+	parser, err := kong.New(&c, kong.Name("frontdesk"), kong.Writers(w.err, w.err), kong.Exit(func(code int) { exit = code }),
+		kong.Description("A self-hosted gateway that gives voice agents a front desk: calendars, tickets and phone numbers behind one small API."),
+		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+	if err != nil {
+		fmt.Fprintln(w.err, "frontdesk:", err)
+		return exitFailed
+	}
+	parsed, err := parser.Parse(args)
+	if exit >= 0 { // help was asked for and printed
+		return exit
+	}
+	if err != nil {
+		fmt.Fprintf(w.err, "frontdesk: %v\nRun \"frontdesk --help\" for the commands.\n", err)
+		return exitUsage
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	parsed.BindTo(ctx, (*context.Context)(nil))
+	err = parsed.Run(&session{world: w, path: c.Config})
+	if err == nil {
+		return exitOK
+	}
+	explain(w.err, err)
+	if errors.Is(err, errUsage) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// errUsage marks errors of the command line that its grammar does not catch.
+var errUsage = errors.New("usage")
+
+func usage(format string, args ...any) error {
+	return fmt.Errorf("%s%w", fmt.Sprintf(format, args...), errSilent{errUsage})
+}
+
+// errSilent wraps an error without adding to the text.
+type errSilent struct{ error }
+
+func (errSilent) Error() string   { return "" }
+func (e errSilent) Unwrap() error { return e.error }
+
+// explain prints an error for people: a fault's sentence and fields without its codes.
+func explain(to io.Writer, err error) {
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		fmt.Fprintln(to, "frontdesk:", err)
+		return
+	}
+	fmt.Fprintln(to, "frontdesk:", f.Detail)
+	for _, field := range f.Fields {
+		fmt.Fprintf(to, "  %s %s\n", field.Path, field.Message)
+	}
+	if f.Code == fault.Internal && f.Err != nil {
+		fmt.Fprintln(to, "  cause:", f.Err)
+	}
+}
+
+// session is one command's way to the gateway.
+type session struct {
+	world
+	path string
+}
+
+func (s *session) config() (config.Config, error) { return config.Load(s.path, s.environ) }
+
+// gateway opens the gateway for a command other than serve: what it logs goes to standard error, from warnings up.
+func (s *session) gateway(ctx context.Context) (*gateway.Gateway, error) {
+	cfg, err := s.config()
+	if err != nil {
+		return nil, err
+	}
+	cfg.Log.Level, cfg.Log.Format = "warn", "text"
+	return gateway.Open(ctx, cfg, gateway.Options{Adapters: s.adapters, LogTo: s.err})
+}
+
+// with opens the gateway, brings its store up to date, does the work and closes it.
+func (s *session) with(ctx context.Context, do func(*gateway.Gateway) error) error {
+	g, err := s.gateway(ctx)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	if err := g.Migrate(ctx); err != nil {
+		return err
+	}
+	return do(g)
+}

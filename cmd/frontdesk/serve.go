@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"frontdesk/core/gateway"
+)
+
+type serveCommand struct {
+	Demo bool `help:"Make the tenant \"demo\" with a sandbox connection of each kind, and print an API key and a call to try."`
+}
+
+// Run serves until it is interrupted.
+func (c serveCommand) Run(ctx context.Context, s *session) error {
+	cfg, err := s.config()
+	if err != nil {
+		return err
+	}
+	g, err := gateway.Open(ctx, cfg, gateway.Options{Adapters: s.adapters, LogTo: s.err})
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	if !c.Demo {
+		return g.Serve(ctx, nil)
+	}
+	key, err := g.Demo(ctx)
+	if err != nil {
+		return err
+	}
+	return g.Serve(ctx, func(at gateway.Addresses) {
+		fmt.Fprintf(s.out, "\nFrontdesk is ready at %s (description: %s/docs).\n\nAPI key of the tenant %q, shown this once:\n\n  %s\n\nBook a meeting in its sandbox calendar:\n\n%s\n\n",
+			at.API, at.API, gateway.DemoTenant, key, g.DemoCurl(at, key))
+	})
+}
+
+type migrateCommand struct{}
+
+// Run migrates the store.
+func (migrateCommand) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, func(*gateway.Gateway) error {
+		fmt.Fprintln(s.err, "The store is up to date.")
+		return nil
+	})
+}
+
+type openapiCommand struct {
+	Format string `help:"yaml or json." enum:"yaml,json" default:"yaml"`
+}
+
+// Run prints the description; it needs no store.
+func (c openapiCommand) Run(s *session) error {
+	cfg, err := s.config()
+	if err != nil {
+		return err
+	}
+	document, err := gateway.Document(cfg, c.Format)
+	if err != nil {
+		return err
+	}
+	_, err = s.out.Write(document)
+	return err
+}
+
+type versionCommand struct{}
+
+// Run prints the version.
+func (versionCommand) Run(s *session) error {
+	_, err := fmt.Fprintln(s.out, gateway.Version())
+	return err
+}
+
+type doctorCommand struct {
+	Tenant string `help:"Only this tenant's connections." placeholder:"NAME"`
+	JSON   bool   `help:"Print the findings as JSON."`
+}
+
+// Run prints what is found; it fails when something is wrong.
+func (c doctorCommand) Run(ctx context.Context, s *session) error {
+	g, err := s.gateway(ctx)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	findings, err := g.Examine(ctx, c.Tenant)
+	wrong := 0
+	rows := make([][]string, 0, len(findings))
+	for _, f := range findings {
+		state := "ok"
+		if !f.OK {
+			state, wrong = "WRONG", wrong+1
+		}
+		rows = append(rows, []string{state, f.Subject, f.Says, f.Advice})
+	}
+	if err := s.list(c.JSON, findings, []string{"STATE", "SUBJECT", "FOUND", "WHAT TO DO"}, rows); err != nil {
+		return err
+	}
+	if err == nil && wrong > 0 {
+		err = fmt.Errorf("%d of %d checks failed", wrong, len(findings))
+	}
+	return err
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"frontdesk/core/gateway"
+	"frontdesk/core/tenant"
+)
+
+type tenantCreate struct {
+	Name                 string            `arg:"" help:"Lower-case letters, digits and hyphens."`
+	Timezone             string            `help:"IANA time zone used where neither the request nor the calendar gives one." placeholder:"ZONE"`
+	PreventDoubleBooking bool              `help:"Refuse a meeting when one of the selected calendars is busy."`
+	RejectPast           bool              `help:"Refuse meetings that start in the past."`
+	DedupeWindow         *tenant.Duration  `help:"How long equal book-meeting calls without a key are one meeting; 0 ends it." placeholder:"10m"`
+	TicketDedupeWindow   *tenant.Duration  `help:"The same for create-ticket." placeholder:"0"`
+	StatusWord           map[string]string `help:"A word of the tenant's own for a ticket status: WORD=LABEL." placeholder:"WORD=LABEL"`
+	PriorityWord         map[string]string `help:"A word of the tenant's own for a ticket priority: WORD=LABEL." placeholder:"WORD=LABEL"`
+}
+
+// Run makes the tenant and prints its name.
+func (c tenantCreate) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, func(g *gateway.Gateway) error {
+		t, err := g.Directory().CreateTenant(ctx, c.Name, tenant.Settings{
+			Timezone: c.Timezone, PreventDoubleBooking: c.PreventDoubleBooking, RejectPast: c.RejectPast,
+			DedupeWindow: c.DedupeWindow, TicketDedupeWindow: c.TicketDedupeWindow,
+			StatusWords: c.StatusWord, PriorityWords: c.PriorityWord,
+		})
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(s.out, t.Name)
+		return err
+	})
+}
+
+type tenantList struct {
+	JSON bool `help:"Print JSON."`
+}
+
+type tenantRow struct {
+	Name      string          `json:"name"`
+	Settings  tenant.Settings `json:"settings"`
+	CreatedAt *time.Time      `json:"created_at"`
+}
+
+// Run lists the tenants.
+func (c tenantList) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, func(g *gateway.Gateway) error {
+		tenants, err := g.Directory().Tenants(ctx)
+		if err != nil {
+			return err
+		}
+		values, rows := make([]tenantRow, 0, len(tenants)), make([][]string, 0, len(tenants))
+		for _, t := range tenants {
+			values = append(values, tenantRow{t.Name, t.Settings, when(t.CreatedAt)})
+			rows = append(rows, []string{t.Name, t.Settings.Timezone, yes(t.Settings.PreventDoubleBooking), moment(t.CreatedAt)})
+		}
+		return s.list(c.JSON, values, []string{"NAME", "TIMEZONE", "PREVENTS DOUBLE BOOKING", "CREATED"}, rows)
+	})
+}
+
+type tenantDelete struct {
+	Name string `arg:"" help:"The tenant's name."`
+	Yes  bool   `help:"Really delete it; what it has at its providers stays there."`
+}
+
+// Run deletes the tenant.
+func (c tenantDelete) Run(ctx context.Context, s *session) error {
+	if !c.Yes {
+		return usage("this deletes the tenant %q with its connections, keys and records; say --yes to do it", c.Name)
+	}
+	return s.with(ctx, func(g *gateway.Gateway) error { return g.Directory().DeleteTenant(ctx, c.Name) })
+}
+
+type keyCreate struct {
+	Tenant     string   `required:"" help:"The tenant's name." placeholder:"NAME"`
+	Label      string   `help:"What the key is for."`
+	Scope      []string `help:"What it may do; all without any. One of calendar:read, calendar:write, tickets:read, tickets:write, numbers:read, numbers:write." placeholder:"SCOPE"`
+	Test       bool     `help:"Make a fd_test_ key, which reaches sandbox connections only."`
+	Connection []string `help:"Bind the key to this connection instead of the tenant's default of its kind." placeholder:"NAME"`
+}
+
+// Run makes the key and prints it, and nothing else, on standard output.
+func (c keyCreate) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, func(g *gateway.Gateway) error {
+		scopes := make([]tenant.Scope, 0, len(c.Scope))
+		for _, scope := range c.Scope {
+			scopes = append(scopes, tenant.Scope(scope))
+		}
+		plain, key, err := g.Directory().CreateKey(ctx, c.Tenant, tenant.NewKey{Label: c.Label, Scopes: scopes, Connections: c.Connection, Test: c.Test})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(s.err, "Key %s for the tenant %s. It is shown this once; keep it in a safe place.\n", key.ID, c.Tenant)
+		_, err = fmt.Fprintln(s.out, plain)
+		return err
+	})
+}
+
+type keyList struct {
+	Tenant string `required:"" help:"The tenant's name." placeholder:"NAME"`
+	JSON   bool   `help:"Print JSON."`
+}
+
+type keyRow struct {
+	ID          string         `json:"id"`
+	Prefix      string         `json:"prefix"`
+	Label       string         `json:"label"`
+	Scopes      []tenant.Scope `json:"scopes"`
+	Connections []string       `json:"connections"`
+	Test        bool           `json:"test"`
+	CreatedAt   *time.Time     `json:"created_at"`
+	LastUsedAt  *time.Time     `json:"last_used_at,omitempty"`
+	RevokedAt   *time.Time     `json:"revoked_at,omitempty"`
+}
+
+// Run lists a tenant's keys.
+func (c keyList) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, func(g *gateway.Gateway) error {
+		keys, err := g.Directory().Keys(ctx, c.Tenant)
+		if err != nil {
+			return err
+		}
+		values, rows := make([]keyRow, 0, len(keys)), make([][]string, 0, len(keys))
+		for _, k := range keys {
+			values = append(values, keyRow{k.ID, k.Prefix, k.Label, k.Scopes, append([]string{}, k.Connections...), k.Test, when(k.CreatedAt), when(k.LastUsedAt), when(k.RevokedAt)})
+			scopes := make([]string, 0, len(k.Scopes))
+			for _, scope := range k.Scopes {
+				scopes = append(scopes, string(scope))
+			}
+			rows = append(rows, []string{k.ID, k.Prefix, k.Label, strings.Join(scopes, ","), strings.Join(k.Connections, ","), moment(k.LastUsedAt), moment(k.RevokedAt)})
+		}
+		return s.list(c.JSON, values, []string{"ID", "PREFIX", "LABEL", "SCOPES", "CONNECTIONS", "LAST USED", "REVOKED"}, rows)
+	})
+}
+
+type keyRevoke struct {
+	ID string `arg:"" help:"The key's id, as key list shows it."`
+}
+
+// Run ends the key.
+func (c keyRevoke) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, func(g *gateway.Gateway) error { return g.Directory().RevokeKey(ctx, c.ID) })
+}

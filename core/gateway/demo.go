@@ -1,0 +1,47 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+	"frontdesk/core/tenant"
+)
+
+// The demonstration: a tenant with a sandbox connection of each kind.
+const (
+	DemoTenant   = "demo"
+	demoProvider = "sandbox"
+)
+
+// Demo makes the demonstration tenant where there is none, and an API key of its own for this run.
+func (g *Gateway) Demo(ctx context.Context) (key string, err error) {
+	if err := g.Migrate(ctx); err != nil {
+		return "", err
+	}
+	_, err = g.directory.CreateTenant(ctx, DemoTenant, tenant.Settings{Timezone: "America/New_York"})
+	if err != nil && fault.From(err).Code != fault.Conflict {
+		return "", err
+	}
+	for _, kind := range adapter.Kinds() {
+		_, err := g.directory.AddConnection(ctx, DemoTenant, tenant.NewConnection{
+			Name: fmt.Sprintf("sandbox-%s", kind), Kind: kind, Provider: demoProvider,
+		})
+		if err != nil && fault.From(err).Code != fault.Conflict {
+			return "", err
+		}
+	}
+	key, _, err = g.directory.CreateKey(ctx, DemoTenant, tenant.NewKey{Label: "serve --demo"})
+	return key, err
+}
+
+// DemoCurl is a command that books a meeting through the gateway tomorrow at ten.
+func (g *Gateway) DemoCurl(at Addresses, key string) string {
+	day := g.now().Add(24 * time.Hour).Format(time.DateOnly)
+	return fmt.Sprintf(`curl -sS %s/v1/calendar/book-meeting \
+  -H 'X-Api-Key: %s' -H 'Content-Type: application/json' \
+  -d '{"title": "Consultation", "start_time": "%sT10:00:00", "end_time": "%sT10:30:00",
+       "timezone": "America/New_York", "attendee_emails": ["pat@example.com"], "conferencing_type": "provider"}'`, at.API, key, day, day)
+}

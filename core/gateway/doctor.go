@@ -1,0 +1,190 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"frontdesk/core/fault"
+)
+
+// Finding is one thing that the doctor looked at.
+type Finding struct {
+	Subject string `json:"subject"` // "store", "connection acme/front-office", ...
+	OK      bool   `json:"ok"`
+	Says    string `json:"says"`             // what was found
+	Advice  string `json:"advice,omitempty"` // what to do, when not OK
+}
+
+const (
+	doctorWait  = 10 * time.Second // for one connection
+	mostSkew    = 2 * time.Second
+	earliestNow = 2026 // a clock before this year is wrong
+)
+
+// Examine checks the configuration, the store, the clock, the key set and every connection, or those of one tenant.
+// It changes nothing but the connections' state, which it learns from their providers.
+func (g *Gateway) Examine(ctx context.Context, tenantName string) ([]Finding, error) {
+	findings := []Finding{g.examineConfig(), g.examineStore(ctx), g.examineClock(), g.examineKeys(ctx)}
+	tenants, err := g.directory.Tenants(ctx)
+	if err != nil {
+		return findings, err
+	}
+	found := tenantName == ""
+	for _, t := range tenants {
+		if tenantName != "" && t.Name != tenantName {
+			continue
+		}
+		found = true
+		connections, err := g.directory.Connections(ctx, t.Name)
+		if err != nil {
+			return findings, err
+		}
+		if len(connections) == 0 {
+			findings = append(findings, Finding{Subject: "tenant " + t.Name, Says: "has no connection",
+				Advice: "Add one with: frontdesk connection add --tenant " + t.Name + " --kind calendar --provider caldav ..."})
+		}
+		for _, c := range connections {
+			findings = append(findings, g.examineConnection(ctx, t.Name, c.Name))
+		}
+	}
+	if !found {
+		return findings, fault.Newf(fault.NotFound, "TENANT_NOT_FOUND", "There is no tenant %q.", tenantName)
+	}
+	return findings, nil
+}
+
+func (g *Gateway) examineConfig() Finding {
+	f := Finding{Subject: "configuration", OK: true, Says: "public_url is " + g.config.Server.PublicURL}
+	public, err := url.Parse(g.config.Server.PublicURL)
+	loopback := err == nil && (public.Hostname() == "127.0.0.1" || public.Hostname() == "localhost" || public.Hostname() == "::1")
+	if err == nil && public.Scheme != "https" && !loopback {
+		f.OK, f.Advice = false, "Put a proxy with TLS in front and set server.public_url to its https address: API keys must not travel in the clear."
+	}
+	return f
+}
+
+func (g *Gateway) examineStore(ctx context.Context) Finding {
+	f := Finding{Subject: "store", OK: true, Says: "reachable, sound and up to date"}
+	pending, err := g.store.Pending(ctx)
+	if err == nil && pending > 0 {
+		return Finding{Subject: "store", Says: fmt.Sprintf("%d migrations are not applied", pending), Advice: "Run: frontdesk migrate"}
+	}
+	if err == nil {
+		err = g.store.Check(ctx)
+	}
+	if err != nil {
+		f.OK, f.Says = false, fault.From(err).Detail
+		f.Advice = "Look at store.url and at the database's own log."
+	}
+	return f
+}
+
+// examineClock compares the clock with that of the file system, which is the database's for SQLite, and with common
+// sense. Tokens, deadlines and "now" in a request's window all depend on it.
+func (g *Gateway) examineClock() Finding {
+	f := Finding{Subject: "clock", OK: true, Says: g.now().UTC().Format(time.RFC3339)}
+	file, err := os.CreateTemp(g.config.DataDir, ".clock-*")
+	if err != nil {
+		return Finding{Subject: "clock", Says: "data_dir cannot be written: " + err.Error(), Advice: "Give the user that runs frontdesk the right to write there."}
+	}
+	defer os.Remove(file.Name())
+	defer file.Close()
+	info, err := file.Stat()
+	switch skew := g.now().Sub(infoTime(info, g.now())); {
+	case err != nil:
+		f.OK, f.Says = false, err.Error()
+	case g.now().Year() < earliestNow:
+		f.OK, f.Advice = false, "The clock is years behind: run a time service such as chrony or systemd-timesyncd."
+	case skew.Abs() > mostSkew:
+		f.OK, f.Says = false, fmt.Sprintf("differs by %s from the clock of the file system", skew.Round(time.Millisecond))
+		f.Advice = "Run a time service on both machines."
+	}
+	return f
+}
+
+func infoTime(info os.FileInfo, otherwise time.Time) time.Time {
+	if info == nil {
+		return otherwise
+	}
+	return info.ModTime()
+}
+
+func (g *Gateway) examineKeys(ctx context.Context) Finding {
+	used, err := g.directory.KeysInUse(ctx)
+	if err != nil {
+		return Finding{Subject: "key set", Says: fault.From(err).Detail, Advice: "Restore the key set that the credentials were sealed with."}
+	}
+	have := map[uint32]bool{}
+	for _, k := range g.vault.Status() {
+		have[k.ID] = true
+	}
+	for id, n := range used {
+		if !have[id] {
+			return Finding{Subject: "key set", Says: fmt.Sprintf("%d credentials are sealed with the key %d, which is not in the key set", n, id),
+				Advice: "Restore the key set that holds it, or enter those credentials again."}
+		}
+	}
+	return Finding{Subject: "key set", OK: true, Says: fmt.Sprintf("%d keys, every credential can be opened", len(have))}
+}
+
+func (g *Gateway) examineConnection(ctx context.Context, tenantName, name string) Finding {
+	ctx, cancel := context.WithTimeout(ctx, doctorWait)
+	defer cancel()
+	f := Finding{Subject: "connection " + tenantName + "/" + name}
+	v, err := g.directory.VerifyConnection(ctx, tenantName, name)
+	if err != nil {
+		f.Says, f.Advice = fault.From(err).Detail, "Look at the connection's settings and whether the provider is reachable from here."
+		return f
+	}
+	f.OK, f.Says, f.Advice = v.OK, strings.TrimSpace("works "+v.Email+" "+v.Name), v.Advice
+	if !v.OK {
+		f.Says = v.Problem
+	}
+	return f
+}
+
+// Rotation is what a rotation of the keys did.
+type Rotation struct {
+	Primary uint32   `json:"primary"`
+	Sealed  int      `json:"sealed"` // credentials sealed again
+	Dropped []uint32 `json:"dropped,omitempty"`
+}
+
+// RotateKeys makes a new primary key, seals every credential with it, and drops keys that nothing needs. The key that
+// was primary until now stays until the next rotation, for gateways that have not read the new set yet.
+func (g *Gateway) RotateKeys(ctx context.Context) (Rotation, error) {
+	key, err := g.vault.Rotate()
+	if err != nil {
+		return Rotation{}, err
+	}
+	done, err := g.directory.Reseal(ctx)
+	if err != nil {
+		return Rotation{Primary: key.ID, Sealed: done.Sealed}, err
+	}
+	dropped, err := g.vault.Prune(func(id uint32) bool { return done.InUse[id] > 0 })
+	return Rotation{Primary: key.ID, Sealed: done.Sealed, Dropped: dropped}, err
+}
+
+// KeyStatus is one key of the key set.
+type KeyStatus struct {
+	ID          uint32 `json:"id"`
+	Primary     bool   `json:"primary"`
+	Credentials int    `json:"credentials"` // how many it seals
+}
+
+// Keys lists the key set.
+func (g *Gateway) Keys(ctx context.Context) ([]KeyStatus, error) {
+	used, err := g.directory.KeysInUse(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []KeyStatus
+	for _, k := range g.vault.Status() {
+		list = append(list, KeyStatus{ID: k.ID, Primary: k.Primary, Credentials: used[k.ID]})
+	}
+	return list, nil
+}

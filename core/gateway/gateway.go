@@ -1,0 +1,205 @@
+// Package gateway puts the rooms together: from a configuration and a list of adapters it makes the handler that
+// answers requests, the work in the background, and what the commands of the operator need.
+//
+//	g, err := gateway.Open(ctx, cfg, gateway.Options{Adapters: all.Adapters(), LogTo: os.Stderr})
+//	defer g.Close()
+//	err = g.Serve(ctx, nil)
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"frontdesk/config"
+	"frontdesk/core/adapter"
+	"frontdesk/core/api"
+	"frontdesk/core/guard"
+	"frontdesk/core/service"
+	"frontdesk/core/store"
+	"frontdesk/core/telemetry"
+	"frontdesk/core/tenant"
+	"frontdesk/core/upstream"
+	"frontdesk/core/vault"
+)
+
+// Options are what a gateway is made of besides its configuration.
+type Options struct {
+	Adapters []adapter.Adapter
+	LogTo    io.Writer
+	Now      func() time.Time // the clock; time.Now when nil
+}
+
+// Gateway is a gateway that is open: its store is reachable and its keys are loaded. Make one with [Open].
+type Gateway struct {
+	config    config.Config
+	registry  adapter.Registry
+	log       *slog.Logger
+	now       func() time.Time
+	metrics   *telemetry.Metrics
+	store     *store.Store
+	vault     *vault.Vault
+	pool      *upstream.Pool
+	guard     *guard.Guard
+	directory *tenant.Directory
+	services  *service.Services
+	handler   http.Handler
+	draining  atomic.Bool
+}
+
+// Open opens the store and the key set and puts the rooms together. It calls no provider and changes nothing but to
+// make the data directory and a key set where there is none.
+func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err error) {
+	g := &Gateway{config: cfg, now: o.Now}
+	if g.now == nil {
+		g.now = time.Now
+	}
+	defer func() {
+		if err != nil {
+			g.Close()
+		}
+	}()
+	if g.log, err = telemetry.NewLogger(o.LogTo, telemetry.LogOptions{Format: cfg.Log.Format, Level: cfg.Log.Level}); err != nil {
+		return nil, err
+	}
+	if g.registry, err = adapter.NewRegistry(o.Adapters); err != nil {
+		return nil, err
+	}
+	g.metrics = telemetry.NewMetrics(telemetry.Build{Version: Version(), Revision: revision()})
+	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("data_dir: %w", err)
+	}
+	if g.store, err = store.Open(ctx, storeURL(cfg)); err != nil {
+		return nil, err
+	}
+	if g.vault, err = vault.Open(cfg.Secrets.Keyset, cfg.DataDir); err != nil {
+		return nil, err
+	}
+	allowed, err := networks(cfg.Egress.Allow)
+	if err != nil {
+		return nil, err
+	}
+	g.pool = upstream.NewPool(upstream.PoolOptions{
+		AllowTenantNetworks: allowed, UserAgent: "frontdesk/" + Version(), Metrics: g.metrics, Log: g.log,
+	})
+	g.guard = guard.New(guardOptions(cfg, g))
+	g.directory = tenant.NewDirectory(tenant.Options{
+		Store: g.store, Vault: g.vault, Registry: g.registry, Pool: g.pool, Now: g.now, Log: g.log,
+	})
+	g.services = service.New(service.Options{
+		Store: g.store, Directory: g.directory, Guard: g.guard, Log: g.log, Now: g.now, Owner: owner(),
+		KeepAnswers: cfg.Idempotency.Keep, DedupeWindow: cfg.Idempotency.DedupeWindow, Deadline: cfg.Resilience.Deadline,
+	})
+	g.handler, err = api.New(api.Options{
+		PublicURL: cfg.Server.PublicURL, Version: Version(),
+		Services: api.Services{Calendar: g.services.Calendar, Tickets: g.services.Tickets, Numbers: g.services.Numbers},
+		Keys:     g.directory, Log: g.log, Metrics: g.metrics, Ready: g.ready,
+		Deadline: cfg.Resilience.Deadline, MaxInFlight: cfg.Limits.MaxInFlight,
+		LegacyConferencing: cfg.Calendar.LegacyConferencingTypes, Now: g.now,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// Close ends what runs and waits for it. It works on a gateway that is only half open.
+func (g *Gateway) Close() {
+	if g.guard != nil {
+		g.guard.Close()
+	}
+	if g.directory != nil {
+		g.directory.Close()
+	}
+	if g.pool != nil {
+		g.pool.Close()
+	}
+	if g.store != nil {
+		if err := g.store.Close(); err != nil {
+			g.log.Warn("the store did not close cleanly", "error", err)
+		}
+	}
+}
+
+// Handler answers requests.
+func (g *Gateway) Handler() http.Handler { return g.handler }
+
+// Directory is the tenants, connections and keys.
+func (g *Gateway) Directory() *tenant.Directory { return g.directory }
+
+// Registry is the adapters.
+func (g *Gateway) Registry() adapter.Registry { return g.registry }
+
+// Migrate brings the store's tables up to date. Several replicas may do it at once.
+func (g *Gateway) Migrate(ctx context.Context) error { return g.store.Migrate(ctx) }
+
+var errDraining = errors.New("the gateway is shutting down")
+
+// ready tells whether requests should come here.
+func (g *Gateway) ready(ctx context.Context) error {
+	if g.draining.Load() {
+		return errDraining
+	}
+	return g.store.Ping(ctx)
+}
+
+// storeURL is the store's address: SQLite in the data directory unless something else is said.
+func storeURL(cfg config.Config) string {
+	if cfg.Store.URL == "" || cfg.Store.URL == "sqlite:" {
+		return "sqlite:" + filepath.Join(cfg.DataDir, "frontdesk.db")
+	}
+	return cfg.Store.URL
+}
+
+func networks(list []string) ([]netip.Prefix, error) {
+	prefixes := make([]netip.Prefix, 0, len(list))
+	for i, text := range list {
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("egress.allow[%d]: %q is not a network such as 10.0.0.0/8", i, text)
+		}
+		prefixes = append(prefixes, p.Masked())
+	}
+	return prefixes, nil
+}
+
+// owner names this process in intents and leases.
+func owner() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:8])
+}
+
+// Version is the version of the module, or "dev" for a build from a work tree.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "dev"
+	}
+	return info.Main.Version
+}
+
+func revision() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return s.Value
+		}
+	}
+	return ""
+}

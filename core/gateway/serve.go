@@ -1,0 +1,110 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Addresses are where a gateway listens.
+type Addresses struct {
+	API string // http://host:port
+	Ops string // health and metrics; "" when they are not served apart
+}
+
+const (
+	drainWait    = 300 * time.Millisecond // between telling the load balancer and turning requests away
+	shutdownWait = 4 * time.Second        // beyond the deadline of a request
+)
+
+// Serve answers requests until ctx ends; then it says that it is not ready, lets the requests that run finish, and
+// returns. started is told the addresses once requests are answered; it may be nil.
+func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
+	if err := g.Migrate(ctx); err != nil {
+		return err
+	}
+	public, err := listen("server.listen", g.config.Server.Listen)
+	if err != nil {
+		return err
+	}
+	defer public.Close()
+	servers := []*http.Server{g.server(g.handler)}
+	listeners := []net.Listener{public}
+	at := Addresses{API: "http://" + public.Addr().String()}
+	if g.config.Server.OpsListen != "" {
+		ops, err := listen("server.ops_listen", g.config.Server.OpsListen)
+		if err != nil {
+			return err
+		}
+		defer ops.Close()
+		servers, listeners = append(servers, g.server(g.ops())), append(listeners, ops)
+		at.Ops = "http://" + ops.Addr().String()
+	}
+
+	var work sync.WaitGroup
+	defer work.Wait()
+	background, stop := context.WithCancel(ctx)
+	defer stop()
+	work.Go(func() { g.services.Run(background) })
+
+	failed := make(chan error, len(servers))
+	for i := range servers {
+		work.Go(func() {
+			if err := servers[i].Serve(listeners[i]); !errors.Is(err, http.ErrServerClosed) {
+				failed <- err
+			}
+		})
+	}
+	g.log.InfoContext(ctx, "the gateway is ready", "api", at.API, "ops", at.Ops, "version", Version())
+	if started != nil {
+		started(at)
+	}
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+		g.draining.Store(true)
+		g.log.Info("the gateway is shutting down")
+		time.Sleep(drainWait)
+	}
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.config.Resilience.Deadline+shutdownWait)
+	defer cancel()
+	for _, s := range servers {
+		if shut := s.Shutdown(end); shut != nil && err == nil {
+			err = fmt.Errorf("requests were still running at the end: %w", shut)
+		}
+	}
+	return err
+}
+
+func listen(key, address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("%s: cannot listen on %s: %w", key, address, err)
+	}
+	return l, nil
+}
+
+// server bounds what a slow or hostile sender can hold: headers within 5 s, a body of at most 1 MiB within 15 s.
+func (g *Gateway) server(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       15 * time.Second,
+		WriteTimeout:      g.config.Resilience.Deadline + 10*time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    32 << 10,
+	}
+}
+
+// ops serves metrics and health on an address that is not for callers.
+func (g *Gateway) ops() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", g.metrics.Handler())
+	mux.Handle("GET /healthz", g.handler)
+	mux.Handle("GET /readyz", g.handler)
+	return mux
+}

@@ -1,0 +1,321 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+	"frontdesk/core/guard"
+	"frontdesk/core/normalize"
+	"frontdesk/core/record"
+	"frontdesk/core/tenant"
+)
+
+// Calendar is the six operations on meetings.
+type Calendar struct {
+	*room
+	calendars *cache[[]calendar.Calendar]
+	known     *knownSet
+}
+
+// desk is one caller's calendar connection, ready to use.
+type desk struct {
+	tenant.Opened[calendar.Driver]
+	service *Calendar
+	tenant  tenant.Tenant
+	traits  calendar.Traits
+}
+
+func (s *Calendar) desk(ctx context.Context, c tenant.Caller) (desk, error) {
+	opened, err := s.Directory.Calendar(ctx, c)
+	if err != nil {
+		return desk{}, err
+	}
+	return desk{Opened: opened, service: s, tenant: c.Tenant, traits: opened.Driver.Traits()}, nil
+}
+
+// ask calls the driver through the guard.
+func askDesk[T any](ctx context.Context, d desk, op guard.Op, try func(context.Context) (T, error)) (T, error) {
+	return ask(ctx, d.service.room, d.Opened, op, d.traits.MaxConcurrent, try)
+}
+
+// all answers the account's calendars, remembered for a while: their zones and ids rarely change.
+func (d desk) all(ctx context.Context) ([]calendar.Calendar, error) {
+	return d.service.calendars.get(d.Connection, func() ([]calendar.Calendar, error) {
+		return askDesk(ctx, d, read("list-calendars"), d.Driver.Calendars)
+	})
+}
+
+// find answers the calendar of that id, the default one for "". A calendar that the account does not list is not
+// refused here: the provider knows shared ones that it does not list.
+func (d desk) find(ctx context.Context, id string) (calendar.Calendar, error) {
+	all, err := d.all(ctx)
+	if err != nil {
+		return calendar.Calendar{}, err
+	}
+	i := slices.IndexFunc(all, func(c calendar.Calendar) bool { return c.ID == id || id == "" && c.IsDefault })
+	if i < 0 && id == "" {
+		return calendar.Calendar{}, fault.New(fault.NotFound, fault.ReasonCalendarNotFound,
+			"The account has no default calendar. Name one in selected_calendar_ids, or set the connection's default.")
+	}
+	if i < 0 {
+		return calendar.Calendar{ID: id}, nil
+	}
+	return all[i], nil
+}
+
+// zone answers the zone to read and show times in: the requested one, else the calendar's, else the tenant's.
+func (d desk) zone(ctx context.Context, requested, calendarID string) (*time.Location, error) {
+	if requested != "" {
+		return d.load(requested)
+	}
+	cal, err := d.find(ctx, calendarID)
+	if err != nil {
+		return nil, err
+	}
+	if cal.Zone != "" {
+		if zone, err := normalize.LoadZone(cal.Zone); err == nil {
+			return zone, nil
+		}
+	}
+	return d.load(zoneOf(d.tenant))
+}
+
+func (d desk) load(name string) (*time.Location, error) {
+	zone, err := normalize.LoadZone(name)
+	if err != nil {
+		return nil, fault.InvalidField("timezone", err.Error())
+	}
+	return zone, nil
+}
+
+// requestedZone is nil when the request names no zone.
+func (d desk) requestedZone(name string) (*time.Location, error) {
+	if name == "" {
+		return nil, nil
+	}
+	return d.load(name)
+}
+
+// writable refuses what the account cannot do, before anything is recorded.
+func (d desk) writable(attendees []string) error {
+	if d.traits.ReadOnly {
+		return fault.New(fault.Unsupported, fault.ReasonNotSupported, "The connected calendar can only be read.")
+	}
+	if most := d.traits.MaxAttendees; most > 0 && len(attendees) > most {
+		return fault.InvalidFields(fault.Field{Path: "attendee_emails", Message: "has more addresses than the connected calendar allows."})
+	}
+	return nil
+}
+
+// first answers the first of ids, "" when there is none.
+func first(ids []string) string {
+	if len(ids) == 0 {
+		return ""
+	}
+	return ids[0]
+}
+
+// bookPlan is a booking after normalization, and how far it got.
+type bookPlan struct {
+	Title        string                `json:"title"`
+	Description  string                `json:"description,omitempty"`
+	Start        time.Time             `json:"start"`
+	End          time.Time             `json:"end"`
+	Zone         string                `json:"zone"`
+	Shown        string                `json:"shown,omitempty"` // the zone asked for in the answer
+	Attendees    []string              `json:"attendees,omitempty"`
+	CalendarIDs  []string              `json:"calendar_ids,omitempty"`
+	Conferencing calendar.Conferencing `json:"conferencing,omitempty"`
+	LocationURL  string                `json:"location_url,omitempty"`
+	Free         bool                  `json:"free,omitempty"`  // the slot was found free and is held
+	Again        bool                  `json:"again,omitempty"` // the first effect key's event was cancelled since
+}
+
+// Book makes one meeting, in the first of the selected calendars, else in the default one.
+func (s *Calendar) Book(ctx context.Context, c tenant.Caller, w Write, in BookMeeting) (Answer[record.MeetingAnswer], error) {
+	d, err := s.desk(ctx, c)
+	if err != nil {
+		return Answer[record.MeetingAnswer]{}, err
+	}
+	plan, err := s.planBook(ctx, d, in)
+	if err != nil {
+		return Answer[record.MeetingAnswer]{}, err
+	}
+	return perform(ctx, s.journal, call{
+		caller: c, operation: opBook, write: w, connectionID: d.Connection.ID, plan: plan,
+		sameFor: windowOf(c.Tenant.Settings.DedupeWindow, s.DedupeWindow),
+	}, func(ctx context.Context, a *attempt) (outcome[record.MeetingAnswer], error) {
+		return s.book(ctx, d, a, plan)
+	})
+}
+
+func (s *Calendar) planBook(ctx context.Context, d desk, in BookMeeting) (bookPlan, error) {
+	plan := bookPlan{
+		Title: in.Title, Description: in.Description, Shown: in.Timezone, Attendees: in.Attendees,
+		CalendarIDs: in.CalendarIDs, Conferencing: in.Conferencing, LocationURL: in.LocationURL,
+	}
+	if err := d.writable(in.Attendees); err != nil {
+		return plan, err
+	}
+	switch {
+	case in.Conferencing == calendar.ConferencingProvider && !d.traits.Conferencing:
+		return plan, fault.New(fault.Unsupported, fault.ReasonConferencing,
+			`The connected calendar cannot make a meeting link. Send conferencing_type "url" with a location_url, or none.`)
+	case in.Conferencing == calendar.ConferencingURL && !d.traits.LocationURL:
+		return plan, fault.New(fault.Unsupported, fault.ReasonConferencing, "The connected calendar cannot carry a meeting link.")
+	}
+	zone, err := d.zone(ctx, in.Timezone, first(in.CalendarIDs))
+	if err != nil {
+		return plan, err
+	}
+	plan.Start, plan.End, plan.Zone = in.Start.In(zone).UTC(), in.End.In(zone).UTC(), zone.String()
+	return plan, s.checkTimes(d, plan.Start, plan.End, zone)
+}
+
+// checkTimes holds what needs the zone: the order of the times, and the tenant's wish about the past.
+func (s *Calendar) checkTimes(d desk, start, end time.Time, zone *time.Location) error {
+	if !end.After(start) {
+		return fault.InvalidField("end_time", "must be after start_time.")
+	}
+	if now := s.Now(); d.tenant.Settings.RejectPast && start.Before(now) {
+		return fault.InvalidField("start_time", "is in the past. It is now "+
+			now.In(zone).Format("Monday, 2 January 2006, 15:04")+" in "+zone.String()+".")
+	}
+	return nil
+}
+
+// book runs a booking, first or resumed.
+func (s *Calendar) book(ctx context.Context, d desk, a *attempt, plan bookPlan) (outcome[record.MeetingAnswer], error) {
+	var none outcome[record.MeetingAnswer]
+	if a.resumed && !d.traits.IdempotentBook {
+		return none, fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+			"An earlier try was cut off, and the connected calendar cannot tell whether it booked the meeting. Look at the calendar.")
+	}
+	var held *hold
+	if d.tenant.Settings.PreventDoubleBooking {
+		var err error
+		if held, err = s.reserve(ctx, d, slot{ids: plan.CalendarIDs, span: calendar.Span{From: plan.Start, To: plan.End}, found: plan.Free}); err != nil {
+			return none, err
+		}
+		defer held.drop(ctx)
+		if !plan.Free {
+			plan.Free = true
+			if err := a.save(ctx, plan); err != nil {
+				return none, err
+			}
+		}
+	}
+	event, err := s.bookOnce(ctx, d, a, plan)
+	if f := fault.From(err); err != nil && f.Reason == fault.ReasonChangedMeanwhile && !plan.Again {
+		// The key's event was made and cancelled before: a new request under an old key makes a new event.
+		plan.Again = true
+		if err := a.save(ctx, plan); err != nil {
+			return none, err
+		}
+		event, err = s.bookOnce(ctx, d, a, plan)
+	}
+	if err != nil {
+		if !a.harmless(fault.From(err)) {
+			held.leave() // it may have been booked: nobody else gets the slot until that is known
+		}
+		return none, err
+	}
+	held.keep(ctx, event.ID)
+	shown, err := d.requestedZone(plan.Shown)
+	if err != nil {
+		return none, err
+	}
+	kept, err := d.load(plan.Zone)
+	if err != nil {
+		return none, err
+	}
+	return outcome[record.MeetingAnswer]{
+		record: record.MeetingAnswer{Event: normalize.Meeting(event, shown, kept)},
+		ref:    event.ID,
+		seen:   s.whereabouts(ctx, d, event),
+	}, nil
+}
+
+func (s *Calendar) bookOnce(ctx context.Context, d desk, a *attempt, plan bookPlan) (calendar.Event, error) {
+	key := a.intent.EffectKey
+	if plan.Again {
+		key = effectKey(digest(key, "again"))
+	}
+	booking := calendar.Booking{
+		Key: key, CalendarID: first(plan.CalendarIDs), Title: plan.Title, Description: plan.Description,
+		Start: plan.Start, End: plan.End, Zone: plan.Zone, Attendees: plan.Attendees,
+		Conferencing: plan.Conferencing, LocationURL: plan.LocationURL,
+	}
+	a.acting = true
+	return askDesk(ctx, d, guard.Op{Name: opBook, Repeatable: d.traits.IdempotentBook}, func(ctx context.Context) (calendar.Event, error) {
+		return d.Driver.Book(ctx, booking)
+	})
+}
+
+func (s *Calendar) resumeBook(ctx context.Context, a *attempt) error {
+	return resumeCalendar(ctx, s, a, s.book)
+}
+
+// resumeCalendar takes up an intent that nobody waits for.
+func resumeCalendar[P, T any](ctx context.Context, s *Calendar, a *attempt, run func(context.Context, desk, *attempt, P) (outcome[T], error)) error {
+	c, err := s.callerFor(ctx, a.intent)
+	if err != nil {
+		return err
+	}
+	d, err := s.desk(ctx, c)
+	if err != nil {
+		return err
+	}
+	var plan P
+	if err := json.Unmarshal(a.intent.Plan, &plan); err != nil {
+		return err
+	}
+	_, err = finish(ctx, a, func(ctx context.Context, a *attempt) (outcome[T], error) { return run(ctx, d, a, plan) })
+	return err
+}
+
+// Calendars lists the caller's calendars, asked live.
+func (s *Calendar) Calendars(ctx context.Context, c tenant.Caller) (record.CalendarsAnswer, error) {
+	d, err := s.desk(ctx, c)
+	if err != nil {
+		return record.CalendarsAnswer{}, err
+	}
+	s.calendars.forget(d.Connection)
+	all, err := d.all(ctx)
+	if err != nil {
+		return record.CalendarsAnswer{}, err
+	}
+	list := make([]record.Calendar, 0, len(all))
+	for _, cal := range all {
+		list = append(list, record.Calendar{ID: cal.ID, Name: cal.Name})
+	}
+	return record.CalendarsAnswer{Calendars: list}, nil
+}
+
+// Verify asks the provider live whether the credentials work. Nothing connected, and credentials that are refused, are
+// answers; only not learning it is a fault.
+func (s *Calendar) Verify(ctx context.Context, c tenant.Caller) (record.VerifyAnswer, error) {
+	opened, err := s.Directory.CalendarToVerify(ctx, c)
+	if f := fault.From(err); err != nil {
+		if f.Reason == fault.ReasonNotConnected {
+			return record.VerifyAnswer{}, nil
+		}
+		return record.VerifyAnswer{}, err
+	}
+	d := desk{Opened: opened, service: s, tenant: c.Tenant, traits: opened.Driver.Traits()}
+	account, err := askDesk(ctx, d, read("verify-calendar-connection"), d.Driver.Account)
+	if f := fault.From(err); err != nil {
+		if f.Code == fault.Disconnected {
+			return record.VerifyAnswer{Email: d.Connection.Email}, nil
+		}
+		return record.VerifyAnswer{}, err
+	}
+	if err := s.Directory.MarkVerified(ctx, d.Connection, account.Email); err != nil {
+		return record.VerifyAnswer{}, err
+	}
+	return record.VerifyAnswer{OK: true, Email: account.Email}, nil
+}

@@ -1,0 +1,84 @@
+package service
+
+import (
+	"context"
+
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+	"frontdesk/core/guard"
+	"frontdesk/core/record"
+	"frontdesk/core/store"
+	"frontdesk/core/tenant"
+)
+
+// cancelPlan is a cancellation after normalization.
+type cancelPlan struct {
+	EventID    string `json:"event_id"`
+	CalendarID string `json:"calendar_id,omitempty"`
+}
+
+// Cancel removes a meeting and lets the provider tell the attendees. It is idempotent: an event that is gone through
+// this gateway, or that the provider says is gone, is cancelled.
+func (s *Calendar) Cancel(ctx context.Context, c tenant.Caller, w Write, in CancelMeeting) (Answer[record.CancelAnswer], error) {
+	d, err := s.desk(ctx, c)
+	if err != nil {
+		return Answer[record.CancelAnswer]{}, err
+	}
+	if err := d.writable(nil); err != nil {
+		return Answer[record.CancelAnswer]{}, err
+	}
+	plan := cancelPlan(in)
+	return perform(ctx, s.journal, call{caller: c, operation: opCancel, write: w, connectionID: d.Connection.ID, plan: plan},
+		func(ctx context.Context, a *attempt) (outcome[record.CancelAnswer], error) {
+			return s.cancel(ctx, d, a, plan)
+		})
+}
+
+func (s *Calendar) resumeCancel(ctx context.Context, a *attempt) error {
+	return resumeCalendar(ctx, s, a, s.cancel)
+}
+
+func (s *Calendar) cancel(ctx context.Context, d desk, a *attempt, plan cancelPlan) (outcome[record.CancelAnswer], error) {
+	var none outcome[record.CancelAnswer]
+	var named []string
+	if plan.CalendarID != "" {
+		named = []string{plan.CalendarID}
+	}
+	places, gone, err := s.places(ctx, d, plan.EventID, named)
+	if err != nil {
+		return none, err
+	}
+	a.acting = true
+	where, err := tryPlaces(ctx, places, func(ctx context.Context, calendarID string) (string, error) {
+		_, err := askDesk(ctx, d, guard.Op{Name: opCancel, Repeatable: true}, func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, d.Driver.Cancel(ctx, calendar.EventRef{CalendarID: calendarID, ID: plan.EventID}, calendar.Cancellation{})
+		})
+		return calendarID, err
+	})
+	if f := fault.From(err); err != nil {
+		// An attempt that was cut off may have removed it: then its being gone is this call's own doing.
+		already := f.Code == fault.NotFound && (gone || a.resumed || f.Metadata["gone"] != "")
+		if !already {
+			return none, err
+		}
+	}
+	if err := s.forget(ctx, d, plan.EventID); err != nil {
+		return none, err
+	}
+	row := d.row(plan.EventID, where, true)
+	s.known.drop(row)
+	return outcome[record.CancelAnswer]{
+		record: record.CancelAnswer{OK: true, EventID: plan.EventID},
+		ref:    plan.EventID,
+		seen:   []store.EventSeen{row},
+	}, nil
+}
+
+// forget ends what the gateway keeps of a booking that is cancelled: its hold on the slot, and its being the answer to
+// an equal booking.
+func (s *Calendar) forget(ctx context.Context, d desk, eventID string) error {
+	if err := s.Store.DropHoldsOfEvent(ctx, d.Connection.ID, eventID); err != nil {
+		return err
+	}
+	return s.Store.DropIntentsOfEffect(ctx, d.tenant.ID, d.Connection.ID, opBook, eventID)
+}

@@ -1,0 +1,198 @@
+package service
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"frontdesk/core/calendar"
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+	"frontdesk/core/guard"
+	"frontdesk/core/store"
+	"frontdesk/core/telephony"
+	"frontdesk/core/tenant"
+)
+
+// Directory opens the callers' connections; *tenant.Directory is one.
+type Directory interface {
+	Calendar(ctx context.Context, c tenant.Caller) (tenant.Opened[calendar.Driver], error)
+	// CalendarToVerify opens the calendar even when its credentials are known to be refused, to ask again.
+	CalendarToVerify(ctx context.Context, c tenant.Caller) (tenant.Opened[calendar.Driver], error)
+	CRM(ctx context.Context, c tenant.Caller) (tenant.Opened[crm.Driver], error)
+	Telephony(ctx context.Context, c tenant.Caller) (tenant.Opened[telephony.Driver], error)
+	// CallerOf is the tenant with that one connection, for work that no key asks for.
+	CallerOf(ctx context.Context, tenantID, connectionID string) (tenant.Caller, error)
+	MarkReconnect(ctx context.Context, c tenant.Connection, why string) error
+	MarkVerified(ctx context.Context, c tenant.Connection, email string) error
+}
+
+// Options are what the use cases are built from. Every field is needed.
+type Options struct {
+	Store        *store.Store
+	Directory    Directory
+	Guard        *guard.Guard
+	Log          *slog.Logger
+	Now          func() time.Time
+	Owner        string        // names this process in intents and leases
+	KeepAnswers  time.Duration // how long an answer to an Idempotency-Key is kept
+	DedupeWindow time.Duration // for book-meeting without a key, where the tenant sets none
+	Deadline     time.Duration // for work in the background
+}
+
+// Services are the use cases of all three kinds.
+type Services struct {
+	Calendar *Calendar
+	Tickets  *Tickets
+	Numbers  *Numbers
+	settler  *settler
+}
+
+// New builds the use cases.
+func New(o Options) *Services {
+	r := &room{Options: o, journal: &journal{store: o.Store, owner: o.Owner, now: o.Now, keep: o.KeepAnswers, settle: leaseMargin, log: o.Log}}
+	s := &Services{
+		Calendar: &Calendar{room: r, calendars: newCache[[]calendar.Calendar](o.Now, rememberCalendars), known: newKnownSet()},
+		Tickets:  &Tickets{room: r, vocabularies: newCache[crm.Vocabulary](o.Now, rememberVocabulary)},
+		Numbers:  &Numbers{room: r},
+	}
+	s.settler = &settler{room: r, resume: map[string]resume{
+		opBook:   s.Calendar.resumeBook,
+		opUpdate: s.Calendar.resumeUpdate,
+		opCancel: s.Calendar.resumeCancel,
+		opCreate: s.Tickets.resumeCreate,
+		opBuy:    s.Numbers.resumeBuy,
+		opChange: s.Numbers.resumeUpdate,
+		opReturn: s.Numbers.resumeRelease,
+	}}
+	return s
+}
+
+// The names of the mutating operations, as intents, logs and metrics know them.
+const (
+	opBook   = "book-meeting"
+	opUpdate = "update-meeting"
+	opCancel = "cancel-meeting"
+	opCreate = "create-ticket"
+	opBuy    = "buy-phone-number"
+	opChange = "update-phone-number"
+	opReturn = "release-phone-number"
+)
+
+const (
+	leaseMargin        = 2 * time.Second // an intent's lease outlives the deadline by this
+	rememberCalendars  = 5 * time.Minute
+	rememberVocabulary = 5 * time.Minute
+	cacheEntries       = 10_000
+)
+
+// room is what the use cases share.
+type room struct {
+	Options
+	journal *journal
+}
+
+// ask calls a driver through the guard. When the provider refuses the credentials, the connection is marked, so that a
+// person learns of it and the next caller is told at once.
+func ask[D, T any](ctx context.Context, r *room, o tenant.Opened[D], op guard.Op, limit int, try func(context.Context) (T, error)) (T, error) {
+	target := guard.Target{
+		Kind: o.Target.Kind, Provider: o.Target.Provider, Host: o.Target.Host, Connection: o.Target.Connection, MaxConcurrent: limit,
+	}
+	answer, err := guard.Do(ctx, r.Guard, target, op, try)
+	if err == nil {
+		return answer, nil
+	}
+	f := fault.From(err)
+	if f.Code == fault.Disconnected {
+		if err := r.Directory.MarkReconnect(context.WithoutCancel(ctx), o.Connection, f.Detail); err != nil {
+			r.Log.ErrorContext(ctx, "a connection could not be marked", "connection", o.Connection.ID, "error", err)
+		}
+	}
+	var none T
+	return none, f.With("provider", o.Connection.Provider)
+}
+
+// read is an operation without effect.
+func read(name string) guard.Op { return guard.Op{Name: name, Read: true} }
+
+// zoneOf answers the tenant's zone.
+func zoneOf(t tenant.Tenant) string {
+	if t.Settings.Timezone == "" {
+		return "UTC"
+	}
+	return t.Settings.Timezone
+}
+
+// windowOf answers a tenant's own setting, else the default.
+func windowOf(own *tenant.Duration, standard time.Duration) time.Duration {
+	if own == nil {
+		return standard
+	}
+	return time.Duration(*own)
+}
+
+// cache remembers what a provider said for a while, by connection and revision. It is bounded; what does not fit is
+// asked again.
+type cache[V any] struct {
+	now  func() time.Time
+	life time.Duration
+	mu   sync.Mutex
+	kept map[cacheKey]cached[V]
+}
+
+type cacheKey struct {
+	connection string
+	revision   int64
+}
+
+type cached[V any] struct {
+	value V
+	until time.Time
+}
+
+func newCache[V any](now func() time.Time, life time.Duration) *cache[V] {
+	return &cache[V]{now: now, life: life, kept: map[cacheKey]cached[V]{}}
+}
+
+// get answers what is remembered, else asks.
+func (c *cache[V]) get(of tenant.Connection, ask func() (V, error)) (V, error) {
+	key := cacheKey{of.ID, of.Revision}
+	c.mu.Lock()
+	have, ok := c.kept[key]
+	c.mu.Unlock()
+	if ok && c.now().Before(have.until) {
+		return have.value, nil
+	}
+	value, err := ask()
+	if err != nil {
+		return value, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.kept) >= cacheEntries {
+		for old := range c.kept { // any one: the map's order is as good as another
+			delete(c.kept, old)
+			break
+		}
+	}
+	c.kept[key] = cached[V]{value, c.now().Add(c.life)}
+	return value, nil
+}
+
+// forget makes the next get ask.
+func (c *cache[V]) forget(of tenant.Connection) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.kept, cacheKey{of.ID, of.Revision})
+}
+
+// sandboxed reports whether the caller's connection is a built-in provider.
+func sandboxed(c tenant.Connection) bool { return c.Provider == sandboxProvider }
+
+const sandboxProvider = "sandbox"
+
+// callerFor is the caller of an intent that nobody waits for.
+func (r *room) callerFor(ctx context.Context, i store.Intent) (tenant.Caller, error) {
+	return r.Directory.CallerOf(ctx, i.TenantID, i.ConnectionID)
+}

@@ -1,0 +1,305 @@
+package service
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/hex"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"time"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
+	"frontdesk/core/tenant"
+)
+
+// journal carries every mutating call through its life: an intent is written before the provider is asked, the answer
+// after. A repeat of the same call finds the answer; a call that died half-way is taken up where its plan says it was,
+// by a repeat or by the settler. See the states in core/store.
+type journal struct {
+	store  *store.Store
+	owner  string
+	now    func() time.Time
+	keep   time.Duration // how long answers to calls with a key are kept
+	settle time.Duration // what the lease outlives the deadline by
+	log    *slog.Logger
+}
+
+// call is a mutating call as the journal sees it.
+type call struct {
+	caller       tenant.Caller
+	operation    string
+	write        Write
+	connectionID string
+	plan         any           // the request after normalization, and the steps taken since; JSON
+	sameFor      time.Duration // how long an equal call without a key is the same call; 0 never
+}
+
+// attempt is one run of a call, first or resumed.
+type attempt struct {
+	journal *journal
+	intent  store.Intent
+	resumed bool // an earlier run may have reached the provider
+	acting  bool // this run may have; set before the call that has the effect
+}
+
+// outcome is what a run achieved.
+type outcome[T any] struct {
+	record T
+	ref    string            // the provider's id of the effect
+	seen   []store.EventSeen // events to remember with it
+}
+
+// pollEvery is how often an equal call that still runs is looked at.
+const pollEvery = 40 * time.Millisecond
+
+// save records the plan before the next step is taken. Nothing may be done at the provider when it fails.
+func (a *attempt) save(ctx context.Context, plan any) error {
+	raw, err := json.Marshal(plan)
+	if err != nil {
+		return err
+	}
+	a.intent.Plan = raw
+	return a.journal.store.SaveIntentPlan(ctx, a.intent)
+}
+
+// perform carries a call through, or answers what an earlier equal call answered.
+func perform[T any](ctx context.Context, j *journal, c call, run func(context.Context, *attempt) (outcome[T], error)) (Answer[T], error) {
+	intent, err := j.intentOf(c)
+	if err != nil {
+		return Answer[T]{}, err
+	}
+	for {
+		if c.sameFor > 0 && !intent.Kept {
+			recent, found, err := j.store.RecentIntent(ctx, intent.TenantID, intent.Operation, intent.DedupeKey, j.now().Add(-c.sameFor))
+			switch {
+			case err != nil:
+				return Answer[T]{}, err
+			case found && recent.State == store.IntentDone:
+				return replay[T](recent)
+			case found && recent.Kept && j.runs(recent): // the same call, with a key, is under way
+				if err := pause(ctx, pollEvery); err != nil {
+					return Answer[T]{}, err
+				}
+				continue
+			}
+		}
+		intent = j.own(ctx, intent)
+		there, began, err := j.store.BeginIntent(ctx, intent)
+		if err != nil {
+			return Answer[T]{}, err
+		}
+		if began {
+			return finish(ctx, &attempt{journal: j, intent: intent}, run)
+		}
+		if intent.Kept && !sameRequest(there, intent) {
+			return Answer[T]{}, fault.New(fault.Conflict, fault.ReasonIdempotencyReused,
+				"This Idempotency-Key was used for another request. Use a new key for a new request.")
+		}
+		switch {
+		case there.State == store.IntentDone && j.fresh(there, c):
+			return replay[T](there)
+		case there.State == store.IntentDone: // kept too long ago to count
+			if err := j.store.ReleaseIntent(ctx, there, ""); err != nil {
+				return Answer[T]{}, err
+			}
+		case j.runs(there):
+			if intent.Kept {
+				f := fault.New(fault.Conflict, fault.ReasonIdempotencyRunning,
+					"The first request with this Idempotency-Key is still running. Repeat it in a moment to get its answer.")
+				f.RetryAfter = time.Second
+				return Answer[T]{}, f
+			}
+			if err := pause(ctx, pollEvery); err != nil {
+				return Answer[T]{}, err
+			}
+		default:
+			a, took, err := j.takeOver(ctx, there)
+			if err != nil {
+				return Answer[T]{}, err
+			}
+			if took {
+				return finish(ctx, a, run)
+			}
+		}
+	}
+}
+
+// takeOver makes an intent whose run died ours.
+func (j *journal) takeOver(ctx context.Context, there store.Intent) (*attempt, bool, error) {
+	ours := j.own(ctx, there)
+	took, err := j.store.TakeOverIntent(ctx, there, ours, j.now())
+	return &attempt{journal: j, intent: ours, resumed: true}, took, err
+}
+
+// runs reports whether the process that owns the intent is still at it.
+func (j *journal) runs(i store.Intent) bool {
+	return i.State == store.IntentRunning && j.now().Before(i.LeaseUntil)
+}
+
+// own answers the intent as this process runs it within ctx.
+func (j *journal) own(ctx context.Context, i store.Intent) store.Intent {
+	i.Owner, i.State = j.owner, store.IntentRunning
+	i.LeaseUntil = j.now().Add(j.settle)
+	if deadline, ok := ctx.Deadline(); ok {
+		i.LeaseUntil = deadline.Add(j.settle)
+	}
+	return i
+}
+
+// finish runs an attempt and records what came of it.
+func finish[T any](ctx context.Context, a *attempt, run func(context.Context, *attempt) (outcome[T], error)) (Answer[T], error) {
+	done, err := run(ctx, a)
+	// What follows must be recorded even when the caller left or the deadline passed.
+	record, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if err != nil {
+		return Answer[T]{}, a.failed(record, err)
+	}
+	body, err := json.Marshal(done.record)
+	if err != nil {
+		return Answer[T]{}, err
+	}
+	a.intent.Answer, a.intent.EffectRef = body, done.ref
+	if err := a.journal.store.FinishIntent(record, a.intent, done.seen...); err != nil {
+		// The effect stands and is told; the intent stays open and is settled by reading back.
+		a.journal.log.ErrorContext(ctx, "an answer could not be kept", "operation", a.intent.Operation, "error", err)
+	}
+	return Answer[T]{Record: done.record, Body: body}, nil
+}
+
+// failed closes the intent of a run that failed and answers what to tell the caller. A failure that surely had no
+// effect leaves nothing behind. Where the provider may have acted, the intent stays, and the caller is told that the
+// outcome is unknown rather than that it failed.
+func (a *attempt) failed(ctx context.Context, err error) error {
+	f := fault.From(err)
+	state := ""
+	if !a.harmless(f) {
+		state = store.IntentUnknown
+	}
+	if err := a.journal.store.ReleaseIntent(ctx, a.intent, state); err != nil {
+		a.journal.log.ErrorContext(ctx, "an intent could not be closed; its lease will end", "operation", a.intent.Operation, "error", err)
+	}
+	if state == "" {
+		return f
+	}
+	return unknownOutcome(f, a.intent.Kept)
+}
+
+// harmless reports whether a failed run surely left nothing at the provider.
+func (a *attempt) harmless(f *fault.Error) bool {
+	if !a.resumed && !a.acting {
+		return true
+	}
+	switch f.Code {
+	case fault.Unavailable, fault.Timeout, fault.Canceled, fault.Internal, fault.UnknownOutcome:
+		return f.Unsent && !a.resumed
+	case fault.RateLimited, fault.Disconnected:
+		return !a.resumed // the earlier run may have acted, and this one could not look
+	}
+	return true
+}
+
+// unknownOutcome says what is unknown. A passed deadline and a provider that answers 503 (RFC 9110 section 15.6.4: it
+// could not handle the request) keep their own reasons, since they tell the caller more; anything else is
+// OUTCOME_UNKNOWN.
+func unknownOutcome(f *fault.Error, kept bool) error {
+	advice := "Repeat the request unchanged to settle it."
+	if kept {
+		advice = "Repeat it with the same Idempotency-Key to settle it."
+	}
+	switch {
+	case f.Code == fault.Canceled:
+		return f
+	case f.Code == fault.Timeout, f.Code == fault.RateLimited, f.Code == fault.Disconnected, f.Unsent,
+		f.Code == fault.Unavailable && f.Metadata["upstream_status"] == "503":
+		u := *f.With("outcome", "unknown")
+		u.Detail = strings.TrimSuffix(f.Detail, ".") + ". Whether the provider acted is not known yet. " + advice
+		return &u
+	}
+	u := fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+		"The provider's answer was lost, so it is not known whether it acted. "+advice).Because(f)
+	u.RetryAfter, u.Upstream = 2*time.Second, f.Upstream
+	return u
+}
+
+// intentOf writes a call down as an intent.
+func (j *journal) intentOf(c call) (store.Intent, error) {
+	plan, err := json.Marshal(c.plan)
+	if err != nil {
+		return store.Intent{}, err
+	}
+	hash := digest(c.connectionID, string(plan))
+	same := hex.EncodeToString(digest(c.caller.KeyID, c.operation, string(hash)))
+	intent := store.Intent{
+		TenantID: c.caller.Tenant.ID, Operation: c.operation, ConnectionID: c.connectionID,
+		Kept: c.write.IdempotencyKey != "", RequestHash: hash, Plan: plan, State: store.IntentRunning,
+		CreatedAt: j.now(), UpdatedAt: j.now(),
+	}
+	if c.sameFor > 0 {
+		intent.DedupeKey = same
+	}
+	switch {
+	case intent.Kept:
+		intent.Key = "key:" + c.write.IdempotencyKey
+		// The same key and request name the same effect at the provider even if our own record of it were lost.
+		intent.EffectKey = effectKey(digest(intent.TenantID, intent.Operation, intent.Key, string(hash)))
+	case c.sameFor > 0:
+		intent.Key = "same:" + same
+		intent.EffectKey = effectKey(digest(rand.Text()))
+	default:
+		intent.Key = "once:" + rand.Text()
+		intent.EffectKey = effectKey(digest(intent.Key))
+	}
+	return intent, nil
+}
+
+// fresh reports whether a finished intent still answers this call.
+func (j *journal) fresh(there store.Intent, c call) bool {
+	if there.Kept {
+		return j.now().Sub(there.CreatedAt) < j.keep
+	}
+	return j.now().Sub(there.CreatedAt) < c.sameFor
+}
+
+func sameRequest(a, b store.Intent) bool { return string(a.RequestHash) == string(b.RequestHash) }
+
+func replay[T any](i store.Intent) (Answer[T], error) {
+	var record T
+	if err := json.Unmarshal(i.Answer, &record); err != nil {
+		return Answer[T]{}, err
+	}
+	return Answer[T]{Record: record, Body: i.Answer, Replayed: true}, nil
+}
+
+// digest hashes parts so that no two lists of parts collide.
+func digest(parts ...string) []byte {
+	h := sha256.New()
+	for _, p := range parts {
+		n := len(p)
+		h.Write([]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
+		h.Write([]byte(p))
+	}
+	return h.Sum(nil)
+}
+
+// effectKey spells a digest in the letters that every provider takes as part of an id: base32hex of RFC 4648 section 7
+// in lower case, which is also what Google Calendar demands of event ids.
+func effectKey(sum []byte) string {
+	return strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:20]))
+}
+
+// pause waits, or answers why it could not.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,153 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+	"frontdesk/core/normalize"
+	"frontdesk/core/record"
+	"frontdesk/core/store"
+	"frontdesk/core/tenant"
+)
+
+const (
+	mostEvents   = 2500 // in one answer
+	listAtOnce   = 8    // calendars read at one time; the guard holds what the provider allows
+	mostEmptyRun = 100  // pages without an event before a provider's paging is taken for broken
+)
+
+// List answers the events of the selected calendars, else of the default one, that overlap the window: recurring ones
+// expanded, every page followed, sorted by start and then id. It never answers a part.
+func (s *Calendar) List(ctx context.Context, c tenant.Caller, in ListEvents) (record.EventsAnswer, error) {
+	d, err := s.desk(ctx, c)
+	if err != nil {
+		return record.EventsAnswer{}, err
+	}
+	zone, err := d.zone(ctx, in.Timezone, first(in.CalendarIDs))
+	if err != nil {
+		return record.EventsAnswer{}, err
+	}
+	window, err := s.window(in, zone)
+	if err != nil {
+		return record.EventsAnswer{}, err
+	}
+	events, err := s.read(ctx, d, in.CalendarIDs, window, zone)
+	if err != nil {
+		return record.EventsAnswer{}, err
+	}
+	if err := s.remember(ctx, d, events); err != nil {
+		return record.EventsAnswer{}, err
+	}
+	requested, err := d.requestedZone(in.Timezone)
+	if err != nil {
+		return record.EventsAnswer{}, err
+	}
+	return record.EventsAnswer{Events: normalize.Events(events, requested, zone)}, nil
+}
+
+// window is the stretch asked for: from now, for seven days, where nothing else is said.
+func (s *Calendar) window(in ListEvents, zone *time.Location) (calendar.Span, error) {
+	w := calendar.Span{From: s.Now()}
+	if !in.Start.IsZero() {
+		w.From = in.Start.In(zone)
+	}
+	w.To = w.From.Add(defaultListWindow)
+	if !in.End.IsZero() {
+		w.To = in.End.In(zone)
+	}
+	if !w.To.After(w.From) {
+		return w, fault.InvalidField("end_time", "must be after start_time, which is now when it is not given.")
+	}
+	return w, nil
+}
+
+// read reads every page of every calendar, several calendars at a time.
+func (s *Calendar) read(ctx context.Context, d desk, calendarIDs []string, w calendar.Span, zone *time.Location) ([]calendar.Event, error) {
+	ids := slices.Compact(slices.Sorted(slices.Values(calendarIDs)))
+	if len(ids) == 0 {
+		ids = []string{""}
+	}
+	queries := make([]calendar.Query, len(ids))
+	for i, id := range ids {
+		queries[i] = calendar.Query{CalendarID: id, From: w.From, To: w.To, Zone: zone.String()}
+	}
+	pages, err := s.firstPages(ctx, d, queries)
+	if err != nil {
+		return nil, err
+	}
+	lists := make([][]calendar.Event, len(ids))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(listAtOnce)
+	for i := range queries {
+		group.Go(func() (err error) {
+			lists[i], err = s.pages(ctx, d, queries[i], pages[i])
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	all := slices.Concat(lists...)
+	if len(all) > mostEvents {
+		return nil, tooMany()
+	}
+	return all, nil
+}
+
+// firstPages asks for all calendars at once where the provider can, and answers nils where it cannot.
+func (s *Calendar) firstPages(ctx context.Context, d desk, queries []calendar.Query) ([]*calendar.Page, error) {
+	pages := make([]*calendar.Page, len(queries))
+	many, can := d.Driver.(calendar.ManyLister)
+	if !can || len(queries) < 2 {
+		return pages, nil
+	}
+	got, err := askDesk(ctx, d, read("list-events"), func(ctx context.Context) ([]calendar.Page, error) { return many.EventsOf(ctx, queries) })
+	if err != nil {
+		return nil, err
+	}
+	for i := range got {
+		pages[i] = &got[i]
+	}
+	return pages, nil
+}
+
+// pages follows the pages of one calendar from the first, which may be there already.
+func (s *Calendar) pages(ctx context.Context, d desk, q calendar.Query, have *calendar.Page) ([]calendar.Event, error) {
+	var all []calendar.Event
+	for empty := 0; ; {
+		page := have
+		if page == nil {
+			got, err := askDesk(ctx, d, read("list-events"), func(ctx context.Context) (calendar.Page, error) { return d.Driver.Events(ctx, q) })
+			if err != nil {
+				return nil, err
+			}
+			page = &got
+		}
+		have = nil
+		all = append(all, page.Events...)
+		if len(all) > mostEvents {
+			return nil, tooMany()
+		}
+		if empty++; len(page.Events) > 0 {
+			empty = 0
+		}
+		if page.Next == "" {
+			return all, nil
+		}
+		if page.Next == q.Cursor || empty > mostEmptyRun {
+			return nil, fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The provider's list of events does not end.")
+		}
+		q.Cursor = page.Next
+	}
+}
+
+func tooMany() error {
+	return fault.New(fault.Exhausted, fault.ReasonTooManyEvents,
+		fmt.Sprintf("There are more than %d events in this window. Ask for a narrower one.", mostEvents))
+}

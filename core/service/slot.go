@@ -1,0 +1,161 @@
+package service
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+	"strings"
+	"time"
+
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+	"frontdesk/core/normalize"
+	"frontdesk/core/store"
+)
+
+// Double booking is prevented in two steps. A hold on the slot is taken in the store, which serialises everyone who
+// books through any replica of the gateway; whoever comes second is told at once. Then the provider is asked whether
+// the slot is free, which covers what was booked by other means. A hold outlives its booking by a little, because
+// some providers do not show an event at once.
+
+const (
+	holdWhileBooking = 30 * time.Second
+	holdAfterBooking = 2 * time.Minute
+)
+
+// slot is a stretch of time that must be free in every calendar.
+type slot struct {
+	ids    []string // calendar ids; none means the default one
+	span   calendar.Span
+	except string // the event that moves
+	found  bool   // was found free and held by an earlier run of the same booking
+}
+
+// hold is a slot taken. A nil hold holds nothing.
+type hold struct {
+	service *Calendar
+	ids     []string
+	kept    bool
+}
+
+// reserve takes the slot, or answers SLOT_TAKEN.
+func (s *Calendar) reserve(ctx context.Context, d desk, want slot) (*hold, error) {
+	calendars, err := s.resolve(ctx, d, want.ids)
+	if err != nil {
+		return nil, err
+	}
+	if want.except != "" {
+		if err := s.Store.DropHoldsOfEvent(ctx, d.Connection.ID, want.except); err != nil {
+			return nil, err
+		}
+	}
+	h := &hold{service: s}
+	rows := make([]store.Hold, len(calendars))
+	for i, id := range calendars {
+		rows[i] = store.Hold{ID: rand.Text(), ConnectionID: d.Connection.ID, CalendarID: id, From: want.span.From, To: want.span.To, Until: s.Now().Add(holdWhileBooking)}
+		h.ids = append(h.ids, rows[i].ID)
+	}
+	if want.found {
+		return h, nil
+	}
+	taken, err := s.Store.TakeHolds(ctx, rows, s.Now())
+	if err != nil {
+		return nil, err
+	}
+	if taken != nil {
+		return nil, slotTaken()
+	}
+	busy, err := s.busy(ctx, d, calendars, want)
+	if err == nil && busy {
+		err = slotTaken()
+	}
+	if err != nil {
+		h.drop(ctx)
+		return nil, err
+	}
+	return h, nil
+}
+
+func slotTaken() error {
+	return fault.New(fault.Conflict, fault.ReasonSlotTaken, "This time is already taken. Offer another one.")
+}
+
+// resolve names every calendar by its own id, so that the default calendar is the same slot however it is called.
+func (s *Calendar) resolve(ctx context.Context, d desk, ids []string) ([]string, error) {
+	if len(ids) == 0 {
+		ids = []string{""}
+	}
+	named := make([]string, 0, len(ids))
+	for _, id := range ids {
+		cal, err := d.find(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		named = append(named, cal.ID)
+	}
+	slices.Sort(named)
+	return slices.Compact(named), nil
+}
+
+// busy asks the provider whether anything lies in the slot.
+func (s *Calendar) busy(ctx context.Context, d desk, calendars []string, want slot) (bool, error) {
+	if asker, can := d.Driver.(calendar.FreeBusyer); can && want.except == "" {
+		list, err := askDesk(ctx, d, read("free-busy"), func(ctx context.Context) ([]calendar.Busy, error) {
+			return asker.FreeBusy(ctx, calendars, want.span)
+		})
+		return slices.ContainsFunc(list, func(b calendar.Busy) bool { return overlap(b.Span, want.span) }), err
+	}
+	zone, err := d.zone(ctx, "", calendars[0])
+	if err != nil {
+		return false, err
+	}
+	events, err := s.read(ctx, d, calendars, want.span, zone)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(events, func(e calendar.Event) bool {
+		span := calendar.Span{From: normalize.Instant(e.Start, zone), To: normalize.Instant(e.End, zone)}
+		return e.ID != want.except && !e.IsCancelled && !e.IsFree && !declined(e, d.Connection.Email) && overlap(span, want.span)
+	}), nil
+}
+
+// declined reports whether the calendar's owner declined the event.
+func declined(e calendar.Event, owner string) bool {
+	return owner != "" && slices.ContainsFunc(e.Attendees, func(a calendar.Attendee) bool {
+		return strings.EqualFold(a.Email, owner) && a.Response == "declined"
+	})
+}
+
+// overlap reports whether two spans share time; spans that touch do not.
+func overlap(a, b calendar.Span) bool { return a.From.Before(b.To) && b.From.Before(a.To) }
+
+// keep leaves the slot taken for a while after it was booked.
+func (h *hold) keep(ctx context.Context, eventID string) {
+	if h == nil {
+		return
+	}
+	h.kept = true
+	s := h.service
+	if err := s.Store.KeepHolds(ctx, h.ids, eventID, s.Now().Add(holdAfterBooking)); err != nil {
+		s.Log.WarnContext(ctx, "a hold could not be kept", "error", err)
+	}
+}
+
+// leave lets the hold run out by itself.
+func (h *hold) leave() {
+	if h != nil {
+		h.kept = true
+	}
+}
+
+// drop frees the slot unless it was kept. It works after the caller has left.
+func (h *hold) drop(ctx context.Context) {
+	if h == nil || h.kept {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if err := h.service.Store.DropHolds(ctx, h.ids); err != nil {
+		h.service.Log.WarnContext(ctx, "a hold could not be dropped; it ends by itself", "error", err)
+	}
+}

@@ -1,0 +1,181 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+	"frontdesk/core/guard"
+	"frontdesk/core/normalize"
+	"frontdesk/core/record"
+	"frontdesk/core/tenant"
+)
+
+// Tickets is the two operations on tickets.
+type Tickets struct {
+	*room
+	vocabularies *cache[crm.Vocabulary]
+}
+
+// ticketPlan is a ticket after normalization.
+type ticketPlan struct {
+	Subject     string `json:"subject"`
+	Description string `json:"description,omitempty"`
+	Status      string `json:"status,omitempty"`   // the CRM's label
+	Priority    string `json:"priority,omitempty"` // the CRM's label
+	OwnerID     string `json:"owner_id,omitempty"`
+	AccountID   string `json:"account_id,omitempty"`
+	ContactID   string `json:"contact_id,omitempty"`
+}
+
+func askCRM[T any](ctx context.Context, s *Tickets, o tenant.Opened[crm.Driver], op guard.Op, try func(context.Context) (T, error)) (T, error) {
+	return ask(ctx, s.room, o, op, o.Driver.Traits().MaxConcurrent, try)
+}
+
+// Create opens one ticket.
+func (s *Tickets) Create(ctx context.Context, c tenant.Caller, w Write, in CreateTicket) (Answer[record.TicketAnswer], error) {
+	opened, err := s.Directory.CRM(ctx, c)
+	if err != nil {
+		return Answer[record.TicketAnswer]{}, err
+	}
+	plan, err := s.plan(ctx, c, opened, in)
+	if err != nil {
+		return Answer[record.TicketAnswer]{}, err
+	}
+	return perform(ctx, s.journal, call{
+		caller: c, operation: opCreate, write: w, connectionID: opened.Connection.ID, plan: plan,
+		sameFor: windowOf(c.Tenant.Settings.TicketDedupeWindow, 0),
+	}, func(ctx context.Context, a *attempt) (outcome[record.TicketAnswer], error) {
+		return s.create(ctx, opened, a, plan)
+	})
+}
+
+// plan puts the labels into the CRM's words. A label that is not known is refused with the valid ones before the CRM
+// is asked for anything but its vocabulary; what is remembered of that is asked anew before refusing.
+func (s *Tickets) plan(ctx context.Context, c tenant.Caller, o tenant.Opened[crm.Driver], in CreateTicket) (ticketPlan, error) {
+	plan := ticketPlan{Subject: in.Subject, Description: in.Description, OwnerID: in.OwnerID, AccountID: in.AccountID, ContactID: in.ContactID}
+	if in.Status == "" && in.Priority == "" {
+		return plan, nil
+	}
+	for try := 1; ; try++ {
+		known, err := s.vocabularies.get(o.Connection, func() (crm.Vocabulary, error) {
+			return askCRM(ctx, s, o, read("vocabulary"), o.Driver.Vocabulary)
+		})
+		if err != nil {
+			return plan, err
+		}
+		var faults []fault.Field
+		plan.Status, faults = label(faults, "status", in.Status, known.Statuses, c.Tenant.Settings.StatusWords)
+		plan.Priority, faults = label(faults, "priority", in.Priority, known.Priorities, c.Tenant.Settings.PriorityWords)
+		if len(faults) == 0 {
+			return plan, nil
+		}
+		if try == 2 {
+			return plan, fault.InvalidFields(faults...)
+		}
+		s.vocabularies.forget(o.Connection)
+	}
+}
+
+func label(faults []fault.Field, path, given string, valid []string, words map[string]string) (string, []fault.Field) {
+	if given == "" {
+		return "", faults
+	}
+	found, ok := normalize.Label(given, valid, words)
+	if ok {
+		return found, faults
+	}
+	f := fault.Field{Path: path, Message: fmt.Sprintf("%q is not known to the CRM; send one of %s.", given, strings.Join(valid, ", ")), Hint: normalize.Nearest(given, valid)}
+	if len(valid) == 0 {
+		f.Message = "cannot be set in the connected CRM; leave it out."
+	}
+	return "", append(faults, f)
+}
+
+// create runs a ticket's creation, first or resumed. A resumed one reads back before it creates anything.
+func (s *Tickets) create(ctx context.Context, o tenant.Opened[crm.Driver], a *attempt, plan ticketPlan) (outcome[record.TicketAnswer], error) {
+	var none outcome[record.TicketAnswer]
+	repeatable := o.Driver.Traits().IdempotentCreate
+	if a.resumed && !repeatable {
+		ticket, err := s.lookBack(ctx, o, a.intent.EffectKey)
+		if err == nil {
+			return created(ticket), nil
+		}
+		if f := fault.From(err); f.Code != fault.NotFound {
+			return none, err
+		}
+	}
+	a.acting = true
+	ticket, err := askCRM(ctx, s, o, guard.Op{Name: opCreate, Repeatable: repeatable}, func(ctx context.Context) (crm.Ticket, error) {
+		return o.Driver.Create(ctx, crm.NewTicket{
+			Key: a.intent.EffectKey, Subject: plan.Subject, Description: plan.Description, Status: plan.Status, Priority: plan.Priority,
+			OwnerID: plan.OwnerID, AccountID: plan.AccountID, ContactID: plan.ContactID,
+		})
+	})
+	if err == nil {
+		return created(ticket), nil
+	}
+	if repeatable || a.harmless(fault.From(err)) {
+		return none, err
+	}
+	// The answer was lost and creating again could make a second ticket: look whether it is there.
+	if found, lookErr := s.lookBack(ctx, o, a.intent.EffectKey); lookErr == nil {
+		return created(found), nil
+	}
+	return none, err
+}
+
+// lookBack asks the CRM what became of a create; fault.NotFound when there is surely no ticket.
+func (s *Tickets) lookBack(ctx context.Context, o tenant.Opened[crm.Driver], key string) (crm.Ticket, error) {
+	finder, can := o.Driver.(crm.KeyFinder)
+	if !can {
+		return crm.Ticket{}, fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+			"An earlier try was cut off, and the connected CRM cannot tell whether it opened the ticket. Look in the CRM.")
+	}
+	return askCRM(ctx, s, o, read("find-ticket"), func(ctx context.Context) (crm.Ticket, error) { return finder.ByKey(ctx, key) })
+}
+
+func created(t crm.Ticket) outcome[record.TicketAnswer] {
+	return outcome[record.TicketAnswer]{record: record.TicketAnswer{Ticket: normalize.Ticket(t)}, ref: t.ID}
+}
+
+func (s *Tickets) resumeCreate(ctx context.Context, a *attempt) error {
+	c, err := s.callerFor(ctx, a.intent)
+	if err != nil {
+		return err
+	}
+	opened, err := s.Directory.CRM(ctx, c)
+	if err != nil {
+		return err
+	}
+	var plan ticketPlan
+	if err := json.Unmarshal(a.intent.Plan, &plan); err != nil {
+		return err
+	}
+	_, err = finish(ctx, a, func(ctx context.Context, a *attempt) (outcome[record.TicketAnswer], error) {
+		return s.create(ctx, opened, a, plan)
+	})
+	return err
+}
+
+// Get answers the ticket of a number, as a caller says it.
+func (s *Tickets) Get(ctx context.Context, c tenant.Caller, number string) (record.TicketAnswer, error) {
+	opened, err := s.Directory.CRM(ctx, c)
+	if err != nil {
+		return record.TicketAnswer{}, err
+	}
+	spoken := normalize.TicketNumber(number, opened.Driver.Traits().NumberWidth)
+	if spoken == "" {
+		return record.TicketAnswer{}, fault.InvalidField("ticket_number", "holds no number.")
+	}
+	ticket, err := askCRM(ctx, s, opened, read("get-ticket"), func(ctx context.Context) (crm.Ticket, error) {
+		return opened.Driver.ByNumber(ctx, spoken)
+	})
+	if err != nil {
+		return record.TicketAnswer{}, err
+	}
+	return record.TicketAnswer{Ticket: normalize.Ticket(ticket)}, nil
+}
