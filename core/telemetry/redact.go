@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// redacted takes the place of a secret.
-const redacted = "[redacted]"
+// redacted takes the place of a secret. It looks like a value, so that redacting twice changes nothing.
+const redacted = "REDACTED"
 
 // secretNames are the parts of a field's, header's or parameter's name that make its value a secret.
 const secretNames = `authorization|cookie|passw(?:or)?d|passphrase|secret|token|api[-_ ]?key|apikey|access[-_]?key|` +
@@ -20,14 +20,15 @@ var (
 	// An API key of our own; its prefix is fixed so that it can be found wherever it stands.
 	ownKey = regexp.MustCompile(`\bfd_(live|test)_[0-9A-Za-z]+`)
 
-	// RFC 6750 and RFC 7617 credentials, with or without the header's name before them.
-	authScheme = regexp.MustCompile(`(?i)\b(bearer|basic|digest|negotiate|apikey|token)([ \t]+|%20|\+)([0-9A-Za-z._~+/=-]{6,}|%[0-9A-Fa-f]{2})[0-9A-Za-z._~+/=%-]*`)
+	// RFC 6750 and RFC 7617 credentials without the header's name before them.
+	authScheme = regexp.MustCompile(`(?i)\b(bearer|basic|digest|negotiate|apikey|token)([ \t]+|%20|\+)([0-9A-Za-z._~+/=%-]{6,})`)
 
 	// A header as it stands on the wire or in a dump: the value runs to the end of the line.
-	secretHeader = regexp.MustCompile(`(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|x-[a-z-]*(?:key|token|secret|signature))(["']?\s*[:=]\s*)(?:\[[^\]\r\n]*\]|"(?:[^"\\\r\n]|\\.)*"|'[^'\r\n]*'|[^\r\n"']+)`)
+	secretHeader = regexp.MustCompile(`(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|x-[a-z-]*(?:key|token|secret|signature))(["']?\s*:\s*)(?:REDACTED\b|\[[^\]\r\n]*\]|"(?:[^"\\\r\n]|\\.)*"?|'[^'\r\n]*'?|[^\r\n"']+)`)
 
-	// name=value and "name": "value", in queries, forms and JSON.
-	secretPair = regexp.MustCompile(`(?i)([0-9a-z._-]*(?:` + secretNames + `)[0-9a-z._-]*)(\\?["']?\s*[:=]\s*)(?:\\?"(?:[^"\\\r\n]|\\[^"\r\n])*\\?"|'[^'\r\n]*'|[^\s&;,"'<>)}\]]+)`)
+	// name=value and "name": "value", in queries, forms and JSON, and in JSON inside of JSON. A text that was cut off has
+	// no closing quote.
+	secretPair = regexp.MustCompile(`(?i)([0-9a-z._-]*(?:` + secretNames + `)[0-9a-z._-]*)(\\?["']?\s*[:=]\s*)(?:\\"(?:[^"\\\r\n]|\\[^"\r\n])*(?:\\")?|"(?:[^"\\\r\n]|\\.)*"?|'[^'\r\n]*'?|[^\s&;,"'<>)}\]]+)`)
 
 	// The parameters of OAuth (RFC 6749) and of signed addresses whose names are common words, so that they count only
 	// behind "?", "&" or "#".
@@ -38,25 +39,44 @@ var (
 
 	// The userinfo of an address (RFC 3986 section 3.2.1).
 	userinfo = regexp.MustCompile(`([A-Za-z][0-9A-Za-z+.-]*://)[^\s/?#"'<>]*@`)
-
-	// What any of the above needs to match; most texts hold nothing of it.
-	suspicious = regexp.MustCompile(`(?i)fd_live_|fd_test_|eyJ|://|bearer|basic|digest|negotiate|[?&#][a-z_-]+=|` + `x-[a-z-]*(?:key|token|secret|signature)|` + secretNames)
 )
 
 // Redact takes secrets out of a text that others wrote: API keys of ours, bearer and basic credentials, Authorization
 // and Cookie values, the userinfo of addresses, and the values of parameters and fields whose names say that they are
 // secret. It is for what providers answer and for errors of libraries. It rather takes too much than too little.
 func Redact(s string) string {
-	if !suspicious.MatchString(s) {
-		return s
+	seen := look(s)
+	if seen.address {
+		s = userinfo.ReplaceAllString(s, "${1}"+redacted+"@")
 	}
-	s = userinfo.ReplaceAllString(s, "${1}"+redacted+"@")
-	s = secretHeader.ReplaceAllString(s, "${1}${2}"+redacted)
-	s = ownKey.ReplaceAllString(s, "fd_${1}_"+redacted)
-	s = webToken.ReplaceAllString(s, redacted)
-	s = authScheme.ReplaceAllString(s, "${1}${2}"+redacted)
-	s = secretPair.ReplaceAllString(s, "${1}${2}"+redacted)
-	return secretParameter.ReplaceAllString(s, "${1}"+redacted)
+	if seen.pair && seen.name {
+		s = secretHeader.ReplaceAllString(s, "${1}${2}"+redacted)
+	}
+	if seen.ownKey {
+		s = ownKey.ReplaceAllString(s, "fd_${1}_"+redacted)
+	}
+	if seen.webToken {
+		s = webToken.ReplaceAllString(s, redacted)
+	}
+	if seen.name {
+		s = authScheme.ReplaceAllStringFunc(s, redactScheme)
+	}
+	if seen.pair && seen.name {
+		s = secretPair.ReplaceAllString(s, "${1}${2}"+redacted)
+	}
+	if seen.parameter {
+		s = secretParameter.ReplaceAllString(s, "${1}"+redacted)
+	}
+	return s
+}
+
+// redactScheme leaves words alone: "basic authentication", "bearer token". A credential has a digit, or is long.
+func redactScheme(match string) string {
+	parts := authScheme.FindStringSubmatch(match)
+	if credential := parts[3]; len(credential) >= 16 || strings.ContainsAny(credential, "0123456789=") {
+		return parts[1] + parts[2] + redacted
+	}
+	return match
 }
 
 // RedactURL is an address without userinfo, query and fragment: what may be logged of it.
