@@ -1,0 +1,161 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"frontdesk/core/fault"
+)
+
+// Subject is a driver as the clauses see it that all contracts share.
+type Subject struct {
+	Driver   any
+	Calls    []Call // every method that asks the provider
+	Secrets  []string
+	Provider any
+}
+
+// Call is one method of a driver. It may fail in any way while nothing is done to the provider.
+type Call struct {
+	Name string
+	Run  func(ctx context.Context) error
+}
+
+// Conduct lists the clauses that every contract opens with: a driver never retries, never sleeps, holds no secret, and
+// says what went wrong in the one vocabulary. of makes the subject of a suite's harness.
+func Conduct[H any](of func(H) Subject) []Check[H] {
+	on := func(prove func(context.Context, Subject) error) func(context.Context, H) error {
+		return func(ctx context.Context, h H) error { return prove(ctx, of(h)) }
+	}
+	where := func(bound func(Subject) bool) func(H) bool {
+		return func(h H) bool { return bound(of(h)) }
+	}
+	return []Check[H]{
+		{Name: "the driver holds no secret", Bound: where(func(s Subject) bool { return len(s.Secrets) > 0 }), Do: on(holdsNoSecret)},
+		{Name: "an ended context ends every call", Do: on(endedContext)},
+		{Name: "a provider that does not answer is left at the deadline", Bound: where(can[Hanger]), Do: on(hangs)},
+		{Name: "a provider that is down is Unavailable", Bound: where(can[Stopper]), Do: on(down)},
+		{Name: "credentials that are refused are Disconnected", Bound: where(can[Revoker]), Do: on(revoked)},
+		{Name: "what the account may not do is Forbidden", Bound: where(can[Forbidder]), Do: on(forbidden)},
+		{Name: "too many calls are RateLimited, and the provider's wait is told, not slept", Bound: where(can[Limiter]), Do: on(limited)},
+		{Name: "a call that fails is not made again", Bound: where(func(s Subject) bool { return can[Stopper](s) && can[CallCounter](s) }), Do: on(noRetry)},
+	}
+}
+
+func can[T any](s Subject) bool { return Can[T](s.Provider) }
+
+// promptly is more than any call takes whose provider answers at once, and less than a pause between tries.
+const promptly = time.Second
+
+func holdsNoSecret(ctx context.Context, s Subject) error {
+	for _, c := range s.Calls {
+		_ = c.Run(ctx) // whatever it answers: the driver has used what it needs by now
+	}
+	return WantNoSecret(s.Driver, s.Secrets)
+}
+
+func endedContext(ctx context.Context, s Subject) error {
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	for _, c := range s.Calls {
+		if err := WantEnded(c.Name, c.Run(ended)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func hangs(ctx context.Context, s Subject) error {
+	release := s.Provider.(Hanger).Hang()
+	defer release()
+	for _, c := range s.Calls {
+		if err := leftAtDeadline(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leftAtDeadline does not wait for a call that does not come back: the release after it ends that.
+func leftAtDeadline(ctx context.Context, c Call) error {
+	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- c.Run(short) }()
+	select {
+	case err := <-done:
+		if err == nil {
+			return fmt.Errorf("%s succeeded while the provider does not answer", c.Name)
+		}
+		if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, fault.Timeout) {
+			return fmt.Errorf("%s failed at the deadline with %w, want the context's error or Timeout", c.Name, err)
+		}
+		return nil
+	case <-time.After(50*time.Millisecond + promptly):
+		return fmt.Errorf("%s does not end at its deadline", c.Name)
+	}
+}
+
+func down(ctx context.Context, s Subject) error {
+	s.Provider.(Stopper).Stop()
+	return everyCall(ctx, s, "while the provider is down", fault.Unavailable)
+}
+
+func revoked(ctx context.Context, s Subject) error {
+	s.Provider.(Revoker).Revoke()
+	return everyCall(ctx, s, "with refused credentials", fault.Disconnected)
+}
+
+func forbidden(ctx context.Context, s Subject) error {
+	s.Provider.(Forbidder).Forbid()
+	return everyCall(ctx, s, "that the account may not do", fault.Forbidden)
+}
+
+func limited(ctx context.Context, s Subject) error {
+	const wait = 17 * time.Second
+	s.Provider.(Limiter).Limit(wait)
+	for _, c := range s.Calls {
+		start := time.Now()
+		err := c.Run(ctx)
+		if took := time.Since(start); took > promptly {
+			return fmt.Errorf("%s took %s over too many calls; waiting is not the driver's", c.Name, took)
+		}
+		if err := WantFault(c.Name+" after too many calls", err, fault.RateLimited, ""); err != nil {
+			return err
+		}
+		told := fault.From(err).RetryAfter
+		if exact := !can[NamesNoWait](s); exact && (told < wait-2*time.Second || told > wait) {
+			return fmt.Errorf("%s told a wait of %s, the provider named %s", c.Name, told, wait)
+		}
+	}
+	return nil
+}
+
+func noRetry(ctx context.Context, s Subject) error {
+	s.Provider.(Stopper).Stop()
+	counter := s.Provider.(CallCounter)
+	for _, c := range s.Calls {
+		before, start := counter.Calls(), time.Now()
+		if err := c.Run(ctx); err == nil {
+			return fmt.Errorf("%s succeeded while the provider is down", c.Name)
+		}
+		if tries := counter.Calls() - before; tries > 1 {
+			return fmt.Errorf("%s asked a provider that is down %d times, want once", c.Name, tries)
+		}
+		if took := time.Since(start); took > promptly {
+			return fmt.Errorf("%s took %s to say that the provider is down", c.Name, took)
+		}
+	}
+	return nil
+}
+
+func everyCall(ctx context.Context, s Subject, when string, code fault.Code) error {
+	for _, c := range s.Calls {
+		if err := WantFault(c.Name+" "+when, c.Run(ctx), code, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
