@@ -1,0 +1,181 @@
+// Package config reads what the operator sets: the configuration of the gateway ([Load]) and the file of tenants that
+// apply takes ([LoadTenants]). Both are YAML and both are strict: an unknown key or an unusable value is refused with the
+// key's path, all of them at once, and with the known key that is nearest.
+//
+//	cfg, err := config.Load("frontdesk.yaml", os.Environ()) // "" reads no file
+//
+// Every key of the configuration is also a variable: FRONTDESK_ and its path in capitals, with two underscores between
+// levels, such as FRONTDESK_SERVER__LISTEN; a list is separated by commas. Variables win over the file.
+//
+// A key is declared once, as a field of [Config]: its tags give the name, the default, the bounds and the explanation,
+// which the loader and frontdesk.example.yaml share. No error holds a secret: values are not quoted.
+package config
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+// Config is the gateway's configuration. Its tags:
+//
+//	yaml     the key's name
+//	help     what it is, for the example file
+//	default  its value when it is not given, as a variable would write it
+//	min, max the bounds of a number or duration
+//	choices  the values it may have
+//	kind     a form that a text, or each of a list, must have; see malformed
+type Config struct {
+	Server      Server      `yaml:"server" help:"Where the gateway is reached."`
+	DataDir     string      `yaml:"data_dir" default:"./frontdesk-data" kind:"given" help:"Directory of the SQLite file and of the generated key set. It is made with mode 0700."`
+	Store       Store       `yaml:"store" help:"Where tenants, connections, keys and the state of calls are kept."`
+	Secrets     Secrets     `yaml:"secrets" help:"How the credentials of connections are sealed."`
+	Egress      Egress      `yaml:"egress" help:"Where addresses given by tenants may lead."`
+	Limits      Limits      `yaml:"limits" help:"What callers may ask for."`
+	Resilience  Resilience  `yaml:"resilience" help:"How calls to providers are bounded and repeated."`
+	Idempotency Idempotency `yaml:"idempotency" help:"How repeated calls are recognised."`
+	Calendar    Calendar    `yaml:"calendar" help:"Particulars of the calendar operations."`
+	Log         Log         `yaml:"log" help:"What is written to standard error."`
+}
+
+// Server is where the gateway is reached.
+type Server struct {
+	Listen    string `yaml:"listen" default:"127.0.0.1:8080" kind:"address" help:"Address the interface is served on."`
+	PublicURL string `yaml:"public_url" default:"http://127.0.0.1:8080" kind:"base" help:"Address callers reach the gateway at; the base of problem types and redirects."`
+	OpsListen string `yaml:"ops_listen" default:"127.0.0.1:9090" kind:"address or none" help:"Address of /metrics, /healthz and /readyz; empty serves no metrics. The health paths are on server.listen too."`
+}
+
+// Store is where state is kept.
+type Store struct {
+	URL string `yaml:"url" default:"sqlite:" kind:"store" help:"sqlite: is frontdesk.db in data_dir, sqlite:PATH another file; postgres://USER:PASSWORD@HOST/DATABASE serves several replicas. env:VAR or file:PATH reads the address from there, so that no password is written here."`
+}
+
+// Secrets is how credentials are sealed.
+type Secrets struct {
+	Keyset string `yaml:"keyset" default:"" kind:"keyset" help:"The keys that seal credentials, a Tink key set: empty is keyset.json in data_dir, made on first use; or file:PATH, or env:VAR."`
+}
+
+// Egress is where addresses given by tenants may lead.
+type Egress struct {
+	Allow []string `yaml:"allow" default:"" kind:"network" help:"Networks, such as 10.0.0.0/8, that a tenant's server may be in besides public addresses. Loopback, private, link-local and metadata addresses are refused otherwise; a metadata address has to be named alone, as a /32 or /128."`
+}
+
+// Limits are what callers may ask for.
+type Limits struct {
+	MaxBodyBytes               int `yaml:"max_body_bytes" default:"1048576" min:"1024" max:"67108864" help:"The largest request body, in bytes."`
+	RequestsPerMinutePerKey    int `yaml:"requests_per_minute_per_key" default:"600" min:"0" help:"Requests of one API key in a minute, per replica; 0 is no limit."`
+	RequestsPerMinutePerTenant int `yaml:"requests_per_minute_per_tenant" default:"3000" min:"0" help:"Requests of all keys of one tenant in a minute, per replica; 0 is no limit."`
+	MaxInFlight                int `yaml:"max_in_flight" default:"1024" min:"1" help:"Requests at one time. Beyond it they are refused at once (OVERLOADED), which is better than answering all of them late."`
+}
+
+// Resilience is how calls to providers are bounded and repeated.
+type Resilience struct {
+	Deadline           time.Duration `yaml:"deadline" default:"8s" min:"100ms" max:"2m" help:"The most a request takes, its retries included. A caller may ask for less with X-Request-Timeout-Ms."`
+	ReadTimeout        time.Duration `yaml:"read_timeout" default:"4s" min:"50ms" max:"2m" help:"The most one try of a call takes that only reads."`
+	WriteTimeout       time.Duration `yaml:"write_timeout" default:"7s" min:"50ms" max:"2m" help:"The most one try of a call takes that changes something."`
+	MaxTries           int           `yaml:"max_tries" default:"3" min:"1" max:"10" help:"Tries of one call, the first included. A write is repeated only where it cannot happen twice."`
+	RetryBudgetPercent int           `yaml:"retry_budget_percent" default:"10" min:"0" max:"100" help:"Retries in the last seconds, as a share of the calls, so that a provider in trouble is not flooded."`
+	Breaker            Breaker       `yaml:"breaker" help:"When a provider or a connection that keeps failing is no longer asked."`
+	Bulkhead           Bulkhead      `yaml:"bulkhead" help:"Calls at one time, so that one slow provider does not take all there is."`
+}
+
+// Breaker is when what keeps failing is no longer asked.
+type Breaker struct {
+	HostFailures       int           `yaml:"host_failures" default:"10" min:"1" help:"Failures in a row after which a provider's host is taken to be down for everyone."`
+	ConnectionFailures int           `yaml:"connection_failures" default:"5" min:"1" help:"Failures in a row after which one connection is taken to be down."`
+	OpenFor            time.Duration `yaml:"open_for" default:"5s" min:"100ms" max:"10m" help:"How long it is not asked before one call tries again."`
+}
+
+// Bulkhead is how many calls run at one time.
+type Bulkhead struct {
+	PerHost       int `yaml:"per_host" default:"256" min:"1" help:"Calls at one time to one provider's host."`
+	PerConnection int `yaml:"per_connection" default:"16" min:"1" help:"Calls at one time on one connection, where its provider does not allow fewer."`
+}
+
+// Idempotency is how repeated calls are recognised.
+type Idempotency struct {
+	Keep         time.Duration `yaml:"keep" default:"72h" min:"1h" max:"720h" help:"How long the answer to a call with an Idempotency-Key is kept for repeats."`
+	DedupeWindow time.Duration `yaml:"dedupe_window" default:"10m" min:"0" max:"24h" help:"How long equal book-meeting calls without a key are one meeting, where a tenant sets nothing else; 0 ends it."`
+}
+
+// Calendar is what concerns the calendar operations.
+type Calendar struct {
+	LegacyConferencingTypes []string `yaml:"legacy_conferencing_types" default:"nylas" kind:"word" help:"Values of conferencing_type that mean provider and are answered with a Deprecation header."`
+}
+
+// Log is what is written to standard error.
+type Log struct {
+	Level  string `yaml:"level" default:"info" choices:"debug,info,warn,error" help:"The least that is logged."`
+	Format string `yaml:"format" default:"json" choices:"json,text" help:"How a line is written."`
+}
+
+// maxFileBytes bounds what is read of a configuration or tenants file.
+const maxFileBytes = 16 << 20
+
+// Load reads the configuration: the defaults, the file at path unless that is "", and the variables in environ
+// (NAME=VALUE). Its error is an *Error with every fault.
+func Load(path string, environ []string) (Config, error) {
+	d := decoder{environ: variables(environ)}
+	cfg := defaults()
+	if path != "" {
+		raw, err := readFile(path)
+		if err != nil {
+			return Config{}, err
+		}
+		d.file(raw, &cfg)
+	}
+	d.variables(&cfg)
+	cfg.settle(&d)
+	if len(d.faults) > 0 {
+		return Config{}, &Error{Source: path, Faults: d.sorted()}
+	}
+	return cfg, nil
+}
+
+// Default answers the configuration of an empty file and environment.
+func Default() Config {
+	cfg := defaults()
+	cfg.settle(&decoder{})
+	return cfg
+}
+
+// settle completes what was read and checks what concerns several keys.
+func (c *Config) settle(d *decoder) {
+	c.Server.PublicURL = strings.TrimRight(c.Server.PublicURL, "/")
+	if source := SecretSource(c.Store.URL); source.isReference() {
+		url, err := source.resolve(d.environ, nil)
+		if err == nil && !isStoreURL(url) {
+			err = fmt.Errorf("%s does not hold an address that begins with sqlite: or postgres://", source)
+		}
+		if err != nil {
+			d.wrong("store.url", "%s.", err)
+		}
+		c.Store.URL = url
+	}
+	if c.Server.OpsListen == c.Server.Listen && !strings.HasSuffix(c.Server.Listen, ":0") {
+		d.wrong("server.ops_listen", "must be another address than server.listen.")
+	}
+}
+
+// readFile reads a whole file; "-" is standard input.
+func readFile(path string) ([]byte, error) {
+	file := os.Stdin
+	if path != "-" {
+		opened, err := os.Open(path)
+		if err != nil {
+			return nil, err // it names the path
+		}
+		defer opened.Close()
+		file = opened
+	}
+	raw, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be read: %w", path, err)
+	}
+	if len(raw) > maxFileBytes {
+		return nil, fmt.Errorf("%s is larger than %d bytes", path, maxFileBytes)
+	}
+	return raw, nil
+}

@@ -1,0 +1,260 @@
+package config
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "write the generated files")
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestNothingGivenIsTheDefaults(t *testing.T) {
+	cfg, err := Load("", []string{"PATH=/bin", "HOME=/root"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Config{
+		Server:  Server{Listen: "127.0.0.1:8080", PublicURL: "http://127.0.0.1:8080", OpsListen: "127.0.0.1:9090"},
+		DataDir: "./frontdesk-data",
+		Store:   Store{URL: "sqlite:"},
+		Egress:  Egress{Allow: []string{}},
+		Limits:  Limits{MaxBodyBytes: 1 << 20, RequestsPerMinutePerKey: 600, RequestsPerMinutePerTenant: 3000, MaxInFlight: 1024},
+		Resilience: Resilience{
+			Deadline: 8 * time.Second, ReadTimeout: 4 * time.Second, WriteTimeout: 7 * time.Second, MaxTries: 3, RetryBudgetPercent: 10,
+			Breaker:  Breaker{HostFailures: 10, ConnectionFailures: 5, OpenFor: 5 * time.Second},
+			Bulkhead: Bulkhead{PerHost: 256, PerConnection: 16},
+		},
+		Idempotency: Idempotency{Keep: 72 * time.Hour, DedupeWindow: 10 * time.Minute},
+		Calendar:    Calendar{LegacyConferencingTypes: []string{"nylas"}},
+		Log:         Log{Level: "info", Format: "json"},
+	}
+	if !reflect.DeepEqual(cfg, want) {
+		t.Errorf("got  %+v\nwant %+v", cfg, want)
+	}
+	if !reflect.DeepEqual(Default(), want) {
+		t.Errorf("Default() = %+v", Default())
+	}
+}
+
+func TestFileThenVariables(t *testing.T) {
+	path := write(t, "frontdesk.yaml", `
+server:
+  listen: ":80"
+  public_url: "https://desk.example.com/"
+egress:
+  allow: [10.0.0.0/8, "fd00::/8"]
+resilience:
+  deadline: 5s
+  breaker: {open_for: 1m30s}
+idempotency:
+  dedupe_window: 0
+limits: # all as they are
+`)
+	cfg, err := Load(path, []string{
+		"FRONTDESK_SERVER__LISTEN=0.0.0.0:8000",
+		"FRONTDESK_CALENDAR__LEGACY_CONFERENCING_TYPES=nylas, cronofy",
+		"FRONTDESK_RESILIENCE__BREAKER__HOST_FAILURES=20",
+		"FRONTDESK_EGRESS__ALLOW=",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Default()
+	want.Server.Listen, want.Server.PublicURL = "0.0.0.0:8000", "https://desk.example.com"
+	want.Resilience.Deadline, want.Resilience.Breaker.OpenFor, want.Resilience.Breaker.HostFailures = 5*time.Second, 90*time.Second, 20
+	want.Idempotency.DedupeWindow = 0
+	want.Calendar.LegacyConferencingTypes = []string{"nylas", "cronofy"}
+	if !reflect.DeepEqual(cfg, want) {
+		t.Errorf("got  %+v\nwant %+v", cfg, want)
+	}
+}
+
+func TestFaultsOfTheFile(t *testing.T) {
+	for _, rule := range []struct{ name, yaml, want string }{
+		{"unknown key with its neighbour", "server: {lisen: ':80'}", "server.lisen is not a known key; did you mean server.listen?"},
+		{"unknown section", "servre: {listen: ':80'}", "servre is not a known key; did you mean server?"},
+		{"key on the wrong level", "listen: ':80'", "listen is not a known key; did you mean server.listen?"},
+		{"key in other letters", "Data_Dir: x", "Data_Dir is not a known key; did you mean data_dir?"},
+		{"unknown key with no neighbour", "resilience: {breaker: {xyz: 1}}", "resilience.breaker.xyz is not a known key."},
+		{"provider of a later build", "providers: {google: {api_url: x}}", "providers is not a known key."},
+		{"text for a number", "limits: {max_in_flight: many}", "limits.max_in_flight must be a whole number, at least 1, without quotes."},
+		{"quoted number", "limits: {max_in_flight: '10'}", "limits.max_in_flight must be a whole number, at least 1, without quotes."},
+		{"fraction", "limits: {max_in_flight: 1.5}", "limits.max_in_flight must be a whole number, at least 1."},
+		{"number beneath its bound", "limits: {max_in_flight: 0}", "limits.max_in_flight must be a whole number, at least 1."},
+		{"number above its bound", "resilience: {max_tries: 11}", "resilience.max_tries must be a whole number from 1 to 10."},
+		{"number beyond int64", "limits: {max_in_flight: 99999999999999999999}", "limits.max_in_flight must be a whole number, at least 1, without quotes."},
+		{"duration without a unit", "resilience: {deadline: 8}", "resilience.deadline must be a duration such as 500ms, 8s or 10m from 100ms to 2m."},
+		{"duration above its bound", "resilience: {deadline: 3h}", "resilience.deadline must be a duration such as 500ms, 8s or 10m from 100ms to 2m."},
+		{"negative duration", "idempotency: {dedupe_window: -1s}", "idempotency.dedupe_window must be a duration such as 500ms, 8s or 10m from 0 to 24h."},
+		{"not one of the choices", "log: {level: loud}", "log.level must be one of debug, info, warn, error."},
+		{"boolean for a text", "log: {level: true}", "log.level must be one of debug, info, warn, error; put it in quotes where it is meant as a text."},
+		{"number for a text", "data_dir: 5", "data_dir must be a text; put it in quotes."},
+		{"list for a text", "data_dir: [a]", "data_dir must be a text, not a list or mapping."},
+		{"text for a section", "server: localhost", "server must be a mapping of keys to values."},
+		{"text for a list", "egress: {allow: 10.0.0.0/8}", "egress.allow must be a list."},
+		{"unusable item of a list", "egress: {allow: [10.0.0.0/8, 10.0.0.1]}", "egress.allow[1] must be a network such as 10.0.0.0/8, or 10.1.2.3/32 for one address."},
+		{"empty item of a list", "egress: {allow: [~]}", "egress.allow[0] has no value."},
+		{"address without a port", "server: {listen: localhost}", "server.listen must be a host and a port, such as 127.0.0.1:8080 or :8080."},
+		{"port out of range", "server: {listen: ':65536'}", "server.listen must be a host and a port, such as 127.0.0.1:8080 or :8080."},
+		{"public address with a query", "server: {public_url: 'https://a.example/?x=1'}", "server.public_url must be an http or https address, such as https://frontdesk.example.com, without a query."},
+		{"two things on one address", "server: {ops_listen: '127.0.0.1:8080'}", "server.ops_listen must be another address than server.listen."},
+		{"unknown store", "store: {url: 'mysql://x'}", "store.url must be sqlite:, sqlite:PATH, postgres://..., or env:VAR or file:PATH where that address is."},
+		{"key management service", "secrets: {keyset: 'gcp-kms://x'}", "secrets.keyset must be file:PATH, env:VAR or empty; key management services are not supported."},
+		{"empty directory", "data_dir: ' '", "data_dir must not be empty."},
+		{"not a mapping", "- a", "must be a mapping of keys to values."},
+		{"two documents", "data_dir: a\n---\ndata_dir: b", "must be one YAML document."},
+	} {
+		t.Run(rule.name, func(t *testing.T) {
+			path := write(t, "frontdesk.yaml", rule.yaml)
+			_, err := Load(path, nil)
+			want := path + " cannot be used:\n  " + rule.want
+			if err == nil || err.Error() != want {
+				t.Errorf("got  %v\nwant %s", err, want)
+			}
+		})
+	}
+}
+
+func TestTextThatIsNotYAMLIsNotQuoted(t *testing.T) {
+	for _, text := range []string{"store: {url: 'postgres://u:canary@h/d'", "store:\n  url: \"canary\n: [", "a: 1\na: canary"} {
+		_, err := Load(write(t, "frontdesk.yaml", text), nil)
+		var faults *Error
+		if !errors.As(err, &faults) || strings.Contains(err.Error(), "canary") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func TestAllFaultsAreToldAtOnce(t *testing.T) {
+	_, err := Load(write(t, "frontdesk.yaml", "log: {level: loud, colour: red}\nserver: {listen: here}"), []string{"FRONTDESK_LIMITS__MAX_IN_FLIGHT=0"})
+	var faults *Error
+	if !errors.As(err, &faults) {
+		t.Fatal(err)
+	}
+	want := []Fault{
+		{Key: "limits.max_in_flight", Variable: "FRONTDESK_LIMITS__MAX_IN_FLIGHT", Message: "must be a whole number, at least 1."},
+		{Key: "log.colour", Message: "is not a known key."},
+		{Key: "log.level", Message: "must be one of debug, info, warn, error."},
+		{Key: "server.listen", Message: "must be a host and a port, such as 127.0.0.1:8080 or :8080."},
+	}
+	if !reflect.DeepEqual(faults.Faults, want) {
+		t.Errorf("got  %+v\nwant %+v", faults.Faults, want)
+	}
+	if !strings.Contains(err.Error(), "\n  limits.max_in_flight (FRONTDESK_LIMITS__MAX_IN_FLIGHT) must be a whole number, at least 1.\n") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestVariablesThatAreNoKeys(t *testing.T) {
+	for _, rule := range []struct{ name, variable, want string }{
+		{"misspelt", "FRONTDESK_SERVER__LISEN=x", "did you mean FRONTDESK_SERVER__LISTEN?"},
+		{"one underscore too few", "FRONTDESK_SERVER_LISTEN=x", "did you mean FRONTDESK_SERVER__LISTEN?"},
+		{"one underscore too many", "FRONTDESK_DATA__DIR=x", "did you mean FRONTDESK_DATA_DIR?"},
+		{"a section", "FRONTDESK_SERVER=x", "Variables of your own must not begin with FRONTDESK_."},
+		{"something else", "FRONTDESK_GREETING=x", "Variables of your own must not begin with FRONTDESK_."},
+		{"of the tests", "FRONTDESK_REQUIRE_ALL=1", ""},
+		{"Kubernetes: host", "FRONTDESK_SERVICE_HOST=10.0.0.1", ""},
+		{"Kubernetes: named port", "FRONTDESK_SERVICE_PORT_HTTP=80", ""},
+		{"Kubernetes: another service", "FRONTDESK_OPS_SERVICE_PORT=80", ""},
+		{"Kubernetes: link", "FRONTDESK_PORT=tcp://10.0.0.1:80", ""},
+		{"Kubernetes: link of a port", "FRONTDESK_PORT_8080_TCP_ADDR=10.0.0.1", ""},
+		{"of someone else", "FRONTDESKTOP=1", ""},
+	} {
+		t.Run(rule.name, func(t *testing.T) {
+			_, err := Load("", []string{rule.variable})
+			if rule.want == "" {
+				if err != nil {
+					t.Errorf("refused: %v", err)
+				}
+				return
+			}
+			name, _, _ := strings.Cut(rule.variable, "=")
+			if err == nil || !strings.HasSuffix(err.Error(), rule.want) || !strings.Contains(err.Error(), "\n  "+name+" is not a known key") {
+				t.Errorf("got %v, want ... %s", err, rule.want)
+			}
+		})
+	}
+}
+
+func TestStoreAddressMayBeElsewhere(t *testing.T) {
+	const address = "postgres://frontdesk:canary@db/frontdesk"
+	cfg, err := Load("", []string{"FRONTDESK_STORE__URL=env:FRONTDESK_DATABASE", "FRONTDESK_DATABASE=" + address})
+	if err != nil || cfg.Store.URL != address {
+		t.Errorf("from a variable: %q, %v", cfg.Store.URL, err)
+	}
+	cfg, err = Load("", []string{"FRONTDESK_STORE__URL=file:" + write(t, "url", address+"\n")})
+	if err != nil || cfg.Store.URL != address {
+		t.Errorf("from a file: %q, %v", cfg.Store.URL, err)
+	}
+	_, err = Load("", []string{"FRONTDESK_STORE__URL=env:DATABASE", "DATABASE=mysql:canary"})
+	if err == nil || strings.Contains(err.Error(), "canary") {
+		t.Errorf("an unusable address: %v", err)
+	}
+	_, err = Load("", []string{"FRONTDESK_STORE__URL=env:DATABASE"})
+	if err == nil || !strings.Contains(err.Error(), "store.url the variable DATABASE is not set.") {
+		t.Errorf("an absent variable: %v", err)
+	}
+}
+
+func TestFileThatIsNotThere(t *testing.T) {
+	if _, err := Load(filepath.Join(t.TempDir(), "none.yaml"), nil); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestEveryKeyIsExplainedAndUsable(t *testing.T) {
+	cfg := defaults()
+	seen := map[string]bool{}
+	eachKey(reflect.ValueOf(&cfg).Elem(), "", func(k key) {
+		if seen[variableOf(k.path)] {
+			t.Errorf("%s has the variable of another key", k.path)
+		}
+		seen[variableOf(k.path)] = true
+		if k.field.Tag.Get("help") == "" {
+			t.Errorf("%s has no help", k.path)
+		}
+		if problem := k.setText("\x00?"); problem == "" {
+			t.Errorf("%s takes anything", k.path)
+		}
+	})
+}
+
+// FuzzLoad: whatever the file and a variable hold, there is a configuration or an explanation, and a configuration
+// that is read keeps the bounds.
+func FuzzLoad(f *testing.F) {
+	f.Add("server: {listen: ':80'}", "FRONTDESK_LOG__LEVEL=debug")
+	f.Add("a: &a [*a]", "FRONTDESK_=")
+	f.Add("? [x]: y", "FRONTDESK_EGRESS__ALLOW=,,")
+	f.Add("limits:\n  max_in_flight: 0x10\n", "=")
+	f.Add("<<: {a: b}\n!!binary x: 2001-01-01", "FRONTDESK_LIMITS__MAX_IN_FLIGHT=9e9")
+	f.Fuzz(func(t *testing.T, text, variable string) {
+		d := decoder{environ: variables([]string{variable})}
+		cfg := defaults()
+		d.file([]byte(text), &cfg)
+		d.variables(&cfg)
+		cfg.settle(&d)
+		if len(d.faults) > 0 {
+			if (&Error{Faults: d.sorted()}).Error() == "" {
+				t.Error("a fault without words")
+			}
+			return
+		}
+		if cfg.Resilience.MaxTries < 1 || cfg.Resilience.Deadline < 100*time.Millisecond || cfg.DataDir == "" || address(cfg.Server.Listen) != "" {
+			t.Errorf("unusable: %+v", cfg)
+		}
+	})
+}

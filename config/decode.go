@@ -1,0 +1,429 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+)
+
+// decoder puts what was given into structs and notes every fault of it.
+type decoder struct {
+	environ  map[string]string
+	variable string // the variable that is being read; "" while the file is
+	known    []string
+	faults   []Fault
+}
+
+// file reads a YAML document into a struct.
+func (d *decoder) file(raw []byte, into any) {
+	root := reflect.ValueOf(into).Elem()
+	d.known = pathsOf(root.Type(), "")
+	tree, problem := parse(raw)
+	if problem != "" {
+		d.wrong("", "%s", problem)
+		return
+	}
+	d.value("", tree, root, form{})
+}
+
+// parse reads one YAML document. What the parser says is shortened to its first line: the rest quotes the file, which
+// may hold an address with a password.
+func parse(raw []byte) (tree any, problem string) {
+	documents := yaml.NewDecoder(bytes.NewReader(raw))
+	if err := documents.Decode(&tree); err != nil && !errors.Is(err, io.EOF) {
+		message, _, _ := strings.Cut(yaml.FormatError(err, false, false), "\n")
+		return nil, "is not YAML: " + message
+	}
+	var more any
+	if err := documents.Decode(&more); !errors.Is(err, io.EOF) {
+		return nil, "must be one YAML document."
+	}
+	return tree, ""
+}
+
+// form is what a field's tags say of its values.
+type form struct {
+	min, max string
+	choices  []string
+	kind     string
+}
+
+func formOf(f reflect.StructField) form {
+	o := form{min: f.Tag.Get("min"), max: f.Tag.Get("max"), kind: f.Tag.Get("kind")}
+	if c := f.Tag.Get("choices"); c != "" {
+		o.choices = strings.Split(c, ",")
+	}
+	return o
+}
+
+// value puts a node of the tree into a Go value. A node without a value (null) is not given.
+func (d *decoder) value(path string, node any, into reflect.Value, is form) {
+	if node == nil {
+		return
+	}
+	switch {
+	case into.Kind() == reflect.Struct:
+		d.mapping(path, node, into)
+	case into.Kind() == reflect.Pointer:
+		made := reflect.New(into.Type().Elem())
+		d.value(path, node, made.Elem(), is)
+		into.Set(made)
+	case into.Kind() == reflect.Slice:
+		d.list(path, node, into, is)
+	case into.Kind() == reflect.Map:
+		d.entries(path, node, into, is)
+	case into.Kind() == reflect.Interface:
+		if free, problem := jsonValue(node); problem != "" {
+			d.wrong(path, "%s", problem)
+		} else if free != nil {
+			into.Set(reflect.ValueOf(free))
+		}
+	default:
+		if problem := scalar(node, into, is); problem != "" {
+			d.wrong(path, "%s", problem)
+		}
+	}
+}
+
+// mapping reads a mapping into a struct.
+func (d *decoder) mapping(path string, node any, into reflect.Value) {
+	given, ok := node.(map[string]any)
+	if !ok {
+		d.wrong(path, "must be a mapping of keys to values.")
+		return
+	}
+	fields := map[string]bool{}
+	for i := range into.NumField() {
+		field := into.Type().Field(i)
+		name := field.Tag.Get("yaml")
+		fields[name] = true
+		if child := given[name]; child != nil {
+			d.value(join(path, name), child, into.Field(i), formOf(field))
+		} else if field.Tag.Get("required") == "true" {
+			d.wrong(join(path, name), "is required: %s", field.Tag.Get("help"))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !fields[name] {
+			d.unknown(join(path, name))
+		}
+	}
+}
+
+// unknown notes a key that is not known, with the one that was most likely meant.
+func (d *decoder) unknown(path string) {
+	// Keys are known without the indexes of lists: "tenants[].name" stands for "tenants[2].name".
+	if meant := meantBy(withoutIndexes(path), d.known); meant != "" {
+		d.wrong(path, "is not a known key; did you mean %s?", meant)
+		return
+	}
+	d.wrong(path, "is not a known key.")
+}
+
+func (d *decoder) list(path string, node any, into reflect.Value, is form) {
+	given, ok := node.([]any)
+	if !ok {
+		d.wrong(path, "must be a list.")
+		return
+	}
+	made := reflect.MakeSlice(into.Type(), len(given), len(given))
+	for i, child := range given {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if child == nil {
+			d.wrong(at, "has no value.")
+			continue
+		}
+		d.value(at, child, made.Index(i), is)
+	}
+	into.Set(made)
+}
+
+// entries reads a mapping whose keys are free. Of kind "secret", its values say where secrets are, and are replaced
+// by them.
+func (d *decoder) entries(path string, node any, into reflect.Value, is form) {
+	given, ok := node.(map[string]any)
+	if !ok {
+		d.wrong(path, "must be a mapping of names to values.")
+		return
+	}
+	made := reflect.MakeMapWithSize(into.Type(), len(given))
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if given[name] == nil {
+			continue
+		}
+		at, child := join(path, name), reflect.New(into.Type().Elem()).Elem()
+		if is.kind == "secret" {
+			d.secret(at, given[name], child)
+		} else {
+			d.value(at, given[name], child, is)
+		}
+		made.SetMapIndex(reflect.ValueOf(name), child)
+	}
+	into.Set(made)
+}
+
+func (d *decoder) secret(path string, node any, into reflect.Value) {
+	source, _ := node.(string) // anything else is no source, and says so
+	secret, err := SecretSource(source).resolve(d.environ, nil)
+	if err != nil {
+		d.wrong(path, "%s.", err)
+		return
+	}
+	into.SetString(secret)
+}
+
+// scalar puts a single value of the tree into a Go value and answers what is wrong with it, "" when nothing is.
+func scalar(node any, into reflect.Value, is form) string {
+	switch given := node.(type) {
+	case map[string]any, []any:
+		return "must be " + wanted(into, is) + ", not a list or mapping."
+	case string:
+		if isNumberOrBool(into) {
+			return "must be " + wanted(into, is) + ", without quotes."
+		}
+		return text(given, into, is)
+	case bool:
+		if into.Kind() != reflect.Bool {
+			return "must be " + wanted(into, is) + "; put it in quotes where it is meant as a text."
+		}
+		into.SetBool(given)
+		return ""
+	default: // a number
+		if into.Kind() == reflect.String {
+			return "must be a text; put it in quotes."
+		}
+		if into.Kind() == reflect.Bool {
+			return "must be true or false."
+		}
+		return text(fmt.Sprint(given), into, is)
+	}
+}
+
+// text reads a value from its text, as variables, defaults and most of YAML give it.
+func text(given string, into reflect.Value, is form) string {
+	if len(is.choices) > 0 && !slices.Contains(is.choices, given) {
+		return "must be one of " + strings.Join(is.choices, ", ") + "."
+	}
+	if into.Type() == reflect.TypeFor[time.Duration]() {
+		n, err := time.ParseDuration(given)
+		if err != nil || outside(int64(n), is, durationBound) {
+			return "must be " + wanted(into, is) + "."
+		}
+		into.SetInt(int64(n))
+		return ""
+	}
+	switch into.Kind() {
+	case reflect.String:
+		if problem := malformed(is.kind, given); problem != "" {
+			return problem
+		}
+		into.SetString(given)
+	case reflect.Int:
+		n, err := strconv.Atoi(given)
+		if err != nil || outside(int64(n), is, intBound) {
+			return "must be " + wanted(into, is) + "."
+		}
+		into.SetInt(int64(n))
+	case reflect.Bool:
+		if given != "true" && given != "false" {
+			return "must be true or false."
+		}
+		into.SetBool(given == "true")
+	default:
+		panic("config: a field of type " + into.Type().String())
+	}
+	return ""
+}
+
+// wanted says what a value must be, with its bounds.
+func wanted(into reflect.Value, is form) string {
+	if len(is.choices) > 0 {
+		return "one of " + strings.Join(is.choices, ", ")
+	}
+	what := "a text"
+	switch {
+	case into.Type() == reflect.TypeFor[time.Duration]():
+		what = "a duration such as 500ms, 8s or 10m"
+	case into.Kind() == reflect.Int:
+		what = "a whole number"
+	case into.Kind() == reflect.Bool:
+		return "true or false"
+	}
+	switch {
+	case is.min != "" && is.max != "":
+		what += " from " + is.min + " to " + is.max
+	case is.min != "":
+		what += ", at least " + is.min
+	}
+	return what
+}
+
+func isNumberOrBool(into reflect.Value) bool {
+	return into.Kind() == reflect.Int || into.Kind() == reflect.Bool
+}
+
+// outside reports whether n is beyond the bounds, which bound reads from their text.
+func outside(n int64, is form, bound func(string) int64) bool {
+	return is.min != "" && n < bound(is.min) || is.max != "" && n > bound(is.max)
+}
+
+func durationBound(text string) int64 {
+	n, err := time.ParseDuration(text)
+	if err != nil {
+		panic("config: a bound that is no duration: " + text)
+	}
+	return int64(n)
+}
+
+func intBound(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		panic("config: a bound that is no number: " + text)
+	}
+	return n
+}
+
+// jsonValue answers a free value as encoding/json would have read it, and what is wrong with it.
+func jsonValue(node any) (any, string) {
+	switch given := node.(type) {
+	case nil, string, bool:
+		return given, ""
+	case uint64:
+		return float64(given), wholeProblem(given > 1<<53)
+	case int64:
+		return float64(given), wholeProblem(given < -1<<53)
+	case int:
+		return float64(given), ""
+	case float64:
+		if math.IsNaN(given) || math.IsInf(given, 0) {
+			return nil, "must be a number that is finite."
+		}
+		return given, ""
+	case []any:
+		list := make([]any, 0, len(given))
+		for _, child := range given {
+			free, problem := jsonValue(child)
+			if problem != "" {
+				return nil, problem
+			}
+			list = append(list, free)
+		}
+		return list, ""
+	case map[string]any:
+		entries := make(map[string]any, len(given))
+		for name, child := range given {
+			free, problem := jsonValue(child)
+			if problem != "" {
+				return nil, problem
+			}
+			entries[name] = free
+		}
+		return entries, ""
+	}
+	return nil, "must be a text, a number, true or false, a list or a mapping."
+}
+
+func wholeProblem(tooLarge bool) string {
+	if tooLarge {
+		return "is too large for a number; put it in quotes."
+	}
+	return ""
+}
+
+// pathsOf lists the keys of a struct and below, in order; those in lists as "tenants[].name".
+func pathsOf(t reflect.Type, prefix string) []string {
+	var paths []string
+	for i := range t.NumField() {
+		field := t.Field(i)
+		path := join(prefix, field.Tag.Get("yaml"))
+		paths = append(paths, path)
+		switch below := field.Type; {
+		case below.Kind() == reflect.Struct:
+			paths = append(paths, pathsOf(below, path)...)
+		case below.Kind() == reflect.Slice && below.Elem().Kind() == reflect.Struct:
+			paths = append(paths, pathsOf(below.Elem(), path+"[]")...)
+		}
+	}
+	return paths
+}
+
+func withoutIndexes(path string) string {
+	var b strings.Builder
+	inside := false
+	for _, r := range path {
+		if r == ']' {
+			inside = false
+		}
+		if !inside {
+			b.WriteRune(r)
+		}
+		inside = inside || r == '['
+	}
+	return b.String()
+}
+
+func join(path, name string) string {
+	return strings.TrimPrefix(path+"."+name, ".")
+}
+
+// defaults answers the configuration that the default tags give.
+func defaults() Config {
+	var cfg Config
+	eachKey(reflect.ValueOf(&cfg).Elem(), "", func(k key) {
+		if problem := k.setText(k.field.Tag.Get("default")); problem != "" {
+			panic("config: the default of " + k.path + " " + problem)
+		}
+	})
+	return cfg
+}
+
+// key is one key of the configuration that holds a value.
+type key struct {
+	path  string
+	field reflect.StructField
+	into  reflect.Value
+}
+
+// eachKey calls do for every key of the struct and below, in order.
+func eachKey(in reflect.Value, prefix string, do func(key)) {
+	for i := range in.NumField() {
+		field := in.Type().Field(i)
+		path := join(prefix, field.Tag.Get("yaml"))
+		if field.Type.Kind() == reflect.Struct {
+			eachKey(in.Field(i), path, do)
+			continue
+		}
+		do(key{path: path, field: field, into: in.Field(i)})
+	}
+}
+
+// setText sets the key as a variable gives it: a list is separated by commas.
+func (k key) setText(given string) string {
+	is := formOf(k.field)
+	if k.into.Kind() != reflect.Slice {
+		return text(given, k.into, is)
+	}
+	made := reflect.MakeSlice(k.into.Type(), 0, 0)
+	for part := range strings.SplitSeq(given, ",") {
+		item := reflect.New(k.into.Type().Elem()).Elem()
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		if problem := text(part, item, is); problem != "" {
+			return problem
+		}
+		made = reflect.Append(made, item)
+	}
+	k.into.Set(made)
+	return ""
+}

@@ -1,0 +1,87 @@
+package config
+
+import (
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// prefix is what the variables of the configuration begin with.
+const prefix = "FRONTDESK_"
+
+// variableOf answers the variable of a key: FRONTDESK_SERVER__LISTEN for server.listen.
+func variableOf(path string) string {
+	return prefix + strings.ToUpper(strings.ReplaceAll(path, ".", "__"))
+}
+
+// variables reads NAME=VALUE pairs. Of a name that is there twice the last counts, as with os/exec.
+func variables(environ []string) map[string]string {
+	m := make(map[string]string, len(environ))
+	for _, pair := range environ {
+		if name, value, ok := strings.Cut(pair, "="); ok {
+			m[name] = value
+		}
+	}
+	return m
+}
+
+// variables sets the keys that the environment gives and refuses variables that are meant for a key but are none.
+func (d *decoder) variables(cfg *Config) {
+	known := map[string]key{}
+	eachKey(reflect.ValueOf(cfg).Elem(), "", func(k key) { known[variableOf(k.path)] = k })
+	names := slices.Sorted(maps.Keys(known))
+	defer func() { d.variable = "" }()
+	for _, name := range slices.Sorted(maps.Keys(d.environ)) {
+		if !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		d.variable = name
+		if k, ok := known[name]; ok {
+			if problem := k.setText(d.environ[name]); problem != "" {
+				d.wrong(k.path, "%s", problem)
+			}
+			continue
+		}
+		if isForOthers(name) || d.refersTo(cfg, name) {
+			continue
+		}
+		if meant := variableMeantBy(name, names); meant != "" {
+			d.wrong("", "is not a known key; did you mean %s?", meant)
+			continue
+		}
+		d.wrong("", "is not a known key. Variables of your own must not begin with %s.", prefix)
+	}
+}
+
+// variableMeantBy answers the variable that one was most likely meant to be, "" when none is near. Underscores do not
+// count, since they are easily miscounted.
+func variableMeantBy(name string, known []string) string {
+	plain := func(s string) string {
+		return strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(s, prefix), "_", ""))
+	}
+	short := make([]string, 0, len(known))
+	for _, k := range known {
+		short = append(short, plain(k))
+	}
+	if i := slices.Index(short, nearest(plain(name), short, len(plain(name))/4+1)); i >= 0 {
+		return known[i]
+	}
+	return ""
+}
+
+// isForOthers reports whether a variable with our prefix is no key, but known to be set for something else: by our
+// tests, or by Kubernetes, which tells every container of a Service named frontdesk or frontdesk-* by variables such
+// as FRONTDESK_SERVICE_HOST and FRONTDESK_PORT_8080_TCP_ADDR ("Environment variables" in "Service", kubernetes.io).
+func isForOthers(name string) bool {
+	return name == "FRONTDESK_REQUIRE_ALL" || strings.HasPrefix(name, "FRONTDESK_TEST_") || serviceLink.MatchString(name)
+}
+
+var serviceLink = regexp.MustCompile(`^FRONTDESK(_[A-Z0-9]+)*_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9]+)*|PORT|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
+
+// refersTo reports whether the configuration names the variable as the place of a secret.
+func (d *decoder) refersTo(cfg *Config, name string) bool {
+	return cfg.Secrets.Keyset == "env:"+name || cfg.Store.URL == "env:"+name ||
+		d.environ[variableOf("secrets.keyset")] == "env:"+name || d.environ[variableOf("store.url")] == "env:"+name
+}

@@ -1,0 +1,114 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Fault is one thing that is wrong.
+type Fault struct {
+	Key      string // the path, such as "server.listen" or "tenants[0].connections[1].kind"; "" is the file as a whole
+	Variable string // the variable that gave it; "" when the file did
+	Message  string // what is wrong and what to do, as a sentence without the key
+}
+
+// Error is everything that is wrong with a configuration or a file of tenants. It holds no value that was given.
+type Error struct {
+	Source string // the file; "" when there is none
+	Faults []Fault
+}
+
+// Error lists the faults, one a line.
+func (e *Error) Error() string {
+	var b strings.Builder
+	if e.Source == "" {
+		b.WriteString("the configuration cannot be used:")
+	} else {
+		fmt.Fprintf(&b, "%s cannot be used:", e.Source)
+	}
+	for _, f := range e.Faults {
+		b.WriteString("\n  ")
+		switch {
+		case f.Variable != "" && f.Key != "":
+			fmt.Fprintf(&b, "%s (%s) ", f.Key, f.Variable)
+		case f.Variable != "":
+			fmt.Fprintf(&b, "%s ", f.Variable)
+		case f.Key != "":
+			fmt.Fprintf(&b, "%s ", f.Key)
+		}
+		b.WriteString(f.Message)
+	}
+	return b.String()
+}
+
+// wrong notes a fault of a key.
+func (d *decoder) wrong(key, format string, args ...any) {
+	d.faults = append(d.faults, Fault{Key: key, Variable: d.variable, Message: fmt.Sprintf(format, args...)})
+}
+
+// sorted answers the faults by key, each once.
+func (d *decoder) sorted() []Fault {
+	slices.SortStableFunc(d.faults, func(a, b Fault) int {
+		return strings.Compare(a.Key+"\x00"+a.Variable, b.Key+"\x00"+b.Variable)
+	})
+	return slices.Compact(d.faults)
+}
+
+// meantBy answers the known key that a key was most likely meant to be, "" when none is near: one of the same level
+// that is written alike, else one of another level with the same last name.
+func meantBy(path string, known []string) string {
+	level, name := split(path)
+	var siblings []string
+	for _, k := range known {
+		if at, _ := split(k); at == level {
+			siblings = append(siblings, k)
+		}
+	}
+	if meant := nearest(path, siblings, len(name)/3+1); meant != "" {
+		return meant
+	}
+	for _, k := range known {
+		if _, last := split(k); last == name {
+			return k
+		}
+	}
+	return ""
+}
+
+// split parts a path into its level and last name.
+func split(path string) (level, name string) {
+	at := strings.LastIndexByte(path, '.')
+	return path[:at+1], path[at+1:]
+}
+
+// nearest answers the known name that differs in the fewest letters, fewer than limit; "" when none does.
+func nearest(given string, known []string, limit int) string {
+	best := ""
+	for _, name := range known {
+		if n := distance(strings.ToLower(given), name); n < limit {
+			best, limit = name, n
+		}
+	}
+	return best
+}
+
+// distance counts the insertions, deletions and substitutions of bytes between two words (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(diagonal+cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,100 @@
+package config
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// malformed checks a text by the kind that a field's tag names, and answers what is wrong with it, "" when nothing is.
+func malformed(kind, s string) string {
+	switch kind {
+	case "":
+		return ""
+	case "given":
+		return given(s)
+	case "address":
+		return address(s)
+	case "address or none":
+		if s == "" {
+			return ""
+		}
+		return address(s)
+	case "base":
+		return base(s)
+	case "store":
+		return storeURL(s)
+	case "keyset":
+		return keyset(s)
+	case "network":
+		return network(s)
+	case "word":
+		return word(s)
+	}
+	panic("config: a field of kind " + kind)
+}
+
+func given(s string) string {
+	switch {
+	case strings.TrimSpace(s) == "":
+		return "must not be empty."
+	case strings.ContainsFunc(s, unicode.IsControl):
+		return "must not hold control characters."
+	}
+	return ""
+}
+
+// address is what net.Listen takes: a host, which may be absent, and a port.
+func address(s string) string {
+	_, port, err := net.SplitHostPort(s)
+	n, notNumber := strconv.ParseUint(port, 10, 16)
+	if err != nil || notNumber != nil || strconv.FormatUint(n, 10) != port {
+		return "must be a host and a port, such as 127.0.0.1:8080 or :8080."
+	}
+	return ""
+}
+
+// base is an address that paths are appended to.
+func base(s string) string {
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		return "must be an http or https address, such as https://frontdesk.example.com, without a query."
+	}
+	return ""
+}
+
+func storeURL(s string) string {
+	if SecretSource(s).isReference() || isStoreURL(s) {
+		return ""
+	}
+	return "must be sqlite:, sqlite:PATH, postgres://..., or env:VAR or file:PATH where that address is."
+}
+
+func isStoreURL(s string) bool {
+	return strings.HasPrefix(s, "sqlite:") || strings.HasPrefix(s, "postgres://") || strings.HasPrefix(s, "postgresql://")
+}
+
+func keyset(s string) string {
+	scheme, rest, _ := strings.Cut(s, ":")
+	if s == "" || scheme == "file" && rest != "" || scheme == "env" && variableName.MatchString(rest) {
+		return ""
+	}
+	return "must be file:PATH, env:VAR or empty; key management services are not supported."
+}
+
+func network(s string) string {
+	if _, err := netip.ParsePrefix(s); err != nil {
+		return "must be a network such as 10.0.0.0/8, or 10.1.2.3/32 for one address."
+	}
+	return ""
+}
+
+func word(s string) string {
+	if s == "" || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		return "must be a word without spaces."
+	}
+	return ""
+}

@@ -1,0 +1,73 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+)
+
+// SecretSource says where a secret is: "env:VAR", "file:PATH", or "-" for standard input. It is never the secret itself.
+type SecretSource string
+
+// maxSecretBytes is more than any credential has.
+const maxSecretBytes = 64 << 10
+
+// Resolve answers the secret. environ are the variables (NAME=VALUE) and stdin is what "-" reads; nil refuses that.
+// One line break at the end of a file or of standard input does not belong to the secret. The error never holds it.
+func (s SecretSource) Resolve(environ []string, stdin io.Reader) (string, error) {
+	return s.resolve(variables(environ), stdin)
+}
+
+func (s SecretSource) resolve(environ map[string]string, stdin io.Reader) (string, error) {
+	scheme, rest, _ := strings.Cut(string(s), ":")
+	switch {
+	case scheme == "env" && variableName.MatchString(rest):
+		value, set := environ[rest]
+		if !set {
+			return "", fmt.Errorf("the variable %s is not set", rest)
+		}
+		return fitting(value, "the variable "+rest)
+	case scheme == "file" && rest != "":
+		file, err := os.Open(rest)
+		if err != nil {
+			return "", err // it names the path
+		}
+		defer file.Close()
+		return readSecret(file, "the file "+rest)
+	case s == "-" && stdin != nil:
+		return readSecret(stdin, "standard input")
+	case s == "-":
+		return "", errors.New("standard input cannot be read here; use env:VAR or file:PATH")
+	}
+	// What was written may be the secret itself, so that it is not repeated.
+	return "", errors.New("must say where the secret is, as env:VAR or file:PATH; the secret itself is never written here")
+}
+
+// isReference reports whether s points somewhere, rather than being the value itself.
+func (s SecretSource) isReference() bool {
+	return strings.HasPrefix(string(s), "env:") || strings.HasPrefix(string(s), "file:")
+}
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+func readSecret(from io.Reader, name string) (string, error) {
+	raw, err := io.ReadAll(io.LimitReader(from, maxSecretBytes+1))
+	if err != nil {
+		return "", fmt.Errorf("%s cannot be read: %w", name, err)
+	}
+	text := strings.TrimSuffix(string(raw), "\n")
+	return fitting(strings.TrimSuffix(text, "\r"), name)
+}
+
+func fitting(value, name string) (string, error) {
+	switch {
+	case value == "":
+		return "", fmt.Errorf("%s is empty", name)
+	case len(value) > maxSecretBytes:
+		return "", fmt.Errorf("%s holds more than %d bytes, which is no secret", name, maxSecretBytes)
+	}
+	return value, nil
+}

@@ -1,0 +1,66 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"time"
+)
+
+// Tenants is the file that apply takes.
+type Tenants struct {
+	Tenants []Tenant `yaml:"tenants" help:"The tenants."`
+}
+
+// Tenant is how one tenant should be.
+type Tenant struct {
+	Name                 string            `yaml:"name" required:"true" help:"Its name: lower-case letters, digits and hyphens."`
+	Timezone             string            `yaml:"timezone" help:"IANA time zone used where neither the request nor the calendar gives one; UTC when absent."`
+	PreventDoubleBooking bool              `yaml:"prevent_double_booking" help:"Refuse a meeting when one of the selected calendars is busy."`
+	RejectPast           bool              `yaml:"reject_past" help:"Refuse meetings that start in the past."`
+	DedupeWindow         *time.Duration    `yaml:"dedupe_window" min:"0s" max:"24h" help:"How long equal book-meeting calls without a key are one meeting; 0 ends it; the configuration's when absent."`
+	TicketDedupeWindow   *time.Duration    `yaml:"ticket_dedupe_window" min:"0s" max:"24h" help:"The same for create-ticket; 0 when absent."`
+	StatusWords          map[string]string `yaml:"status_words" help:"Words of the tenant's own for ticket statuses, each with the CRM's label."`
+	PriorityWords        map[string]string `yaml:"priority_words" help:"Words of the tenant's own for ticket priorities, each with the CRM's label."`
+	Connections          []Connection      `yaml:"connections" help:"Its links to accounts at providers."`
+}
+
+// Connection is how one connection should be.
+type Connection struct {
+	Name     string         `yaml:"name" required:"true" help:"Its name, unique in the tenant."`
+	Kind     string         `yaml:"kind" required:"true" choices:"calendar,crm,telephony" help:"What it is for."`
+	Provider string         `yaml:"provider" required:"true" help:"The adapter's name, such as caldav or sandbox."`
+	Default  bool           `yaml:"default" help:"Whether keys that are bound to no connection of this kind use it."`
+	Settings map[string]any `yaml:"settings" help:"The provider's settings, as JSON values."`
+
+	// Credentials are the secrets themselves: LoadTenants has fetched them. Nil when the file has none, which leaves
+	// those of an existing connection alone.
+	Credentials map[string]string `yaml:"credentials" kind:"secret" help:"Where the provider's credentials are: env:VAR or file:PATH, never the secret itself."`
+}
+
+// LoadTenants reads a file of tenants, "-" being standard input, and fetches the credentials it points to from the
+// process's environment and from files. Its error is an *Error with every fault.
+func LoadTenants(path string) (Tenants, error) {
+	raw, err := readFile(path)
+	if err != nil {
+		return Tenants{}, err
+	}
+	return parseTenants(path, raw, os.Environ())
+}
+
+func parseTenants(source string, raw []byte, environ []string) (Tenants, error) {
+	d := decoder{environ: variables(environ)}
+	var t Tenants
+	d.file(raw, &t)
+	if t.Tenants == nil && len(d.faults) == 0 { // an empty file must not be a wish to have no tenants
+		d.wrong("tenants", "is required: a list, which may be empty ([]).")
+	}
+	if len(d.faults) > 0 {
+		return Tenants{}, &Error{Source: source, Faults: d.sorted()}
+	}
+	return t, nil
+}
+
+// String hides the credentials from whoever prints it.
+func (c Connection) String() string {
+	return fmt.Sprintf("%s connection %s at %s", c.Kind, c.Name, c.Provider)
+}
