@@ -72,26 +72,28 @@ type Limits struct {
 
 // Resilience is how calls to providers are bounded and repeated.
 type Resilience struct {
-	Deadline           time.Duration `yaml:"deadline" default:"8s" min:"100ms" max:"2m" help:"The most a request takes, its retries included. A caller may ask for less with X-Request-Timeout-Ms."`
-	ReadTimeout        time.Duration `yaml:"read_timeout" default:"4s" min:"50ms" max:"2m" help:"The most one try of a call takes that only reads."`
-	WriteTimeout       time.Duration `yaml:"write_timeout" default:"7s" min:"50ms" max:"2m" help:"The most one try of a call takes that changes something."`
-	MaxTries           int           `yaml:"max_tries" default:"3" min:"1" max:"10" help:"Tries of one call, the first included. A write is repeated only where it cannot happen twice."`
-	RetryBudgetPercent int           `yaml:"retry_budget_percent" default:"10" min:"0" max:"100" help:"Retries in the last seconds, as a share of the calls, so that a provider in trouble is not flooded."`
-	Breaker            Breaker       `yaml:"breaker" help:"When a provider or a connection that keeps failing is no longer asked."`
-	Bulkhead           Bulkhead      `yaml:"bulkhead" help:"Calls at one time, so that one slow provider does not take all there is."`
+	Deadline     time.Duration `yaml:"deadline" default:"8s" min:"100ms" max:"2m" help:"The most a request takes, its retries included. A caller may ask for less with X-Request-Timeout-Ms."`
+	TryTimeout   time.Duration `yaml:"try_timeout" default:"5s" min:"50ms" max:"2m" help:"The most one try of a call takes that only reads, so that another still fits into the deadline."`
+	WriteGrace   time.Duration `yaml:"write_grace" default:"15s" min:"1s" max:"2m" help:"How long a write that was begun may go on after its caller's deadline: it is finished rather than cut off."`
+	MaxTries     int           `yaml:"max_tries" default:"3" min:"1" max:"10" help:"Tries of one call, the first included. A write is repeated only where it cannot happen twice."`
+	RetryPercent int           `yaml:"retry_percent" default:"10" min:"1" max:"100" help:"Retries at one host over ten seconds, as a share of its calls, so that a provider in trouble is not flooded."`
+	Breaker      Breaker       `yaml:"breaker" help:"When a provider or a connection that keeps failing is no longer asked."`
+	Bulkhead     Bulkhead      `yaml:"bulkhead" help:"How many calls run at one time, so that one slow provider does not take all there is."`
 }
 
 // Breaker is when what keeps failing is no longer asked.
 type Breaker struct {
-	HostFailures       int           `yaml:"host_failures" default:"10" min:"1" help:"Failures in a row after which a provider's host is taken to be down for everyone."`
-	ConnectionFailures int           `yaml:"connection_failures" default:"5" min:"1" help:"Failures in a row after which one connection is taken to be down."`
-	OpenFor            time.Duration `yaml:"open_for" default:"5s" min:"100ms" max:"10m" help:"How long it is not asked before one call tries again."`
+	Failures    int           `yaml:"failures" default:"10" min:"1" help:"Failures in a row after which a connection, or a provider's host, is no longer asked."`
+	Connections int           `yaml:"connections" default:"3" min:"1" help:"Connections that must have failed before their host is taken to be down for all."`
+	OpenFor     time.Duration `yaml:"open_for" default:"1500ms" min:"100ms" max:"10m" help:"How long it is left alone before one call tries again."`
 }
 
 // Bulkhead is how many calls run at one time.
 type Bulkhead struct {
-	PerHost       int `yaml:"per_host" default:"256" min:"1" help:"Calls at one time to one provider's host."`
-	PerConnection int `yaml:"per_connection" default:"16" min:"1" help:"Calls at one time on one connection, where its provider does not allow fewer."`
+	PerConnection      int `yaml:"per_connection" default:"8" min:"1" help:"Calls at one time on one connection, where its provider names no number of its own."`
+	PerConnectionQueue int `yaml:"per_connection_queue" default:"32" min:"1" help:"Calls that wait for one of those places; further ones are refused."`
+	PerHost            int `yaml:"per_host" default:"256" min:"1" help:"Calls at one time to one provider's host."`
+	PerHostQueue       int `yaml:"per_host_queue" default:"256" min:"1" help:"Calls that wait for one of those places; further ones are refused."`
 }
 
 // Idempotency is how repeated calls are recognised.

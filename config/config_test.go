@@ -34,9 +34,9 @@ func TestNothingGivenIsTheDefaults(t *testing.T) {
 		Egress:  Egress{Allow: []string{}},
 		Limits:  Limits{MaxBodyBytes: 1 << 20, RequestsPerMinutePerKey: 600, RequestsPerMinutePerTenant: 3000, MaxInFlight: 1024},
 		Resilience: Resilience{
-			Deadline: 8 * time.Second, ReadTimeout: 4 * time.Second, WriteTimeout: 7 * time.Second, MaxTries: 3, RetryBudgetPercent: 10,
-			Breaker:  Breaker{HostFailures: 10, ConnectionFailures: 5, OpenFor: 5 * time.Second},
-			Bulkhead: Bulkhead{PerHost: 256, PerConnection: 16},
+			Deadline: 8 * time.Second, TryTimeout: 5 * time.Second, WriteGrace: 15 * time.Second, MaxTries: 3, RetryPercent: 10,
+			Breaker:  Breaker{Failures: 10, Connections: 3, OpenFor: 1500 * time.Millisecond},
+			Bulkhead: Bulkhead{PerConnection: 8, PerConnectionQueue: 32, PerHost: 256, PerHostQueue: 256},
 		},
 		Idempotency: Idempotency{Keep: 72 * time.Hour, DedupeWindow: 10 * time.Minute},
 		Calendar:    Calendar{LegacyConferencingTypes: []string{"nylas"}},
@@ -67,7 +67,7 @@ limits: # all as they are
 	cfg, err := Load(path, []string{
 		"FRONTDESK_SERVER__LISTEN=0.0.0.0:8000",
 		"FRONTDESK_CALENDAR__LEGACY_CONFERENCING_TYPES=nylas, cronofy",
-		"FRONTDESK_RESILIENCE__BREAKER__HOST_FAILURES=20",
+		"FRONTDESK_RESILIENCE__BREAKER__FAILURES=20",
 		"FRONTDESK_EGRESS__ALLOW=",
 	})
 	if err != nil {
@@ -75,7 +75,7 @@ limits: # all as they are
 	}
 	want := Default()
 	want.Server.Listen, want.Server.PublicURL = "0.0.0.0:8000", "https://desk.example.com"
-	want.Resilience.Deadline, want.Resilience.Breaker.OpenFor, want.Resilience.Breaker.HostFailures = 5*time.Second, 90*time.Second, 20
+	want.Resilience.Deadline, want.Resilience.Breaker.OpenFor, want.Resilience.Breaker.Failures = 5*time.Second, 90*time.Second, 20
 	want.Idempotency.DedupeWindow = 0
 	want.Calendar.LegacyConferencingTypes = []string{"nylas", "cronofy"}
 	if !reflect.DeepEqual(cfg, want) {

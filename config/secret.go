@@ -17,7 +17,7 @@ const maxSecretBytes = 64 << 10
 
 // Resolve answers the secret. environ are the variables (NAME=VALUE) and stdin is what "-" reads; nil refuses that.
 // One line break at the end of a file or of standard input does not belong to the secret. The error never holds it.
-func (s SecretSource) Resolve(environ []string, stdin io.Reader) (string, error) {
+func Resolve(s SecretSource, environ []string, stdin io.Reader) (string, error) {
 	return s.resolve(variables(environ), stdin)
 }
 

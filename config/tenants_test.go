@@ -154,7 +154,7 @@ func TestSecretSources(t *testing.T) {
 		{"a scheme without a rest", "file:", "", "", "never written here"},
 	} {
 		t.Run(rule.name, func(t *testing.T) {
-			got, err := SecretSource(rule.source).Resolve(environ, strings.NewReader(rule.stdin))
+			got, err := Resolve(SecretSource(rule.source), environ, strings.NewReader(rule.stdin))
 			if rule.wrong == "" && (err != nil || got != rule.want) {
 				t.Errorf("got %q, %v", got, err)
 			}

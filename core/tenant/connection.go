@@ -152,7 +152,7 @@ func (d *Directory) Connections(ctx context.Context, tenantName string) ([]Conne
 }
 
 // RemoveConnection deletes a connection and what is kept for it. It is refused while a key is bound to it: the key
-// would silently lose what it was made for. Of a kind whose default goes, the one made first becomes the default.
+// would silently lose what it was made for.
 func (d *Directory) RemoveConnection(ctx context.Context, tenantName, name string) error {
 	owner, row, err := d.connectionRow(ctx, tenantName, name)
 	if err != nil {
@@ -174,10 +174,7 @@ func (d *Directory) removeConnection(ctx context.Context, tenantID string, row s
 	}
 	d.drivers.drop(row.ID)
 	d.callers.forget()
-	if !row.IsDefault {
-		return nil
-	}
-	return d.promote(ctx, tenantID, row.Kind)
+	return nil
 }
 
 // boundKeys lists the keys in force that are bound to a connection, as people recognise them.
@@ -198,24 +195,6 @@ func (d *Directory) boundKeys(ctx context.Context, tenantID, connectionID string
 func inUse(connectionName string, holders []string) error {
 	return fault.Newf(fault.Conflict, ReasonConnectionInUse,
 		"The connection %q is what these API keys are bound to: %s. Revoke them first.", connectionName, strings.Join(holders, ", "))
-}
-
-// promote makes the connection of a kind that was made first its default, where there is none.
-func (d *Directory) promote(ctx context.Context, tenantID, kind string) error {
-	rows, err := d.store.Connections(ctx, tenantID)
-	if err != nil {
-		return err
-	}
-	rows = slices.DeleteFunc(rows, func(row store.Connection) bool { return row.Kind != kind })
-	if len(rows) == 0 || slices.ContainsFunc(rows, func(row store.Connection) bool { return row.IsDefault }) {
-		return nil
-	}
-	oldest := slices.MinFunc(rows, func(a, b store.Connection) int { return a.CreatedAt.Compare(b.CreatedAt) })
-	_, err = d.changeConnection(ctx, oldest, func(row *store.Connection) error {
-		row.IsDefault = true
-		return nil
-	})
-	return err
 }
 
 // MarkReconnect records that the provider refuses the connection's credentials, so that calls fail at once until a

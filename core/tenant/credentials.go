@@ -67,12 +67,12 @@ func baseURL(a adapter.Adapter, c Connection) *url.URL {
 	return u
 }
 
-// targetOf names what a connection's calls go to. A sandbox goes nowhere: what fails there, on demand, is that one
-// connection, and no other tenant's calls may be kept from theirs by it.
+// targetOf names what a connection's calls go to. A sandbox has no host: what fails there, on demand, is that one
+// connection, and no other tenant may be kept from theirs by it.
 func targetOf(a adapter.Adapter, c Connection) Target {
 	t := Target{Kind: string(c.Kind), Provider: c.Provider, Host: c.Provider, Connection: c.ID}
 	if a.Sandbox {
-		t.Host = c.ID
+		t.Host = ""
 	} else if u := baseURL(a, c); u != nil {
 		t.Host = hostOf(u)
 	}

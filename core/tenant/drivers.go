@@ -20,7 +20,7 @@ import (
 type Target struct {
 	Kind       string
 	Provider   string
-	Host       string // what is down when it is down: the server's host, or the one connection of a sandbox
+	Host       string // whose connections share its fate: host and port, or the adapter's name; "" for a sandbox
 	Connection string // the connection's id
 }
 
