@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"os"
 	"time"
 )
 
@@ -37,14 +36,14 @@ type Connection struct {
 	Credentials map[string]string `yaml:"credentials" kind:"secret" help:"Where the provider's credentials are: env:VAR or file:PATH, never the secret itself."`
 }
 
-// LoadTenants reads a file of tenants, "-" being standard input, and fetches the credentials it points to from the
-// process's environment and from files. Its error is an *Error with every fault.
-func LoadTenants(path string) (Tenants, error) {
+// LoadTenants reads a file of tenants, "-" being standard input, and fetches the credentials it points to from environ
+// (NAME=VALUE) and from files. Its error is an *Error with every fault.
+func LoadTenants(path string, environ []string) (Tenants, error) {
 	raw, err := readFile(path)
 	if err != nil {
 		return Tenants{}, err
 	}
-	return parseTenants(path, raw, os.Environ())
+	return parseTenants(path, raw, environ)
 }
 
 func parseTenants(source string, raw []byte, environ []string) (Tenants, error) {

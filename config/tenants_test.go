@@ -14,9 +14,7 @@ import (
 const tenantsExample = "tenants.example.yaml"
 
 func TestTenantsExampleIsRead(t *testing.T) {
-	t.Setenv("ACME_CALDAV_USERNAME", "desk@acme.example")
-	t.Setenv("ACME_CALDAV_PASSWORD", "open sesame")
-	got, err := LoadTenants(tenantsExample)
+	got, err := LoadTenants(tenantsExample, []string{"ACME_CALDAV_USERNAME=desk@acme.example", "ACME_CALDAV_PASSWORD=open sesame"})
 	if err != nil {
 		t.Fatal(err)
 	}
