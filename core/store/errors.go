@@ -28,7 +28,8 @@ const (
 	again               // someone else was in the way: the same call may succeed now
 	unique              // what must be unique is there already
 	orphan              // the row that is referred to is not there
-	down                // unreachable, full, damaged or shutting down
+	down                // unreachable, full or shutting down
+	broken              // the file is damaged, or is none of SQLite\'s
 )
 
 // fault makes an error of the database one of ours. Errors that are faults already stay what they are.
@@ -47,6 +48,8 @@ func (s *Store) fault(ctx context.Context, err error) error {
 		return fault.New(fault.NotFound, ReasonConnectionNotFound, "The tenant or connection is not there any more.").Because(err)
 	case again, down:
 		return unavailable(err)
+	case broken:
+		return damaged(err)
 	}
 	return fault.From(err)
 }
@@ -54,6 +57,11 @@ func (s *Store) fault(ctx context.Context, err error) error {
 func unavailable(err error) *fault.Error {
 	return fault.New(fault.Unavailable, fault.ReasonStoreUnavailable,
 		"The gateway's database does not answer at the moment. Repeat the request shortly.").Because(err)
+}
+
+func damaged(err error) *fault.Error {
+	return fault.New(fault.Unavailable, fault.ReasonStoreUnavailable,
+		"The gateway's database file is damaged, or is not its database. Stop the gateway and restore a backup.").Because(err)
 }
 
 func (s *Store) classify(err error) class {

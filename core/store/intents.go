@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -97,17 +98,24 @@ func (s *Store) ExtendIntent(ctx context.Context, i Intent) error {
 // FinishIntent keeps the answer, and with it the events that were seen. A run that does not hold the intent any more
 // gets a Conflict with the reason INTENT_LOST.
 func (s *Store) FinishIntent(ctx context.Context, i Intent, seen ...EventSeen) error {
+	if len(seen) == 0 { // one statement needs no transaction, which on PostgreSQL is two more round trips
+		return s.try(ctx, func(ctx context.Context) error { return finishIntent(ctx, s.write, i) })
+	}
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		touched, err := exec(ctx, tx, "UPDATE intents SET state = 'done', answer = $6, effect_ref = $7 WHERE "+held,
-			heldBy(i, blob(i.Answer), text(i.EffectRef))...)
-		if err != nil {
+		if err := finishIntent(ctx, tx, i); err != nil {
 			return err
-		}
-		if touched == 0 {
-			return intentLost()
 		}
 		return seeEvents(ctx, tx, seen)
 	})
+}
+
+func finishIntent(ctx context.Context, q querier, i Intent) error {
+	touched, err := exec(ctx, q, "UPDATE intents SET state = 'done', answer = $6, effect_ref = $7 WHERE "+held,
+		heldBy(i, blob(i.Answer), text(i.EffectRef))...)
+	if err == nil && touched == 0 {
+		return intentLost()
+	}
+	return err
 }
 
 // ReleaseIntent ends a run without an answer. With IntentUnknown the intent stays and can be taken over at once; with
@@ -119,7 +127,7 @@ func (s *Store) ReleaseIntent(ctx context.Context, i Intent, state string) error
 		return err
 	}
 	_, err := s.exec(ctx, `DELETE FROM intents WHERE tenant_id = $1 AND operation = $2 AND key = $3
-		AND owner = $4 AND lease_until = $5 AND state = $6`, heldBy(i, i.State)...)
+		AND owner = $4 AND lease_until = $5 AND state = $6`, heldBy(i, cmp.Or(i.State, IntentRunning))...)
 	return err
 }
 

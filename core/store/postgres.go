@@ -35,9 +35,7 @@ func openPostgres(url string) (*Store, error) {
 	if limit == 0 {
 		limit = connectTimeout
 	}
-	db := sql.OpenDB(dialer{Connector: stdlib.GetConnector(*config), limit: limit})
-	db.SetMaxOpenConns(postgresConnections)
-	db.SetMaxIdleConns(postgresConnections)
+	db := pool(dialer{Connector: stdlib.GetConnector(*config), limit: limit}, postgresConnections)
 	db.SetConnMaxIdleTime(5 * time.Minute)
 	db.SetConnMaxLifetime(30 * time.Minute) // so that a server behind a load balancer or a failed-over one is left in time
 	return &Store{write: db, read: db, dialect: dialect{

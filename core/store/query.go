@@ -3,9 +3,18 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"math/rand/v2"
 	"time"
 )
+
+// pool keeps its connections: to open one costs more than to keep it.
+func pool(connector driver.Connector, size int) *sql.DB {
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(size)
+	db.SetMaxIdleConns(size)
+	return db
+}
 
 // try runs op, again and again while another writer is in its way, within the caller's time and our own limit.
 func (s *Store) try(ctx context.Context, op func(context.Context) error) error {

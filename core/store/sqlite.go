@@ -3,8 +3,10 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -31,23 +33,29 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 		return nil, unavailable(err)
 	}
 	// FULL: a commit is on the disk before it is answered. The busy timeout is short because Store.try waits itself,
-	// and unlike SQLite it stops when the caller's context ends.
+	// and unlike SQLite it stops when the caller's context ends. What the log leaves on the disk is bounded.
 	common := url.Values{"_busy_timeout": {"200"}, "_foreign_keys": {"1"}, "_synchronous": {"FULL"}, "_dqs": {"0"}, "_error_rc": {"1"}}
-	write, err := sqlitePool(path, common, url.Values{"_journal_mode": {"WAL"}, "_txlock": {"immediate"}}, 1)
+	writer, err := sqliteConnector(path, common, url.Values{
+		"_journal_mode": {"WAL"}, "_txlock": {"immediate"}, "_pragma": {"journal_size_limit(67108864)"}})
 	if err != nil {
-		return nil, err
+		return nil, unavailable(err)
 	}
-	read, err := sqlitePool(path, common, url.Values{"_query_only": {"1"}}, max(4, 2*runtime.GOMAXPROCS(0)))
+	reader, err := sqliteConnector(path, common, url.Values{"_query_only": {"1"}})
 	if err != nil {
-		return nil, err
+		return nil, unavailable(err)
 	}
-	s := &Store{write: write, read: read, dialect: dialect{
-		goose: goose.DialectSQLite3, classify: classifySQLite,
-		writing: &sql.TxOptions{}, reading: &sql.TxOptions{ReadOnly: true}, check: checkSQLite,
-	}}
+	s := &Store{
+		write: pool(writer, 1),
+		read:  pool(reader, max(4, 2*runtime.GOMAXPROCS(0))),
+		dialect: dialect{
+			goose: goose.DialectSQLite3, classify: classifySQLite,
+			writing: &sql.TxOptions{}, reading: &sql.TxOptions{ReadOnly: true}, check: checkSQLite,
+		},
+	}
 	// The file must be in write-ahead mode before the first reader opens it.
-	if err := s.try(ctx, write.PingContext); err != nil {
-		return nil, firstOf(err, s.Close())
+	if err := s.try(ctx, s.write.PingContext); err != nil {
+		_ = s.Close() // the first error tells more
+		return nil, err
 	}
 	return s, nil
 }
@@ -84,22 +92,11 @@ func cause(err error) error {
 	return err
 }
 
-func sqlitePool(path string, common, own url.Values, size int) (*sql.DB, error) {
-	query := url.Values{}
-	for _, values := range []url.Values{common, own} {
-		for name := range values {
-			query.Set(name, values.Get(name))
-		}
-	}
+func sqliteConnector(path string, common, own url.Values) (driver.Connector, error) {
+	query := maps.Clone(common)
+	maps.Copy(query, own)
 	address := url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}
-	connector, err := sqlite.NewConnector(address.String())
-	if err != nil {
-		return nil, unavailable(err)
-	}
-	db := sql.OpenDB(connector)
-	db.SetMaxOpenConns(size)
-	db.SetMaxIdleConns(size)
-	return db, nil
+	return sqlite.NewConnector(address.String())
 }
 
 // classifySQLite reads the result codes (sqlite.org/rescode.html).
@@ -117,9 +114,11 @@ func classifySQLite(err error) class {
 	switch failed.Code() & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL:
 		return again
-	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CORRUPT,
-		sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PERM, sqlite3.SQLITE_INTERRUPT:
+	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM,
+		sqlite3.SQLITE_PERM, sqlite3.SQLITE_INTERRUPT:
 		return down
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return broken
 	}
 	return defect
 }
@@ -145,9 +144,4 @@ func checkSQLite(ctx context.Context, db *sql.DB) error {
 		return damaged(errors.New("foreign_key_check: a row has no parent"))
 	}
 	return nil
-}
-
-func damaged(err error) error {
-	return fault.New(fault.Unavailable, fault.ReasonStoreUnavailable,
-		"The database file is damaged. Stop the gateway and restore a backup.").Because(err)
 }

@@ -18,6 +18,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -82,21 +83,8 @@ func (s *Store) Check(ctx context.Context) error {
 // Close closes the database; calls after it are Unavailable.
 func (s *Store) Close() error {
 	s.closed.Store(true)
-	err := s.write.Close()
-	if s.read != s.write {
-		err = firstOf(s.read.Close(), err)
-	}
-	if err != nil {
+	if err := errors.Join(s.read.Close(), s.write.Close()); err != nil {
 		return unavailable(err)
-	}
-	return nil
-}
-
-func firstOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
 	}
 	return nil
 }

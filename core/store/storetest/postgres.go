@@ -24,7 +24,31 @@ import (
 // process however that ends.
 func Postgres(tb testing.TB) (url string) {
 	tb.Helper()
-	c, err := cluster()
+	c, err := shared()
+	started(tb, err)
+	name := fmt.Sprintf("test_%d", c.databases.Add(1))
+	if err := c.execute("CREATE DATABASE " + name); err != nil {
+		tb.Fatalf("PostgreSQL makes no database: %v", err)
+	}
+	tb.Cleanup(func() {
+		if err := c.execute("DROP DATABASE " + name + " WITH (FORCE)"); err != nil {
+			tb.Errorf("PostgreSQL does not drop the test's database: %v", err)
+		}
+	})
+	return c.URL(name)
+}
+
+// Start starts a cluster for one test that stops it or fills it up. It goes with the test.
+func Start(tb testing.TB) *Cluster {
+	tb.Helper()
+	c, err := start()
+	started(tb, err)
+	tb.Cleanup(func() { c.alive.Close() })
+	return c
+}
+
+func started(tb testing.TB, err error) {
+	tb.Helper()
 	var missing *missingError
 	if errors.As(err, &missing) && os.Getenv("FRONTDESK_REQUIRE_ALL") != "1" {
 		tb.Skipf("%s needs PostgreSQL: %v", tb.Name(), err)
@@ -32,11 +56,6 @@ func Postgres(tb testing.TB) (url string) {
 	if err != nil {
 		tb.Fatalf("PostgreSQL does not start: %v", err)
 	}
-	url, err = c.newDatabase()
-	if err != nil {
-		tb.Fatalf("PostgreSQL makes no database: %v", err)
-	}
-	return url
 }
 
 // missingError says what is not installed.
@@ -44,21 +63,21 @@ type missingError struct{ what string }
 
 func (m *missingError) Error() string { return m.what + " is not installed" }
 
-// cluster starts the process's one cluster at its first use.
-var cluster = sync.OnceValues(Start)
+// shared starts the process's one cluster at its first use.
+var shared = sync.OnceValues(start)
 
 // Cluster is a PostgreSQL server with no network port: it listens on a socket in its own directory.
 type Cluster struct {
 	bin, dir  string
 	as        *syscall.Credential // nil: the user of this process
 	env       []string
-	alive     *os.File
+	alive     *os.File // the cluster lives until this is closed
 	databases atomic.Int64
 }
 
-// Start starts a cluster of its own, for tests that stop it. It is stopped and its directory removed when this process
-// ends: a shell waits for that on a pipe, so that it happens after a crash as well.
-func Start() (*Cluster, error) {
+// start starts a cluster. It is stopped and its directory removed when this process ends: a shell waits for that on a
+// pipe, so that it happens after a crash as well.
+func start() (*Cluster, error) {
 	bin, err := binaries()
 	if err != nil {
 		return nil, err
@@ -169,7 +188,7 @@ func (c *Cluster) removeAtExit() error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	c.alive = hold // closed by the end of the process; children do not inherit it
+	c.alive = hold // closed at the latest by the end of the process; children do not inherit it
 	return nil
 }
 
@@ -179,15 +198,12 @@ func (c *Cluster) URL(database string) string {
 	return "postgres:///" + database + "?" + query.Encode()
 }
 
-func (c *Cluster) newDatabase() (string, error) {
+func (c *Cluster) execute(statement string) error {
 	db, err := sql.Open("pgx", c.URL("postgres"))
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer db.Close()
-	name := fmt.Sprintf("test_%d", c.databases.Add(1))
-	if _, err := db.Exec("CREATE DATABASE " + name); err != nil {
-		return "", err
-	}
-	return c.URL(name), nil
+	_, err = db.Exec(statement)
+	return err
 }

@@ -1,0 +1,247 @@
+package store_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
+	"frontdesk/core/store/storetest"
+)
+
+// calls are one of each way to reach the database.
+var calls = map[string]func(context.Context, *store.Store) error{
+	"ping":    func(ctx context.Context, s *store.Store) error { return s.Ping(ctx) },
+	"migrate": func(ctx context.Context, s *store.Store) error { return s.Migrate(ctx) },
+	"pending": func(ctx context.Context, s *store.Store) error { _, err := s.Pending(ctx); return err },
+	"check":   func(ctx context.Context, s *store.Store) error { return s.Check(ctx) },
+	"read":    func(ctx context.Context, s *store.Store) error { _, err := s.Tenants(ctx); return err },
+	"write": func(ctx context.Context, s *store.Store) error {
+		return s.CreateTenant(ctx, store.Tenant{ID: "t", Name: "t", CreatedAt: noon})
+	},
+	"change": func(ctx context.Context, s *store.Store) error {
+		return s.DeleteConnection(ctx, "acme", "c1")
+	},
+	"update": func(ctx context.Context, s *store.Store) error {
+		return s.Documents("c1").Update(ctx, func(tx adapter.StorageTx) error { return tx.Put("k", nil) })
+	},
+	"view": func(ctx context.Context, s *store.Store) error {
+		return s.Documents("c1").View(ctx, func(tx adapter.StorageTx) error { return nil })
+	},
+}
+
+const secret = "hunter2"
+
+// silent fails the test when what is logged of an error tells where the store is.
+func silent(t *testing.T, err error, url string) {
+	t.Helper()
+	if text := err.Error(); strings.Contains(text, secret) || strings.Contains(text, url) {
+		t.Errorf("the error tells too much: %s", text)
+	}
+}
+
+func TestAStoreThatIsDown(t *testing.T) {
+	closed := listener(t)
+	must(t, closed.Close())
+	hangs := listener(t)
+	defer hangs.Close()
+	for name, url := range map[string]string{
+		"refuses connections": fmt.Sprintf("postgres://u:%s@%s/db", secret, closed.Addr()),
+		"has no such host":    fmt.Sprintf("postgres://u:%s@nowhere.invalid:5432/db", secret),
+		"has no such socket":  fmt.Sprintf("postgres://u:%s@/db?host=/nowhere", secret),
+	} {
+		t.Run(name+": every call is unavailable at once, and tells no secret", func(t *testing.T) {
+			s := got(store.Open(t.Context(), url))(t)
+			defer s.Close()
+			for name, call := range calls {
+				began := time.Now()
+				err := call(t.Context(), s)
+				refused(t, err, fault.Unavailable, fault.ReasonStoreUnavailable)
+				silent(t, err, url)
+				if took := time.Since(began); took > 4*time.Second {
+					t.Errorf("%s took %s", name, took)
+				}
+			}
+		})
+	}
+	t.Run("accepts and says nothing: unavailable after two seconds", func(t *testing.T) {
+		url := fmt.Sprintf("postgres://u:%s@%s/db", secret, hangs.Addr())
+		s := got(store.Open(t.Context(), url))(t)
+		defer s.Close()
+		began := time.Now()
+		err := s.Ping(t.Context())
+		refused(t, err, fault.Unavailable, fault.ReasonStoreUnavailable)
+		silent(t, err, url)
+		if took := time.Since(began); took < time.Second || took > 4*time.Second {
+			t.Errorf("it took %s", took)
+		}
+	})
+	t.Run("the caller's own deadline is a timeout, and its leaving a cancellation", func(t *testing.T) {
+		s := got(store.Open(t.Context(), fmt.Sprintf("postgres://u:%s@%s/db", secret, hangs.Addr())))(t)
+		defer s.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		refused(t, s.Ping(ctx), fault.Timeout, fault.ReasonDeadlineExceeded)
+		gone, leave := context.WithCancel(t.Context())
+		leave()
+		refused(t, s.Ping(gone), fault.Canceled, fault.ReasonCanceled)
+	})
+}
+
+func listener(t *testing.T) net.Listener {
+	t.Helper()
+	return got(net.Listen("tcp", "127.0.0.1:0"))(t)
+}
+
+func TestAServerThatRefusesTheUserIsUnavailable(t *testing.T) {
+	url := storetest.Postgres(t)
+	url = strings.Replace(url, "user=postgres", "user=stranger&password="+secret, 1)
+	s := got(store.Open(t.Context(), url))(t)
+	defer s.Close()
+	err := s.Ping(t.Context())
+	refused(t, err, fault.Unavailable, fault.ReasonStoreUnavailable)
+	silent(t, err, url)
+}
+
+func TestAnAddressThatIsNoneIsRefusedWithoutRepeatingIt(t *testing.T) {
+	for _, url := range []string{
+		"", "hunter2", "mysql://u:hunter2@host/db", "sqlite:", "postgres://u:hunter2@host:port/db", "postgres://u:hun%ter2@host/db",
+		"postgres://u:hunter2@host/db?sslmode=perhaps", "postgres://u:hunter2@host/db?connect_timeout=soon",
+	} {
+		_, err := store.Open(t.Context(), url)
+		refused(t, err, fault.Invalid, fault.ReasonInvalidRequest)
+		silent(t, err, "hun")
+	}
+}
+
+func TestACallerThatLeftEndsEveryCall(t *testing.T) {
+	both(t, func(t *testing.T, s *store.Store) {
+		connection(t, s, "c1")
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for name, call := range calls {
+			if err := call(ctx, s); !errors.Is(err, fault.Canceled) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+func TestAClosedStoreIsUnavailable(t *testing.T) {
+	bothURLs(t, func(t *testing.T, url string) {
+		s := opened(t, url)
+		must(t, s.Close())
+		for name, call := range calls {
+			if err := call(t.Context(), s); !errors.Is(err, fault.Unavailable) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+func TestAnUpdateThatHangsDoesNotHoldItsCallersLongerThanTheirDeadline(t *testing.T) {
+	both(t, func(t *testing.T, s *store.Store) {
+		connection(t, s, "c1")
+		must(t, s.Documents("c1").Update(t.Context(), func(adapter.StorageTx) error {
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			err := s.Documents("c1").Update(ctx, func(tx adapter.StorageTx) error { return tx.Put("k", nil) })
+			refused(t, err, fault.Timeout, fault.ReasonDeadlineExceeded)
+			return nil
+		}))
+		put(t, s, "c1", "k", "after")
+	})
+}
+
+func TestAWriterOfAnotherProcessIsWaitedForUntilTheDeadline(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f.db")
+	s := storetest.Open(t, "sqlite:"+path)
+	other := got(sql.Open("sqlite", "file:"+path+"?_txlock=immediate"))(t)
+	defer other.Close()
+	tx := got(other.BeginTx(t.Context(), nil))(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	refused(t, calls["write"](ctx, s), fault.Timeout, fault.ReasonDeadlineExceeded)
+	must(t, calls["read"](t.Context(), s))
+	must(t, tx.Rollback())
+	must(t, calls["write"](t.Context(), s))
+}
+
+func TestPostgresComesBack(t *testing.T) {
+	c := storetest.Start(t)
+	s := storetest.Open(t, c.URL("postgres"))
+	connection(t, s, "c1")
+	put(t, s, "c1", "k", "1")
+	must(t, c.Down())
+	for name, call := range calls {
+		err := call(t.Context(), s)
+		if !errors.Is(err, fault.Unavailable) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	must(t, c.Up())
+	put(t, s, "c1", "l", "2")
+	equal(t, scan(t, s, "c1", "", ""), []string{"k", "l"})
+}
+
+func TestSQLiteFile(t *testing.T) {
+	t.Run("it and what lies beside it are its owner's alone", func(t *testing.T) {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "a b%41?c#d.db")
+		s := storetest.Open(t, "sqlite:"+path)
+		connection(t, s, "c1")
+		files := got(os.ReadDir(dir))(t)
+		var names []string
+		for _, file := range files {
+			names = append(names, file.Name())
+			equal(t, got(file.Info())(t).Mode().Perm(), os.FileMode(0o600))
+		}
+		equal(t, names, []string{"a b%41?c#d.db", "a b%41?c#d.db-shm", "a b%41?c#d.db-wal"})
+	})
+	t.Run("one that others could read is taken from them", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "f.db")
+		must(t, os.WriteFile(path, nil, 0o644))
+		storetest.Open(t, "sqlite://"+path)
+		equal(t, got(os.Stat(path))(t).Mode().Perm(), os.FileMode(0o600))
+	})
+	for name, make := range map[string]func(t *testing.T, path string){
+		"in a folder that is not there": func(t *testing.T, path string) {},
+		"that is a folder":              func(t *testing.T, path string) { must(t, os.MkdirAll(path, 0o700)) },
+		"that is no database": func(t *testing.T, path string) {
+			must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+			must(t, os.WriteFile(path, []byte(strings.Repeat("this is no database ", 100)), 0o600))
+		},
+	} {
+		t.Run("a file "+name+" is unavailable", func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "folder", "f.db")
+			make(t, path)
+			_, err := store.Open(t.Context(), "sqlite:"+path)
+			refused(t, err, fault.Unavailable, fault.ReasonStoreUnavailable)
+			silent(t, err, "sqlite:"+path)
+		})
+	}
+	t.Run("damage is found", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "f.db")
+		s := opened(t, "sqlite:"+path)
+		fillEvents(t, s, 100)
+		must(t, s.Check(t.Context()))
+		must(t, s.Close())
+		file := got(os.OpenFile(path, os.O_RDWR, 0))(t)
+		size := got(file.Seek(0, io.SeekEnd))(t)
+		got(file.WriteAt([]byte("damage damage damage"), size-4096))(t) // the last page
+		must(t, file.Close())
+		s = got(store.Open(t.Context(), "sqlite:"+path))(t)
+		defer s.Close()
+		refused(t, s.Check(t.Context()), fault.Unavailable, fault.ReasonStoreUnavailable)
+	})
+}

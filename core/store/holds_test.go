@@ -1,0 +1,132 @@
+package store_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
+)
+
+func TestHolds(t *testing.T) {
+	hold := func(id, calendar string, from, to time.Duration) store.Hold {
+		return store.Hold{ID: id, ConnectionID: "c1", CalendarID: calendar, From: noon.Add(from), To: noon.Add(to), Until: noon.Add(time.Minute)}
+	}
+	take := func(t *testing.T, s *store.Store, now time.Time, holds ...store.Hold) *store.Hold {
+		t.Helper()
+		return got(s.TakeHolds(t.Context(), holds, now))(t)
+	}
+	taken := func(t *testing.T, s *store.Store, holds ...store.Hold) {
+		t.Helper()
+		if other := take(t, s, noon, holds...); other != nil {
+			t.Fatalf("in the way: %+v", other)
+		}
+	}
+	t.Run("of many that overlap exactly one is taken", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			free := 0
+			for _, other := range at(100, func(i int) *store.Hold {
+				h := hold(fmt.Sprint(i), "cal", time.Duration(i)*time.Second, time.Hour)
+				other, err := s.TakeHolds(t.Context(), []store.Hold{h}, noon)
+				if err != nil {
+					t.Error(err)
+				}
+				return other
+			}) {
+				if other == nil {
+					free++
+				}
+			}
+			equal(t, free, 1)
+		})
+	})
+	t.Run("many that touch are all taken", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			for _, other := range at(20, func(i int) *store.Hold {
+				h := hold(fmt.Sprint(i), "cal", time.Duration(i)*time.Hour, time.Duration(i+1)*time.Hour)
+				other, err := s.TakeHolds(t.Context(), []store.Hold{h}, noon)
+				if err != nil {
+					t.Error(err)
+				}
+				return other
+			}) {
+				if other != nil {
+					t.Errorf("in the way: %+v", other)
+				}
+			}
+		})
+	})
+	t.Run("of several calendars all are taken or none", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			first := hold("1", "b", 0, time.Hour)
+			taken(t, s, first)
+			equal(t, take(t, s, noon, hold("2", "a", 0, time.Hour), hold("3", "b", 0, time.Hour)), &first)
+			taken(t, s, hold("4", "a", 0, time.Hour))
+		})
+	})
+	t.Run("callers with the same calendars in another order do not wait for each other for ever", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			connectionOf(t, s, "acme", "c2", "calendar")
+			for _, err := range at(20, func(i int) error {
+				a, b := hold(fmt.Sprint("a", i), "cal", 0, time.Hour), hold(fmt.Sprint("b", i), "cal", 0, time.Hour)
+				b.ConnectionID = "c2"
+				holds := []store.Hold{a, b}
+				if i%2 == 1 {
+					holds = []store.Hold{b, a}
+				}
+				_, err := s.TakeHolds(t.Context(), holds, noon)
+				return err
+			}) {
+				must(t, err)
+			}
+		})
+	})
+	t.Run("a hold that ended does not count", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			taken(t, s, hold("1", "cal", 0, time.Hour))
+			if take(t, s, noon.Add(59*time.Second), hold("2", "cal", 0, time.Hour)) == nil {
+				t.Fatal("a hold that counts was passed over")
+			}
+			if other := take(t, s, noon.Add(time.Minute), hold("2", "cal", 0, time.Hour)); other != nil {
+				t.Fatalf("in the way: %+v", other)
+			}
+		})
+	})
+	t.Run("a kept hold is that of its event, and lasts", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			h := hold("1", "cal", 0, time.Hour)
+			taken(t, s, h)
+			must(t, s.KeepHolds(t.Context(), []string{"1", "nothing"}, "event", noon.Add(time.Hour)))
+			h.EventID, h.Until = "event", noon.Add(time.Hour)
+			equal(t, take(t, s, noon.Add(30*time.Minute), hold("2", "cal", 0, time.Hour)), &h)
+			must(t, s.DropHoldsOfEvent(t.Context(), "c1", "event"))
+			taken(t, s, hold("2", "cal", 0, time.Hour))
+		})
+	})
+	t.Run("a dropped hold is free", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			taken(t, s, hold("1", "cal", 0, time.Hour))
+			must(t, s.DropHoldsOfEvent(t.Context(), "c1", "")) // not every hold without an event
+			if take(t, s, noon, hold("2", "cal", 0, time.Hour)) == nil {
+				t.Fatal("the hold is gone")
+			}
+			must(t, s.DropHolds(t.Context(), []string{"1", "nothing"}))
+			must(t, s.DropHolds(t.Context(), nil))
+			taken(t, s, hold("2", "cal", 0, time.Hour))
+		})
+	})
+	t.Run("without its connection nothing is held", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			_, err := s.TakeHolds(t.Context(), []store.Hold{hold("1", "cal", 0, time.Hour)}, noon)
+			refused(t, err, fault.NotFound, store.ReasonConnectionNotFound)
+		})
+	})
+}

@@ -1,0 +1,396 @@
+package store_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
+)
+
+// intent fills in what a test does not care about.
+func intent(i store.Intent) store.Intent {
+	if i.TenantID == "" {
+		i.TenantID, i.ConnectionID = "acme", "c1"
+	}
+	if i.Key == "" {
+		i.Key = "k"
+	}
+	if i.CreatedAt.IsZero() {
+		i.CreatedAt = noon
+	}
+	i.Operation, i.EffectKey, i.RequestHash, i.Plan = "book-meeting", "effect", []byte{1}, json.RawMessage(`{"step":1}`)
+	i.State, i.Owner, i.LeaseUntil, i.UpdatedAt = store.IntentRunning, "one", noon.Add(10*time.Second), i.CreatedAt
+	return i
+}
+
+func begun(t *testing.T, s *store.Store, i store.Intent) store.Intent {
+	t.Helper()
+	i = intent(i)
+	if existing, began, err := s.BeginIntent(t.Context(), i); !began {
+		t.Fatalf("not begun: %+v, %v", existing, err)
+	}
+	return i
+}
+
+func finished(t *testing.T, s *store.Store, i store.Intent) store.Intent {
+	t.Helper()
+	ref := i.EffectRef
+	i = begun(t, s, i)
+	i.Answer, i.EffectRef = []byte(`{"ok":true}`), ref
+	must(t, s.FinishIntent(t.Context(), i))
+	i.State = store.IntentDone
+	return i
+}
+
+// there answers the intent of key "k" as it is now.
+func there(t *testing.T, s *store.Store) store.Intent {
+	t.Helper()
+	i, began, err := s.BeginIntent(t.Context(), intent(store.Intent{}))
+	must(t, err)
+	if began {
+		t.Fatal("there was none")
+	}
+	return i
+}
+
+func TestBeginIntent(t *testing.T) {
+	t.Run("of many at once exactly one begins, and the others get it as it is", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			type answer struct {
+				existing store.Intent
+				began    bool
+				err      error
+			}
+			winner, owners := "", map[string]int{}
+			for i, a := range at(64, func(i int) (a answer) {
+				mine := intent(store.Intent{Kept: true, DedupeKey: "same"})
+				mine.Owner = fmt.Sprint(i)
+				a.existing, a.began, a.err = s.BeginIntent(t.Context(), mine)
+				return a
+			}) {
+				must(t, a.err)
+				if a.began {
+					winner += fmt.Sprint(i)
+					continue
+				}
+				owners[a.existing.Owner]++
+				want := intent(store.Intent{Kept: true, DedupeKey: "same"})
+				want.Owner = a.existing.Owner
+				equal(t, a.existing, want)
+			}
+			equal(t, owners, map[string]int{winner: 63})
+		})
+	})
+	t.Run("keys are those of one tenant and operation", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			tenant(t, s, "bolt")
+			connectionOf(t, s, "bolt", "c2", "calendar")
+			begun(t, s, store.Intent{})
+			begun(t, s, store.Intent{TenantID: "bolt", ConnectionID: "c2"})
+			other := intent(store.Intent{})
+			other.Operation = "cancel-meeting"
+			_, began, err := s.BeginIntent(t.Context(), other)
+			must(t, err)
+			equal(t, began, true)
+		})
+	})
+	t.Run("without its tenant or connection nothing begins", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			_, _, err := s.BeginIntent(t.Context(), intent(store.Intent{}))
+			refused(t, err, fault.NotFound, store.ReasonConnectionNotFound)
+		})
+	})
+	t.Run("beginning and releasing at once never fails and never leaves two", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			for _, err := range at(16, func(i int) error {
+				mine := intent(store.Intent{})
+				mine.Owner = fmt.Sprint(i)
+				for range 10 {
+					if _, began, err := s.BeginIntent(t.Context(), mine); err != nil {
+						return err
+					} else if !began {
+						continue
+					}
+					if err := s.ReleaseIntent(t.Context(), mine, ""); err != nil {
+						return err
+					}
+				}
+				return nil
+			}) {
+				must(t, err)
+			}
+			begun(t, s, store.Intent{})
+		})
+	})
+}
+
+func TestTakeOverIntent(t *testing.T) {
+	over, later := noon.Add(11*time.Second), noon.Add(30*time.Second)
+	t.Run("of many at once exactly one takes over", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			begun(t, s, store.Intent{})
+			was, won := there(t, s), 0
+			for _, took := range at(64, func(i int) bool {
+				ours := was
+				ours.Owner, ours.LeaseUntil = fmt.Sprint(i), later
+				took, err := s.TakeOverIntent(t.Context(), was, ours, over)
+				if err != nil {
+					t.Error(err)
+				}
+				return took
+			}) {
+				if took {
+					won++
+				}
+			}
+			equal(t, won, 1)
+			now := there(t, s)
+			equal(t, []any{now.State, now.LeaseUntil, now.UpdatedAt}, []any{store.IntentRunning, later, over})
+		})
+	})
+	for _, c := range []struct {
+		rule  string
+		state string // released to, "" still running
+		now   time.Time
+		took  bool
+	}{
+		{"a run whose lease has not passed is left alone", "", noon.Add(9 * time.Second), false},
+		{"a run whose lease has passed is taken over", "", over, true},
+		{"an unknown outcome is taken over at once", store.IntentUnknown, noon, true},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			both(t, func(t *testing.T, s *store.Store) {
+				connection(t, s, "c1")
+				mine := begun(t, s, store.Intent{})
+				if c.state != "" {
+					must(t, s.ReleaseIntent(t.Context(), mine, c.state))
+				}
+				ours := there(t, s)
+				ours.Owner, ours.LeaseUntil = "two", later
+				equal(t, got(s.TakeOverIntent(t.Context(), there(t, s), ours, c.now))(t), c.took)
+			})
+		})
+	}
+	t.Run("a finished intent is not taken over", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			finished(t, s, store.Intent{})
+			equal(t, got(s.TakeOverIntent(t.Context(), there(t, s), there(t, s), over))(t), false)
+		})
+	})
+}
+
+func TestARunThatLostItsIntentWritesNothing(t *testing.T) {
+	lose := func(t *testing.T, s *store.Store) (lost, ours store.Intent) {
+		connection(t, s, "c1")
+		lost = begun(t, s, store.Intent{})
+		ours = there(t, s)
+		ours.LeaseUntil = noon.Add(30 * time.Second) // the same process, another goroutine
+		if !got(s.TakeOverIntent(t.Context(), there(t, s), ours, noon.Add(11*time.Second)))(t) {
+			t.Fatal("not taken over")
+		}
+		return lost, ours
+	}
+	t.Run("its plan, its answer and its events are refused", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			lost, ours := lose(t, s)
+			was := there(t, s)
+			lost.Plan, lost.Answer = json.RawMessage(`{"lost":1}`), []byte("lost")
+			refused(t, s.SaveIntentPlan(t.Context(), lost), fault.Conflict, store.ReasonIntentLost)
+			refused(t, s.ExtendIntent(t.Context(), lost), fault.Conflict, store.ReasonIntentLost)
+			refused(t, s.FinishIntent(t.Context(), lost, store.EventSeen{TenantID: "acme", ConnectionID: "c1", EventID: "e", UpdatedAt: noon}), fault.Conflict, store.ReasonIntentLost)
+			_, found, err := s.EventSeen(t.Context(), "acme", "c1", "e")
+			must(t, err)
+			equal(t, found, false)
+			equal(t, there(t, s), was)
+			ours.Answer = []byte("{}")
+			must(t, s.FinishIntent(t.Context(), ours))
+		})
+	})
+	t.Run("its release changes nothing", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			lost, _ := lose(t, s)
+			was := there(t, s)
+			must(t, s.ReleaseIntent(t.Context(), lost, ""))
+			must(t, s.ReleaseIntent(t.Context(), lost, store.IntentUnknown))
+			equal(t, there(t, s), was)
+		})
+	})
+	t.Run("of runs that finish at once exactly one is kept", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			mine := begun(t, s, store.Intent{})
+			won := 0
+			for _, err := range at(16, func(i int) error {
+				mine := mine
+				mine.Answer = fmt.Append(nil, i)
+				return s.FinishIntent(t.Context(), mine)
+			}) {
+				if err == nil {
+					won++
+					continue
+				}
+				refused(t, err, fault.Conflict, store.ReasonIntentLost)
+			}
+			equal(t, won, 1)
+		})
+	})
+}
+
+func TestIntentLife(t *testing.T) {
+	t.Run("the plan grows, the lease is lengthened, the answer is kept byte for byte with the events", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			mine := begun(t, s, store.Intent{Kept: true, DedupeKey: "same"})
+			mine.Plan = json.RawMessage(`{"step": 2}`)
+			must(t, s.SaveIntentPlan(t.Context(), mine))
+			mine.LeaseUntil = noon.Add(time.Minute)
+			must(t, s.ExtendIntent(t.Context(), mine))
+			mine.Answer, mine.EffectRef = []byte("{ \"b\":1,\n\"a\":\"\xff\"}"), "event"
+			seen := store.EventSeen{TenantID: "acme", ConnectionID: "c1", EventID: "event", CalendarID: "cal", UpdatedAt: noon}
+			must(t, s.FinishIntent(t.Context(), mine, seen))
+			mine.State = store.IntentDone
+			equal(t, there(t, s), mine)
+			e, found, err := s.EventSeen(t.Context(), "acme", "c1", "event")
+			must(t, err)
+			equal(t, found, true)
+			equal(t, e, seen)
+		})
+	})
+	t.Run("an answer of no bytes is an answer", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			must(t, s.FinishIntent(t.Context(), begun(t, s, store.Intent{})))
+			equal(t, there(t, s).State, store.IntentDone)
+		})
+	})
+	t.Run("a run without effect leaves nothing", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			must(t, s.ReleaseIntent(t.Context(), begun(t, s, store.Intent{}), ""))
+			begun(t, s, store.Intent{})
+		})
+	})
+	t.Run("a finished intent that was read can be let go, and its successor not by mistake", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			finished(t, s, store.Intent{})
+			old := there(t, s)
+			must(t, s.ReleaseIntent(t.Context(), old, ""))
+			begun(t, s, store.Intent{})
+			must(t, s.ReleaseIntent(t.Context(), old, ""))
+			equal(t, there(t, s).State, store.IntentRunning)
+		})
+	})
+}
+
+func TestRecentIntent(t *testing.T) {
+	both(t, func(t *testing.T, s *store.Store) {
+		connection(t, s, "c1")
+		for minute, key := range []string{"first", "second", "third"} {
+			begun(t, s, store.Intent{Key: key, DedupeKey: "same", CreatedAt: noon.Add(time.Duration(minute) * time.Minute)})
+		}
+		begun(t, s, store.Intent{Key: "none", CreatedAt: noon.Add(time.Hour)})
+		recent := func(dedupeKey string, since time.Time) string {
+			i, found, err := s.RecentIntent(t.Context(), "acme", "book-meeting", dedupeKey, since)
+			must(t, err)
+			equal(t, found, i.Key != "")
+			return i.Key
+		}
+		equal(t, recent("same", noon), "third")
+		equal(t, recent("same", noon.Add(2*time.Minute)), "third")
+		equal(t, recent("same", noon.Add(2*time.Minute+1e6)), "")
+		equal(t, recent("other", noon), "")
+		equal(t, recent("", noon), "")
+	})
+}
+
+func TestDropIntentsOfEffect(t *testing.T) {
+	both(t, func(t *testing.T, s *store.Store) {
+		connection(t, s, "c1")
+		finished(t, s, store.Intent{Key: "with a key", Kept: true, DedupeKey: "same", EffectRef: "event"})
+		finished(t, s, store.Intent{Key: "without", DedupeKey: "same", EffectRef: "event"})
+		finished(t, s, store.Intent{Key: "another event", DedupeKey: "other", EffectRef: "event 2"})
+		must(t, s.DropIntentsOfEffect(t.Context(), "acme", "c1", "book-meeting", "event"))
+		_, found, err := s.RecentIntent(t.Context(), "acme", "book-meeting", "same", noon)
+		must(t, err)
+		equal(t, found, false)
+		_, found, err = s.RecentIntent(t.Context(), "acme", "book-meeting", "other", noon)
+		must(t, err)
+		equal(t, found, true)
+		kept, began, err := s.BeginIntent(t.Context(), intent(store.Intent{Key: "with a key"}))
+		must(t, err)
+		equal(t, []any{began, kept.State, kept.DedupeKey, string(kept.Answer)}, []any{false, store.IntentDone, "", `{"ok":true}`})
+		begun(t, s, store.Intent{Key: "without"})
+	})
+}
+
+func TestUnsettledIntents(t *testing.T) {
+	both(t, func(t *testing.T, s *store.Store) {
+		connection(t, s, "c1")
+		unknown := func(key string, age time.Duration) {
+			must(t, s.ReleaseIntent(t.Context(), begun(t, s, store.Intent{Key: key, CreatedAt: noon.Add(-age)}), store.IntentUnknown))
+		}
+		unknown("unknown, young", time.Minute)
+		unknown("unknown, old", time.Hour)
+		begun(t, s, store.Intent{Key: "running"})
+		finished(t, s, store.Intent{Key: "done"})
+		keys := func(now time.Time, limit int) (keys []string) {
+			for _, i := range got(s.UnsettledIntents(t.Context(), now, limit))(t) {
+				keys = append(keys, i.Key)
+			}
+			return keys
+		}
+		equal(t, keys(noon, 10), []string{"unknown, old", "unknown, young"})
+		equal(t, keys(noon.Add(10*time.Second), 10), []string{"running", "unknown, old", "unknown, young"})
+		equal(t, keys(noon.Add(10*time.Second), 2), []string{"running", "unknown, old"})
+	})
+}
+
+func TestPurgeIntents(t *testing.T) {
+	both(t, func(t *testing.T, s *store.Store) {
+		connection(t, s, "c1")
+		day := 24 * time.Hour
+		for _, i := range []store.Intent{
+			{Key: "kept, 4 days", Kept: true, CreatedAt: noon.Add(-4 * day)},
+			{Key: "kept, 2 days", Kept: true, CreatedAt: noon.Add(-2 * day)},
+			{Key: "not kept, 2 days", CreatedAt: noon.Add(-2 * day)},
+			{Key: "not kept, new", CreatedAt: noon},
+		} {
+			finished(t, s, i)
+		}
+		for age, key := range map[time.Duration]string{2 * day: "unknown, 2 days", 4 * day: "unknown, 4 days"} {
+			must(t, s.ReleaseIntent(t.Context(), begun(t, s, store.Intent{Key: key, CreatedAt: noon.Add(-age)}), store.IntentUnknown))
+		}
+		begun(t, s, store.Intent{Key: "running, 4 days", CreatedAt: noon.Add(-4 * day)}) // its lease was renewed
+		equal(t, got(s.PurgeIntents(t.Context(), noon.Add(-3*day), noon.Add(-day)))(t), 3)
+		for key, there := range map[string]bool{
+			"kept, 4 days": false, "kept, 2 days": true, "not kept, 2 days": false, "not kept, new": true,
+			"unknown, 2 days": true, "unknown, 4 days": false, "running, 4 days": true,
+		} {
+			_, began, err := s.BeginIntent(t.Context(), intent(store.Intent{Key: key}))
+			must(t, err)
+			if began == there {
+				t.Errorf("%s: there %v, want %v", key, !began, there)
+			}
+		}
+	})
+}
+
+func TestPurgeIntentsGoesOnUntilAllIsDone(t *testing.T) {
+	both(t, func(t *testing.T, s *store.Store) {
+		connection(t, s, "c1")
+		const many = 1200
+		for i := range many {
+			must(t, s.ReleaseIntent(t.Context(), begun(t, s, store.Intent{Key: fmt.Sprint(i)}), store.IntentUnknown))
+		}
+		equal(t, got(s.PurgeIntents(t.Context(), noon.Add(time.Hour), noon.Add(time.Hour)))(t), many)
+	})
+}

@@ -1,0 +1,142 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+func sqliteStore(t *testing.T) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "f.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	if err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestSQLiteConnectionsAreSetAsPromised(t *testing.T) {
+	s := sqliteStore(t)
+	for _, c := range []struct {
+		pool   *sql.DB
+		pragma string
+		want   string
+	}{
+		{s.write, "journal_mode", "wal"}, {s.write, "synchronous", "2"}, {s.write, "foreign_keys", "1"}, {s.write, "busy_timeout", "200"},
+		{s.write, "query_only", "0"}, {s.write, "journal_size_limit", "67108864"},
+		{s.read, "journal_mode", "wal"}, {s.read, "busy_timeout", "200"}, {s.read, "query_only", "1"},
+	} {
+		var is string
+		if err := c.pool.QueryRowContext(t.Context(), "PRAGMA "+c.pragma).Scan(&is); err != nil || is != c.want {
+			t.Errorf("%s is %q, %v; want %q", c.pragma, is, err, c.want)
+		}
+	}
+	if most := s.write.Stats().MaxOpenConnections; most != 1 {
+		t.Errorf("%d connections write", most)
+	}
+}
+
+func TestAFullSQLiteIsUnavailableAndKeepsWhatItHas(t *testing.T) {
+	s := sqliteStore(t)
+	if err := s.CreateTenant(t.Context(), Tenant{ID: "acme", Name: "acme"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.CreateConnection(t.Context(), Connection{ID: "c1", TenantID: "acme", Name: "n", Kind: "crm", Provider: "sandbox"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.write.ExecContext(t.Context(), "PRAGMA max_page_count = 1"); err != nil { // SQLite takes the present size
+		t.Fatal(err)
+	}
+	err := s.Documents("c1").Update(t.Context(), func(tx adapter.StorageTx) error {
+		return tx.Put("k", []byte(strings.Repeat("x", 1<<16)))
+	})
+	if f := fault.From(err); f == nil || f.Code != fault.Unavailable || f.Reason != fault.ReasonStoreUnavailable {
+		t.Fatalf("got %v", err)
+	}
+	if err := s.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.TenantByID(t.Context(), "acme"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestATransactionThatOthersWereInTheWayOfRunsAgain(t *testing.T) {
+	s := sqliteStore(t)
+	s.dialect.classify = classifyPostgres
+	runs := 0
+	err := s.change(t.Context(), func(context.Context, *sql.Tx) error {
+		if runs++; runs < 4 {
+			return fmt.Errorf("wrapped: %w", &pgconn.PgError{Code: []string{"", "40001", "40P01", "55P03"}[runs]})
+		}
+		return nil
+	})
+	if err != nil || runs != 4 {
+		t.Fatalf("%d runs, %v", runs, err)
+	}
+}
+
+func TestTryingAgainEndsWithTheCallersTime(t *testing.T) {
+	s := sqliteStore(t)
+	s.dialect.classify = classifyPostgres
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	err := s.change(ctx, func(context.Context, *sql.Tx) error { return &pgconn.PgError{Code: "40001"} })
+	if !errors.Is(err, fault.Timeout) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestWhatPostgresSaysIsClassified(t *testing.T) {
+	for code, want := range map[string]class{
+		"23505": unique, "23503": orphan, "40001": again, "40P01": again, "55P03": again,
+		"08006": down, "53100": down, "53300": down, "57P01": down, "57P03": down, "58030": down, "25006": down, "XX000": down,
+		"23514": defect, "42601": defect, "42P01": defect, "22021": defect, "57014": defect,
+	} {
+		if is := classifyPostgres(fmt.Errorf("wrapped: %w", &pgconn.PgError{Code: code})); is != want {
+			t.Errorf("%s is %d, want %d", code, is, want)
+		}
+	}
+}
+
+func TestEveryForeignKeyHasAnIndexThatBeginsWithItsColumns(t *testing.T) {
+	s := sqliteStore(t)
+	texts := func(query string, args ...any) []string {
+		t.Helper()
+		all, err := list(t.Context(), s.read, func(row scanner) (text string, err error) { return text, row.Scan(&text) }, query, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	checked := 0
+	for _, table := range texts("SELECT name FROM sqlite_schema WHERE type = 'table'") {
+		// One line of columns for each index on all rows, and for each foreign key.
+		indexes := texts(`SELECT (SELECT group_concat(name, ',') FROM (SELECT name FROM pragma_index_info(i.name) ORDER BY seqno)) || ','
+			FROM pragma_index_list($1) AS i WHERE i.partial = 0`, table)
+		for _, key := range texts(`SELECT group_concat("from", ',') || ',' FROM (SELECT * FROM pragma_foreign_key_list($1) ORDER BY id, seq) GROUP BY id`, table) {
+			checked++
+			if !slices.ContainsFunc(indexes, func(columns string) bool { return strings.HasPrefix(columns, key) }) {
+				t.Errorf("%s: no index of %v begins with %s", table, indexes, key)
+			}
+		}
+	}
+	if checked < 8 {
+		t.Errorf("only %d foreign keys were looked at", checked)
+	}
+}

@@ -1,0 +1,123 @@
+package store_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"reflect"
+	"sync"
+	"testing"
+	"time"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
+	"frontdesk/core/store/storetest"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	if url := os.Getenv(writeToUntilKilled); url != "" {
+		writeUntilKilled(url)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// databases are what every rule holds on.
+var databases = []struct {
+	name string
+	url  func(testing.TB) string
+}{{"sqlite", storetest.SQLite}, {"postgres", storetest.Postgres}}
+
+// both proves a rule on each database.
+func both(t *testing.T, rule func(t *testing.T, s *store.Store)) {
+	t.Helper()
+	bothURLs(t, func(t *testing.T, url string) { rule(t, storetest.Open(t, url)) })
+}
+
+func bothURLs(t *testing.T, rule func(t *testing.T, url string)) {
+	t.Helper()
+	for _, d := range databases {
+		t.Run(d.name, func(t *testing.T) { rule(t, d.url(t)) })
+	}
+}
+
+// noon is when the tests happen.
+var noon = time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// got fails the test on an error, else answers the value.
+func got[T any](value T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		must(t, err)
+		return value
+	}
+}
+
+func equal[T any](t *testing.T, got, want T) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Fatalf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+// refused fails the test unless err is a fault of that code and reason.
+func refused(t *testing.T, err error, code fault.Code, reason string) {
+	t.Helper()
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Code != code || f.Reason != reason {
+		t.Fatalf("got %v, want %s %s", err, code, reason)
+	}
+}
+
+// at runs do from n goroutines that start together, and answers what each answered.
+func at[T any](n int, do func(i int) T) []T {
+	answers := make([]T, n)
+	var ready, done sync.WaitGroup
+	start := make(chan struct{})
+	for i := range n {
+		ready.Add(1)
+		done.Go(func() {
+			ready.Done()
+			<-start
+			answers[i] = do(i)
+		})
+	}
+	ready.Wait()
+	close(start)
+	done.Wait()
+	return answers
+}
+
+func tenant(t *testing.T, s *store.Store, id string) store.Tenant {
+	t.Helper()
+	row := store.Tenant{ID: id, Name: "name of " + id, Settings: json.RawMessage(`{"timezone":"UTC"}`), CreatedAt: noon}
+	must(t, s.CreateTenant(t.Context(), row))
+	return row
+}
+
+// connection makes a connection, and its tenant "acme" with the first.
+func connection(t *testing.T, s *store.Store, id string) store.Connection {
+	t.Helper()
+	if _, err := s.TenantByID(t.Context(), "acme"); err != nil {
+		tenant(t, s, "acme")
+	}
+	return connectionOf(t, s, "acme", id, "calendar")
+}
+
+func connectionOf(t *testing.T, s *store.Store, tenantID, id, kind string) store.Connection {
+	t.Helper()
+	row := store.Connection{
+		ID: id, TenantID: tenantID, Name: "name of " + id, Kind: kind, Provider: "sandbox",
+		Settings: json.RawMessage(`{"calendar_id":"primary"}`), Credentials: []byte{0, 1, 2}, Status: "ok", Email: "a@example.com", CreatedAt: noon,
+	}
+	must(t, s.CreateConnection(t.Context(), row))
+	return got(s.Connection(t.Context(), tenantID, id))(t)
+}

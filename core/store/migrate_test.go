@@ -1,0 +1,46 @@
+package store_test
+
+import (
+	"testing"
+
+	"frontdesk/core/store"
+)
+
+func TestMigrate(t *testing.T) {
+	t.Run("a new database has steps pending, and none once migrated", func(t *testing.T) {
+		bothURLs(t, func(t *testing.T, url string) {
+			s := got(store.Open(t.Context(), url))(t)
+			defer s.Close()
+			if got(s.Pending(t.Context()))(t) == 0 {
+				t.Fatal("nothing is pending")
+			}
+			must(t, s.Migrate(t.Context()))
+			equal(t, got(s.Pending(t.Context()))(t), 0)
+		})
+	})
+	t.Run("migrating again changes nothing", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			tenant(t, s, "acme")
+			must(t, s.Migrate(t.Context()))
+			equal(t, len(got(s.Tenants(t.Context()))(t)), 1)
+		})
+	})
+	t.Run("replicas that start at once all come up", func(t *testing.T) {
+		bothURLs(t, func(t *testing.T, url string) {
+			for _, err := range at(6, func(int) error {
+				s, err := store.Open(t.Context(), url)
+				if err != nil {
+					return err
+				}
+				defer s.Close()
+				if err := s.Migrate(t.Context()); err != nil {
+					return err
+				}
+				_, err = s.Tenants(t.Context())
+				return err
+			}) {
+				must(t, err)
+			}
+		})
+	})
+}

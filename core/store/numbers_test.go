@@ -1,0 +1,140 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
+)
+
+func TestNumbers(t *testing.T) {
+	number := func(ref string) store.Number {
+		return store.Number{TenantID: "acme", ConnectionID: "c1", Ref: ref, E164: "+1212555" + ref, Name: "n", CreatedAt: noon}
+	}
+	t.Run("a number comes back as it was written, with an id", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			n, inbound := number("0100"), int64(7)
+			n.Inbound = &inbound
+			kept := got(s.AddNumber(t.Context(), n))(t)
+			n.ID = kept.ID
+			equal(t, kept, n)
+			equal(t, got(s.Number(t.Context(), "acme", kept.ID))(t), n)
+			equal(t, got(s.Numbers(t.Context(), "acme", "c1"))(t), []store.Number{n})
+			holder, held, err := s.NumberHolder(t.Context(), n.E164)
+			must(t, err)
+			equal(t, held, true)
+			equal(t, holder, n)
+		})
+	})
+	t.Run("ids ascend with gaps of 1 to 997 and are never used again", func(t *testing.T) {
+		bothURLs(t, func(t *testing.T, url string) {
+			s := opened(t, url)
+			connection(t, s, "c1")
+			var ids []int64
+			add := func(n int) {
+				for range n {
+					ids = append(ids, got(s.AddNumber(t.Context(), number(fmt.Sprint(len(ids)))))(t).ID)
+				}
+			}
+			add(40)
+			for _, id := range ids {
+				must(t, s.ReleaseNumber(t.Context(), "acme", id, noon))
+			}
+			must(t, s.DeleteTenant(t.Context(), "acme"))
+			must(t, s.Close())
+			s = opened(t, url)
+			defer s.Close()
+			connection(t, s, "c1")
+			add(40)
+			gaps := map[int64]bool{}
+			for i, id := range ids {
+				gap := id
+				if i > 0 {
+					gap -= ids[i-1]
+				}
+				if gap < 1 || gap > 997 {
+					t.Fatalf("id %d follows %v", id, ids[:i])
+				}
+				gaps[gap] = true
+			}
+			if len(gaps) < 20 {
+				t.Fatalf("the gaps are not random: %v", ids)
+			}
+		})
+	})
+	t.Run("of many at once each gets an id of its own, and one ref one row", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			ids := at(40, func(i int) int64 {
+				n, err := s.AddNumber(t.Context(), number(fmt.Sprint(i/2)))
+				if err != nil {
+					t.Error(err)
+				}
+				return n.ID
+			})
+			for i := 0; i < len(ids); i += 2 {
+				equal(t, ids[i], ids[i+1])
+			}
+			slices.Sort(ids)
+			equal(t, len(slices.Compact(ids)), 20)
+		})
+	})
+	t.Run("a held ref is answered as it is, a released one anew", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			first := got(s.AddNumber(t.Context(), number("1")))(t)
+			again := number("1")
+			again.Name = "another name"
+			equal(t, got(s.AddNumber(t.Context(), again))(t), first)
+			must(t, s.ReleaseNumber(t.Context(), "acme", first.ID, noon))
+			equal(t, got(s.AddNumber(t.Context(), again))(t).Name, "another name")
+		})
+	})
+	t.Run("a released number is not found, not held and not released again", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			n := got(s.AddNumber(t.Context(), number("1")))(t)
+			must(t, s.ReleaseNumber(t.Context(), "acme", n.ID, noon.Add(time.Hour)))
+			_, err := s.Number(t.Context(), "acme", n.ID)
+			refused(t, err, fault.NotFound, fault.ReasonNumberNotFound)
+			refused(t, s.ReleaseNumber(t.Context(), "acme", n.ID, noon), fault.NotFound, fault.ReasonNumberNotFound)
+			refused(t, s.UpdateNumber(t.Context(), n), fault.NotFound, fault.ReasonNumberNotFound)
+			equal(t, got(s.Numbers(t.Context(), "acme", "c1"))(t), []store.Number{})
+			_, held, err := s.NumberHolder(t.Context(), n.E164)
+			must(t, err)
+			equal(t, held, false)
+		})
+	})
+	t.Run("an update replaces name, number, ref and employees", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			n := got(s.AddNumber(t.Context(), number("1")))(t)
+			inbound, outbound := int64(1)<<62, int64(-1)
+			n.Name, n.E164, n.Ref, n.Inbound, n.Outbound = "new", "+12125550199", "2", &inbound, &outbound
+			must(t, s.UpdateNumber(t.Context(), n))
+			equal(t, got(s.Number(t.Context(), "acme", n.ID))(t), n)
+			n.Inbound, n.Outbound = nil, nil
+			must(t, s.UpdateNumber(t.Context(), n))
+			equal(t, got(s.Number(t.Context(), "acme", n.ID))(t), n)
+		})
+	})
+	t.Run("another tenant's number is not found, though its holder can be asked for", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			tenant(t, s, "bolt")
+			n := got(s.AddNumber(t.Context(), number("1")))(t)
+			_, err := s.Number(t.Context(), "bolt", n.ID)
+			refused(t, err, fault.NotFound, fault.ReasonNumberNotFound)
+			refused(t, s.ReleaseNumber(t.Context(), "bolt", n.ID, noon), fault.NotFound, fault.ReasonNumberNotFound)
+			foreign := n
+			foreign.TenantID = "bolt"
+			refused(t, s.UpdateNumber(t.Context(), foreign), fault.NotFound, fault.ReasonNumberNotFound)
+			_, err = s.AddNumber(t.Context(), store.Number{TenantID: "bolt", ConnectionID: "c1", Ref: "9", E164: "+12125550109", CreatedAt: noon})
+			refused(t, err, fault.NotFound, store.ReasonConnectionNotFound)
+		})
+	})
+}
