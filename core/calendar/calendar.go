@@ -28,8 +28,10 @@ type Driver interface {
 
 	// Book creates one event in b.CalendarID ("" means the default calendar) and lets the provider notify the attendees.
 	// Where Traits().IdempotentBook, a second Book with the same Key in the same calendar makes no second event and
-	// answers with the event as it now is; an event of that key that was cancelled since is answered with
-	// fault.Conflict, reason CHANGED_MEANWHILE. An unknown calendar is fault.NotFound, reason CALENDAR_NOT_FOUND.
+	// answers with the event as it now is; an event of that key that was cancelled since is answered, where
+	// Traits().KeepsCancelled, with fault.Conflict, reason CHANGED_MEANWHILE. An unknown calendar is fault.NotFound,
+	// reason CALENDAR_NOT_FOUND; one that can only be read is fault.Forbidden. A meeting link that cannot be made or
+	// carried is fault.Unsupported, reason CONFERENCING_UNAVAILABLE, and nothing is booked.
 	// The event answered has ID, CalendarID, Version, Start, End and, with b.Conferencing, URL set.
 	Book(ctx context.Context, b Booking) (Event, error)
 
@@ -42,17 +44,20 @@ type Driver interface {
 	// Change changes exactly what c names and leaves the rest alone; attendees who stay keep their answers.
 	// With c.IfUnchanged set, a version that is no longer current is refused with fault.Conflict, reason
 	// CHANGED_MEANWHILE, and nothing is written. The event answered is as it is after the change.
-	// Changing an instance of a series changes that instance alone.
+	// Changing an instance of a series changes that instance alone. An event that is not there, or was cancelled, is
+	// fault.NotFound, reason EVENT_NOT_FOUND.
 	Change(ctx context.Context, ref EventRef, c Change) (Event, error)
 
 	// Cancel removes the event, or one instance of a series, and lets the provider notify the attendees.
 	// An event that is already gone, or never was, is fault.NotFound, reason EVENT_NOT_FOUND; where the provider says
-	// that it was there once (Google's 410), the fault carries Metadata["gone"]="true".
+	// that it was there once (Google's 410), the fault carries Metadata["gone"]="true". With c.IfUnchanged set, a version
+	// that is no longer current is refused as by Change.
 	Cancel(ctx context.Context, ref EventRef, c Cancellation) error
 
 	// Events reads one page of one calendar: the events and expanded instances that overlap [q.From, q.To),
 	// in any order. Page.Next is the cursor of the following page, "" on the last. A page may be empty.
-	// A cancelled event is listed only where Traits().KeepsCancelled.
+	// A cancelled event is listed only where Traits().KeepsCancelled. An unknown calendar is fault.NotFound, reason
+	// CALENDAR_NOT_FOUND, here and in the optional calls.
 	Events(ctx context.Context, q Query) (Page, error)
 }
 

@@ -1,0 +1,192 @@
+package calendartest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"frontdesk/core/calendar"
+)
+
+func formChecks() []Check {
+	return []Check{
+		{Name: "a whole day is told as a day, its end exclusive", Bound: can[DayMaker], Do: with(dayIsTold)},
+		{Name: "a whole day lies in the zone of the query", Bound: can[DayMaker], Do: with(dayLiesInTheZone)},
+		{Name: "a whole day stays one when its title changes", Bound: both(writes, can[DayMaker]), Do: with(dayStaysADay)},
+		{Name: "a whole day that is moved to a time becomes an event of that time", Bound: both(writes, can[DayMaker]), Do: with(dayBecomesATime)},
+		{Name: "a floating time is told as one", Bound: can[FloatingMaker], Do: with(floatingIsTold)},
+		{Name: "a floating time lies in the zone of the query", Bound: can[FloatingMaker], Do: with(floatingLiesInTheZone)},
+		{Name: "an event that leaves its owner free is told as such", Bound: can[FreeMaker], Do: with(freeIsTold)},
+	}
+}
+
+// distantZones lie so far apart that a day in one is another day in the other.
+var distantZones = []string{"Pacific/Kiritimati", "Pacific/Pago_Pago", zoneUsed}
+
+// day is the date of the n-th day of the run.
+func (r *run) day(n int) calendar.Time {
+	return calendar.Day(r.at(n, 0, 0).Date())
+}
+
+// floating is a wall clock of the n-th day.
+func (r *run) floating(n, hour int) calendar.Time {
+	return calendar.Time{Instant: r.at(n, hour, 0), Floating: true}
+}
+
+// listOne lists the one event of a title that the provider's side made.
+func (r *run) listOne(ctx context.Context, q calendar.Query, title string) (event calendar.Event, err error) {
+	return event, r.seen(ctx, func() error {
+		listed, err := r.listTitled(ctx, q, title)
+		if err != nil {
+			return err
+		}
+		if len(listed) != 1 {
+			return fmt.Errorf("%d events of that title are listed, want 1: %+v", len(listed), listed)
+		}
+		event = listed[0]
+		return nil
+	})
+}
+
+// makeDays makes an event of two days and answers it as listed.
+func (r *run) makeDays(ctx context.Context, title string) (calendar.Event, error) {
+	title += " " + newKey()[:8]
+	if err := r.Provider.(DayMaker).MakeDays(ctx, r.Calendar, title, r.day(2), r.day(4)); err != nil {
+		return calendar.Event{}, err
+	}
+	return r.listOne(ctx, r.query(0, 6), title)
+}
+
+func dayIsTold(ctx context.Context, r *run) error {
+	listed, err := r.makeDays(ctx, "Whole days")
+	if err != nil {
+		return err
+	}
+	read, err := r.read(ctx, refOf(listed))
+	if err != nil {
+		return err
+	}
+	for what, e := range map[string]calendar.Event{"Events": listed, "Event": read} {
+		if !e.Start.AllDay || !e.End.AllDay || !e.Start.Instant.Equal(r.day(2).Instant) || !e.End.Instant.Equal(r.day(4).Instant) {
+			return fmt.Errorf("%s: from %+v to %+v, want the days %s and %s exclusive", what, e.Start, e.End, tell(r.day(2)), tell(r.day(4)))
+		}
+	}
+	return nil
+}
+
+// liesInZones looks for an event from day 2 to day 4, as local times, through windows in distant zones.
+func (r *run) liesInZones(ctx context.Context, title string, firstHour, lastHour int) error {
+	for _, name := range distantZones {
+		zone, err := time.LoadLocation(name)
+		if err != nil {
+			return err
+		}
+		year, month, day := r.at(0, 0, 0).Date()
+		local := func(n, hour int) time.Time { return time.Date(year, month, day+n, hour, 0, 0, 0, zone) }
+		for _, w := range []struct {
+			what     string
+			from, to time.Time
+			listed   bool
+		}{
+			{"before it", local(1, 0), local(2, firstHour), false},
+			{"of its first hour", local(2, firstHour), local(2, firstHour+1), true},
+			{"of its last hour", local(3, lastHour-1), local(3, lastHour), true},
+			{"after it", local(3, lastHour), local(5, 0), false},
+		} {
+			q := calendar.Query{CalendarID: r.Calendar, From: w.from, To: w.to, Zone: name}
+			err := r.seen(ctx, func() error {
+				listed, err := r.listTitled(ctx, q, title)
+				if err == nil && (len(listed) == 1) != w.listed {
+					return fmt.Errorf("%s: the window %s lists %d events", name, w.what, len(listed))
+				}
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func dayLiesInTheZone(ctx context.Context, r *run) error {
+	listed, err := r.makeDays(ctx, "Whole days somewhere")
+	if err != nil {
+		return err
+	}
+	return r.liesInZones(ctx, listed.Title, 0, 24)
+}
+
+func dayStaysADay(ctx context.Context, r *run) error {
+	listed, err := r.makeDays(ctx, "Whole days named anew")
+	if err != nil {
+		return err
+	}
+	title := listed.Title + ", still"
+	if _, err := r.driver.Change(ctx, refOf(listed), calendar.Change{Title: &title}); err != nil {
+		return err
+	}
+	after, err := r.read(ctx, refOf(listed))
+	if err != nil {
+		return err
+	}
+	if after.Title != title {
+		return fmt.Errorf("the title is %q, want %q", after.Title, title)
+	}
+	return wantSame("after the change", listed, after, "Title")
+}
+
+func dayBecomesATime(ctx context.Context, r *run) error {
+	listed, err := r.makeDays(ctx, "Whole days given a time")
+	if err != nil {
+		return err
+	}
+	start, end := r.at(3, 15, 0), r.at(3, 16, 0)
+	if _, err := r.driver.Change(ctx, refOf(listed), calendar.Change{Start: &start, End: &end, Zone: zoneUsed}); err != nil {
+		return err
+	}
+	after, err := r.read(ctx, refOf(listed))
+	return errors.Join(err, wantSpan("after the change", after, start, end))
+}
+
+func floatingIsTold(ctx context.Context, r *run) error {
+	title := "Wherever you are " + newKey()[:8]
+	if err := r.Provider.(FloatingMaker).MakeFloating(ctx, r.Calendar, title, r.floating(2, 9), r.floating(2, 10)); err != nil {
+		return err
+	}
+	listed, err := r.listOne(ctx, r.query(0, 6), title)
+	if err != nil {
+		return err
+	}
+	read, err := r.read(ctx, refOf(listed))
+	if err != nil {
+		return err
+	}
+	for what, e := range map[string]calendar.Event{"Events": listed, "Event": read} {
+		if tell(e.Start) != tell(r.floating(2, 9)) || tell(e.End) != tell(r.floating(2, 10)) {
+			return fmt.Errorf("%s: from %+v to %+v, want %s to %s without a zone", what, e.Start, e.End, tell(r.floating(2, 9)), tell(r.floating(2, 10)))
+		}
+	}
+	return nil
+}
+
+func floatingLiesInTheZone(ctx context.Context, r *run) error {
+	title := "Floating somewhere " + newKey()[:8]
+	if err := r.Provider.(FloatingMaker).MakeFloating(ctx, r.Calendar, title, r.floating(2, 9), r.floating(3, 10)); err != nil {
+		return err
+	}
+	return r.liesInZones(ctx, title, 9, 10)
+}
+
+func freeIsTold(ctx context.Context, r *run) error {
+	title := "Does not make busy " + newKey()[:8]
+	if err := r.Provider.(FreeMaker).MakeFree(ctx, r.Calendar, title, r.at(2, 9, 0), r.at(2, 10, 0)); err != nil {
+		return err
+	}
+	listed, err := r.listOne(ctx, r.query(0, 6), title)
+	if err == nil && !listed.IsFree {
+		return errors.New("IsFree is not set")
+	}
+	return err
+}

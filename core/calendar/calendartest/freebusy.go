@@ -1,0 +1,203 @@
+package calendartest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"frontdesk/core/adapter/conformance"
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+)
+
+func freeBusyChecks() []Check {
+	return []Check{
+		{Name: "free/busy tells the booked times", Bound: both(writes, tellsBusy), Do: with(busyIsTold)},
+		{Name: "free/busy tells nothing of cancelled and of free events", Bound: both(writes, tellsBusy), Do: with(freeIsNotBusy)},
+		{Name: "free/busy tells the instances of a series", Bound: both(can[SeriesMaker], tellsBusy), Do: with(seriesIsBusy)},
+		{Name: "free/busy agrees with the events", Bound: both(writes, tellsBusy), Do: with(busyAgrees)},
+		{Name: "free/busy tells each calendar's times as that calendar's", Bound: both(hasSecond, tellsBusy), Do: with(busyPerCalendar)},
+		{Name: "free/busy fails as a whole when one calendar is unknown", Bound: tellsBusy, Do: with(busyFailsAsAWhole)},
+	}
+}
+
+func tellsBusy(h Harness) bool {
+	_, can := h.Open().(calendar.FreeBusyer)
+	return can
+}
+
+// busy are the busy spans of the calendars within the span, cut to it, joined and in order.
+func (r *run) busy(ctx context.Context, span calendar.Span, calendarIDs ...string) ([]calendar.Span, error) {
+	list, err := r.driver.(calendar.FreeBusyer).FreeBusy(ctx, calendarIDs, span)
+	if err != nil {
+		return nil, fmt.Errorf("FreeBusy: %w", err)
+	}
+	spans := make([]calendar.Span, 0, len(list))
+	for _, b := range list {
+		if !slices.Contains(calendarIDs, b.CalendarID) {
+			return nil, fmt.Errorf("FreeBusy answered times of %q, which was not asked for", b.CalendarID)
+		}
+		spans = append(spans, b.Span)
+	}
+	return joined(spans, span), nil
+}
+
+// joined cuts spans to one and joins those that touch.
+func joined(spans []calendar.Span, within calendar.Span) []calendar.Span {
+	var all []calendar.Span
+	slices.SortFunc(spans, func(a, b calendar.Span) int { return a.From.Compare(b.From) })
+	for _, s := range spans {
+		if s.From.Before(within.From) {
+			s.From = within.From
+		}
+		if s.To.After(within.To) {
+			s.To = within.To
+		}
+		if !s.From.Before(s.To) {
+			continue
+		}
+		if last := len(all) - 1; last >= 0 && !s.From.After(all[last].To) {
+			if s.To.After(all[last].To) {
+				all[last].To = s.To
+			}
+			continue
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+func wantSpans(what string, got []calendar.Span, want ...calendar.Span) error {
+	same := slices.EqualFunc(got, want, func(a, b calendar.Span) bool { return a.From.Equal(b.From) && a.To.Equal(b.To) })
+	if !same {
+		return fmt.Errorf("%s: busy %v, want %v", what, got, want)
+	}
+	return nil
+}
+
+func busyIsTold(ctx context.Context, r *run) error {
+	b := r.booking("Busy", 0)
+	if _, err := r.book(ctx, b); err != nil {
+		return err
+	}
+	for what, span := range map[string]calendar.Span{
+		"the event's own time": {From: b.Start, To: b.End},
+		"within the event":     {From: b.Start.Add(10 * time.Minute), To: b.Start.Add(20 * time.Minute)},
+	} {
+		err := r.seen(ctx, func() error {
+			got, err := r.busy(ctx, span, r.Calendar)
+			return errors.Join(err, wantSpans(what, got, span))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func freeIsNotBusy(ctx context.Context, r *run) error {
+	b := r.booking("Not busy", 0)
+	if _, err := r.bookAndCancel(ctx, b); err != nil {
+		return err
+	}
+	span := calendar.Span{From: b.Start, To: b.End}
+	if maker, can := r.Provider.(FreeMaker); can {
+		if err := maker.MakeFree(ctx, r.Calendar, b.Title, b.Start, b.End); err != nil {
+			return err
+		}
+	}
+	return r.seen(ctx, func() error {
+		events, err := r.list(ctx, calendar.Query{CalendarID: r.Calendar, From: b.Start, To: b.End, Zone: zoneUsed})
+		if err != nil {
+			return err
+		}
+		got, err := r.busy(ctx, span, r.Calendar)
+		return errors.Join(err, wantSpans("after the cancellation", got, busyOf(events, span)...))
+	})
+}
+
+// busyOf is what events in a window make busy. Events of other forms than instants are placed in the zone used.
+func busyOf(events []calendar.Event, within calendar.Span) []calendar.Span {
+	zone, err := time.LoadLocation(zoneUsed)
+	if err != nil {
+		zone = time.UTC
+	}
+	place := func(t calendar.Time) time.Time {
+		if !t.AllDay && !t.Floating {
+			return t.Instant
+		}
+		u := t.Instant.UTC()
+		return time.Date(u.Year(), u.Month(), u.Day(), u.Hour(), u.Minute(), u.Second(), 0, zone)
+	}
+	var spans []calendar.Span
+	for _, e := range events {
+		if !e.IsFree && !e.IsCancelled {
+			spans = append(spans, calendar.Span{From: place(e.Start), To: place(e.End)})
+		}
+	}
+	return joined(spans, within)
+}
+
+func seriesIsBusy(ctx context.Context, r *run) error {
+	_, all, err := r.makeSeries(ctx, "Busy each day", 3)
+	if err != nil {
+		return err
+	}
+	span := calendar.Span{From: all[1].Start.Instant, To: all[1].End.Instant}
+	return r.seen(ctx, func() error {
+		got, err := r.busy(ctx, span, r.Calendar)
+		return errors.Join(err, wantSpans("at the second instance", got, span))
+	})
+}
+
+func busyAgrees(ctx context.Context, r *run) error {
+	b := r.booking("Beside others", 0)
+	for range 3 { // two that overlap, and one apart
+		b.Key = newKey()
+		if _, err := r.book(ctx, b); err != nil {
+			return err
+		}
+		length := b.End.Sub(b.Start)
+		b.Start, b.End = b.Start.Add(length/2), b.End.Add(length)
+	}
+	q := r.query(0, 0)
+	q.From, q.To = r.at(0, 15, 30), r.at(0, 23, 0)
+	span := calendar.Span{From: q.From, To: q.To}
+	return r.seen(ctx, func() error {
+		events, err := r.list(ctx, q)
+		if err != nil {
+			return err
+		}
+		got, err := r.busy(ctx, span, r.Calendar)
+		return errors.Join(err, wantSpans("beside the events", got, busyOf(events, span)...))
+	})
+}
+
+func busyPerCalendar(ctx context.Context, r *run) error {
+	b := r.booking("Busy in the second", 0)
+	b.CalendarID = r.Second
+	if _, err := r.book(ctx, b); err != nil {
+		return err
+	}
+	span := calendar.Span{From: b.Start, To: b.End}
+	return r.seen(ctx, func() error {
+		list, err := r.driver.(calendar.FreeBusyer).FreeBusy(ctx, []string{r.Calendar, r.Second}, span)
+		if err != nil {
+			return err
+		}
+		var second []calendar.Span
+		for _, busy := range list {
+			if busy.CalendarID == r.Second {
+				second = append(second, busy.Span)
+			}
+		}
+		return wantSpans("the second calendar", joined(second, span), span)
+	})
+}
+
+func busyFailsAsAWhole(ctx context.Context, r *run) error {
+	_, err := r.driver.(calendar.FreeBusyer).FreeBusy(ctx, []string{r.Calendar, r.unknownCalendar()}, calendar.Span{From: r.at(0, 0, 0), To: r.at(1, 0, 0)})
+	return conformance.WantFault("FreeBusy", err, fault.NotFound, fault.ReasonCalendarNotFound)
+}

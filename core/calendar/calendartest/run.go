@@ -1,0 +1,233 @@
+package calendartest
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"frontdesk/core/adapter/conformance"
+	"frontdesk/core/calendar"
+)
+
+// run is one check at work: a driver, days that are likely to be its own, and what it booked.
+type run struct {
+	Harness
+	driver calendar.Driver
+	traits calendar.Traits
+	base   time.Time
+	booked []calendar.EventRef
+}
+
+// with gives a check a run, and removes afterwards what was booked.
+func with(do func(ctx context.Context, r *run) error) func(context.Context, Harness) error {
+	return func(ctx context.Context, h Harness) error {
+		driver := h.Open()
+		days, err := rand.Int(rand.Reader, big.NewInt(200))
+		if err != nil {
+			return err
+		}
+		r := &run{Harness: h, driver: driver, traits: driver.Traits(),
+			base: h.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 40+int(days.Int64()))}
+		defer r.clean(context.WithoutCancel(ctx))
+		return do(ctx, r)
+	}
+}
+
+// clean is best effort: the provider may be down by now, as a check asked.
+func (r *run) clean(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	for _, ref := range r.booked {
+		_ = r.driver.Cancel(ctx, ref, calendar.Cancellation{})
+	}
+}
+
+// can answers what the provider's side can do, where it can.
+func can[T any](h Harness) bool {
+	_, ok := h.Provider.(T)
+	return ok
+}
+
+func writes(h Harness) bool      { return !h.Open().Traits().ReadOnly }
+func idempotent(h Harness) bool  { return writes(h) && h.Open().Traits().IdempotentBook }
+func hasSecond(h Harness) bool   { return writes(h) && h.Second != "" }
+func hasReadOnly(h Harness) bool { return h.ReadOnly != "" }
+
+// both binds a check by all of the conditions.
+func both(conditions ...func(Harness) bool) func(Harness) bool {
+	return func(h Harness) bool {
+		return !slices.ContainsFunc(conditions, func(holds func(Harness) bool) bool { return !holds(h) })
+	}
+}
+
+func trait(has func(calendar.Traits) bool) func(Harness) bool {
+	return func(h Harness) bool { return has(h.Open().Traits()) }
+}
+
+// zoneUsed is where the checks book, unless they say otherwise: a zone that no provider has as its default.
+const zoneUsed = "America/St_Johns"
+
+// at is a moment of the n-th day of the run.
+func (r *run) at(day, hour, minute int) time.Time {
+	return r.base.AddDate(0, 0, day).Add(time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute)
+}
+
+// booking is an ordinary booking of an hour from 15:00 UTC of the day, under a key and a title of its own.
+func (r *run) booking(title string, day int) calendar.Booking {
+	return calendar.Booking{
+		Key: newKey(), CalendarID: r.Calendar, Title: title + " " + newKey()[:8], Description: "About " + title,
+		Start: r.at(day, 15, 0), End: r.at(day, 16, 0), Zone: zoneUsed,
+	}
+}
+
+// newKey is a key as the gateway makes them.
+func newKey() string {
+	var random [20]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return strings.ToLower(base32.HexEncoding.EncodeToString(random[:]))
+}
+
+// book books, and remembers to remove it.
+func (r *run) book(ctx context.Context, b calendar.Booking) (calendar.Event, error) {
+	event, err := r.driver.Book(ctx, b)
+	if err != nil {
+		return event, fmt.Errorf("Book: %w", err)
+	}
+	if event.ID == "" {
+		return event, errors.New("Book answered an event without an ID")
+	}
+	r.booked = append(r.booked, refOf(event))
+	return event, nil
+}
+
+// read reads an event.
+func (r *run) read(ctx context.Context, ref calendar.EventRef) (calendar.Event, error) {
+	event, err := r.driver.Event(ctx, ref)
+	if err != nil {
+		return event, fmt.Errorf("Event: %w", err)
+	}
+	return event, nil
+}
+
+func refOf(e calendar.Event) calendar.EventRef {
+	return calendar.EventRef{CalendarID: e.CalendarID, ID: e.ID}
+}
+
+// dayOf is a window from a day's start to the end of the last day.
+func (r *run) query(firstDay, lastDay int) calendar.Query {
+	return calendar.Query{CalendarID: r.Calendar, From: r.at(firstDay, 0, 0), To: r.at(lastDay+1, 0, 0), Zone: zoneUsed}
+}
+
+const mostPages = 2000
+
+// list follows every page, and holds the driver to what it promises of pages.
+func (r *run) list(ctx context.Context, q calendar.Query) ([]calendar.Event, error) {
+	var all []calendar.Event
+	cursors := map[string]bool{}
+	for range mostPages {
+		page, err := r.driver.Events(ctx, q)
+		if err != nil {
+			return nil, fmt.Errorf("Events: %w", err)
+		}
+		if q.Limit > 0 && len(page.Events) > q.Limit {
+			return nil, fmt.Errorf("Events answered %d events in a page, want %d at most", len(page.Events), q.Limit)
+		}
+		all = append(all, page.Events...)
+		if page.Next == "" {
+			return all, nil
+		}
+		if cursors[page.Next] {
+			return nil, fmt.Errorf("Events answered the cursor %q twice", page.Next)
+		}
+		cursors[page.Next] = true
+		q.Cursor = page.Next
+	}
+	return nil, fmt.Errorf("Events does not come to an end within %d pages", mostPages)
+}
+
+// titled are the events of that title, by start.
+func titled(events []calendar.Event, title string) []calendar.Event {
+	var found []calendar.Event
+	for _, e := range events {
+		if e.Title == title && !e.IsCancelled {
+			found = append(found, e)
+		}
+	}
+	slices.SortFunc(found, func(a, b calendar.Event) int { return a.Start.Instant.Compare(b.Start.Instant) })
+	return found
+}
+
+// listTitled are the listed events of that title, by start.
+func (r *run) listTitled(ctx context.Context, q calendar.Query, title string) ([]calendar.Event, error) {
+	all, err := r.list(ctx, q)
+	return titled(all, title), err
+}
+
+// seen tries a look at a listing until it is as wanted: once where reads are consistent, for a while elsewhere.
+func (r *run) seen(ctx context.Context, look func() error) error {
+	const pause, longest = 100 * time.Millisecond, 15 * time.Second
+	if r.traits.ConsistentReads {
+		return look()
+	}
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	for {
+		err := look()
+		if err == nil {
+			return nil
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		case <-timer.C:
+		}
+	}
+}
+
+// atOnce is how many calls a check makes at one time: as many as the provider allows.
+func (r *run) atOnce() int {
+	const most = 16
+	if limit := r.traits.MaxConcurrent; limit > 0 {
+		return min(limit, most)
+	}
+	return most
+}
+
+// nextChange is the next moment after t when clocks in the zone are set, forward or back.
+func nextChange(zone *time.Location, t time.Time, forward bool) (time.Time, error) {
+	t = t.UTC().Truncate(time.Hour)
+	for range 400 * 24 {
+		next := t.Add(time.Hour)
+		_, before := t.In(zone).Zone()
+		_, after := next.In(zone).Zone()
+		if before != after && (after > before) == forward {
+			return next, nil
+		}
+		t = next
+	}
+	return t, fmt.Errorf("the clocks in %s are not set within a year", zone)
+}
+
+func (r *run) unknownCalendar() string {
+	if r.UnknownCalendar != "" {
+		return r.UnknownCalendar
+	}
+	return "no-such-calendar-" + newKey()
+}
+
+func (r *run) unknownEvent() string {
+	if r.UnknownEvent != "" {
+		return r.UnknownEvent
+	}
+	return newKey()
+}
+
+var atOnce = conformance.AtOnce
