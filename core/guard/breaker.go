@@ -108,8 +108,8 @@ func (b *breaker) newCircuit() *gobreaker.TwoStepCircuitBreaker[struct{}] {
 			return c.ConsecutiveFailures >= failures ||
 				c.TotalFailures >= 2*failures && c.TotalFailures >= c.TotalSuccesses
 		},
-		IsSuccessful: func(err error) bool { return err == nil },
-		IsExcluded:   func(err error) bool { return errors.Is(err, errNeither) },
+		IsSuccessful:  func(err error) bool { return err == nil },
+		IsExcluded:    func(err error) bool { return errors.Is(err, errNeither) },
 		OnStateChange: func(_ string, _, to gobreaker.State) { b.changed(generation, to) },
 	})
 }

@@ -17,12 +17,12 @@ const ReasonAnswerTooLarge = "PROVIDER_ANSWER_TOO_LARGE"
 
 // failure makes the error of an exchange a fault. The context tells first: an ended one shows up as any network error.
 func (t *transport) failure(ctx context.Context, u *url.URL, err error, sent bool) *fault.Error {
-	f := t.classify(ctx, u, err)
+	f := t.classify(ctx, u, err, sent)
 	f.Unsent = f.Unsent || !sent
 	return f
 }
 
-func (t *transport) classify(ctx context.Context, u *url.URL, err error) *fault.Error {
+func (t *transport) classify(ctx context.Context, u *url.URL, err error, sent bool) *fault.Error {
 	var (
 		known       *fault.Error
 		unknownHost *net.DNSError
@@ -33,12 +33,10 @@ func (t *transport) classify(ctx context.Context, u *url.URL, err error) *fault.
 	case errors.As(err, &known):
 		c := *known
 		return &c
-	case errors.Is(context.Cause(ctx), errWouldRepeat):
-		return t.unavailable(err, "The connection to the provider %s was lost before it answered.", provider)
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return fault.Newf(fault.Timeout, fault.ReasonDeadlineExceeded, "The provider %s did not answer in time.", provider).
 			With("provider", provider).Because(quiet{err})
-	case errors.Is(ctx.Err(), context.Canceled):
+	case errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), errWouldRepeat):
 		return fault.New(fault.Canceled, fault.ReasonCanceled, "The call was given up before the provider answered.").
 			With("provider", provider).Because(quiet{err})
 	case certificateFault(err):
@@ -47,6 +45,9 @@ func (t *transport) classify(ctx context.Context, u *url.URL, err error) *fault.
 		return t.misconfigured("does not speak TLS at %s, though its address begins with https", host).Because(quiet{err})
 	case errors.As(err, &unknownHost) && unknownHost.IsNotFound:
 		return t.unavailable(err, "The host %s of the provider %s was not found. If the address is right, it may be a passing fault of DNS.", host, provider)
+	}
+	if sent {
+		return t.unavailable(err, "The connection to the provider %s was lost before its answer was there.", provider)
 	}
 	return t.unavailable(err, "The provider %s could not be reached at %s.", provider, host)
 }

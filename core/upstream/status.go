@@ -58,7 +58,7 @@ func plainFault(provider string, status int) *fault.Error {
 // shorten makes a body a line for the logs: one line, no control characters, redacted before it is cut, so that no
 // half of a secret escapes by losing its name.
 func shorten(status int, body []byte) string {
-	const enough = 8 << 10
+	const enough = 2 << 10
 	if len(body) > enough {
 		body = body[:enough]
 	}

@@ -120,7 +120,6 @@ func newTransport(o PoolOptions, d *net.Dialer) *http.Transport {
 		IdleConnTimeout:        50 * time.Second,
 		MaxIdleConns:           2048,
 		MaxIdleConnsPerHost:    64,
-		ResponseHeaderTimeout:  o.CallTimeout,
 		MaxResponseHeaderBytes: 256 << 10,
 		ForceAttemptHTTP2:      true, // a DialContext of one's own switches it off otherwise
 		// net/http keeps an HTTP/2 connection whose peer is gone for minutes (golang/go#36026), unless it pings.
