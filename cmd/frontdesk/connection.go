@@ -79,7 +79,7 @@ func (s *session) existing(ctx context.Context, g *gateway.Gateway, tenantName s
 func (s *session) secrets(sources map[string]string) (map[string]string, error) {
 	secrets := make(map[string]string, len(sources))
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
-		value, err := config.Resolve(config.SecretSource(sources[name]), s.environ, s.in)
+		value, err := config.SecretSource(sources[name]).Resolve(s.environ, s.in)
 		if err != nil {
 			return nil, usage("--secret %s: %v", name, err)
 		}
@@ -212,7 +212,7 @@ func (c providersCommand) Run(s *session) error {
 }
 
 type applyCommand struct {
-	File   string `short:"f" required:"" help:"The file that says what there shall be." type:"existingfile" placeholder:"FILE"`
+	File   string `short:"f" required:"" help:"The file that says what there shall be." placeholder:"FILE"`
 	DryRun bool   `help:"Change nothing; print what would change."`
 	Prune  bool   `help:"Also delete tenants and connections that the file does not name."`
 	JSON   bool   `help:"Print the changes as JSON."`
@@ -220,7 +220,7 @@ type applyCommand struct {
 
 // Run makes the tenants and connections match the file and prints what changed.
 func (c applyCommand) Run(ctx context.Context, s *session) error {
-	file, err := config.LoadTenants(c.File, s.environ)
+	file, err := config.LoadTenants(c.File)
 	if err != nil {
 		return err
 	}

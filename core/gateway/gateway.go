@@ -100,13 +100,10 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 		Store: g.store, Directory: g.directory, Guard: g.guard, Log: g.log, Now: g.now, Owner: owner(),
 		KeepAnswers: cfg.Idempotency.Keep, DedupeWindow: cfg.Idempotency.DedupeWindow, Deadline: cfg.Resilience.Deadline,
 	})
-	g.handler, err = api.New(api.Options{
-		PublicURL: cfg.Server.PublicURL, Version: Version(),
-		Services: api.Services{Calendar: g.services.Calendar, Tickets: g.services.Tickets, Numbers: g.services.Numbers},
-		Keys:     g.directory, Log: g.log, Metrics: g.metrics, Ready: g.ready,
-		Deadline: cfg.Resilience.Deadline, MaxInFlight: cfg.Limits.MaxInFlight,
-		LegacyConferencing: cfg.Calendar.LegacyConferencingTypes, Now: g.now,
-	})
+	surface := apiOptions(cfg)
+	surface.Services = api.Services{Calendar: g.services.Calendar, Tickets: g.services.Tickets, Numbers: g.services.Numbers}
+	surface.Keys, surface.Log, surface.Metrics, surface.Ready, surface.Now = g.directory, g.log, g.metrics, g.ready, g.now
+	g.handler, err = api.New(surface)
 	if err != nil {
 		return nil, err
 	}

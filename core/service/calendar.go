@@ -250,7 +250,7 @@ func (s *Calendar) bookOnce(ctx context.Context, d desk, a *attempt, plan bookPl
 		Start: plan.Start, End: plan.End, Zone: plan.Zone, Attendees: plan.Attendees,
 		Conferencing: plan.Conferencing, LocationURL: plan.LocationURL,
 	}
-	a.acting = true
+	a.act(d.traits.IdempotentBook)
 	return askDesk(ctx, d, guard.Op{Name: opBook, Repeatable: d.traits.IdempotentBook}, func(ctx context.Context) (calendar.Event, error) {
 		return d.Driver.Book(ctx, booking)
 	})

@@ -48,7 +48,7 @@ func (s *Calendar) cancel(ctx context.Context, d desk, a *attempt, plan cancelPl
 	if err != nil {
 		return none, err
 	}
-	a.acting = true
+	a.act(true)
 	where, err := tryPlaces(ctx, places, func(ctx context.Context, calendarID string) (string, error) {
 		_, err := askDesk(ctx, d, guard.Op{Name: opCancel, Repeatable: true}, func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, d.Driver.Cancel(ctx, calendar.EventRef{CalendarID: calendarID, ID: plan.EventID}, calendar.Cancellation{})

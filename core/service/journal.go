@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"frontdesk/core/fault"
@@ -25,6 +26,7 @@ type journal struct {
 	now    func() time.Time
 	keep   time.Duration // how long answers to calls with a key are kept
 	settle time.Duration // what the lease outlives the deadline by
+	grace  time.Duration // how long a write may still be under way after its caller's deadline
 	log    *slog.Logger
 }
 
@@ -43,8 +45,14 @@ type attempt struct {
 	journal *journal
 	intent  store.Intent
 	resumed bool // an earlier run may have reached the provider
-	acting  bool // this run may have; set before the call that has the effect
+
+	acting     bool       // this run may have reached it; see act
+	repeatable bool       // the call that has the effect can be made again without a second effect
+	mu         sync.Mutex // over intent once the call may outlive the run
 }
+
+// act is said before the call that has the effect.
+func (a *attempt) act(repeatable bool) { a.acting, a.repeatable = true, repeatable }
 
 // outcome is what a run achieved.
 type outcome[T any] struct {
@@ -53,8 +61,10 @@ type outcome[T any] struct {
 	seen   []store.EventSeen // events to remember with it
 }
 
-// pollEvery is how often an equal call that still runs is looked at.
-const pollEvery = 40 * time.Millisecond
+const (
+	pollEvery  = 40 * time.Millisecond // how often an equal call that still runs is looked at
+	recordWait = 2 * time.Second       // for recording what came of a call, after its own deadline
+)
 
 // save records the plan before the next step is taken. Nothing may be done at the provider when it fails.
 func (a *attempt) save(ctx context.Context, plan any) error {
@@ -154,7 +164,7 @@ func (j *journal) own(ctx context.Context, i store.Intent) store.Intent {
 func finish[T any](ctx context.Context, a *attempt, run func(context.Context, *attempt) (outcome[T], error)) (Answer[T], error) {
 	done, err := run(ctx, a)
 	// What follows must be recorded even when the caller left or the deadline passed.
-	record, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	record, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWait)
 	defer cancel()
 	if err != nil {
 		return Answer[T]{}, a.failed(record, err)
@@ -163,11 +173,7 @@ func finish[T any](ctx context.Context, a *attempt, run func(context.Context, *a
 	if err != nil {
 		return Answer[T]{}, err
 	}
-	a.intent.Answer, a.intent.EffectRef = body, done.ref
-	if err := a.journal.store.FinishIntent(record, a.intent, done.seen...); err != nil {
-		// The effect stands and is told; the intent stays open and is settled by reading back.
-		a.journal.log.ErrorContext(ctx, "an answer could not be kept", "operation", a.intent.Operation, "error", err)
-	}
+	a.keep(record, body, done.ref, done.seen)
 	return Answer[T]{Record: done.record, Body: body}, nil
 }
 
@@ -176,17 +182,69 @@ func finish[T any](ctx context.Context, a *attempt, run func(context.Context, *a
 // outcome is unknown rather than that it failed.
 func (a *attempt) failed(ctx context.Context, err error) error {
 	f := fault.From(err)
-	state := ""
-	if !a.harmless(f) {
-		state = store.IntentUnknown
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.harmless(f) {
+		a.close(ctx, "")
+		return f
 	}
+	if underWay := f.Code == fault.Timeout || f.Code == fault.Canceled; underWay && !a.repeatable {
+		// The call may still arrive at the provider. Until it surely has, nobody may take the intent up.
+		a.extend(ctx)
+	} else {
+		a.close(ctx, store.IntentUnknown)
+	}
+	return unknownOutcome(f, a.intent.Kept)
+}
+
+// close ends the run in the store.
+func (a *attempt) close(ctx context.Context, state string) {
 	if err := a.journal.store.ReleaseIntent(ctx, a.intent, state); err != nil {
 		a.journal.log.ErrorContext(ctx, "an intent could not be closed; its lease will end", "operation", a.intent.Operation, "error", err)
 	}
-	if state == "" {
-		return f
+}
+
+// extend keeps the intent ours while its write may be under way.
+func (a *attempt) extend(ctx context.Context) {
+	longer := a.intent
+	longer.LeaseUntil = a.journal.now().Add(a.journal.grace + a.journal.settle)
+	if err := a.journal.store.ExtendIntent(ctx, longer); err != nil {
+		a.journal.log.ErrorContext(ctx, "the lease of an intent could not be extended", "operation", a.intent.Operation, "error", err)
+		return
 	}
-	return unknownOutcome(f, a.intent.Kept)
+	a.intent = longer
+}
+
+// late settles the intent of a write whose answer came when its caller had already been told that the deadline passed.
+func late[R, T any](a *attempt, made func(R) outcome[T]) func(result any, err error) {
+	return func(result any, err error) {
+		ctx, cancel := context.WithTimeout(context.Background(), recordWait)
+		defer cancel()
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		answer, ok := result.(R)
+		if err != nil || !ok {
+			state := store.IntentUnknown
+			if a.harmless(fault.From(err)) {
+				state = ""
+			}
+			a.close(ctx, state)
+			return
+		}
+		done := made(answer)
+		if body, err := json.Marshal(done.record); err == nil {
+			a.keep(ctx, body, done.ref, done.seen)
+		}
+	}
+}
+
+// keep records the answer.
+func (a *attempt) keep(ctx context.Context, body []byte, ref string, seen []store.EventSeen) {
+	a.intent.Answer, a.intent.EffectRef = body, ref
+	if err := a.journal.store.FinishIntent(ctx, a.intent, seen...); err != nil {
+		// The effect stands and is told; the intent stays open and is settled by reading back.
+		a.journal.log.ErrorContext(ctx, "an answer could not be kept", "operation", a.intent.Operation, "error", err)
+	}
 }
 
 // harmless reports whether a failed run surely left nothing at the provider.

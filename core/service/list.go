@@ -12,7 +12,6 @@ import (
 	"frontdesk/core/fault"
 	"frontdesk/core/normalize"
 	"frontdesk/core/record"
-	"frontdesk/core/store"
 	"frontdesk/core/tenant"
 )
 

@@ -244,7 +244,7 @@ func noStock(areaCode string) error {
 
 // order orders exactly the number chosen.
 func (s *Numbers) order(ctx context.Context, o tenant.Opened[telephony.Driver], a *attempt, plan buyPlan) (telephony.Number, error) {
-	a.acting = true
+	a.act(o.Driver.Traits().IdempotentBuy)
 	order := telephony.Order{Key: a.intent.EffectKey, E164: plan.Chosen, Name: nameOf(plan.Name, plan.Chosen), Routing: routing(o.Connection, plan.Inbound, plan.Chosen)}
 	return askTelephony(ctx, s, o, guard.Op{Name: opBuy, Repeatable: o.Driver.Traits().IdempotentBuy}, func(ctx context.Context) (telephony.Number, error) {
 		return o.Driver.Buy(ctx, order)
@@ -341,7 +341,7 @@ func (s *Numbers) change(ctx context.Context, c tenant.Caller, o tenant.Opened[t
 		row.Outbound = plan.Outbound.ID
 	}
 	if change.Name != nil || change.Routing != nil {
-		a.acting = true
+		a.act(true)
 		_, err := askTelephony(ctx, s, o, guard.Op{Name: opChange, Repeatable: true}, func(ctx context.Context) (telephony.Number, error) {
 			return o.Driver.Change(ctx, row.Ref, change)
 		})
@@ -393,7 +393,7 @@ func (s *Numbers) release(ctx context.Context, c tenant.Caller, o tenant.Opened[
 		}
 		return none, err
 	}
-	a.acting = true
+	a.act(true)
 	_, err = askTelephony(ctx, s, o, guard.Op{Name: opReturn, Repeatable: true}, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, o.Driver.Release(ctx, row.Ref)
 	})

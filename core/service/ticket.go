@@ -108,8 +108,8 @@ func (s *Tickets) create(ctx context.Context, o tenant.Opened[crm.Driver], a *at
 			return none, err
 		}
 	}
-	a.acting = true
-	ticket, err := askCRM(ctx, s, o, guard.Op{Name: opCreate, Repeatable: repeatable}, func(ctx context.Context) (crm.Ticket, error) {
+	a.act(repeatable)
+	ticket, err := askCRM(ctx, s, o, guard.Op{Name: opCreate, Repeatable: repeatable, Late: late(a, created)}, func(ctx context.Context) (crm.Ticket, error) {
 		return o.Driver.Create(ctx, crm.NewTicket{
 			Key: a.intent.EffectKey, Subject: plan.Subject, Description: plan.Description, Status: plan.Status, Priority: plan.Priority,
 			OwnerID: plan.OwnerID, AccountID: plan.AccountID, ContactID: plan.ContactID,

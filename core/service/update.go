@@ -150,7 +150,7 @@ func (s *Calendar) change(ctx context.Context, d desk, a *attempt, plan updatePl
 			defer held.drop(ctx)
 		}
 	}
-	a.acting = true
+	a.act(true)
 	// Repeatable: a repeat with the version read either writes the same again or is refused as overtaken.
 	changed, err := askDesk(ctx, d, guard.Op{Name: opUpdate, Repeatable: change.IfUnchanged != ""}, func(ctx context.Context) (calendar.Event, error) {
 		return d.Driver.Change(ctx, calendar.EventRef{CalendarID: event.CalendarID, ID: event.ID}, change)

@@ -1,0 +1,294 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"frontdesk/adapters/all"
+)
+
+// The tests run the real command in a process of its own, so that it can be killed: the test binary, told by this
+// variable, is the command.
+const asCommand = "FRONTDESK_TEST_RUN_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		os.Unsetenv(asCommand)
+		os.Exit(run(os.Args[1:], system(all.Adapters())))
+	}
+	os.Exit(m.Run())
+}
+
+// house is one gateway's configuration and data, which outlive its processes.
+type house struct {
+	t       testing.TB
+	environ []string
+}
+
+// newHouse makes a house on the store ("" is SQLite in a directory of its own).
+func newHouse(t testing.TB, storeURL string, more ...string) *house {
+	dir := t.TempDir()
+	environ := []string{
+		asCommand + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + dir,
+		"FRONTDESK_DATA_DIR=" + dir, "FRONTDESK_SERVER__LISTEN=127.0.0.1:0", "FRONTDESK_SERVER__OPS_LISTEN=127.0.0.1:0",
+	}
+	if storeURL != "" {
+		environ = append(environ, "FRONTDESK_STORE__URL="+storeURL)
+	}
+	return &house{t: t, environ: append(environ, more...)}
+}
+
+func (h *house) command(args ...string) *exec.Cmd {
+	h.t.Helper()
+	binary, err := os.Executable()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	c := exec.Command(binary, args...)
+	c.Env = h.environ
+	return c
+}
+
+// do runs a command to its end and answers its standard output, standard error and exit code.
+func (h *house) do(stdin string, args ...string) (string, string, int) {
+	h.t.Helper()
+	c := h.command(args...)
+	var out, errs bytes.Buffer
+	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(stdin), &out, &errs
+	if err := c.Run(); err != nil && c.ProcessState == nil {
+		h.t.Fatal(err)
+	}
+	return out.String(), errs.String(), c.ProcessState.ExitCode()
+}
+
+// must is do for commands that have to succeed; it answers the standard output without the last line break.
+func (h *house) must(args ...string) string {
+	h.t.Helper()
+	out, errs, code := h.do("", args...)
+	if code != 0 {
+		h.t.Fatalf("frontdesk %s: exit %d\n%s%s", strings.Join(args, " "), code, out, errs)
+	}
+	return strings.TrimSuffix(out, "\n")
+}
+
+// running is a gateway that serves.
+type running struct {
+	t    testing.TB
+	cmd  *exec.Cmd
+	api  string
+	ops  string
+	mu   sync.Mutex
+	out  bytes.Buffer
+	logs bytes.Buffer
+	done chan struct{}
+}
+
+// serve starts the gateway and waits until it is ready.
+func (h *house) serve(args ...string) *running {
+	h.t.Helper()
+	r := &running{t: h.t, cmd: h.command(append([]string{"serve"}, args...)...), done: make(chan struct{})}
+	out, err := r.cmd.StdoutPipe()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	errs, err := r.cmd.StderrPipe()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if err := r.cmd.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	ready := make(chan struct{})
+	var reading sync.WaitGroup
+	reading.Go(func() { r.copyOut(out) })
+	reading.Go(func() { r.readLogs(errs, ready) })
+	go func() {
+		reading.Wait()
+		_ = r.cmd.Wait()
+		close(r.done)
+	}()
+	h.t.Cleanup(r.kill)
+	select {
+	case <-ready:
+	case <-r.done:
+		h.t.Fatalf("the gateway did not start:\n%s", r.log())
+	case <-time.After(30 * time.Second):
+		h.t.Fatalf("the gateway was not ready in time:\n%s", r.log())
+	}
+	return r
+}
+
+func (r *running) copyOut(from io.Reader) {
+	buffer := make([]byte, 4096)
+	for {
+		n, err := from.Read(buffer)
+		r.mu.Lock()
+		r.out.Write(buffer[:n])
+		r.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// readLogs keeps the log and finds the addresses in it.
+func (r *running) readLogs(from io.Reader, ready chan struct{}) {
+	lines := bufio.NewScanner(from)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		r.mu.Lock()
+		r.logs.Write(lines.Bytes())
+		r.logs.WriteByte('\n')
+		r.mu.Unlock()
+		var line struct{ Msg, API, Ops string }
+		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "the gateway is ready" && r.api == "" {
+			r.api, r.ops = line.API, line.Ops
+			close(ready)
+		}
+	}
+}
+
+func (r *running) log() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.logs.String()
+}
+
+// output waits for the standard output to hold a text, and answers it.
+func (r *running) output(has string) string {
+	r.t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		r.mu.Lock()
+		out := r.out.String()
+		r.mu.Unlock()
+		if strings.Contains(out, has) {
+			return out
+		}
+	}
+	r.t.Fatalf("standard output never held %q:\n%s", has, r.out.String())
+	return ""
+}
+
+// kill ends the process as a power cut would.
+func (r *running) kill() {
+	_ = r.cmd.Process.Kill()
+	<-r.done
+}
+
+// stop asks the process to end and answers its exit code.
+func (r *running) stop() int {
+	_ = r.cmd.Process.Signal(syscall.SIGTERM)
+	<-r.done
+	return r.cmd.ProcessState.ExitCode()
+}
+
+// caller is who calls a gateway.
+type caller struct {
+	t    testing.TB
+	base string
+	key  string
+}
+
+func (r *running) as(key string) caller { return caller{t: r.t, base: r.api, key: key} }
+
+// answer is what came back.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// call sends a request; headers are "Name: value". It fails only when there is no answer at all.
+func (c caller) call(method, path, body string, headers ...string) (answer, error) {
+	req, err := http.NewRequest(method, c.base+path, strings.NewReader(body))
+	if err != nil {
+		return answer{}, err
+	}
+	req.Header.Set("X-Api-Key", c.key)
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		req.Header.Set(name, value)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return answer{}, err
+	}
+	defer res.Body.Close()
+	raw, err := io.ReadAll(res.Body)
+	return answer{res.StatusCode, res.Header, raw}, err
+}
+
+// do sends a request that must be answered with that status.
+func (c caller) do(status int, method, path, body string, headers ...string) answer {
+	c.t.Helper()
+	a, err := c.call(method, path, body, headers...)
+	if err != nil {
+		c.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	if a.status != status {
+		c.t.Fatalf("%s %s %s: status %d, want %d\n%s", method, path, body, a.status, status, a.body)
+	}
+	return a
+}
+
+// post is do for the v1 operations.
+func (c caller) post(status int, operation, body string, headers ...string) answer {
+	c.t.Helper()
+	return c.do(status, http.MethodPost, "/v1/"+operation, body, headers...)
+}
+
+// get reads a value at a path of names and indexes from the body: get("event", "event_id").
+func (a answer) get(path ...any) any {
+	var v any
+	if err := json.Unmarshal(a.body, &v); err != nil {
+		return fmt.Sprintf("no JSON: %s", a.body)
+	}
+	for _, step := range path {
+		switch at := step.(type) {
+		case string:
+			object, ok := v.(map[string]any)
+			if !ok {
+				return nil
+			}
+			v = object[at]
+		case int:
+			list, ok := v.([]any)
+			if !ok || at >= len(list) {
+				return nil
+			}
+			v = list[at]
+		}
+	}
+	return v
+}
+
+// text is get for texts.
+func (a answer) text(path ...any) string {
+	s, _ := a.get(path...).(string)
+	return s
+}
+
+// reason is the reason of a v1 fault.
+func (a answer) reason() string {
+	details, _ := a.get("details").([]any)
+	for i := range details {
+		if a.text("details", i, "@type") == "type.googleapis.com/google.rpc.ErrorInfo" {
+			return a.text("details", i, "reason")
+		}
+	}
+	return ""
+}

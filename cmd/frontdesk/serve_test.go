@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"frontdesk/core/store/storetest"
+)
+
+// onBothStores runs a test on SQLite and on PostgreSQL.
+func onBothStores(t *testing.T, test func(t *testing.T, storeURL string)) {
+	t.Run("SQLite", func(t *testing.T) { test(t, "") })
+	t.Run("PostgreSQL", func(t *testing.T) { test(t, storetest.Postgres(t)) })
+}
+
+func TestDemoPrintsACallThatBooksWhenPasted(t *testing.T) {
+	r := newHouse(t, "").serve("--demo")
+	out := r.output("conferencing_type")
+	_, call, found := strings.Cut(out, "\ncurl ")
+	if !found {
+		t.Fatalf("no call is printed:\n%s", out)
+	}
+	answer, err := exec.CommandContext(context.Background(), "bash", "-c", "curl "+call).CombinedOutput()
+	if err != nil || !strings.Contains(string(answer), `"event_id"`) {
+		t.Fatalf("the printed call: %v\n%s", err, answer)
+	}
+	if code := r.stop(); code != exitOK {
+		t.Fatalf("SIGTERM ended it with %d:\n%s", code, r.log())
+	}
+}
+
+// demo starts a gateway with the demonstration tenant and answers a caller of it.
+func demo(t *testing.T, h *house) (*running, caller) {
+	t.Helper()
+	r := h.serve("--demo")
+	out := r.output("conferencing_type")
+	at := strings.Index(out, "fd_live_")
+	if at < 0 {
+		t.Fatalf("no key is printed:\n%s", out)
+	}
+	return r, r.as(out[at : at+len("fd_live_")+38])
+}
+
+func TestLifeOfAMeeting(t *testing.T) {
+	onBothStores(t, func(t *testing.T, storeURL string) {
+		_, c := demo(t, newHouse(t, storeURL))
+		booked := c.post(200, "calendar/book-meeting", `{"title":"Consultation","start_time":"2027-03-02T10:00:00","end_time":"2027-03-02T10:30:00",
+			"timezone":"Europe/Paris","attendee_emails":["pat@example.com"],"conferencing_type":"provider"}`)
+		id := booked.text("event", "event_id")
+		if got := booked.text("event", "start_time"); got != "2027-03-02T10:00:00+01:00" {
+			t.Errorf("start_time is %s", got)
+		}
+		if got := booked.text("event", "event_url"); !strings.HasPrefix(got, "https://") {
+			t.Errorf("event_url is %q", got)
+		}
+		moved := c.post(200, "calendar/update-meeting", fmt.Sprintf(`{"event_id":%q,"start_time":"2027-03-02T15:00:00+01:00"}`, id))
+		if got := moved.text("event", "end_time"); !sameInstant(t, got, "2027-03-02T15:30:00+01:00") {
+			t.Errorf("a moved meeting ends at %s: its length was not kept", got)
+		}
+		listed := c.post(200, "calendar/list-events", `{"start_time":"2027-03-02","end_time":"2027-03-03","timezone":"Europe/Paris"}`)
+		if got := listed.text("events", 0, "event_id"); got != id {
+			t.Errorf("the list holds %q: %s", got, listed.body)
+		}
+		if got := listed.text("events", 0, "attendees", 0, "email"); got != "pat@example.com" {
+			t.Errorf("the attendee is %q", got)
+		}
+		for range 2 { // the second is answered the same
+			cancelled := c.post(200, "calendar/cancel-meeting", fmt.Sprintf(`{"event_id":%q}`, id))
+			if cancelled.get("ok") != true || cancelled.text("event_id") != id {
+				t.Errorf("cancel answers %s", cancelled.body)
+			}
+		}
+		if got := c.post(404, "calendar/update-meeting", fmt.Sprintf(`{"event_id":%q,"title":"x"}`, id)).reason(); got != "EVENT_NOT_FOUND" {
+			t.Errorf("updating a cancelled meeting: %s", got)
+		}
+		if got := c.post(200, "calendar/verify-calendar-connection", `{}`); got.get("ok") != true || got.text("email") == "" {
+			t.Errorf("verify answers %s", got.body)
+		}
+		if got := c.post(200, "calendar/list-calendars", ``).text("calendars", 0, "id"); got == "" {
+			t.Error("no calendar is listed")
+		}
+	})
+}
+
+func sameInstant(t *testing.T, a, b string) bool {
+	t.Helper()
+	first, err := time.Parse(time.RFC3339, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := time.Parse(time.RFC3339, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return first.Equal(second)
+}
+
+func TestLifeOfATicket(t *testing.T) {
+	onBothStores(t, func(t *testing.T, storeURL string) {
+		_, c := demo(t, newHouse(t, storeURL))
+		made := c.post(200, "tickets/create-ticket", `{"subject":"Broken handle","description":"It came off.","priority":"high"}`)
+		number := made.text("ticket", "ticket_number")
+		if made.text("ticket", "priority") != "High" || made.text("ticket", "status") == "" || made.text("ticket", "id") == "" {
+			t.Errorf("created: %s", made.body)
+		}
+		spoken := " #" + strings.TrimLeft(number, "0") + " "
+		if got := c.post(200, "tickets/get-ticket", fmt.Sprintf(`{"ticket_number":%q}`, spoken)); got.text("ticket", "id") != made.text("ticket", "id") {
+			t.Errorf("the ticket %q: %s", spoken, got.body)
+		}
+		if got := c.post(404, "tickets/get-ticket", `{"ticket_number":"99999999"}`).reason(); got != "TICKET_NOT_FOUND" {
+			t.Errorf("an unknown number: %s", got)
+		}
+		refused := c.post(400, "tickets/create-ticket", `{"subject":"x","status":"Nonsense"}`)
+		if refused.reason() != "INVALID_REQUEST" || !strings.Contains(string(refused.body), "Solved") {
+			t.Errorf("an unknown status is refused without the valid ones: %s", refused.body)
+		}
+	})
+}
+
+func TestLifeOfANumber(t *testing.T) {
+	onBothStores(t, func(t *testing.T, storeURL string) {
+		_, c := demo(t, newHouse(t, storeURL))
+		bought := c.do(201, http.MethodPost, "/beta/phone-numbers", `{"area_code":"415","name":" Front office ","inbound_cloud_employee_id":7}`)
+		path := bought.header.Get("Location")
+		if !strings.HasPrefix(path, "/beta/phone-numbers/") && !strings.Contains(path, "/beta/phone-numbers/") {
+			t.Fatalf("Location is %q", path)
+		}
+		path = path[strings.Index(path, "/beta/"):]
+		if bought.text("name") != "Front office" || bought.text("area_code") != "415" || bought.get("inbound_cloud_employee_id") != 7.0 {
+			t.Errorf("bought: %s", bought.body)
+		}
+		changed := c.do(200, http.MethodPatch, path, `{"name":"Night desk","inbound_cloud_employee_id":null,"outbound_cloud_employee_id":9}`)
+		if changed.text("name") != "Night desk" || changed.get("inbound_cloud_employee_id") != nil || changed.get("outbound_cloud_employee_id") != 9.0 {
+			t.Errorf("changed: %s", changed.body)
+		}
+		if same := c.do(200, http.MethodPatch, path, `{}`); string(same.body) != string(changed.body) {
+			t.Errorf("an empty change answers %s", same.body)
+		}
+		if got := c.do(200, http.MethodGet, path, ""); string(got.body) != string(changed.body) {
+			t.Errorf("get answers %s", got.body)
+		}
+		if got := c.do(200, http.MethodGet, "/beta/phone-numbers", ""); got.get("phone_numbers", 0, "id") != changed.get("id") {
+			t.Errorf("list answers %s", got.body)
+		}
+		if got := c.do(204, http.MethodDelete, path, ""); len(got.body) != 0 {
+			t.Errorf("release answers a body: %s", got.body)
+		}
+		c.do(404, http.MethodDelete, path, "")
+		c.do(404, http.MethodGet, path, "")
+		again := c.do(201, http.MethodPost, "/beta/phone-numbers", `{"area_code":"415"}`)
+		if again.get("id").(float64) <= bought.get("id").(float64) {
+			t.Error("an id was used again")
+		}
+		if got := c.do(422, http.MethodPatch, path+"x", `{"nmae":"x","name":""}`); !strings.Contains(string(got.body), `"path.id"`) || !strings.Contains(string(got.body), `"body.nmae"`) {
+			t.Errorf("faults: %s", got.body)
+		}
+	})
+}
+
+func TestARepeatedCallHasOneEffect(t *testing.T) {
+	onBothStores(t, func(t *testing.T, storeURL string) {
+		_, c := demo(t, newHouse(t, storeURL))
+		booking := func(title string) string {
+			return fmt.Sprintf(`{"title":%q,"start_time":"2027-05-04T10:00:00Z","end_time":"2027-05-04T11:00:00Z"}`, title)
+		}
+		first := c.post(200, "calendar/book-meeting", booking("a"), "Idempotency-Key: k1")
+		again := c.post(200, "calendar/book-meeting", booking("a"), "Idempotency-Key: k1")
+		if string(first.body) != string(again.body) || again.header.Get("Idempotency-Replayed") != "true" || first.header.Get("Idempotency-Replayed") != "" {
+			t.Errorf("a repeat answers %s %v", again.body, again.header)
+		}
+		if got := c.post(400, "calendar/book-meeting", booking("b"), "Idempotency-Key: k1").reason(); got != "IDEMPOTENCY_KEY_REUSED" {
+			t.Errorf("another body under the key: %s", got)
+		}
+		if other := c.post(200, "calendar/book-meeting", booking("a"), "Idempotency-Key: k2"); other.text("event", "event_id") == first.text("event", "event_id") {
+			t.Error("another key is another meeting")
+		}
+
+		keyless := c.post(200, "calendar/book-meeting", booking("c"))
+		same := c.post(200, "calendar/book-meeting", strings.Replace(booking("c"), "10:00:00Z", "12:00:00+02:00", 1))
+		if keyless.text("event", "event_id") != same.text("event", "event_id") || same.header.Get("Idempotency-Replayed") != "true" {
+			t.Errorf("an equal call without a key made a second meeting: %s %s", keyless.body, same.body)
+		}
+		c.post(200, "calendar/cancel-meeting", fmt.Sprintf(`{"event_id":%q}`, keyless.text("event", "event_id")))
+		if after := c.post(200, "calendar/book-meeting", booking("c")); after.text("event", "event_id") == keyless.text("event", "event_id") {
+			t.Error("a booking after a cancel was answered with the cancelled meeting")
+		}
+		for range 2 {
+			c.do(201, http.MethodPost, "/beta/phone-numbers", `{"area_code":"212"}`, "Idempotency-Key: n1")
+		}
+		if got := c.do(200, http.MethodGet, "/beta/phone-numbers", ""); len(got.get("phone_numbers").([]any)) != 1 {
+			t.Errorf("two buys with one key: %s", got.body)
+		}
+	})
+}
+
+func TestARevokedKeyEndsWithinFiveSeconds(t *testing.T) {
+	h := newHouse(t, storetest.Postgres(t))
+	r, _ := demo(t, h)
+	key := h.must("key", "create", "--tenant", "demo", "--label", "short")
+	c := r.as(key)
+	c.post(200, "calendar/list-calendars", `{}`)
+	id := strings.Fields(strings.Split(h.must("key", "list", "--tenant", "demo"), "short")[0])
+	h.must("key", "revoke", id[len(id)-2])
+	deadline := time.Now().Add(5 * time.Second)
+	for {
+		a, err := c.call(http.MethodPost, "/v1/calendar/list-calendars", `{}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.status == http.StatusUnauthorized {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the key still works")
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}

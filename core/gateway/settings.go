@@ -1,0 +1,65 @@
+package gateway
+
+import (
+	"fmt"
+
+	"frontdesk/config"
+	"frontdesk/core/adapter"
+	"frontdesk/core/api"
+	"frontdesk/core/guard"
+	"frontdesk/core/tenant"
+)
+
+// guardOptions are the configuration's part of the guard.
+func guardOptions(cfg config.Config, g *Gateway) guard.Options {
+	r := cfg.Resilience
+	return guard.Options{
+		Deadline: r.Deadline, TryTimeout: r.ReadTimeout, MaxTries: r.MaxTries, RetryRatio: float64(r.RetryBudgetPercent) / 100,
+		ConnectionConcurrency: r.Bulkhead.PerConnection, HostConcurrency: r.Bulkhead.PerHost,
+		BreakerFailures: r.Breaker.Failures, BreakerConnections: r.Breaker.Connections, BreakerOpenFor: r.Breaker.OpenFor,
+		Metrics: g.metrics, Log: g.log,
+	}
+}
+
+// apiOptions are the configuration's part of the HTTP surface.
+func apiOptions(cfg config.Config) api.Options {
+	return api.Options{
+		PublicURL: cfg.Server.PublicURL, Version: Version(), Deadline: cfg.Resilience.Deadline,
+		MaxInFlight: cfg.Limits.MaxInFlight, LegacyConferencing: cfg.Calendar.LegacyConferencingTypes,
+	}
+}
+
+// Document is the OpenAPI description as a gateway of that configuration serves it, as "yaml" or "json".
+func Document(cfg config.Config, format string) ([]byte, error) {
+	asYAML, asJSON, err := api.Document(apiOptions(cfg))
+	if err != nil {
+		return nil, err
+	}
+	if format == "json" {
+		return asJSON, nil
+	}
+	return asYAML, nil
+}
+
+// Desired turns a file of tenants into what the directory is to make.
+func Desired(file config.Tenants) (tenant.Desired, error) {
+	var want tenant.Desired
+	for _, t := range file.Tenants {
+		d := tenant.DesiredTenant{Name: t.Name, Settings: tenant.Settings{
+			Timezone: t.Timezone, PreventDoubleBooking: t.PreventDoubleBooking, RejectPast: t.RejectPast,
+			DedupeWindow: (*tenant.Duration)(t.DedupeWindow), TicketDedupeWindow: (*tenant.Duration)(t.TicketDedupeWindow),
+			StatusWords: t.StatusWords, PriorityWords: t.PriorityWords,
+		}}
+		for _, c := range t.Connections {
+			d.Connections = append(d.Connections, tenant.NewConnection{
+				Name: c.Name, Kind: adapter.Kind(c.Kind), Provider: c.Provider, Default: c.Default,
+				Settings: c.Settings, Credentials: c.Credentials,
+			})
+		}
+		want.Tenants = append(want.Tenants, d)
+	}
+	if len(want.Tenants) == 0 {
+		return want, fmt.Errorf("the file names no tenant")
+	}
+	return want, nil
+}
