@@ -1,0 +1,119 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/adaptertest"
+	"frontdesk/core/crm"
+	"frontdesk/core/crm/crmtest"
+)
+
+func TestContract(t *testing.T) {
+	crmtest.Run(t, func(t *testing.T) crmtest.Harness {
+		a := newAccount(t, adapter.Values{})
+		return crmtest.Harness{
+			Open:    a.open,
+			Account: crm.Account{Email: "support@sandbox.example", Name: "Sandbox Support"},
+			Vocabulary: crm.Vocabulary{
+				Statuses:   []string{"New", "Open", "Pending", "Solved", "Closed"},
+				Priorities: []string{"Low", "Normal", "High", "Urgent"},
+			},
+			DefaultStatus: "New", DefaultPriority: "Normal",
+			Known:    crmtest.Related{OwnerID: "usr_1", AccountID: "acc_2", ContactID: "con_3"},
+			Unknown:  crmtest.Related{OwnerID: "usr_9", AccountID: "acc_9", ContactID: "con_9"},
+			Now:      time.Now,
+			Provider: a,
+		}
+	})
+}
+
+// account is a sandbox account and, for the contract's checks, its provider's side: what an agent does in it.
+type account struct {
+	*adaptertest.Line
+	open func() crm.Driver
+}
+
+var (
+	_ crmtest.Counter    = account{}
+	_ crmtest.Commenter  = account{}
+	_ crmtest.Mover      = account{}
+	_ crmtest.TellsTimes = account{}
+)
+
+func newAccount(t *testing.T, v adapter.Values) account {
+	t.Helper()
+	line := adaptertest.NewLine(adaptertest.Storage())
+	return account{Line: line, open: func() crm.Driver {
+		d, err := Adapter().OpenCRM(t.Context(), v, adapter.Environment{Storage: line, Now: time.Now, Zone: "UTC"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}}
+}
+
+// Tickets counts the documents.
+func (a account) Tickets(ctx context.Context) (n int, err error) {
+	err = a.Storage.View(ctx, func(tx adapter.StorageTx) error {
+		return tx.Scan(ticketKey, "", func(string, []byte) bool { n++; return true })
+	})
+	return n, err
+}
+
+// Comment appends a comment, as an agent does.
+func (a account) Comment(ctx context.Context, ticketID string, c crmtest.Comment) error {
+	return a.change(ctx, ticketID, func(doc *document) {
+		doc.Comments = append(doc.Comments, comment{text{c.Body, c.HTML}, c.Public})
+	})
+}
+
+// Move sets a status, as an agent does.
+func (a account) Move(ctx context.Context, ticketID, status string) error {
+	return a.change(ctx, ticketID, func(doc *document) { doc.Status = status })
+}
+
+// Labels implements crmtest.Mover.
+func (account) Labels() (resolved, closed, reopened string) { return "Solved", "Closed", "Open" }
+
+// TellsTimes implements crmtest.TellsTimes.
+func (account) TellsTimes() {}
+
+func (a account) change(ctx context.Context, ticketID string, how func(*document)) error {
+	d := a.open().(*driver)
+	return a.Storage.Update(ctx, func(tx adapter.StorageTx) error {
+		doc, found, err := d.byID(tx, ticketID)
+		if err != nil || !found {
+			return fmt.Errorf("ticket %s: found %t, %w", ticketID, found, err)
+		}
+		how(&doc)
+		d.touch(&doc, time.Now())
+		return put(tx, ticketKey+doc.Number, doc)
+	})
+}
+
+// numbers lists the tickets that were made, in the order of their numbers.
+func (a account) numbers(t *testing.T) []string {
+	t.Helper()
+	var numbers []string
+	err := a.Storage.View(t.Context(), func(tx adapter.StorageTx) error {
+		return tx.Scan(ticketKey, "", func(_ string, value []byte) bool {
+			var doc document
+			if err := json.Unmarshal(value, &doc); err != nil {
+				t.Error(err)
+			}
+			numbers = append(numbers, doc.Number)
+			return true
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(numbers)
+	return numbers
+}

@@ -1,0 +1,183 @@
+package sandbox
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/crm"
+)
+
+// numberWidth is how many digits a ticket number has at least, as Salesforce pads a case's.
+const numberWidth = 8
+
+// mostDigits is more than any number ever has: as many as an int64.
+const mostDigits = 19
+
+// The documents: the last number given, a ticket by its number, and the number by the ticket's id.
+const (
+	lastKey     = "last-ticket-number"
+	ticketKey   = "ticket/"
+	ticketIDKey = "ticket-id/"
+)
+
+// document is a ticket as it is kept.
+type document struct {
+	ID          string    `json:"id"`
+	Number      string    `json:"number"`
+	Subject     string    `json:"subject"`
+	Description text      `json:"description"`
+	Status      string    `json:"status"`
+	Priority    string    `json:"priority"`
+	OwnerID     string    `json:"owner_id,omitempty"`
+	AccountID   string    `json:"account_id,omitempty"`
+	ContactID   string    `json:"contact_id,omitempty"`
+	CreatedAt   time.Time `json:"created_at"`
+	UpdatedAt   time.Time `json:"updated_at"`
+	ResolvedAt  time.Time `json:"resolved_at,omitzero"`
+	ClosedAt    time.Time `json:"closed_at,omitzero"`
+	Comments    []comment `json:"comments,omitempty"` // oldest first
+}
+
+type text struct {
+	Body string `json:"body"`
+	HTML bool   `json:"html,omitempty"`
+}
+
+type comment struct {
+	text
+	Public bool `json:"public"`
+}
+
+// ticket is the document as the contract tells it.
+func (d document) ticket() crm.Ticket {
+	t := crm.Ticket{
+		ID: d.ID, Number: d.Number, Subject: d.Subject, Description: crm.Text(d.Description), Status: d.Status, Priority: d.Priority,
+		OwnerID: d.OwnerID, AccountID: d.AccountID, ContactID: d.ContactID,
+		CreatedAt: d.CreatedAt, UpdatedAt: d.UpdatedAt, ResolvedAt: d.ResolvedAt, ClosedAt: d.ClosedAt,
+	}
+	for _, c := range d.Comments {
+		if c.Public {
+			t.LastComment = crm.Text(c.text)
+		}
+	}
+	return t
+}
+
+// idOf makes a ticket's id of the key it is created with.
+func idOf(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return "tkt_" + hex.EncodeToString(sum[:12])
+}
+
+func padded(number string) string {
+	return strings.Repeat("0", max(0, numberWidth-len(number))) + number
+}
+
+// byNumber finds the ticket of exactly this number.
+func (d *driver) byNumber(tx adapter.StorageTx, number string) (doc document, found bool, err error) {
+	if number == "" || len(number) > mostDigits || strings.Trim(number, "0123456789") != "" {
+		return doc, false, nil // no number of ours, and perhaps no key of the storage
+	}
+	kept, err := tx.Get(ticketKey + number)
+	if err != nil {
+		return doc, false, err
+	}
+	if kept == nil {
+		doc, found = d.seeded(func(seed document) bool { return seed.Number == number })
+		return doc, found, nil
+	}
+	return doc, true, json.Unmarshal(kept, &doc)
+}
+
+// byID finds the ticket of an id.
+func (d *driver) byID(tx adapter.StorageTx, id string) (doc document, found bool, err error) {
+	rest, ours := strings.CutPrefix(id, "tkt_")
+	if !ours || strings.Trim(rest, "0123456789abcdef") != "" {
+		return doc, false, nil
+	}
+	kept, err := tx.Get(ticketIDKey + id)
+	if err != nil {
+		return doc, false, err
+	}
+	if kept == nil {
+		doc, found = d.seeded(func(seed document) bool { return seed.ID == id })
+		return doc, found, nil
+	}
+	var number string
+	if err := json.Unmarshal(kept, &number); err != nil {
+		return doc, false, err
+	}
+	return d.byNumber(tx, number)
+}
+
+// add makes a ticket of the next number.
+func (d *driver) add(tx adapter.StorageTx, id string, t crm.NewTicket) (document, error) {
+	number, err := nextNumber(tx)
+	if err != nil {
+		return document{}, err
+	}
+	doc := document{
+		ID: id, Number: number, Subject: t.Subject, Description: text{Body: t.Description}, Status: t.Status, Priority: t.Priority,
+		OwnerID: t.OwnerID, AccountID: t.AccountID, ContactID: t.ContactID,
+	}
+	if doc.Status == "" {
+		doc.Status = d.settings.DefaultStatus
+	}
+	if doc.Priority == "" {
+		doc.Priority = d.settings.DefaultPriority
+	}
+	doc.CreatedAt = d.now().UTC().Truncate(time.Second)
+	d.touch(&doc, doc.CreatedAt)
+	if err := put(tx, ticketIDKey+id, number); err != nil {
+		return document{}, err
+	}
+	return doc, put(tx, ticketKey+number, doc)
+}
+
+// touch keeps the times that a ticket's status brings with it: a closed one stays resolved, an open one is neither.
+func (d *driver) touch(doc *document, at time.Time) {
+	doc.UpdatedAt = at
+	resolved, closed := d.settings.resolves(doc.Status), d.settings.closes(doc.Status)
+	switch {
+	case resolved && doc.ResolvedAt.IsZero():
+		doc.ResolvedAt = at
+	case !resolved && !closed:
+		doc.ResolvedAt = time.Time{}
+	}
+	switch {
+	case closed && doc.ClosedAt.IsZero():
+		doc.ClosedAt = at
+	case !closed:
+		doc.ClosedAt = time.Time{}
+	}
+}
+
+// nextNumber takes the number after the last one given. Where the change that asks for it is undone, so is the taking:
+// there are no gaps.
+func nextNumber(tx adapter.StorageTx) (string, error) {
+	last := lastSeeded
+	kept, err := tx.Get(lastKey)
+	if err != nil {
+		return "", err
+	}
+	if kept != nil {
+		if err := json.Unmarshal(kept, &last); err != nil {
+			return "", err
+		}
+	}
+	last++
+	return padded(fmt.Sprint(last)), put(tx, lastKey, last)
+}
+
+func put(tx adapter.StorageTx, key string, value any) error {
+	doc, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return tx.Put(key, doc)
+}

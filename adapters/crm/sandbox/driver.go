@@ -1,0 +1,147 @@
+package sandbox
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/magic"
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+)
+
+var (
+	_ crm.Driver    = (*driver)(nil)
+	_ crm.KeyFinder = (*driver)(nil)
+	_ crm.IDFinder  = (*driver)(nil)
+)
+
+type driver struct {
+	settings settings
+	provider magic.Provider
+	storage  adapter.Storage
+	now      func() time.Time
+}
+
+// Traits implements crm.Driver.
+func (d *driver) Traits() crm.Traits {
+	return crm.Traits{IdempotentCreate: true, NumberWidth: numberWidth}
+}
+
+// Account implements crm.Driver.
+func (d *driver) Account(ctx context.Context) (crm.Account, error) {
+	return magic.Read(ctx, d.provider, magic.Call{}, func(ctx context.Context) (crm.Account, error) {
+		return crm.Account{Email: d.settings.Email, Name: d.settings.Account}, d.reach(ctx)
+	})
+}
+
+// Vocabulary implements crm.Driver.
+func (d *driver) Vocabulary(ctx context.Context) (crm.Vocabulary, error) {
+	return magic.Read(ctx, d.provider, magic.Call{}, func(ctx context.Context) (crm.Vocabulary, error) {
+		return crm.Vocabulary{Statuses: slices.Clone(d.settings.Statuses), Priorities: slices.Clone(d.settings.Priorities)}, d.reach(ctx)
+	})
+}
+
+// reach fails when the storage is out of reach: it is the sandbox's provider, and no answer comes without it.
+func (d *driver) reach(ctx context.Context) error {
+	return d.storage.View(ctx, func(adapter.StorageTx) error { return nil })
+}
+
+// Create implements crm.Driver. The ticket's id is made of its key, so that a repeat finds the first.
+func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
+	id := idOf(t.Key)
+	call := magic.Call{About: id, Request: "create/" + t.Key, Texts: []string{t.Subject}}
+	return magic.Write(ctx, d.provider, call, func(ctx context.Context) (made crm.Ticket, err error) {
+		err = d.storage.Update(ctx, func(tx adapter.StorageTx) error {
+			doc, found, err := d.byID(tx, id)
+			if err != nil || found {
+				made = doc.ticket()
+				return err
+			}
+			if err := d.check(t); err != nil {
+				return err
+			}
+			if doc, err = d.add(tx, id, t); err != nil {
+				return err
+			}
+			made = doc.ticket()
+			return nil
+		})
+		return made, err
+	})
+}
+
+// check refuses what the account does not know, every fault at once.
+func (d *driver) check(t crm.NewTicket) error {
+	var faults []fault.Field
+	if strings.TrimSpace(t.Subject) == "" {
+		faults = append(faults, fault.Field{Path: "subject", Message: "must not be empty."})
+	}
+	for _, field := range []struct {
+		path, given, what string
+		known             []string
+	}{
+		{"status", t.Status, "status", d.settings.Statuses},
+		{"priority", t.Priority, "priority", d.settings.Priorities},
+		{"owner_id", t.OwnerID, "user", d.related(owners)},
+		{"account_id", t.AccountID, "account", d.related(accounts)},
+		{"contact_id", t.ContactID, "contact", d.related(contacts)},
+	} {
+		if field.given != "" && field.known != nil && !slices.Contains(field.known, field.given) {
+			faults = append(faults, fault.Field{Path: field.path, Message: "names no " + field.what + " of the account; send one of " + strings.Join(field.known, ", ") + "."})
+		}
+	}
+	if len(faults) > 0 {
+		return fault.InvalidFields(faults...)
+	}
+	return nil
+}
+
+// related answers the ids that exist, nil when any does.
+func (d *driver) related(seeded []string) []string {
+	if d.settings.Related == "any" {
+		return nil
+	}
+	return seeded
+}
+
+// ByNumber implements crm.Driver.
+func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error) {
+	given := number
+	if bare := magic.Strip(given); bare != strings.TrimSpace(given) {
+		number = padded(bare) // beside a magic word the gateway cannot pad the number
+	}
+	return d.find(ctx, given, func(tx adapter.StorageTx) (document, bool, error) { return d.byNumber(tx, number) })
+}
+
+// ByKey implements crm.KeyFinder.
+func (d *driver) ByKey(ctx context.Context, key string) (crm.Ticket, error) {
+	return d.find(ctx, "", func(tx adapter.StorageTx) (document, bool, error) { return d.byID(tx, idOf(key)) })
+}
+
+// ByID implements crm.IDFinder.
+func (d *driver) ByID(ctx context.Context, id string) (crm.Ticket, error) {
+	return d.find(ctx, id, func(tx adapter.StorageTx) (document, bool, error) { return d.byID(tx, magic.Strip(id)) })
+}
+
+// find reads one ticket. It looks up first what the call is about, since a ticket can be out of reach.
+func (d *driver) find(ctx context.Context, text string, look func(adapter.StorageTx) (document, bool, error)) (crm.Ticket, error) {
+	var about document
+	view := func(ctx context.Context) (t crm.Ticket, err error) {
+		err = d.storage.View(ctx, func(tx adapter.StorageTx) error {
+			doc, found, err := look(tx)
+			if err == nil && !found {
+				err = fault.New(fault.NotFound, fault.ReasonTicketNotFound, "There is no ticket with this number.")
+			}
+			about, t = doc, doc.ticket()
+			return err
+		})
+		return t, err
+	}
+	if _, err := view(ctx); err != nil && fault.From(err).Code != fault.NotFound {
+		return crm.Ticket{}, err
+	}
+	return magic.Read(ctx, d.provider, magic.Call{About: about.ID, Texts: []string{text}}, view)
+}

@@ -1,0 +1,170 @@
+package crmtest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"frontdesk/core/adapter/conformance"
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+)
+
+// idempotenceChecks are the clauses on keys: what becomes of a Create that is repeated, or cut off.
+func idempotenceChecks() []Check {
+	return []Check{
+		{Name: "two keys make two tickets", Do: twoKeysTwoTickets},
+		{Name: "a key may have 1 to 64 characters", Do: keysOfEveryLength},
+		{Name: "a second Create of one key answers the first ticket", Bound: idempotent, Do: sameKeyAnswersTheFirst},
+		{Name: "a second Create of one key makes no second ticket", Bound: func(h Harness) bool { return idempotent(h) && provides[Counter](h) }, Do: sameKeyMakesNoSecond},
+		{Name: "Creates of one key at one time make one ticket", Bound: idempotent, Do: sameKeyAtOnce},
+		{Name: "a Create whose reply is lost is not called unsent, and can be settled", Bound: provides[conformance.ReplyDropper], Do: lostReply},
+		{Name: "ByKey answers the ticket of the key", Bound: findsKeys, Do: byKey},
+		{Name: "ByKey says that there is surely none", Harmless: true, Bound: findsKeys, Do: byUnusedKey},
+	}
+}
+
+func idempotent(h Harness) bool { return traits(h).IdempotentCreate }
+
+func findsKeys(h Harness) bool {
+	_, can := h.Open().(crm.KeyFinder)
+	return can
+}
+
+func sameKeyAnswersTheFirst(ctx context.Context, h Harness) error {
+	t := newTicket("Said twice")
+	first, err := h.Open().Create(ctx, t)
+	if err != nil {
+		return err
+	}
+	if _, err := h.Open().Create(ctx, newTicket("Something in between")); err != nil {
+		return err
+	}
+	second, err := h.Open().Create(ctx, t)
+	if err != nil {
+		return fmt.Errorf("the second Create of one key: %w", err)
+	}
+	return sameTicket(first, second)
+}
+
+func sameKeyMakesNoSecond(ctx context.Context, h Harness) error {
+	return counted(ctx, h, 1, func() error {
+		t := newTicket("Said three times")
+		for range 3 {
+			if _, err := h.Open().Create(ctx, t); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// sameKeyAtOnce allows the provider to refuse all but one while it is busy with the key.
+func sameKeyAtOnce(ctx context.Context, h Harness) error {
+	t := newTicket("Said by many at once")
+	var mu sync.Mutex
+	ids := map[string]bool{}
+	err := conformance.AtOnce(4, func(int) error {
+		made, err := h.Open().Create(ctx, t)
+		if fault.From(err) != nil && fault.From(err).Code == fault.Conflict {
+			return nil
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		ids[made.ID] = true
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if len(ids) != 1 {
+		return fmt.Errorf("Creates of one key at one time were answered with %d tickets, want 1", len(ids))
+	}
+	return nil
+}
+
+// lostReply proves that a caller can find out what became of a ticket whose answer never came.
+func lostReply(ctx context.Context, h Harness) error {
+	t := newTicket("The reply gets lost")
+	h.Provider.(conformance.ReplyDropper).DropNextReply()
+	_, err := h.Open().Create(ctx, t)
+	if err == nil {
+		return fmt.Errorf("Create succeeded without a reply")
+	}
+	switch f := fault.From(err); {
+	case f.Unsent:
+		return fmt.Errorf("Create failed with %w, which claims that nothing was sent", err)
+	case f.Code != fault.Unavailable && f.Code != fault.Timeout && f.Code != fault.UnknownOutcome:
+		return fmt.Errorf("Create failed with %w, want Unavailable, Timeout or UnknownOutcome", err)
+	}
+	if finder, can := h.Open().(crm.KeyFinder); can {
+		found, err := finder.ByKey(ctx, t.Key)
+		if err != nil {
+			return fmt.Errorf("ByKey after a lost reply: %w", err)
+		}
+		if found.Subject != t.Subject {
+			return fmt.Errorf("ByKey after a lost reply answered %+v", found)
+		}
+	}
+	if !idempotent(h) {
+		return nil
+	}
+	again, err := h.Open().Create(ctx, t)
+	if err != nil {
+		return fmt.Errorf("Create after a lost reply: %w", err)
+	}
+	if again.Subject != t.Subject {
+		return fmt.Errorf("Create after a lost reply answered %+v", again)
+	}
+	return nil
+}
+
+func twoKeysTwoTickets(ctx context.Context, h Harness) error {
+	one, err := h.Open().Create(ctx, newTicket("The same words"))
+	if err != nil {
+		return err
+	}
+	two, err := h.Open().Create(ctx, newTicket("The same words"))
+	if err != nil {
+		return err
+	}
+	if one.ID == two.ID || one.Number == two.Number {
+		return fmt.Errorf("two keys were answered with one ticket: %s and %s, number %s and %s", one.ID, two.ID, one.Number, two.Number)
+	}
+	return nil
+}
+
+func keysOfEveryLength(ctx context.Context, h Harness) error {
+	long := newTicket("A long key")
+	long.Key = (newKey() + newKey() + newKey())[:64]
+	if _, err := h.Open().Create(ctx, long); err != nil {
+		return fmt.Errorf("a key of 64 characters: %w", err)
+	}
+	short := newTicket("A short key")
+	short.Key = short.Key[:1]
+	if _, err := h.Open().Create(ctx, short); err != nil {
+		return fmt.Errorf("a key of 1 character: %w", err)
+	}
+	return nil
+}
+
+func byKey(ctx context.Context, h Harness) error {
+	t := newTicket("To be found by its key")
+	made, err := h.Open().Create(ctx, t)
+	if err != nil {
+		return err
+	}
+	if _, err := h.Open().Create(ctx, newTicket("Another ticket")); err != nil {
+		return err
+	}
+	found, err := h.Open().(crm.KeyFinder).ByKey(ctx, t.Key)
+	if err != nil {
+		return err
+	}
+	return sameTicket(made, found)
+}
+
+func byUnusedKey(ctx context.Context, h Harness) error {
+	_, err := h.Open().(crm.KeyFinder).ByKey(ctx, newKey())
+	return conformance.WantFault("ByKey of a key never used", err, fault.NotFound, fault.ReasonTicketNotFound)
+}

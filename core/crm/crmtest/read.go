@@ -1,0 +1,104 @@
+package crmtest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"frontdesk/core/adapter/conformance"
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+)
+
+// readChecks are the clauses on reading tickets, by number and by id.
+func readChecks() []Check {
+	return []Check{
+		{Name: "ByNumber answers the ticket of exactly this number", Do: byNumber},
+		{Name: "ByNumber finds no ticket by a number that is only like its own", Do: almostTheNumber},
+		{Name: "ByNumber takes a number for data, never for a part of a query", Harmless: true, Do: hostileNumbers},
+		{Name: "ByID answers a new ticket at once", Bound: findsIDs, Do: byID},
+		{Name: "ByID says that there is none", Harmless: true, Bound: findsIDs, Do: byUnusedID},
+	}
+}
+
+func findsIDs(h Harness) bool {
+	_, can := h.Open().(crm.IDFinder)
+	return can
+}
+
+func byNumber(ctx context.Context, h Harness) error {
+	var made []crm.Ticket
+	for _, subject := range []string{"The first of two", "The second of two"} {
+		t, err := h.Open().Create(ctx, newTicket(subject))
+		if err != nil {
+			return err
+		}
+		made = append(made, t)
+	}
+	for _, t := range made {
+		read, err := h.Open().ByNumber(ctx, t.Number)
+		if err != nil {
+			return fmt.Errorf("number %s: %w", t.Number, err)
+		}
+		if err := sameTicket(t, read); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func almostTheNumber(ctx context.Context, h Harness) error {
+	made, err := h.Open().Create(ctx, newTicket("Nearly the number"))
+	if err != nil {
+		return err
+	}
+	n := made.Number
+	return noneButExact(ctx, h, n+"0", "0"+n, n[:len(n)-1], strings.TrimLeft(n, "0"), n+" ", " "+n, "#"+n, "-"+n, "+"+n, n+".0", n+"\n")
+}
+
+func hostileNumbers(ctx context.Context, h Harness) error {
+	return noneButExact(ctx, h,
+		"", "%", "_", "*", "?", "%%%%%%%%", "________", "00000000' OR '1'='1", `0" OR 1=1 --`, `\`, `\'`, "'", `"`, "`", ";", "1;DROP TABLE tickets",
+		"1 OR number:*", "number>0", "(1)", "[1]", "{1}", "$1", "{{1}}", "<1>", "../1", "1/../2", "1/comments", "1?include=all", "1&per_page=1", "1#top",
+		"1%00", "1%2F2", "\x00", "1\r\nX-Injected: yes", "１", "null", "undefined", "NaN", "1e0", "0x1", strings.Repeat("9", 400),
+	)
+}
+
+// noneButExact wants each number to be answered with a ticket of exactly that number, or not at all.
+func noneButExact(ctx context.Context, h Harness, numbers ...string) error {
+	for _, number := range numbers {
+		found, err := h.Open().ByNumber(ctx, number)
+		if err == nil && found.Number == number && number != "" {
+			continue
+		}
+		if err == nil {
+			return fmt.Errorf("ByNumber(%q) answered ticket number %q", number, found.Number)
+		}
+		if err := conformance.WantFault(fmt.Sprintf("ByNumber(%q)", number), err, fault.NotFound, fault.ReasonTicketNotFound); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func byID(ctx context.Context, h Harness) error {
+	made, err := h.Open().Create(ctx, newTicket("To be found by its id"))
+	if err != nil {
+		return err
+	}
+	found, err := h.Open().(crm.IDFinder).ByID(ctx, made.ID)
+	if err != nil {
+		return err
+	}
+	return sameTicket(made, found)
+}
+
+func byUnusedID(ctx context.Context, h Harness) error {
+	for _, id := range []string{"", "no-such-ticket", "999999999999999999", "../1", "1/comments", "1?include=all", "'", "\x00"} {
+		_, err := h.Open().(crm.IDFinder).ByID(ctx, id)
+		if err := conformance.WantFault(fmt.Sprintf("ByID(%q)", id), err, fault.NotFound, fault.ReasonTicketNotFound); err != nil {
+			return err
+		}
+	}
+	return nil
+}
