@@ -5,7 +5,7 @@ package record
 
 // Meeting is the metadata of a booked or updated event.
 type Meeting struct {
-	EventID   string `json:"event_id" doc:"Identifier of the event, the provider's own." example:"evt_4k1v9s"`
+	EventID   string `json:"event_id" minLength:"1" doc:"Identifier of the event, the provider's own." example:"evt_4k1v9s"`
 	EventURL  string `json:"event_url" doc:"Link of the meeting, else the provider's page of the event; empty when the provider has neither." example:"https://meet.example.com/abc-defg-hij"`
 	StartTime string `json:"start_time" format:"date-time" doc:"Start, RFC 3339 with the offset of the requested time zone." example:"2026-12-01T10:00:00-05:00"`
 	EndTime   string `json:"end_time" format:"date-time" doc:"End, RFC 3339 with the offset of the requested time zone." example:"2026-12-01T10:30:00-05:00"`
@@ -18,7 +18,7 @@ type MeetingAnswer struct {
 
 // Event is a listed event.
 type Event struct {
-	EventID        string     `json:"event_id" doc:"Identifier of the event, or of the one instance of a recurring event." example:"evt_4k1v9s"`
+	EventID        string     `json:"event_id" minLength:"1" doc:"Identifier of the event, or of the one instance of a recurring event." example:"evt_4k1v9s"`
 	Subject        string     `json:"subject" example:"Consultation"`
 	StartTime      string     `json:"start_time" format:"date-time" example:"2026-12-01T10:00:00-05:00"`
 	EndTime        string     `json:"end_time" format:"date-time" example:"2026-12-01T10:30:00-05:00"`
@@ -66,8 +66,8 @@ type VerifyAnswer struct {
 
 // Ticket is a ticket of the CRM. Strings are empty when unset; times are absent when not applicable.
 type Ticket struct {
-	ID           string `json:"id" doc:"Unique id of the ticket in the CRM." example:"tkt_8f3k2m"`
-	TicketNumber string `json:"ticket_number" doc:"The number people use." example:"00001042"`
+	ID           string `json:"id" minLength:"1" doc:"Unique id of the ticket in the CRM." example:"tkt_8f3k2m"`
+	TicketNumber string `json:"ticket_number" minLength:"1" doc:"The number people use." example:"00001042"`
 	Subject      string `json:"subject" example:"Broken door handle"`
 	Description  string `json:"description" doc:"Plain text." example:"The handle of the front door came off."`
 	Status       string `json:"status" doc:"The CRM's own label." example:"New"`
