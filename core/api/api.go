@@ -1,0 +1,171 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"frontdesk/core/tenant"
+)
+
+// Services are the use cases behind the operations.
+type Services struct {
+	Calendar Calendar
+	Tickets  Tickets
+	Numbers  Numbers
+}
+
+// Keys tells who makes a request; *tenant.Directory is one.
+type Keys interface {
+	Authenticate(ctx context.Context, key string) (tenant.Caller, error)
+}
+
+// Metrics are told of every request; *telemetry.Metrics is one. A nil Metrics is told nothing.
+type Metrics interface {
+	RequestRunning(surface string) (done func())
+	Request(surface, operation string, status int, reason string, took time.Duration)
+}
+
+// Options are what the surface is built from.
+type Options struct {
+	PublicURL   string // where callers reach the gateway, without a trailing slash; the base of problem types
+	SettingsURL string // the page where connections are made, for errors that a person mends; "" when there is none
+	Version     string // of the gateway, for the documents
+
+	Services Services
+	Keys     Keys
+	Log      *slog.Logger
+	Metrics  Metrics
+	Ready    func(context.Context) error // whether requests can be answered; nil: always
+
+	Deadline    time.Duration // the most a request takes; 0: 8 s
+	MaxInFlight int           // requests at one time before some are refused; 0: 1024
+
+	LegacyConferencing []string  // words of conferencing_type that mean "provider" and are deprecated
+	LegacySince        time.Time // since when they are deprecated; zero: the day the gateway was first released
+	LegacySunset       time.Time // when they end; zero: no date is set
+
+	Now   func() time.Time // nil: time.Now
+	NewID func() string    // request ids; nil: random ones that sort by time
+}
+
+const (
+	defaultDeadline    = 8 * time.Second
+	defaultMaxInFlight = 1024
+)
+
+// api is the surface's state: none but counters.
+type api struct {
+	publicURL   string
+	settingsURL string
+	keys        Keys
+	log         *slog.Logger
+	metrics     Metrics
+	ready       func(context.Context) error
+	deadline    time.Duration
+	legacy      []string
+	deprecation http.Header
+	now         func() time.Time
+	newID       func() string
+	catalogue   catalogue
+	gate        *gate
+}
+
+// New builds the handler of every path of the interface, its description, and the health checks. Paths are matched
+// exactly and never redirected, so the handler must be reached as it is: behind an http.ServeMux, which cleans paths by
+// redirecting, what it promises of odd paths does not hold.
+func New(o Options) (http.Handler, error) {
+	if o.Keys == nil || o.Services.Calendar == nil || o.Services.Tickets == nil || o.Services.Numbers == nil {
+		return nil, errors.New("api: Keys and all three Services are needed")
+	}
+	a, err := newAPI(o)
+	if err != nil {
+		return nil, err
+	}
+	pages, err := newPages(a, o)
+	if err != nil {
+		return nil, err
+	}
+	return a.engine(operations(o.Services), pages), nil
+}
+
+func newAPI(o Options) (*api, error) {
+	base, err := url.Parse(o.PublicURL)
+	if err != nil || base.Scheme == "" || base.Host == "" {
+		return nil, errors.New("api: PublicURL must be an absolute URL")
+	}
+	a := &api{
+		publicURL:   strings.TrimRight(o.PublicURL, "/"),
+		settingsURL: o.SettingsURL,
+		keys:        o.Keys,
+		log:         o.Log,
+		metrics:     o.Metrics,
+		ready:       o.Ready,
+		deadline:    o.Deadline,
+		legacy:      o.LegacyConferencing,
+		now:         o.Now,
+		newID:       o.NewID,
+		catalogue:   newCatalogue(),
+	}
+	if a.now == nil {
+		a.now = time.Now
+	}
+	if a.newID == nil {
+		a.newID = func() string { return newRequestID(a.now()) }
+	}
+	if a.deadline <= 0 {
+		a.deadline = defaultDeadline
+	}
+	if a.log == nil {
+		a.log = slog.New(slog.DiscardHandler)
+	}
+	most := o.MaxInFlight
+	if most <= 0 {
+		most = defaultMaxInFlight
+	}
+	a.gate = newGate(most)
+	a.deprecation = deprecationHeaders(a.publicURL, o.LegacySince, o.LegacySunset)
+	return a, nil
+}
+
+// engine registers everything on one Gin engine.
+func (a *api) engine(ops []operation, pages *pages) *gin.Engine {
+	gin.SetMode(gin.ReleaseMode) // the other modes write to standard output, which belongs to the commands
+	e := gin.New()
+	e.RedirectTrailingSlash = false
+	e.RedirectFixedPath = false
+	e.HandleMethodNotAllowed = true
+	e.ForwardedByClientIP = false
+	e.Use(a.identify, a.observe, a.recover, secure, a.refuseEncodedSlash)
+	e.NoRoute(a.noSuchPath)
+	e.NoMethod(a.wrongMethod)
+	for _, op := range ops {
+		handle(e, op.Method, ginPath(op.Path), a.serve(op))
+	}
+	for path, page := range pages.fixed {
+		handle(e, http.MethodGet, path, page)
+	}
+	handle(e, http.MethodGet, "/problems/:slug", pages.problem)
+	handle(e, http.MethodGet, "/healthz", a.healthz)
+	handle(e, http.MethodGet, "/readyz", a.readyz)
+	return e
+}
+
+// handle registers a route; what can be had can also be asked about (RFC 9110 section 9.3.2).
+func handle(e *gin.Engine, method, path string, h gin.HandlerFunc) {
+	e.Handle(method, path, h)
+	if method == http.MethodGet {
+		e.HEAD(path, h)
+	}
+}
+
+// ginPath writes an OpenAPI path as Gin does: {id} is :id.
+func ginPath(path string) string {
+	return strings.NewReplacer("{", ":", "}", "").Replace(path)
+}

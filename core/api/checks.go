@@ -1,0 +1,290 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/normalize"
+)
+
+// The paths of faults that are not of a field of the body. Paths that start with "path." and "header." are such too;
+// the name of a field never looks like one, see [quoteName].
+const (
+	locationBody   = "body"
+	prefixOfPath   = "path."
+	prefixOfHeader = "header."
+)
+
+const (
+	maxFaults      = 100 // told at once; a body can hold a hundred thousand
+	maxValueEchoed = 64  // bytes
+	maxNameEchoed  = 64  // bytes
+	maxAttendees   = 200
+	maxCalendars   = 50
+	maxURLBytes    = 2048
+)
+
+// checks gathers every fault of one request's input.
+type checks struct {
+	surface    surface
+	legacy     []string // words of conferencing_type that mean "provider"
+	faults     []fault.Field
+	untold     int                        // faults beyond maxFaults
+	wrong      map[string]bool            // paths that have a fault
+	values     map[string]json.RawMessage // short scalars as they were given, by path
+	deprecated bool                       // something deprecated was used
+}
+
+func newChecks(s surface, legacy []string) *checks {
+	return &checks{surface: s, legacy: legacy, wrong: map[string]bool{}, values: map[string]json.RawMessage{}}
+}
+
+// fail reports a fault. The message is a sentence without its subject, the field.
+func (c *checks) fail(path, message string) {
+	c.add(fault.Field{Path: path, Message: message})
+}
+
+func (c *checks) add(f fault.Field) {
+	c.wrong[f.Path] = true
+	if len(c.faults) == maxFaults {
+		c.untold++
+		return
+	}
+	c.faults = append(c.faults, f)
+}
+
+// passed tells whether nothing is wrong with the value so far.
+func (c *checks) passed(path string) bool { return !c.wrong[path] }
+
+// remember keeps a scalar so that problem details can show what was refused. Values of names we do not know are never
+// kept: they may be anything, a secret too.
+func (c *checks) remember(path string, value json.RawMessage) {
+	if c.surface == surfaceV1 || len(value) > maxValueEchoed || value[0] == '{' || value[0] == '[' || value[0] == 'n' {
+		return
+	}
+	c.values[path] = value
+}
+
+// err is the fault of the input, or nil.
+func (c *checks) err() error {
+	if len(c.faults) == 0 {
+		return nil
+	}
+	f := fault.InvalidFields(c.faults...)
+	f.Detail = inputDetail(c.faults, c.untold)
+	return &inputError{fault: f, values: c.values}
+}
+
+// inputError is a fault of the input with the values that were refused.
+type inputError struct {
+	fault  *fault.Error
+	values map[string]json.RawMessage
+}
+
+func (e *inputError) Error() string { return e.fault.Error() }
+func (e *inputError) Unwrap() error { return e.fault }
+
+// inputDetail tells the first faults in a sentence, since a model often reads nothing else of an error.
+func inputDetail(faults []fault.Field, untold int) string {
+	const told = 3
+	var parts []string
+	for _, f := range faults[:min(told, len(faults))] {
+		parts = append(parts, f.Path+" "+messageOf(f))
+	}
+	detail := "The request is not valid: " + strings.Join(parts, "; ")
+	if more := len(faults) + untold - len(parts); more > 0 {
+		detail += fmt.Sprintf("; and %s more", thousands(more))
+	}
+	return detail + "."
+}
+
+// messageOf is a fault's message with its hint.
+func messageOf(f fault.Field) string {
+	if f.Hint == "" {
+		return f.Message
+	}
+	return f.Message + " (did you mean " + f.Hint + "?)"
+}
+
+// present reports a required text that holds nothing but spaces.
+func (c *checks) present(path, text string) {
+	if text != "" && strings.TrimSpace(text) == "" {
+		c.fail(path, "must not be blank")
+	}
+}
+
+// instant reads a time; the zero value when it was not given or is wrong.
+func (c *checks) instant(path, given string, form normalize.TimeForm) normalize.InputTime {
+	if given == "" {
+		return normalize.InputTime{}
+	}
+	t, err := normalize.ParseTime(given, form)
+	if err != nil {
+		c.fail(path, sentenceOf(err))
+	}
+	return t
+}
+
+// zone checks an IANA name.
+func (c *checks) zone(path, given string) string {
+	if given == "" {
+		return ""
+	}
+	if _, err := normalize.LoadZone(given); err != nil {
+		c.fail(path, sentenceOf(err))
+	}
+	return given
+}
+
+// ordered reports an end that is not after its start, where the two can be compared: both have an offset, both are
+// local times of one zone, or the zone of the local one is given. Elsewhere only the calendar's own zone can tell, and
+// the service asks it.
+func (c *checks) ordered(start, end normalize.InputTime, timezone string) {
+	if start.IsZero() || end.IsZero() || !c.passed("start_time") || !c.passed("end_time") || !c.passed("timezone") {
+		return
+	}
+	zone, err := normalize.LoadZone(timezone)
+	if timezone == "" {
+		zone, err = normalize.LoadZone("UTC")
+	}
+	comparable := timezone != "" || start.HasOffset() == end.HasOffset()
+	if err == nil && comparable && !end.In(zone).After(start.In(zone)) {
+		c.fail("end_time", "must be after start_time")
+	}
+}
+
+// emails checks addresses one by one and drops those that are there twice.
+func (c *checks) emails(path string, given []string) []string {
+	var kept []string
+	seen := map[string]bool{}
+	for i, each := range given {
+		at := elementPath(path, i)
+		if !c.passed(at) {
+			continue
+		}
+		email, err := normalize.Email(each)
+		if err != nil {
+			c.fail(at, sentenceOf(err))
+			continue
+		}
+		if key := normalize.EmailKey(email); !seen[key] {
+			seen[key] = true
+			kept = append(kept, email)
+		}
+	}
+	if len(kept) > maxAttendees {
+		c.fail(path, fmt.Sprintf("has %s addresses, at most %d are allowed", thousands(len(kept)), maxAttendees))
+	}
+	return kept
+}
+
+// ids checks identifiers of a provider and drops those that are there twice.
+func (c *checks) ids(path string, given []string) []string {
+	var kept []string
+	for i, id := range given {
+		at := elementPath(path, i)
+		if !c.passed(at) {
+			continue
+		}
+		if strings.TrimSpace(id) == "" {
+			c.fail(at, "must not be blank")
+			continue
+		}
+		if len(kept) <= maxCalendars && !slices.Contains(kept, id) {
+			kept = append(kept, id)
+		}
+	}
+	if len(kept) > maxCalendars {
+		c.fail(path, fmt.Sprintf("has more than %d entries", maxCalendars))
+	}
+	return kept
+}
+
+// webAddress checks an absolute http or https URL.
+func (c *checks) webAddress(path, given string) string {
+	if !c.passed(path) {
+		return ""
+	}
+	u, err := url.Parse(given)
+	switch {
+	case len(given) > maxURLBytes:
+		c.fail(path, fmt.Sprintf("is longer than %s bytes", thousands(maxURLBytes)))
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.ContainsAny(given, " \t\n"):
+		c.fail(path, "must be an absolute http or https URL, such as https://meet.example.com/front-office")
+	case u.User != nil:
+		c.fail(path, "must not hold a user name or password")
+	}
+	return given
+}
+
+// displayName checks the name of a phone number and trims it.
+func (c *checks) displayName(path string, given *string) *string {
+	const longest = 64
+	if given == nil {
+		return nil
+	}
+	name := strings.TrimSpace(*given)
+	switch n := len([]rune(name)); {
+	case n == 0:
+		c.fail(path, "must not be blank")
+	case n > longest:
+		c.fail(path, fmt.Sprintf("is %s characters long, at most %d are allowed", thousands(n), longest))
+	case strings.ContainsAny(name, "\n\t"):
+		c.fail(path, "must be one line without tabs")
+	}
+	return &name
+}
+
+// areaCode checks a NANP area code.
+func (c *checks) areaCode(path, given string) string {
+	if !c.passed(path) {
+		return given
+	}
+	if len(given) != 3 || given[0] < '2' || strings.Trim(given, "0123456789") != "" {
+		c.fail(path, "must be three digits, the first of them 2 to 9")
+		return given
+	}
+	if !normalize.IsAssignedAreaCode(given) {
+		c.fail(path, "is not an assigned geographic area code of the North American Numbering Plan")
+	}
+	return given
+}
+
+// sentenceOf fits an error of core/normalize behind a field's name.
+func sentenceOf(err error) string { return strings.TrimSuffix(err.Error(), ".") }
+
+// quoteName writes a name of the body as a path. One that could be read as another path, or is not printable, is
+// quoted; a long one is cut.
+func quoteName(name string) string {
+	name = shortened(name, maxNameEchoed)
+	plain := !strings.ContainsFunc(name, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-')
+	})
+	if plain && name != "" && name != locationBody {
+		return name
+	}
+	return "[" + strconv.Quote(name) + "]"
+}
+
+// quoted writes a text as JSON.
+func quoted(text string) json.RawMessage {
+	b, err := json.Marshal(text)
+	if err != nil {
+		return json.RawMessage(`""`)
+	}
+	return b
+}
+
+// thousands writes a number for people.
+func thousands(n int) string {
+	digits := strconv.Itoa(n)
+	for at := len(digits) - 3; at > 0; at -= 3 {
+		digits = digits[:at] + "," + digits[at:]
+	}
+	return digits
+}

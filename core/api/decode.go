@@ -1,0 +1,314 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/normalize"
+	"frontdesk/core/service"
+)
+
+// shape is how a request type is decoded. Its fields are declared by tags, which the documents read as well:
+//
+//	json:"title,omitempty"  the name in the body; `json:"-" path:"id"` for a path parameter
+//	doc:"..." example:"..." for people
+//	need:"true"             it must be given
+//	bytes:"1024"            the most bytes a string may have
+type shape struct {
+	of     reflect.Type
+	fields []field
+	names  []string // in the body
+}
+
+type field struct {
+	name     string
+	index    int
+	inPath   bool
+	need     bool
+	maxBytes int
+}
+
+// employee is an employee id of a merge: absent, null or a number.
+type employee service.EmployeeChange
+
+// Schema says that null is allowed, for the OpenAPI document.
+func (employee) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeInteger, Format: "int64", Nullable: true}
+}
+
+// MarshalJSON writes it as a caller would.
+func (e employee) MarshalJSON() ([]byte, error) { return json.Marshal(e.ID) }
+
+// shapeOf reads the tags of a request type. A tag that cannot be read is a defect that every test finds.
+func shapeOf[T any]() *shape {
+	t := reflect.TypeFor[T]()
+	s := &shape{of: t}
+	for i := range t.NumField() {
+		tag := t.Field(i).Tag
+		f := field{index: i, need: tag.Get("need") == "true"}
+		f.name, _, _ = strings.Cut(tag.Get("json"), ",")
+		if path := tag.Get("path"); path != "" {
+			f.name, f.inPath = path, true
+		}
+		if limit := tag.Get("bytes"); limit != "" {
+			n, err := strconv.Atoi(limit)
+			if err != nil {
+				panic("api: " + t.Name() + "." + t.Field(i).Name + ": " + err.Error())
+			}
+			f.maxBytes = n
+		}
+		if !f.inPath {
+			s.names = append(s.names, f.name)
+		}
+		s.fields = append(s.fields, f)
+	}
+	return s
+}
+
+func (s *shape) body(name string) (field, bool) {
+	for _, f := range s.fields {
+		if f.name == name && !f.inPath {
+			return f, true
+		}
+	}
+	return field{}, false
+}
+
+// decode fills a request from the path and the body and reports what is wrong with its form to the call's checks. The
+// error is one of a body that cannot be read at all.
+func decode[In any](c *call, s *shape, in *In) error {
+	target := reflect.ValueOf(in).Elem()
+	for _, f := range s.fields {
+		if f.inPath {
+			target.Field(f.index).SetInt(c.checks.pathID(f.name, c.path(f.name)))
+		}
+	}
+	if c.body == nil {
+		return nil
+	}
+	members, err := membersOf(c.body, c.checks)
+	if err != nil || !c.checks.passed(locationBody) {
+		return err
+	}
+	given := make(map[string]bool, len(members))
+	for _, m := range members {
+		f, known := s.body(m.name)
+		if !known {
+			c.checks.unknown(m.name, s.names)
+			continue
+		}
+		if c.checks.surface == surfaceV1 && isUnset(m.value) {
+			continue
+		}
+		given[m.name] = true
+		c.checks.remember(f.name, m.value)
+		c.checks.assign(target.Field(f.index), f, m.value)
+	}
+	for _, f := range s.fields {
+		if f.need && !f.inPath && !given[f.name] {
+			c.checks.fail(f.name, "is required")
+		}
+	}
+	return nil
+}
+
+// member is one name and value of the body, in the order they came.
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// membersOf takes the body apart. On /v1 an empty body counts as {}.
+func membersOf(body []byte, found *checks) ([]member, error) {
+	body = bytes.TrimSpace(body)
+	if len(body) == 0 {
+		if found.surface == surfaceV1 {
+			return nil, nil
+		}
+		return nil, malformed("it is empty, send an object")
+	}
+	if err := wellFormed(body); err != nil {
+		return nil, err
+	}
+	if body[0] != '{' {
+		found.fail(locationBody, "must be an object, not "+kindOf(body))
+		return nil, nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	if _, err := decoder.Token(); err != nil {
+		return nil, malformed(syntaxError(err))
+	}
+	var members []member
+	for decoder.More() {
+		token, err := decoder.Token()
+		if err != nil {
+			return nil, malformed(syntaxError(err))
+		}
+		name, _ := token.(string)
+		m := member{name: name}
+		if err := decoder.Decode(&m.value); err != nil {
+			return nil, malformed(syntaxError(err))
+		}
+		members = append(members, m)
+	}
+	return members, nil
+}
+
+// isUnset tells what counts as not given on /v1: clients of proto3 JSON send defaults.
+func isUnset(value json.RawMessage) bool {
+	switch value[0] {
+	case 'n':
+		return true
+	case '"':
+		return len(value) == len(`""`)
+	case '[':
+		return len(bytes.TrimSpace(value[1:len(value)-1])) == 0
+	}
+	return false
+}
+
+// kindOf names the kind of a JSON value with its article.
+func kindOf(value json.RawMessage) string {
+	switch value[0] {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case '"':
+		return "a string"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
+	}
+	return "a number"
+}
+
+// assign decodes one value into its field, whose Go type says which JSON is right.
+func (c *checks) assign(target reflect.Value, f field, value json.RawMessage) {
+	switch into := target.Addr().Interface().(type) {
+	case *string:
+		*into, _ = c.text(f.name, value, f.maxBytes)
+	case **string:
+		if text, ok := c.text(f.name, value, f.maxBytes); ok {
+			*into = &text
+		}
+	case *[]string:
+		*into = c.texts(f.name, value, f.maxBytes)
+	case **int64:
+		if n, ok := c.integer(f.name, value, "an integer"); ok {
+			*into = &n
+		}
+	case *employee:
+		if value[0] == 'n' {
+			*into = employee{Set: true}
+			return
+		}
+		if n, ok := c.integer(f.name, value, "an integer or null"); ok {
+			*into = employee{Set: true, ID: &n}
+		}
+	default:
+		panic(fmt.Sprintf("api: no decoding for %T", into))
+	}
+}
+
+// text decodes a string and holds it against its size and the characters allowed in text.
+func (c *checks) text(path string, value json.RawMessage, maxBytes int) (string, bool) {
+	if value[0] != '"' {
+		c.fail(path, "must be a string, not "+kindOf(value))
+		return "", false
+	}
+	var text string
+	if err := json.Unmarshal(value, &text); err != nil {
+		c.fail(path, "must be a string")
+		return "", false
+	}
+	if maxBytes > 0 && len(text) > maxBytes {
+		c.fail(path, fmt.Sprintf("is %s bytes long, at most %s are allowed", thousands(len(text)), thousands(maxBytes)))
+		return "", false
+	}
+	if at := controlCharacter(text); at >= 0 {
+		r, _ := utf8.DecodeRuneInString(text[at:])
+		c.fail(path, fmt.Sprintf("must not contain the control character %U, only newline and tab are allowed", r))
+		return "", false
+	}
+	return text, true
+}
+
+// texts decodes an array of strings. An element that is wrong is reported by its index and left empty, so that the
+// others keep theirs.
+func (c *checks) texts(path string, value json.RawMessage, maxBytes int) []string {
+	if value[0] != '[' {
+		c.fail(path, "must be an array of strings, not "+kindOf(value))
+		return nil
+	}
+	var elements []json.RawMessage
+	if err := json.Unmarshal(value, &elements); err != nil {
+		c.fail(path, "must be an array of strings")
+		return nil
+	}
+	texts := make([]string, len(elements))
+	for i, element := range elements {
+		texts[i], _ = c.text(elementPath(path, i), element, maxBytes)
+	}
+	return texts
+}
+
+// integer decodes an int64. 1.0 and 1e3 are refused: they are how a number gets here that went through a float, and
+// above 2^53 such a number is no longer the one that was meant.
+func (c *checks) integer(path string, value json.RawMessage, want string) (int64, bool) {
+	kind := kindOf(value)
+	if kind != "a number" {
+		c.fail(path, "must be "+want+", not "+kind)
+		return 0, false
+	}
+	n, err := strconv.ParseInt(string(value), 10, 64)
+	switch {
+	case err == nil:
+		return n, true
+	case strings.ContainsAny(string(value), ".eE"):
+		c.fail(path, "must be "+want+", written without a fraction or an exponent")
+	default:
+		c.fail(path, "is outside the range of a 64-bit integer")
+	}
+	return 0, false
+}
+
+// pathID reads an id of the path in its one canonical spelling.
+func (c *checks) pathID(name, given string) int64 {
+	path := "path." + name
+	n, err := strconv.ParseInt(given, 10, 64)
+	if err != nil || strconv.FormatInt(n, 10) != given {
+		c.remember(path, quoted(given))
+		c.fail(path, "must be a 64-bit integer in decimal digits")
+		return 0
+	}
+	return n
+}
+
+// controlCharacter answers the offset of the first control character but newline and tab, -1 when there is none.
+func controlCharacter(text string) int {
+	return strings.IndexFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' })
+}
+
+func elementPath(path string, index int) string {
+	return path + "[" + strconv.Itoa(index) + "]"
+}
+
+// unknown reports a name that is no field, with the nearest one that is.
+func (c *checks) unknown(name string, known []string) {
+	f := fault.Field{Path: quoteName(name), Message: "is not a field of this operation", Hint: normalize.Nearest(name, known)}
+	if len(known) == 0 {
+		f.Message = "is not a field of this operation, which takes none"
+	}
+	c.add(f)
+}

@@ -1,0 +1,175 @@
+package api
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/base32"
+	"encoding/binary"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/telemetry"
+)
+
+// exchange is what is known of a request while it is answered.
+type exchange struct {
+	id        string
+	surface   surface
+	operation string      // "" until a route is found
+	identity  []slog.Attr // who calls, and for which connection
+	reason    string      // of the failure answered; "" none
+	err       error       // the failure's cause, for the log
+	stack     []byte      // of a panic
+}
+
+type exchangeKey struct{}
+
+func exchangeOf(c *gin.Context) *exchange {
+	x, _ := c.MustGet(exchangeKey{}).(*exchange)
+	return x
+}
+
+const headerRequestID = "X-Request-Id"
+
+// identify gives the request its id and takes up the caller's trace.
+func (a *api) identify(c *gin.Context) {
+	x := &exchange{id: c.GetHeader(headerRequestID), surface: surfaceOf(c.Request.URL.Path)}
+	if !visible(x.id, maxRequestIDBytes) {
+		x.id = a.newID()
+	}
+	c.Set(exchangeKey{}, x)
+	c.Header(headerRequestID, x.id)
+	ctx := telemetry.ContinueTrace(c.Request.Context(), c.Request.Header)
+	c.Request = c.Request.WithContext(telemetry.With(ctx, telemetry.RequestID(x.id)))
+	c.Next()
+}
+
+// observe counts the request and writes its line in the log.
+func (a *api) observe(c *gin.Context) {
+	x, started := exchangeOf(c), a.now()
+	measured := a.metrics != nil && x.surface != surfaceNone
+	if measured {
+		defer a.metrics.RequestRunning(string(x.surface))()
+	}
+	c.Next()
+
+	took, status := a.now().Sub(started), c.Writer.Status()
+	if measured {
+		a.metrics.Request(string(x.surface), cmp.Or(x.operation, "none"), status, x.reason, took)
+	}
+	attrs := []slog.Attr{
+		slog.String("method", c.Request.Method), slog.Int("status", status), slog.Duration("took", took),
+	}
+	attrs = append(attrs, x.identity...)
+	if x.operation == "" {
+		attrs = append(attrs, slog.String("path", shortened(c.Request.URL.Path, maxPathLogged)))
+	} else {
+		attrs = append(attrs, telemetry.Operation(x.operation))
+	}
+	if x.reason != "" {
+		attrs = append(attrs, slog.String("reason", x.reason))
+	}
+	if x.err != nil {
+		attrs = append(attrs, slog.String("error", x.err.Error()))
+	}
+	if x.stack != nil {
+		attrs = append(attrs, slog.String("stack", string(x.stack)))
+	}
+	a.log.LogAttrs(c.Request.Context(), levelOf(status, x), "request answered", attrs...)
+}
+
+// levelOf makes a defect an error, what the operator may have to look at a warning, and the rest, which are most and
+// are the caller's own affair, information. Health checks and pages are of no interest.
+func levelOf(status int, x *exchange) slog.Level {
+	switch {
+	case status == http.StatusInternalServerError:
+		return slog.LevelError
+	case status > http.StatusInternalServerError:
+		return slog.LevelWarn
+	case x.operation == "" && status < http.StatusBadRequest:
+		return slog.LevelDebug
+	}
+	return slog.LevelInfo
+}
+
+// recover answers a panic as the defect it is.
+func (a *api) recover(c *gin.Context) {
+	defer func() {
+		cause := recover()
+		if cause == nil {
+			return
+		}
+		if cause == http.ErrAbortHandler {
+			panic(cause)
+		}
+		x := exchangeOf(c)
+		x.stack = debug.Stack()
+		a.fail(c, fault.Newf(fault.Internal, fault.ReasonInternal, "panic: %v", cause))
+	}()
+	c.Next()
+}
+
+// fail answers an error, once: after the first byte of an answer there is no second one.
+func (a *api) fail(c *gin.Context, err error) {
+	x := exchangeOf(c)
+	f := a.failureOf(err, x)
+	x.reason, x.err = f.reason, err
+	c.Abort()
+	if c.Writer.Written() {
+		return
+	}
+	if err := a.writeFailure(c.Writer, f); err != nil {
+		a.log.LogAttrs(c.Request.Context(), slog.LevelDebug, "the answer could not be written", slog.Any("error", err))
+	}
+}
+
+// secure sets what every answer carries: nothing is sniffed, stored, framed or referred to.
+func secure(c *gin.Context) {
+	h := c.Writer.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	h.Set("Referrer-Policy", "no-referrer")
+	c.Next()
+}
+
+const (
+	maxPathLogged          = 256
+	maxRequestIDBytes      = 128
+	maxIdempotencyKeyBytes = 255
+)
+
+// visible tells whether a header's value is 1 to limit visible ASCII characters.
+func visible(value string, limit int) bool {
+	if value == "" || len(value) > limit {
+		return false
+	}
+	for i := range len(value) {
+		if value[i] <= ' ' || value[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// shortened cuts a text that someone else chose the length of.
+func shortened(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + "…"
+}
+
+// newRequestID is 48 bits of milliseconds and 80 bits of chance in Crockford's base 32, as a ULID: ids sort by time.
+func newRequestID(now time.Time) string {
+	var raw [16]byte
+	binary.BigEndian.PutUint64(raw[:8], uint64(now.UnixMilli())<<16)
+	_, _ = rand.Read(raw[6:]) // never fails: it ends the process where there is no randomness
+	return base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding).EncodeToString(raw[:])
+}

@@ -1,0 +1,103 @@
+package api
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"time"
+
+	"encoding/json"
+
+	"frontdesk/core/fault"
+)
+
+// failure is an error made ready to be shown: what the caller may know of it and nothing else. Both styles are written
+// from it.
+type failure struct {
+	situation
+	reason    string
+	detail    string
+	fields    []fault.Field
+	values    map[string]json.RawMessage
+	metadata  map[string]string
+	retry     time.Duration // whole seconds; 0: none
+	requestID string
+	operation string // "" when the path named none
+	surface   surface
+}
+
+// failureOf takes of an error what may be shown. The upstream text and the cause stay behind for the log.
+func (a *api) failureOf(err error, x *exchange) failure {
+	f := fault.From(err)
+	s, reason := a.catalogue.of(f)
+	out := failure{
+		situation: s, reason: reason, detail: f.Detail, fields: f.Fields, metadata: map[string]string{},
+		retry: wholeSeconds(f.RetryAfter, s.Retry), requestID: x.id, operation: x.operation, surface: x.surface,
+	}
+	if s.Reason == fault.ReasonInternal {
+		out.detail, out.fields = s.Sample, nil
+		return out
+	}
+	if out.detail == "" {
+		out.detail = s.Title + "."
+	}
+	for key, value := range f.Metadata {
+		if metadataKey.MatchString(key) {
+			out.metadata[key] = value
+		}
+	}
+	if input := (*inputError)(nil); errors.As(err, &input) {
+		out.values = input.values
+	}
+	return out
+}
+
+// metadataKey is what google.rpc.ErrorInfo allows.
+var metadataKey = regexp.MustCompile(`^[a-z][a-zA-Z0-9_-]{0,63}$`)
+
+// wholeSeconds is the delay to tell: Retry-After knows no fractions (RFC 9110 section 10.2.3), and both places tell the
+// same.
+func wholeSeconds(known, usual time.Duration) time.Duration {
+	d := known
+	if d <= 0 {
+		d = usual
+	}
+	return time.Duration(math.Ceil(d.Seconds())) * time.Second
+}
+
+// problemURL is where the page on a situation is.
+func (a *api) problemURL(slug string) string { return a.publicURL + "/problems/" + slug }
+
+// instanceOf names one occurrence: a caller who quotes it lets the operator find the request in the log.
+func instanceOf(requestID string) string { return "urn:frontdesk:request:" + url.PathEscape(requestID) }
+
+// writeFailure writes an error in the style of its surface.
+func (a *api) writeFailure(w http.ResponseWriter, f failure) error {
+	status := f.situation.status(f.surface)
+	header := w.Header()
+	if f.retry > 0 {
+		header.Set("Retry-After", strconv.Itoa(int(f.retry/time.Second)))
+	}
+	body, contentType, err := a.render(f)
+	if err != nil {
+		return err
+	}
+	header.Set("Content-Type", contentType)
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, err = w.Write(body)
+	return err
+}
+
+// render is the one place that knows the two styles.
+func (a *api) render(f failure) (body []byte, contentType string, err error) {
+	if f.surface == surfaceV1 {
+		body, err = a.statusBody(f)
+		return body, "application/json", err
+	}
+	body, err = json.Marshal(a.problemBody(f))
+	return body, "application/problem+json", err
+}

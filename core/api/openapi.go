@@ -1,0 +1,332 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/yaml"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/record"
+)
+
+// Document is the OpenAPI 3.1 description of the interface, in both formats. It needs of the options what describes:
+// no services and no store.
+func Document(o Options) (asYAML, asJSON []byte, err error) {
+	a, err := newAPI(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return documentOf(a.describe(o, operations(Services{})))
+}
+
+// documentOf writes a document with its parts in the order that the specification lists them, for those who read it.
+func documentOf(d *huma.OpenAPI) (asYAML, asJSON []byte, err error) {
+	parts := []struct {
+		name  string
+		value any
+	}{
+		{"openapi", d.OpenAPI}, {"info", d.Info}, {"servers", d.Servers}, {"security", d.Security},
+		{"tags", d.Tags}, {"paths", d.Paths}, {"components", d.Components},
+	}
+	var compact, indented, written bytes.Buffer
+	for i, part := range parts {
+		value, err := json.Marshal(part.value)
+		if err != nil {
+			return nil, nil, err
+		}
+		separator := ","
+		if i == 0 {
+			separator = "{"
+		}
+		fmt.Fprintf(&compact, "%s%q:%s", separator, part.name, value)
+	}
+	compact.WriteByte('}')
+	if err := json.Indent(&indented, compact.Bytes(), "", "  "); err != nil {
+		return nil, nil, err
+	}
+	indented.WriteByte('\n')
+	if err := yaml.Convert(&written, &compact); err != nil {
+		return nil, nil, err
+	}
+	return written.Bytes(), indented.Bytes(), nil
+}
+
+// Status is google.rpc.Status in proto3 JSON, for the document; statusBody writes it.
+type Status struct {
+	Code    int            `json:"code" doc:"google.rpc.Code." example:"3"`
+	Message string         `json:"message" doc:"What is wrong and what to do." example:"The request is not valid: start_time is required."`
+	Details []StatusDetail `json:"details" nullable:"false" doc:"Standard google.rpc messages: always ErrorInfo with the reason, LocalizedMessage with a sentence to say aloud and RequestInfo; BadRequest, RetryInfo and Help where they fit."`
+}
+
+// StatusDetail is one google.rpc message.
+type StatusDetail struct {
+	_    struct{} `additionalProperties:"true"`
+	Type string   `json:"@type" doc:"Which message it is." example:"type.googleapis.com/google.rpc.ErrorInfo"`
+}
+
+const (
+	schemaPrefix    = "#/components/schemas/"
+	headerPrefix    = "#/components/headers/"
+	parameterPrefix = "#/components/parameters/"
+	examplePrefix   = "#/components/examples/"
+)
+
+const introduction = `Frontdesk stands between voice agents and the calendars, CRMs and phone-number providers of a business.
+
+**Authentication.** Every operation takes the API key in the ` + "`X-Api-Key`" + ` header, or as ` + "`Authorization: Bearer`" + `.
+
+**Errors.** Operations under ` + "`/v1`" + ` answer errors as google.rpc.Status, those under ` + "`/beta`" + ` as RFC 9457 problem details. ` +
+	`Branch on the reason (under ` + "`/v1`" + `) or the type (under ` + "`/beta`" + `), never on a text. Every fault of a request is reported at once.
+
+**Repeats.** Send an ` + "`Idempotency-Key`" + ` with whatever changes something: a repeat with the same key is answered byte for byte like the first.
+
+**Versions.** ` + "`/v1`" + ` does not break. ` + "`/beta`" + ` may change quickly; whatever is deprecated is announced by the ` + "`Deprecation`" + ` header.`
+
+// describe makes the document from the declarations.
+func (a *api) describe(o Options, ops []operation) *huma.OpenAPI {
+	schemas := huma.NewMapRegistry(schemaPrefix, schemaName)
+	version := o.Version
+	if version == "" {
+		version = "dev"
+	}
+	d := &huma.OpenAPI{
+		OpenAPI: "3.1.0",
+		Info: &huma.Info{
+			Title: "Frontdesk: calendar, tickets and phone numbers (beta)", Version: version, Description: introduction,
+			License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
+		},
+		Servers:  []*huma.Server{{URL: a.publicURL}},
+		Security: []map[string][]string{{"ApiKey": {}}, {"Bearer": {}}},
+		Tags: []*huma.Tag{
+			{Name: tagCalendar, Description: "Meetings, events and calendars of the connected calendar account."},
+			{Name: tagTickets, Description: "Tickets in the connected CRM."},
+			{Name: tagNumbers, Description: "Phone numbers and the cloud employees that answer and call with them. In beta: may change quickly."},
+		},
+		Components: &huma.Components{
+			Schemas:    schemas,
+			Parameters: parameters(),
+			Headers:    headers(),
+			Examples:   map[string]*huma.Example{},
+			SecuritySchemes: map[string]*huma.SecurityScheme{
+				"ApiKey": {Type: "apiKey", In: "header", Name: headerAPIKey, Description: "The API key."},
+				"Bearer": {Type: "http", Scheme: "bearer", Description: "The same API key, for platforms that can only send a bearer token."},
+			},
+		},
+	}
+	for _, op := range ops {
+		d.AddOperation(a.describeOperation(op, d))
+		d.Paths[op.Path].Parameters = pathParameters(op.request, schemas)
+	}
+	return d
+}
+
+// schemaName keeps the names of the written interface.
+func schemaName(t reflect.Type, hint string) string {
+	if t == reflect.TypeFor[record.Event]() {
+		return "ListedEvent"
+	}
+	return huma.DefaultSchemaNamer(t, hint)
+}
+
+// pathParameters describes the parameters that the operations of one path share.
+func pathParameters(s *shape, schemas huma.Registry) []*huma.Param {
+	var out []*huma.Param
+	for _, f := range s.fields {
+		if !f.inPath {
+			continue
+		}
+		schema := huma.SchemaFromField(schemas, s.of.Field(f.index), "")
+		p := &huma.Param{Name: f.name, In: "path", Required: true, Description: schema.Description, Example: schema.Examples[0]}
+		p.Schema = &huma.Schema{Type: schema.Type, Format: schema.Format}
+		out = append(out, p)
+	}
+	return out
+}
+
+func (a *api) describeOperation(op operation, d *huma.OpenAPI) *huma.Operation {
+	out := &huma.Operation{
+		OperationID: op.ID, Method: op.Method, Path: op.Path, Tags: []string{op.Tag}, Summary: op.Summary,
+		Description: op.Description + "\n\nNeeds the scope `" + string(op.Scope) + "`.",
+		Responses:   map[string]*huma.Response{strconv.Itoa(op.Success): a.success(op, d.Components.Schemas)},
+	}
+	common := []string{headerRequestID, headerTimeout}
+	if op.writes {
+		common = append(common, headerIdempotency)
+	}
+	for _, name := range common {
+		out.Parameters = append(out.Parameters, &huma.Param{Ref: parameterPrefix + name})
+	}
+	if op.takesBody() {
+		out.RequestBody = a.requestBody(op, d.Components.Schemas)
+	}
+	a.describeErrors(op, out, d.Components)
+	return out
+}
+
+func (a *api) requestBody(op operation, schemas huma.Registry) *huma.RequestBody {
+	examples := map[string]*huma.Example{}
+	for _, e := range op.Examples {
+		examples[e.Name] = &huma.Example{Summary: e.Summary, Value: e.Request}
+	}
+	ref := schemas.Schema(op.request.of, true, "")
+	completeFields(schemas.SchemaFromRef(ref.Ref), op.request)
+	return &huma.RequestBody{
+		Required: true,
+		Content:  map[string]*huma.MediaType{"application/json": {Schema: ref, Examples: examples}},
+	}
+}
+
+// completeFields adds to the descriptions what the decoder enforces and the schema leaves open: /v1 may not grow
+// required fields or limits in its schema without breaking those who validate against the written interface.
+func completeFields(schema *huma.Schema, s *shape) {
+	for _, f := range s.fields {
+		property := schema.Properties[f.name]
+		if property == nil {
+			continue
+		}
+		property.Description += limitsOf(f)
+	}
+}
+
+func limitsOf(f field) string {
+	text := ""
+	if f.maxBytes > 0 {
+		text = " At most " + thousands(f.maxBytes) + " bytes."
+	}
+	if f.need {
+		text += " Required."
+	}
+	return text
+}
+
+func (a *api) success(op operation, schemas huma.Registry) *huma.Response {
+	r := &huma.Response{Description: http.StatusText(op.Success), Headers: map[string]*huma.Header{
+		headerRequestID: {Ref: headerPrefix + headerRequestID},
+	}}
+	if op.writes {
+		r.Headers[headerReplayed] = &huma.Header{Ref: headerPrefix + headerReplayed}
+	}
+	if op.Success == http.StatusCreated {
+		r.Headers["Location"] = &huma.Header{Ref: headerPrefix + "Location"}
+	}
+	if op.ID == "bookMeeting" {
+		for _, name := range []string{"Deprecation", "Sunset", "Link"} {
+			r.Headers[name] = &huma.Header{Ref: headerPrefix + name}
+		}
+	}
+	if op.response == nil {
+		return r
+	}
+	examples := map[string]*huma.Example{}
+	for _, e := range op.Examples {
+		examples[e.Name] = &huma.Example{Summary: e.Summary, Value: e.Response}
+	}
+	r.Content = map[string]*huma.MediaType{
+		"application/json": {Schema: schemas.Schema(op.response, true, ""), Examples: examples},
+	}
+	return r
+}
+
+// describeErrors documents each status that the operation's reasons lead to, and the default that stands for all.
+func (a *api) describeErrors(op operation, out *huma.Operation, components *huma.Components) {
+	on := op.surface()
+	model, mediaType := reflect.TypeFor[ErrorModel](), "application/problem+json"
+	if on == surfaceV1 {
+		model, mediaType = reflect.TypeFor[Status](), "application/json"
+	}
+	schema := components.Schemas.Schema(model, true, "")
+	titles := map[string][]string{}
+	for _, reason := range op.reasons() {
+		s := a.catalogue.byReason[reason]
+		status := strconv.Itoa(s.status(on))
+		name := string(on) + "_" + reason
+		components.Examples[name] = &huma.Example{Summary: s.Title, Value: a.sample(s, on)}
+		if out.Responses[status] == nil {
+			out.Responses[status] = &huma.Response{
+				Headers: map[string]*huma.Header{headerRequestID: {Ref: headerPrefix + headerRequestID}},
+				Content: map[string]*huma.MediaType{mediaType: {Schema: schema, Examples: map[string]*huma.Example{}}},
+			}
+		}
+		r := out.Responses[status]
+		r.Content[mediaType].Examples[reason] = &huma.Example{Ref: examplePrefix + name}
+		titles[status] = append(titles[status], "`"+s.reason()+"`: "+s.Title+".")
+		if s.repeats() {
+			r.Headers["Retry-After"] = &huma.Header{Ref: headerPrefix + "Retry-After"}
+		}
+		if s.Status == http.StatusUnauthorized {
+			r.Headers["WWW-Authenticate"] = &huma.Header{Ref: headerPrefix + "WWW-Authenticate"}
+		}
+	}
+	for status, lines := range titles {
+		out.Responses[status].Description = strings.Join(lines, "\n\n")
+	}
+	out.Responses["default"] = &huma.Response{
+		Description: "Any other status.",
+		Content:     map[string]*huma.MediaType{mediaType: {Schema: schema}},
+	}
+}
+
+// sampleRequestID stands for a request's id in the documents.
+const sampleRequestID = "01JDB2V7Q4RZ0F5N1X8W3T6K9M"
+
+// sample is an error as it would be answered.
+func (a *api) sample(s situation, on surface) json.RawMessage {
+	f := failure{
+		situation: s, reason: s.reason(), detail: s.Sample, retry: wholeSeconds(0, s.Retry),
+		requestID: sampleRequestID, surface: on,
+	}
+	switch s.Reason {
+	case fault.ReasonInvalidRequest:
+		f.fields = []fault.Field{{Path: "start_time", Message: "is required"}}
+		if on == surfaceBeta {
+			f.detail = "The request is not valid: name must not be blank."
+			f.fields = []fault.Field{{Path: "name", Message: "must not be blank"}}
+			f.values = map[string]json.RawMessage{"name": json.RawMessage(`" "`)}
+		}
+	case reasonMalformed:
+		f.fields = []fault.Field{{Path: locationBody, Message: "is not valid JSON: unexpected end of JSON input at byte 17"}}
+	}
+	body, _, err := a.render(f)
+	if err != nil {
+		panic("api: a sample cannot be written: " + err.Error())
+	}
+	return body
+}
+
+func parameters() map[string]*huma.Param {
+	text := &huma.Schema{Type: huma.TypeString}
+	return map[string]*huma.Param{
+		headerRequestID: {Name: headerRequestID, In: "header", Schema: text, Example: sampleRequestID,
+			Description: "An id of your own for this request, up to 128 visible ASCII characters; it is echoed and is in every line of the log. Made when absent."},
+		headerTimeout: {Name: headerTimeout, In: "header", Schema: &huma.Schema{Type: huma.TypeInteger, Format: "int64"}, Example: 3000,
+			Description: "The most milliseconds you wait for the answer. It can shorten the gateway's own deadline, which is 8 seconds unless the operator sets another, and not lengthen it."},
+		headerIdempotency: {Name: headerIdempotency, In: "header", Schema: text, Example: "call-7f3c-book-1",
+			Description: "Names this request, up to 255 visible ASCII characters. A repeat with the same key and body is answered byte for byte like the first, for 72 hours."},
+	}
+}
+
+func headers() map[string]*huma.Header {
+	text := &huma.Schema{Type: huma.TypeString}
+	return map[string]*huma.Header{
+		headerRequestID: {Schema: text, Example: sampleRequestID, Description: "The request's id, yours or one made."},
+		headerReplayed:  {Schema: text, Example: "true", Description: "true when this is the answer of an earlier, equal request."},
+		"Location":      {Schema: text, Example: "/beta/phone-numbers/4711", Description: "Where the new phone number is."},
+		"Retry-After":   {Schema: &huma.Schema{Type: huma.TypeInteger}, Example: 5, Description: "After how many seconds a repeat can help."},
+		"WWW-Authenticate": {Schema: text, Example: `Bearer realm="frontdesk"`,
+			Description: "How to authenticate (RFC 6750)."},
+		"Deprecation": {Schema: text, Example: "@" + strconv.Itoa(firstRelease),
+			Description: "Since when something the request used is deprecated (RFC 9745)."},
+		"Sunset": {Schema: text, Example: time.Unix(firstRelease, 0).UTC().AddDate(1, 0, 0).Format(http.TimeFormat),
+			Description: "When it ends, once that is known (RFC 8594)."},
+		"Link": {Schema: text, Example: `<https://agents.example.com/docs#deprecations>; rel="deprecation"; type="text/html"`,
+			Description: "Where to read on about the deprecation."},
+	}
+}

@@ -1,0 +1,216 @@
+package api
+
+import (
+	"net/http"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+	"frontdesk/core/record"
+	"frontdesk/core/tenant"
+)
+
+// operations declares the interface. The services may be missing: then the declarations describe but cannot serve.
+func operations(s Services) []operation {
+	all := calendarOperations(s.Calendar)
+	all = append(all, ticketOperations(s.Tickets)...)
+	return append(all, numberOperations(s.Numbers)...)
+}
+
+// The groups of operations, as documents show them.
+const (
+	tagCalendar = "Calendar"
+	tagTickets  = "Tickets"
+	tagNumbers  = "Phone numbers (beta)"
+)
+
+func calendarOperations(s Calendar) []operation {
+	write, read := tenant.ScopeCalendarWrite, tenant.ScopeCalendarRead
+	meeting := record.MeetingAnswer{Event: record.Meeting{
+		EventID: "evt_4k1v9s", EventURL: "https://meet.example.com/abc-defg-hij",
+		StartTime: "2026-12-01T10:00:00-05:00", EndTime: "2026-12-01T10:30:00-05:00",
+	}}
+	moved := record.MeetingAnswer{Event: record.Meeting{
+		EventID: "evt_4k1v9s", EventURL: "https://meet.example.com/abc-defg-hij",
+		StartTime: "2026-12-01T11:00:00-05:00", EndTime: "2026-12-01T11:30:00-05:00",
+	}}
+	listed := record.EventsAnswer{Events: []record.Event{{
+		EventID: "evt_4k1v9s", Subject: "Consultation",
+		StartTime: "2026-12-01T10:00:00-05:00", EndTime: "2026-12-01T10:30:00-05:00",
+		OrganizerEmail: "office@example.com",
+		Attendees:      []record.Attendee{{Email: "pat@example.com", Name: "Pat Doe", Type: "required", ResponseStatus: "accepted"}},
+		EventURL:       "https://meet.example.com/abc-defg-hij",
+	}}}
+	return []operation{
+		{
+			ID: "bookMeeting", Method: http.MethodPost, Path: "/v1/calendar/book-meeting", Scope: write,
+			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Book a meeting", Success: http.StatusOK,
+			Description: "Books one event and lets the provider invite the attendees. Equal calls of one API key within ten minutes " +
+				"(a setting of the tenant) are one meeting: the later ones are answered like the first, marked Idempotency-Replayed. " +
+				"A different Idempotency-Key overrides that.",
+			Reasons: []string{fault.ReasonCalendarNotFound, fault.ReasonSlotTaken, fault.ReasonConferencing,
+				fault.ReasonNotConnected, fault.ReasonReconnectRequired, fault.ReasonNotSupported},
+			Examples: []example{
+				{Name: "withLink", Summary: "A meeting with a link made by the provider", Request: bookMeetingRequest{
+					Title: "Consultation", Description: "First visit",
+					StartTime: "2026-12-01T10:00:00-05:00", EndTime: "2026-12-01T10:30:00-05:00", Timezone: "America/New_York",
+					AttendeeEmails: []string{"pat@example.com"}, ConferencingType: "provider",
+				}, Response: meeting},
+				{Name: "localTime", Summary: "Local times in a named zone, with a link of one's own", Request: bookMeetingRequest{
+					Title: "Consultation", StartTime: "2026-12-01T10:00:00", EndTime: "2026-12-01T10:30:00", Timezone: "America/New_York",
+					SelectedCalendarIDs: []string{"primary"}, ConferencingType: "url", LocationURL: "https://meet.example.com/abc-defg-hij",
+				}, Response: meeting},
+			},
+			endpoint: mutation(s, Calendar.Book, bookMeetingRequest.input),
+		},
+		{
+			ID: "updateMeeting", Method: http.MethodPost, Path: "/v1/calendar/update-meeting", Scope: write,
+			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Update a meeting", Success: http.StatusOK,
+			Description: "Changes what is given of an event and leaves the rest alone. A change that someone else makes at the same time " +
+				"is never overwritten silently.",
+			Reasons: []string{fault.ReasonEventNotFound, fault.ReasonCalendarNotFound, fault.ReasonSlotTaken,
+				fault.ReasonChangedMeanwhile, fault.ReasonNotConnected, fault.ReasonReconnectRequired, fault.ReasonNotSupported},
+			Examples: []example{{Name: "move", Summary: "An hour later; the duration stays", Request: updateMeetingRequest{
+				EventID: "evt_4k1v9s", StartTime: "2026-12-01T11:00:00-05:00", Timezone: "America/New_York",
+			}, Response: moved}},
+			endpoint: mutation(s, Calendar.Update, updateMeetingRequest.input),
+		},
+		{
+			ID: "listEvents", Method: http.MethodPost, Path: "/v1/calendar/list-events", Scope: read,
+			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "List events", Success: http.StatusOK,
+			Description: "Lists the events of the calendars in a window, recurring ones as their instances, sorted by start and then id. " +
+				"The answer is whole or an error: when one calendar cannot be read, the operation fails.",
+			Reasons: []string{fault.ReasonCalendarNotFound, fault.ReasonTooManyEvents,
+				fault.ReasonNotConnected, fault.ReasonReconnectRequired},
+			Examples: []example{
+				{Name: "week", Summary: "A week", Request: listEventsRequest{
+					StartTime: "2026-12-01", EndTime: "2026-12-08", Timezone: "America/New_York",
+				}, Response: listed},
+				{Name: "default", Summary: "Seven days from now", Request: listEventsRequest{}, Response: listed},
+			},
+			endpoint: query(s, Calendar.List, listEventsRequest.input),
+		},
+		{
+			ID: "cancelMeeting", Method: http.MethodPost, Path: "/v1/calendar/cancel-meeting", Scope: write,
+			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Cancel a meeting", Success: http.StatusOK,
+			Description: "Cancels an event and lets the provider tell the attendees. An event that is gone already is answered with ok.",
+			Reasons: []string{fault.ReasonEventNotFound, fault.ReasonCalendarNotFound,
+				fault.ReasonNotConnected, fault.ReasonReconnectRequired, fault.ReasonNotSupported},
+			Examples: []example{{Name: "cancel", Summary: "By its id alone", Request: cancelMeetingRequest{EventID: "evt_4k1v9s"},
+				Response: record.CancelAnswer{OK: true, EventID: "evt_4k1v9s"}}},
+			endpoint: mutation(s, Calendar.Cancel, cancelMeetingRequest.input),
+		},
+		{
+			ID: "listCalendars", Method: http.MethodPost, Path: "/v1/calendar/list-calendars", Scope: read,
+			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "List calendars", Success: http.StatusOK,
+			Description: "Lists the calendars of the connected account.",
+			Reasons:     []string{fault.ReasonNotConnected, fault.ReasonReconnectRequired},
+			Examples: []example{{Name: "list", Summary: "Two calendars", Request: noFields{}, Response: record.CalendarsAnswer{
+				Calendars: []record.Calendar{{ID: "primary", Name: "Front office"}, {ID: "back-office", Name: "Back office"}},
+			}}},
+			endpoint: lookup(s, Calendar.Calendars),
+		},
+		{
+			ID: "verifyCalendarConnection", Method: http.MethodPost, Path: "/v1/calendar/verify-calendar-connection", Scope: read,
+			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Verify the calendar connection", Success: http.StatusOK,
+			Description: "Asks the provider live whether the credentials work. With revoked credentials ok is false and email the last one " +
+				"known; with no calendar connection ok is false and email empty. An error means that the answer cannot be had.",
+			Examples: []example{
+				{Name: "works", Summary: "The connection works", Request: noFields{},
+					Response: record.VerifyAnswer{OK: true, Email: "office@example.com"}},
+				{Name: "revoked", Summary: "The credentials were revoked", Request: noFields{},
+					Response: record.VerifyAnswer{OK: false, Email: "office@example.com"}},
+			},
+			endpoint: lookup(s, Calendar.Verify),
+		},
+	}
+}
+
+func ticketOperations(s Tickets) []operation {
+	ticket := record.TicketAnswer{Ticket: record.Ticket{
+		ID: "tkt_8f3k2m", TicketNumber: "00001042", Subject: "Broken door handle",
+		Description: "The handle of the front door came off.", Status: "New", Priority: "High",
+		CreatedAt: "2026-12-01T15:00:00Z", UpdatedAt: "2026-12-01T15:00:00Z",
+	}}
+	answered := ticket
+	answered.Ticket.Status, answered.Ticket.UpdatedAt = "Working", "2026-12-02T09:00:00Z"
+	answered.Ticket.LastComment = "A locksmith comes tomorrow."
+	return []operation{
+		{
+			ID: "createTicket", Method: http.MethodPost, Path: "/v1/tickets/create-ticket", Scope: tenant.ScopeTicketsWrite,
+			Kind: adapter.KindCRM, Tag: tagTickets, Summary: "Create a ticket", Success: http.StatusOK,
+			Description: "Opens a ticket in the CRM. An unknown status or priority is refused with the list of the CRM's own labels.",
+			Reasons:     []string{fault.ReasonNotConnected, fault.ReasonReconnectRequired, fault.ReasonNotSupported},
+			Examples: []example{{Name: "create", Summary: "An urgent ticket", Request: createTicketRequest{
+				Subject: "Broken door handle", Description: "The handle of the front door came off.", Priority: "High",
+			}, Response: ticket}},
+			endpoint: mutation(s, Tickets.Create, createTicketRequest.input),
+		},
+		{
+			ID: "getTicket", Method: http.MethodPost, Path: "/v1/tickets/get-ticket", Scope: tenant.ScopeTicketsRead,
+			Kind: adapter.KindCRM, Tag: tagTickets, Summary: "Get a ticket", Success: http.StatusOK,
+			Description: "Fetches the ticket of a number as people say it.",
+			Reasons:     []string{fault.ReasonTicketNotFound, fault.ReasonNotConnected, fault.ReasonReconnectRequired},
+			Examples: []example{{Name: "get", Summary: "A number without its leading zeros",
+				Request: getTicketRequest{TicketNumber: "#1042"}, Response: answered}},
+			endpoint: query(s, Tickets.Get, getTicketRequest.input),
+		},
+	}
+}
+
+func numberOperations(s Numbers) []operation {
+	const collection, one = "/beta/phone-numbers", "/beta/phone-numbers/{id}"
+	write, read := tenant.ScopeNumbersWrite, tenant.ScopeNumbersRead
+	employeeID, name, renamed := int64(7), "Front office", "Night line"
+	number := record.PhoneNumber{ID: 4711, Name: name, E164: "+14155550123", AreaCode: "415", InboundCloudEmployeeID: &employeeID}
+	changed := record.PhoneNumber{ID: 4711, Name: renamed, E164: "+14155550123", AreaCode: "415", OutboundCloudEmployeeID: &employeeID}
+	connected := []string{fault.ReasonNotConnected, fault.ReasonReconnectRequired}
+	return []operation{
+		{
+			ID: "Beta_listPhoneNumbers", Method: http.MethodGet, Path: collection, Scope: read,
+			Kind: adapter.KindTelephony, Tag: tagNumbers, Summary: "List phone numbers", Success: http.StatusOK,
+			Description: "Lists the caller's phone numbers by id. Numbers that came to the provider's account, or left it, by other means " +
+				"show up, or are gone, on the next list.",
+			Reasons: connected,
+			Examples: []example{{Name: "list", Summary: "One number",
+				Response: record.PhoneNumbersAnswer{PhoneNumbers: []record.PhoneNumber{number}}}},
+			endpoint: lookup(s, Numbers.List),
+		},
+		{
+			ID: "Beta_buyPhoneNumber", Method: http.MethodPost, Path: collection, Scope: write,
+			Kind: adapter.KindTelephony, Tag: tagNumbers, Summary: "Buy a phone number", Success: http.StatusCreated,
+			Description: "Buys a number in an area code. Two calls with one Idempotency-Key buy one number; without a key every call buys one.",
+			Reasons: append([]string{fault.ReasonNoNumbersAvailable, fault.ReasonNumberTaken, fault.ReasonNotSupported},
+				connected...),
+			Examples: []example{{Name: "buy", Summary: "A number with a name and an employee",
+				Request: BuyPhoneNumberRequest{AreaCode: "415", Name: &name, Inbound: &employeeID}, Response: number}},
+			endpoint: creation(s, Numbers.Buy, BuyPhoneNumberRequest.input, numberLocation),
+		},
+		{
+			ID: "Beta_getPhoneNumber", Method: http.MethodGet, Path: one, Scope: read,
+			Kind: adapter.KindTelephony, Tag: tagNumbers, Summary: "Get a phone number", Success: http.StatusOK,
+			Description: "Fetches one phone number.",
+			Reasons:     append([]string{fault.ReasonNumberNotFound}, connected...),
+			Examples:    []example{{Name: "get", Summary: "A number", Response: number}},
+			endpoint:    query(s, Numbers.Get, numberRequest.input),
+		},
+		{
+			ID: "Beta_updatePhoneNumber", Method: http.MethodPatch, Path: one, Scope: write,
+			Kind: adapter.KindTelephony, Tag: tagNumbers, Summary: "Update a phone number", Success: http.StatusOK,
+			Description: "Changes what is given: absent fields stay, null unassigns an employee, an empty object changes nothing. Assigning an " +
+				"inbound employee also points the number at the agent platform; when the provider refuses that, nothing changes.",
+			Reasons: append([]string{fault.ReasonNumberNotFound, fault.ReasonNotSupported}, connected...),
+			Examples: []example{{Name: "update", Summary: "A new name, another outbound employee, no inbound one",
+				Request:  UpdatePhoneNumberRequest{Name: &renamed, Inbound: employee{Set: true}, Outbound: employee{Set: true, ID: &employeeID}},
+				Response: changed}},
+			endpoint: mutation(s, Numbers.Update, UpdatePhoneNumberRequest.input),
+		},
+		{
+			ID: "Beta_releasePhoneNumber", Method: http.MethodDelete, Path: one, Scope: write,
+			Kind: adapter.KindTelephony, Tag: tagNumbers, Summary: "Release a phone number", Success: http.StatusNoContent,
+			Description: "Gives the number back to the provider for good. A second release of the same id is answered with 404.",
+			Reasons:     append([]string{fault.ReasonNumberNotFound}, connected...),
+			Examples:    []example{{Name: "release", Summary: "Released"}},
+			endpoint:    mutation(s, Numbers.Release, numberRequest.input),
+		},
+	}
+}

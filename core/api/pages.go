@@ -1,0 +1,273 @@
+package api
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"encoding/json"
+	"html/template"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+)
+
+//go:embed pages
+var pageFiles embed.FS
+
+// pages are the documents that are served: made once, since the declarations do not change while the process runs.
+type pages struct {
+	fixed    map[string]gin.HandlerFunc
+	problems map[string]gin.HandlerFunc // by slug
+	api      *api
+}
+
+func newPages(a *api, o Options) (*pages, error) {
+	ops := operations(Services{})
+	asYAML, asJSON, err := documentOf(a.describe(o, ops))
+	if err != nil {
+		return nil, err
+	}
+	style, err := pageFiles.ReadFile("pages/style.css")
+	if err != nil {
+		return nil, err
+	}
+	templates, err := template.ParseFS(pageFiles, "pages/*.html")
+	if err != nil {
+		return nil, err
+	}
+	r := renderer{templates: templates, style: template.CSS(style), policy: stylePolicy(style)}
+	docs, err := r.page("docs.html", a.docsView(o, ops))
+	if err != nil {
+		return nil, err
+	}
+	p := &pages{api: a, problems: map[string]gin.HandlerFunc{}, fixed: map[string]gin.HandlerFunc{
+		"/openapi.yaml": document("application/yaml", asYAML),
+		"/openapi.json": document("application/json", asJSON),
+		"/docs":         docs,
+	}}
+	for _, s := range a.catalogue.all {
+		page, err := r.page("problem.html", a.problemView(s))
+		if err != nil {
+			return nil, err
+		}
+		p.problems[s.Slug] = page
+	}
+	return p, nil
+}
+
+// problem serves the page on one situation.
+func (p *pages) problem(c *gin.Context) {
+	page, known := p.problems[c.Param("slug")]
+	if !known {
+		p.api.noSuchPath(c)
+		return
+	}
+	page(c)
+}
+
+// document serves fixed bytes that may be kept for a while.
+func document(contentType string, body []byte) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		c.Header("Cache-Control", "public, max-age=300")
+		c.Header("Content-Length", strconv.Itoa(len(body)))
+		c.Data(http.StatusOK, contentType, body)
+	}
+}
+
+// renderer makes pages of templates and the one style sheet.
+type renderer struct {
+	templates *template.Template
+	style     template.CSS
+	policy    string
+}
+
+// stylePolicy allows a page its own inline style, by hash, and nothing else: no script, no image, no frame, no form.
+func stylePolicy(style []byte) string {
+	sum := sha256.Sum256(style)
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+}
+
+func (r renderer) page(name string, view any) (gin.HandlerFunc, error) {
+	var b bytes.Buffer
+	err := r.templates.ExecuteTemplate(&b, name, struct {
+		Style template.CSS
+		View  any
+	}{r.style, view})
+	if err != nil {
+		return nil, err
+	}
+	serve := document("text/html; charset=utf-8", b.Bytes())
+	return func(c *gin.Context) {
+		c.Header("Content-Security-Policy", r.policy)
+		serve(c)
+	}, nil
+}
+
+type docsView struct {
+	PublicURL   string
+	Version     string
+	Groups      []docsGroup
+	Errors      []problemView
+	Legacy      []string
+	Deadline    string
+	MaxBody     string
+	SettingsURL string
+}
+
+type docsGroup struct {
+	Name       string
+	Operations []docsOperation
+}
+
+type docsOperation struct {
+	ID, Method, Path, Summary, Description, Scope string
+	Writes                                        bool
+	Parameters, Request, Response                 []docsField
+	Success                                       int
+	Examples                                      []docsExample
+	Errors                                        []docsError
+}
+
+type docsField struct {
+	Name, Type, Text string
+	Required         bool
+}
+
+type docsExample struct{ Summary, Curl, Answer string }
+
+type docsError struct {
+	Status              int
+	Reason, Slug, Title string
+}
+
+type problemView struct {
+	situation
+	Reason     string
+	StatusV1   int
+	StatusBeta int
+	CodeName   string
+	Wait       string
+	Back       string
+}
+
+func (a *api) problemView(s situation) problemView {
+	v := problemView{situation: s, Reason: s.reason(), StatusV1: s.status(surfaceV1), StatusBeta: s.status(surfaceBeta),
+		CodeName: s.Code.String(), Back: a.publicURL + "/docs#errors"}
+	if s.repeats() {
+		v.Wait = wholeSeconds(0, s.Retry).String()
+	}
+	return v
+}
+
+func (a *api) docsView(o Options, ops []operation) docsView {
+	v := docsView{PublicURL: a.publicURL, Version: o.Version, Legacy: a.legacy, Deadline: a.deadline.String(),
+		MaxBody: thousands(maxBodyBytes), SettingsURL: a.settingsURL}
+	for _, op := range ops {
+		if n := len(v.Groups); n == 0 || v.Groups[n-1].Name != op.Tag {
+			v.Groups = append(v.Groups, docsGroup{Name: op.Tag})
+		}
+		group := &v.Groups[len(v.Groups)-1]
+		group.Operations = append(group.Operations, a.docsOperation(op))
+	}
+	for _, s := range a.catalogue.all {
+		v.Errors = append(v.Errors, a.problemView(s))
+	}
+	return v
+}
+
+func (a *api) docsOperation(op operation) docsOperation {
+	v := docsOperation{
+		ID: op.ID, Method: op.Method, Path: op.Path, Summary: op.Summary, Description: op.Description,
+		Scope: string(op.Scope), Writes: op.writes, Success: op.Success,
+	}
+	for _, f := range op.request.fields {
+		member := op.request.of.Field(f.index)
+		row := docsField{Name: f.name, Type: typeName(member.Type), Text: member.Tag.Get("doc"), Required: f.need || f.inPath}
+		if f.maxBytes > 0 {
+			row.Text += " At most " + thousands(f.maxBytes) + " bytes."
+		}
+		if f.inPath {
+			v.Parameters = append(v.Parameters, row)
+			continue
+		}
+		v.Request = append(v.Request, row)
+	}
+	if op.response != nil {
+		v.Response = fieldsOf(op.response, "")
+	}
+	for _, e := range op.Examples {
+		v.Examples = append(v.Examples, docsExample{Summary: e.Summary, Curl: a.curl(op, e), Answer: indented(e.Response)})
+	}
+	for _, reason := range op.reasons() {
+		s := a.catalogue.byReason[reason]
+		v.Errors = append(v.Errors, docsError{Status: s.status(op.surface()), Reason: s.reason(), Slug: s.Slug, Title: s.Title})
+	}
+	return v
+}
+
+// fieldsOf lists the fields of an answer, those inside others by their path.
+func fieldsOf(t reflect.Type, prefix string) []docsField {
+	var rows []docsField
+	for i := range t.NumField() {
+		member := t.Field(i)
+		name, options, _ := strings.Cut(member.Tag.Get("json"), ",")
+		row := docsField{Name: prefix + name, Type: typeName(member.Type), Text: member.Tag.Get("doc"),
+			Required: !strings.Contains(options, "omitempty")}
+		rows = append(rows, row)
+		switch inner := member.Type; {
+		case inner.Kind() == reflect.Struct:
+			rows = append(rows, fieldsOf(inner, row.Name+".")...)
+		case inner.Kind() == reflect.Slice && inner.Elem().Kind() == reflect.Struct:
+			rows = append(rows, fieldsOf(inner.Elem(), row.Name+"[].")...)
+		}
+	}
+	return rows
+}
+
+func typeName(t reflect.Type) string {
+	switch {
+	case t == reflect.TypeFor[employee]():
+		return "integer or null"
+	case t.Kind() == reflect.Pointer:
+		return typeName(t.Elem())
+	case t.Kind() == reflect.Slice:
+		return "array of " + typeName(t.Elem()) + "s"
+	case t.Kind() == reflect.Struct:
+		return "object"
+	case t.Kind() == reflect.Int64:
+		return "integer"
+	case t.Kind() == reflect.Bool:
+		return "boolean"
+	}
+	return t.Kind().String()
+}
+
+// curl writes an example as a command that can be pasted.
+func (a *api) curl(op operation, e example) string {
+	path := strings.ReplaceAll(op.Path, "{id}", "4711")
+	lines := []string{"curl -X " + op.Method + " " + a.publicURL + path, `-H "X-Api-Key: $FRONTDESK_KEY"`}
+	if op.writes {
+		lines = append(lines, `-H "Idempotency-Key: call-7f3c-1"`)
+	}
+	if op.takesBody() {
+		body := strings.ReplaceAll(indented(e.Request), "'", `'\''`)
+		lines = append(lines, `-H "Content-Type: application/json"`, "-d '"+body+"'")
+	}
+	return strings.Join(lines, " \\\n  ")
+}
+
+func indented(value any) string {
+	if value == nil {
+		return ""
+	}
+	b, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		panic("api: an example cannot be written: " + err.Error())
+	}
+	return string(b)
+}

@@ -1,0 +1,51 @@
+package api
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// ErrorModel is an RFC 9457 problem details object with the members the interface lists, and no others.
+type ErrorModel struct {
+	Type     string        `json:"type,omitempty" format:"uri" default:"about:blank" doc:"Link to a page on the error." example:"https://agents.example.com/problems/invalid-request"`
+	Title    string        `json:"title,omitempty" doc:"Short summary of the problem type; does not change between occurrences." example:"The request is not valid"`
+	Status   int64         `json:"status,omitempty" doc:"HTTP status code." example:"422"`
+	Detail   string        `json:"detail,omitempty" doc:"Explanation specific to this occurrence." example:"The request is not valid: name must not be blank."`
+	Instance string        `json:"instance,omitempty" format:"uri" doc:"Identifies this occurrence by its request id." example:"urn:frontdesk:request:01JDB2V7Q4RZ0F5N1X8W3T6K9M"`
+	Errors   []ErrorDetail `json:"errors,omitempty" nullable:"true" doc:"One entry per fault of the input."`
+}
+
+// ErrorDetail is one fault of the input.
+type ErrorDetail struct {
+	Location string          `json:"location,omitempty" doc:"Where it is: body.name, path.id, header.X-Request-Timeout-Ms." example:"body.name"`
+	Message  string          `json:"message,omitempty" doc:"What is wrong and what to do." example:"must not be blank"`
+	Value    json.RawMessage `json:"value,omitempty" doc:"The value there, when it is a short scalar of a known field."`
+}
+
+// problemBody writes a failure as problem details.
+func (a *api) problemBody(f failure) ErrorModel {
+	p := ErrorModel{
+		Type:     a.problemURL(f.Slug),
+		Title:    f.Title,
+		Status:   int64(f.situation.status(f.surface)),
+		Detail:   f.detail,
+		Instance: instanceOf(f.requestID),
+	}
+	for _, field := range f.fields {
+		p.Errors = append(p.Errors, ErrorDetail{
+			Location: locationOf(field.Path), Message: messageOf(field), Value: f.values[field.Path],
+		})
+	}
+	return p
+}
+
+// locationOf writes the path of a fault as problem details do.
+func locationOf(path string) string {
+	switch {
+	case path == locationBody, strings.HasPrefix(path, prefixOfPath), strings.HasPrefix(path, prefixOfHeader):
+		return path
+	case strings.HasPrefix(path, "["):
+		return locationBody + path
+	}
+	return locationBody + "." + path
+}

@@ -1,0 +1,444 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/code"
+
+	"frontdesk/core/fault"
+)
+
+// The reasons of faults that this room makes itself.
+const (
+	reasonMalformed     = "MALFORMED_JSON" // shown as INVALID_REQUEST; a situation of its own for its status on /beta
+	reasonBodyTooLarge  = "BODY_TOO_LARGE"
+	reasonMediaType     = "UNSUPPORTED_MEDIA_TYPE"
+	reasonPathNotFound  = "PATH_NOT_FOUND"
+	reasonWrongMethod   = "METHOD_NOT_ALLOWED"
+	statusClientLeft    = 499 // no registered status says it; proxies write this one in their logs
+	onceASecond         = time.Second
+	whenProviderIsBack  = 5 * time.Second
+	whenRunningOneEnded = 2 * time.Second
+)
+
+// situation is everything there is to say about one kind of failure, apart from what one occurrence adds.
+type situation struct {
+	Reason string
+	Shown  string        // the reason written in errors, where it is not Reason
+	Code   code.Code     // google.rpc.Code, on /v1
+	Status int           // the HTTP status
+	Beta   int           // the HTTP status under /beta and /alpha, where it is another
+	Slug   string        // the last part of the problem type
+	Title  string        // of problem details; never changes between occurrences
+	Spoken string        // what a voice agent can say aloud to the person on the line
+	Retry  time.Duration // after how long a repeat can help, when nothing better is known; 0: it cannot
+	Person bool          // a person has to act, so the answer links to help
+
+	Sample string // a detail, for the documents
+	Means  string // what happened, for the problem's page
+	Remedy string // what to do, for the problem's page
+}
+
+// reason is what errors show.
+func (s situation) reason() string {
+	if s.Shown != "" {
+		return s.Shown
+	}
+	return s.Reason
+}
+
+// status is the HTTP status on a surface.
+func (s situation) status(on surface) int {
+	if on == surfaceBeta && s.Beta != 0 {
+		return s.Beta
+	}
+	return s.Status
+}
+
+// repeats tells whether the same request can succeed later.
+func (s situation) repeats() bool { return s.Retry > 0 }
+
+// catalogue finds the situation of a fault: by its reason, else by its code, so that an adapter may name a reason of
+// its own.
+type catalogue struct {
+	all      []situation
+	byReason map[string]situation
+	byCode   map[fault.Code]string
+}
+
+func newCatalogue() catalogue {
+	c := catalogue{all: situations(), byReason: map[string]situation{}, byCode: reasonOfCode()}
+	for _, s := range c.all {
+		c.byReason[s.Reason] = s
+	}
+	return c
+}
+
+// of answers the situation and the reason to show.
+func (c catalogue) of(f *fault.Error) (situation, string) {
+	if f.Code == fault.Internal {
+		s := c.byReason[fault.ReasonInternal]
+		return s, s.reason()
+	}
+	if s, known := c.byReason[f.Reason]; known {
+		return s, s.reason()
+	}
+	s, known := c.byReason[c.byCode[f.Code]]
+	if !known {
+		s = c.byReason[fault.ReasonInternal]
+		return s, s.reason()
+	}
+	if f.Reason == "" {
+		return s, s.reason()
+	}
+	return s, f.Reason
+}
+
+func (c catalogue) slug(slug string) (situation, bool) {
+	for _, s := range c.all {
+		if s.Slug == slug {
+			return s, true
+		}
+	}
+	return situation{}, false
+}
+
+// reasonOfCode names the situation of a code for reasons that the table does not know.
+func reasonOfCode() map[fault.Code]string {
+	return map[fault.Code]string{
+		fault.Invalid:         fault.ReasonInvalidRequest,
+		fault.Unauthenticated: fault.ReasonInvalidAPIKey,
+		fault.Disconnected:    fault.ReasonReconnectRequired,
+		fault.Forbidden:       fault.ReasonPermissionDenied,
+		fault.NotFound:        reasonNotFound,
+		fault.Conflict:        fault.ReasonChangedMeanwhile,
+		fault.Exhausted:       reasonExhausted,
+		fault.Unsupported:     fault.ReasonNotSupported,
+		fault.RateLimited:     fault.ReasonProviderRateLimited,
+		fault.Unavailable:     fault.ReasonProviderUnavailable,
+		fault.Timeout:         fault.ReasonDeadlineExceeded,
+		fault.Canceled:        fault.ReasonCanceled,
+		fault.UnknownOutcome:  fault.ReasonOutcomeUnknown,
+	}
+}
+
+const (
+	reasonNotFound  = "NOT_FOUND"
+	reasonExhausted = "EXHAUSTED"
+)
+
+// situations is the table: one row per reason, in the order documents show them.
+func situations() []situation {
+	return []situation{
+		{
+			Reason: fault.ReasonInvalidRequest, Code: code.Code_INVALID_ARGUMENT,
+			Status: http.StatusBadRequest, Beta: http.StatusUnprocessableEntity,
+			Slug: "invalid-request", Title: "The request is not valid",
+			Spoken: "Something in that request was not right. Could you give me the details once more?",
+			Sample: "The request is not valid: start_time is required.",
+			Means:  "A field is unknown, missing, of the wrong type, or holds something that cannot be used. Every fault is listed with its place.",
+			Remedy: "Correct the fields named and send the request again. An unknown field comes with the nearest known name.",
+		},
+		{
+			Reason: reasonMalformed, Shown: fault.ReasonInvalidRequest, Code: code.Code_INVALID_ARGUMENT,
+			Status: http.StatusBadRequest,
+			Slug:   "malformed-json", Title: "The body is not JSON",
+			Spoken: "I could not send that request properly. Let me try once more.",
+			Sample: "The body is not valid JSON: unexpected end of JSON input at byte 17.",
+			Means:  "The body does not parse as JSON in UTF-8, has text after its end, names a field twice, or nests too deep.",
+			Remedy: "Send one JSON object, encoded in UTF-8, in which each name is there once.",
+		},
+		{
+			Reason: reasonBodyTooLarge, Code: code.Code_INVALID_ARGUMENT, Status: http.StatusRequestEntityTooLarge,
+			Slug: "body-too-large", Title: "The body is too large",
+			Spoken: "That was more than I can send at once. Could you make it shorter?",
+			Sample: "The body is larger than 1,048,576 bytes.",
+			Means:  "A request's body may have 1 MiB.",
+			Remedy: "Send less: long texts belong into a document that the description links to.",
+		},
+		{
+			Reason: reasonMediaType, Code: code.Code_INVALID_ARGUMENT, Status: http.StatusUnsupportedMediaType,
+			Slug: "unsupported-media-type", Title: "The media type is not supported",
+			Spoken: "I could not send that request properly. Let me try once more.",
+			Sample: "The body must be application/json in UTF-8.",
+			Means:  "The Content-Type is not application/json, names a charset other than utf-8, or the body is compressed.",
+			Remedy: "Send Content-Type: application/json, or none, and no Content-Encoding.",
+		},
+		{
+			Reason: fault.ReasonInvalidAPIKey, Code: code.Code_UNAUTHENTICATED, Status: http.StatusUnauthorized,
+			Slug: "invalid-api-key", Title: "The API key is missing or not valid",
+			Spoken: "I am not able to reach the booking system right now. Someone will have to look at my access.",
+			Sample: "The API key is missing. Send it in the X-Api-Key header.",
+			Means:  "No key came with the request, or it is mistyped, unknown or revoked, or two different ones came.",
+			Remedy: "Send the key in the X-Api-Key header, or as Authorization: Bearer. Make a new one when it is lost or revoked.",
+		},
+		{
+			Reason: fault.ReasonScopeMissing, Code: code.Code_PERMISSION_DENIED, Status: http.StatusForbidden,
+			Slug: "scope-missing", Title: "The API key lacks a scope",
+			Spoken: "I am not allowed to do that. Someone will have to look at my access.",
+			Sample: "The API key lacks the scope calendar:write.",
+			Means:  "The key is valid but was made without the scope that this operation needs.",
+			Remedy: "Use a key that has the scope, or make one.", Person: true,
+		},
+		{
+			Reason: fault.ReasonPermissionDenied, Code: code.Code_PERMISSION_DENIED, Status: http.StatusForbidden,
+			Slug: "provider-permission-denied", Title: "The provider does not allow it",
+			Spoken: "The connected account does not allow me to do that. Someone at the office will have to look at it.",
+			Sample: "The calendar's owner gives this account no right to change it.",
+			Means:  "The provider knows the account and refuses what was asked of it.",
+			Remedy: "Give the connected account the right at the provider, or connect another account.", Person: true,
+		},
+		{
+			Reason: reasonPathNotFound, Code: code.Code_NOT_FOUND, Status: http.StatusNotFound,
+			Slug: "path-not-found", Title: "There is nothing at this path",
+			Spoken: "I could not reach the booking system properly.",
+			Sample: "There is no operation at this path.",
+			Means:  "The path is not one of the interface's. Paths are matched exactly: a slash more, or other case, is another path.",
+			Remedy: "Compare the path with the documentation.",
+		},
+		{
+			Reason: reasonWrongMethod, Code: code.Code_UNIMPLEMENTED, Status: http.StatusMethodNotAllowed,
+			Slug: "method-not-allowed", Title: "The method is not allowed here",
+			Spoken: "I could not reach the booking system properly.",
+			Sample: "This path takes POST, not GET.",
+			Means:  "The path is right, its method is another one.",
+			Remedy: "Use one of the methods that the Allow header lists.",
+		},
+		{
+			Reason: fault.ReasonEventNotFound, Code: code.Code_NOT_FOUND, Status: http.StatusNotFound,
+			Slug: "event-not-found", Title: "The event was not found",
+			Spoken: "I could not find that appointment. Could you tell me again when it is?",
+			Sample: "There is no event evt_4k1v9s in the calendar primary.",
+			Means:  "No event of that id is in the calendars that were looked through.",
+			Remedy: "List the events to get the id, and name the calendar when it is not the default one.",
+		},
+		{
+			Reason: fault.ReasonCalendarNotFound, Code: code.Code_NOT_FOUND, Status: http.StatusNotFound,
+			Slug: "calendar-not-found", Title: "The calendar was not found",
+			Spoken: "I could not find that calendar.",
+			Sample: "There is no calendar back-office in the connected account.",
+			Means:  "The connected account has no calendar of that id.",
+			Remedy: "List the calendars and use one of their ids.",
+		},
+		{
+			Reason: fault.ReasonTicketNotFound, Code: code.Code_NOT_FOUND, Status: http.StatusNotFound,
+			Slug: "ticket-not-found", Title: "The ticket was not found",
+			Spoken: "I could not find a ticket with that number. Could you read it to me once more?",
+			Sample: "There is no ticket 1042.",
+			Means:  "The CRM has no ticket of that number, or none that the connected account may see.",
+			Remedy: "Ask for the number again.",
+		},
+		{
+			Reason: fault.ReasonNumberNotFound, Code: code.Code_NOT_FOUND, Status: http.StatusNotFound,
+			Slug: "phone-number-not-found", Title: "The phone number was not found",
+			Spoken: "I could not find that phone number.",
+			Sample: "There is no phone number 4711.",
+			Means:  "No phone number of that id belongs to the caller. A released number is gone for good.",
+			Remedy: "List the phone numbers to get their ids.",
+		},
+		{
+			Reason: reasonNotFound, Code: code.Code_NOT_FOUND, Status: http.StatusNotFound,
+			Slug: "not-found", Title: "It was not found",
+			Spoken: "I could not find that.",
+			Sample: "There is no such record.",
+			Means:  "What the request names does not exist, or not for this caller.",
+			Remedy: "Check the ids in the request.",
+		},
+		{
+			Reason: fault.ReasonNotConnected, Code: code.Code_FAILED_PRECONDITION, Status: http.StatusBadRequest,
+			Slug: "not-connected", Title: "No account is connected",
+			Spoken: "The office has not connected its account yet, so I cannot do that right now.",
+			Sample: "The caller has no connection of this kind.",
+			Means:  "The caller has no connection of the kind that the operation works on.",
+			Remedy: "Add a connection to the calendar, CRM or telephony account.", Person: true,
+		},
+		{
+			Reason: fault.ReasonReconnectRequired, Code: code.Code_FAILED_PRECONDITION, Status: http.StatusBadRequest,
+			Slug: "reconnect-required", Title: "The account must be connected again",
+			Spoken: "I have lost access to the office's account. Someone there has to sign in again.",
+			Sample: "The provider refuses the credentials of the connection front-office.",
+			Means:  "The provider refuses the stored credentials: they were revoked, or expired beyond refresh.",
+			Remedy: "Connect the account again. Repeating the request does not help before that.", Person: true,
+		},
+		{
+			Reason: fault.ReasonProviderMisconfigured, Code: code.Code_FAILED_PRECONDITION, Status: http.StatusBadRequest,
+			Slug: "provider-misconfigured", Title: "The connection is not set up properly",
+			Spoken: "The connection to the office's account is not set up properly. Someone there has to look at it.",
+			Sample: "There is no calendar server at the address of the connection.",
+			Means:  "The connection's settings do not fit the provider: a wrong address, a missing object, an unfinished set-up.",
+			Remedy: "Correct the connection's settings and verify it.", Person: true,
+		},
+		{
+			Reason: fault.ReasonEgressRefused, Code: code.Code_FAILED_PRECONDITION, Status: http.StatusBadRequest,
+			Slug: "address-refused", Title: "The connection's address may not be reached",
+			Spoken: "The connection to the office's account is not set up properly. Someone there has to look at it.",
+			Sample: "The address of the connection leads to a network that may not be reached.",
+			Means:  "The address of the connection leads to a loopback, private, link-local or metadata address.",
+			Remedy: "Use a public address, or have the operator allow the network.", Person: true,
+		},
+		{
+			Reason: fault.ReasonConferencing, Code: code.Code_FAILED_PRECONDITION, Status: http.StatusBadRequest,
+			Slug: "conferencing-unavailable", Title: "No meeting link can be made",
+			Spoken: "I cannot set up a video link with this account. Shall I book it without one?",
+			Sample: "The account cannot make a meeting link.",
+			Means:  "A meeting link was asked for that the account cannot make. Nothing was booked.",
+			Remedy: "Book without conferencing_type, give a location_url, or license the account for conferencing.", Person: true,
+		},
+		{
+			Reason: fault.ReasonNotSupported, Code: code.Code_FAILED_PRECONDITION, Status: http.StatusBadRequest,
+			Slug: "not-supported", Title: "The account cannot do this",
+			Spoken: "That is not possible with the connected account.",
+			Sample: "The calendar can be read but not written.",
+			Means:  "The provider, or this account there, cannot do what was asked, however often it is asked.",
+			Remedy: "Ask for something else, or connect an account that can.",
+		},
+		{
+			Reason: fault.ReasonSlotTaken, Code: code.Code_ABORTED, Status: http.StatusConflict,
+			Slug: "slot-taken", Title: "The slot is taken",
+			Spoken: "That time is already taken. Would another time work for you?",
+			Sample: "Another meeting is in the way from 10:00 to 10:30.",
+			Means:  "The tenant prevents double booking and one of the selected calendars is busy.",
+			Remedy: "List the events and offer a time that is free.",
+		},
+		{
+			Reason: fault.ReasonChangedMeanwhile, Code: code.Code_ABORTED, Status: http.StatusConflict,
+			Slug: "changed-meanwhile", Title: "Someone changed it meanwhile",
+			Spoken: "Someone else just changed that. Let me look at it again.",
+			Sample: "The event was changed by someone else again and again.",
+			Means:  "What the request would change was changed by someone else at the same time. Nothing was overwritten.",
+			Remedy: "Read it again and decide anew.", Retry: onceASecond,
+		},
+		{
+			Reason: fault.ReasonNumberTaken, Code: code.Code_ABORTED, Status: http.StatusConflict,
+			Slug: "number-taken", Title: "Someone else took the number",
+			Spoken: "Someone else just took that number. Let me find another one.",
+			Sample: "Every number offered was taken by someone else.",
+			Means:  "The numbers on offer were sold to someone else before they could be bought. Nothing was charged.",
+			Remedy: "Buy again.", Retry: onceASecond,
+		},
+		{
+			Reason: fault.ReasonNoNumbersAvailable, Code: code.Code_RESOURCE_EXHAUSTED, Status: http.StatusConflict,
+			Slug: "no-numbers-available", Title: "No phone number is available",
+			Spoken: "There is no number left in that area code. Would another area code work?",
+			Sample: "No number is for sale in the area code 415.",
+			Means:  "The provider has no number for sale in the area code.",
+			Remedy: "Try a neighbouring area code, or come back later.",
+		},
+		{
+			Reason: fault.ReasonTooManyEvents, Code: code.Code_OUT_OF_RANGE, Status: http.StatusBadRequest,
+			Slug: "too-many-events", Title: "There are more events than one answer can hold",
+			Spoken: "That is a long stretch of time. Could we look at a shorter one?",
+			Sample: "There are more than 2,500 events in the window.",
+			Means:  "The window holds more than 2,500 events, and a part of them would mislead.",
+			Remedy: "Ask for a narrower window.",
+		},
+		{
+			Reason: reasonExhausted, Code: code.Code_RESOURCE_EXHAUSTED, Status: http.StatusConflict,
+			Slug: "exhausted", Title: "There is none left",
+			Spoken: "There is nothing left of that.",
+			Sample: "The account holds as many as its plan allows.",
+			Means:  "A stock or a quota of the provider is used up.",
+			Remedy: "Ask for something else, or have the quota raised.", Person: true,
+		},
+		{
+			Reason: fault.ReasonIdempotencyReused, Code: code.Code_FAILED_PRECONDITION,
+			Status: http.StatusBadRequest, Beta: http.StatusUnprocessableEntity,
+			Slug: "idempotency-key-reused", Title: "The idempotency key was used for another request",
+			Spoken: "I mixed something up. Let me try that again.",
+			Sample: "The Idempotency-Key was used before with another body.",
+			Means:  "A request with this Idempotency-Key came before, and it asked for something else.",
+			Remedy: "Use a new key for a new request, and the same body to repeat one.",
+		},
+		{
+			Reason: fault.ReasonIdempotencyRunning, Code: code.Code_ABORTED, Status: http.StatusConflict,
+			Slug: "idempotency-in-progress", Title: "The first request is still running",
+			Spoken: "I am still working on that. One moment, please.",
+			Sample: "A request with this Idempotency-Key is still running.",
+			Means:  "A request with this Idempotency-Key has come and has no answer yet.",
+			Remedy: "Repeat it with the same key a little later: the first answer is sent again.", Retry: whenRunningOneEnded,
+		},
+		{
+			Reason: fault.ReasonOutcomeUnknown, Code: code.Code_ABORTED, Status: http.StatusConflict,
+			Slug: "outcome-unknown", Title: "It is not known whether it happened",
+			Spoken: "I am not sure yet whether that went through. Let me check.",
+			Sample: "The provider did not say whether the meeting was booked. Repeat with the same Idempotency-Key to settle it.",
+			Means:  "The provider was asked and did not answer in time, so it may or may not have happened.",
+			Remedy: "Repeat the request with the same Idempotency-Key: it settles the question without doing it twice.",
+			Retry:  whenProviderIsBack,
+		},
+		{
+			Reason: fault.ReasonRateLimited, Code: code.Code_RESOURCE_EXHAUSTED, Status: http.StatusTooManyRequests,
+			Slug: "rate-limited", Title: "Too many requests",
+			Spoken: "I need a moment before I can do that.",
+			Sample: "The API key makes more requests than it may.",
+			Means:  "The gateway got more requests of this caller than it lets through.",
+			Remedy: "Wait as long as Retry-After says.", Retry: onceASecond,
+		},
+		{
+			Reason: fault.ReasonProviderRateLimited, Code: code.Code_RESOURCE_EXHAUSTED, Status: http.StatusTooManyRequests,
+			Slug: "provider-rate-limited", Title: "The provider limits the rate of requests",
+			Spoken: "The booking system is busy. Give me a moment, please.",
+			Sample: "The provider asks to wait before the next request.",
+			Means:  "The provider got more requests for this account than it allows.",
+			Remedy: "Wait as long as Retry-After says.", Retry: whenProviderIsBack,
+		},
+		{
+			Reason: fault.ReasonProviderUnavailable, Code: code.Code_UNAVAILABLE, Status: http.StatusServiceUnavailable,
+			Slug: "provider-unavailable", Title: "The provider is not available",
+			Spoken: "The booking system does not answer right now. Can we try again in a moment?",
+			Sample: "The provider cannot be reached.",
+			Means:  "The provider cannot be reached or answers that it is down.",
+			Remedy: "Repeat the request later, a write with its Idempotency-Key.", Retry: whenProviderIsBack,
+		},
+		{
+			Reason: fault.ReasonBreakerOpen, Code: code.Code_UNAVAILABLE, Status: http.StatusServiceUnavailable,
+			Slug: "breaker-open", Title: "The provider has been failing",
+			Spoken: "The booking system does not answer right now. Can we try again in a moment?",
+			Sample: "The provider has been failing; the next try is made in a few seconds.",
+			Means:  "The provider failed so often just now that it is not asked for a while. This request never reached it.",
+			Remedy: "Repeat the request later.", Retry: whenProviderIsBack,
+		},
+		{
+			Reason: fault.ReasonOverloaded, Code: code.Code_UNAVAILABLE, Status: http.StatusServiceUnavailable,
+			Slug: "overloaded", Title: "The gateway is overloaded",
+			Spoken: "There is a lot going on right now. Give me a moment, please.",
+			Sample: "The gateway has more requests than it can answer in time.",
+			Means:  "The gateway refuses some requests so that it can answer the others in time. This one did nothing.",
+			Remedy: "Repeat the request after the time that Retry-After says.", Retry: onceASecond,
+		},
+		{
+			Reason: fault.ReasonStoreUnavailable, Code: code.Code_UNAVAILABLE, Status: http.StatusServiceUnavailable,
+			Slug: "store-unavailable", Title: "The gateway cannot reach its store",
+			Spoken: "The booking system does not answer right now. Can we try again in a moment?",
+			Sample: "The gateway cannot reach its store.",
+			Means:  "The gateway's own store is down, full or too slow. Nothing was asked of the provider.",
+			Remedy: "Repeat the request later.", Retry: whenProviderIsBack,
+		},
+		{
+			Reason: fault.ReasonDeadlineExceeded, Code: code.Code_DEADLINE_EXCEEDED, Status: http.StatusGatewayTimeout,
+			Slug: "deadline-exceeded", Title: "The deadline passed",
+			Spoken: "That is taking longer than it should. Shall I try once more?",
+			Sample: "The deadline passed before an answer was there.",
+			Means:  "No answer was there within the request's deadline.",
+			Remedy: "Repeat the request, a write with its Idempotency-Key: it tells what became of the first one.",
+			Retry:  onceASecond,
+		},
+		{
+			Reason: fault.ReasonCanceled, Code: code.Code_CANCELLED, Status: statusClientLeft,
+			Slug: "canceled", Title: "The caller left",
+			Spoken: "That was interrupted. Shall I try once more?",
+			Sample: "The caller left before an answer was there.",
+			Means:  "The caller closed the connection before the answer was there.",
+			Remedy: "Repeat the request, a write with its Idempotency-Key: it tells what became of the first one.",
+		},
+		{
+			Reason: fault.ReasonInternal, Code: code.Code_INTERNAL, Status: http.StatusInternalServerError,
+			Slug: "internal", Title: "The gateway has a defect",
+			Spoken: "Something went wrong on my side. I am sorry about that.",
+			Sample: "The gateway has a defect; the operator finds the cause in its log by the request id.",
+			Means:  "Something happened that the gateway was not made for. The cause is in its log and nowhere else.",
+			Remedy: "Tell the operator the request id.",
+		},
+	}
+}

@@ -1,0 +1,78 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+// errorDomain is the domain of every ErrorInfo: who gives the reasons their meaning.
+const errorDomain = "frontdesk"
+
+// spokenLocale is the language of the sentences to say aloud.
+const spokenLocale = "en-US"
+
+// statusBody writes a failure as a google.rpc.Status in proto3 JSON.
+func (a *api) statusBody(f failure) ([]byte, error) {
+	s := &status.Status{Code: int32(f.Code), Message: f.detail}
+	for _, detail := range a.statusDetails(f) {
+		packed, err := anypb.New(detail)
+		if err != nil {
+			return nil, err
+		}
+		s.Details = append(s.Details, packed)
+	}
+	written, err := protojson.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	// protojson adds blanks at random so that nobody relies on its bytes; ours are stable.
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, written); err != nil {
+		return nil, err
+	}
+	return compact.Bytes(), nil
+}
+
+func (a *api) statusDetails(f failure) []proto.Message {
+	metadata := map[string]string{"surface": string(f.surface)}
+	if f.operation != "" {
+		metadata["operation"] = f.operation
+	}
+	for key, value := range f.metadata {
+		metadata[key] = value
+	}
+	details := []proto.Message{&errdetails.ErrorInfo{Reason: f.reason, Domain: errorDomain, Metadata: metadata}}
+	if len(f.fields) > 0 {
+		bad := &errdetails.BadRequest{}
+		for _, field := range f.fields {
+			bad.FieldViolations = append(bad.FieldViolations,
+				&errdetails.BadRequest_FieldViolation{Field: field.Path, Description: messageOf(field)})
+		}
+		details = append(details, bad)
+	}
+	if f.retry > 0 {
+		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(f.retry)})
+	}
+	if f.Person {
+		details = append(details, &errdetails.Help{Links: a.helpLinks(f)})
+	}
+	return append(details,
+		&errdetails.LocalizedMessage{Locale: spokenLocale, Message: f.Spoken},
+		&errdetails.RequestInfo{RequestId: f.requestID})
+}
+
+// helpLinks lead the person who must act: first to where it is done, when the gateway has such a page.
+func (a *api) helpLinks(f failure) []*errdetails.Help_Link {
+	links := []*errdetails.Help_Link{{Description: "What this means and what to do", Url: a.problemURL(f.Slug)}}
+	if a.settingsURL == "" {
+		return links
+	}
+	return append([]*errdetails.Help_Link{{Description: "Connections and keys", Url: a.settingsURL}}, links...)
+}
