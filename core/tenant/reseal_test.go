@@ -1,0 +1,145 @@
+package tenant
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"testing"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+	"frontdesk/core/store/storetest"
+	"frontdesk/core/vault"
+)
+
+func TestRotationSealsEverythingAgain(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, url string) {
+		h := build(t, url)
+		var all []Connection
+		for _, tenant := range []string{"acme", "beta"} {
+			h.tenant(tenant)
+			all = append(all, h.connection(tenant, "a", adapter.KindCalendar, "dav"), h.connection(tenant, "b", adapter.KindCalendar, "dav"))
+			h.connection(tenant, "s", adapter.KindCalendar, "sandbox") // has no credentials
+		}
+		old := h.vault.Status()[0].ID
+		text, _ := h.key("acme", NewKey{})
+		if _, err := h.Calendar(t.Context(), h.caller(text)); err != nil {
+			t.Fatal(err)
+		}
+		added, err := h.vault.Rotate()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if inUse, err := h.KeysInUse(t.Context()); err != nil || !maps.Equal(inUse, map[uint32]int{old: 4}) {
+			t.Errorf("before: in use %v, %v", inUse, err)
+		}
+		done, err := h.Reseal(t.Context())
+		if err != nil || done.Sealed != 4 || done.Already != 0 || !maps.Equal(done.InUse, map[uint32]int{added.ID: 4}) {
+			t.Errorf("done %+v, %v", done, err)
+		}
+		if done, err = h.Reseal(t.Context()); err != nil || done.Sealed != 0 || done.Already != 4 {
+			t.Errorf("a second time %+v, %v", done, err)
+		}
+		for _, c := range all {
+			plain, err := h.vault.Unseal(c.TenantID, c.ID, h.row(c).Credentials)
+			if err != nil || plain["password"] != canary {
+				t.Errorf("%s: %v", c.Name, err)
+			}
+		}
+		if _, err := h.Calendar(t.Context(), h.caller(text)); err != nil {
+			t.Errorf("a call after the rotation: %v", err)
+		}
+	})
+}
+
+func TestInterruptedResealIsCompleted(t *testing.T) {
+	h := build(t, storetest.SQLite(t))
+	h.tenant("acme")
+	a, b := h.connection("acme", "a", adapter.KindCalendar, "dav"), h.connection("acme", "b", adapter.KindCalendar, "dav")
+	if _, err := h.vault.Rotate(); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.reseal(t.Context(), h.row(a)); err != nil { // and then the process was killed
+		t.Fatal(err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := h.Reseal(over); err == nil {
+		t.Error("a context that is over resealed")
+	}
+	done, err := h.Reseal(t.Context())
+	if err != nil || done.Sealed != 1 || done.Already != 1 || len(done.InUse) != 1 {
+		t.Errorf("done %+v, %v", done, err)
+	}
+	if _, err := h.vault.Unseal(b.TenantID, b.ID, h.row(b).Credentials); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestResealOfWhatIsRemovedMeanwhile(t *testing.T) {
+	h := build(t, storetest.SQLite(t))
+	h.tenant("acme")
+	row := h.row(h.connection("acme", "a", adapter.KindCalendar, "dav"))
+	if err := h.RemoveConnection(t.Context(), "acme", "a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.reseal(t.Context(), row); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCallsGoOnDuringRotations(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, url string) {
+		h := build(t, url)
+		h.tenant("acme")
+		c := h.connection("acme", "a", adapter.KindCalendar, "dav")
+		text, _ := h.key("acme", NewKey{})
+		server, err := vault.Open("", h.dataDir) // another process, with the keys of before
+		if err != nil {
+			t.Fatal(err)
+		}
+		var work sync.WaitGroup
+		stop := make(chan struct{})
+		work.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if _, err := h.Calendar(t.Context(), h.caller(text)); err != nil {
+					t.Errorf("a call: %v", err)
+				}
+				row := h.row(c)
+				if _, err := server.Unseal(row.TenantID, row.ID, row.Credentials); err != nil {
+					t.Errorf("another process: %v", err)
+				}
+			}
+		})
+		work.Go(func() {
+			for range 5 { // while someone enters the credentials again
+				_, err := h.UpdateConnection(t.Context(), "acme", "a", ConnectionChange{Credentials: map[string]string{"username": "desk", "password": canary}})
+				if f := fault.From(err); f != nil && f.Reason != fault.ReasonChangedMeanwhile {
+					t.Errorf("an update: %v", err)
+				}
+			}
+		})
+		for range 5 {
+			if _, err := h.vault.Rotate(); err != nil {
+				t.Fatal(err)
+			}
+			done, err := h.Reseal(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := h.vault.Prune(func(id uint32) bool { return done.InUse[id] > 0 }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		close(stop)
+		work.Wait()
+		if n := len(h.vault.Status()); n != 2 {
+			t.Errorf("%d keys are left", n)
+		}
+	})
+}
