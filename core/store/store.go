@@ -10,7 +10,7 @@
 //   - Errors are faults: NotFound, Conflict (what must be unique is there already), Unavailable with the reason
 //     STORE_UNAVAILABLE (the database is down, busy or full), Timeout and Canceled (the caller's context ended). None
 //     of them holds the database's address or password.
-//   - No call takes longer than a few seconds, however dead the database is.
+//   - No call takes longer than ten seconds, however dead the database is; one that cannot be reached is told in two.
 //
 // It knows no clock: every time comes from the caller and is kept in whole milliseconds.
 package store
@@ -46,7 +46,7 @@ type dialect struct {
 }
 
 // callLimit bounds a call whose context does not.
-const callLimit = 5 * time.Second
+const callLimit = 10 * time.Second
 
 // Open opens the database at "sqlite:PATH" or "postgres://...". It does not migrate. A SQLite file is made when there
 // is none; a PostgreSQL server need not be up yet.
