@@ -1,6 +1,7 @@
 package normalize
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -9,83 +10,137 @@ import (
 	"frontdesk/core/record"
 )
 
-// Meeting is the record of a booked or changed event. Its times are shown in the requested zone, else in the event's
-// own, else in the fallback.
+// Meeting is the record of a booked or changed event. Its times are shown in the requested zone; with none requested in
+// the zone the event is kept in; and where the event names none, or none that is known, in the fallback.
 func Meeting(e calendar.Event, requested, fallback *time.Location) record.Meeting {
-	start, end := span(e, requested, fallback)
-	return record.Meeting{EventID: e.ID, EventURL: e.URL, StartTime: start.Format(time.RFC3339Nano), EndTime: end.Format(time.RFC3339Nano)}
+	zone := newZones(requested, fallback).of(e)
+	start, end := span(e, zone)
+	return record.Meeting{EventID: e.ID, EventURL: e.URL, StartTime: Format(start, zone), EndTime: Format(end, zone)}
 }
 
-// Events are the records of listed events, sorted by start and then by id.
+// Events are the records of events, each with its times as Meeting shows them, in the order of their starts, then of
+// their ids. Whole days lie between midnights of the zone they are shown in. The list and the attendees in it are never
+// nil.
 func Events(list []calendar.Event, requested, fallback *time.Location) []record.Event {
 	type placed struct {
-		at time.Time
-		record.Event
+		*calendar.Event
+		zone       *time.Location
+		start, end time.Time
 	}
-	all := make([]placed, 0, len(list))
-	for _, e := range list {
-		start, end := span(e, requested, fallback)
-		all = append(all, placed{start, record.Event{
-			EventID: e.ID, Subject: e.Title, StartTime: start.Format(time.RFC3339Nano), EndTime: end.Format(time.RFC3339Nano),
-			OrganizerEmail: e.Organizer.Email, Attendees: attendees(e.Attendees), EventURL: e.URL, IsCancelled: e.IsCancelled,
-		}})
+	zones := newZones(requested, fallback)
+	order := make([]placed, len(list))
+	invited := 0
+	for i := range list {
+		e := &list[i]
+		zone := zones.of(*e)
+		start, end := span(*e, zone)
+		order[i] = placed{Event: e, zone: zone, start: start, end: end}
+		invited += len(e.Attendees)
 	}
-	slices.SortStableFunc(all, func(a, b placed) int {
-		if c := a.at.Compare(b.at); c != 0 {
-			return c
-		}
-		return strings.Compare(a.EventID, b.EventID)
+	slices.SortStableFunc(order, func(a, b placed) int {
+		return cmp.Or(a.start.Compare(b.start), strings.Compare(a.ID, b.ID))
 	})
-	records := make([]record.Event, len(all))
-	for i := range all {
-		records[i] = all[i].Event
+	records := make([]record.Event, len(order))
+	attendees := make([]record.Attendee, 0, invited)
+	for i, e := range order {
+		first := len(attendees)
+		for _, a := range e.Attendees {
+			attendees = append(attendees, record.Attendee{
+				Email: a.Email, Name: a.Name, Type: attendeeType(a.Type), ResponseStatus: responseStatus(a.Response),
+			})
+		}
+		records[i] = record.Event{
+			EventID:        e.ID,
+			Subject:        e.Title,
+			StartTime:      Format(e.start, e.zone),
+			EndTime:        Format(e.end, e.zone),
+			OrganizerEmail: e.Organizer.Email,
+			Attendees:      attendees[first:len(attendees):len(attendees)],
+			EventURL:       e.URL,
+			IsCancelled:    e.IsCancelled,
+		}
 	}
 	return records
 }
 
-// span places an event's times and shows them in the zone that counts. Whole days run from local midnight to local
-// midnight of that zone.
-func span(e calendar.Event, requested, fallback *time.Location) (start, end time.Time) {
-	zone := requested
-	if zone == nil && e.Start.Zone != "" {
-		if own, err := LoadZone(e.Start.Zone); err == nil {
-			zone = own
-		}
-	}
-	if zone == nil {
-		zone = fallback
-	}
-	if zone == nil {
-		zone = time.UTC
-	}
-	start, end = Instant(e.Start, zone).In(zone), Instant(e.End, zone).In(zone)
+// span places an event's times. An end before the start, which RFC 5545 section 3.8.2.2 forbids but some calendars hold,
+// is taken for none: the event has no length.
+func span(e calendar.Event, zone *time.Location) (start, end time.Time) {
+	start, end = Instant(e.Start, zone), Instant(e.End, zone)
 	if end.Before(start) {
 		end = start
 	}
 	return start, end
 }
 
-func attendees(list []calendar.Attendee) []record.Attendee {
-	records := make([]record.Attendee, 0, len(list))
-	for _, a := range list {
-		records = append(records, record.Attendee{
-			Email: a.Email, Name: a.Name, Type: known(a.Type, attendeeTypes, "required"), ResponseStatus: known(a.Response, responses, "needs_action"),
-		})
-	}
-	return records
+// zones answers the zone to show an event in, and reads each name once.
+type zones struct {
+	requested, fallback *time.Location
+	known               map[string]*time.Location
 }
 
-// attendeeTypes and responses map what drivers may hand over to the interface's words.
-var (
-	attendeeTypes = map[string]string{"required": "required", "optional": "optional", "resource": "resource", "room": "resource"}
-	responses     = map[string]string{
-		"needs_action": "needs_action", "accepted": "accepted", "declined": "declined", "tentative": "tentative",
+func newZones(requested, fallback *time.Location) *zones {
+	if fallback == nil {
+		fallback = time.UTC
 	}
-)
+	return &zones{requested: requested, fallback: fallback, known: map[string]*time.Location{"": fallback}}
+}
 
-func known(given string, words map[string]string, otherwise string) string {
-	if word, ok := words[strings.ToLower(given)]; ok {
-		return word
+// of is one zone for the start and the end, so that the two can be compared by eye and ear. An event may begin in one
+// zone and end in another (RFC 5545 section 3.8.2.2): the zone of its start is its own.
+func (z *zones) of(e calendar.Event) *time.Location {
+	if z.requested != nil {
+		return z.requested
 	}
-	return otherwise
+	name := cmp.Or(e.Start.Zone, e.End.Zone)
+	zone, known := z.known[name]
+	if known {
+		return zone
+	}
+	zone, err := LoadZone(name)
+	if err != nil {
+		zone = z.fallback
+	}
+	z.known[name] = zone
+	return zone
+}
+
+// attendeeType maps what providers call the part of an attendee to the interface's three words: our own, Google's and
+// Graph's, and ROLE and CUTYPE of RFC 5545 sections 3.2.16 and 3.2.3. Whoever is not known to be less is required,
+// which is ROLE's default.
+func attendeeType(told string) string {
+	switch plainWord(told) {
+	case "optional", "optparticipant", "nonparticipant":
+		return "optional"
+	case "resource", "room":
+		return "resource"
+	}
+	return "required"
+}
+
+// responseStatus maps what providers call an answer to the interface's four words: our own, Google's and Graph's, and
+// PARTSTAT of RFC 5545 section 3.2.12. Whoever is not known to have answered has not, which is PARTSTAT's default.
+func responseStatus(told string) string {
+	switch plainWord(told) {
+	case "accepted", "organizer":
+		return "accepted"
+	case "declined":
+		return "declined"
+	case "tentative", "tentativelyaccepted":
+		return "tentative"
+	}
+	return "needs_action"
+}
+
+// plainWord is a word without the ways of writing it: NEEDS-ACTION, needsAction and needs_action are one.
+func plainWord(told string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		case r == '-' || r == '_' || r == ' ':
+			return -1
+		}
+		return r
+	}, told)
 }

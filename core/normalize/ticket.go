@@ -1,86 +1,116 @@
 package normalize
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode"
-
-	"github.com/rivo/uniseg"
 
 	"frontdesk/core/crm"
 	"frontdesk/core/record"
 )
 
-// mostComment is the longest last_comment, in characters as people count them.
-const mostComment = 280
+// longestComment is how many characters of the last comment are shown.
+const longestComment = 280
 
-// Ticket is the record of a ticket.
+// Ticket is the record of a ticket: texts without markup, the last comment shortened, times in UTC and absent when the
+// CRM knows none.
 func Ticket(t crm.Ticket) record.Ticket {
 	return record.Ticket{
-		ID: t.ID, TicketNumber: t.Number, Subject: t.Subject, Description: text(t.Description),
-		Status: t.Status, Priority: t.Priority, OwnerID: t.OwnerID, AccountID: t.AccountID, ContactID: t.ContactID,
-		CreatedAt: moment(t.CreatedAt), UpdatedAt: moment(t.UpdatedAt), ClosedAt: moment(t.ClosedAt), ResolvedAt: moment(t.ResolvedAt),
-		LastComment: Snippet(text(t.LastComment), mostComment),
+		ID:           t.ID,
+		TicketNumber: t.Number,
+		Subject:      t.Subject,
+		Description:  plainText(t.Description),
+		Status:       t.Status,
+		Priority:     t.Priority,
+		OwnerID:      t.OwnerID,
+		AccountID:    t.AccountID,
+		ContactID:    t.ContactID,
+		CreatedAt:    ticketTime(t.CreatedAt),
+		ClosedAt:     ticketTime(t.ClosedAt),
+		ResolvedAt:   ticketTime(t.ResolvedAt),
+		UpdatedAt:    ticketTime(t.UpdatedAt),
+		LastComment:  Snippet(plainText(t.LastComment), longestComment),
 	}
 }
 
-func text(t crm.Text) string {
-	if t.HTML {
-		return PlainText(t.Body)
-	}
-	return strings.TrimSpace(t.Body)
-}
-
-func moment(t time.Time) string {
+func ticketTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return t.UTC().Format(time.RFC3339)
+	return Format(t, time.UTC)
 }
 
-// Snippet cuts a text to at most so many grapheme clusters (Unicode Standard Annex 29), the ellipsis included.
-func Snippet(s string, most int) string {
-	if len(s) <= most {
-		return s
+func plainText(t crm.Text) string {
+	if t.HTML {
+		return HTMLToText(t.Body)
 	}
-	count, cut := 0, 0
-	for rest, state, at := s, -1, 0; rest != ""; count++ {
-		if count == most-1 {
-			cut = at
-		}
-		var cluster string
-		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
-		at += len(cluster)
-	}
-	if count <= most {
-		return s
-	}
-	return strings.TrimRightFunc(s[:cut], unicode.IsSpace) + "…"
+	return tidy(t.Body)
 }
 
-// TicketNumber is a ticket number as the CRM writes it, from what a caller says: spaces and "#" are forgiven, and the
-// zeros that pad it to width digits.
+// TicketNumber is a ticket's number as the CRM writes it, made of how a caller says it: without the spaces and the
+// number sign around it, and padded with zeros to the width where the CRM pads (width 0 does not). Spaces between the
+// digits of a number, which dictation puts there, are dropped as well. Where the numbers hold letters, nothing else is
+// changed. "" means that no number was given.
 func TicketNumber(given string, width int) string {
-	number := strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(given), "#"))
-	digits := number != "" && strings.Trim(number, "0123456789") == ""
-	if digits && len(number) < width {
-		return strings.Repeat("0", width-len(number)) + number
+	number := strings.TrimFunc(given, func(r rune) bool { return r == '#' || unicode.IsSpace(r) })
+	digits := strings.Join(strings.Fields(number), "")
+	if digits == "" || strings.Trim(digits, "0123456789") != "" {
+		return number
 	}
-	return number
+	if len(digits) > width {
+		excess := min(len(digits)-max(width, 0), len(digits)-len(strings.TrimLeft(digits, "0")))
+		if width > 0 {
+			digits = digits[excess:]
+		}
+		return digits
+	}
+	return strings.Repeat("0", width-len(digits)) + digits
 }
 
-// Label answers the CRM's label that a word means, without regard to case: the tenant's own words first.
-func Label(given string, valid []string, words map[string]string) (string, bool) {
-	for word, label := range words {
-		if strings.EqualFold(strings.TrimSpace(word), strings.TrimSpace(given)) {
-			given = label
-			break
-		}
+// Label finds the CRM's label that a caller means, without regard to letter case and surrounding spaces. The tenant's
+// own words come first (word to label), then the labels themselves; the answer is spelled as in valid. A word that
+// leads to no valid label is passed over.
+func Label(given string, valid []string, words map[string]string) (label string, ok bool) {
+	given = strings.TrimSpace(given)
+	if given == "" {
+		return "", false
 	}
-	for _, label := range valid {
-		if strings.EqualFold(label, strings.TrimSpace(given)) {
+	if meant, known := wordFor(given, words); known {
+		if label, ok := spelled(meant, valid); ok {
 			return label, true
 		}
 	}
-	return "", false
+	return spelled(given, valid)
+}
+
+// wordFor looks a word up, the one of exactly that spelling before others, and among those the first in order, so that
+// the answer does not depend on the map's.
+func wordFor(given string, words map[string]string) (meant string, known bool) {
+	if meant, known = words[given]; known {
+		return meant, true
+	}
+	var alike []string
+	for word := range words {
+		if strings.EqualFold(strings.TrimSpace(word), given) {
+			alike = append(alike, word)
+		}
+	}
+	if len(alike) == 0 {
+		return "", false
+	}
+	return words[slices.Min(alike)], true
+}
+
+// spelled finds a label, the one of exactly that spelling before others.
+func spelled(given string, valid []string) (label string, ok bool) {
+	given = strings.TrimSpace(given)
+	if slices.Contains(valid, given) {
+		return given, true
+	}
+	i := slices.IndexFunc(valid, func(v string) bool { return strings.EqualFold(strings.TrimSpace(v), given) })
+	if i < 0 {
+		return "", false
+	}
+	return valid[i], true
 }

@@ -1,73 +1,130 @@
 package normalize
 
 import (
-	"fmt"
+	_ "embed"
+	"regexp"
 	"strings"
 	"time"
-	_ "time/tzdata" // zones must not depend on what the machine has installed
-
-	"frontdesk/core/calendar"
+	_ "time/tzdata" // so that a zone is found on a machine without time-zone data, such as an empty container
 )
 
-// LoadZone answers the zone of an IANA name (RFC 6557). "", "Local" and offsets are not names: an offset says nothing of
-// the other half of the year.
+// zoneNames are the names of the time-zone database of the Go release, backward links included, one per line and
+// sorted. "Factory" is left out: it stands for a zone that nobody set.
+//
+//go:embed zones.txt
+var zoneNames string
+
+const longestZoneName = 64
+
+// LoadZone answers the zone of an IANA name, spelled as the time-zone database spells it (RFC 6557, RFC 9557 section
+// 3.2). Whatever else time.LoadLocation takes is refused: "" and "Local", which mean the machine's own zone, paths,
+// and names in other case. The error names the zones that were probably meant.
 func LoadZone(name string) (*time.Location, error) {
-	if name == "UTC" {
-		return time.UTC, nil
-	}
-	looksLikeName := name != "" && name != "Local" && !strings.ContainsAny(name, " :\\") && !strings.HasPrefix(name, "+") && !strings.HasPrefix(name, "-")
-	if looksLikeName {
+	if isZoneName(name) {
 		if zone, err := time.LoadLocation(name); err == nil {
 			return zone, nil
 		}
 	}
-	hint := ""
-	if near := Nearest(name, commonZones); near != "" {
-		hint = fmt.Sprintf(" Did you mean %s?", near)
+	if offsetLike.MatchString(name) {
+		return nil, refusal("must be an IANA time zone name, such as America/New_York, not an offset: an offset does not say when clocks change")
 	}
-	return nil, fmt.Errorf("must be an IANA time zone name such as America/New_York.%s", hint)
+	switch meant := suggestZones(name); len(meant) {
+	case 0:
+		return nil, refusal("must be an IANA time zone name, such as America/New_York or Europe/Berlin")
+	case 1:
+		return nil, refusal("must be an IANA time zone name, such as " + meant[0])
+	default:
+		last := len(meant) - 1
+		return nil, refusal("must be an IANA time zone name, such as " + strings.Join(meant[:last], ", ") + " or " + meant[last])
+	}
 }
 
-// commonZones are the names that a mistyped one is compared with.
-var commonZones = strings.Fields(`UTC Africa/Cairo Africa/Johannesburg Africa/Lagos Africa/Nairobi America/Anchorage
-	America/Argentina/Buenos_Aires America/Bogota America/Chicago America/Denver America/Edmonton America/Halifax America/Lima
-	America/Los_Angeles America/Mexico_City America/New_York America/Phoenix America/Regina America/Santiago America/Sao_Paulo
-	America/St_Johns America/Toronto America/Vancouver America/Winnipeg Asia/Bangkok Asia/Dubai Asia/Hong_Kong Asia/Jakarta
-	Asia/Jerusalem Asia/Karachi Asia/Kolkata Asia/Manila Asia/Riyadh Asia/Seoul Asia/Shanghai Asia/Singapore Asia/Taipei
-	Asia/Tehran Asia/Tokyo Atlantic/Reykjavik Australia/Adelaide Australia/Brisbane Australia/Melbourne Australia/Perth
-	Australia/Sydney Europe/Amsterdam Europe/Athens Europe/Berlin Europe/Brussels Europe/Bucharest Europe/Budapest
-	Europe/Copenhagen Europe/Dublin Europe/Helsinki Europe/Istanbul Europe/Kyiv Europe/Lisbon Europe/London Europe/Madrid
-	Europe/Moscow Europe/Oslo Europe/Paris Europe/Prague Europe/Rome Europe/Stockholm Europe/Vienna Europe/Warsaw
-	Europe/Zurich Pacific/Auckland Pacific/Honolulu`)
+var offsetLike = regexp.MustCompile(`^(?i:UTC|GMT|Z)?\s*[+-]\s*\d{1,2}(:?\d{2})?$`)
 
-// Format writes an instant as RFC 3339 with the offset of the zone; a fraction of a second only where there is one.
-func Format(t time.Time, zone *time.Location) string { return t.In(zone).Format(time.RFC3339Nano) }
-
-// Instant places a provider's time: an instant is itself; a floating time (RFC 5545 section 3.3.5, form 1) and a whole
-// day's midnight lie in the zone.
-func Instant(t calendar.Time, zone *time.Location) time.Time {
-	if !t.Floating && !t.AllDay {
-		return t.Instant
-	}
-	return place(t.Instant, zone)
+func isZoneName(name string) bool {
+	return name != "" && len(name) <= longestZoneName && !strings.Contains(name, "\n") &&
+		(strings.HasPrefix(zoneNames, name+"\n") || strings.Contains(zoneNames, "\n"+name+"\n"))
 }
 
-// place answers the instant of a wall clock, held as if it were UTC, in a zone. In a gap the offset before it counts; a
-// time that occurs twice is the first occurrence (RFC 5545 section 3.3.5).
-func place(wall time.Time, zone *time.Location) time.Time {
-	// Offsets are at most a day away from each other, so those around the wall clock are the only candidates. The
-	// larger offset gives the earlier instant, which in a fold is the first occurrence.
-	_, before := wall.Add(-26 * time.Hour).In(zone).Zone()
-	best := time.Time{}
-	for _, near := range []time.Duration{-26 * time.Hour, -14 * time.Hour, 0, 14 * time.Hour, 26 * time.Hour} {
-		_, offset := wall.Add(near).In(zone).Zone()
-		candidate := wall.Add(-time.Duration(offset) * time.Second)
-		if _, holds := candidate.In(zone).Zone(); holds == offset && (best.IsZero() || candidate.Before(best)) {
-			best = candidate
+// suggestZones answers up to three names that may have been meant, the likeliest first.
+func suggestZones(name string) []string {
+	key := zoneKey(name)
+	if key == "" || len(name) > longestZoneName {
+		return nil
+	}
+	if meant := spokenZone(key); meant != nil {
+		return meant
+	}
+	names := strings.Fields(zoneNames)
+	city := key[strings.LastIndexByte(key, '/')+1:]
+	var cities []string
+	for _, known := range names {
+		k := zoneKey(known)
+		if k == key {
+			return []string{known}
+		}
+		if strings.HasSuffix(k, "/"+city) && len(cities) < 3 {
+			cities = append(cities, known)
 		}
 	}
-	if best.IsZero() { // a gap
-		best = wall.Add(-time.Duration(before) * time.Second)
+	if len(cities) > 0 {
+		return cities
 	}
-	return best.In(zone)
+	if known := Nearest(name, names); known != "" {
+		return []string{known}
+	}
+	for _, known := range names {
+		k := zoneKey(known)
+		if slash := strings.LastIndexByte(k, '/'); slash >= 0 && len(cities) < 3 && near(city, k[slash+1:]) {
+			cities = append(cities, known)
+		}
+	}
+	return cities
+}
+
+// zoneKey is a name as people vary it: in letter case, and with spaces or hyphens for the underscore.
+func zoneKey(name string) string {
+	return strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(name)))
+}
+
+// spokenZone knows what people call the zones that they name most, in English and in Windows' words.
+func spokenZone(key string) []string {
+	key = strings.TrimSuffix(key, "_zone")
+	key = strings.TrimSuffix(key, "_time")
+	key = strings.TrimSuffix(strings.TrimSuffix(key, "_standard"), "_daylight")
+	switch key {
+	case "eastern", "us_eastern", "et", "est", "edt":
+		return []string{"America/New_York"}
+	case "central", "us_central", "ct", "cst", "cdt":
+		return []string{"America/Chicago"}
+	case "mountain", "us_mountain", "mt", "mst", "mdt":
+		return []string{"America/Denver", "America/Phoenix"}
+	case "pacific", "us_pacific", "pt", "pst", "pdt":
+		return []string{"America/Los_Angeles"}
+	case "alaska", "alaskan", "akst", "akdt":
+		return []string{"America/Anchorage"}
+	case "hawaii", "hawaiian", "hst":
+		return []string{"Pacific/Honolulu"}
+	case "atlantic", "ast", "adt":
+		return []string{"America/Halifax"}
+	case "newfoundland", "nst", "ndt":
+		return []string{"America/St_Johns"}
+	case "british_summer", "bst", "uk", "england":
+		return []string{"Europe/London"}
+	case "central_european", "central_european_summer", "w._europe", "cest", "germany":
+		return []string{"Europe/Berlin", "Europe/Paris"}
+	case "eastern_european", "eastern_european_summer", "eest":
+		return []string{"Europe/Athens", "Europe/Helsinki"}
+	case "india", "ist":
+		return []string{"Asia/Kolkata"}
+	case "china":
+		return []string{"Asia/Shanghai"}
+	case "tokyo", "jst":
+		return []string{"Asia/Tokyo"}
+	case "aus_eastern", "australian_eastern", "aest", "aedt":
+		return []string{"Australia/Sydney", "Australia/Brisbane"}
+	case "greenwich_mean", "coordinated_universal", "zulu", "utc", "gmt", "z":
+		return []string{"UTC"}
+	}
+	return nil
 }

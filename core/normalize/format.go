@@ -1,0 +1,59 @@
+package normalize
+
+import (
+	"time"
+
+	"frontdesk/core/calendar"
+)
+
+// Format writes t in RFC 3339 with the offset of the zone, whole seconds unless t has a fraction. "Z" is written for
+// UTC alone: in London's winter the offset is +00:00, since "Z" says that the offset of the place is not known
+// (RFC 9557 section 2.2).
+func Format(t time.Time, zone *time.Location) string {
+	return string(appendTime(make([]byte, 0, len(time.RFC3339)), t, zone))
+}
+
+func appendTime(to []byte, t time.Time, zone *time.Location) []byte {
+	if zone == nil {
+		zone = time.UTC
+	}
+	t = writable(t.In(zone))
+	abbreviation, offset := t.Zone()
+	if offset == 0 && abbreviation != "UTC" {
+		return t.AppendFormat(to, "2006-01-02T15:04:05.999999999-07:00")
+	}
+	return t.AppendFormat(to, time.RFC3339Nano)
+}
+
+// writable is t as RFC 3339 section 5.6 can write it: with four digits of a year, and an offset of whole minutes.
+// Before standard time clocks followed the sun, to the second: the instant is kept, and shown with the minutes of its
+// offset.
+func writable(t time.Time) time.Time {
+	if _, offset := t.Zone(); offset%60 != 0 {
+		t = t.In(time.FixedZone("", offset/60*60))
+	}
+	switch year := t.Year(); {
+	case year < 0:
+		return time.Date(0, time.January, 1, 0, 0, 0, 0, t.Location())
+	case year > 9999:
+		return time.Date(9999, time.December, 31, 23, 59, 59, 0, t.Location())
+	}
+	return t
+}
+
+// Instant is the moment a provider's time means. A whole day begins at its midnight in the zone (RFC 5545 section
+// 3.3.4), and a floating time is the zone's local time (section 3.3.5, form 1). A nil zone is UTC.
+func Instant(t calendar.Time, zone *time.Location) time.Time {
+	if zone == nil {
+		zone = time.UTC
+	}
+	wall := t.Instant.UTC()
+	switch {
+	case t.AllDay:
+		year, month, day := wall.Date()
+		return place(time.Date(year, month, day, 0, 0, 0, 0, time.UTC), zone)
+	case t.Floating:
+		return place(wall, zone)
+	}
+	return t.Instant.In(zone)
+}

@@ -1,0 +1,101 @@
+package normalize
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// longestName bounds the work of comparing: nothing longer is a mistyped name.
+const longestName = 64
+
+// Nearest answers the known name that was most likely meant, "" when none is near. A name is near when few of its
+// letters differ, in any case; or when the given one consists of some of its words, as "attendees" does of
+// "attendee_emails", and of no other's as well.
+func Nearest(given string, known []string) string {
+	given = strings.TrimSpace(given)
+	if given == "" || utf8.RuneCountInString(given) > longestName {
+		return ""
+	}
+	best, fewest := "", longestName
+	for _, name := range known {
+		if d := distance(given, name); d < fewest && d <= tolerated(given, name) {
+			best, fewest = name, d
+		}
+	}
+	if best != "" {
+		return best
+	}
+	return nearestByWords(given, known)
+}
+
+// near reports whether one name may be the other mistyped.
+func near(a, b string) bool { return distance(a, b) <= tolerated(a, b) }
+
+// tolerated is how many letters may differ: one of three, four at most.
+func tolerated(a, b string) int {
+	return min(4, max(utf8.RuneCountInString(a), utf8.RuneCountInString(b))/3)
+}
+
+func nearestByWords(given string, known []string) string {
+	wanted := wordsOf(given)
+	best, fewest := "", longestName
+	for _, name := range known {
+		words := wordsOf(name)
+		left := len(words) - len(wanted)
+		if left < 0 || left > fewest || !within(wanted, words) {
+			continue
+		}
+		if left == fewest {
+			best = "" // as good as another: none is meant
+			continue
+		}
+		best, fewest = name, left
+	}
+	return best
+}
+
+func wordsOf(name string) []string {
+	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return strings.ContainsRune("_-/. ", r) })
+}
+
+// within reports whether each of the wanted is one of the words, give or take a letter of a long one.
+func within(wanted, words []string) bool {
+	for _, w := range wanted {
+		found := false
+		for _, word := range words {
+			found = found || w == word || len(w) > 3 && distance(w, word) == 1
+		}
+		if !found {
+			return false
+		}
+	}
+	return len(wanted) > 0
+}
+
+// distance is how many letters have to be put in, taken out, changed or swapped with their neighbour to make one name
+// of the other (optimal string alignment), letter case aside. Names of very different lengths are far apart.
+func distance(a, b string) int {
+	from, to := []rune(strings.ToLower(a)), []rune(strings.ToLower(b))
+	if len(from) > longestName || len(to) > longestName {
+		return longestName
+	}
+	var older, old, row [longestName + 1]int
+	for j := range len(to) + 1 {
+		old[j] = j
+	}
+	for i := 1; i <= len(from); i++ {
+		row[0] = i
+		for j := 1; j <= len(to); j++ {
+			change := old[j-1]
+			if from[i-1] != to[j-1] {
+				change++
+			}
+			row[j] = min(change, old[j]+1, row[j-1]+1)
+			if i > 1 && j > 1 && from[i-1] == to[j-2] && from[i-2] == to[j-1] {
+				row[j] = min(row[j], older[j-2]+1)
+			}
+		}
+		older, old, row = old, row, older
+	}
+	return old[len(to)]
+}

@@ -1,0 +1,32 @@
+package normalize
+
+import "time"
+
+// farthestOffset is more than any zone's clock ever was away from UTC: RFC 3339 section 5.6 cannot write more than
+// 23:59, and the farthest in the time-zone data is Manila's before 1845, at almost 16 hours.
+const farthestOffset = 24 * time.Hour
+
+// place finds the instant at which a clock in the zone shows the wall time, which is given as if in UTC.
+//
+// A time that occurs twice, when clocks are turned back, is its first occurrence. One that never occurs, when clocks
+// are turned forward, is read with the offset in force before the gap, so that 02:30 becomes what the clock shows as
+// 03:30 (RFC 5545 section 3.3.5). time.Date promises neither.
+//
+// It walks the zone's periods of constant offset in order. What was read with the offset of an earlier period fell
+// behind that period's end; so the first period whose end is not reached either holds the time, or begins after it.
+func place(wall time.Time, zone *time.Location) time.Time {
+	period := wall.Add(-farthestOffset).In(zone)
+	before := period
+	for {
+		start, end := period.ZoneBounds()
+		_, offset := period.Zone()
+		read := wall.Add(-time.Duration(offset) * time.Second)
+		switch {
+		case !start.IsZero() && read.Before(start):
+			return before.In(zone)
+		case end.IsZero() || read.Before(end):
+			return read.In(zone)
+		}
+		before, period = read, end
+	}
+}
