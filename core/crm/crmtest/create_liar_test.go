@@ -1,0 +1,232 @@
+package crmtest
+
+import (
+	"context"
+	"html"
+	"strings"
+	"sync"
+	"time"
+
+	"frontdesk/core/adapter/conformance"
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+)
+
+// creates is a liar with a Create of its own.
+func creates(check, how string, create func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error)) conformance.Liar[Harness] {
+	return lie(check, how, func(d full) liar {
+		return liar{create: func(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) { return create(ctx, d, t) }}
+	})
+}
+
+// retells is a liar that tells every ticket in its own way.
+func retells(check, how string, retell func(t *crm.Ticket)) conformance.Liar[Harness] {
+	return lie(check, how, func(full) liar {
+		return liar{retell: func(t crm.Ticket) crm.Ticket {
+			retell(&t)
+			return t
+		}}
+	})
+}
+
+func createLiars() []conformance.Liar[Harness] {
+	const (
+		answers  = "Create answers the ticket as the CRM has it, number included"
+		labels   = "every label of the vocabulary can be given, and comes back as spelled there"
+		plain    = "a description is plain text, whatever it looks like"
+		invented = "what has no source is left empty"
+		times    = "creation has the provider's time, where it has any"
+	)
+	unknown := func(check string, drop func(*crm.NewTicket)) []conformance.Liar[Harness] {
+		return []conformance.Liar[Harness]{
+			creates(check, "leaves it out", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+				drop(&t)
+				return d.Create(ctx, t)
+			}),
+			creates(check, "does not say which", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+				made, err := d.Create(ctx, t)
+				if err != nil {
+					return made, fault.New(fault.Invalid, fault.ReasonProviderRefused, "Something is wrong.")
+				}
+				return made, nil
+			}),
+		}
+	}
+	liars := []conformance.Liar[Harness]{
+		creates(answers, "leaves out the number", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+			made, err := d.Create(ctx, t)
+			made.Number = ""
+			return made, err
+		}),
+		creates(answers, "answers what was asked for", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+			made, err := d.Create(ctx, t)
+			made.Status = t.Status
+			return made, err
+		}),
+		creates("Create makes one ticket", "makes two", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+			if made, err := d.Create(ctx, t); err != nil {
+				return made, err
+			}
+			t.Key = newKey()
+			return d.Create(ctx, t)
+		}),
+		creates("Create makes one ticket", "makes none", func(context.Context, full, crm.NewTicket) (crm.Ticket, error) {
+			return crm.Ticket{ID: "1", Number: "000001"}, nil
+		}),
+		retells("numbers are padded to NumberWidth", "tells them bare", func(t *crm.Ticket) { t.Number = strings.TrimLeft(t.Number, "0") }),
+		retells("numbers are padded to NumberWidth", "tells them with a word", func(t *crm.Ticket) { t.Number = "Case " + t.Number }),
+		retells(labels, "tells the status in small letters", func(t *crm.Ticket) { t.Status = strings.ToLower(t.Status) }),
+		creates(labels, "drops the priority", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+			t.Priority = ""
+			return d.Create(ctx, t)
+		}),
+		creates(labels, "refuses a label", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+			if t.Status == "Closed" {
+				return crm.Ticket{}, fault.InvalidField("status", "cannot be given.")
+			}
+			return d.Create(ctx, t)
+		}),
+		creates("no status is the CRM's default", "has its own idea", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+			t.Status = "Resolved"
+			return d.Create(ctx, t)
+		}),
+		creates("no priority is the CRM's default", "has its own idea", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+			t.Priority = "High"
+			return d.Create(ctx, t)
+		}),
+		creates(plain, "takes it for HTML", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+			t.Description = tag.ReplaceAllString(t.Description, "")
+			return d.Create(ctx, t)
+		}),
+		creates(plain, "resolves entities", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+			t.Description = html.UnescapeString(t.Description)
+			return d.Create(ctx, t)
+		}),
+		creates(plain, "joins the lines", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+			t.Description = strings.ReplaceAll(t.Description, "\n", "")
+			return d.Create(ctx, t)
+		}),
+		retells(plain, "calls it HTML unescaped", func(t *crm.Ticket) { t.Description.HTML = true }),
+		retells("related records are kept", "loses the contact", func(t *crm.Ticket) { t.ContactID = "" }),
+		retells("related records are kept", "tells an owner of its own", func(t *crm.Ticket) { t.OwnerID = "integration user" }),
+		creates("a refused ticket is not made", "makes it first", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+			bare := t
+			bare.OwnerID, bare.AccountID, bare.ContactID = "", "", ""
+			if made, err := d.Create(ctx, bare); err != nil {
+				return made, err
+			}
+			t.Key = newKey()
+			return d.Create(ctx, t)
+		}),
+		retells(invented, "comments on it", func(t *crm.Ticket) { t.LastComment = crm.Plain("Ticket created.") }),
+		retells(invented, "describes it", func(t *crm.Ticket) { t.Description = crm.Plain("(no description)") }),
+		retells(invented, "resolves it", func(t *crm.Ticket) { t.ResolvedAt = t.UpdatedAt }),
+		retells(invented, "closes it at the epoch", func(t *crm.Ticket) { t.ClosedAt = time.Unix(0, 0) }),
+		retells(times, "reads them in its own zone", func(t *crm.Ticket) { t.CreatedAt = t.CreatedAt.Add(-5 * time.Hour) }),
+		retells(times, "updates before it creates", func(t *crm.Ticket) { t.UpdatedAt = t.CreatedAt.Add(-time.Second) }),
+	}
+	liars = append(liars, unknown("an unknown owner is refused by name", func(t *crm.NewTicket) { t.OwnerID = "" })...)
+	liars = append(liars, unknown("an unknown account is refused by name", func(t *crm.NewTicket) { t.AccountID = "" })...)
+	return append(liars, unknown("an unknown contact is refused by name", func(t *crm.NewTicket) { t.ContactID = "" })...)
+}
+
+func keyLiars() []conformance.Liar[Harness] {
+	const (
+		keys   = "a key may have 1 to 64 characters"
+		first  = "a second Create of one key answers the first ticket"
+		lost   = "a Create whose reply is lost is not called unsent, and can be settled"
+		byKey  = "ByKey answers the ticket of the key"
+		unused = "ByKey says that there is surely none"
+	)
+	limits := func(how string, fits func(key string) bool) conformance.Liar[Harness] {
+		return creates(keys, how, func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+			if !fits(t.Key) {
+				return crm.Ticket{}, fault.InvalidField("key", "does not fit.")
+			}
+			return d.Create(ctx, t)
+		})
+	}
+	finds := func(check, how string, find func(ctx context.Context, d full, key string) (crm.Ticket, error)) conformance.Liar[Harness] {
+		return lie(check, how, func(d full) liar {
+			return liar{byKey: func(ctx context.Context, key string) (crm.Ticket, error) { return find(ctx, d, key) }}
+		})
+	}
+	return []conformance.Liar[Harness]{
+		creates("two keys make two tickets", "goes by the words", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+			t.Key = strings.ReplaceAll(strings.ToLower(t.Subject), " ", "")
+			return d.Create(ctx, t)
+		}),
+		limits("refuses long ones", func(key string) bool { return len(key) <= 36 }),
+		limits("refuses short ones", func(key string) bool { return len(key) >= 5 }),
+		lie(first, "calls it a conflict", func(d full) liar {
+			seen := map[string]bool{}
+			return liar{create: func(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
+				if seen[t.Key] {
+					return crm.Ticket{}, fault.New(fault.Conflict, fault.ReasonProviderConflict, "It is there already.")
+				}
+				seen[t.Key] = true
+				return d.Create(ctx, t)
+			}}
+		}),
+		creates(first, "makes another", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+			t.Key = newKey()
+			return d.Create(ctx, t)
+		}),
+		lie("a second Create of one key makes no second ticket", "makes it behind the first's answer", func(d full) liar {
+			made := map[string]crm.Ticket{}
+			return liar{create: func(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
+				key := t.Key
+				t.Key = newKey()
+				again, err := d.Create(ctx, t)
+				if earlier, known := made[key]; known {
+					return earlier, err
+				}
+				made[key] = again
+				return again, err
+			}}
+		}),
+		lie("Creates of one key at one time make one ticket", "looks before it makes", func(d full) liar {
+			var mu sync.Mutex
+			made := map[string]crm.Ticket{}
+			return liar{create: func(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
+				mu.Lock()
+				earlier, known := made[t.Key]
+				mu.Unlock()
+				if known {
+					return earlier, nil
+				}
+				time.Sleep(time.Millisecond)
+				key := t.Key
+				t.Key = newKey()
+				fresh, err := d.Create(ctx, t)
+				mu.Lock()
+				defer mu.Unlock()
+				made[key] = fresh
+				return fresh, err
+			}}
+		}),
+		creates(lost, "says that nothing was sent", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+			made, err := d.Create(ctx, t)
+			if f := fault.From(err); f != nil {
+				unsent := *f
+				unsent.Unsent = true
+				return made, &unsent
+			}
+			return made, nil
+		}),
+		creates(lost, "says that the input is wrong", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+			made, err := d.Create(ctx, t)
+			if err != nil {
+				return made, fault.InvalidField("subject", "was refused.")
+			}
+			return made, nil
+		}),
+		finds(lost, "does not find it", func(context.Context, full, string) (crm.Ticket, error) { return crm.Ticket{}, noTicket() }),
+		finds(byKey, "answers the newest", func(ctx context.Context, d full, _ string) (crm.Ticket, error) { return d.ByNumber(ctx, "000002") }),
+		finds(byKey, "finds nothing yet", func(context.Context, full, string) (crm.Ticket, error) { return crm.Ticket{}, noTicket() }),
+		finds(unused, "answers an empty ticket", func(context.Context, full, string) (crm.Ticket, error) { return crm.Ticket{}, nil }),
+		finds(unused, "cannot tell", func(context.Context, full, string) (crm.Ticket, error) {
+			return crm.Ticket{}, fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The search failed.")
+		}),
+	}
+}

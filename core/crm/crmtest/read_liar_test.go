@@ -1,0 +1,164 @@
+package crmtest
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"frontdesk/core/adapter/conformance"
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+)
+
+func readLiars() []conformance.Liar[Harness] {
+	const (
+		exact   = "ByNumber answers the ticket of exactly this number"
+		almost  = "ByNumber finds no ticket by a number that is only like its own"
+		hostile = "ByNumber takes a number for data, never for a part of a query"
+		atOnce  = "ByID answers a new ticket at once"
+		none    = "ByID says that there is none"
+	)
+	numbers := func(check, how string, find func(ctx context.Context, d full, number string) (crm.Ticket, error)) conformance.Liar[Harness] {
+		return lie(check, how, func(d full) liar {
+			return liar{byNumber: func(ctx context.Context, number string) (crm.Ticket, error) { return find(ctx, d, number) }}
+		})
+	}
+	reads := func(how string, read func(number string) string) conformance.Liar[Harness] {
+		return numbers(almost, how, func(ctx context.Context, d full, number string) (crm.Ticket, error) {
+			return d.ByNumber(ctx, read(number))
+		})
+	}
+	ids := func(check, how string, find func(ctx context.Context, d full, id string) (crm.Ticket, error)) conformance.Liar[Harness] {
+		return lie(check, how, func(d full) liar {
+			return liar{byID: func(ctx context.Context, id string) (crm.Ticket, error) { return find(ctx, d, id) }}
+		})
+	}
+	return []conformance.Liar[Harness]{
+		numbers(exact, "answers the newest", func(ctx context.Context, d full, _ string) (crm.Ticket, error) { return d.ByNumber(ctx, "000002") }),
+		numbers(exact, "finds nothing yet", func(context.Context, full, string) (crm.Ticket, error) { return crm.Ticket{}, noTicket() }),
+		reads("forgives white space", strings.TrimSpace),
+		reads("forgives a sign", func(number string) string { return strings.TrimLeft(number, "#+-") }),
+		reads("forgives missing zeros", func(number string) string { return strings.Repeat("0", max(0, 6-len(number))) + number }),
+		numbers(almost, "searches by prefix", func(ctx context.Context, d full, number string) (crm.Ticket, error) {
+			t, err := d.ByNumber(ctx, "000001")
+			if err == nil && !strings.HasPrefix(t.Number, number) {
+				return crm.Ticket{}, noTicket()
+			}
+			return t, err
+		}),
+		lie(hostile, "knows jokers", func(d full) liar {
+			return liar{byNumber: func(ctx context.Context, number string) (crm.Ticket, error) {
+				if strings.Contains(number, "%") {
+					return crm.Ticket{Number: "000001"}, nil
+				}
+				return d.ByNumber(ctx, number)
+			}}
+		}),
+		numbers(hostile, "passes on the provider's complaint", func(ctx context.Context, d full, number string) (crm.Ticket, error) {
+			if strings.Contains(number, "'") {
+				return crm.Ticket{}, fault.New(fault.Invalid, fault.ReasonProviderRefused, "unexpected token: ' at column 52")
+			}
+			return d.ByNumber(ctx, number)
+		}),
+		lie(atOnce, "waits for the search", func(d full) liar {
+			asked := map[string]bool{}
+			return liar{byID: func(ctx context.Context, id string) (crm.Ticket, error) {
+				if !asked[id] {
+					asked[id] = true
+					return crm.Ticket{}, noTicket()
+				}
+				return d.ByID(ctx, id)
+			}}
+		}),
+		ids(atOnce, "answers another ticket", func(context.Context, full, string) (crm.Ticket, error) { return crm.Ticket{ID: "id-9"}, nil }),
+		ids(none, "answers an empty ticket", func(context.Context, full, string) (crm.Ticket, error) { return crm.Ticket{}, nil }),
+		ids(none, "finds the id wrong", func(context.Context, full, string) (crm.Ticket, error) {
+			return crm.Ticket{}, fault.New(fault.Invalid, fault.ReasonProviderRefused, "malformed id")
+		}),
+	}
+}
+
+func agentLiars() []conformance.Liar[Harness] {
+	const (
+		last     = "the last comment is the most recent public one"
+		markup   = "a comment's markup is named"
+		changed  = "a change moves the time of update and leaves that of creation"
+		status   = "status is the label an agent set"
+		resolved = "a resolved ticket tells when, until it is opened again"
+		closed   = "a closed ticket tells when"
+	)
+	return []conformance.Liar[Harness]{
+		commentLiar(last, "tells what is for colleagues", func(earlier crm.Text, c Comment) crm.Text { return crm.Text{Body: c.Body, HTML: c.HTML} }),
+		commentLiar(last, "tells the first", func(earlier crm.Text, c Comment) crm.Text {
+			if !c.Public || earlier.Body != "" {
+				return earlier
+			}
+			return crm.Text{Body: c.Body, HTML: c.HTML}
+		}),
+		retells(last, "tells none", func(t *crm.Ticket) { t.LastComment = crm.Text{} }),
+		retells(markup, "calls all of it plain", func(t *crm.Ticket) { t.LastComment.HTML = false }),
+		retells(markup, "calls all of it HTML", func(t *crm.Ticket) { t.LastComment.HTML = true }),
+		retells(changed, "takes the change for the creation", func(t *crm.Ticket) { t.CreatedAt = t.UpdatedAt }),
+		retells(changed, "goes back in time", func(t *crm.Ticket) {
+			if t.LastComment.Body != "" {
+				t.UpdatedAt = t.CreatedAt.Add(-time.Minute)
+			}
+		}),
+		lie(status, "remembers the first", func(full) liar {
+			first := map[string]string{}
+			return liar{retell: func(t crm.Ticket) crm.Ticket {
+				if _, known := first[t.ID]; !known {
+					first[t.ID] = t.Status
+				}
+				t.Status = first[t.ID]
+				return t
+			}}
+		}),
+		retells(status, "tells an internal name", func(t *crm.Ticket) { t.Status = strings.ToUpper(t.Status) }),
+		retells(resolved, "does not tell", func(t *crm.Ticket) { t.ResolvedAt = time.Time{} }),
+		retells(resolved, "tells the epoch", func(t *crm.Ticket) {
+			if t.Status == "Resolved" {
+				t.ResolvedAt = time.Unix(0, 0)
+			}
+		}),
+		retells(resolved, "takes every change for it", func(t *crm.Ticket) {
+			if t.UpdatedAt.After(t.CreatedAt) {
+				t.ResolvedAt = t.UpdatedAt
+			}
+		}),
+		retells(closed, "does not tell", func(t *crm.Ticket) { t.ClosedAt = time.Time{} }),
+		retells(closed, "tells a time to come", func(t *crm.Ticket) {
+			if t.Status == "Closed" {
+				t.ClosedAt = t.ClosedAt.Add(24 * time.Hour)
+			}
+		}),
+	}
+}
+
+// commentLiar tells comments by a rule of its own.
+func commentLiar(check, how string, rule func(earlier crm.Text, c Comment) crm.Text) conformance.Liar[Harness] {
+	return conformance.Liar[Harness]{Check: check, How: how, Lie: func(h Harness) Harness {
+		provider := &overheard{honest: h.Provider.(*honest), rule: rule}
+		d := h.Open().(full)
+		h.Provider = provider
+		h.Open = func() crm.Driver {
+			return liar{full: d, retell: func(t crm.Ticket) crm.Ticket {
+				t.LastComment = provider.told
+				return t
+			}}
+		}
+		return h
+	}}
+}
+
+// overheard hears every comment that an agent makes.
+type overheard struct {
+	*honest
+	rule func(earlier crm.Text, c Comment) crm.Text
+	told crm.Text
+}
+
+func (o *overheard) Comment(ctx context.Context, id string, c Comment) error {
+	o.told = o.rule(o.told, c)
+	return o.honest.Comment(ctx, id, c)
+}
