@@ -163,10 +163,10 @@ func (b *breaker) refused() *fault.Error {
 		With("provider", b.provider)
 }
 
-// isOpen answers without taking part.
-func (b *breaker) isOpen() bool {
+// peek answers the state without taking part.
+func (b *breaker) peek() gobreaker.State {
 	circuit, _ := b.current()
-	return circuit.State() == gobreaker.StateOpen
+	return circuit.State()
 }
 
 // allow asks to make a try. done must be called once with the verdict.

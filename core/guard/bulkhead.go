@@ -67,9 +67,10 @@ func (b *bulkhead) ask(limit int) (*list.Element, *fault.Error) {
 }
 
 // tryAcquire takes a place only if one is free.
-func (b *bulkhead) tryAcquire() bool {
+func (b *bulkhead) tryAcquire(limit int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.limit = limit
 	if b.inUse >= b.limit || b.waiting.Len() > 0 {
 		return false
 	}
@@ -100,11 +101,7 @@ type place struct {
 
 // takePlace takes the connection's place first: calls of one connection that is at its limit must not fill the host's.
 func (r *run) takePlace(ctx context.Context) (*place, *fault.Error) {
-	limit := r.target.MaxConcurrent
-	if limit <= 0 {
-		limit = r.guard.options.ConnectionConcurrency
-	}
-	if f := r.connection.bulkhead.acquire(ctx, limit); f != nil {
+	if f := r.connection.bulkhead.acquire(ctx, r.limit()); f != nil {
 		return nil, f
 	}
 	if f := r.host.bulkhead.acquire(ctx, r.guard.options.HostConcurrency); f != nil {
@@ -114,17 +111,24 @@ func (r *run) takePlace(ctx context.Context) (*place, *fault.Error) {
 	return r.newPlace(), nil
 }
 
-// takePlaceAgain is for the retry of a read whose last try still holds the place. It does not queue.
-func (r *run) takePlaceAgain() bool {
-	if !r.connection.bulkhead.tryAcquire() {
-		return false
+// takeFreePlace does not queue: it answers nil when no place is free.
+func (r *run) takeFreePlace() *place {
+	if !r.connection.bulkhead.tryAcquire(r.limit()) {
+		return nil
 	}
-	if !r.host.bulkhead.tryAcquire() {
+	if !r.host.bulkhead.tryAcquire(r.guard.options.HostConcurrency) {
 		r.connection.bulkhead.release()
-		return false
+		return nil
 	}
-	r.place = r.newPlace()
-	return true
+	return r.newPlace()
+}
+
+// limit is how many calls at once the connection may make.
+func (r *run) limit() int {
+	if r.target.MaxConcurrent > 0 {
+		return r.target.MaxConcurrent
+	}
+	return r.guard.options.ConnectionConcurrency
 }
 
 func (r *run) newPlace() *place {

@@ -194,11 +194,7 @@ func (g *Guard) guarded(ctx context.Context, r *run) (any, *fault.Error) {
 	r.connection = g.connections.pin(r.target.Connection, r.target.Provider)
 	defer g.connections.unpin(r.connection)
 
-	// Asked before waiting for a place: behind calls that hang, the queue is longest when the breaker is open.
-	if f := r.peekBreakers(); f != nil {
-		return nil, f
-	}
-	place, f := r.takePlace(ctx)
+	place, f := r.admitted(ctx)
 	if f != nil {
 		return nil, f
 	}
@@ -206,6 +202,23 @@ func (g *Guard) guarded(ctx context.Context, r *run) (any, *fault.Error) {
 	defer func() { r.place.release() }()
 	r.host.budget.first(time.Now())
 	return r.retrying(ctx)
+}
+
+// admitted takes a place. A provider that is in doubt is not queued for: behind calls that hang, the queue is longest just
+// then, and whoever waits in it would wait for nothing.
+func (r *run) admitted(ctx context.Context) (*place, *fault.Error) {
+	doubtful, open := r.inDoubt()
+	if open {
+		return nil, doubtful.refused()
+	}
+	if doubtful == nil {
+		return r.takePlace(ctx)
+	}
+	place := r.takeFreePlace()
+	if place == nil {
+		return nil, doubtful.refused()
+	}
+	return place, nil
 }
 
 // Close refuses new calls and waits for those that run, writes that outlived their callers among them. When the context

@@ -4,6 +4,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sony/gobreaker/v2"
+
 	"frontdesk/core/fault"
 )
 
@@ -18,15 +20,17 @@ type report struct {
 	timer *time.Timer
 }
 
-// peekBreakers is the fault of a breaker that is open for sure.
-func (r *run) peekBreakers() *fault.Error {
-	if r.host.breaker.isOpen() {
-		return r.host.breaker.refused()
+// inDoubt is the breaker that makes the call doubtful, or nil: one that is open comes before one that is half open.
+func (r *run) inDoubt() (b *breaker, open bool) {
+	for _, s := range [...]*site{r.host, r.connection} {
+		switch s.breaker.peek() {
+		case gobreaker.StateOpen:
+			return s.breaker, true
+		case gobreaker.StateHalfOpen:
+			b = s.breaker
+		}
 	}
-	if r.connection.breaker.isOpen() {
-		return r.connection.breaker.refused()
-	}
-	return nil
+	return b, false
 }
 
 // allow asks both breakers for a try.

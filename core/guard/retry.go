@@ -60,7 +60,10 @@ func (r *run) again(ctx context.Context, f *fault.Error, tries int) bool {
 		r.guard.options.Metrics.RetryDenied(r.labels, "deadline")
 		return false
 	}
-	if r.place == nil && !r.takePlaceAgain() {
+	if r.place == nil { // a read that was given up still holds it
+		r.place = r.takeFreePlace()
+	}
+	if r.place == nil {
 		r.guard.options.Metrics.RetryDenied(r.labels, "bulkhead")
 		return false
 	}

@@ -13,7 +13,7 @@ import (
 	"frontdesk/core/telemetry"
 )
 
-// obedience is how long after its deadline a driver may still hand in the answer that says best what happened.
+// obedience is how long after its deadline a read may still hand in the fault that says best what happened.
 const obedience = 20 * time.Millisecond
 
 type driverCall func(context.Context) (any, error)
@@ -50,7 +50,7 @@ func (r *run) try(ctx context.Context) (result any, f *fault.Error, final bool) 
 		return nil, f, !r.op.Read || ctx.Err() != nil
 	}
 	<-a.answered
-	v.record(judge(a.fault, tryCtx.Err() != nil, time.Since(a.started), r.guard.options.Patience))
+	v.record(judge(a.fault, a.ended, time.Since(a.started), r.guard.options.Patience))
 	return a.result, a.fault, ctx.Err() != nil
 }
 
@@ -97,74 +97,88 @@ type attempt struct {
 	answered chan struct{} // closed by the goroutine once delivered
 	result   any
 	fault    *fault.Error
+	ended    bool // the context had, when the driver answered
 }
 
-// wait reports whether the attempt has answered; if not, the time for it is over.
+// wait reports whether the attempt has answered; if not, the time for it is over. A read is told so, and is given a moment
+// to say what happened; a write is not told.
 func (a *attempt) wait(ctx, tryCtx context.Context, read bool) bool {
 	if !read {
-		tryCtx = ctx // a write's own context outlives its caller's
+		select {
+		case <-a.answered:
+			return true
+		case <-ctx.Done():
+			return false
+		}
 	}
 	select {
 	case <-a.answered:
 		return true
 	case <-tryCtx.Done():
 	}
-	patience := time.NewTimer(obedience)
-	defer patience.Stop()
+	moment := time.NewTimer(obedience)
+	defer moment.Stop()
 	select {
 	case <-a.answered:
 		return true
-	case <-patience.C:
+	case <-moment.C:
 		return false
 	}
 }
 
+// start runs to its end whatever the driver does: return, panic, or end its goroutine.
 func (a *attempt) start(ctx context.Context) {
-	g := a.run.guard
-	defer g.leave()
+	defer a.run.guard.leave()
 	defer a.cancel()
-	result, err := a.protected(ctx)
-	f := fault.From(err)
-	if f != nil {
-		result = nil
+	defer a.deliver()
+	defer a.caught(ctx)
+	a.fault = fault.From(errGone)
+	result, err := a.run.call(ctx)
+	a.result, a.fault, a.ended = result, fault.From(err), ctx.Err() != nil
+	if a.fault != nil {
+		a.result = nil
 	}
-	a.result, a.fault = result, f
+}
+
+// errGone is the cause of a fault when a driver ended its goroutine (runtime.Goexit).
+var errGone = errors.New("the driver did not return")
+
+// caught makes a panic a fault. The stack is logged here, the only place that has it.
+func (a *attempt) caught(ctx context.Context) {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	a.result, a.fault = nil, fault.From(fmt.Errorf("driver panicked: %v", cause))
+	a.run.logPanic(ctx, "driver panicked", cause)
+}
+
+func (r *run) logPanic(ctx context.Context, what string, cause any) {
+	r.guard.options.Log.LogAttrs(ctx, slog.LevelError, what,
+		telemetry.Provider(r.target.Provider), telemetry.Connection(r.target.Connection), telemetry.Operation(r.op.Name),
+		slog.String("panic", fmt.Sprint(cause)), slog.String("stack", string(debug.Stack())))
+}
+
+// deliver hands the outcome to the run, or to Op.Late when the run has gone.
+func (a *attempt) deliver() {
 	if a.state.CompareAndSwap(running, delivered) {
 		close(a.answered)
 		return
 	}
 	a.place.release()
-	g.options.Metrics.Late(a.run.labels, outcome(f))
-	a.tell(result, f)
-}
-
-// protected calls the driver and makes a panic a fault. The stack is logged here, the only place that has it.
-func (a *attempt) protected(ctx context.Context) (result any, err error) {
-	returned := false
-	defer func() {
-		if returned {
-			return
-		}
-		cause := recover() // nil after runtime.Goexit, which takes this goroutine with it
-		a.run.guard.options.Log.LogAttrs(ctx, slog.LevelError, "driver panicked",
-			telemetry.Provider(a.run.target.Provider), telemetry.Connection(a.run.target.Connection),
-			telemetry.Operation(a.run.op.Name), slog.Any("panic", cause), slog.String("stack", string(debug.Stack())))
-		result, err = nil, fault.From(fmt.Errorf("driver panicked: %v", cause))
-	}()
-	result, err = a.run.call(ctx)
-	returned = true
-	return result, err
-}
-
-// tell hands a late outcome of a write to who asked for it.
-func (a *attempt) tell(result any, f *fault.Error) {
+	a.run.guard.options.Metrics.Late(a.run.labels, outcome(a.fault))
 	late := a.run.op.Late
 	if a.run.op.Read || late == nil {
 		return
 	}
-	if f != nil {
-		late(nil, f)
+	defer func() {
+		if cause := recover(); cause != nil {
+			a.run.logPanic(context.Background(), "settling a late result panicked", cause)
+		}
+	}()
+	if a.fault != nil {
+		late(nil, a.fault)
 		return
 	}
-	late(result, nil)
+	late(a.result, nil)
 }

@@ -468,3 +468,12 @@ func TestExchangesAreLoggedWithoutSecrets(t *testing.T) {
 		t.Errorf("a secret is in %s", got)
 	}
 }
+
+func TestTheIdempotencyKeyIsNotSpelledAsNetHTTPLooksForIt(t *testing.T) {
+	h := http.Header{"Idempotency-Key": {"a"}, "X-Idempotency-Key": {"b"}, "Other": {"c"}}
+	hideIdempotencyKey(h)
+	want := http.Header{"idempotency-key": {"a"}, "x-idempotency-key": {"b"}, "Other": {"c"}}
+	if fmt.Sprint(h) != fmt.Sprint(want) {
+		t.Errorf("got %v", h)
+	}
+}

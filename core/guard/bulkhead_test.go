@@ -1,0 +1,269 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/telemetry"
+)
+
+// crowd counts how many calls are in the driver at once.
+type crowd struct {
+	mu        sync.Mutex
+	now, most int
+	total     int
+}
+
+func (c *crowd) around(call func(context.Context) (string, error)) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		c.mu.Lock()
+		c.now++
+		c.total++
+		c.most = max(c.most, c.now)
+		c.mu.Unlock()
+		defer func() {
+			c.mu.Lock()
+			c.now--
+			c.mu.Unlock()
+		}()
+		return call(ctx)
+	}
+}
+
+func TestAProviderNeverSeesMoreThanItAllows(t *testing.T) {
+	drivers := map[string]func(context.Context) (string, error){
+		"quick":           obedient(10 * time.Millisecond),
+		"hanging":         obedient(time.Hour),
+		"deaf and slow":   deaf(30 * time.Second),
+		"failing at once": instantly(failing(fault.Unavailable)),
+	}
+	for rule, call := range drivers {
+		for _, op := range []Op{read, write, keyed} {
+			t.Run(fmt.Sprintf("%s %s repeatable %t", rule, op.Name, op.Repeatable), func(t *testing.T) {
+				bubble(t, Options{TryTimeout: time.Second, ConnectionQueue: 1000, BreakerFailures: 1 << 30}, func(t *testing.T, g *Guard) {
+					mailbox := target
+					mailbox.MaxConcurrent = 4
+					var seen crowd
+					var calls sync.WaitGroup
+					for range 60 {
+						calls.Go(func() { _, _ = Do(t.Context(), g, mailbox, op, seen.around(call)) })
+					}
+					calls.Wait()
+					if seen.most != 4 && rule != "failing at once" || seen.most > 4 {
+						t.Errorf("%d at once", seen.most)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestPlacesAreGivenInTheOrderOfAsking(t *testing.T) {
+	bubble(t, Options{ConnectionConcurrency: 1}, func(t *testing.T, g *Guard) {
+		var order []int
+		var calls sync.WaitGroup
+		for i := range 10 {
+			calls.Go(func() {
+				_, err := Do(t.Context(), g, target, read, func(ctx context.Context) (string, error) {
+					order = append(order, i)
+					return obedient(100 * time.Millisecond)(ctx)
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+		}
+		calls.Wait()
+		if got := fmt.Sprint(order); got != "[0 1 2 3 4 5 6 7 8 9]" {
+			t.Errorf("order %s", got)
+		}
+	})
+}
+
+func TestTooManyWaitingAreRefusedAtOnce(t *testing.T) {
+	for level, o := range map[string]Options{
+		"connection": {ConnectionConcurrency: 2, ConnectionQueue: 3},
+		"host":       {HostConcurrency: 2, HostQueue: 3},
+	} {
+		t.Run(level, func(t *testing.T) {
+			o.Metrics = telemetry.NewMetrics(telemetry.Build{})
+			bubble(t, o, func(t *testing.T, g *Guard) {
+				var calls sync.WaitGroup
+				for range 5 {
+					calls.Go(func() {
+						if _, err := Do(t.Context(), g, target, read, obedient(time.Second)); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				synctest.Wait()
+				wantSeries(t, o.Metrics, "frontdesk_bulkhead_waiting", 3)
+				started := time.Now()
+				_, err := Do(t.Context(), g, target, read, instantly(nil))
+				f := wantFault(t, err, fault.Unavailable, fault.ReasonOverloaded)
+				if !f.Unsent || f.RetryAfter != time.Second {
+					t.Errorf("unsent %t, retry after %v", f.Unsent, f.RetryAfter)
+				}
+				wantElapsed(t, started, 0, 0)
+				calls.Wait()
+			})
+			if got, err := testutil.GatherAndCount(o.Metrics.Registry(), "frontdesk_bulkhead_refused_total"); err != nil || got == 0 {
+				t.Errorf("%d series of refusals, %v", got, err)
+			}
+			wantGauge(t, o.Metrics, "frontdesk_bulkhead_in_use", 0)
+			wantGauge(t, o.Metrics, "frontdesk_bulkhead_waiting", 0)
+		})
+	}
+}
+
+// wantSeries demands that one series of a gauge has the value.
+func wantSeries(t *testing.T, m *telemetry.Metrics, name string, want float64) {
+	t.Helper()
+	families, err := m.Registry().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() != name {
+			continue
+		}
+		for _, series := range f.GetMetric() {
+			if series.GetGauge().GetValue() == want {
+				return
+			}
+		}
+	}
+	t.Errorf("no %s is %v", name, want)
+}
+
+func TestWaitingEndsWithTheDeadlineOrTheCaller(t *testing.T) {
+	bubble(t, Options{ConnectionConcurrency: 1}, func(t *testing.T, g *Guard) {
+		var holder sync.WaitGroup
+		holder.Go(func() { _, _ = Do(t.Context(), g, target, write, deaf(20*time.Second)) })
+		synctest.Wait()
+
+		started := time.Now()
+		never := func(context.Context) (string, error) { t.Error("called"); return "", nil }
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := Do(ctx, g, target, write, never)
+		if f := wantFault(t, err, fault.Timeout, fault.ReasonDeadlineExceeded); !f.Unsent {
+			t.Error("nothing was sent")
+		}
+		wantElapsed(t, started, time.Second, time.Second)
+
+		ctx, leave := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, leave)
+		_, err = Do(ctx, g, target, write, never)
+		if f := wantFault(t, err, fault.Canceled, fault.ReasonCanceled); !f.Unsent {
+			t.Error("nothing was sent")
+		}
+		wantElapsed(t, started, 2*time.Second, 2*time.Second)
+
+		holder.Wait() // its caller has left after 8 s; the write still holds the place
+		_, err = Do(t.Context(), g, target, write, never)
+		wantFault(t, err, fault.Timeout, fault.ReasonDeadlineExceeded)
+		time.Sleep(5 * time.Second)
+		if _, err := Do(t.Context(), g, target, write, instantly(nil)); err != nil {
+			t.Errorf("the place is free again: %v", err)
+		}
+	})
+}
+
+func TestAHangingConnectionLeavesTheOthersTheirPlaces(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, g *Guard) {
+		var hanging sync.WaitGroup
+		for range 40 {
+			hanging.Go(func() { _, _ = Do(t.Context(), g, on("hangs"), read, obedient(time.Hour)) })
+		}
+		synctest.Wait()
+		started := time.Now()
+		for i := range 50 {
+			if _, err := Do(t.Context(), g, on(fmt.Sprint("c", i)), read, instantly(nil)); err != nil {
+				t.Errorf("another connection: %v", err)
+			}
+		}
+		wantElapsed(t, started, 0, 0)
+		hanging.Wait()
+	})
+}
+
+func TestFewPlacesAreRememberedAndNoneInUseIsForgotten(t *testing.T) {
+	metrics := telemetry.NewMetrics(telemetry.Build{})
+	bubble(t, Options{MaxConnections: 3, MaxHosts: 2, Metrics: metrics}, func(t *testing.T, g *Guard) {
+		busy := on("busy")
+		busy.MaxConcurrent = 1
+		var seen crowd
+		var calls sync.WaitGroup
+		calls.Go(func() { _, _ = Do(t.Context(), g, busy, read, seen.around(obedient(time.Second))) })
+		synctest.Wait()
+		fail(t, g, on("sick"), 10, failing(fault.Unavailable))
+		wantSeries(t, metrics, "frontdesk_breakers", 1)
+		for i := range 100 {
+			other := on(fmt.Sprint("c", i))
+			other.Host = fmt.Sprint("host", i)
+			if _, err := Do(t.Context(), g, other, read, instantly(nil)); err != nil {
+				t.Error(err)
+			}
+		}
+		if c, h := len(g.connections.byKey), len(g.hosts.byKey); c != 3 || h != 2 {
+			t.Errorf("%d connections and %d hosts are remembered", c, h)
+		}
+		wantGauge(t, metrics, "frontdesk_breakers", 0)
+		if _, err := Do(t.Context(), g, on("sick"), read, instantly(nil)); err != nil {
+			t.Errorf("a breaker that was forgotten is closed: %v", err)
+		}
+		calls.Go(func() { _, _ = Do(t.Context(), g, busy, read, seen.around(obedient(time.Second))) })
+		calls.Wait()
+		if seen.most != 1 || seen.total != 2 {
+			t.Errorf("%d at once of %d", seen.most, seen.total)
+		}
+	})
+}
+
+func TestCallsAreMeasured(t *testing.T) {
+	metrics := telemetry.NewMetrics(telemetry.Build{})
+	bubble(t, Options{Metrics: metrics, RetryMinimum: 1}, func(t *testing.T, g *Guard) {
+		_, _ = Do(t.Context(), g, target, read, instantly(nil))
+		_, _ = Do(t.Context(), g, target, read, instantly(failing(fault.Unavailable)))
+		_, _ = Do(t.Context(), g, target, read, instantly(after(failing(fault.RateLimited), time.Minute)))
+		_, err := Do(t.Context(), g, target, write, deaf(9*time.Second))
+		if !errors.Is(err, fault.Timeout) {
+			t.Error(err)
+		}
+	})
+	want := map[string]float64{
+		"frontdesk_provider_calls_total": 4, "frontdesk_provider_retries_total": 1, "frontdesk_provider_retries_denied_total": 2,
+		"frontdesk_provider_late_results_total": 1,
+	}
+	families, err := metrics.Registry().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		expected, ok := want[f.GetName()]
+		if !ok {
+			continue
+		}
+		delete(want, f.GetName())
+		got := 0.0
+		for _, series := range f.GetMetric() {
+			got += series.GetCounter().GetValue()
+		}
+		if got != expected {
+			t.Errorf("%s = %v, want %v", f.GetName(), got, expected)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("missing: %v", want)
+	}
+}
