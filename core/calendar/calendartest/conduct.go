@@ -127,7 +127,7 @@ func endedContextIsHeeded(ctx context.Context, r *run) error {
 }
 
 func deadlineIsHeeded(ctx context.Context, r *run) error {
-	const deadline = 300 * time.Millisecond
+	const deadline = 100 * time.Millisecond
 	return r.givenUp(ctx, func() (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, deadline) },
 		func(name string, err error) error {
 			if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, fault.Timeout) {
@@ -138,7 +138,7 @@ func deadlineIsHeeded(ctx context.Context, r *run) error {
 }
 
 func leavingIsHeeded(ctx context.Context, r *run) error {
-	const patience = 300 * time.Millisecond
+	const patience = 100 * time.Millisecond
 	return r.givenUp(ctx, func() (context.Context, context.CancelFunc) {
 		ctx, leave := context.WithCancel(ctx)
 		time.AfterFunc(patience, leave)

@@ -1,0 +1,85 @@
+// Package sandbox is the built-in calendar: an account that needs no provider, for building and testing a voice agent. Its
+// events live in the gateway's own store. It behaves as the real ones do (ids that belong to a calendar, versions, time
+// zones, series with instances, answers of attendees, calendars that can only be read) and can be told to fail.
+//
+// An account has three calendars: "primary" (the default one, empty at first, in the connection's zone), "team" (in
+// Europe/Berlin, with a weekly meeting, a whole day and an invitation that was withdrawn) and "holidays" (read only).
+// Attendees answer nothing until someone answers for them, but accepts@, declines@ and tentative@ any domain answer at
+// once. No mail is sent to anybody.
+//
+// A word in a title, or beside or in place of an event's or calendar's id, or the connection's fault setting for every
+// call, makes a call fail:
+//
+//	word                     where        what the call does
+//	sandbox:slow             any          takes three seconds more, then acts
+//	sandbox:hang             any          never answers; only the deadline ends it
+//	sandbox:rate_limited     any          is refused: too many calls, again in 30 s
+//	sandbox:revoked          any          is refused: the credentials do not count any more
+//	sandbox:forbidden        any          is refused: the account may not do this
+//	sandbox:down             any          does not reach the provider
+//	sandbox:reply_lost       any write    acts, then loses the reply, once: a repeat finds what was done
+//	sandbox:outcome_unknown  any write    acts, then loses the reply, and the event stays out of reach for 10 s
+//	sandbox:slot_taken       book, change is refused as if somebody else had taken the time
+//
+// So a meeting titled "Haircut sandbox:down" cannot be booked, and listing the calendar "team sandbox:slow" takes long.
+package sandbox
+
+import (
+	"context"
+	"net/mail"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/magic"
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+)
+
+type settings struct {
+	Email        string        `setting:"email" default:"office@example.com" help:"The address of the account: the organizer of what is booked."`
+	Timezone     string        `setting:"timezone" help:"IANA name of the default calendar's zone; the tenant's zone where it is empty."`
+	Seed         string        `setting:"seed" default:"demo" choices:"demo,empty" help:"What the calendars beside the default one hold at first: demo events, or nothing."`
+	Conferencing bool          `setting:"conferencing" default:"true" help:"Whether the account can make meeting links; personal accounts often cannot."`
+	Fault        string        `setting:"fault" choices:"slow,hang,rate_limited,revoked,forbidden,down,reply_lost,outcome_unknown" help:"How every call fails, until this is emptied."`
+	Latency      time.Duration `setting:"latency" help:"How long every call takes, such as 250ms."`
+}
+
+// slotTaken is the word that this sandbox knows beside those of every sandbox.
+const slotTaken magic.Word = "slot_taken"
+
+// Adapter is the declaration.
+func Adapter() adapter.Adapter {
+	return adapter.Calendar(adapter.Declaration{
+		Name: "sandbox", Title: "Sandbox calendar", Sandbox: true,
+		Help: "A calendar inside the gateway, for building and testing without an account. It needs no credentials.",
+	}, open)
+}
+
+func open(_ context.Context, s settings, env adapter.Environment) (calendar.Driver, error) {
+	var faults []fault.Field
+	zone := s.Timezone
+	if zone == "" {
+		zone = env.Zone
+	}
+	if _, err := loadZone(zone); err != nil {
+		faults = append(faults, fault.Field{Path: "settings.timezone", Message: "must be the IANA name of a time zone, such as Europe/Berlin."})
+	}
+	if a, err := mail.ParseAddress(s.Email); err != nil || a.Address != s.Email {
+		faults = append(faults, fault.Field{Path: "settings.email", Message: "must be an e-mail address without a name."})
+	}
+	if len(faults) > 0 {
+		return nil, fault.InvalidFields(faults...)
+	}
+	return &driver{
+		settings: s,
+		zone:     zone,
+		storage:  env.Storage,
+		now:      env.Now,
+		magic: magic.Provider{
+			Always: magic.Word(s.Fault), Latency: s.Latency, Storage: env.Storage, Now: env.Now,
+			Own: map[magic.Word]*fault.Error{
+				slotTaken: fault.New(fault.Conflict, fault.ReasonSlotTaken, "This time is already taken, as sandbox:slot_taken asked. Offer another one."),
+			},
+		},
+	}, nil
+}

@@ -1,0 +1,208 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"frontdesk/core/adapter"
+)
+
+// How the events lie in the store:
+//
+//	id/CALENDAR/ID                    -> the key of the event's document
+//	event/CALENDAR/END/START/ID       a single event that is listed
+//	series/CALENDAR/ID                a series with all its instances
+//	gone/CALENDAR/ID                  what was cancelled
+//
+// Events lie in the order in which they end, so that a listing starts at the first one that has not ended when the
+// window begins, and reads no other that is over. The times are part of the key, so that what lies after the window is
+// passed without looking inside.
+
+const stampWidth = len("20060102T150405Z")
+
+// Local times lie up to 14 hours before and 12 hours after the same wall clock in UTC, according to the zone.
+const (
+	furthestEast = 14 * time.Hour
+	furthestWest = 12 * time.Hour
+)
+
+func pointerKey(calendarID, id string) string { return "id/" + calendarID + "/" + id }
+
+// key is where the document of an event lies.
+func (s stored) key() string {
+	switch {
+	case s.State == cancelled:
+		return "gone/" + s.Calendar + "/" + s.ID
+	case s.Rule != "":
+		return "series/" + s.Calendar + "/" + s.ID
+	}
+	earliest, latest := s.Start, s.End
+	if s.Form != instantForm {
+		earliest, latest = earliest.Add(-furthestEast), latest.Add(furthestWest)
+	}
+	return "event/" + s.Calendar + "/" + roundUp(latest) + "/" + roundDown(earliest) + "/" + s.ID
+}
+
+func roundDown(t time.Time) string {
+	t = t.UTC()
+	switch { // a query may ask for any time at all
+	case t.Year() < 0:
+		return "00000101T000000Z"
+	case t.Year() > 9999:
+		return "99991231T235959Z"
+	}
+	return t.Format(stampOfTime)
+}
+
+func roundUp(t time.Time) string { return roundDown(t.Add(time.Second - time.Nanosecond)) }
+
+// get answers the event of that id, "" when there is none, and the key of its document.
+func get(tx adapter.StorageTx, calendarID, id string) (s stored, key string, err error) {
+	pointer, err := tx.Get(pointerKey(calendarID, id))
+	if err != nil || pointer == nil {
+		return s, "", err
+	}
+	if err := json.Unmarshal(pointer, &key); err != nil {
+		return s, "", err
+	}
+	document, err := tx.Get(key)
+	if err != nil || document == nil {
+		return s, "", err
+	}
+	return s, key, json.Unmarshal(document, &s)
+}
+
+// put writes the event, whose document lay at key before, "" for a new one.
+func put(tx adapter.StorageTx, s stored, key string) error {
+	document, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	now := s.key()
+	if err := tx.Put(now, document); err != nil || now == key {
+		return err
+	}
+	if key != "" {
+		if err := tx.Delete(key); err != nil {
+			return err
+		}
+	}
+	pointer, err := json.Marshal(now)
+	if err != nil {
+		return err
+	}
+	return tx.Put(pointerKey(s.Calendar, s.ID), pointer)
+}
+
+// shelf is one calendar's events in a window, page by page.
+type shelf struct {
+	tx       adapter.StorageTx
+	calendar string
+	window   window
+}
+
+// page answers at most limit events after the cursor, and the cursor of the next page, "" when there is none. First come
+// the instances of series, then the other events.
+func (f shelf) page(cursor string, limit int) (list []stored, next string, err error) {
+	if prefix := "event/"; !strings.HasPrefix(cursor, prefix) {
+		if list, err = f.instances(cursor, limit); err != nil {
+			return nil, "", err
+		}
+		if len(list) == limit {
+			last := list[limit-1]
+			return list, "series/" + last.series + "/" + last.ID, nil
+		}
+		cursor = ""
+	}
+	more := false
+	err = f.each(cursor, func(key string, s stored) bool {
+		if len(list) == limit {
+			more = true
+			return false
+		}
+		list, next = append(list, s), key
+		return true
+	})
+	if !more {
+		next = ""
+	}
+	return list, next, err
+}
+
+// each calls take for the events that are no series, after the cursor, until it answers false.
+func (f shelf) each(cursor string, take func(key string, s stored) bool) error {
+	prefix := "event/" + f.calendar + "/"
+	to := roundUp(f.window.To)
+	if cursor == "" {
+		cursor = prefix + roundDown(f.window.From)
+	}
+	var broken error
+	err := f.tx.Scan(prefix, cursor, func(key string, document []byte) bool {
+		if start := key[len(prefix)+stampWidth+1:][:stampWidth]; start >= to {
+			return true
+		}
+		var s stored
+		if broken = json.Unmarshal(document, &s); broken != nil {
+			return false
+		}
+		return !f.window.holds(s) || take(key, s)
+	})
+	if err != nil {
+		return err
+	}
+	return broken
+}
+
+// instances answers at most limit instances of the calendar's series after the cursor.
+func (f shelf) instances(cursor string, limit int) ([]stored, error) {
+	prefix := "series/" + f.calendar + "/"
+	inSeries, afterStamp := "", ""
+	if at, ok := strings.CutPrefix(cursor, "series/"); ok {
+		var last string
+		inSeries, last, _ = strings.Cut(at, "/")
+		afterStamp = strings.TrimPrefix(last, inSeries+"_")
+	}
+	var list []stored
+	var broken error
+	err := f.tx.Scan(prefix, "", func(_ string, document []byte) bool {
+		var s stored
+		if broken = json.Unmarshal(document, &s); broken != nil {
+			return false
+		}
+		after := ""
+		if s.ID < inSeries {
+			return true
+		}
+		if s.ID == inSeries {
+			after = afterStamp
+		}
+		var found []stored
+		if found, broken = s.within(f.window, after, limit-len(list)); broken != nil {
+			return false
+		}
+		list = append(list, found...)
+		return len(list) < limit
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, broken
+}
+
+// all answers every event in the window.
+func (f shelf) all() ([]stored, error) {
+	const batch = 1000
+	var list []stored
+	for cursor := ""; ; {
+		page, next, err := f.page(cursor, batch)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, page...)
+		if next == "" {
+			return list, nil
+		}
+		cursor = next
+	}
+}

@@ -1,0 +1,84 @@
+package sandbox
+
+import (
+	"fmt"
+	"time"
+
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+)
+
+// loadZone answers the zone of that IANA name.
+func loadZone(name string) (*time.Location, error) {
+	if name == "" || name == "Local" {
+		return nil, fmt.Errorf("%q is no IANA name", name)
+	}
+	return time.LoadLocation(name)
+}
+
+// wallClock is what a clock in the zone shows at t, as if it were UTC.
+func wallClock(t time.Time, zone *time.Location) time.Time {
+	t = t.In(zone)
+	_, offset := t.Zone()
+	return t.UTC().Add(time.Duration(offset) * time.Second)
+}
+
+// place is the moment when a clock in the zone shows the wall clock. RFC 5545 section 3.3.5: of two such moments the
+// first is meant, and a time that is skipped is read with the offset before the gap.
+func place(wall time.Time, zone *time.Location) time.Time {
+	const day = 24 * time.Hour
+	offsetAt := func(t time.Time) time.Duration {
+		_, offset := t.In(zone).Zone()
+		return time.Duration(offset) * time.Second
+	}
+	wall = wall.UTC()
+	before, after := offsetAt(wall.Add(-day)), offsetAt(wall.Add(day))
+	first := wall.Add(-before)
+	if offsetAt(first) == before {
+		return first
+	}
+	if second := wall.Add(-after); offsetAt(second) == after {
+		return second
+	}
+	return first
+}
+
+// checkTimes refuses what the account cannot keep.
+func checkTimes(start, end time.Time, zone string) error {
+	if _, err := loadZone(zone); err != nil {
+		return fault.InvalidField("timezone", "must be the IANA name of a time zone.")
+	}
+	var faults []fault.Field
+	if !keepable(start) {
+		faults = append(faults, fault.Field{Path: "start_time", Message: "must lie in the years 1 to 9998."})
+	}
+	if !keepable(end) {
+		faults = append(faults, fault.Field{Path: "end_time", Message: "must lie in the years 1 to 9998."})
+	}
+	if len(faults) > 0 {
+		return fault.InvalidFields(faults...)
+	}
+	return nil
+}
+
+func keepable(t time.Time) bool {
+	year := t.UTC().Year()
+	return year >= 1 && year <= 9998
+}
+
+// span places the event in time; whole days and floating times lie in the zone.
+func (s stored) span(zone *time.Location) calendar.Span {
+	if s.Form == instantForm {
+		return calendar.Span{From: s.Start, To: s.End}
+	}
+	return calendar.Span{From: place(s.Start, zone), To: place(s.End, zone)}
+}
+
+// overlaps reports whether an event lies in the window, both ends exclusive of the other. An event without a length lies
+// where it starts (RFC 4791 section 9.9).
+func overlaps(event, window calendar.Span) bool {
+	if event.From.Equal(event.To) {
+		return !event.From.Before(window.From) && event.From.Before(window.To)
+	}
+	return event.From.Before(window.To) && window.From.Before(event.To)
+}
