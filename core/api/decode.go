@@ -34,6 +34,7 @@ type field struct {
 	index    int
 	inPath   bool
 	need     bool
+	many     bool // an array
 	maxBytes int
 }
 
@@ -54,7 +55,7 @@ func shapeOf[T any]() *shape {
 	s := &shape{of: t}
 	for i := range t.NumField() {
 		tag := t.Field(i).Tag
-		f := field{index: i, need: tag.Get("need") == "true"}
+		f := field{index: i, need: tag.Get("need") == "true", many: t.Field(i).Type.Kind() == reflect.Slice}
 		f.name, _, _ = strings.Cut(tag.Get("json"), ",")
 		if path := tag.Get("path"); path != "" {
 			f.name, f.inPath = path, true

@@ -458,3 +458,12 @@ func golden(t *testing.T, name string, got []byte) {
 		t.Errorf("%s is no longer what is served; when that is meant, run the tests with -update and read the difference", path)
 	}
 }
+
+// The rooms that stand behind the surface in the gateway.
+var (
+	_ Calendar = (*service.Calendar)(nil)
+	_ Tickets  = (*service.Tickets)(nil)
+	_ Numbers  = (*service.Numbers)(nil)
+	_ Keys     = (*tenant.Directory)(nil)
+	_ Metrics  = (*telemetry.Metrics)(nil)
+)

@@ -192,19 +192,22 @@ func completeFields(schema *huma.Schema, s *shape) {
 		if property == nil {
 			continue
 		}
-		property.Description += limitsOf(f)
+		property.Description += sizeOf(f)
+		if f.need {
+			property.Description += " Required."
+		}
 	}
 }
 
-func limitsOf(f field) string {
-	text := ""
-	if f.maxBytes > 0 {
-		text = " At most " + thousands(f.maxBytes) + " bytes."
+// sizeOf says how large a text, or each of several, may be.
+func sizeOf(f field) string {
+	switch {
+	case f.maxBytes == 0:
+		return ""
+	case f.many:
+		return " Each has at most " + thousands(f.maxBytes) + " bytes."
 	}
-	if f.need {
-		text += " Required."
-	}
-	return text
+	return " At most " + thousands(f.maxBytes) + " bytes."
 }
 
 func (a *api) success(op operation, schemas huma.Registry) *huma.Response {

@@ -187,10 +187,7 @@ func (a *api) docsOperation(op operation) docsOperation {
 	}
 	for _, f := range op.request.fields {
 		member := op.request.of.Field(f.index)
-		row := docsField{Name: f.name, Type: typeName(member.Type), Text: member.Tag.Get("doc"), Required: f.need || f.inPath}
-		if f.maxBytes > 0 {
-			row.Text += " At most " + thousands(f.maxBytes) + " bytes."
-		}
+		row := docsField{Name: f.name, Type: typeName(member.Type), Text: member.Tag.Get("doc") + sizeOf(f), Required: f.need || f.inPath}
 		if f.inPath {
 			v.Parameters = append(v.Parameters, row)
 			continue

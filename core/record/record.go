@@ -13,49 +13,49 @@ type Meeting struct {
 
 // MeetingAnswer is the body of book-meeting and update-meeting.
 type MeetingAnswer struct {
-	Event Meeting `json:"event"`
+	Event Meeting `json:"event" doc:"The event as it is now."`
 }
 
 // Event is a listed event.
 type Event struct {
 	EventID        string     `json:"event_id" minLength:"1" doc:"Identifier of the event, or of the one instance of a recurring event." example:"evt_4k1v9s"`
-	Subject        string     `json:"subject" example:"Consultation"`
-	StartTime      string     `json:"start_time" format:"date-time" example:"2026-12-01T10:00:00-05:00"`
-	EndTime        string     `json:"end_time" format:"date-time" example:"2026-12-01T10:30:00-05:00"`
-	OrganizerEmail string     `json:"organizer_email" example:"office@example.com"`
-	Attendees      []Attendee `json:"attendees" nullable:"false"`
-	EventURL       string     `json:"event_url" example:"https://meet.example.com/abc-defg-hij"`
-	IsCancelled    bool       `json:"is_cancelled"`
+	Subject        string     `json:"subject" doc:"Title of the event." example:"Consultation"`
+	StartTime      string     `json:"start_time" format:"date-time" doc:"Start, RFC 3339 with the offset of the requested time zone. An all-day event starts at local midnight." example:"2026-12-01T10:00:00-05:00"`
+	EndTime        string     `json:"end_time" format:"date-time" doc:"End, RFC 3339 with the offset of the requested time zone." example:"2026-12-01T10:30:00-05:00"`
+	OrganizerEmail string     `json:"organizer_email" doc:"Address of the organizer; empty when the provider tells none." example:"office@example.com"`
+	Attendees      []Attendee `json:"attendees" nullable:"false" doc:"Who is invited."`
+	EventURL       string     `json:"event_url" doc:"Link of the meeting, else the provider's page of the event; empty when the provider has neither." example:"https://meet.example.com/abc-defg-hij"`
+	IsCancelled    bool       `json:"is_cancelled" doc:"Whether the event is cancelled and still listed by the provider."`
 }
 
 // Attendee is one invited to an event.
 type Attendee struct {
-	Email          string `json:"email" example:"pat@example.com"`
-	Name           string `json:"name" example:"Pat Doe"`
+	Email          string `json:"email" doc:"E-mail address." example:"pat@example.com"`
+	Name           string `json:"name" doc:"Display name; empty when the provider tells none." example:"Pat Doe"`
 	Type           string `json:"type" doc:"required, optional or resource." example:"required"`
 	ResponseStatus string `json:"response_status" doc:"needs_action, accepted, declined or tentative." example:"accepted"`
 }
 
 // EventsAnswer is the body of list-events.
 type EventsAnswer struct {
-	Events []Event `json:"events" nullable:"false"`
+	Events []Event `json:"events" nullable:"false" doc:"The events of the window, by start and then id."`
 }
 
 // CancelAnswer is the body of cancel-meeting.
 type CancelAnswer struct {
-	OK      bool   `json:"ok"`
-	EventID string `json:"event_id" example:"evt_4k1v9s"`
+	OK      bool   `json:"ok" doc:"Always true: the event is cancelled."`
+	EventID string `json:"event_id" doc:"The event that was cancelled." example:"evt_4k1v9s"`
 }
 
 // Calendar is one calendar of the caller.
 type Calendar struct {
-	ID   string `json:"id" example:"primary"`
-	Name string `json:"name" example:"Front office"`
+	ID   string `json:"id" doc:"The provider's own id." example:"primary"`
+	Name string `json:"name" doc:"Display name." example:"Front office"`
 }
 
 // CalendarsAnswer is the body of list-calendars.
 type CalendarsAnswer struct {
-	Calendars []Calendar `json:"calendars" nullable:"false"`
+	Calendars []Calendar `json:"calendars" nullable:"false" doc:"Every calendar of the account that holds events."`
 }
 
 // VerifyAnswer is the body of verify-calendar-connection.
@@ -68,23 +68,23 @@ type VerifyAnswer struct {
 type Ticket struct {
 	ID           string `json:"id" minLength:"1" doc:"Unique id of the ticket in the CRM." example:"tkt_8f3k2m"`
 	TicketNumber string `json:"ticket_number" minLength:"1" doc:"The number people use." example:"00001042"`
-	Subject      string `json:"subject" example:"Broken door handle"`
+	Subject      string `json:"subject" doc:"Short title." example:"Broken door handle"`
 	Description  string `json:"description" doc:"Plain text." example:"The handle of the front door came off."`
 	Status       string `json:"status" doc:"The CRM's own label." example:"New"`
 	Priority     string `json:"priority" doc:"The CRM's own label." example:"High"`
-	OwnerID      string `json:"owner_id" example:""`
-	AccountID    string `json:"account_id" example:""`
-	ContactID    string `json:"contact_id" example:""`
-	CreatedAt    string `json:"created_at,omitempty" format:"date-time" example:"2026-12-01T15:00:00Z"`
-	ClosedAt     string `json:"closed_at,omitempty" format:"date-time" example:"2026-12-03T09:00:00Z"`
-	ResolvedAt   string `json:"resolved_at,omitempty" format:"date-time" example:"2026-12-02T17:00:00Z"`
-	UpdatedAt    string `json:"updated_at,omitempty" format:"date-time" example:"2026-12-03T09:00:00Z"`
+	OwnerID      string `json:"owner_id" doc:"Id of the user it is assigned to." example:""`
+	AccountID    string `json:"account_id" doc:"Id of the related account." example:""`
+	ContactID    string `json:"contact_id" doc:"Id of the related contact." example:""`
+	CreatedAt    string `json:"created_at,omitempty" format:"date-time" doc:"When it was opened." example:"2026-12-01T15:00:00Z"`
+	ClosedAt     string `json:"closed_at,omitempty" format:"date-time" doc:"When it was closed." example:"2026-12-03T09:00:00Z"`
+	ResolvedAt   string `json:"resolved_at,omitempty" format:"date-time" doc:"When it was marked resolved." example:"2026-12-02T17:00:00Z"`
+	UpdatedAt    string `json:"updated_at,omitempty" format:"date-time" doc:"When it was last changed." example:"2026-12-03T09:00:00Z"`
 	LastComment  string `json:"last_comment" doc:"The most recent public comment, plain text, 280 characters at most." example:"A locksmith comes tomorrow."`
 }
 
 // TicketAnswer is the body of create-ticket and get-ticket.
 type TicketAnswer struct {
-	Ticket Ticket `json:"ticket"`
+	Ticket Ticket `json:"ticket" doc:"The ticket as it is now."`
 }
 
 // PhoneNumber is a phone number of the caller.
@@ -99,5 +99,5 @@ type PhoneNumber struct {
 
 // PhoneNumbersAnswer is the body of the list of phone numbers.
 type PhoneNumbersAnswer struct {
-	PhoneNumbers []PhoneNumber `json:"phone_numbers" nullable:"false"`
+	PhoneNumbers []PhoneNumber `json:"phone_numbers" nullable:"false" doc:"The caller's phone numbers, by id."`
 }
