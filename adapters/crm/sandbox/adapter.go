@@ -9,7 +9,7 @@
 //	          00001002  Pending HTML description and HTML comment
 //	          00001003  Solved  with its time of resolution
 //	          00001004  Closed  with both times, no comment
-//	          new ones are 00001005 and on, without gaps
+//	          new ones are 00001005 and on, without gaps (00001001 and on where the seed setting is empty)
 //	owners    usr_1 to usr_3
 //	accounts  acc_1 to acc_3
 //	contacts  con_1 to con_5
@@ -45,25 +45,24 @@ import (
 // Adapter declares the sandbox.
 func Adapter() adapter.Adapter {
 	return adapter.CRM(adapter.Declaration{
-		Name:    "sandbox",
-		Title:   "Sandbox",
-		Help:    "A built-in CRM with tickets of its own, which needs no account and fails on request.",
-		Sandbox: true,
+		Name: "sandbox", Title: "Sandbox CRM", Sandbox: true,
+		Help: "A CRM inside the gateway, for building and testing without an account. It needs no credentials.",
 	}, open)
 }
 
 type settings struct {
 	Account         string        `setting:"account" default:"Sandbox Support" help:"Name of the pretended account."`
-	Email           string        `setting:"email" default:"support@sandbox.example" help:"Address that the pretended account belongs to."`
+	Email           string        `setting:"email" default:"support@example.com" help:"Address that the pretended account belongs to."`
 	Statuses        []string      `setting:"statuses" default:"New,Open,Pending,Solved,Closed" help:"Labels a ticket may have, in their order."`
 	DefaultStatus   string        `setting:"default_status" help:"Label of a ticket that is given none; the first one unless set."`
 	Resolved        []string      `setting:"resolved_statuses" default:"Solved,Resolved" help:"Labels that resolve a ticket."`
 	Closed          []string      `setting:"closed_statuses" default:"Closed" help:"Labels that close a ticket."`
 	Priorities      []string      `setting:"priorities" default:"Low,Normal,High,Urgent" help:"Priorities a ticket may have, in their order."`
 	DefaultPriority string        `setting:"default_priority" help:"Priority of a ticket that is given none; Normal where there is one, else none, unless set."`
+	Seed            string        `setting:"seed" default:"demo" choices:"demo,empty" help:"The tickets of a new account: the demo ones, or none."`
 	Related         string        `setting:"related" choices:"seeded,any" default:"seeded" help:"Which owners, accounts and contacts exist: usr_1 to usr_3, acc_1 to acc_3 and con_1 to con_5, or any."`
-	Latency         time.Duration `setting:"latency" help:"How long every call takes."`
-	Fault           string        `setting:"fault" choices:"slow,hang,rate_limited,revoked,forbidden,down,reply_lost,outcome_unknown,rejected" help:"Has every call fail in this way."`
+	Latency         time.Duration `setting:"latency" help:"How long every call takes, such as 250ms."`
+	Fault           string        `setting:"fault" choices:"slow,hang,rate_limited,revoked,forbidden,down,reply_lost,outcome_unknown,rejected" help:"How every call fails, until this is emptied."`
 }
 
 // rejected is the word for an account whose own rules refuse a ticket.

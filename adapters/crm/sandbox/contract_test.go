@@ -19,7 +19,7 @@ func TestContract(t *testing.T) {
 		a := newAccount(t, adapter.Values{})
 		return crmtest.Harness{
 			Open:    a.open,
-			Account: crm.Account{Email: "support@sandbox.example", Name: "Sandbox Support"},
+			Account: crm.Account{Email: "support@example.com", Name: "Sandbox Support"},
 			Vocabulary: crm.Vocabulary{
 				Statuses:   []string{"New", "Open", "Pending", "Solved", "Closed"},
 				Priorities: []string{"Low", "Normal", "High", "Urgent"},

@@ -117,7 +117,7 @@ func (d *driver) byID(tx adapter.StorageTx, id string) (doc document, found bool
 
 // add makes a ticket of the next number.
 func (d *driver) add(tx adapter.StorageTx, id string, t crm.NewTicket) (document, error) {
-	number, err := nextNumber(tx)
+	number, err := d.nextNumber(tx)
 	if err != nil {
 		return document{}, err
 	}
@@ -159,8 +159,8 @@ func (d *driver) touch(doc *document, at time.Time) {
 
 // nextNumber takes the number after the last one given. Where the change that asks for it is undone, so is the taking:
 // there are no gaps.
-func nextNumber(tx adapter.StorageTx) (string, error) {
-	last := lastSeeded
+func (d *driver) nextNumber(tx adapter.StorageTx) (string, error) {
+	last := firstNumber - 1 + len(d.seeds())
 	kept, err := tx.Get(lastKey)
 	if err != nil {
 		return "", err

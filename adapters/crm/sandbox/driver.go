@@ -111,7 +111,7 @@ func (d *driver) related(seeded []string) []string {
 func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error) {
 	given := number
 	if bare := magic.Strip(given); bare != strings.TrimSpace(given) {
-		number = padded(bare) // beside a magic word the gateway cannot pad the number
+		number = padded(strings.TrimLeft(bare, "# ")) // beside a magic word the gateway cannot pad the number
 	}
 	return d.find(ctx, given, func(tx adapter.StorageTx) (document, bool, error) { return d.byNumber(tx, number) })
 }

@@ -12,10 +12,10 @@ var (
 	contacts = []string{"con_1", "con_2", "con_3", "con_4", "con_5"}
 )
 
-// lastSeeded is the number of the last ticket that every account begins with.
-const lastSeeded = 1004
+// firstNumber is the number of the first ticket of an account.
+const firstNumber = 1001
 
-// seeded answers a ticket that every account begins with. They are no documents: nothing changes them, and an account
+// seeded answers a ticket that an account begins with. They are no documents: nothing changes them, and an account
 // has them before anything was written.
 func (d *driver) seeded(is func(document) bool) (document, bool) {
 	seeds := d.seeds()
@@ -27,6 +27,9 @@ func (d *driver) seeded(is func(document) bool) (document, bool) {
 }
 
 func (d *driver) seeds() []document {
+	if d.settings.Seed == "empty" {
+		return nil
+	}
 	at := func(day, hour int) time.Time { return time.Date(2026, time.January, day, hour, 0, 0, 0, time.UTC) }
 	seeds := []document{
 		{
