@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -86,10 +87,10 @@ func TestAReadIsTriedAgainWhenItsTryHangs(t *testing.T) {
 	for rule, hang := range map[string]func(context.Context) (string, error){"obedient": obedient(time.Hour), "deaf": deaf(time.Minute)} {
 		t.Run(rule, func(t *testing.T) {
 			bubble(t, Options{TryTimeout: 2 * time.Second}, func(t *testing.T, g *Guard) {
-				tries := 0
+				var tries atomic.Int32
 				started := time.Now()
 				got, err := Do(t.Context(), g, target, read, func(ctx context.Context) (string, error) {
-					if tries++; tries == 1 {
+					if tries.Add(1) == 1 {
 						return hang(ctx)
 					}
 					return "second", nil

@@ -148,7 +148,9 @@ func New(o Options) *Guard {
 // lease it so much longer.
 func (g *Guard) WriteGrace() time.Duration { return g.options.WriteGrace }
 
-// Do calls a driver under the guard's rules. The error is a *fault.Error.
+// Do calls a driver under the guard's rules. The error is a *fault.Error. The call runs in a goroutine of its own, may run
+// several times, and may still be running when Do has answered: what it learns it returns, and it sets no variable of
+// its caller's.
 func Do[T any](ctx context.Context, g *Guard, t Target, op Op, call func(context.Context) (T, error)) (T, error) {
 	var none T
 	result, f := g.do(ctx, t, op, func(ctx context.Context) (any, error) { return call(ctx) })

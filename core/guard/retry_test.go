@@ -264,12 +264,12 @@ func TestRetryRules(t *testing.T) {
 				return "", s.f
 			})
 			took := time.Since(started)
-			tries := len(begun)
 			closing, stop := context.WithTimeout(context.Background(), time.Minute)
 			defer stop()
 			if err := g.Close(closing); err != nil {
 				t.Fatal(err)
 			}
+			tries := len(begun) // read after Close, which waits for the goroutine that wrote it
 
 			if tries < 1 || tries > 3 {
 				t.Fatalf("%d tries", tries)
