@@ -19,7 +19,7 @@ type connectionAdd struct {
 	Tenant   string            `required:"" help:"The tenant's name." placeholder:"NAME"`
 	Kind     string            `required:"" help:"calendar, crm or telephony." enum:"calendar,crm,telephony" placeholder:"KIND"`
 	Provider string            `required:"" help:"The provider's name, as \"frontdesk providers\" lists it." placeholder:"P"`
-	Name     string            `help:"The connection's name, unique in the tenant; the provider's name without it." placeholder:"N"`
+	Name     string            `help:"The connection's name, unique in the tenant; the provider's name when it is not given." placeholder:"N"`
 	Default  bool              `help:"Make it the tenant's default of its kind."`
 	Set      map[string]string `help:"A setting: NAME=VALUE." placeholder:"K=V" mapsep:"none"`
 	Secret   map[string]string `help:"A credential: NAME=SOURCE, where the source is env:VARIABLE, file:PATH or - for standard input." placeholder:"K=SOURCE" mapsep:"none"`
@@ -28,9 +28,6 @@ type connectionAdd struct {
 // Run adds the connection, or replaces the settings and credentials of one of that name, and prints its name.
 func (c connectionAdd) Run(ctx context.Context, s *session) error {
 	n := tenant.NewConnection{Name: c.Name, Kind: adapter.Kind(c.Kind), Provider: c.Provider, Default: c.Default, Settings: map[string]any{}}
-	if n.Name == "" {
-		n.Name = c.Provider
-	}
 	for k, v := range c.Set {
 		n.Settings[k] = v
 	}
@@ -39,7 +36,7 @@ func (c connectionAdd) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	return s.with(ctx, func(g *gateway.Gateway) error {
-		there, err := s.existing(ctx, g, c.Tenant, n)
+		there, err := s.existing(ctx, g, c.Tenant, &n)
 		if err != nil {
 			return err
 		}
@@ -57,29 +54,36 @@ func (c connectionAdd) Run(ctx context.Context, s *session) error {
 	})
 }
 
-// existing reports whether the tenant has a connection of that name; one to another provider is in the way.
-func (s *session) existing(ctx context.Context, g *gateway.Gateway, tenantName string, n tenant.NewConnection) (bool, error) {
+// existing reports whether the tenant has the connection. One without a name takes the provider's, and the kind's too
+// where the provider's is taken. A connection of that name to another provider is in the way.
+func (s *session) existing(ctx context.Context, g *gateway.Gateway, tenantName string, n *tenant.NewConnection) (bool, error) {
 	all, err := g.Directory().Connections(ctx, tenantName)
 	if err != nil {
 		return false, err
 	}
-	for _, c := range all {
-		if c.Name != n.Name {
-			continue
-		}
-		if c.Kind != n.Kind || c.Provider != n.Provider {
-			return false, fault.Newf(fault.Conflict, "CONNECTION_EXISTS", "The tenant has a connection %q to %s %s already. Choose another --name.", n.Name, c.Provider, c.Kind)
-		}
-		return true, nil
+	names := []string{n.Name}
+	if n.Name == "" {
+		names = []string{n.Provider, n.Provider + "-" + string(n.Kind)}
 	}
-	return false, nil
+	var other tenant.Connection
+	for _, n.Name = range names {
+		i := slices.IndexFunc(all, func(c tenant.Connection) bool { return c.Name == n.Name })
+		if i < 0 {
+			return false, nil
+		}
+		if other = all[i]; other.Kind == n.Kind && other.Provider == n.Provider {
+			return true, nil
+		}
+	}
+	return false, fault.Newf(fault.Conflict, "CONNECTION_EXISTS",
+		"The tenant has a connection %q to %s %s already. Choose another --name.", n.Name, other.Provider, other.Kind)
 }
 
 // secrets reads credentials from where they are; a literal is refused, since command lines end up in histories.
 func (s *session) secrets(sources map[string]string) (map[string]string, error) {
 	secrets := make(map[string]string, len(sources))
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
-		value, err := config.SecretSource(sources[name]).Resolve(s.environ, s.in)
+		value, err := config.Resolve(config.SecretSource(sources[name]), s.environ, s.in)
 		if err != nil {
 			return nil, usage("--secret %s: %v", name, err)
 		}
@@ -220,7 +224,7 @@ type applyCommand struct {
 
 // Run makes the tenants and connections match the file and prints what changed.
 func (c applyCommand) Run(ctx context.Context, s *session) error {
-	file, err := config.LoadTenants(c.File)
+	file, err := config.LoadTenants(c.File, s.environ)
 	if err != nil {
 		return err
 	}
