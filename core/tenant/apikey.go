@@ -39,20 +39,16 @@ func makeKey(random io.Reader, test bool) (string, error) {
 	return prefix + body + checksum(prefix+body), nil
 }
 
-// readKey answers the hash of a well-formed key and whether it is a test key.
-func readKey(key string) (hash keyHash, test, ok bool) {
-	if len(key) != keyLength {
-		return hash, false, false
-	}
-	test = strings.HasPrefix(key, testPrefix)
-	if !test && !strings.HasPrefix(key, livePrefix) {
-		return hash, false, false
+// readKey answers the hash of a well-formed key.
+func readKey(key string) (hash keyHash, ok bool) {
+	if len(key) != keyLength || !strings.HasPrefix(key, livePrefix) && !strings.HasPrefix(key, testPrefix) {
+		return hash, false
 	}
 	signed, sum := key[:keyLength-checksumLength], key[keyLength-checksumLength:]
 	if subtle.ConstantTimeCompare([]byte(checksum(signed)), []byte(sum)) != 1 {
-		return hash, false, false
+		return hash, false
 	}
-	return sha256.Sum256([]byte(key)), test, true
+	return sha256.Sum256([]byte(key)), true
 }
 
 // checksum writes the CRC-32 of s in six base62 digits, the most significant first.

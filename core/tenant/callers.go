@@ -18,7 +18,7 @@ import (
 // Authenticate answers whose key it is and what the key reaches; fault.Unauthenticated when it is not a key in force.
 // A key that is malformed or mistyped is refused without a query. What is answered is shared: it must not be changed.
 func (d *Directory) Authenticate(ctx context.Context, key string) (Caller, error) {
-	hash, test, ok := readKey(key)
+	hash, ok := readKey(key)
 	if !ok {
 		return Caller{}, badKey()
 	}
@@ -27,11 +27,11 @@ func (d *Directory) Authenticate(ctx context.Context, key string) (Caller, error
 	age := now.Sub(known.at)
 	if known.at.IsZero() || age >= d.cacheFor || age < 0 {
 		var err error
-		if known, err = d.fetchCaller(ctx, hash, test, generation); err != nil {
+		if known, err = d.fetchCaller(ctx, hash, generation); err != nil {
 			return Caller{}, err
 		}
 	} else if known.valid && age >= d.cacheFor/2 {
-		d.refreshCaller(hash, test, generation)
+		d.refreshCaller(hash, generation)
 	}
 	if !known.valid {
 		return Caller{}, badKey()
@@ -63,13 +63,13 @@ func (d *Directory) CallerOf(ctx context.Context, tenantID, connectionID string)
 }
 
 // fetchCaller asks the store about a key, once for all calls that wait for it, and remembers the answer.
-func (d *Directory) fetchCaller(ctx context.Context, hash keyHash, test bool, generation uint64) (knownKey, error) {
-	return fly(ctx, d.flights, callerFlight(hash, generation), d.callerFetch(hash, test, generation))
+func (d *Directory) fetchCaller(ctx context.Context, hash keyHash, generation uint64) (knownKey, error) {
+	return fly(ctx, d.flights, callerFlight(hash, generation), d.callerFetch(hash, generation))
 }
 
 // refreshCaller asks the store about a key that is in use before its answer is too old, so that its calls do not wait.
-func (d *Directory) refreshCaller(hash keyHash, test bool, generation uint64) {
-	fetch := d.callerFetch(hash, test, generation)
+func (d *Directory) refreshCaller(hash keyHash, generation uint64) {
+	fetch := d.callerFetch(hash, generation)
 	// Where this fails, a call finds the answer too old and asks itself.
 	_, _ = d.flights.board(callerFlight(hash, generation), func(ctx context.Context) (any, error) { return fetch(ctx) })
 }
@@ -79,10 +79,10 @@ func callerFlight(hash keyHash, generation uint64) string {
 	return "key " + hex.EncodeToString(hash[:]) + " " + strconv.FormatUint(generation, 10)
 }
 
-func (d *Directory) callerFetch(hash keyHash, test bool, generation uint64) func(context.Context) (knownKey, error) {
+func (d *Directory) callerFetch(hash keyHash, generation uint64) func(context.Context) (knownKey, error) {
 	return func(ctx context.Context) (knownKey, error) {
 		asked := d.now()
-		caller, err := d.loadCaller(ctx, hash, test)
+		caller, err := d.loadCaller(ctx, hash)
 		if err != nil && !errors.Is(err, fault.Unauthenticated) {
 			return knownKey{}, err
 		}
@@ -93,7 +93,7 @@ func (d *Directory) callerFetch(hash keyHash, test bool, generation uint64) func
 }
 
 // loadCaller reads the key, its tenant and its connections from the store.
-func (d *Directory) loadCaller(ctx context.Context, hash keyHash, test bool) (Caller, error) {
+func (d *Directory) loadCaller(ctx context.Context, hash keyHash) (Caller, error) {
 	key, err := d.store.KeyByHash(ctx, hash[:])
 	if errors.Is(err, fault.NotFound) {
 		return Caller{}, badKey()
@@ -101,7 +101,7 @@ func (d *Directory) loadCaller(ctx context.Context, hash keyHash, test bool) (Ca
 	if err != nil {
 		return Caller{}, err
 	}
-	if subtle.ConstantTimeCompare(key.Hash, hash[:]) != 1 || key.Test != test || !key.RevokedAt.IsZero() {
+	if subtle.ConstantTimeCompare(key.Hash, hash[:]) != 1 || !key.RevokedAt.IsZero() {
 		return Caller{}, badKey()
 	}
 	row, err := d.store.TenantByID(ctx, key.TenantID)

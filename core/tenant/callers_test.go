@@ -128,7 +128,7 @@ func TestKeyInUseIsAskedForBeforeItsAnswerIsTooOld(t *testing.T) {
 	h.clock.advance(1500 * time.Millisecond)
 	h.caller(text)    // remembered, and asked for again meanwhile
 	h.flights.close() // waits for that
-	hash, _, _ := readKey(text)
+	hash, _ := readKey(text)
 	known, _ := h.callers.find(hash)
 	if !known.valid || !known.at.Equal(h.clock.now()) || known.caller.KeyID != made.ID {
 		t.Errorf("remembered %+v", known)
@@ -161,7 +161,7 @@ func TestStoreThatIsDownIsNoBadKey(t *testing.T) {
 	if f := fault.From(err); f == nil || f.Code == fault.Unauthenticated {
 		t.Errorf("got %v", err)
 	}
-	hash, _, _ := readKey(text)
+	hash, _ := readKey(text)
 	if known, _ := h.callers.find(hash); !known.at.IsZero() {
 		t.Error("the failure is remembered")
 	}

@@ -113,8 +113,8 @@ func (d *Directory) change(row *store.Connection, c ConnectionChange) error {
 	return nil
 }
 
-// writeAttempts is how often a row that others change at the same time is read again.
-const writeAttempts = 5
+// writeAttempts is how often a row that others change at the same time is read again. Each time, one of them got on.
+const writeAttempts = 20
 
 // changeConnection writes a changed row, reading it again when someone else changed it in between.
 func (d *Directory) changeConnection(ctx context.Context, row store.Connection, change func(*store.Connection) error) (Connection, error) {

@@ -391,7 +391,7 @@ func BenchmarkCallerToDriver(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	hash, _, _ := readKey(text)
+	hash, _ := readKey(text)
 	c := Connection{ID: "c", Kind: adapter.KindCalendar, Status: StatusOK, Revision: 1}
 	caller := Caller{KeyID: "k", Scopes: Scopes(), Connections: map[adapter.Kind]Connection{c.Kind: c}}
 	d.callers.keep(hash, knownKey{caller: caller, valid: true, at: now}, 0)

@@ -49,7 +49,7 @@ func (d *Directory) CreateKey(ctx context.Context, tenantName string, k NewKey) 
 	if err != nil {
 		return "", Key{}, fault.From(err)
 	}
-	hash, _, _ := readKey(text)
+	hash, _ := readKey(text)
 	row := store.APIKey{
 		ID: id, TenantID: owner.ID, Prefix: text[:shownLength], Hash: hash[:], Label: k.Label,
 		Connections: bound, Test: k.Test, CreatedAt: d.now().UTC(),
