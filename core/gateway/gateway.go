@@ -113,7 +113,11 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 // Close ends what runs and waits for it. It works on a gateway that is only half open.
 func (g *Gateway) Close() {
 	if g.guard != nil {
-		g.guard.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), closeWait)
+		defer cancel()
+		if err := g.guard.Close(ctx); err != nil {
+			g.log.Warn("calls of providers were still under way at the end; their intents are settled at the next start", "error", err)
+		}
 	}
 	if g.directory != nil {
 		g.directory.Close()
@@ -139,6 +143,9 @@ func (g *Gateway) Registry() adapter.Registry { return g.registry }
 
 // Migrate brings the store's tables up to date. Several replicas may do it at once.
 func (g *Gateway) Migrate(ctx context.Context) error { return g.store.Migrate(ctx) }
+
+// closeWait is how long writes that outlived their requests may still take at the end.
+const closeWait = 3 * time.Second
 
 var errDraining = errors.New("the gateway is shutting down")
 

@@ -14,8 +14,10 @@ import (
 func guardOptions(cfg config.Config, g *Gateway) guard.Options {
 	r := cfg.Resilience
 	return guard.Options{
-		Deadline: r.Deadline, TryTimeout: r.ReadTimeout, MaxTries: r.MaxTries, RetryRatio: float64(r.RetryBudgetPercent) / 100,
-		ConnectionConcurrency: r.Bulkhead.PerConnection, HostConcurrency: r.Bulkhead.PerHost,
+		Deadline: r.Deadline, TryTimeout: r.TryTimeout, WriteGrace: r.WriteGrace,
+		MaxTries: r.MaxTries, RetryRatio: float64(r.RetryPercent) / 100,
+		ConnectionConcurrency: r.Bulkhead.PerConnection, ConnectionQueue: r.Bulkhead.PerConnectionQueue,
+		HostConcurrency: r.Bulkhead.PerHost, HostQueue: r.Bulkhead.PerHostQueue,
 		BreakerFailures: r.Breaker.Failures, BreakerConnections: r.Breaker.Connections, BreakerOpenFor: r.Breaker.OpenFor,
 		Metrics: g.metrics, Log: g.log,
 	}

@@ -39,7 +39,10 @@ func (s *Calendar) desk(ctx context.Context, c tenant.Caller) (desk, error) {
 
 // ask calls the driver through the guard.
 func askDesk[T any](ctx context.Context, d desk, op guard.Op, try func(context.Context) (T, error)) (T, error) {
-	return ask(ctx, d.service.room, d.Opened, op, d.traits.MaxConcurrent, try)
+	return ask(ctx, d.service.room, lineTo(d.Opened, d.traits.MaxConcurrent, func(ctx context.Context) error {
+		_, err := d.Driver.Account(ctx)
+		return err
+	}), op, try)
 }
 
 // all answers the account's calendars, remembered for a while: their zones and ids rarely change.

@@ -93,24 +93,42 @@ type room struct {
 	journal *journal
 }
 
-// ask calls a driver through the guard. When the provider refuses the credentials, the connection is marked, so that a
-// person learns of it and the next caller is told at once.
-func ask[D, T any](ctx context.Context, r *room, o tenant.Opened[D], op guard.Op, limit int, try func(context.Context) (T, error)) (T, error) {
-	target := guard.Target{
-		Kind: o.Target.Kind, Provider: o.Target.Provider, Host: o.Target.Host, Connection: o.Target.Connection, MaxConcurrent: limit,
-	}
-	answer, err := guard.Do(ctx, r.Guard, target, op, try)
+// line is an opened connection as the guard needs to know it.
+type line struct {
+	connection tenant.Connection
+	target     guard.Target
+	account    func(context.Context) error // asks the provider live whether it accepts the credentials
+}
+
+func lineTo[D any](o tenant.Opened[D], most int, account func(context.Context) error) line {
+	return line{connection: o.Connection, account: account, target: guard.Target{
+		Kind: o.Target.Kind, Provider: o.Target.Provider, Host: o.Target.Host, Connection: o.Target.Connection, MaxConcurrent: most,
+	}}
+}
+
+// ask calls a driver through the guard. When the provider refuses the credentials, and does so again when it is asked
+// for the account, the connection is marked: a person learns of it and the next caller is told at once.
+func ask[T any](ctx context.Context, r *room, l line, op guard.Op, try func(context.Context) (T, error)) (T, error) {
+	answer, err := guard.Do(ctx, r.Guard, l.target, op, try)
 	if err == nil {
 		return answer, nil
 	}
+	var none T
 	f := fault.From(err)
-	if f.Code == fault.Disconnected {
-		if err := r.Directory.MarkReconnect(context.WithoutCancel(ctx), o.Connection, f.Detail); err != nil {
-			r.Log.ErrorContext(ctx, "a connection could not be marked", "connection", o.Connection.ID, "error", err)
+	if f.Code == fault.Disconnected && r.refused(ctx, l) {
+		if err := r.Directory.MarkReconnect(context.WithoutCancel(ctx), l.connection, f.Detail); err != nil {
+			r.Log.ErrorContext(ctx, "a connection could not be marked", "connection", l.connection.ID, "error", err)
 		}
 	}
-	var none T
-	return none, f.With("provider", o.Connection.Provider)
+	return none, f.With("provider", l.connection.Provider)
+}
+
+// refused reports whether the provider refuses the credentials when asked for the account.
+func (r *room) refused(ctx context.Context, l line) bool {
+	_, err := guard.Do(ctx, r.Guard, l.target, read("confirm-credentials"), func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, l.account(ctx)
+	})
+	return err != nil && fault.From(err).Code == fault.Disconnected
 }
 
 // read is an operation without effect.

@@ -33,7 +33,10 @@ const (
 )
 
 func askTelephony[T any](ctx context.Context, s *Numbers, o tenant.Opened[telephony.Driver], op guard.Op, try func(context.Context) (T, error)) (T, error) {
-	return ask(ctx, s.room, o, op, o.Driver.Traits().MaxConcurrent, try)
+	return ask(ctx, s.room, lineTo(o, o.Driver.Traits().MaxConcurrent, func(ctx context.Context) error {
+		_, err := o.Driver.Account(ctx)
+		return err
+	}), op, try)
 }
 
 // List reads the provider's account and makes the gateway's table agree with it: numbers that came by other means get

@@ -32,7 +32,10 @@ type ticketPlan struct {
 }
 
 func askCRM[T any](ctx context.Context, s *Tickets, o tenant.Opened[crm.Driver], op guard.Op, try func(context.Context) (T, error)) (T, error) {
-	return ask(ctx, s.room, o, op, o.Driver.Traits().MaxConcurrent, try)
+	return ask(ctx, s.room, lineTo(o, o.Driver.Traits().MaxConcurrent, func(ctx context.Context) error {
+		_, err := o.Driver.Account(ctx)
+		return err
+	}), op, try)
 }
 
 // Create opens one ticket.
