@@ -60,7 +60,8 @@ func address(s string) string {
 // base is an address that paths are appended to.
 func base(s string) string {
 	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
+		u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		return "must be an http or https address, such as https://frontdesk.example.com, without a query."
 	}
 	return ""

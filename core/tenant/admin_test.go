@@ -136,7 +136,8 @@ func TestKeysAreShownOnceAndListed(t *testing.T) {
 			t.Errorf("keys %s %s, prefix %s", live, test, first.Prefix)
 		}
 		want := []Key{
-			{ID: first.ID, TenantID: first.TenantID, Prefix: live[:12], Label: "agent", Scopes: []Scope{ScopeNumbersWrite}, Connections: []string{"a"}, CreatedAt: first.CreatedAt},
+			{ID: first.ID, TenantID: first.TenantID, Prefix: live[:12], Label: "agent",
+				Scopes: []Scope{ScopeNumbersWrite}, Connections: []string{"a"}, CreatedAt: first.CreatedAt},
 			{ID: second.ID, TenantID: first.TenantID, Prefix: test[:12], Scopes: Scopes(), Connections: []string{"s"}, Test: true, CreatedAt: second.CreatedAt},
 		}
 		got, err := h.Keys(t.Context(), "acme")
@@ -181,17 +182,22 @@ func TestUnusableConnections(t *testing.T) {
 		want []string
 	}{
 		{"unknown kind", NewConnection{Name: "a", Kind: "fax", Provider: "dav"}, []string{"kind must be one of calendar, crm, telephony."}},
-		{"unknown provider", NewConnection{Name: "a", Kind: adapter.KindCalendar, Provider: "google"}, []string{"provider must be one of dav, sandbox for a calendar connection."}},
-		{"provider of another kind", NewConnection{Name: "a", Kind: adapter.KindTelephony, Provider: "dav"}, []string{"provider must be one of sandbox for a telephony connection."}},
-		{"everything at once", NewConnection{Name: "A", Kind: adapter.KindCRM, Provider: "bearer", Settings: map[string]any{"base_url": "acme", "colour": "red"}, Credentials: map[string]string{"pin": canary}}, []string{
+		{"unknown provider", NewConnection{Name: "a", Kind: adapter.KindCalendar, Provider: "google"},
+			[]string{"provider must be one of dav, sandbox for a calendar connection."}},
+		{"provider of another kind", NewConnection{Name: "a", Kind: adapter.KindTelephony, Provider: "dav"},
+			[]string{"provider must be one of sandbox for a telephony connection."}},
+		{"everything at once", NewConnection{Name: "A", Kind: adapter.KindCRM, Provider: "bearer",
+			Settings: map[string]any{"base_url": "acme", "colour": "red"}, Credentials: map[string]string{"pin": canary}}, []string{
 			"name must be 1 to 63 lower-case letters, digits and hyphens, and begin with a letter or digit.",
 			"settings.base_url must be an absolute http or https address without a user name in it.",
 			"credentials.token is required: Token.",
 			"settings.colour is not known here; known are settings.base_url, credentials.token.",
 			"credentials.pin is not known here; known are settings.base_url, credentials.token."}},
-		{"a token with a line break", NewConnection{Name: "a", Kind: adapter.KindCRM, Provider: "header", Settings: map[string]any{"base_url": "https://acme.example"}, Credentials: map[string]string{"token": canary + "\n"}}, []string{
+		{"a token with a line break", NewConnection{Name: "a", Kind: adapter.KindCRM, Provider: "header",
+			Settings: map[string]any{"base_url": "https://acme.example"}, Credentials: map[string]string{"token": canary + "\n"}}, []string{
 			"credentials.token must be one line without control characters; check how it was copied."}},
-		{"a user name with a colon", NewConnection{Name: "a", Kind: adapter.KindCalendar, Provider: "dav", Credentials: map[string]string{"username": "a:b", "password": "c:d"}}, []string{
+		{"a user name with a colon", NewConnection{Name: "a", Kind: adapter.KindCalendar, Provider: "dav",
+			Credentials: map[string]string{"username": "a:b", "password": "c:d"}}, []string{
 			"credentials.username must not contain a colon."}},
 	} {
 		t.Run(rule.name, func(t *testing.T) {

@@ -228,7 +228,8 @@ func (p *planner) connection(path, tenantName string, want NewConnection, row st
 		return err
 	}
 	if now.Kind != want.Kind || now.Provider != want.Provider {
-		p.wrong(path+"provider", "is another than the existing connection's (%s, %s). Give the new one another name, or remove the old one first.", now.Kind, now.Provider)
+		p.wrong(path+"provider", "is another than the existing connection's (%s, %s). "+
+			"Give the new one another name, or remove the old one first.", now.Kind, now.Provider)
 		return nil
 	}
 	plain, unreadable := p.directory.vault.Unseal(row.TenantID, row.ID, row.Credentials)

@@ -117,7 +117,9 @@ func (d *Directory) change(row *store.Connection, c ConnectionChange) error {
 const writeAttempts = 20
 
 // changeConnection writes a changed row, reading it again when someone else changed it in between.
-func (d *Directory) changeConnection(ctx context.Context, row store.Connection, change func(*store.Connection) error) (Connection, error) {
+func (d *Directory) changeConnection(
+	ctx context.Context, row store.Connection, change func(*store.Connection) error,
+) (Connection, error) {
 	for attempt := 1; ; attempt++ {
 		from := row.Revision
 		if err := change(&row); err != nil {
@@ -219,7 +221,8 @@ func (d *Directory) MarkReconnect(ctx context.Context, c Connection, why string)
 		return err
 	}
 	d.callers.forget()
-	d.log.WarnContext(ctx, "a connection must be reconnected", "tenant", c.TenantID, "connection", c.ID, "provider", c.Provider, "why", why)
+	d.log.WarnContext(ctx, "a connection must be reconnected",
+		"tenant", c.TenantID, "connection", c.ID, "provider", c.Provider, "why", why)
 	return nil
 }
 
@@ -263,7 +266,7 @@ func (d *Directory) checkConnection(prefix string, n NewConnection) []fault.Fiel
 	case !slices.Contains(adapter.Kinds(), n.Kind):
 		faults = append(faults, fault.Field{Path: "kind", Message: "must be one of " + listKinds() + "."})
 	case !found:
-		faults = append(faults, fault.Field{Path: "provider", Message: "must be one of " + d.listProviders(n.Kind) + " for a " + string(n.Kind) + " connection."})
+		faults = append(faults, fault.Field{Path: "provider", Message: d.knownProviders(n.Kind)})
 	default:
 		if f := fault.From(a.Check(adapter.Values{Settings: n.Settings, Credentials: n.Credentials})); f != nil {
 			faults = append(faults, f.Fields...)
@@ -284,12 +287,15 @@ func listKinds() string {
 	return strings.Join(kinds, ", ")
 }
 
-func (d *Directory) listProviders(kind adapter.Kind) string {
+func (d *Directory) knownProviders(kind adapter.Kind) string {
 	var names []string
 	for _, a := range d.registry.All() {
 		if a.Kind == kind {
 			names = append(names, a.Name)
 		}
 	}
-	return strings.Join(names, ", ")
+	if len(names) == 0 {
+		return fmt.Sprintf("is not known: this build has no provider for a %s connection.", kind)
+	}
+	return fmt.Sprintf("must be one of %s for a %s connection.", strings.Join(names, ", "), kind)
 }

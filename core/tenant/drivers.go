@@ -79,7 +79,9 @@ func notConnected(kind adapter.Kind) error {
 type opener[D any] func(adapter.Adapter, context.Context, adapter.Values, adapter.Environment) (D, error)
 
 // open answers the driver of the caller's connection of the kind, opening it where it is not open as it now is.
-func open[D any](ctx context.Context, d *Directory, caller Caller, kind adapter.Kind, must demand, opener opener[D]) (Opened[D], error) {
+func open[D any](
+	ctx context.Context, d *Directory, caller Caller, kind adapter.Kind, must demand, opener opener[D],
+) (Opened[D], error) {
 	c, ok := caller.Connections[kind]
 	if !ok {
 		return Opened[D]{}, notConnected(kind)
@@ -133,7 +135,9 @@ func openRow[D any](ctx context.Context, d *Directory, c Connection, zone string
 
 // environment makes what the adapter opens the connection with. The secret that the requests are authorised with is
 // not among the values: see credentials.
-func (d *Directory) environment(c Connection, row store.Connection, zone string) (adapter.Adapter, adapter.Values, adapter.Environment, error) {
+func (d *Directory) environment(
+	c Connection, row store.Connection, zone string,
+) (adapter.Adapter, adapter.Values, adapter.Environment, error) {
 	a, found := d.registry.Find(c.Kind, c.Provider)
 	if !found {
 		return a, adapter.Values{}, adapter.Environment{}, fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
@@ -166,7 +170,8 @@ func unusable(c Connection, err error) error {
 		wrong = append(wrong, field.Path+" "+field.Message)
 	}
 	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"The settings of the connection %q cannot be used; its operator must correct them: %s", c.Name, strings.Join(wrong, " ")).Because(err)
+		"The settings of the connection %q cannot be used; its operator must correct them: %s",
+		c.Name, strings.Join(wrong, " ")).Because(err)
 }
 
 // zoneOf answers the zone a tenant's drivers are opened with.

@@ -301,9 +301,12 @@ func TestCredentialsAreOnRequestsAlone(t *testing.T) {
 	h := build(t, storetest.SQLite(t))
 	h.tenant("acme")
 	for _, n := range []NewConnection{
-		{Name: "basic", Kind: adapter.KindCalendar, Provider: "dav", Settings: map[string]any{"url": server}, Credentials: map[string]string{"username": "desk", "password": canary}},
-		{Name: "bearer", Kind: adapter.KindCRM, Provider: "bearer", Settings: map[string]any{"base_url": server}, Credentials: map[string]string{"token": canary}},
-		{Name: "header", Kind: adapter.KindCRM, Provider: "header", Settings: map[string]any{"base_url": server}, Credentials: map[string]string{"token": canary}},
+		{Name: "basic", Kind: adapter.KindCalendar, Provider: "dav",
+			Settings: map[string]any{"url": server}, Credentials: map[string]string{"username": "desk", "password": canary}},
+		{Name: "bearer", Kind: adapter.KindCRM, Provider: "bearer",
+			Settings: map[string]any{"base_url": server}, Credentials: map[string]string{"token": canary}},
+		{Name: "header", Kind: adapter.KindCRM, Provider: "header",
+			Settings: map[string]any{"base_url": server}, Credentials: map[string]string{"token": canary}},
 	} {
 		if _, err := h.AddConnection(t.Context(), "acme", n); err != nil {
 			t.Fatal(err)
@@ -349,7 +352,8 @@ func TestAddressesOfTenantsKeepToTheEgressRules(t *testing.T) {
 	defer pool.Close()
 	h := build(t, storetest.SQLite(t), func(o *Options) { o.Pool = pool })
 	h.tenant("acme")
-	if _, err := h.AddConnection(t.Context(), "acme", NewConnection{Name: "a", Kind: adapter.KindCalendar, Provider: "dav", Settings: map[string]any{"url": server}}); err != nil {
+	n := NewConnection{Name: "a", Kind: adapter.KindCalendar, Provider: "dav", Settings: map[string]any{"url": server}}
+	if _, err := h.AddConnection(t.Context(), "acme", n); err != nil {
 		t.Fatal(err)
 	}
 	text, _ := h.key("acme", NewKey{})

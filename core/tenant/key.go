@@ -114,7 +114,8 @@ func checkScopes(scopes []Scope) []fault.Field {
 	var faults []fault.Field
 	for i, s := range scopes {
 		if !slices.Contains(Scopes(), s) {
-			faults = append(faults, fault.Field{Path: fmt.Sprintf("scopes[%d]", i), Message: "must be one of " + strings.Join(known, ", ") + "."})
+			faults = append(faults, fault.Field{Path: fmt.Sprintf("scopes[%d]", i),
+				Message: "must be one of " + strings.Join(known, ", ") + "."})
 		}
 	}
 	return faults

@@ -48,11 +48,14 @@ func TestVerifySaysWhatIsWrongAndWhatToDo(t *testing.T) {
 		advice  string
 		status  Status
 	}{
-		{"credentials refused", fault.New(fault.Disconnected, fault.ReasonReconnectRequired, "The server refuses the password."), "Enter the credentials again", StatusReconnectRequired},
+		{"credentials refused", fault.New(fault.Disconnected, fault.ReasonReconnectRequired, "The server refuses the password."),
+			"Enter the credentials again", StatusReconnectRequired},
 		{"address refused", fault.New(fault.Forbidden, fault.ReasonEgressRefused, "The address is private."), "egress.allow", StatusOK},
-		{"rights missing", fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "Not allowed."), "Give the account the rights", StatusOK},
+		{"rights missing", fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "Not allowed."),
+			"Give the account the rights", StatusOK},
 		{"nothing there", fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "No calendar."), "Check the address", StatusOK},
-		{"provider down", fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "Down."), "Check that the address is right and the provider is up", StatusOK},
+		{"provider down", fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "Down."),
+			"Check that the address is right and the provider is up", StatusOK},
 		{"too many calls", fault.New(fault.RateLimited, fault.ReasonProviderRateLimited, "Slow down."), "Wait a while", StatusOK},
 		{"defect", errorText("defect " + canary), "log says more", StatusOK},
 	} {
@@ -65,7 +68,8 @@ func TestVerifySaysWhatIsWrongAndWhatToDo(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.OK || got.Problem != fault.From(rule.refusal).Detail || !strings.Contains(got.Advice, rule.advice) || strings.Contains(got.Problem+got.Advice, canary) {
+			if got.OK || got.Problem != fault.From(rule.refusal).Detail ||
+				!strings.Contains(got.Advice, rule.advice) || strings.Contains(got.Problem+got.Advice, canary) {
 				t.Errorf("got %+v", got)
 			}
 			if row := h.row(c); row.Status != string(rule.status) {
@@ -109,7 +113,8 @@ func TestVerifyOfWhatDoesNotOpen(t *testing.T) {
 	c := h.connection("acme", "cal", adapter.KindCalendar, "dav")
 	h.overwrite(c, "dav", `{"size":"many"}`, nil)
 	got, err := h.VerifyConnection(t.Context(), "acme", "cal")
-	if err != nil || got.OK || got.Advice != "Correct the connection's settings, then verify again." || !strings.Contains(got.Problem, "settings.size must be a whole number.") {
+	if err != nil || got.OK || got.Advice != "Correct the connection's settings, then verify again." ||
+		!strings.Contains(got.Problem, "settings.size must be a whole number.") {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }

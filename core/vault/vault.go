@@ -301,7 +301,8 @@ func binding(tenantID, connectionID string) []byte {
 
 func unreadable() *fault.Error {
 	f := fault.New(fault.Unavailable, ReasonUnreadable,
-		"The stored credentials of this connection cannot be opened. The gateway's operator must restore its key set, or enter the credentials again.")
+		"The stored credentials of this connection cannot be opened. "+
+			"The gateway's operator must restore its key set, or enter the credentials again.")
 	f.Unsent = true
 	return f
 }
