@@ -67,7 +67,7 @@ func TestAWellFormedBodyIsTakenWhateverItsSpelling(t *testing.T) {
 func TestABodyThatIsNoObjectIsAFaultOfTheInput(t *testing.T) {
 	g := startGateway(t)
 	for body, kind := range map[string]string{`[]`: "an array", `"x"`: "a string", `1`: "a number", `true`: "a boolean", `null`: "null"} {
-		want := "must be an object, not " + kind
+		want := "must be an object, not " + kind + "."
 		a := g.post(bookPath, body)
 		if got := a.faults(); a.status != http.StatusBadRequest || len(got) != 1 || got["body"] != want {
 			t.Errorf("v1 %s: %d %v", body, a.status, got)

@@ -89,26 +89,26 @@ type inputError struct {
 func (e *inputError) Error() string { return e.fault.Error() }
 func (e *inputError) Unwrap() error { return e.fault }
 
-// inputDetail tells the first faults in a sentence, since a model often reads nothing else of an error.
+// inputDetail tells the first faults in sentences, since a model often reads nothing else of an error.
 func inputDetail(faults []fault.Field, untold int) string {
-	const told = 3
-	var parts []string
-	for _, f := range faults[:min(told, len(faults))] {
-		parts = append(parts, f.Path+" "+messageOf(f))
+	told := min(3, len(faults))
+	detail := "The request is not valid:"
+	for _, f := range faults[:told] {
+		detail += " " + f.Path + " " + messageOf(f)
 	}
-	detail := "The request is not valid: " + strings.Join(parts, "; ")
-	if more := len(faults) + untold - len(parts); more > 0 {
-		detail += fmt.Sprintf("; and %s more", thousands(more))
+	if more := len(faults) - told + untold; more > 0 {
+		detail += fmt.Sprintf(" And %s more.", thousands(more))
 	}
-	return detail + "."
+	return detail
 }
 
-// messageOf is a fault's message with its hint.
+// messageOf is what is said of a fault: a sentence without its subject, with the hint.
 func messageOf(f fault.Field) string {
+	said := strings.TrimSuffix(f.Message, ".")
 	if f.Hint == "" {
-		return f.Message
+		return said + "."
 	}
-	return f.Message + " (did you mean " + f.Hint + "?)"
+	return said + "; did you mean " + f.Hint + "?"
 }
 
 // present reports a required text that holds nothing but spaces.
@@ -125,7 +125,7 @@ func (c *checks) instant(path, given string, form normalize.TimeForm) normalize.
 	}
 	t, err := normalize.ParseTime(given, form)
 	if err != nil {
-		c.fail(path, sentenceOf(err))
+		c.fail(path, err.Error())
 	}
 	return t
 }
@@ -136,7 +136,7 @@ func (c *checks) zone(path, given string) string {
 		return ""
 	}
 	if _, err := normalize.LoadZone(given); err != nil {
-		c.fail(path, sentenceOf(err))
+		c.fail(path, err.Error())
 	}
 	return given
 }
@@ -152,8 +152,8 @@ func (c *checks) ordered(start, end normalize.InputTime, timezone string) {
 	if timezone == "" {
 		zone, err = normalize.LoadZone("UTC")
 	}
-	comparable := timezone != "" || start.HasOffset() == end.HasOffset()
-	if err == nil && comparable && !end.In(zone).After(start.In(zone)) {
+	known := timezone != "" || start.HasOffset() == end.HasOffset()
+	if err == nil && known && !end.In(zone).After(start.In(zone)) {
 		c.fail("end_time", "must be after start_time")
 	}
 }
@@ -169,7 +169,7 @@ func (c *checks) emails(path string, given []string) []string {
 		}
 		email, err := normalize.Email(each)
 		if err != nil {
-			c.fail(at, sentenceOf(err))
+			c.fail(at, err.Error())
 			continue
 		}
 		if key := normalize.EmailKey(email); !seen[key] {
@@ -255,17 +255,12 @@ func (c *checks) areaCode(path, given string) string {
 	return given
 }
 
-// sentenceOf fits an error of core/normalize behind a field's name.
-func sentenceOf(err error) string { return strings.TrimSuffix(err.Error(), ".") }
-
 // quoteName writes a name of the body as a path. One that could be read as another path, or is not printable, is
 // quoted; a long one is cut.
 func quoteName(name string) string {
 	name = shortened(name, maxNameEchoed)
-	plain := !strings.ContainsFunc(name, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-')
-	})
-	if plain && name != "" && name != locationBody {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+	if strings.Trim(name, plain) == "" && name != "" && name != locationBody {
 		return name
 	}
 	return "[" + strconv.Quote(name) + "]"

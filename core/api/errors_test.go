@@ -6,7 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"net/http"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +59,10 @@ func TestFaultsBecomeStatuses(t *testing.T) {
 		{fault.New(fault.Unsupported, fault.ReasonNotSupported, "d"), 9, 400, 400, "NOT_SUPPORTED", "not-supported"},
 		{fault.New(fault.Forbidden, fault.ReasonEgressRefused, "d"), 9, 400, 400, "ADDRESS_REFUSED", "address-refused"},
 		{fault.New(fault.Invalid, fault.ReasonProviderMisconfigured, "d"), 9, 400, 400, "PROVIDER_MISCONFIGURED", "provider-misconfigured"},
+		{fault.New(fault.Invalid, fault.ReasonProviderRefused, "d"), 3, 400, 422, "PROVIDER_REFUSED", "provider-refused"},
+		{fault.New(fault.Exhausted, fault.ReasonProviderRefused, "d"), 8, 409, 409, "PROVIDER_REFUSED", "exhausted"},
+		{fault.New(fault.Unsupported, fault.ReasonProviderRefused, "d"), 9, 400, 400, "PROVIDER_REFUSED", "not-supported"},
+		{fault.New(fault.Conflict, fault.ReasonProviderConflict, "d"), 10, 409, 409, "PROVIDER_CONFLICT", "provider-conflict"},
 		{fault.New(fault.Canceled, fault.ReasonCanceled, "d"), 1, 499, 499, "CANCELED", "canceled"},
 		{fault.New(fault.Internal, fault.ReasonInternal, "d"), 13, 500, 500, "INTERNAL", "internal"},
 		{fault.New(fault.NotFound, "CONTACT_NOT_FOUND", "d"), 5, 404, 404, "CONTACT_NOT_FOUND", "not-found"},
@@ -224,11 +233,55 @@ func TestTheTableIsComplete(t *testing.T) {
 			t.Errorf("the reason of %s is not in the table", code)
 		}
 	}
+	for _, reason := range sharedReasons(t) {
+		if _, known := c.byReason[reason]; !known {
+			t.Errorf("%s has no row", reason)
+		}
+	}
 	for _, op := range operations(Services{}) {
 		for _, reason := range op.reasons() {
 			if _, known := c.byReason[reason]; !known {
 				t.Errorf("%s: %s is not in the table", op.ID, reason)
 			}
 		}
+	}
+}
+
+// sharedReasons reads the constants of core/fault that begin with Reason.
+func sharedReasons(t *testing.T) []string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "fault", "fault.go"), nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reasons []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || len(spec.Values) != 1 || !strings.HasPrefix(spec.Names[0].Name, "Reason") {
+			return true
+		}
+		literal, ok := spec.Values[0].(*ast.BasicLit)
+		if !ok {
+			return true
+		}
+		reason, err := strconv.Unquote(literal.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reasons = append(reasons, reason)
+		return true
+	})
+	if len(reasons) < 30 {
+		t.Fatalf("only %d reasons are found", len(reasons))
+	}
+	return reasons
+}
+
+func TestInputFaultsOfAUseCaseAreToldInTheMessage(t *testing.T) {
+	g := startGateway(t)
+	g.err = fault.InvalidFields(fault.Field{Path: "status", Message: "is none of the CRM's labels: New, Closed.", Hint: "New"})
+	want := "The request is not valid: status is none of the CRM's labels: New, Closed; did you mean New?"
+	if got := g.post(createPath, `{"subject":"s"}`).v1().Message; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/base32"
 	"encoding/binary"
+	"errors"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -105,7 +106,7 @@ func (a *api) recover(c *gin.Context) {
 		if cause == nil {
 			return
 		}
-		if cause == http.ErrAbortHandler {
+		if err, isError := cause.(error); isError && errors.Is(err, http.ErrAbortHandler) {
 			panic(cause)
 		}
 		x := exchangeOf(c)

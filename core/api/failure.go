@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"errors"
 	"math"
 	"net/http"
@@ -8,8 +9,6 @@ import (
 	"regexp"
 	"strconv"
 	"time"
-
-	"encoding/json"
 
 	"frontdesk/core/fault"
 )
@@ -49,8 +48,12 @@ func (a *api) failureOf(err error, x *exchange) failure {
 			out.metadata[key] = value
 		}
 	}
-	if input := (*inputError)(nil); errors.As(err, &input) {
+	input := (*inputError)(nil)
+	switch {
+	case errors.As(err, &input):
 		out.values = input.values
+	case s.Reason == fault.ReasonInvalidRequest && len(f.Fields) > 0:
+		out.detail = inputDetail(f.Fields, 0)
 	}
 	return out
 }
@@ -76,7 +79,7 @@ func instanceOf(requestID string) string { return "urn:frontdesk:request:" + url
 
 // writeFailure writes an error in the style of its surface.
 func (a *api) writeFailure(w http.ResponseWriter, f failure) error {
-	status := f.situation.status(f.surface)
+	status := f.status(f.surface)
 	header := w.Header()
 	if f.retry > 0 {
 		header.Set("Retry-After", strconv.Itoa(int(f.retry/time.Second)))

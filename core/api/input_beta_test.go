@@ -15,7 +15,7 @@ func TestBetaRefusesInputByPlace(t *testing.T) {
 		rule, method, path, body string
 		want                     map[string]string
 	}{
-		{"an unknown property", "PATCH", numberPath, `{"nmae":"x"}`, map[string]string{"body.nmae": "did you mean name?"}},
+		{"an unknown property", "PATCH", numberPath, `{"namen":"x"}`, map[string]string{"body.namen": "did you mean name?"}},
 		{"other case is another property", "PATCH", numberPath, `{"NAME":"x"}`, map[string]string{"body.NAME": "did you mean name?"}},
 		{"a read-only property is unknown", "PATCH", numberPath, `{"e164":"+14155550123"}`, map[string]string{"body.e164": "is not a field"}},
 		{"a strange property is quoted", "PATCH", numberPath, `{"path.id":1}`, map[string]string{`body["path.id"]`: "is not a field"}},

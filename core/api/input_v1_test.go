@@ -242,7 +242,7 @@ func TestAFloodOfFaultsIsToldInPart(t *testing.T) {
 	if n := len(e.violations()); a.status != http.StatusBadRequest || n != maxFaults {
 		t.Errorf("%d, %d faults told", a.status, n)
 	}
-	if !strings.Contains(e.Message, "and 4,999 more") {
+	if !strings.Contains(e.Message, "And 4,999 more.") {
 		t.Errorf("message %q", e.Message)
 	}
 }
@@ -250,7 +250,7 @@ func TestAFloodOfFaultsIsToldInPart(t *testing.T) {
 func TestTheMessageTellsTheFirstFaults(t *testing.T) {
 	g := startGateway(t)
 	a := g.post(cancelPath, `{"event":"e1"}`)
-	if got, want := a.v1().Message, "The request is not valid: event is not a field of this operation (did you mean event_id?); event_id is required."; got != want {
+	if got, want := a.v1().Message, "The request is not valid: event is not a field of this operation; did you mean event_id? event_id is required."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

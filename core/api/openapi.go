@@ -63,7 +63,7 @@ func documentOf(d *huma.OpenAPI) (asYAML, asJSON []byte, err error) {
 type Status struct {
 	Code    int            `json:"code" doc:"google.rpc.Code." example:"3"`
 	Message string         `json:"message" doc:"What is wrong and what to do." example:"The request is not valid: start_time is required."`
-	Details []StatusDetail `json:"details" nullable:"false" doc:"Standard google.rpc messages: always ErrorInfo with the reason, LocalizedMessage with a sentence to say aloud and RequestInfo; BadRequest, RetryInfo and Help where they fit."`
+	Details []StatusDetail `json:"details" nullable:"false" doc:"Standard google.rpc messages: always ErrorInfo, LocalizedMessage (to say aloud) and RequestInfo; BadRequest, RetryInfo and Help where they fit."`
 }
 
 // StatusDetail is one google.rpc message.
@@ -108,7 +108,8 @@ func (a *api) describe(o Options, ops []operation) *huma.OpenAPI {
 		Tags: []*huma.Tag{
 			{Name: tagCalendar, Description: "Meetings, events and calendars of the connected calendar account."},
 			{Name: tagTickets, Description: "Tickets in the connected CRM."},
-			{Name: tagNumbers, Description: "Phone numbers and the cloud employees that answer and call with them. In beta: may change quickly."},
+			{Name: tagNumbers, Description: "Phone numbers and the cloud employees that answer and call with them. " +
+				"In beta: may change quickly."},
 		},
 		Components: &huma.Components{
 			Schemas:    schemas,
@@ -117,7 +118,8 @@ func (a *api) describe(o Options, ops []operation) *huma.OpenAPI {
 			Examples:   map[string]*huma.Example{},
 			SecuritySchemes: map[string]*huma.SecurityScheme{
 				"ApiKey": {Type: "apiKey", In: "header", Name: headerAPIKey, Description: "The API key."},
-				"Bearer": {Type: "http", Scheme: "bearer", Description: "The same API key, for platforms that can only send a bearer token."},
+				"Bearer": {Type: "http", Scheme: "bearer",
+					Description: "The same API key, for platforms that can only send a bearer token."},
 			},
 		},
 	}
@@ -308,11 +310,14 @@ func parameters() map[string]*huma.Param {
 	text := &huma.Schema{Type: huma.TypeString}
 	return map[string]*huma.Param{
 		headerRequestID: {Name: headerRequestID, In: "header", Schema: text, Example: sampleRequestID,
-			Description: "An id of your own for this request, up to 128 visible ASCII characters; it is echoed and is in every line of the log. Made when absent."},
+			Description: "An id of your own for this request, up to 128 visible ASCII characters; it is echoed and is in every " +
+				"line of the log. Made when absent."},
 		headerTimeout: {Name: headerTimeout, In: "header", Schema: &huma.Schema{Type: huma.TypeInteger, Format: "int64"}, Example: 3000,
-			Description: "The most milliseconds you wait for the answer. It can shorten the gateway's own deadline, which is 8 seconds unless the operator sets another, and not lengthen it."},
+			Description: "The most milliseconds you wait for the answer. It can shorten the gateway's own deadline, which is " +
+				"8 seconds unless the operator sets another, and not lengthen it."},
 		headerIdempotency: {Name: headerIdempotency, In: "header", Schema: text, Example: "call-7f3c-book-1",
-			Description: "Names this request, up to 255 visible ASCII characters. A repeat with the same key and body is answered byte for byte like the first, for 72 hours."},
+			Description: "Names this request, up to 255 visible ASCII characters. A repeat with the same key and body is answered " +
+				"byte for byte like the first, for 72 hours."},
 	}
 }
 

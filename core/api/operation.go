@@ -99,11 +99,13 @@ func (o operation) reasons() []string {
 	if o.takesBody() {
 		all = append(all, reasonMalformed, reasonBodyTooLarge, reasonMediaType)
 	}
-	all = append(all, fault.ReasonInvalidAPIKey, fault.ReasonScopeMissing, fault.ReasonPermissionDenied)
+	all = append(all, fault.ReasonInvalidAPIKey, fault.ReasonScopeMissing)
 	if o.writes {
-		all = append(all, fault.ReasonIdempotencyReused, fault.ReasonIdempotencyRunning, fault.ReasonOutcomeUnknown)
+		all = append(all, fault.ReasonIdempotencyReused, fault.ReasonIdempotencyRunning, fault.ReasonOutcomeUnknown,
+			fault.ReasonProviderConflict)
 	}
-	return append(all, fault.ReasonProviderRateLimited, fault.ReasonProviderUnavailable, fault.ReasonBreakerOpen,
+	return append(all, fault.ReasonPermissionDenied, fault.ReasonProviderRefused, fault.ReasonProviderMisconfigured,
+		fault.ReasonEgressRefused, fault.ReasonProviderRateLimited, fault.ReasonProviderUnavailable, fault.ReasonBreakerOpen,
 		fault.ReasonOverloaded, fault.ReasonStoreUnavailable, fault.ReasonDeadlineExceeded, fault.ReasonInternal)
 }
 

@@ -27,7 +27,7 @@ func (a *api) problemBody(f failure) ErrorModel {
 	p := ErrorModel{
 		Type:     a.problemURL(f.Slug),
 		Title:    f.Title,
-		Status:   int64(f.situation.status(f.surface)),
+		Status:   int64(f.status(f.surface)),
 		Detail:   f.detail,
 		Instance: instanceOf(f.requestID),
 	}

@@ -16,6 +16,7 @@ const (
 	reasonMediaType     = "UNSUPPORTED_MEDIA_TYPE"
 	reasonPathNotFound  = "PATH_NOT_FOUND"
 	reasonWrongMethod   = "METHOD_NOT_ALLOWED"
+	reasonExhausted     = "EXHAUSTED"
 	statusClientLeft    = 499 // no registered status says it; proxies write this one in their logs
 	onceASecond         = time.Second
 	whenProviderIsBack  = 5 * time.Second
@@ -25,6 +26,7 @@ const (
 // situation is everything there is to say about one kind of failure, apart from what one occurrence adds.
 type situation struct {
 	Reason string
+	Only   fault.Code    // the one code that the row is for, where faults of several have its reason
 	Shown  string        // the reason written in errors, where it is not Reason
 	Code   code.Code     // google.rpc.Code, on /v1
 	Status int           // the HTTP status
@@ -81,7 +83,7 @@ func (c catalogue) of(f *fault.Error) (situation, string) {
 		s := c.byReason[fault.ReasonInternal]
 		return s, s.reason()
 	}
-	if s, known := c.byReason[f.Reason]; known {
+	if s, known := c.byReason[f.Reason]; known && (s.Only == "" || s.Only == f.Code) {
 		return s, s.reason()
 	}
 	s, known := c.byReason[c.byCode[f.Code]]
@@ -95,15 +97,6 @@ func (c catalogue) of(f *fault.Error) (situation, string) {
 	return s, f.Reason
 }
 
-func (c catalogue) slug(slug string) (situation, bool) {
-	for _, s := range c.all {
-		if s.Slug == slug {
-			return s, true
-		}
-	}
-	return situation{}, false
-}
-
 // reasonOfCode names the situation of a code for reasons that the table does not know.
 func reasonOfCode() map[fault.Code]string {
 	return map[fault.Code]string{
@@ -111,7 +104,7 @@ func reasonOfCode() map[fault.Code]string {
 		fault.Unauthenticated: fault.ReasonInvalidAPIKey,
 		fault.Disconnected:    fault.ReasonReconnectRequired,
 		fault.Forbidden:       fault.ReasonPermissionDenied,
-		fault.NotFound:        reasonNotFound,
+		fault.NotFound:        fault.ReasonNotFound,
 		fault.Conflict:        fault.ReasonChangedMeanwhile,
 		fault.Exhausted:       reasonExhausted,
 		fault.Unsupported:     fault.ReasonNotSupported,
@@ -122,11 +115,6 @@ func reasonOfCode() map[fault.Code]string {
 		fault.UnknownOutcome:  fault.ReasonOutcomeUnknown,
 	}
 }
-
-const (
-	reasonNotFound  = "NOT_FOUND"
-	reasonExhausted = "EXHAUSTED"
-)
 
 // situations is the table: one row per reason, in the order documents show them.
 func situations() []situation {
@@ -238,7 +226,7 @@ func situations() []situation {
 			Remedy: "List the phone numbers to get their ids.",
 		},
 		{
-			Reason: reasonNotFound, Code: code.Code_NOT_FOUND, Status: http.StatusNotFound,
+			Reason: fault.ReasonNotFound, Code: code.Code_NOT_FOUND, Status: http.StatusNotFound,
 			Slug: "not-found", Title: "It was not found",
 			Spoken: "I could not find that.",
 			Sample: "There is no such record.",
@@ -292,6 +280,23 @@ func situations() []situation {
 			Sample: "The calendar can be read but not written.",
 			Means:  "The provider, or this account there, cannot do what was asked, however often it is asked.",
 			Remedy: "Ask for something else, or connect an account that can.",
+		},
+		{
+			Reason: fault.ReasonProviderRefused, Only: fault.Invalid, Code: code.Code_INVALID_ARGUMENT,
+			Status: http.StatusBadRequest, Beta: http.StatusUnprocessableEntity,
+			Slug: "provider-refused", Title: "The provider does not accept the request",
+			Spoken: "The booking system did not accept that. Could we try it a little differently?",
+			Sample: "The calendar server does not take so many attendees.",
+			Means:  "The request is right by the interface and still more, or other, than this provider or account takes.",
+			Remedy: "Change the request as the detail says. The same one is refused again.",
+		},
+		{
+			Reason: fault.ReasonProviderConflict, Code: code.Code_ABORTED, Status: http.StatusConflict,
+			Slug: "provider-conflict", Title: "Something at the provider stands in the way",
+			Spoken: "Something in the booking system is in the way of that. Let me look at it again.",
+			Sample: "The provider says that what was asked conflicts with what it holds.",
+			Means:  "The provider refused because of something else that it holds, or that happens there at the same time.",
+			Remedy: "Read it again and decide anew.", Retry: onceASecond,
 		},
 		{
 			Reason: fault.ReasonSlotTaken, Code: code.Code_ABORTED, Status: http.StatusConflict,
