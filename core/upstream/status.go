@@ -18,7 +18,7 @@ const maxUpstreamBytes = 512
 // StatusFault makes a plain HTTP status a fault. An adapter looks itself only at the answers whose status misleads.
 // Upstream holds the beginning of the body, redacted.
 func StatusFault(provider string, status int, header http.Header, body []byte) *fault.Error {
-	f := plainFault(provider, status).With("provider", provider)
+	f := plainFault(provider, status).With("provider", provider).With("upstream_status", strconv.Itoa(status))
 	f.RetryAfter = RetryAfter(header, time.Now())
 	f.Upstream = shorten(status, body)
 	return f
