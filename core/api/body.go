@@ -35,7 +35,8 @@ func readBody(r *http.Request) ([]byte, error) {
 	case len(body) > maxBodyBytes:
 		return nil, tooLarge(r)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, fault.New(fault.Timeout, fault.ReasonDeadlineExceeded, "The deadline passed before the whole body had come.").Because(err)
+		return nil, fault.New(fault.Timeout, fault.ReasonDeadlineExceeded,
+			"The deadline passed before the whole body had come.").Because(err)
 	case err != nil && r.Context().Err() != nil:
 		return nil, fault.From(r.Context().Err())
 	case err != nil:

@@ -65,7 +65,8 @@ func (a *api) observe(c *gin.Context) {
 		a.metrics.Request(string(x.surface), cmp.Or(x.operation, "none"), status, x.reason, took)
 	}
 	attrs := []slog.Attr{
-		slog.String("method", c.Request.Method), slog.Int("status", status), slog.Duration("took", took),
+		slog.String("method", c.Request.Method), slog.Int("status", status),
+		slog.Float64("took_ms", float64(took.Microseconds())/1000),
 	}
 	attrs = append(attrs, x.identity...)
 	if x.operation == "" {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	_ "embed" // for the introduction
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -79,16 +80,8 @@ const (
 	examplePrefix   = "#/components/examples/"
 )
 
-const introduction = `Frontdesk stands between voice agents and the calendars, CRMs and phone-number providers of a business.
-
-**Authentication.** Every operation takes the API key in the ` + "`X-Api-Key`" + ` header, or as ` + "`Authorization: Bearer`" + `.
-
-**Errors.** Operations under ` + "`/v1`" + ` answer errors as google.rpc.Status, those under ` + "`/beta`" + ` as RFC 9457 problem details. ` +
-	`Branch on the reason (under ` + "`/v1`" + `) or the type (under ` + "`/beta`" + `), never on a text. Every fault of a request is reported at once.
-
-**Repeats.** Send an ` + "`Idempotency-Key`" + ` with whatever changes something: a repeat with the same key is answered byte for byte like the first.
-
-**Versions.** ` + "`/v1`" + ` does not break. ` + "`/beta`" + ` may change quickly; whatever is deprecated is announced by the ` + "`Deprecation`" + ` header.`
+//go:embed pages/introduction.md
+var introduction string
 
 // describe makes the document from the declarations.
 func (a *api) describe(o Options, ops []operation) *huma.OpenAPI {
@@ -100,7 +93,7 @@ func (a *api) describe(o Options, ops []operation) *huma.OpenAPI {
 	d := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{
-			Title: "Frontdesk: calendar, tickets and phone numbers (beta)", Version: version, Description: introduction,
+			Title: "Frontdesk: calendar, tickets and phone numbers (beta)", Version: version, Description: strings.TrimSpace(introduction),
 			License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 		},
 		Servers:  []*huma.Server{{URL: a.publicURL}},
@@ -327,7 +320,8 @@ func headers() map[string]*huma.Header {
 		headerRequestID: {Schema: text, Example: sampleRequestID, Description: "The request's id, yours or one made."},
 		headerReplayed:  {Schema: text, Example: "true", Description: "true when this is the answer of an earlier, equal request."},
 		"Location":      {Schema: text, Example: "/beta/phone-numbers/4711", Description: "Where the new phone number is."},
-		"Retry-After":   {Schema: &huma.Schema{Type: huma.TypeInteger}, Example: 5, Description: "After how many seconds a repeat can help."},
+		"Retry-After": {Schema: &huma.Schema{Type: huma.TypeInteger}, Example: 5,
+			Description: "After how many seconds a repeat can help."},
 		"WWW-Authenticate": {Schema: text, Example: `Bearer realm="frontdesk"`,
 			Description: "How to authenticate (RFC 6750)."},
 		"Deprecation": {Schema: text, Example: "@" + strconv.Itoa(firstRelease),

@@ -332,7 +332,7 @@ func TestTheLogTellsOfEveryRequest(t *testing.T) {
 			t.Errorf("%s is %v, want %v", key, line[key], want)
 		}
 	}
-	if text, _ := line["error"].(string); !strings.Contains(text, "HTTP 502") || line["took"] == nil {
+	if text, _ := line["error"].(string); !strings.Contains(text, "HTTP 502") || line["took_ms"] == nil {
 		t.Errorf("line %v", line)
 	}
 	if !strings.Contains(lines[1], `"path":"/nowhere"`) || !strings.Contains(lines[1], `"status":404`) {
