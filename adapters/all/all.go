@@ -2,15 +2,19 @@
 package all
 
 import (
+	"frontdesk/adapters/calendar/caldav"
 	calendarsandbox "frontdesk/adapters/calendar/sandbox"
 	crmsandbox "frontdesk/adapters/crm/sandbox"
+	telephonysandbox "frontdesk/adapters/telephony/sandbox"
 	"frontdesk/core/adapter"
 )
 
 // Adapters lists every adapter that comes with the gateway.
 func Adapters() []adapter.Adapter {
 	return []adapter.Adapter{
+		caldav.Adapter(),
 		calendarsandbox.Adapter(),
 		crmsandbox.Adapter(),
+		telephonysandbox.Adapter(),
 	}
 }

@@ -1,33 +1,33 @@
-// Package sandbox is the built-in CRM: a voice agent is built and tested against it before any account exists. It keeps
-// its tickets in the gateway's own store and behaves like the real ones: labels, numbers padded with zeros, related
-// records that exist or do not, comments for the customer and comments for colleagues.
+// Package sandbox is the built-in CRM: an account that needs no provider, for building and testing a voice agent. Its
+// tickets live in the gateway's own store. It behaves as the real ones do (labels of the account's own, numbers padded
+// with zeros, related records that exist or do not, comments for the customer and comments for colleagues) and can be
+// told to fail.
 //
-// A new account has the statuses New, Open, Pending, Solved and Closed, the priorities Low, Normal, High and Urgent
-// (settings change both lists), and:
+// An account has the statuses New, Open, Pending, Solved and Closed and the priorities Low, Normal, High and Urgent, which
+// settings change, the owners usr_1 to usr_3, the accounts acc_1 to acc_3, the contacts con_1 to con_5, and four tickets:
 //
-//	tickets   00001001  Open    plain text; one comment for the customer, then one for colleagues only
-//	          00001002  Pending HTML description and HTML comment
-//	          00001003  Solved  with its time of resolution
-//	          00001004  Closed  with both times, no comment
-//	          new ones are 00001005 and on, without gaps (00001001 and on where the seed setting is empty)
-//	owners    usr_1 to usr_3
-//	accounts  acc_1 to acc_3
-//	contacts  con_1 to con_5
+//	00001001  Open     plain text; a comment for the customer, and a later one for colleagues only
+//	00001002  Pending  a description and a comment in HTML
+//	00001003  Solved   with its time of resolution
+//	00001004  Closed   with both times, without description and comment
 //
-// Magic words make a call fail, each in the way that a real CRM does. They stand in the subject of a new ticket, or in
-// the number of one to read ("sandbox:slow 1001" reads 00001001, slowly); the connection's fault setting, without
-// "sandbox:", does the same to every call.
+// New tickets are 00001005 and on, without gaps; where the seed setting is "empty", 00001001 and on.
 //
-//	word                     the call                                          the caller sees
-//	sandbox:slow             takes three seconds more                          the answer, or DEADLINE_EXCEEDED
-//	sandbox:hang             never answers                                     DEADLINE_EXCEEDED
-//	sandbox:rate_limited     is one too many                                   PROVIDER_RATE_LIMITED
-//	sandbox:revoked          is refused: the credentials were revoked          RECONNECT_REQUIRED
-//	sandbox:forbidden        is refused: the account may not do this           PROVIDER_PERMISSION_DENIED
-//	sandbox:down             does not reach the CRM                            PROVIDER_UNAVAILABLE
-//	sandbox:reply_lost       makes the ticket, and loses the first reply       the ticket: a repeat finds it
-//	sandbox:outcome_unknown  makes the ticket, then is out of reach for 10 s   PROVIDER_UNAVAILABLE, later the ticket
-//	sandbox:rejected         is refused by a validation rule of the account    PROVIDER_REFUSED
+// A word in the subject of a new ticket, or beside or in place of the number of one to read, or the connection's fault
+// setting for every call, makes a call fail:
+//
+//	word                     where   what the call does
+//	sandbox:slow             any     takes three seconds more, then acts
+//	sandbox:hang             any     never answers; only the deadline ends it
+//	sandbox:rate_limited     any     is refused: too many calls, again in 30 s
+//	sandbox:revoked          any     is refused: the credentials do not count any more
+//	sandbox:forbidden        any     is refused: the account may not do this
+//	sandbox:down             any     does not reach the provider
+//	sandbox:reply_lost       create  acts, then loses the reply, once: a repeat finds what was done
+//	sandbox:outcome_unknown  create  acts, then loses the reply, and the ticket stays out of reach for 10 s
+//	sandbox:rejected         create  is refused: a validation rule of the account forbids it
+//
+// So a ticket on "Broken heating sandbox:down" cannot be opened, and reading number "sandbox:slow 1001" takes long.
 package sandbox
 
 import (
@@ -72,12 +72,16 @@ func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, e
 	if err := s.complete(); err != nil {
 		return nil, err
 	}
-	return &driver{settings: s, storage: env.Storage, now: env.Now, provider: magic.Provider{
-		Always: magic.Word(s.Fault), Latency: s.Latency, Storage: env.Storage, Now: env.Now,
-		Own: map[magic.Word]*fault.Error{
-			rejected: fault.New(fault.Invalid, fault.ReasonProviderRefused, "A validation rule of the account refuses this, as sandbox:rejected asked."),
-		},
-	}}, nil
+	d := &driver{settings: s, storage: env.Storage, now: env.Now}
+	d.magic = magic.Provider{Always: magic.Word(s.Fault), Latency: s.Latency, Storage: env.Storage, Now: env.Now}
+	d.desk = d.magic
+	d.desk.Own = map[magic.Word]*fault.Error{
+		rejected: fault.New(fault.Invalid, fault.ReasonProviderRefused, "A validation rule of the account refuses this, as sandbox:rejected asked."),
+	}
+	if d.magic.Always == rejected {
+		d.magic.Always = "" // nothing but making a ticket can fail so
+	}
+	return d, nil
 }
 
 // complete fills in the defaults that depend on other settings, and refuses what does not fit together.

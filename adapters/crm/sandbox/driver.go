@@ -20,7 +20,8 @@ var (
 
 type driver struct {
 	settings settings
-	provider magic.Provider
+	magic    magic.Provider
+	desk     magic.Provider // for making tickets, which fails in a way of its own
 	storage  adapter.Storage
 	now      func() time.Time
 }
@@ -32,14 +33,14 @@ func (d *driver) Traits() crm.Traits {
 
 // Account implements crm.Driver.
 func (d *driver) Account(ctx context.Context) (crm.Account, error) {
-	return magic.Read(ctx, d.provider, magic.Call{}, func(ctx context.Context) (crm.Account, error) {
+	return magic.Read(ctx, d.magic, magic.Call{}, func(ctx context.Context) (crm.Account, error) {
 		return crm.Account{Email: d.settings.Email, Name: d.settings.Account}, d.reach(ctx)
 	})
 }
 
 // Vocabulary implements crm.Driver.
 func (d *driver) Vocabulary(ctx context.Context) (crm.Vocabulary, error) {
-	return magic.Read(ctx, d.provider, magic.Call{}, func(ctx context.Context) (crm.Vocabulary, error) {
+	return magic.Read(ctx, d.magic, magic.Call{}, func(ctx context.Context) (crm.Vocabulary, error) {
 		return crm.Vocabulary{Statuses: slices.Clone(d.settings.Statuses), Priorities: slices.Clone(d.settings.Priorities)}, d.reach(ctx)
 	})
 }
@@ -53,7 +54,7 @@ func (d *driver) reach(ctx context.Context) error {
 func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	id := idOf(t.Key)
 	call := magic.Call{About: id, Request: "create/" + t.Key, Texts: []string{t.Subject}}
-	return magic.Write(ctx, d.provider, call, func(ctx context.Context) (made crm.Ticket, err error) {
+	return magic.Write(ctx, d.desk, call, func(ctx context.Context) (made crm.Ticket, err error) {
 		err = d.storage.Update(ctx, func(tx adapter.StorageTx) error {
 			doc, found, err := d.byID(tx, id)
 			if err != nil || found {
@@ -143,5 +144,5 @@ func (d *driver) find(ctx context.Context, text string, look func(adapter.Storag
 	if _, err := view(ctx); err != nil && fault.From(err).Code != fault.NotFound {
 		return crm.Ticket{}, err
 	}
-	return magic.Read(ctx, d.provider, magic.Call{About: about.ID, Texts: []string{text}}, view)
+	return magic.Read(ctx, d.magic, magic.Call{About: about.ID, Texts: []string{text}}, view)
 }

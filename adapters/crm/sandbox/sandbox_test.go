@@ -305,7 +305,6 @@ var refusals = map[string]string{
 	"revoked":      fault.ReasonReconnectRequired,
 	"forbidden":    fault.ReasonPermissionDenied,
 	"down":         fault.ReasonProviderUnavailable,
-	"rejected":     fault.ReasonProviderRefused,
 }
 
 func TestMagicWordsRefuseACall(t *testing.T) {
@@ -327,6 +326,22 @@ func TestMagicWordsRefuseACall(t *testing.T) {
 		if made := append(plain.numbers(t), always.numbers(t)...); len(made) > 0 {
 			t.Errorf("sandbox:%s refused, and made the tickets %q", word, made)
 		}
+	}
+}
+
+func TestAValidationRuleRefusesNewTicketsAlone(t *testing.T) {
+	plain := newAccount(t, adapter.Values{})
+	always := newAccount(t, adapter.Values{Settings: map[string]any{"fault": "rejected"}})
+	for where, err := range map[string]error{
+		"the subject": lastOf(plain.open().Create(t.Context(), crm.NewTicket{Key: "k", Subject: "sandbox:rejected"})),
+		"the setting": lastOf(always.open().Create(t.Context(), crm.NewTicket{Key: "k", Subject: "Help"})),
+	} {
+		if f := fault.From(err); f == nil || f.Code != fault.Invalid || f.Reason != fault.ReasonProviderRefused {
+			t.Errorf("by %s: %v, want Invalid %s", where, err, fault.ReasonProviderRefused)
+		}
+	}
+	if _, err := always.open().ByNumber(t.Context(), "00001001"); err != nil {
+		t.Errorf("reading a ticket: %v", err)
 	}
 }
 

@@ -1,0 +1,82 @@
+// Package sandbox is the built-in provider of phone numbers: an account that needs no provider, for building and testing a
+// voice agent. Its numbers live in the gateway's own store. It behaves as the real ones do (stock that runs out and comes
+// back, numbers that somebody else takes first, routing, pages) and can be told to fail.
+//
+// Five numbers are for sale in every area code (the stock setting says how many), +1 AAA 555-0100 to 555-0104 for area
+// code AAA. They ring nowhere: 555-0100 to 555-0199 are kept for fiction in every area code. Each connection has a stock of
+// its own. Some area codes are special:
+//
+//	area code  what happens
+//	212        nothing is for sale
+//	213        the first number offered is somebody else's by the time it is bought
+//	214        a number cannot be released, since an emergency address is registered for it
+//
+// A word in the name of a number that is bought or renamed, or the connection's fault setting for every call, makes a
+// call fail:
+//
+//	word                     where         what the call does
+//	sandbox:slow             any           takes three seconds more, then acts
+//	sandbox:hang             any           never answers; only the deadline ends it
+//	sandbox:rate_limited     any           is refused: too many calls, again in 30 s
+//	sandbox:revoked          any           is refused: the credentials do not count any more
+//	sandbox:forbidden        any           is refused: the account may not do this
+//	sandbox:down             any           does not reach the provider
+//	sandbox:reply_lost       any write     acts, then loses the reply, once: a repeat finds what was done
+//	sandbox:outcome_unknown  any write     acts, then loses the reply, and the number stays out of reach for 10 s
+//	sandbox:taken            buy           is refused: somebody else was faster, whichever number is tried
+//	sandbox:no_funds         buy           is refused: the account's balance is too low
+//
+// So a number named "Front office sandbox:taken" cannot be bought anywhere.
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/magic"
+	"frontdesk/core/fault"
+	"frontdesk/core/telephony"
+)
+
+type settings struct {
+	Account   string        `setting:"account" default:"Sandbox account" help:"The name of the account."`
+	VoiceURL  string        `setting:"voice_url_template" help:"Address asked for each inbound call of a number that an employee answers; {cloud_employee_id} and {e164} are filled in."`
+	SIPTrunk  string        `setting:"sip_trunk" help:"The SIP trunk that inbound calls go to, in place of voice_url_template."`
+	Stock     int           `setting:"stock" default:"5" help:"How many numbers are for sale in an area code, 0 to 99."`
+	OrderTime time.Duration `setting:"order_time" help:"How long a number stays on order before it can be used, such as 2s; nothing makes orders immediate."`
+	Fault     string        `setting:"fault" choices:"slow,hang,rate_limited,revoked,forbidden,down,reply_lost,outcome_unknown,taken,no_funds" help:"How every call fails, until this is emptied."`
+	Latency   time.Duration `setting:"latency" help:"How long every call takes, such as 250ms."`
+}
+
+// The words that this sandbox knows beside those of every sandbox.
+const (
+	taken   magic.Word = "taken"
+	noFunds magic.Word = "no_funds"
+)
+
+// Adapter is the declaration.
+func Adapter() adapter.Adapter {
+	return adapter.Telephony(adapter.Declaration{
+		Name: "sandbox", Title: "Sandbox telephony", Sandbox: true,
+		Help: "A provider of phone numbers inside the gateway, for building and testing without an account. It needs no credentials, and its numbers ring nowhere.",
+	}, open)
+}
+
+func open(_ context.Context, s settings, env adapter.Environment) (telephony.Driver, error) {
+	if s.Stock < 0 || s.Stock > mostStock {
+		return nil, fault.InvalidField("settings.stock", fmt.Sprintf("must be 0 to %d.", mostStock))
+	}
+	d := &driver{settings: s, connection: env.ConnectionID, storage: env.Storage, now: env.Now}
+	d.magic = magic.Provider{Always: magic.Word(s.Fault), Latency: s.Latency, Storage: env.Storage, Now: env.Now}
+	d.shop = d.magic
+	d.shop.Own = map[magic.Word]*fault.Error{
+		taken:   numberTaken("as sandbox:taken asked"),
+		noFunds: fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "The account's balance is too low, as sandbox:no_funds asked."),
+	}
+	if d.shop.Own[d.magic.Always] != nil {
+		d.magic.Always = "" // nothing but buying can fail so
+	}
+	return d, nil
+}

@@ -1,0 +1,206 @@
+package sandbox
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+	"frontdesk/core/telephony"
+)
+
+// The documents: a number of the account by its E.164 form, that by its reference, and how many were ever paid for.
+const (
+	numberKey    = "number/"
+	refKey       = "number-ref/"
+	purchasesKey = "purchases"
+)
+
+// document is a number as it is kept.
+type document struct {
+	Ref      string    `json:"ref"`
+	E164     string    `json:"e164"`
+	Name     string    `json:"name"`
+	VoiceURL string    `json:"voice_url,omitempty"`
+	SIPTrunk string    `json:"sip_trunk,omitempty"`
+	Key      string    `json:"key"` // of the order
+	BoughtAt time.Time `json:"bought_at"`
+}
+
+func (doc document) routing() telephony.Routing {
+	return telephony.Routing{VoiceURL: doc.VoiceURL, SIPTrunk: doc.SIPTrunk}
+}
+
+// told is the document as the contract tells it.
+func (d *driver) told(doc document) telephony.Number {
+	pending := d.settings.OrderTime > 0 && d.now().Before(doc.BoughtAt.Add(d.settings.OrderTime))
+	return telephony.Number{Ref: doc.Ref, E164: doc.E164, Name: doc.Name, Routing: doc.routing(), Pending: pending}
+}
+
+// buy adds a number to the account. The account's number under the same key is the order's own, from an earlier try.
+func (d *driver) buy(tx adapter.StorageTx, o telephony.Order) (document, error) {
+	if !d.settings.sold(o.E164) {
+		return document{}, numberTaken("if it ever was")
+	}
+	if contestedNumber(o.E164) {
+		return document{}, numberTaken("since somebody else was faster")
+	}
+	doc, held, err := byE164(tx, o.E164)
+	if err != nil {
+		return document{}, err
+	}
+	if held {
+		if doc.Key == o.Key {
+			return doc, nil
+		}
+		return document{}, numberTaken("since the account holds it already")
+	}
+	if err := check(o.Name, o.Routing); err != nil {
+		return document{}, err
+	}
+	purchase, err := nextPurchase(tx)
+	if err != nil {
+		return document{}, err
+	}
+	doc = document{
+		Ref: "PN" + digest(o.Key, purchase), E164: o.E164, Name: o.Name, VoiceURL: o.Routing.VoiceURL, SIPTrunk: o.Routing.SIPTrunk,
+		Key: o.Key, BoughtAt: d.now().UTC(),
+	}
+	return doc, keep(tx, doc)
+}
+
+// keep stores a new number of the account.
+func keep(tx adapter.StorageTx, doc document) error {
+	if err := put(tx, refKey+doc.Ref, doc.E164); err != nil {
+		return err
+	}
+	return put(tx, numberKey+doc.E164, doc)
+}
+
+// release removes a number from the account.
+func release(tx adapter.StorageTx, ref string) error {
+	doc, err := byRef(tx, ref)
+	if err != nil {
+		return err
+	}
+	if areaCodeOf(doc.E164) == locked {
+		return fault.New(fault.Conflict, fault.ReasonProviderConflict, "The number has a registered emergency address. Remove that at the provider first.")
+	}
+	if err := tx.Delete(numberKey + doc.E164); err != nil {
+		return err
+	}
+	return tx.Delete(refKey + ref)
+}
+
+// byE164 finds a number of the account.
+func byE164(tx adapter.StorageTx, e164 string) (doc document, held bool, err error) {
+	kept, err := tx.Get(numberKey + e164)
+	if err != nil || kept == nil {
+		return doc, false, err
+	}
+	return doc, true, json.Unmarshal(kept, &doc)
+}
+
+// byRef finds a number of the account by its reference.
+func byRef(tx adapter.StorageTx, ref string) (document, error) {
+	none := fault.New(fault.NotFound, fault.ReasonNumberNotFound, "The account has no such number.")
+	rest, ours := strings.CutPrefix(ref, "PN")
+	if !ours || rest == "" || strings.Trim(rest, "0123456789abcdef") != "" {
+		return document{}, none // no reference of ours, and perhaps no key of the storage
+	}
+	kept, err := tx.Get(refKey + ref)
+	if err != nil {
+		return document{}, err
+	}
+	if kept == nil {
+		return document{}, none
+	}
+	var e164 string
+	if err := json.Unmarshal(kept, &e164); err != nil {
+		return document{}, err
+	}
+	doc, held, err := byE164(tx, e164)
+	if err == nil && !held {
+		return document{}, none
+	}
+	return doc, err
+}
+
+// pageLength is how many numbers a page has unless the query wants fewer, as Twilio's does.
+const pageLength = 50
+
+// page reads one page, ordered by number. Its cursor is the last number of the page before.
+func (d *driver) page(tx adapter.StorageTx, q telephony.Query) (telephony.Page, error) {
+	limit := pageLength
+	if q.Limit > 0 {
+		limit = min(q.Limit, pageLength)
+	}
+	after := ""
+	if q.Cursor != "" {
+		if strings.Trim(q.Cursor, "+0123456789") != "" {
+			return telephony.Page{}, fault.InvalidField("cursor", "is none that a page gave.")
+		}
+		after = numberKey + q.Cursor
+	}
+	var page telephony.Page
+	var broken error
+	err := tx.Scan(numberKey, after, func(_ string, value []byte) bool {
+		if len(page.Numbers) == limit {
+			page.Next = page.Numbers[limit-1].E164
+			return false
+		}
+		var doc document
+		if broken = json.Unmarshal(value, &doc); broken != nil {
+			return false
+		}
+		page.Numbers = append(page.Numbers, d.told(doc))
+		return true
+	})
+	if err == nil {
+		err = broken
+	}
+	return page, err
+}
+
+// nextPurchase counts what the account pays for.
+func nextPurchase(tx adapter.StorageTx) (int, error) {
+	n, err := purchases(tx)
+	if err != nil {
+		return 0, err
+	}
+	return n + 1, put(tx, purchasesKey, n+1)
+}
+
+func purchases(tx adapter.StorageTx) (n int, err error) {
+	kept, err := tx.Get(purchasesKey)
+	if err != nil || kept == nil {
+		return 0, err
+	}
+	return n, json.Unmarshal(kept, &n)
+}
+
+func put(tx adapter.StorageTx, key string, value any) error {
+	doc, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return tx.Put(key, doc)
+}
+
+// digest is a short name of what was said.
+func digest(said ...any) string {
+	var all strings.Builder
+	for _, one := range said {
+		doc, err := json.Marshal(one)
+		if err != nil {
+			panic(fmt.Sprintf("sandbox: %T cannot be told: %v", one, err)) // only our own types come here
+		}
+		all.Write(doc)
+	}
+	sum := sha256.Sum256([]byte(all.String()))
+	return hex.EncodeToString(sum[:16])
+}

@@ -1,0 +1,184 @@
+package sandbox
+
+import (
+	"context"
+	"net/url"
+	"time"
+	"unicode/utf8"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/magic"
+	"frontdesk/core/fault"
+	"frontdesk/core/telephony"
+)
+
+var _ telephony.Driver = (*driver)(nil)
+
+type driver struct {
+	settings   settings
+	connection string
+	magic      magic.Provider
+	shop       magic.Provider // for buying, which fails in ways of its own
+	storage    adapter.Storage
+	now        func() time.Time
+}
+
+// Traits implements telephony.Driver.
+func (d *driver) Traits() telephony.Traits {
+	return telephony.Traits{IdempotentBuy: true, AsyncBuy: d.settings.OrderTime > 0}
+}
+
+// Account implements telephony.Driver.
+func (d *driver) Account(ctx context.Context) (telephony.Account, error) {
+	return magic.Read(ctx, d.magic, magic.Call{}, func(ctx context.Context) (telephony.Account, error) {
+		// The storage is the sandbox's provider: no answer comes without it.
+		err := d.storage.View(ctx, func(adapter.StorageTx) error { return nil })
+		return telephony.Account{Name: d.settings.Account, Ref: "AC" + d.connection}, err
+	})
+}
+
+// Search implements telephony.Driver.
+func (d *driver) Search(ctx context.Context, s telephony.Search) ([]telephony.Offer, error) {
+	return magic.Read(ctx, d.magic, magic.Call{}, func(ctx context.Context) (offers []telephony.Offer, err error) {
+		err = d.storage.View(ctx, func(tx adapter.StorageTx) error {
+			offers = nil
+			for _, e164 := range d.settings.stock(s.AreaCode) {
+				if len(offers) >= s.Limit {
+					return nil
+				}
+				held, err := tx.Get(numberKey + e164)
+				if err != nil {
+					return err
+				}
+				if held == nil {
+					offers = append(offers, telephony.Offer{E164: e164, AreaCode: s.AreaCode})
+				}
+			}
+			return nil
+		})
+		return offers, err
+	})
+}
+
+// Buy implements telephony.Driver.
+func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+	call := magic.Call{About: o.E164, Request: "buy/" + o.Key, Texts: []string{o.Name}}
+	if !d.settings.sold(o.E164) {
+		call.About = "" // perhaps no number at all
+	}
+	return magic.Write(ctx, d.shop, call, func(ctx context.Context) (bought telephony.Number, err error) {
+		err = d.storage.Update(ctx, func(tx adapter.StorageTx) error {
+			doc, err := d.buy(tx, o)
+			bought = d.told(doc)
+			return err
+		})
+		return bought, err
+	})
+}
+
+// Numbers implements telephony.Driver.
+func (d *driver) Numbers(ctx context.Context, q telephony.Query) (telephony.Page, error) {
+	return magic.Read(ctx, d.magic, magic.Call{}, func(ctx context.Context) (page telephony.Page, err error) {
+		err = d.storage.View(ctx, func(tx adapter.StorageTx) error {
+			page, err = d.page(tx, q)
+			return err
+		})
+		return page, err
+	})
+}
+
+// Number implements telephony.Driver.
+func (d *driver) Number(ctx context.Context, ref string) (telephony.Number, error) {
+	call, err := d.about(ctx, ref)
+	if err != nil {
+		return telephony.Number{}, err
+	}
+	return magic.Read(ctx, d.magic, call, func(ctx context.Context) (n telephony.Number, err error) {
+		err = d.storage.View(ctx, func(tx adapter.StorageTx) error {
+			doc, err := byRef(tx, ref)
+			n = d.told(doc)
+			return err
+		})
+		return n, err
+	})
+}
+
+// Change implements telephony.Driver.
+func (d *driver) Change(ctx context.Context, ref string, c telephony.Change) (telephony.Number, error) {
+	call, err := d.about(ctx, ref)
+	if err != nil {
+		return telephony.Number{}, err
+	}
+	call.Request = "change/" + digest(ref, c.Name, c.Routing)
+	if c.Name != nil {
+		call.Texts = []string{*c.Name}
+	}
+	return magic.Write(ctx, d.magic, call, func(ctx context.Context) (n telephony.Number, err error) {
+		err = d.storage.Update(ctx, func(tx adapter.StorageTx) error {
+			doc, err := byRef(tx, ref)
+			if err != nil {
+				return err
+			}
+			if c.Name != nil {
+				doc.Name = *c.Name
+			}
+			if c.Routing != nil {
+				doc.VoiceURL, doc.SIPTrunk = c.Routing.VoiceURL, c.Routing.SIPTrunk
+			}
+			if err := check(doc.Name, doc.routing()); err != nil {
+				return err
+			}
+			n = d.told(doc)
+			return put(tx, numberKey+doc.E164, doc)
+		})
+		return n, err
+	})
+}
+
+// Release implements telephony.Driver. The number is for sale again at once.
+func (d *driver) Release(ctx context.Context, ref string) error {
+	call, err := d.about(ctx, ref)
+	if err != nil {
+		return err
+	}
+	call.Request = "release/" + ref
+	_, err = magic.Write(ctx, d.magic, call, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, d.storage.Update(ctx, func(tx adapter.StorageTx) error { return release(tx, ref) })
+	})
+	return err
+}
+
+// about looks up which number a reference means, since a number can be out of reach.
+func (d *driver) about(ctx context.Context, ref string) (magic.Call, error) {
+	var call magic.Call
+	err := d.storage.View(ctx, func(tx adapter.StorageTx) error {
+		doc, err := byRef(tx, ref)
+		if err != nil && fault.From(err).Code == fault.NotFound {
+			return nil // the call itself will say so
+		}
+		call.About = doc.E164
+		return err
+	})
+	return call, err
+}
+
+// nameLength is the most characters of a name, as Twilio's FriendlyName allows.
+const nameLength = 64
+
+// check refuses what a provider would.
+func check(name string, r telephony.Routing) error {
+	if utf8.RuneCountInString(name) > nameLength {
+		return fault.InvalidField("name", "must have at most 64 characters.")
+	}
+	if r.VoiceURL != "" && r.SIPTrunk != "" {
+		return fault.New(fault.Invalid, fault.ReasonProviderRefused, "A number leads to a voice URL or to a SIP trunk, not to both.")
+	}
+	if r.VoiceURL == "" {
+		return nil
+	}
+	u, err := url.Parse(r.VoiceURL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return fault.New(fault.Invalid, fault.ReasonProviderRefused, "The provider takes only absolute http and https addresses for inbound calls. Correct the connection's voice_url_template.")
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package sandbox
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"frontdesk/core/fault"
+)
+
+// The area codes where something special happens; the package comment says what.
+const (
+	soldOut   = "212"
+	contested = "213"
+	locked    = "214"
+)
+
+// mostStock leaves one number of the hundred for nobody: 555-0199 is for sale nowhere.
+const mostStock = 99
+
+// assignable is the form of a geographic area code: N[0-8]X, but no N11, which is a service, and no 37X or 96X, which
+// are kept for expansion.
+var assignable = regexp.MustCompile(`^[2-9][0-8][0-9]$`)
+
+func hasStock(areaCode string) bool {
+	switch {
+	case !assignable.MatchString(areaCode), areaCode == soldOut:
+		return false
+	case areaCode[1:] == "11", areaCode[:2] == "37", areaCode[:2] == "96":
+		return false
+	case slices.Contains([]string{"500", "600", "700", "800", "822", "833", "844", "855", "866", "877", "888", "900"}, areaCode):
+		return false // belongs to no place: personal, toll-free and premium numbers
+	}
+	return true
+}
+
+// stock answers the numbers of an area code that were ever for sale, in the order they are offered.
+func (s settings) stock(areaCode string) []string {
+	if !hasStock(areaCode) {
+		return nil
+	}
+	numbers := make([]string, s.Stock)
+	for line := range numbers {
+		numbers[line] = fmt.Sprintf("+1%s55501%02d", areaCode, line)
+	}
+	return numbers
+}
+
+// sold reports whether the sandbox sells this number at all, somebody else's or not.
+func (s settings) sold(e164 string) bool {
+	return len(e164) == len("+1AAA5550100") && slices.Contains(s.stock(areaCodeOf(e164)), e164)
+}
+
+// contestedNumber reports whether somebody else is always faster: the first number offered where several are after them.
+func contestedNumber(e164 string) bool { return e164 == "+1"+contested+"5550100" }
+
+// areaCodeOf answers the area code of one of the sandbox's numbers.
+func areaCodeOf(e164 string) string { return e164[2:5] }
+
+func numberTaken(why string) *fault.Error {
+	return fault.Newf(fault.Conflict, fault.ReasonNumberTaken, "The number is not for sale any more, %s. Try another one.", why)
+}

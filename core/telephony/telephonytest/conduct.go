@@ -1,0 +1,132 @@
+package telephonytest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"frontdesk/core/adapter/conformance"
+	"frontdesk/core/telephony"
+)
+
+// conductChecks are the clauses on a driver as a whole and on its traits.
+func conductChecks() []Check {
+	return slices.Concat(conformance.Conduct(subject), []Check{
+		{Name: "traits are constant", Harmless: true, Do: traitsAreConstant},
+		{Name: "traits cost nothing to ask", Harmless: true, Bound: provides[conformance.CallCounter], Do: traitsCostNothing},
+		{Name: "traits are no impossible numbers", Harmless: true, Do: traitsAreUsable},
+		{Name: "a driver is safe for concurrent use, up to MaxConcurrent", Harmless: true, Do: concurrentReads},
+		{Name: "a driver buys for several callers at once, and mixes none of them up", Do: concurrentPurchases},
+	})
+}
+
+// subject calls every method. What would cost money asks for a number that is not for sale, or not there.
+func subject(h Harness) conformance.Subject {
+	d := h.Open()
+	name := "nowhere"
+	return conformance.Subject{Driver: d, Secrets: h.Secrets, Provider: h.Provider, Calls: []conformance.Call{
+		{Name: "Account", Run: func(ctx context.Context) error { _, err := d.Account(ctx); return err }},
+		{Name: "Search", Run: func(ctx context.Context) error {
+			_, err := d.Search(ctx, telephony.Search{AreaCode: h.AreaCode, Limit: 1})
+			return err
+		}},
+		{Name: "Buy", Run: func(ctx context.Context) error {
+			_, err := d.Buy(ctx, telephony.Order{Key: newKey(), E164: nobodys, Name: name})
+			return err
+		}},
+		{Name: "Numbers", Run: func(ctx context.Context) error { _, err := d.Numbers(ctx, telephony.Query{}); return err }},
+		{Name: "Number", Run: func(ctx context.Context) error { _, err := d.Number(ctx, "0"); return err }},
+		{Name: "Change", Run: func(ctx context.Context) error {
+			_, err := d.Change(ctx, "0", telephony.Change{Name: &name})
+			return err
+		}},
+		{Name: "Release", Run: func(ctx context.Context) error { return d.Release(ctx, "0") }},
+	}}
+}
+
+// nobodys is a number that nobody sells: exchange 555 is for directories and, from line 0100 to 0199, for fiction.
+const nobodys = "+12025550199"
+
+func traitsAreConstant(ctx context.Context, h Harness) error {
+	d := h.Open()
+	before := d.Traits()
+	for _, ask := range []func() error{
+		func() error { _, err := d.Account(ctx); return err },
+		func() error { _, err := d.Numbers(ctx, telephony.Query{}); return err },
+	} {
+		if err := ask(); err != nil {
+			return err
+		}
+		if after := d.Traits(); after != before {
+			return fmt.Errorf("the traits were %+v and became %+v", before, after)
+		}
+	}
+	return nil
+}
+
+func traitsCostNothing(_ context.Context, h Harness) error {
+	d, counter := h.Open(), h.Provider.(conformance.CallCounter)
+	before := counter.Calls()
+	d.Traits()
+	if asked := counter.Calls() - before; asked != 0 {
+		return fmt.Errorf("Traits called the provider %d times", asked)
+	}
+	return nil
+}
+
+func traitsAreUsable(_ context.Context, h Harness) error {
+	if t := h.Open().Traits(); t.MaxConcurrent < 0 {
+		return fmt.Errorf("the traits are %+v, want no negative number", t)
+	}
+	return nil
+}
+
+// concurrentReads reads with one driver. It proves most under the race detector.
+func concurrentReads(ctx context.Context, h Harness) error {
+	d := h.Open()
+	atOnce := 8
+	if allowed := d.Traits().MaxConcurrent; allowed > 0 {
+		atOnce = min(allowed, 16)
+	}
+	want, err := d.Account(ctx)
+	if err != nil {
+		return err
+	}
+	return conformance.AtOnce(atOnce, func(int) error {
+		got, err := d.Account(ctx)
+		if err != nil {
+			return fmt.Errorf("Account beside others: %w", err)
+		}
+		if got != want {
+			return fmt.Errorf("the account is %+v, and beside others %+v", want, got)
+		}
+		if _, err := d.Search(ctx, telephony.Search{AreaCode: h.AreaCode, Limit: 2}); err != nil {
+			return fmt.Errorf("Search beside others: %w", err)
+		}
+		if _, err := d.Numbers(ctx, telephony.Query{}); err != nil {
+			return fmt.Errorf("Numbers beside others: %w", err)
+		}
+		return nil
+	})
+}
+
+func concurrentPurchases(ctx context.Context, h Harness) error {
+	d := h.Open()
+	offers, err := offered(ctx, h, 3)
+	if err != nil {
+		return err
+	}
+	bought := make([]telephony.Number, len(offers))
+	err = conformance.AtOnce(len(offers), func(i int) error {
+		var err error
+		name := fmt.Sprintf("Number %d of %d", i+1, len(offers))
+		if bought[i], err = d.Buy(ctx, telephony.Order{Key: newKey(), E164: offers[i].E164, Name: name}); err != nil {
+			return fmt.Errorf("Buy beside others: %w", err)
+		}
+		if bought[i].E164 != offers[i].E164 || bought[i].Name != name {
+			return fmt.Errorf("Buy of %s as %q answered %s as %q", offers[i].E164, name, bought[i].E164, bought[i].Name)
+		}
+		return nil
+	})
+	return giveBack(ctx, h, err, bought...)
+}
