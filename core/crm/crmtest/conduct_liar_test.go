@@ -10,98 +10,18 @@ import (
 	"frontdesk/core/fault"
 )
 
-// around is a liar that does the same to every call.
-func around(check, how string, do func(ctx context.Context, call func(context.Context) error) error) conformance.Liar[Harness] {
-	return lie(check, how, func(full) liar { return liar{around: do} })
-}
-
-// says instead of a fault's code another.
-func instead(check string, of, another fault.Code) conformance.Liar[Harness] {
-	return around(check, "says "+string(another), func(ctx context.Context, call func(context.Context) error) error {
-		err := call(ctx)
-		if f := fault.From(err); f != nil && f.Code == of {
-			return fault.New(another, f.Reason, f.Detail)
-		}
-		return err
-	})
-}
-
 func conductLiars() []conformance.Liar[Harness] {
-	const (
-		ended   = "an ended context ends every call"
-		hang    = "a provider that does not answer is left at the deadline"
-		limited = "too many calls are RateLimited, and the provider's wait is told, not slept"
-		again   = "a call that fails is not made again"
-		use     = "a driver is safe for concurrent use, up to MaxConcurrent"
-	)
+	const use = "a driver is safe for concurrent use, up to MaxConcurrent"
 	type holder struct {
 		full
 		token string
 	}
-	return []conformance.Liar[Harness]{
+	liars := []conformance.Liar[Harness]{
 		{Check: "the driver holds no secret", Lie: func(h Harness) Harness {
 			d := h.Open().(full)
 			h.Open = func() crm.Driver { return holder{d, "Bearer hunter2"} }
 			return h
 		}},
-		around(ended, "goes on", func(ctx context.Context, call func(context.Context) error) error {
-			return call(context.WithoutCancel(ctx))
-		}),
-		around(ended, "blames the provider", func(ctx context.Context, call func(context.Context) error) error {
-			if err := call(ctx); err != nil {
-				return fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "It is down.")
-			}
-			return nil
-		}),
-		around(hang, "waits", func(ctx context.Context, call func(context.Context) error) error {
-			return call(context.WithoutCancel(ctx))
-		}),
-		around(hang, "blames the provider", func(ctx context.Context, call func(context.Context) error) error {
-			if err := call(ctx); err != nil {
-				return fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "It is down.")
-			}
-			return nil
-		}),
-		instead("a provider that is down is Unavailable", fault.Unavailable, fault.Internal),
-		lie("a provider that is down is Unavailable", "finds nothing by id", func(d full) liar {
-			return liar{byID: func(ctx context.Context, id string) (crm.Ticket, error) {
-				t, err := d.ByID(ctx, id)
-				if err != nil {
-					return t, noTicket()
-				}
-				return t, nil
-			}}
-		}),
-		instead("credentials that are refused are Disconnected", fault.Disconnected, fault.Forbidden),
-		instead("what the account may not do is Forbidden", fault.Forbidden, fault.Disconnected),
-		instead(limited, fault.RateLimited, fault.Unavailable),
-		around(limited, "keeps the wait to itself", func(ctx context.Context, call func(context.Context) error) error {
-			err := call(ctx)
-			if f := fault.From(err); f != nil && f.Code == fault.RateLimited {
-				return fault.New(f.Code, f.Reason, f.Detail)
-			}
-			return err
-		}),
-		around(limited, "sleeps it out", func(ctx context.Context, call func(context.Context) error) error {
-			err := call(ctx)
-			if f := fault.From(err); f != nil {
-				time.Sleep(f.RetryAfter)
-			}
-			return err
-		}),
-		around(again, "tries again", func(ctx context.Context, call func(context.Context) error) error {
-			if err := call(ctx); err == nil {
-				return nil
-			}
-			return call(ctx)
-		}),
-		around(again, "pauses", func(ctx context.Context, call func(context.Context) error) error {
-			err := call(ctx)
-			if err != nil {
-				time.Sleep(3 * time.Second)
-			}
-			return err
-		}),
 		lie("traits are constant", "learns as it goes", func(d full) liar {
 			width := 0
 			return liar{
@@ -145,6 +65,10 @@ func conductLiars() []conformance.Liar[Harness] {
 			}}
 		}),
 	}
+	for _, m := range conformance.Misconduct() {
+		liars = append(liars, lie(m.Check, m.How, func(full) liar { return liar{around: m.Around} }))
+	}
+	return liars
 }
 
 func accountLiars() []conformance.Liar[Harness] {

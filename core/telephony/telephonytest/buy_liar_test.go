@@ -1,0 +1,190 @@
+package telephonytest
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"frontdesk/core/adapter/conformance"
+	"frontdesk/core/fault"
+	"frontdesk/core/telephony"
+)
+
+func buyLiars() []conformance.Liar[Harness] {
+	const (
+		exact    = "Buy buys exactly the number ordered"
+		reads    = "a number bought reads back as it was answered"
+		name     = "Buy keeps the name"
+		url      = "Buy points the number at a voice URL"
+		trunk    = "Buy points the number at a SIP trunk"
+		standard = "Buy without routing leaves the provider's default"
+		taken    = "a number that someone else took is NUMBER_TAKEN"
+		nobody   = "a number that nobody sells is not bought"
+	)
+	anything := func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		offers, err := d.Search(ctx, telephony.Search{AreaCode: "415", Limit: 1})
+		if err != nil {
+			return telephony.Number{}, err
+		}
+		o.E164 = offers[0].E164
+		return d.Buy(ctx, o)
+	}
+	unrouted := func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		to := o.Routing
+		o.Routing = telephony.Routing{}
+		n, err := d.Buy(ctx, o)
+		n.Routing = to
+		return n, err
+	}
+	return []conformance.Liar[Harness]{
+		buys(exact, "buys whatever comes first", anything),
+		buys(exact, "buys whatever comes first, and does not say so", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+			n, err := anything(ctx, d, o)
+			n.E164 = o.E164
+			return n, err
+		}),
+		buys(exact, "tells no reference", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+			n, err := d.Buy(ctx, o)
+			n.Ref = ""
+			return n, err
+		}),
+		buys(reads, "answers the order's reference", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+			n, err := d.Buy(ctx, o)
+			n.Ref = "order-1"
+			return n, err
+		}),
+		lie(reads, "lists it later", func(telephony.Driver) liar {
+			return liar{numbers: func(context.Context, telephony.Query) (telephony.Page, error) { return telephony.Page{}, nil }}
+		}),
+		retells(name, "tells the number as its name", func(n *telephony.Number) { n.Name = n.E164 }),
+		retells(name, "cuts it short", func(n *telephony.Number) { n.Name = n.Name[:min(len(n.Name), 20)] }),
+		buys(url, "forgets it", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+			o.Routing.VoiceURL = ""
+			return d.Buy(ctx, o)
+		}),
+		buys(url, "only says so", unrouted),
+		retells(url, "escapes it once more", func(n *telephony.Number) { n.Routing.VoiceURL = strings.ReplaceAll(n.Routing.VoiceURL, "%", "%25") }),
+		buys(trunk, "takes it for a URL", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+			if o.Routing.SIPTrunk != "" {
+				o.Routing = telephony.Routing{VoiceURL: o.Routing.SIPTrunk}
+			}
+			return d.Buy(ctx, o)
+		}),
+		buys(trunk, "only says so", unrouted),
+		buys(standard, "routes it itself", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+			o.Routing.VoiceURL = "https://own.example.com"
+			return d.Buy(ctx, o)
+		}),
+		buys(taken, "takes another", anything),
+		buys(taken, "finds the number wrong", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+			n, err := d.Buy(ctx, o)
+			if err != nil {
+				return n, fault.New(fault.Invalid, fault.ReasonProviderRefused, "21422")
+			}
+			return n, nil
+		}),
+		buys(taken, "does not say why", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+			n, err := d.Buy(ctx, o)
+			if err != nil {
+				return n, fault.New(fault.Conflict, fault.ReasonProviderConflict, "It conflicts.")
+			}
+			return n, nil
+		}),
+		buys(nobody, "takes another", anything),
+		buys(nobody, "blames the provider", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+			n, err := d.Buy(ctx, o)
+			if err != nil {
+				return n, fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "It is down.")
+			}
+			return n, nil
+		}),
+		retells("only an asynchronous provider answers a number that is pending", "waits for the order", func(n *telephony.Number) { n.Pending = true }),
+	}
+}
+
+func keyLiars() []conformance.Liar[Harness] {
+	const (
+		keys  = "a key may have 1 to 64 characters"
+		again = "a second Buy of one key answers the number held"
+		lost  = "a Buy whose reply is lost is not called unsent, and can be settled"
+	)
+	limits := func(how string, fits func(key string) bool) conformance.Liar[Harness] {
+		return buys(keys, how, func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+			if !fits(o.Key) {
+				return telephony.Number{}, fault.InvalidField("key", "does not fit.")
+			}
+			return d.Buy(ctx, o)
+		})
+	}
+	return []conformance.Liar[Harness]{
+		limits("refuses long ones", func(key string) bool { return len(key) <= 36 }),
+		limits("refuses short ones", func(key string) bool { return len(key) >= 5 }),
+		buys(again, "calls it taken", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+			o.Key = newKey()
+			return d.Buy(ctx, o)
+		}),
+		lie(again, "answers another reference", func(d telephony.Driver) liar {
+			bought := 0
+			return liar{buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+				n, err := d.Buy(ctx, o)
+				if bought++; bought > 1 {
+					n.Ref += "-again"
+				}
+				return n, err
+			}}
+		}),
+		lie("a second Buy of one key costs nothing", "releases it and buys it again", func(d telephony.Driver) liar {
+			return liar{buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+				n, err := d.Buy(ctx, o)
+				if err != nil {
+					return n, err
+				}
+				if err := d.Release(ctx, n.Ref); err != nil {
+					return n, err
+				}
+				return d.Buy(ctx, o)
+			}}
+		}),
+		lie("Buys of one key at one time buy one number", "looks before it buys", func(d telephony.Driver) liar {
+			var mu sync.Mutex
+			bought := 0
+			return liar{buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+				time.Sleep(time.Millisecond)
+				mu.Lock()
+				defer mu.Unlock()
+				bought++
+				o.Key, o.E164 = newKey(), stock("415")[bought%5]
+				return d.Buy(ctx, o)
+			}}
+		}),
+		buys(lost, "says that nothing was sent", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+			n, err := d.Buy(ctx, o)
+			if f := fault.From(err); f != nil {
+				unsent := *f
+				unsent.Unsent = true
+				return n, &unsent
+			}
+			return n, nil
+		}),
+		buys(lost, "says that it was taken", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+			n, err := d.Buy(ctx, o)
+			if err != nil {
+				return n, fault.New(fault.Conflict, fault.ReasonNumberTaken, "It was taken.")
+			}
+			return n, nil
+		}),
+		lie(lost, "does not list it", func(telephony.Driver) liar {
+			return liar{numbers: func(context.Context, telephony.Query) (telephony.Page, error) { return telephony.Page{}, nil }}
+		}),
+		lie(lost, "does not know the order again", func(d telephony.Driver) liar {
+			tries := 0
+			return liar{buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+				if tries++; tries > 1 {
+					o.Key = newKey()
+				}
+				return d.Buy(ctx, o)
+			}}
+		}),
+	}
+}

@@ -1,0 +1,204 @@
+package telephonytest
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"frontdesk/core/adapter/conformance"
+	"frontdesk/core/fault"
+	"frontdesk/core/telephony"
+)
+
+func listLiars() []conformance.Liar[Harness] {
+	const (
+		whole   = "Numbers lists each number once, whatever the pages"
+		arrived = "a number that arrives by other means is listed"
+		gone    = "a number that vanishes by other means is gone"
+		foreign = "a reference that the account has not is PHONE_NUMBER_NOT_FOUND"
+	)
+	lists := func(how string, list func(ctx context.Context, d telephony.Driver, q telephony.Query) (telephony.Page, error)) conformance.Liar[Harness] {
+		return lie(whole, how, func(d telephony.Driver) liar {
+			return liar{numbers: func(ctx context.Context, q telephony.Query) (telephony.Page, error) { return list(ctx, d, q) }}
+		})
+	}
+	refuses := func(how string, refusal *fault.Error) conformance.Liar[Harness] {
+		return lie(foreign, how, func(d telephony.Driver) liar {
+			return liar{number: func(ctx context.Context, ref string) (telephony.Number, error) {
+				n, err := d.Number(ctx, ref)
+				if errors.Is(err, fault.NotFound) {
+					return n, refusal
+				}
+				return n, err
+			}}
+		})
+	}
+	// bought remembers what was bought through it, and knows nothing else of the account.
+	bought := func(check, how string) conformance.Liar[Harness] {
+		return lie(check, how, func(d telephony.Driver) liar {
+			known := map[string]telephony.Number{}
+			return liar{
+				buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+					n, err := d.Buy(ctx, o)
+					known[n.Ref] = n
+					return n, err
+				},
+				number: func(_ context.Context, ref string) (telephony.Number, error) {
+					if n, there := known[ref]; there {
+						return n, nil
+					}
+					return telephony.Number{}, noNumber()
+				},
+				numbers: func(context.Context, telephony.Query) (telephony.Page, error) {
+					return telephony.Page{Numbers: slices.Collect(maps.Values(known))}, nil
+				},
+			}
+		})
+	}
+	return []conformance.Liar[Harness]{
+		lists("knows one page", func(ctx context.Context, d telephony.Driver, q telephony.Query) (telephony.Page, error) {
+			page, err := d.Numbers(ctx, q)
+			page.Next = ""
+			return page, err
+		}),
+		lists("takes no limit", func(ctx context.Context, d telephony.Driver, q telephony.Query) (telephony.Page, error) {
+			q.Limit = 100
+			return d.Numbers(ctx, q)
+		}),
+		lists("comes round", func(ctx context.Context, d telephony.Driver, q telephony.Query) (telephony.Page, error) {
+			q.Cursor = ""
+			return d.Numbers(ctx, q)
+		}),
+		lists("overlaps its pages", func(ctx context.Context, d telephony.Driver, q telephony.Query) (telephony.Page, error) {
+			page, err := d.Numbers(ctx, q)
+			if q.Cursor != "" && err == nil {
+				n, err := d.Number(ctx, q.Cursor)
+				page.Numbers = append([]telephony.Number{n}, page.Numbers...)
+				page.Numbers = page.Numbers[:min(len(page.Numbers), max(q.Limit, 2))]
+				return page, err
+			}
+			return page, err
+		}),
+		bought(arrived, "knows only what it bought"),
+		bought(gone, "remembers what it bought"),
+		refuses("finds the reference wrong", fault.New(fault.Invalid, fault.ReasonProviderRefused, "20404")),
+		refuses("does not say what is missing", fault.New(fault.NotFound, fault.ReasonNotFound, "404")),
+		changes(foreign, "changes nothing, and says nothing", func(context.Context, telephony.Driver, string, telephony.Change) (telephony.Number, error) {
+			return telephony.Number{}, nil
+		}),
+		lie(foreign, "releases nothing, and says nothing", func(telephony.Driver) liar {
+			return liar{release: func(context.Context, string) error { return nil }}
+		}),
+	}
+}
+
+func changeLiars() []conformance.Liar[Harness] {
+	const (
+		name    = "Change changes the name, and the routing stays"
+		routing = "Change changes the routing, and the name stays"
+		nothing = "Change of nothing changes nothing"
+		away    = "routing to nowhere detaches the number"
+		one     = "at most one routing is set after a change"
+		others  = "Change touches no other number"
+	)
+	empty := ""
+	before := func(ctx context.Context, d telephony.Driver, ref string, c telephony.Change) (telephony.Number, error) {
+		n, err := d.Number(ctx, ref)
+		if err != nil {
+			return n, err
+		}
+		_, err = d.Change(ctx, ref, c)
+		return n, err
+	}
+	whole := func(ctx context.Context, d telephony.Driver, ref string, c telephony.Change) (telephony.Number, error) {
+		if c.Routing == nil {
+			c.Routing = &telephony.Routing{}
+		}
+		if c.Name == nil {
+			c.Name = &empty
+		}
+		return d.Change(ctx, ref, c)
+	}
+	return []conformance.Liar[Harness]{
+		changes(name, "drops the routing", whole),
+		changes(name, "answers what was", before),
+		changes(name, "only says so", func(ctx context.Context, d telephony.Driver, ref string, c telephony.Change) (telephony.Number, error) {
+			n, err := d.Number(ctx, ref)
+			if c.Name != nil {
+				n.Name = *c.Name
+			}
+			return n, err
+		}),
+		changes(routing, "drops the name", whole),
+		changes(routing, "answers what was", before),
+		changes(nothing, "empties the number", whole),
+		changes(nothing, "refuses it", func(ctx context.Context, d telephony.Driver, ref string, c telephony.Change) (telephony.Number, error) {
+			if c == (telephony.Change{}) {
+				return telephony.Number{}, fault.InvalidField("name", "is required.")
+			}
+			return d.Change(ctx, ref, c)
+		}),
+		changes(away, "takes it for not given", func(ctx context.Context, d telephony.Driver, ref string, c telephony.Change) (telephony.Number, error) {
+			if c.Routing != nil && *c.Routing == (telephony.Routing{}) {
+				c.Routing = nil
+			}
+			return d.Change(ctx, ref, c)
+		}),
+		changes(one, "keeps the URL beside the trunk", func(ctx context.Context, d telephony.Driver, ref string, c telephony.Change) (telephony.Number, error) {
+			if c.Routing != nil && c.Routing.VoiceURL == "" {
+				n, err := d.Number(ctx, ref)
+				if err != nil {
+					return n, err
+				}
+				c.Routing.VoiceURL = n.Routing.VoiceURL
+			}
+			return d.Change(ctx, ref, c)
+		}),
+		changes(others, "changes the account", func(ctx context.Context, d telephony.Driver, ref string, c telephony.Change) (telephony.Number, error) {
+			page, err := d.Numbers(ctx, telephony.Query{})
+			if err != nil {
+				return telephony.Number{}, err
+			}
+			for _, n := range page.Numbers {
+				if _, err := d.Change(ctx, n.Ref, c); err != nil {
+					return n, err
+				}
+			}
+			return d.Number(ctx, ref)
+		}),
+	}
+}
+
+func releaseLiars() []conformance.Liar[Harness] {
+	const gone = "a number released is the account's no longer"
+	releases := func(check, how string, release func(ctx context.Context, d telephony.Driver, ref string) error) conformance.Liar[Harness] {
+		return lie(check, how, func(d telephony.Driver) liar {
+			return liar{release: func(ctx context.Context, ref string) error { return release(ctx, d, ref) }}
+		})
+	}
+	return []conformance.Liar[Harness]{
+		releases(gone, "only detaches it", func(ctx context.Context, d telephony.Driver, ref string) error {
+			_, err := d.Change(ctx, ref, telephony.Change{Routing: &telephony.Routing{}})
+			return err
+		}),
+		releases(gone, "forgives a second release", func(ctx context.Context, d telephony.Driver, ref string) error {
+			if err := d.Release(ctx, ref); !errors.Is(err, fault.NotFound) {
+				return err
+			}
+			return nil
+		}),
+		releases("Release releases no other number", "empties the account", func(ctx context.Context, d telephony.Driver, ref string) error {
+			page, err := d.Numbers(ctx, telephony.Query{Limit: 100})
+			if err != nil {
+				return err
+			}
+			for _, n := range page.Numbers {
+				if err := d.Release(ctx, n.Ref); err != nil {
+					return err
+				}
+			}
+			return nil
+		}),
+	}
+}
