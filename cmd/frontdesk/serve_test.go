@@ -190,7 +190,7 @@ func TestARepeatedCallHasOneEffect(t *testing.T) {
 			t.Error("a booking after a cancel was answered with the cancelled meeting")
 		}
 		for range 2 {
-			c.do(201, http.MethodPost, "/beta/phone-numbers", `{"area_code":"212"}`, "Idempotency-Key: n1")
+			c.do(201, http.MethodPost, "/beta/phone-numbers", `{"area_code":"646"}`, "Idempotency-Key: n1")
 		}
 		if got := c.do(200, http.MethodGet, "/beta/phone-numbers", ""); len(got.get("phone_numbers").([]any)) != 1 {
 			t.Errorf("two buys with one key: %s", got.body)

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -151,9 +150,7 @@ func (s *Calendar) Book(ctx context.Context, c tenant.Caller, w Write, in BookMe
 	return perform(ctx, s.journal, call{
 		caller: c, operation: opBook, write: w, connectionID: d.Connection.ID, plan: plan,
 		sameFor: windowOf(c.Tenant.Settings.DedupeWindow, s.DedupeWindow),
-	}, func(ctx context.Context, a *attempt) (outcome[record.MeetingAnswer], error) {
-		return s.book(ctx, d, a, plan)
-	})
+	}, at(d, s.book))
 }
 
 func (s *Calendar) planBook(ctx context.Context, d desk, in BookMeeting) (bookPlan, error) {
@@ -263,6 +260,11 @@ func (s *Calendar) resumeBook(ctx context.Context, a *attempt) error {
 	return resumeCalendar(ctx, s, a, s.book)
 }
 
+// at makes a run of one that needs to know the desk it works at.
+func at[P, T any](d desk, do func(context.Context, desk, *attempt, P) (outcome[T], error)) run[P, T] {
+	return func(ctx context.Context, a *attempt, plan P) (outcome[T], error) { return do(ctx, d, a, plan) }
+}
+
 // resumeCalendar takes up an intent that nobody waits for.
 func resumeCalendar[P, T any](ctx context.Context, s *Calendar, a *attempt, run func(context.Context, desk, *attempt, P) (outcome[T], error)) error {
 	c, err := s.callerFor(ctx, a.intent)
@@ -273,11 +275,7 @@ func resumeCalendar[P, T any](ctx context.Context, s *Calendar, a *attempt, run 
 	if err != nil {
 		return err
 	}
-	var plan P
-	if err := json.Unmarshal(a.intent.Plan, &plan); err != nil {
-		return err
-	}
-	_, err = finish(ctx, a, func(ctx context.Context, a *attempt) (outcome[T], error) { return run(ctx, d, a, plan) })
+	_, err = finish(ctx, a, at(d, run))
 	return err
 }
 

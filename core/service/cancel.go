@@ -29,9 +29,7 @@ func (s *Calendar) Cancel(ctx context.Context, c tenant.Caller, w Write, in Canc
 	}
 	plan := cancelPlan(in)
 	return perform(ctx, s.journal, call{caller: c, operation: opCancel, write: w, connectionID: d.Connection.ID, plan: plan},
-		func(ctx context.Context, a *attempt) (outcome[record.CancelAnswer], error) {
-			return s.cancel(ctx, d, a, plan)
-		})
+		at(d, s.cancel))
 }
 
 func (s *Calendar) resumeCancel(ctx context.Context, a *attempt) error {

@@ -76,8 +76,11 @@ func (a *attempt) save(ctx context.Context, plan any) error {
 	return a.journal.store.SaveIntentPlan(ctx, a.intent)
 }
 
+// run takes the steps of a plan. A resumed run is handed the plan as far as the earlier one got.
+type run[P, T any] func(ctx context.Context, a *attempt, plan P) (outcome[T], error)
+
 // perform carries a call through, or answers what an earlier equal call answered.
-func perform[T any](ctx context.Context, j *journal, c call, run func(context.Context, *attempt) (outcome[T], error)) (Answer[T], error) {
+func perform[P, T any](ctx context.Context, j *journal, c call, run run[P, T]) (Answer[T], error) {
 	intent, err := j.intentOf(c)
 	if err != nil {
 		return Answer[T]{}, err
@@ -160,9 +163,13 @@ func (j *journal) own(ctx context.Context, i store.Intent) store.Intent {
 	return i
 }
 
-// finish runs an attempt and records what came of it.
-func finish[T any](ctx context.Context, a *attempt, run func(context.Context, *attempt) (outcome[T], error)) (Answer[T], error) {
-	done, err := run(ctx, a)
+// finish runs an attempt by the plan in its intent and records what came of it.
+func finish[P, T any](ctx context.Context, a *attempt, run run[P, T]) (Answer[T], error) {
+	var plan P
+	if err := json.Unmarshal(a.intent.Plan, &plan); err != nil {
+		return Answer[T]{}, err
+	}
+	done, err := run(ctx, a, plan)
 	// What follows must be recorded even when the caller left or the deadline passed.
 	record, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWait)
 	defer cancel()

@@ -176,9 +176,7 @@ func (s *Numbers) Buy(ctx context.Context, c tenant.Caller, w Write, in BuyNumbe
 	}
 	plan := buyPlan{AreaCode: in.AreaCode, Name: in.Name, Inbound: in.Inbound, Outbound: in.Outbound}
 	return perform(ctx, s.journal, call{caller: c, operation: opBuy, write: w, connectionID: opened.Connection.ID, plan: plan},
-		func(ctx context.Context, a *attempt) (outcome[record.PhoneNumber], error) {
-			return s.buy(ctx, c, opened, a, plan)
-		})
+		on(c, opened, s.buy))
 }
 
 func (s *Numbers) buy(ctx context.Context, c tenant.Caller, o tenant.Opened[telephony.Driver], a *attempt, plan buyPlan) (outcome[record.PhoneNumber], error) {
@@ -317,9 +315,7 @@ func (s *Numbers) Update(ctx context.Context, c tenant.Caller, w Write, in Updat
 		return Answer[record.PhoneNumber]{Record: number, Body: body}, err
 	}
 	return perform(ctx, s.journal, call{caller: c, operation: opChange, write: w, connectionID: opened.Connection.ID, plan: plan},
-		func(ctx context.Context, a *attempt) (outcome[record.PhoneNumber], error) {
-			return s.change(ctx, c, opened, a, plan)
-		})
+		on(c, opened, s.change))
 }
 
 // change runs a change of a number. It sets what was asked for, so it is safe to run again.
@@ -382,9 +378,7 @@ func (s *Numbers) Release(ctx context.Context, c tenant.Caller, w Write, id int6
 	}
 	plan := releasePlan{ID: id}
 	return perform(ctx, s.journal, call{caller: c, operation: opReturn, write: w, connectionID: opened.Connection.ID, plan: plan},
-		func(ctx context.Context, a *attempt) (outcome[struct{}], error) {
-			return s.release(ctx, c, opened, a, plan)
-		})
+		on(c, opened, s.release))
 }
 
 func (s *Numbers) release(ctx context.Context, c tenant.Caller, o tenant.Opened[telephony.Driver], a *attempt, plan releasePlan) (outcome[struct{}], error) {
@@ -410,8 +404,16 @@ func (s *Numbers) release(ctx context.Context, c tenant.Caller, o tenant.Opened[
 	return outcome[struct{}]{ref: row.Ref}, nil
 }
 
+// numberRun is a run that needs to know whose account it works on.
+type numberRun[P, T any] func(context.Context, tenant.Caller, tenant.Opened[telephony.Driver], *attempt, P) (outcome[T], error)
+
+// on makes a run of it.
+func on[P, T any](c tenant.Caller, o tenant.Opened[telephony.Driver], do numberRun[P, T]) run[P, T] {
+	return func(ctx context.Context, a *attempt, plan P) (outcome[T], error) { return do(ctx, c, o, a, plan) }
+}
+
 // resumeNumber takes up an intent that nobody waits for.
-func resumeNumber[P, T any](ctx context.Context, s *Numbers, a *attempt, run func(context.Context, tenant.Caller, tenant.Opened[telephony.Driver], *attempt, P) (outcome[T], error)) error {
+func resumeNumber[P, T any](ctx context.Context, s *Numbers, a *attempt, run numberRun[P, T]) error {
 	c, err := s.callerFor(ctx, a.intent)
 	if err != nil {
 		return err
@@ -420,11 +422,7 @@ func resumeNumber[P, T any](ctx context.Context, s *Numbers, a *attempt, run fun
 	if err != nil {
 		return err
 	}
-	var plan P
-	if err := json.Unmarshal(a.intent.Plan, &plan); err != nil {
-		return err
-	}
-	_, err = finish(ctx, a, func(ctx context.Context, a *attempt) (outcome[T], error) { return run(ctx, c, opened, a, plan) })
+	_, err = finish(ctx, a, on(c, opened, run))
 	return err
 }
 

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -51,9 +50,7 @@ func (s *Tickets) Create(ctx context.Context, c tenant.Caller, w Write, in Creat
 	return perform(ctx, s.journal, call{
 		caller: c, operation: opCreate, write: w, connectionID: opened.Connection.ID, plan: plan,
 		sameFor: windowOf(c.Tenant.Settings.TicketDedupeWindow, 0),
-	}, func(ctx context.Context, a *attempt) (outcome[record.TicketAnswer], error) {
-		return s.create(ctx, opened, a, plan)
-	})
+	}, s.creating(opened))
 }
 
 // plan puts the labels into the CRM's words. A label that is not known is refused with the valid ones before the CRM
@@ -96,6 +93,13 @@ func label(faults []fault.Field, path, given string, valid []string, words map[s
 		f.Message = "cannot be set in the connected CRM; leave it out."
 	}
 	return "", append(faults, f)
+}
+
+// creating makes a run of create.
+func (s *Tickets) creating(o tenant.Opened[crm.Driver]) run[ticketPlan, record.TicketAnswer] {
+	return func(ctx context.Context, a *attempt, plan ticketPlan) (outcome[record.TicketAnswer], error) {
+		return s.create(ctx, o, a, plan)
+	}
 }
 
 // create runs a ticket's creation, first or resumed. A resumed one reads back before it creates anything.
@@ -154,13 +158,7 @@ func (s *Tickets) resumeCreate(ctx context.Context, a *attempt) error {
 	if err != nil {
 		return err
 	}
-	var plan ticketPlan
-	if err := json.Unmarshal(a.intent.Plan, &plan); err != nil {
-		return err
-	}
-	_, err = finish(ctx, a, func(ctx context.Context, a *attempt) (outcome[record.TicketAnswer], error) {
-		return s.create(ctx, opened, a, plan)
-	})
+	_, err = finish(ctx, a, s.creating(opened))
 	return err
 }
 

@@ -39,9 +39,7 @@ func (s *Calendar) Update(ctx context.Context, c tenant.Caller, w Write, in Upda
 		return Answer[record.MeetingAnswer]{}, err
 	}
 	return perform(ctx, s.journal, call{caller: c, operation: opUpdate, write: w, connectionID: d.Connection.ID, plan: plan},
-		func(ctx context.Context, a *attempt) (outcome[record.MeetingAnswer], error) {
-			return s.update(ctx, d, a, plan)
-		})
+		at(d, s.update))
 }
 
 func (s *Calendar) planUpdate(ctx context.Context, d desk, in UpdateMeeting) (updatePlan, error) {
