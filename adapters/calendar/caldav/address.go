@@ -1,0 +1,55 @@
+package caldav
+
+import (
+	"net/url"
+	"path"
+	"strings"
+)
+
+// id is how an address of the account is known outside: its path, escaped in one way whatever way the server writes it,
+// and with the origin only where it is another one than the calendars'.
+func (d *driver) id(a *account, address *url.URL) string {
+	p := canonicalPath(address.EscapedPath())
+	if address.Host == "" || address.Host == a.base.Host && address.Scheme == a.base.Scheme {
+		return p
+	}
+	return address.Scheme + "://" + address.Host + p
+}
+
+// locate is the way back from an id.
+func (a *account) locate(id string) (*url.URL, error) { return a.base.Parse(id) }
+
+// canonicalPath escapes each segment of a path anew, so that /a%40b/ and /a@b/ are one address. An escaped slash stays.
+func canonicalPath(escaped string) string {
+	segments := strings.Split(escaped, "/")
+	for i, segment := range segments {
+		if plain, err := url.PathUnescape(segment); err == nil {
+			segments[i] = url.PathEscape(plain)
+		}
+	}
+	return strings.Join(segments, "/")
+}
+
+// split parts an event's id into the resource's and the instance's key.
+func split(id string) (resource, key string, isInstance bool) {
+	return strings.Cut(id, seriesSeparator)
+}
+
+// within reports whether the resource is a direct member of the collection, and no collection itself: nothing else may
+// be read, changed or removed as an event.
+func within(collection, resource string) bool {
+	member, ok := strings.CutPrefix(resource, strings.TrimSuffix(collection, "/")+"/")
+	if !ok || member == "" || strings.ContainsAny(member, "/?#") || member == "." || member == ".." {
+		return false
+	}
+	plain, err := url.PathUnescape(member)
+	return err == nil && !strings.ContainsAny(plain, "\x00\r\n") && canonicalPath(member) == member
+}
+
+func lastSegment(id string) string {
+	last := path.Base(strings.TrimSuffix(id, "/"))
+	if plain, err := url.PathUnescape(last); err == nil {
+		return plain
+	}
+	return last
+}

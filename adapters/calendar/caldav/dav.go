@@ -1,0 +1,218 @@
+package caldav
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"frontdesk/core/fault"
+)
+
+// methods of WebDAV (RFC 4918, RFC 3253).
+const (
+	methodPropfind = "PROPFIND"
+	methodReport   = "REPORT"
+)
+
+const (
+	calendarType = "text/calendar; charset=utf-8"
+	xmlType      = "application/xml; charset=utf-8"
+)
+
+// answer is one response, read whole.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+	url    *url.URL // where it came from, behind redirects: what its addresses are relative to
+}
+
+// send sends one request. The error says that there was no answer.
+func (d *driver) send(ctx context.Context, method string, address *url.URL, header http.Header, body []byte) (answer, error) {
+	req, err := http.NewRequestWithContext(ctx, method, address.String(), bytes.NewReader(body))
+	if err != nil {
+		return answer{}, fault.From(err)
+	}
+	for name, values := range header {
+		req.Header[name] = values
+	}
+	if len(body) > 0 && req.Header.Get("Content-Type") == "" {
+		req.Header.Set("Content-Type", xmlType)
+	}
+	resp, err := d.http.Do(req)
+	if err != nil {
+		return answer{}, fault.From(err)
+	}
+	defer resp.Body.Close()
+	content, err := io.ReadAll(resp.Body) // the client caps it
+	if err != nil {
+		return answer{}, fault.From(err)
+	}
+	a := answer{status: resp.StatusCode, header: resp.Header, body: content, url: address}
+	if resp.Request != nil && resp.Request.URL != nil {
+		a.url = resp.Request.URL
+	}
+	return a, nil
+}
+
+// query sends a PROPFIND or REPORT and reads the multistatus.
+func (d *driver) query(ctx context.Context, method string, address *url.URL, depth, body string) (multistatus, answer, error) {
+	header := http.Header{"Depth": {depth}, "Accept": {"application/xml, text/xml"}}
+	a, err := d.send(ctx, method, address, header, []byte(xml.Header+body))
+	if err != nil {
+		return multistatus{}, a, err
+	}
+	if a.status != http.StatusMultiStatus {
+		return multistatus{}, a, refusal(a)
+	}
+	var m multistatus
+	if err := xml.Unmarshal(withoutControls(a.body), &m); err != nil {
+		return multistatus{}, a, misconfigured("answers something that is not WebDAV").Because(err)
+	}
+	return m, a, nil
+}
+
+// withoutControls drops the bytes that XML 1.0 does not allow; some servers pass them on from events.
+func withoutControls(body []byte) []byte {
+	return bytes.Map(func(r rune) rune {
+		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF {
+			return -1
+		}
+		return r
+	}, body)
+}
+
+// multistatus is the answer to PROPFIND and REPORT (RFC 4918 section 13).
+type multistatus struct {
+	XMLName   xml.Name   `xml:"DAV: multistatus"`
+	Responses []response `xml:"DAV: response"`
+}
+
+type response struct {
+	Href      string     `xml:"DAV: href"`
+	Status    string     `xml:"DAV: status"`
+	Propstats []propstat `xml:"DAV: propstat"`
+}
+
+type propstat struct {
+	Status string `xml:"DAV: status"`
+	Prop   prop   `xml:"DAV: prop"`
+}
+
+// prop holds every property that we ask for.
+type prop struct {
+	Type        elements   `xml:"DAV: resourcetype"`
+	DisplayName string     `xml:"DAV: displayname"`
+	ETag        string     `xml:"DAV: getetag"`
+	Principal   *principal `xml:"DAV: current-user-principal"`
+	Privileges  *struct {
+		Held []elements `xml:"DAV: privilege"`
+	} `xml:"DAV: current-user-privilege-set"`
+
+	Homes      hrefs `xml:"urn:ietf:params:xml:ns:caldav calendar-home-set"`
+	Addresses  hrefs `xml:"urn:ietf:params:xml:ns:caldav calendar-user-address-set"`
+	Inbox      hrefs `xml:"urn:ietf:params:xml:ns:caldav schedule-inbox-URL"`
+	Default    hrefs `xml:"urn:ietf:params:xml:ns:caldav schedule-default-calendar-URL"`
+	Components *struct {
+		Names []struct {
+			Name string `xml:"name,attr"`
+		} `xml:"urn:ietf:params:xml:ns:caldav comp"`
+	} `xml:"urn:ietf:params:xml:ns:caldav supported-calendar-component-set"`
+	Zone        string `xml:"urn:ietf:params:xml:ns:caldav calendar-timezone"`
+	ZoneID      string `xml:"urn:ietf:params:xml:ns:caldav calendar-timezone-id"`
+	Data        string `xml:"urn:ietf:params:xml:ns:caldav calendar-data"`
+	ScheduleTag string `xml:"urn:ietf:params:xml:ns:caldav schedule-tag"`
+}
+
+type hrefs struct {
+	List []struct {
+		Preferred string `xml:"preferred,attr"`
+		Href      string `xml:",chardata"`
+	} `xml:"DAV: href"`
+}
+
+type principal struct {
+	Href            string    `xml:"DAV: href"`
+	Unauthenticated *struct{} `xml:"DAV: unauthenticated"`
+}
+
+// elements are the names of the elements within one.
+type elements struct {
+	List []struct{ XMLName xml.Name } `xml:",any"`
+}
+
+func (e elements) has(space, name string) bool {
+	for _, element := range e.List {
+		if element.XMLName == (xml.Name{Space: space, Local: name}) {
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	davSpace    = "DAV:"
+	caldavSpace = "urn:ietf:params:xml:ns:caldav"
+)
+
+// found answers the properties that the resource has; those it has not come with a status of their own.
+func (r response) found() prop {
+	for _, ps := range r.Propstats {
+		if ps.Status == "" || statusOf(ps.Status) == http.StatusOK {
+			return ps.Prop
+		}
+	}
+	return prop{}
+}
+
+// statusOf reads a status line such as "HTTP/1.1 404 Not Found"; 0 when there is none.
+func statusOf(line string) int {
+	parts := strings.Fields(line)
+	if len(parts) < 2 {
+		return 0
+	}
+	status, _ := strconv.Atoi(parts[1])
+	return status
+}
+
+// conditions are the names in a DAV:error body: the precondition that failed (RFC 4918 section 16), and the resource that
+// no-uid-conflict names (RFC 4791 section 5.3.2.1).
+func conditions(body []byte) (failed elements, uidHref string) {
+	var e struct {
+		XMLName xml.Name `xml:"DAV: error"`
+		List    []struct {
+			XMLName xml.Name
+			Href    string `xml:"DAV: href"`
+		} `xml:",any"`
+	}
+	if err := xml.Unmarshal(withoutControls(body), &e); err != nil {
+		return elements{}, ""
+	}
+	for _, condition := range e.List {
+		failed.List = append(failed.List, struct{ XMLName xml.Name }{condition.XMLName})
+		if condition.XMLName.Local == "no-uid-conflict" {
+			uidHref = strings.TrimSpace(condition.Href)
+		}
+	}
+	return failed, uidHref
+}
+
+// strongTag makes an ETag fit for If-Match, which compares strongly (RFC 9110 section 13.1.1). Front ends that compress on
+// the fly weaken the server's tag (nginx) or add to it (Apache, Jetty), but hand conditions on to the server, which knows
+// its own tag only.
+func strongTag(tag string) string {
+	tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/")
+	tag = strings.Trim(tag, `"`)
+	if tag == "" || strings.ContainsAny(tag, "\r\n\"") {
+		return ""
+	}
+	for _, suffix := range []string{"--gzip", "-gzip", ";gzip"} {
+		tag = strings.TrimSuffix(tag, suffix)
+	}
+	return `"` + tag + `"`
+}

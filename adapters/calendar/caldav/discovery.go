@@ -1,0 +1,356 @@
+package caldav
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+)
+
+// account is what discovery finds out: who the account is and where its calendars are. It is not changed once made.
+type account struct {
+	base         *url.URL // the origin of the calendars: ids are paths on it
+	principal    *url.URL
+	organizer    string // the calendar user address to organize with, a URI
+	email        string
+	displayName  string
+	autoSchedule bool // the server carries invitations itself (RFC 6638 section 2)
+	calendars    []place
+	found        time.Time
+}
+
+// place is one calendar.
+type place struct {
+	calendar.Calendar
+	url *url.URL
+}
+
+// fresh is for how long the discovered is used without asking again. Whatever is found missing is asked for at once.
+const fresh = 10 * time.Minute
+
+const (
+	principalProps = `<d:propfind xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"><d:prop>` +
+		`<d:resourcetype/><d:displayname/><d:current-user-principal/><c:calendar-home-set/>` +
+		`<c:calendar-user-address-set/><c:schedule-inbox-URL/></d:prop></d:propfind>`
+	calendarProps = `<d:propfind xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"><d:prop>` +
+		`<d:resourcetype/><d:displayname/><d:current-user-privilege-set/><c:supported-calendar-component-set/>` +
+		`<c:calendar-timezone/><c:calendar-timezone-id/><c:schedule-default-calendar-URL/></d:prop></d:propfind>`
+	maxHomes = 8
+)
+
+// discover asks the server from the start: who am I (RFC 5397), where are my calendars (RFC 4791 section 6.2.1), and which
+// are there.
+func (d *driver) discover(ctx context.Context) (*account, error) {
+	entry, err := d.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a := &account{principal: entry.at, autoSchedule: entry.autoSchedule, found: d.now()}
+	d.identify(a, entry.own)
+
+	homes := resolveAll(entry.at, entry.own.Homes)
+	given := entry.given
+	if len(homes) == 0 && given == nil {
+		homes = []*url.URL{entry.at} // a plain collection of calendars, with no principal to tell
+	}
+	if len(homes) > maxHomes {
+		homes = homes[:maxHomes]
+	}
+	var standard *url.URL
+	for _, home := range homes {
+		listed, preferred, err := d.list(ctx, home, "1", a)
+		if err != nil {
+			return nil, err
+		}
+		a.calendars = append(a.calendars, listed...)
+		standard = cmp.Or(standard, preferred)
+	}
+	if given != nil && !slices.ContainsFunc(a.calendars, func(p place) bool { return p.ID == d.id(a, given) }) {
+		listed, _, err := d.list(ctx, given, "0", a) // a calendar shared with us, outside our home
+		if err != nil {
+			return nil, err
+		}
+		a.calendars = append(a.calendars, listed...)
+	}
+	if standard == nil {
+		if standard, err = d.schedulingDefault(ctx, entry); err != nil {
+			return nil, err
+		}
+	}
+	if a.base == nil {
+		a.base = &url.URL{Scheme: entry.at.Scheme, Host: entry.at.Host}
+	}
+	slices.SortFunc(a.calendars, func(x, y place) int { return strings.Compare(x.ID, y.ID) })
+	a.calendars = slices.CompactFunc(a.calendars, func(x, y place) bool { return x.ID == y.ID })
+	d.markDefault(a, given, standard)
+	return a, nil
+}
+
+// identify reads who the account is.
+func (d *driver) identify(a *account, own prop) {
+	a.displayName = strings.TrimSpace(own.DisplayName)
+	var other string
+	preferred := false
+	for _, address := range own.Addresses.List {
+		value := strings.TrimSpace(address.Href)
+		email, isMail := strings.CutPrefix(strings.ToLower(value), "mailto:")
+		if isMail && email != "" {
+			if a.email == "" || address.Preferred == "1" && !preferred {
+				a.email, a.organizer, preferred = value[len("mailto:"):], value, address.Preferred == "1"
+			}
+			continue
+		}
+		if u, err := url.Parse(value); other == "" && err == nil && u.IsAbs() {
+			other = value
+		}
+	}
+	if d.settings.Email != "" {
+		a.email, a.organizer = d.settings.Email, mailto(d.settings.Email)
+	}
+	if a.organizer == "" {
+		// A principal's address is a calendar user address too (RFC 6638 section 2.4.1 allows any URI).
+		a.organizer = cmp.Or(other, a.principal.String())
+	}
+}
+
+// entry is where discovery starts from: the principal, or what stands in for it.
+type entry struct {
+	at           *url.URL
+	own          prop
+	given        *url.URL // the connection's address, when it is that of a calendar
+	autoSchedule bool
+}
+
+// enter finds the principal from the connection's address, by way of the well-known address where the address says
+// nothing (RFC 6764 section 6).
+func (d *driver) enter(ctx context.Context) (entry, error) {
+	wellKnown := d.base.ResolveReference(&url.URL{Path: "/.well-known/caldav"})
+	tries := []*url.URL{d.base, wellKnown}
+	if strings.Trim(d.base.Path, "/") == "" {
+		tries = []*url.URL{wellKnown, d.base}
+	}
+	var first error
+	for _, address := range tries {
+		e, err := d.enterAt(ctx, address)
+		if err == nil {
+			return e, nil
+		}
+		if !isDeadEnd(err) {
+			return entry{}, err
+		}
+		first = cmp.Or(first, err)
+	}
+	if errors.Is(first, fault.NotFound) {
+		return entry{}, misconfigured("has no calendars at the connection's address").Because(first)
+	}
+	return entry{}, first
+}
+
+// isDeadEnd reports whether an address led nowhere, so that another one may.
+func isDeadEnd(err error) bool {
+	f := fault.From(err)
+	switch f.Code {
+	case fault.NotFound, fault.Unsupported, fault.Forbidden, fault.Invalid:
+		return f.Reason != fault.ReasonEgressRefused
+	}
+	return false
+}
+
+func (d *driver) enterAt(ctx context.Context, address *url.URL) (entry, error) {
+	m, a, err := d.query(ctx, methodPropfind, address, "0", principalProps)
+	if err != nil {
+		return entry{}, err
+	}
+	if len(m.Responses) == 0 {
+		return entry{}, misconfigured("answers nothing about the connection's address")
+	}
+	own := m.Responses[0].found()
+	e := entry{at: a.url, own: own, autoSchedule: schedules(a.header)}
+	if own.Type.has(caldavSpace, "calendar") {
+		e.given = a.url
+	}
+	if own.Principal != nil && own.Principal.Unauthenticated != nil {
+		return entry{}, fault.New(fault.Disconnected, fault.ReasonReconnectRequired,
+			"The calendar server does not know the connection's user. Connect the account again.").With("provider", name)
+	}
+	if len(own.Homes.List) > 0 {
+		return e, nil
+	}
+	if own.Principal == nil || strings.TrimSpace(own.Principal.Href) == "" {
+		if e.given != nil || own.Type.has(davSpace, "collection") && strings.Trim(a.url.Path, "/") != "" {
+			return e, nil
+		}
+		return entry{}, misconfigured("names no user at the connection's address")
+	}
+	at, err := a.url.Parse(strings.TrimSpace(own.Principal.Href))
+	if err != nil {
+		return entry{}, misconfigured("names a user by an address that cannot be read")
+	}
+	m, a, err = d.query(ctx, methodPropfind, at, "0", principalProps)
+	if err != nil {
+		return entry{}, err
+	}
+	if len(m.Responses) == 0 {
+		return entry{}, misconfigured("answers nothing about the account")
+	}
+	e.at, e.own, e.autoSchedule = a.url, m.Responses[0].found(), e.autoSchedule || schedules(a.header)
+	if len(e.own.Homes.List) == 0 && e.given == nil {
+		return entry{}, misconfigured("keeps no calendars for the account")
+	}
+	return e, nil
+}
+
+func schedules(header http.Header) bool {
+	return slices.ContainsFunc(header.Values("Dav"), func(line string) bool {
+		return slices.ContainsFunc(strings.Split(line, ","), func(word string) bool {
+			return strings.TrimSpace(word) == "calendar-auto-schedule"
+		})
+	})
+}
+
+// list reads the calendars of a home, or one calendar at depth 0, and the default one if the home's inbox tells it.
+func (d *driver) list(ctx context.Context, home *url.URL, depth string, a *account) (list []place, standard *url.URL, err error) {
+	m, answered, err := d.query(ctx, methodPropfind, home, depth, calendarProps)
+	if err != nil {
+		return nil, nil, err
+	}
+	if a.base == nil {
+		a.base = &url.URL{Scheme: answered.url.Scheme, Host: answered.url.Host}
+	}
+	for _, r := range m.Responses {
+		address, err := answered.url.Parse(strings.TrimSpace(r.Href))
+		if err != nil {
+			continue
+		}
+		p := r.found()
+		if urls := resolveAll(answered.url, p.Default); len(urls) > 0 {
+			standard = urls[0]
+		}
+		if !holdsEvents(p) {
+			continue
+		}
+		id := d.id(a, address)
+		list = append(list, place{url: address, Calendar: calendar.Calendar{
+			ID: id, Name: cmp.Or(strings.TrimSpace(p.DisplayName), lastSegment(id)), Zone: d.zoneOf(p), ReadOnly: !writable(p),
+		}})
+	}
+	return list, standard, nil
+}
+
+// holdsEvents reports whether a collection is a calendar of events. Nextcloud lists calendars in its bin too.
+func holdsEvents(p prop) bool {
+	const nextcloud = "http://nextcloud.com/ns"
+	if !p.Type.has(caldavSpace, "calendar") || p.Type.has(nextcloud, "deleted-calendar") {
+		return false
+	}
+	if p.Components == nil || len(p.Components.Names) == 0 {
+		return true // anything (RFC 4791 section 5.2.3)
+	}
+	for _, component := range p.Components.Names {
+		if strings.EqualFold(component.Name, "VEVENT") {
+			return true
+		}
+	}
+	return false
+}
+
+// writable reports whether events can be added and changed (RFC 3744 section 3). A server that does not tell is believed
+// to allow it, and refuses by itself.
+func writable(p prop) bool {
+	if p.Privileges == nil || len(p.Privileges.Held) == 0 {
+		return true
+	}
+	for _, held := range p.Privileges.Held {
+		for _, enough := range []string{"all", "write", "write-content", "bind"} {
+			if held.has(davSpace, enough) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// zoneOf reads the calendar's own zone: an IANA name (RFC 7809) or a VTIMEZONE (RFC 4791 section 5.2.2).
+func (d *driver) zoneOf(p prop) string {
+	known := zones{}
+	if location := known.location(strings.TrimSpace(p.ZoneID)); location != nil {
+		return location.String()
+	}
+	if strings.TrimSpace(p.Zone) == "" {
+		return ""
+	}
+	return zoneName([]byte(p.Zone), known)
+}
+
+// schedulingDefault asks the scheduling inbox for the default calendar (RFC 6638 section 9.2). It is an offer of the
+// server's: where it cannot be had, there is none.
+func (d *driver) schedulingDefault(ctx context.Context, e entry) (*url.URL, error) {
+	inboxes := resolveAll(e.at, e.own.Inbox)
+	if len(inboxes) == 0 {
+		return nil, nil
+	}
+	m, a, err := d.query(ctx, methodPropfind, inboxes[0], "0", calendarProps)
+	if err != nil {
+		if isDeadEnd(err) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	for _, r := range m.Responses {
+		if urls := resolveAll(a.url, r.found().Default); len(urls) > 0 {
+			return urls[0], nil
+		}
+	}
+	return nil, nil
+}
+
+// markDefault marks the calendar that is meant when none is named: the one the connection names, the one its address is
+// of, the one the server calls so, else the first that can be written.
+func (d *driver) markDefault(a *account, given, standard *url.URL) {
+	mark := func(is func(place) bool) bool {
+		i := slices.IndexFunc(a.calendars, is)
+		if i >= 0 {
+			a.calendars[i].IsDefault = true
+		}
+		return i >= 0
+	}
+	if wanted := d.settings.Calendar; wanted != "" {
+		id := wanted
+		if u, err := a.base.Parse(wanted); err == nil {
+			id = d.id(a, u)
+		}
+		_ = mark(func(p place) bool { return p.ID == id }) ||
+			mark(func(p place) bool { return strings.TrimSuffix(p.ID, "/") == strings.TrimSuffix(id, "/") }) ||
+			mark(func(p place) bool { return p.Name == wanted }) ||
+			mark(func(p place) bool { return strings.EqualFold(p.Name, wanted) })
+		return // none, if it names none: an event must not land in a calendar that nobody chose
+	}
+	if given != nil && mark(func(p place) bool { return p.ID == d.id(a, given) }) {
+		return
+	}
+	if standard != nil && mark(func(p place) bool { return p.ID == d.id(a, standard) && !p.ReadOnly }) {
+		return
+	}
+	_ = mark(func(p place) bool { return !p.ReadOnly }) || mark(func(place) bool { return true })
+}
+
+func resolveAll(base *url.URL, list hrefs) []*url.URL {
+	var all []*url.URL
+	for _, item := range list.List {
+		href := strings.TrimSpace(item.Href)
+		if href == "" {
+			continue
+		}
+		if u, err := base.Parse(href); err == nil {
+			all = append(all, u)
+		}
+	}
+	return all
+}

@@ -1,0 +1,271 @@
+package caldav
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"frontdesk/adapters/calendar/caldav/ical"
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+)
+
+// driver is one account at one server.
+type driver struct {
+	settings settings // without the credentials
+	base     *url.URL // the connection's address
+	http     *http.Client
+	now      func() time.Time
+
+	discovering chan struct{} // held by who discovers
+	known       atomic.Pointer[account]
+}
+
+var _ calendar.Driver = (*driver)(nil)
+
+// Traits are what CalDAV has in it. Of a cancelled event nothing is left, and links are made elsewhere.
+func (d *driver) Traits() calendar.Traits {
+	return calendar.Traits{
+		IdempotentBook:  true, // If-None-Match: *
+		SendsInvites:    d.settings.AutoSchedule,
+		Instances:       true,
+		LocationURL:     true,
+		ConsistentReads: true, // a stored resource is there for the next request (RFC 4791 section 5.3.2)
+	}
+}
+
+// Account discovers anew, which proves the credentials and that there are calendars.
+func (d *driver) Account(ctx context.Context) (calendar.Account, error) {
+	a, err := d.discoverAgain(ctx)
+	if err != nil {
+		return calendar.Account{}, err
+	}
+	if d.settings.AutoSchedule && !a.autoSchedule {
+		return calendar.Account{}, misconfigured("does not send invitations itself, though the connection's auto_schedule says so")
+	}
+	return calendar.Account{Email: a.email, Name: a.displayName}, nil
+}
+
+// Calendars discovers anew: calendars come and go.
+func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
+	a, err := d.discoverAgain(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]calendar.Calendar, 0, len(a.calendars))
+	for _, p := range a.calendars {
+		list = append(list, p.Calendar)
+	}
+	return list, nil
+}
+
+// Book puts a new resource. That there is one already means that this booking was made before.
+func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, error) {
+	location := loadZone(b.Zone)
+	if location == nil {
+		return calendar.Event{}, fault.InvalidField("timezone", "is not a time zone that is known.")
+	}
+	if b.Conferencing == calendar.ConferencingProvider {
+		return calendar.Event{}, fault.New(fault.Unsupported, fault.ReasonConferencing, "CalDAV calendars make no meeting links. Give one as location_url.")
+	}
+	a, target, err := d.calendar(ctx, b.CalendarID)
+	if err != nil {
+		return calendar.Event{}, err
+	}
+	if target.ReadOnly {
+		return calendar.Event{}, readOnly()
+	}
+	uid := uidOf(b.Key, target.ID)
+	r := resource{id: strings.TrimSuffix(target.ID, "/") + "/" + uid + ".ics", calendarID: target.ID}
+	if r.url, err = a.locate(r.id); err != nil {
+		return calendar.Event{}, fault.From(err)
+	}
+	root := newObject(b, uid, location, a.organizer, d.now())
+	answered, err := d.send(ctx, http.MethodPut, r.url, http.Header{"If-None-Match": {"*"}, "Content-Type": {calendarType}}, ical.Encode(root))
+	if err != nil {
+		return calendar.Event{}, err
+	}
+	switch {
+	case answered.status < 300:
+		r = r.movedTo(d, a, answered)
+		return d.stored(ctx, r, root, answered)
+	case answered.status == http.StatusPreconditionFailed:
+		return d.bookedBefore(ctx, r, uid)
+	}
+	failed, href := conditions(answered.body)
+	if failed.has(caldavSpace, "no-uid-conflict") {
+		// The server keeps it under a name of its own (RFC 4791 section 5.3.2.1).
+		if u, err := answered.url.Parse(href); href != "" && err == nil && within(target.ID, d.id(a, u)) {
+			r.id, r.url = d.id(a, u), u
+		}
+		return d.bookedBefore(ctx, r, uid)
+	}
+	return calendar.Event{}, d.missing(ctx, target.ID, answered)
+}
+
+// bookedBefore answers with the event that an earlier Book of the same key made.
+func (d *driver) bookedBefore(ctx context.Context, r resource, uid string) (calendar.Event, error) {
+	o, r, err := d.read(ctx, r)
+	if err != nil {
+		return calendar.Event{}, err
+	}
+	i := o.single()
+	if i.event.Text("UID") != uid {
+		return calendar.Event{}, fault.New(fault.Conflict, fault.ReasonProviderConflict, "Another event has the name that this booking would have.").With("provider", name)
+	}
+	if isCancelled(i.event) {
+		return calendar.Event{}, changedMeanwhile()
+	}
+	return o.event(i, r.calendarID, r.id, r.version), nil
+}
+
+// uidOf names the event of a key in one calendar. UIDs are unique in an account where the server schedules (RFC 6638
+// section 3.2.4.1), keys in a calendar, so the calendar is part of the name.
+func uidOf(key, calendarID string) string {
+	sum := sha256.Sum256([]byte(calendarID))
+	return key + "-" + hex.EncodeToString(sum[:6])
+}
+
+// Event reads one resource.
+func (d *driver) Event(ctx context.Context, ref calendar.EventRef) (calendar.Event, error) {
+	_, r, err := d.resource(ctx, ref)
+	if err != nil {
+		return calendar.Event{}, err
+	}
+	o, r, err := d.read(ctx, r)
+	if err != nil {
+		return calendar.Event{}, err
+	}
+	i, err := o.pick(r)
+	if err != nil {
+		return calendar.Event{}, err
+	}
+	return o.picked(i, r), nil
+}
+
+// pick finds the event that a reference means. One that was cancelled is as good as gone.
+func (o *object) pick(r resource) (instance, error) {
+	i := o.single()
+	if r.isInstance {
+		found, ok, err := o.find(r.key)
+		if err != nil {
+			return instance{}, unreadable(r.id, err)
+		}
+		if !ok {
+			return instance{}, noEvent()
+		}
+		i = found
+	}
+	if isCancelled(i.event) {
+		return instance{}, noEvent()
+	}
+	return i, nil
+}
+
+func (o *object) picked(i instance, r resource) calendar.Event {
+	if r.isInstance {
+		return o.instanceEvent(i, r.calendarID, r.id, r.version)
+	}
+	return o.event(i, r.calendarID, r.id, r.version)
+}
+
+// Change reads the object, changes what is asked, and puts it back if it is still the same.
+func (d *driver) Change(ctx context.Context, ref calendar.EventRef, c calendar.Change) (calendar.Event, error) {
+	a, r, err := d.resource(ctx, ref)
+	if err != nil {
+		return calendar.Event{}, err
+	}
+	o, r, err := d.read(ctx, r)
+	if err != nil {
+		return calendar.Event{}, err
+	}
+	i, err := o.pick(r)
+	if err != nil {
+		return calendar.Event{}, err
+	}
+	if c.IfUnchanged != "" && c.IfUnchanged != r.version {
+		return calendar.Event{}, changedMeanwhile()
+	}
+	e := edit{object: o, organizer: a.organizer, now: d.now()}
+	if err := e.apply(i, r.isInstance, c); err != nil {
+		return calendar.Event{}, err
+	}
+	return d.put(ctx, r, o.root)
+}
+
+// Cancel removes the resource, or takes one instance out of its series. The server tells the attendees (RFC 6638 section
+// 3.2.1.3); a comment has no place in what it is sent.
+func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.Cancellation) error {
+	_, r, err := d.resource(ctx, ref)
+	if err != nil {
+		return err
+	}
+	if !r.isInstance {
+		if c.IfUnchanged != "" {
+			return d.removeIfUnchanged(ctx, r, c.IfUnchanged)
+		}
+		return d.remove(ctx, r, nil)
+	}
+	o, r, err := d.read(ctx, r)
+	if err != nil {
+		return err
+	}
+	i, err := o.pick(r)
+	if err != nil {
+		return err
+	}
+	if c.IfUnchanged != "" && c.IfUnchanged != r.version {
+		return changedMeanwhile()
+	}
+	e := edit{object: o, now: d.now()}
+	if e.cancel(i) {
+		return d.remove(ctx, r, r.condition())
+	}
+	_, err = d.write(ctx, r, o.root)
+	return err
+}
+
+// Events asks for the objects of a time and expands them. There are no pages in CalDAV: each call reads all, and answers
+// those behind the cursor.
+func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, error) {
+	a, target, err := d.calendar(ctx, q.CalendarID)
+	if err != nil {
+		return calendar.Page{}, err
+	}
+	fallback := loadZone(q.Zone)
+	if fallback == nil {
+		fallback = time.UTC
+	}
+	objects, err := d.search(ctx, a, target, q.From, q.To)
+	if err != nil {
+		return calendar.Page{}, err
+	}
+	var list []listed
+	l, known := newLimits(), zones{}
+	for _, r := range objects {
+		o, err := readObject(r.data, known)
+		if err != nil {
+			return calendar.Page{}, unreadable(r.id, err)
+		}
+		instances, err := o.within(q.From, q.To, fallback, l)
+		if err != nil {
+			if l.instances < 0 {
+				return calendar.Page{}, tooMany()
+			}
+			return calendar.Page{}, unreadable(r.id, err)
+		}
+		for _, i := range instances {
+			event := o.event
+			if o.recurs() {
+				event = o.instanceEvent
+			}
+			list = append(list, listed{event(i, r.calendarID, r.id, r.version), o.place(i.start, fallback)})
+		}
+	}
+	return page(list, q.Cursor, q.Limit), nil
+}

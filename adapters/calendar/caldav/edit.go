@@ -1,0 +1,215 @@
+package caldav
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"frontdesk/adapters/calendar/caldav/ical"
+	"frontdesk/adapters/calendar/caldav/recur"
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+)
+
+// edit is one change of an object, stamped with one time. It touches what it has to, and nothing else.
+type edit struct {
+	object    *object
+	organizer string // for events that get their first attendee
+	now       time.Time
+}
+
+// apply changes the event of the object, or of one instance.
+func (e edit) apply(i instance, ofSeries bool, c calendar.Change) error {
+	event := i.event
+	if ofSeries {
+		own, err := e.overrideFor(i)
+		if err != nil {
+			return err
+		}
+		event = own
+	}
+	if c.Title != nil {
+		setText(event, "SUMMARY", *c.Title)
+	}
+	if c.Description != nil {
+		setText(event, "DESCRIPTION", *c.Description)
+		event.Remove("X-ALT-DESC") // Outlook's other form of the same text
+	}
+	if c.Start != nil && c.End != nil {
+		if err := e.move(event, *c.Start, *c.End, c.Zone); err != nil {
+			return err
+		}
+	}
+	if c.Attendees != nil {
+		setAttendees(event, *c.Attendees, e.organizer)
+	}
+	e.stamp(event)
+	return nil
+}
+
+func setText(event *ical.Component, name, text string) {
+	if text == "" {
+		event.Remove(name)
+		return
+	}
+	event.SetText(name, text)
+}
+
+// move gives the event other times. Its zone becomes the one given.
+func (e edit) move(event *ical.Component, from, to time.Time, zoneName string) error {
+	location := loadZone(zoneName)
+	if location == nil {
+		location = time.UTC
+	}
+	begin, end := momentIn(from, location), momentIn(to, location)
+	if begin.Equal(startOf(event)) && end.Equal(e.object.end(event, begin)) {
+		return nil
+	}
+	if event == e.object.master && e.object.recurs() {
+		if err := e.shiftSeries(begin); err != nil {
+			return err
+		}
+	}
+	event.Remove("DURATION")
+	event.Set(begin.Property("DTSTART"))
+	if event.Has("DTEND") {
+		event.Set(end.Property("DTEND"))
+	} else {
+		at := slices.IndexFunc(event.Properties, func(p ical.Property) bool { return p.Is("DTSTART") })
+		event.Properties = slices.Insert(event.Properties, at+1, end.Property("DTEND"))
+	}
+	withZone(e.object.root, location, from, to)
+	raiseSequence(event)
+	return nil
+}
+
+// shiftSeries moves what is written relative to the start of a series: exceptions, single dates, UNTIL. A rule that names
+// days or hours of its own would no longer fit a start on other ones; which ones are meant then, nobody has said.
+func (e edit) shiftSeries(begin ical.Moment) error {
+	o := e.object
+	old := startOf(o.master)
+	by := begin.Wall.Sub(old.Wall)
+	sameDay := midnight(begin.Wall).Equal(midnight(old.Wall))
+	refused := fault.New(fault.Unsupported, fault.ReasonNotSupported,
+		"The event repeats by a rule that does not fit the new time. Change its instances one by one, or book a new event.")
+	if (old.Form == ical.Date) != (begin.Form == ical.Date) || begin.Form == ical.UTC && old.Form != ical.UTC {
+		return refused
+	}
+	shifted := func(m ical.Moment) ical.Moment {
+		if m.Form == ical.Date {
+			return m
+		}
+		if at := o.place(m, time.UTC); m.Form != old.Form || m.TZID != old.TZID {
+			m = o.written(at, old)
+		}
+		return ical.Moment{Wall: m.Wall.Add(by), Form: begin.Form, TZID: begin.TZID}
+	}
+	for i, property := range o.master.Properties {
+		switch {
+		case property.Is("RRULE"):
+			rule, err := recur.Parse(property.Value)
+			if err != nil {
+				return refused
+			}
+			if onDay, onClock := rule.Dependent(); onClock || onDay && !sameDay {
+				return refused
+			}
+			if rule.Until != nil && rule.Until.Form != ical.Date {
+				until := *rule.Until
+				until.Wall = until.Wall.Add(o.place(begin, time.UTC).Sub(o.place(old, time.UTC)))
+				o.master.Properties[i].Value = replaceUntil(property.Value, until)
+			}
+		case property.Is("EXDATE"), property.Is("RDATE"):
+			moments, err := property.Moments()
+			if err != nil || len(moments) == 0 || strings.Contains(property.Value, "/") {
+				return refused
+			}
+			for j := range moments {
+				moments[j] = shifted(moments[j])
+			}
+			o.master.Properties[i] = moments[0].Property(property.Name, moments[1:]...)
+		}
+	}
+	for _, ov := range o.overrides {
+		moved := shifted(ov.of).Property("RECURRENCE-ID")
+		if ov.following {
+			moved = moved.With("RANGE", "THISANDFUTURE")
+		}
+		ov.event.Set(moved)
+	}
+	return nil
+}
+
+func replaceUntil(rule string, until ical.Moment) string {
+	parts := strings.Split(rule, ";")
+	for i, part := range parts {
+		if strings.HasPrefix(strings.ToUpper(strings.TrimSpace(part)), "UNTIL=") {
+			parts[i] = "UNTIL=" + until.String()
+		}
+	}
+	return strings.Join(parts, ";")
+}
+
+// overrideFor answers the component of the instance's own, made from the series' where it has none yet.
+func (e edit) overrideFor(i instance) (*ical.Component, error) {
+	o := e.object
+	for _, ov := range o.overrides {
+		if ov.event != i.event || o.key(ov.of) != o.key(i.of) {
+			continue
+		}
+		if ov.following {
+			return nil, fault.New(fault.Unsupported, fault.ReasonNotSupported,
+				"All later instances of the series take after this one, so it cannot be changed alone.")
+		}
+		return ov.event, nil
+	}
+	own := i.event.Clone()
+	own.Remove("RRULE", "RDATE", "EXDATE", "EXRULE", "RECURRENCE-ID", "DURATION")
+	own.Set(i.start.Property("DTSTART"))
+	if !i.end.Equal(i.start) {
+		own.Set(i.end.Property("DTEND"))
+	}
+	own.Add(i.of.Property("RECURRENCE-ID"))
+	o.root.Children = append(o.root.Children, own)
+	return own, nil
+}
+
+// cancel takes one instance out. It reports whether nothing is left, so that the whole resource has to go.
+func (e edit) cancel(i instance) (empty bool) {
+	o := e.object
+	key := o.key(i.of)
+	o.root.Children = slices.DeleteFunc(o.root.Children, func(c *ical.Component) bool {
+		return slices.ContainsFunc(o.overrides, func(ov override) bool {
+			return ov.event == c && !ov.following && o.key(ov.of) == key
+		})
+	})
+	if o.master == nil {
+		return len(o.root.Named("VEVENT")) == 0
+	}
+	o.master.Add(e.asMaster(i.of).Property("EXDATE"))
+	raiseSequence(o.master)
+	e.stamp(o.master)
+	return false
+}
+
+// asMaster writes an original start in the form of the series' own start, as RFC 5545 section 3.8.5.1 has it.
+func (e edit) asMaster(of ical.Moment) ical.Moment {
+	first := startOf(e.object.master)
+	if of.Form == first.Form && of.TZID == first.TZID || e.object.isLocal(of) || e.object.isLocal(first) {
+		return of
+	}
+	return e.object.written(e.object.place(of, time.UTC), first)
+}
+
+func (e edit) stamp(event *ical.Component) {
+	now := ical.Moment{Wall: e.now.UTC(), Form: ical.UTC}
+	event.Set(now.Property("DTSTAMP"))
+	event.Set(now.Property("LAST-MODIFIED"))
+}
+
+// raiseSequence marks a revision that the attendees have to answer anew (RFC 5546 section 2.1.4).
+func raiseSequence(event *ical.Component) {
+	n, _ := strconv.Atoi(strings.TrimSpace(event.Text("SEQUENCE")))
+	event.Set(ical.Raw("SEQUENCE", strconv.Itoa(max(n, 0)+1)))
+}

@@ -1,0 +1,78 @@
+package caldav
+
+import (
+	"errors"
+	"net/http"
+
+	"frontdesk/adapters/calendar/caldav/ical"
+	"frontdesk/adapters/calendar/caldav/recur"
+	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
+)
+
+// refusal makes a fault of an answer that refuses. WebDAV names the precondition that failed in the body; where it does,
+// the status alone would mislead.
+func refusal(a answer) *fault.Error {
+	f := upstream.StatusFault(name, a.status, a.header, a.body)
+	failed, _ := conditions(a.body)
+	var told *fault.Error
+	switch {
+	case a.status == http.StatusInsufficientStorage && !failed.has(davSpace, "number-of-matches-within-limits"):
+		told = fault.New(fault.Exhausted, fault.ReasonProviderRefused, "The calendar server has no room left for this account.")
+	case failed.has(davSpace, "number-of-matches-within-limits"):
+		told = tooMany()
+	case failed.has(caldavSpace, "max-attendees-per-instance"):
+		told = fault.New(fault.Invalid, fault.ReasonProviderRefused, "The calendar server does not take so many attendees.")
+	case failed.has(caldavSpace, "max-resource-size"):
+		told = fault.New(fault.Invalid, fault.ReasonProviderRefused, "The event is larger than the calendar server takes.")
+	case failed.has(caldavSpace, "min-date-time"), failed.has(caldavSpace, "max-date-time"):
+		told = fault.New(fault.Invalid, fault.ReasonProviderRefused, "The calendar server does not keep events at that time.")
+	case failed.has(caldavSpace, "allowed-attendee-scheduling-object-change"), failed.has(caldavSpace, "allowed-organizer-scheduling-object-change"):
+		told = fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "Only the organizer of the event can change this.")
+	default:
+		return f
+	}
+	told = told.With("provider", name)
+	told.RetryAfter, told.Upstream = f.RetryAfter, f.Upstream
+	return told
+}
+
+func misconfigured(what string) *fault.Error {
+	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
+		"The calendar server %s. Check the connection's address.", what).With("provider", name)
+}
+
+func tooMany() *fault.Error {
+	return fault.New(fault.Exhausted, fault.ReasonTooManyEvents,
+		"There are more events in this time than can be answered at once. Ask for a shorter time.").With("provider", name)
+}
+
+func noEvent() *fault.Error {
+	return fault.New(fault.NotFound, fault.ReasonEventNotFound, "There is no such event in the account's calendars.").With("provider", name)
+}
+
+func noCalendar() *fault.Error {
+	return fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "The account has no such calendar.").With("provider", name)
+}
+
+func changedMeanwhile() *fault.Error {
+	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "The event was changed by someone else in the meantime.").With("provider", name)
+}
+
+// unreadable says that an object cannot be understood. It is named, so that a person can mend or remove it: passing it over
+// would show time as free that is not.
+func unreadable(resource string, err error) *fault.Error {
+	f := fault.Newf(fault.Unsupported, fault.ReasonProviderRefused,
+		"The calendar holds an event that cannot be read, at %s. Correct or remove it with a calendar program.", resource)
+	switch {
+	case errors.Is(err, recur.ErrBudget):
+		f = fault.Newf(fault.Exhausted, fault.ReasonTooManyEvents,
+			"The event at %s repeats more often than can be listed. Ask for a shorter time, or correct the event with a calendar program.", resource)
+	case errors.Is(err, errRule):
+		f = fault.Newf(fault.Unsupported, fault.ReasonProviderRefused,
+			"The event at %s repeats by a rule that is not understood. Correct or remove it with a calendar program.", resource)
+	case errors.Is(err, ical.ErrTooLarge):
+		f = fault.Newf(fault.Unsupported, fault.ReasonProviderRefused, "The event at %s is larger than is read.", resource)
+	}
+	return f.With("provider", name).Because(err)
+}

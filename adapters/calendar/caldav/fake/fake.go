@@ -1,0 +1,282 @@
+// Package fake is a CalDAV server for tests: stateful, strict, and able to fail on demand. It is written from RFC 4918
+// (WebDAV), RFC 4791 (CalDAV), RFC 5397, RFC 6764 and RFC 6638 (scheduling), and shares no code with the adapter: it
+// reads iCalendar with go-ical and expands rules with rrule-go.
+//
+//	server := fake.New(fake.Options{User: "alice", Password: "secret", Email: "alice@example.com"})
+//	http.ListenAndServe("127.0.0.1:5232", server)
+//
+// What a client does against the specifications is refused and kept in Violations.
+package fake
+
+import (
+	"crypto/subtle"
+	"encoding/hex"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Options say how the server is.
+type Options struct {
+	User, Password string
+	Email          string // the account's calendar user address
+
+	AutoSchedule  bool // send invitations (RFC 6638): answers to PUT then carry no ETag
+	WeakTags      bool // show ETags as a compressing front end does: W/"..."; conditions still take the strong form
+	NoTags        bool // no ETags at all
+	Rename        bool // keep new resources under names of its own, told in Location
+	IgnoreIfNone  bool // ignore If-None-Match, as Google documents of its server
+	AbsoluteHrefs bool // write hrefs as whole addresses
+}
+
+// Server is one account's calendars. It is an http.Handler; safe for concurrent use.
+type Server struct {
+	options Options
+
+	mu          sync.Mutex
+	collections map[string]*collection // by decoded path, with the slash at its end
+	standard    string                 // path of the default calendar
+	notices     map[string][]Notice    // by decoded path of the resource
+	violations  []string
+	requests    map[string]int // by method
+	versions    int
+	faults      faults
+}
+
+type collection struct {
+	name, zone string // zone: a VTIMEZONE object, or ""
+	readOnly   bool
+	tasks      bool // VTODO only
+	objects    map[string]*stored
+}
+
+type stored struct {
+	data    string
+	uid     string
+	version int
+}
+
+// Notice is a message that the server sent to an attendee.
+type Notice struct{ To, Kind string }
+
+// The account's addresses.
+const (
+	root       = "/dav/"
+	principals = "/dav/principals/"
+	homes      = "/dav/calendars/"
+)
+
+// New makes a server with no calendars.
+func New(o Options) *Server {
+	return &Server{options: o, collections: map[string]*collection{}, notices: map[string][]Notice{}, requests: map[string]int{}}
+}
+
+// Home is the path of the calendar home.
+func (s *Server) Home() string { return homes + s.options.User + "/" }
+
+func (s *Server) principal() string { return principals + s.options.User + "/" }
+func (s *Server) inbox() string     { return s.Home() + "inbox/" }
+
+// AddCalendar makes a calendar in the home and answers its path, escaped. zone is a VTIMEZONE object, or "".
+func (s *Server) AddCalendar(segment, name, zone string, readOnly bool) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	path := s.Home() + segment + "/"
+	s.collections[path] = &collection{name: name, zone: zone, readOnly: readOnly, objects: map[string]*stored{}}
+	if s.standard == "" && !readOnly {
+		s.standard = path
+	}
+	return escape(path)
+}
+
+// AddTasks makes a collection of tasks.
+func (s *Server) AddTasks(segment string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.collections[s.Home()+segment+"/"] = &collection{name: segment, tasks: true, objects: map[string]*stored{}}
+}
+
+// RemoveCalendar removes a calendar and all in it.
+func (s *Server) RemoveCalendar(path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.collections, decode(path))
+}
+
+// Put stores an object as it is, unchecked, and answers its path.
+func (s *Server) Put(calendarPath, segment, data string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.versions++
+	path := decode(calendarPath)
+	s.collections[path].objects[segment] = &stored{data: data, uid: uidOf(data), version: s.versions}
+	return escape(path + segment)
+}
+
+// Get answers a stored object, "" when there is none.
+func (s *Server) Get(path string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, _, object := s.find(decode(path)); object != nil {
+		return object.data
+	}
+	return ""
+}
+
+// Notices are what was sent about a resource, in order.
+func (s *Server) Notices(path string) []Notice {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.notices[decode(path)])
+}
+
+// Violations are the requests that break a specification, in order.
+func (s *Server) Violations() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.violations)
+}
+
+// Requests counts the requests by method.
+func (s *Server) Requests() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.requests)
+}
+
+// find answers the collection that holds the path, the last segment, and the object there.
+func (s *Server) find(path string) (*collection, string, *stored) {
+	i := strings.LastIndexByte(path, '/')
+	parent, segment := path[:i+1], path[i+1:]
+	c := s.collections[parent]
+	if c == nil || segment == "" {
+		return c, segment, nil
+	}
+	return c, segment, c.objects[segment]
+}
+
+// tag is the ETag of an object.
+func (o *stored) tag() string { return fmt.Sprintf(`"%d-%s"`, o.version, hash(o.data)) }
+
+func (s *Server) shownTag(o *stored) string {
+	switch {
+	case s.options.NoTags:
+		return ""
+	case s.options.WeakTags:
+		return "W/" + o.tag()
+	}
+	return o.tag()
+}
+
+func (s *Server) violate(r *http.Request, format string, args ...any) {
+	s.violations = append(s.violations, r.Method+" "+r.URL.Path+": "+fmt.Sprintf(format, args...))
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/.well-known/caldav" { // RFC 6764 section 5: anyone may ask
+		http.Redirect(w, r, root, http.StatusMovedPermanently)
+		return
+	}
+	if s.faulty(w, r) {
+		return
+	}
+	user, password, ok := r.BasicAuth()
+	if !ok || !same(user, s.options.User) || !same(password, s.options.Password) || s.isRevoked() {
+		w.Header().Set("WWW-Authenticate", `Basic realm="fake"`)
+		http.Error(w, "Unauthorized", http.StatusUnauthorized)
+		return
+	}
+
+	answer := recorded{header: http.Header{}, status: http.StatusOK}
+	s.handle(&answer, r)
+	if s.drops(r) {
+		panic(http.ErrAbortHandler) // carried out, and the answer lost
+	}
+	answer.header.Set("DAV", s.classes())
+	maps.Copy(w.Header(), answer.header)
+	w.WriteHeader(answer.status)
+	_, _ = w.Write([]byte(answer.body))
+}
+
+func (s *Server) classes() string {
+	if s.options.AutoSchedule {
+		return "1, 3, access-control, calendar-access, calendar-auto-schedule"
+	}
+	return "1, 3, access-control, calendar-access"
+}
+
+// recorded is an answer before it is sent.
+type recorded struct {
+	header http.Header
+	status int
+	body   string
+}
+
+// fail answers with a precondition's name (RFC 4918 section 16).
+func (a *recorded) fail(status int, condition string) {
+	a.status = status
+	a.header.Set("Content-Type", "application/xml; charset=utf-8")
+	a.body = `<?xml version="1.0" encoding="utf-8"?><D:error xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav">` + condition + `</D:error>`
+}
+
+func (s *Server) handle(a *recorded, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests[r.Method]++
+	switch r.Method {
+	case "PROPFIND":
+		s.propfind(a, r)
+	case "REPORT":
+		s.report(a, r)
+	case http.MethodGet:
+		s.get(a, r)
+	case http.MethodPut:
+		s.put(a, r)
+	case http.MethodDelete:
+		s.remove(a, r)
+	case http.MethodOptions:
+		a.header.Set("Allow", "OPTIONS, GET, PUT, DELETE, PROPFIND, REPORT")
+	default:
+		a.status = http.StatusMethodNotAllowed
+	}
+}
+
+func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+func hash(data string) string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(data))
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// escape writes a path as servers do that escape all they may, so that clients have to compare with care.
+func escape(path string) string {
+	segments := strings.Split(path, "/")
+	for i, segment := range segments {
+		segments[i] = strings.ReplaceAll(url.QueryEscape(segment), "+", "%20")
+	}
+	return strings.Join(segments, "/")
+}
+
+func decode(path string) string {
+	if u, err := url.Parse(path); err == nil {
+		return u.Path
+	}
+	return path
+}
+
+// faults are what the server was told to do wrong.
+type faults struct {
+	revoked, forbidden, stopped bool
+	limited                     bool
+	wait                        time.Duration
+	hang                        chan struct{}
+	dropNext                    bool
+}

@@ -1,0 +1,87 @@
+package fake
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/emersion/go-ical"
+)
+
+// schedule sends what an organizer's change calls for (RFC 6638 section 3.2.1), and answers the object as it is kept: with
+// a delivery status at each attendee.
+func (s *Server) schedule(path string, before *stored, after *ical.Calendar, data string) string {
+	if !s.options.AutoSchedule {
+		return data
+	}
+	var old *ical.Calendar
+	if before != nil {
+		old = read(before.data)
+	}
+	was, now := s.invited(old), s.invited(after)
+	for _, email := range slices.Sorted(maps.Keys(was)) {
+		if !now[email] {
+			s.notices[path] = append(s.notices[path], Notice{email, "cancellation"})
+		}
+	}
+	for _, email := range slices.Sorted(maps.Keys(now)) {
+		kind := "invitation"
+		if was[email] {
+			kind = "update"
+		}
+		s.notices[path] = append(s.notices[path], Notice{email, kind})
+	}
+	if after == nil {
+		return data
+	}
+	for _, event := range after.Children {
+		for i := range event.Props["ATTENDEE"] {
+			event.Props["ATTENDEE"][i].Params.Set("SCHEDULE-STATUS", "1.2")
+		}
+	}
+	return write(after)
+}
+
+// invited are the attendees, where the account is the organizer.
+func (s *Server) invited(calendar *ical.Calendar) map[string]bool {
+	emails := map[string]bool{}
+	if calendar == nil {
+		return emails
+	}
+	for _, event := range calendar.Events() {
+		organizer := event.Props.Get("ORGANIZER")
+		if organizer == nil || !strings.EqualFold(organizer.Value, "mailto:"+s.options.Email) {
+			continue
+		}
+		for _, attendee := range event.Props["ATTENDEE"] {
+			email := strings.ToLower(attendee.Value)
+			if email != strings.ToLower(organizer.Value) && attendee.Params.Get("SCHEDULE-AGENT") == "" {
+				emails[strings.TrimPrefix(email, "mailto:")] = true
+			}
+		}
+	}
+	return emails
+}
+
+// write encodes the object anew. go-ical folds no lines, and neither do some servers.
+func write(calendar *ical.Calendar) string {
+	var b strings.Builder
+	if err := ical.NewEncoder(&b).Encode(calendar); err != nil {
+		return ""
+	}
+	return b.String()
+}
+
+// read decodes a kept object; nil when it cannot be.
+func read(data string) (calendar *ical.Calendar) {
+	defer func() {
+		if recover() != nil { // go-ical panics on some malformed lines
+			calendar = nil
+		}
+	}()
+	calendar, err := ical.NewDecoder(strings.NewReader(data)).Decode()
+	if err != nil {
+		return nil
+	}
+	return calendar
+}

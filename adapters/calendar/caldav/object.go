@@ -1,0 +1,391 @@
+package caldav
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"frontdesk/adapters/calendar/caldav/ical"
+	"frontdesk/adapters/calendar/caldav/recur"
+)
+
+// object is a calendar object resource (RFC 4791 section 4.1): one event, or one series with what differs in single
+// instances of it.
+type object struct {
+	root      *ical.Component
+	zones     zones
+	master    *ical.Component // nil where the account was invited to single instances only
+	overrides []override
+	ranged    []override // those of overrides that hold for what follows
+}
+
+// override is an instance that differs from its series.
+type override struct {
+	event     *ical.Component
+	of        ical.Moment // RECURRENCE-ID: when the instance would have started
+	following bool        // RANGE=THISANDFUTURE: the later instances differ in the same way
+}
+
+var (
+	errNoEvent    = errors.New("caldav: the object holds no event that can be placed in time")
+	errManyEvents = errors.New("caldav: the object holds more events than are read")
+)
+
+const (
+	maxOverrides = 10_000
+	maxRanged    = 100
+)
+
+func readObject(data []byte, known zones) (*object, error) {
+	root, err := ical.Decode(data)
+	if err != nil {
+		return nil, err
+	}
+	return objectOf(root, known)
+}
+
+func objectOf(root *ical.Component, known zones) (*object, error) {
+	o := &object{root: root, zones: known}
+	for _, event := range root.Named("VEVENT") {
+		start, _ := event.Get("DTSTART")
+		if _, err := start.Moment(); err != nil {
+			return nil, errNoEvent
+		}
+		id, isOverride := event.Get("RECURRENCE-ID")
+		if !isOverride {
+			if o.master == nil {
+				o.master = event
+			}
+			continue
+		}
+		of, err := id.Moment()
+		if err != nil {
+			return nil, errNoEvent
+		}
+		if len(o.overrides) == maxOverrides || len(o.ranged) == maxRanged {
+			return nil, errManyEvents
+		}
+		following := strings.EqualFold(id.Param("RANGE"), "THISANDFUTURE")
+		ov := override{event: event, of: of, following: following}
+		o.overrides = append(o.overrides, ov)
+		if following {
+			o.ranged = append(o.ranged, ov)
+		}
+	}
+	if o.master == nil && len(o.overrides) == 0 {
+		return nil, errNoEvent
+	}
+	return o, nil
+}
+
+// recurs reports whether the object is a series, whose instances have ids of their own.
+func (o *object) recurs() bool {
+	return o.master == nil || len(o.overrides) > 0 || o.master.Has("RRULE") || o.master.Has("RDATE")
+}
+
+// place answers the instant of a moment. Local times of no zone that anything tells are as clocks show in the fallback.
+func (o *object) place(m ical.Moment, fallback *time.Location) time.Time {
+	switch m.Form {
+	case ical.UTC:
+		return m.Wall
+	case ical.Zoned:
+		if z := o.zones.find(o.root, m.TZID); z != nil {
+			return z.place(m.Wall)
+		}
+	}
+	return namedZone{fallback}.place(m.Wall)
+}
+
+// isLocal reports whether the moment is no instant by itself: a date, a floating time, or a time of an unknown zone.
+func (o *object) isLocal(m ical.Moment) bool {
+	return m.Form == ical.Date || m.Form == ical.Floating || m.Form == ical.Zoned && o.zones.find(o.root, m.TZID) == nil
+}
+
+// key names an instance by its original start: the same for each way to write the same moment.
+func (o *object) key(of ical.Moment) string {
+	switch {
+	case of.Form == ical.Date:
+		return of.String()
+	case o.isLocal(of):
+		return ical.Moment{Wall: of.Wall}.String()
+	}
+	return ical.Moment{Wall: o.place(of, time.UTC).UTC(), Form: ical.UTC}.String()
+}
+
+// instance is one event of an object, placed in time.
+type instance struct {
+	event      *ical.Component
+	of         ical.Moment // the original start
+	start, end ical.Moment
+}
+
+// start is a member of a recurrence set; end is set where an RDATE names a period.
+type start struct {
+	ical.Moment
+	end *ical.Moment
+}
+
+// maxOffset is more than any zone differs from UTC; it widens windows where wall clocks stand for instants.
+const maxOffset = 26 * time.Hour
+
+// limits bound the work on behalf of one call.
+type limits struct {
+	budget    recur.Budget
+	instances int
+}
+
+func newLimits() *limits {
+	return &limits{budget: recur.Budget{Steps: 2_000_000}, instances: 10_000}
+}
+
+// within lists the instances that overlap [from, to). Cancelled ones are none.
+func (o *object) within(from, to time.Time, fallback *time.Location, l *limits) ([]instance, error) {
+	var found []instance
+	add := func(i instance) error {
+		if isCancelled(i.event) || !o.overlaps(i, from, to, fallback) {
+			return nil
+		}
+		if l.instances--; l.instances < 0 {
+			return recur.ErrBudget
+		}
+		found = append(found, i)
+		return nil
+	}
+	exceptions, err := o.exdates()
+	if err != nil {
+		return nil, err
+	}
+	for _, ov := range o.overrides {
+		if exceptions.has(ov.of) { // taken out after it was changed
+			continue
+		}
+		if err := add(o.override(ov)); err != nil {
+			return nil, err
+		}
+	}
+	if o.master == nil {
+		return found, nil
+	}
+
+	reach, shift := o.reach()
+	starts, err := o.starts(from.UTC().Add(-maxOffset-reach-shift), to.UTC().Add(maxOffset+shift), &l.budget)
+	if err != nil {
+		return nil, err
+	}
+	exceptions.addOverrides()
+	for _, s := range starts {
+		if exceptions.has(s.Moment) {
+			continue
+		}
+		if err := add(o.instance(s)); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// exceptions are the original starts at which the series itself has no instance. A date takes out whatever starts on it,
+// as Exchange writes it for timed events too.
+type exceptions struct {
+	object      *object
+	keys, dates map[string]bool
+}
+
+func (o *object) exdates() (exceptions, error) {
+	e := exceptions{object: o, keys: map[string]bool{}, dates: map[string]bool{}}
+	excluded, err := o.excluded()
+	for _, id := range excluded {
+		e.add(id)
+	}
+	return e, err
+}
+
+func (e exceptions) addOverrides() {
+	for _, ov := range e.object.overrides {
+		e.add(ov.of)
+	}
+}
+
+func (e exceptions) add(id ical.Moment) {
+	e.keys[e.object.key(id)] = true
+	if id.Form == ical.Date {
+		e.dates[id.String()] = true
+	}
+}
+
+func (e exceptions) has(m ical.Moment) bool {
+	return e.keys[e.object.key(m)] || e.dates[ical.Moment{Wall: m.Wall, Form: ical.Date}.String()]
+}
+
+func (o *object) overlaps(i instance, from, to time.Time, fallback *time.Location) bool {
+	begin, end := o.place(i.start, fallback), o.place(i.end, fallback)
+	if !end.After(begin) { // no length: it takes place where it starts (RFC 4791 section 9.9)
+		return !begin.Before(from) && begin.Before(to)
+	}
+	return begin.Before(to) && end.After(from)
+}
+
+// find answers the instance of that key.
+func (o *object) find(key string) (instance, bool, error) {
+	of, err := ical.ParseMoment(key, "")
+	if err != nil {
+		return instance{}, false, nil
+	}
+	exceptions, err := o.exdates()
+	if err != nil {
+		return instance{}, false, err
+	}
+	for _, ov := range o.overrides {
+		if o.key(ov.of) == key {
+			return o.override(ov), !exceptions.has(ov.of), nil
+		}
+	}
+	if o.master == nil {
+		return instance{}, false, nil
+	}
+	starts, err := o.starts(of.Wall.Add(-maxOffset), of.Wall.Add(maxOffset), &newLimits().budget)
+	if err != nil {
+		return instance{}, false, err
+	}
+	for _, s := range starts {
+		if o.key(s.Moment) == key && !exceptions.has(s.Moment) {
+			return o.instance(s), true, nil
+		}
+	}
+	return instance{}, false, nil
+}
+
+// override places an override.
+func (o *object) override(ov override) instance {
+	begin := startOf(ov.event)
+	return instance{event: ov.event, of: ov.of, start: begin, end: o.end(ov.event, begin)}
+}
+
+// single is the event of an object that is no series, or the first of a series.
+func (o *object) single() instance {
+	if o.master == nil {
+		return o.override(o.overrides[0])
+	}
+	begin := startOf(o.master)
+	return instance{event: o.master, of: begin, start: begin, end: o.end(o.master, begin)}
+}
+
+// instance places a member of the set: as the series says, or as the last override before it that holds for those that
+// follow (RFC 5545 section 3.2.13).
+func (o *object) instance(s start) instance {
+	i := instance{event: o.master, of: s.Moment, start: s.Moment}
+	if ov, ok := o.following(s.Moment); ok {
+		i.event = ov.event
+		i.start = o.shifted(s.Moment, ov)
+	} else if s.end != nil {
+		i.end = *s.end
+		return i
+	}
+	i.end = o.end(i.event, i.start)
+	return i
+}
+
+func (o *object) following(m ical.Moment) (override, bool) {
+	var last override
+	found := false
+	at := o.place(m, time.UTC)
+	for _, ov := range o.ranged {
+		from := o.place(ov.of, time.UTC)
+		if from.Before(at) && (!found || from.After(o.place(last.of, time.UTC))) {
+			last, found = ov, true
+		}
+	}
+	return last, found
+}
+
+// shifted moves an instance by as much as the override moved its own.
+func (o *object) shifted(m ical.Moment, ov override) ical.Moment {
+	own := startOf(ov.event)
+	if own.Form == m.Form && own.TZID == m.TZID && ov.of.Form == m.Form && ov.of.TZID == m.TZID {
+		m.Wall = m.Wall.Add(own.Wall.Sub(ov.of.Wall))
+		return m
+	}
+	if o.isLocal(own) || o.isLocal(m) {
+		return ical.Moment{Wall: m.Wall.Add(own.Wall.Sub(ov.of.Wall)), Form: own.Form, TZID: own.TZID}
+	}
+	at := o.place(m, time.UTC).Add(o.place(own, time.UTC).Sub(o.place(ov.of, time.UTC)))
+	return o.written(at, own)
+}
+
+// written writes an instant as the model is written.
+func (o *object) written(at time.Time, model ical.Moment) ical.Moment {
+	if model.Form == ical.Zoned {
+		if z, ok := o.zones.find(o.root, model.TZID).(namedZone); ok {
+			wall := wallIn(at, z.location)
+			if z.place(wall).Equal(at) {
+				return ical.Moment{Wall: wall, Form: ical.Zoned, TZID: model.TZID}
+			}
+		}
+	}
+	return ical.Moment{Wall: at.UTC(), Form: ical.UTC}
+}
+
+// end answers when an event with that start ends. DTEND gives every instance the same exact length, DURATION the same
+// nominal one (RFC 5545 section 3.8.5.3).
+func (o *object) end(event *ical.Component, begin ical.Moment) ical.Moment {
+	if property, ok := event.Get("DTEND"); ok {
+		if last, err := property.Moment(); err == nil {
+			return o.endLike(event, begin, last)
+		}
+	}
+	if property, ok := event.Get("DURATION"); ok {
+		if d, err := ical.ParseDuration(property.Value); err == nil && d.Days >= 0 && d.Exact >= 0 {
+			return o.after(begin, d)
+		}
+	}
+	if begin.Form == ical.Date {
+		begin.Wall = begin.Wall.AddDate(0, 0, 1)
+	}
+	return begin
+}
+
+func (o *object) endLike(event *ical.Component, begin, last ical.Moment) ical.Moment {
+	first := startOf(event)
+	if begin.Equal(first) && (first.Form == ical.Date) == (last.Form == ical.Date) {
+		if o.place(last, time.UTC).Before(o.place(first, time.UTC)) {
+			return begin // an end before the start is none
+		}
+		return last
+	}
+	if first.Form == ical.Date || last.Form == ical.Date {
+		days := max(1, int(midnight(last.Wall).Sub(midnight(first.Wall)).Hours()/24))
+		return ical.Moment{Wall: midnight(begin.Wall).AddDate(0, 0, days), Form: begin.Form, TZID: begin.TZID}
+	}
+	if o.isLocal(first) || o.isLocal(last) {
+		begin.Wall = begin.Wall.Add(max(0, last.Wall.Sub(first.Wall)))
+		return begin
+	}
+	length := max(0, o.place(last, time.UTC).Sub(o.place(first, time.UTC)))
+	return o.written(o.place(begin, time.UTC).Add(length), last)
+}
+
+func (o *object) after(begin ical.Moment, d ical.Duration) ical.Moment {
+	begin.Wall = begin.Wall.AddDate(0, 0, d.Days)
+	if begin.Form == ical.Date {
+		begin.Wall = begin.Wall.AddDate(0, 0, max(int(d.Exact/(24*time.Hour)), 1-min(d.Days, 1)))
+		return begin
+	}
+	if d.Exact == 0 {
+		return begin
+	}
+	if o.isLocal(begin) {
+		begin.Wall = begin.Wall.Add(d.Exact)
+		return begin
+	}
+	return o.written(o.place(begin, time.UTC).Add(d.Exact), begin)
+}
+
+func startOf(event *ical.Component) ical.Moment {
+	property, _ := event.Get("DTSTART")
+	m, _ := property.Moment() // readObject has seen that it can be read
+	return m
+}
+
+func isCancelled(event *ical.Component) bool {
+	return strings.EqualFold(strings.TrimSpace(event.Text("STATUS")), "CANCELLED")
+}

@@ -1,0 +1,227 @@
+package caldav
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"frontdesk/adapters/calendar/caldav/ical"
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+)
+
+// resource is one calendar object resource, or one instance in it.
+type resource struct {
+	id         string // of the resource
+	calendarID string
+	url        *url.URL
+	key        string // of the instance
+	isInstance bool
+
+	version     string // what Event.Version holds
+	tag         string // strong ETag, "" when the server gives none
+	scheduleTag string
+	data        []byte
+}
+
+// identify takes over what the server says of the version. Where it gives no ETag, the content stands in for it: changes
+// are then seen, though not those made in the moment between reading and writing.
+func (r *resource) identify(etag, scheduleTag string) {
+	r.tag, r.scheduleTag = strongTag(etag), strongTag(scheduleTag)
+	r.version = r.tag
+	if r.version == "" {
+		sum := sha256.Sum256([]byte(strings.ReplaceAll(string(r.data), "\r\n", "\n")))
+		r.version = "content:" + hex.EncodeToString(sum[:12])
+	}
+}
+
+// condition is the precondition for writing what was read (RFC 9110 section 13.1.1, RFC 6638 section 8.3).
+func (r resource) condition() http.Header {
+	switch {
+	case r.tag != "":
+		return http.Header{"If-Match": {r.tag}}
+	case r.scheduleTag != "":
+		return http.Header{"If-Schedule-Tag-Match": {r.scheduleTag}}
+	}
+	return http.Header{}
+}
+
+// movedTo follows a server that keeps a new resource under a name of its own.
+func (r resource) movedTo(d *driver, a *account, answered answer) resource {
+	given := answered.header.Get("Location")
+	if given == "" {
+		return r
+	}
+	if u, err := answered.url.Parse(given); err == nil && within(r.calendarID, d.id(a, u)) {
+		r.id, r.url = d.id(a, u), u
+	}
+	return r
+}
+
+// resource finds what a reference means: its id says it all. The calendars are asked for anew when none of the known ones
+// holds such an id, since one may have been made since.
+func (d *driver) resource(ctx context.Context, ref calendar.EventRef) (*account, resource, error) {
+	id, key, isInstance := split(ref.ID)
+	a, again, err := d.account(ctx)
+	for err == nil {
+		i := slices.IndexFunc(a.calendars, func(p place) bool { return within(p.ID, id) })
+		if i >= 0 && (ref.CalendarID == "" || ref.CalendarID == a.calendars[i].ID) {
+			u, err := a.locate(id)
+			if err != nil {
+				return nil, resource{}, noEvent()
+			}
+			return a, resource{id: id, calendarID: a.calendars[i].ID, url: u, key: key, isInstance: isInstance}, nil
+		}
+		if i >= 0 || again || !strings.Contains(id, "/") {
+			return nil, resource{}, noEvent()
+		}
+		again = true
+		a, err = d.discoverAgain(ctx)
+	}
+	return nil, resource{}, err
+}
+
+// read gets the resource and reads what it holds.
+func (d *driver) read(ctx context.Context, r resource) (*object, resource, error) {
+	a, err := d.send(ctx, http.MethodGet, r.url, http.Header{"Accept": {"text/calendar"}}, nil)
+	if err != nil {
+		return nil, r, err
+	}
+	switch a.status {
+	case http.StatusOK:
+	case http.StatusNotFound, http.StatusGone:
+		return nil, r, gone(a)
+	default:
+		return nil, r, refusal(a)
+	}
+	r.data = a.body
+	r.identify(a.header.Get("ETag"), a.header.Get("Schedule-Tag"))
+	o, err := readObject(a.body, zones{})
+	if errors.Is(err, errNoEvent) || errors.Is(err, ical.ErrNone) {
+		return nil, r, noEvent() // a task, or no calendar object at all
+	}
+	if err != nil {
+		return nil, r, unreadable(r.id, err)
+	}
+	return o, r, nil
+}
+
+// gone is the fault of an event that is not there; a server that says 410 says that it was.
+func gone(a answer) *fault.Error {
+	if a.status == http.StatusGone {
+		return noEvent().With("gone", "true")
+	}
+	return noEvent()
+}
+
+// put writes a changed object back, and answers the event as it then is.
+func (d *driver) put(ctx context.Context, r resource, root *ical.Component) (calendar.Event, error) {
+	a, err := d.write(ctx, r, root)
+	if err != nil {
+		return calendar.Event{}, err
+	}
+	return d.stored(ctx, r, root, a)
+}
+
+// write puts a changed object in the place of the one that was read.
+func (d *driver) write(ctx context.Context, r resource, root *ical.Component) (answer, error) {
+	header := r.condition()
+	header.Set("Content-Type", calendarType)
+	a, err := d.send(ctx, http.MethodPut, r.url, header, ical.Encode(root))
+	if err != nil {
+		return a, err
+	}
+	switch {
+	case a.status < 300:
+		return a, nil
+	case a.status == http.StatusPreconditionFailed:
+		return a, d.stale(ctx, r)
+	case a.status == http.StatusNotFound, a.status == http.StatusGone:
+		return a, gone(a)
+	}
+	return a, refusal(a)
+}
+
+// stored answers the event as it is after a write. A strong ETag in the answer says that it is what was sent (RFC 4791
+// section 5.3.4); without one the server may have altered it, so it is read.
+func (d *driver) stored(ctx context.Context, r resource, root *ical.Component, a answer) (calendar.Event, error) {
+	tag := a.header.Get("ETag")
+	var o *object
+	var err error
+	if tag != "" && !strings.HasPrefix(tag, "W/") {
+		r.identify(tag, a.header.Get("Schedule-Tag"))
+		o, err = objectOf(root, zones{})
+	} else {
+		o, r, err = d.read(ctx, r)
+	}
+	if err != nil {
+		return calendar.Event{}, afterWriting(err)
+	}
+	i := o.single()
+	if r.isInstance {
+		found, ok, err := o.find(r.key)
+		if err != nil {
+			return calendar.Event{}, unreadable(r.id, err)
+		}
+		if !ok {
+			return calendar.Event{}, changedMeanwhile()
+		}
+		i = found
+	}
+	return o.picked(i, r), nil
+}
+
+// afterWriting is a failure to read back what was written: the write has happened, whatever this fault says of the reading.
+func afterWriting(err error) error {
+	f := *fault.From(err)
+	f.Unsent = false
+	if f.Code == fault.NotFound {
+		return changedMeanwhile().Because(err)
+	}
+	return &f
+}
+
+// stale explains a failed precondition: the event was changed, or is gone.
+func (d *driver) stale(ctx context.Context, r resource) error {
+	if _, _, err := d.read(ctx, r); errors.Is(err, fault.NotFound) {
+		return err
+	}
+	return changedMeanwhile()
+}
+
+func (d *driver) remove(ctx context.Context, r resource, condition http.Header) error {
+	a, err := d.send(ctx, http.MethodDelete, r.url, condition, nil)
+	if err != nil {
+		return err
+	}
+	switch {
+	case a.status < 300:
+		return nil
+	case a.status == http.StatusPreconditionFailed:
+		return d.stale(ctx, r)
+	case a.status == http.StatusNotFound, a.status == http.StatusGone:
+		return gone(a)
+	}
+	return refusal(a)
+}
+
+// removeIfUnchanged removes the version given and no other.
+func (d *driver) removeIfUnchanged(ctx context.Context, r resource, version string) error {
+	if strings.HasPrefix(version, `"`) {
+		r.tag = version
+		return d.remove(ctx, r, r.condition())
+	}
+	_, r, err := d.read(ctx, r)
+	if err != nil {
+		return err
+	}
+	if r.version != version {
+		return changedMeanwhile()
+	}
+	return d.remove(ctx, r, r.condition())
+}

@@ -1,0 +1,156 @@
+package caldav
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"frontdesk/adapters/calendar/caldav/ical"
+	"frontdesk/adapters/calendar/caldav/recur"
+)
+
+var errRule = errors.New("caldav: a recurrence rule cannot be understood")
+
+// starts lists the original starts of the series whose wall clocks lie between two, in order and each once. What EXDATE
+// takes out is still in it.
+func (o *object) starts(from, to time.Time, budget *recur.Budget) ([]start, error) {
+	first := startOf(o.master)
+	var all []start
+	rules := o.master.All("RRULE")
+	if len(rules) == 0 && !first.Wall.Before(from) && !first.Wall.After(to) {
+		all = append(all, start{Moment: first})
+	}
+	for _, property := range rules {
+		walls, err := o.expand(property, first, from, to, budget)
+		if err != nil {
+			return nil, err
+		}
+		for _, wall := range walls {
+			all = append(all, start{Moment: ical.Moment{Wall: wall, Form: first.Form, TZID: first.TZID}})
+		}
+	}
+	for _, property := range o.master.All("RDATE") {
+		more, err := o.dates(property)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range more {
+			if !s.Wall.Before(from) && !s.Wall.After(to) {
+				all = append(all, s)
+			}
+		}
+	}
+	seen := map[string]bool{}
+	all = slices.DeleteFunc(all, func(s start) bool {
+		key := o.key(s.Moment)
+		double := seen[key]
+		seen[key] = true
+		return double
+	})
+	slices.SortStableFunc(all, func(a, b start) int { return a.Wall.Compare(b.Wall) })
+	return all, nil
+}
+
+// expand lists a rule's wall clocks, up to its UNTIL. The start itself is always among them.
+func (o *object) expand(property ical.Property, first ical.Moment, from, to time.Time, budget *recur.Budget) ([]time.Time, error) {
+	rule, err := recur.Parse(property.Value)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errRule, err)
+	}
+	if rule.Until != nil && rule.Until.Wall.Add(maxOffset).Before(to) {
+		to = rule.Until.Wall.Add(maxOffset)
+		if to.Before(first.Wall) {
+			to = first.Wall
+		}
+	}
+	walls, err := rule.Between(first.Wall, from, to, budget)
+	if err != nil || rule.Until == nil {
+		return walls, err
+	}
+	return slices.DeleteFunc(walls, func(wall time.Time) bool {
+		return !wall.Equal(first.Wall) && o.isBehind(wall, first, *rule.Until)
+	}), nil
+}
+
+// isBehind compares with an UNTIL. It should be of the same kind as the start, or in UTC for a zoned one; real ones are
+// anything.
+func (o *object) isBehind(wall time.Time, first, until ical.Moment) bool {
+	switch {
+	case until.Form == ical.Date:
+		return midnight(wall).After(until.Wall)
+	case until.Form == ical.UTC && !o.isLocal(first):
+		return o.place(ical.Moment{Wall: wall, Form: first.Form, TZID: first.TZID}, time.UTC).After(until.Wall)
+	}
+	return wall.After(until.Wall)
+}
+
+// dates reads an RDATE: dates, times or periods.
+func (o *object) dates(property ical.Property) ([]start, error) {
+	tzid := property.Param("TZID")
+	var list []start
+	for text := range strings.SplitSeq(property.Value, ",") {
+		begin, end, isPeriod := strings.Cut(strings.TrimSpace(text), "/")
+		m, err := ical.ParseMoment(begin, tzid)
+		if err != nil {
+			return nil, errRule
+		}
+		s := start{Moment: m}
+		if isPeriod {
+			if last, err := ical.ParseMoment(end, tzid); err == nil {
+				s.end = &last
+			} else if d, err := ical.ParseDuration(end); err == nil && d.Days >= 0 && d.Exact >= 0 {
+				last := o.after(m, d)
+				s.end = &last
+			}
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// excluded lists the EXDATEs.
+func (o *object) excluded() ([]ical.Moment, error) {
+	if o.master == nil {
+		return nil, nil
+	}
+	var list []ical.Moment
+	for _, property := range o.master.All("EXDATE") {
+		if strings.TrimSpace(property.Value) == "" {
+			continue
+		}
+		moments, err := property.Moments()
+		if err != nil {
+			return nil, errRule
+		}
+		list = append(list, moments...)
+	}
+	return list, nil
+}
+
+// reach answers how long before a window an instance may start and still lie in it, and how far overrides for all that
+// follow move theirs.
+func (o *object) reach() (length, shift time.Duration) {
+	longest := func(event *ical.Component) time.Duration {
+		begin := startOf(event)
+		return o.place(o.end(event, begin), time.UTC).Sub(o.place(begin, time.UTC))
+	}
+	length = longest(o.master)
+	for _, property := range o.master.All("RDATE") {
+		starts, err := o.dates(property)
+		if err != nil {
+			continue
+		}
+		for _, s := range starts {
+			if s.end != nil {
+				length = max(length, o.place(*s.end, time.UTC).Sub(o.place(s.Moment, time.UTC)))
+			}
+		}
+	}
+	for _, ov := range o.ranged {
+		length = max(length, longest(ov.event))
+		shift = max(shift, o.place(startOf(ov.event), time.UTC).Sub(o.place(ov.of, time.UTC)).Abs())
+	}
+	return length, shift
+}

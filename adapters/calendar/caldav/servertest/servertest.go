@@ -1,0 +1,224 @@
+// Package servertest starts real CalDAV servers for tests: on loopback, with storage of their own, for as long as the test
+// runs. A server that is not installed skips the test, unless FRONTDESK_REQUIRE_ALL=1 says that all have to be there.
+package servertest
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Account is an account at a started server.
+type Account struct {
+	URL            string // of the server
+	User, Password string
+	Home           string // path of the calendar home
+	Calendar       string // path of a calendar that can be written
+	Second         string // path of another one
+	ReadOnly       string // path of one that can only be read; "" where the server has no rights to set
+}
+
+const requireAll = "FRONTDESK_REQUIRE_ALL"
+
+// Radicale starts a Radicale with one user, two calendars that can be written and one that can only be read.
+func Radicale(tb testing.TB) Account {
+	tb.Helper()
+	binary := find(tb, "radicale")
+	const user, password, owner = "alice@example.com", "correct horse battery", "owner"
+	directory := tb.TempDir()
+	write := func(name, content string) string {
+		path := filepath.Join(directory, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			tb.Fatal(err)
+		}
+		return path
+	}
+	users := write("users", user+":"+password+"\n"+owner+":"+password+"\n")
+	rights := write("rights", `
+[owner]
+user: owner
+collection: .*
+permissions: RrWw
+
+[root]
+user: .+
+collection:
+permissions: R
+
+[principal]
+user: .+
+collection: {user}
+permissions: RW
+
+[readonly]
+user: .+
+collection: {user}/readonly
+permissions: r
+
+[calendars]
+user: .+
+collection: {user}/[^/]+
+permissions: rw
+`)
+	address := freeAddress(tb)
+	config := write("config", fmt.Sprintf(`
+[server]
+hosts = %s
+[auth]
+type = htpasswd
+htpasswd_filename = %s
+htpasswd_encryption = plain
+delay = 0
+[rights]
+type = from_file
+file = %s
+[storage]
+filesystem_folder = %s
+[logging]
+level = warning
+`, address, users, rights, filepath.Join(directory, "collections")))
+	start(tb, address, binary, "--config", config)
+
+	a := Account{URL: "http://" + address, User: user, Password: password, Home: "/alice@example.com/"}
+	a.Calendar, a.Second, a.ReadOnly = a.Home+"work/", a.Home+"home/", a.Home+"readonly/"
+	a.ask(tb, "PROPFIND", "/", "", http.StatusMultiStatus) // Radicale makes the principal when its user comes first
+	maker := a
+	maker.User = owner
+	for _, path := range []string{a.Calendar, a.Second, a.ReadOnly} {
+		maker.makeCalendar(tb, path)
+	}
+	return a
+}
+
+// Xandikos starts a Xandikos. It knows no users, so it takes any credentials.
+func Xandikos(tb testing.TB) Account {
+	tb.Helper()
+	binary := find(tb, "xandikos")
+	address := freeAddress(tb)
+	host, port, _ := net.SplitHostPort(address)
+	start(tb, address, binary, "-d", filepath.Join(tb.TempDir(), "data"), "-l", host, "-p", port,
+		"--current-user-principal", "/alice/", "--defaults")
+	a := Account{URL: "http://" + address, User: "alice", Password: "any password", Home: "/alice/calendars/"}
+	a.Calendar, a.Second = a.Home+"calendar/", a.Home+"second/"
+	a.makeCalendar(tb, a.Second)
+	return a
+}
+
+func find(tb testing.TB, program string) string {
+	tb.Helper()
+	path, err := exec.LookPath(program)
+	if err != nil {
+		if os.Getenv(requireAll) == "1" {
+			tb.Fatalf("%s is not installed, and %s=1 wants every server", program, requireAll)
+		}
+		tb.Skipf("%s is not installed", program)
+	}
+	return path
+}
+
+// freeAddress is an address that nobody listens at.
+func freeAddress(tb testing.TB) string {
+	tb.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// start runs a server until the test ends, and returns when it answers.
+func start(tb testing.TB, address, binary string, arguments ...string) {
+	tb.Helper()
+	log, err := os.Create(filepath.Join(tb.TempDir(), "log"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	command := exec.CommandContext(ctx, binary, arguments...)
+	command.Stdout, command.Stderr = log, log
+	if err := command.Start(); err != nil {
+		stop()
+		tb.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = command.Wait() // it is killed at the end, so its status says nothing
+	}()
+	tb.Cleanup(func() {
+		stop()
+		<-ended
+		_ = log.Close()
+		if tb.Failed() {
+			if text, err := os.ReadFile(log.Name()); err == nil && len(text) > 0 {
+				tb.Logf("%s said:\n%s", filepath.Base(binary), tail(string(text)))
+			}
+		}
+	})
+
+	const patience, pause = 30 * time.Second, 50 * time.Millisecond
+	deadline, tick := time.NewTimer(patience), time.NewTicker(pause)
+	defer deadline.Stop()
+	defer tick.Stop()
+	for {
+		if conn, err := net.Dial("tcp", address); err == nil {
+			_ = conn.Close()
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ended:
+			tb.Fatalf("%s ended at once", binary)
+		case <-deadline.C:
+			tb.Fatalf("%s does not answer at %s", binary, address)
+		}
+	}
+}
+
+func tail(text string) string {
+	const most = 4000
+	return text[max(0, len(text)-most):]
+}
+
+// makeCalendar makes a calendar collection (RFC 4791 section 5.3.1).
+func (a Account) makeCalendar(tb testing.TB, path string) {
+	tb.Helper()
+	name := filepath.Base(path)
+	body := `<?xml version="1.0"?><c:mkcalendar xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"><d:set><d:prop>` +
+		`<d:displayname>` + name + `</d:displayname>` +
+		`<c:supported-calendar-component-set><c:comp name="VEVENT"/></c:supported-calendar-component-set>` +
+		`</d:prop></d:set></c:mkcalendar>`
+	a.ask(tb, "MKCALENDAR", path, body, http.StatusCreated)
+}
+
+func (a Account) ask(tb testing.TB, method, path, body string, want int) {
+	tb.Helper()
+	req, err := http.NewRequest(method, a.URL+path, strings.NewReader(body))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/xml")
+	req.Header.Set("Depth", "0")
+	req.Header.Set("Authorization", a.authorization())
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != want {
+		tb.Fatalf("%s %s answered %s", method, path, resp.Status)
+	}
+}
+
+func (a Account) authorization() string {
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(a.User+":"+a.Password))
+}

@@ -1,0 +1,198 @@
+package caldav
+
+import (
+	"net/url"
+	"strings"
+	"time"
+
+	"frontdesk/adapters/calendar/caldav/ical"
+	"frontdesk/core/calendar"
+)
+
+// product names us in the objects we make (RFC 5545 section 3.7.3).
+const product = "-//Frontdesk//Frontdesk CalDAV//EN"
+
+// seriesSeparator parts a resource's path from the original start of one instance. A path as it travels has none.
+const seriesSeparator = "#"
+
+// event makes the contract's event of an instance. resource is its address as an id.
+func (o *object) event(i instance, calendarID, resource, version string) calendar.Event {
+	e := calendar.Event{
+		ID: resource, CalendarID: calendarID, Version: version,
+		Title:       i.event.Text("SUMMARY"),
+		Description: i.event.Text("DESCRIPTION"),
+		Start:       o.time(i.start), End: o.time(i.end),
+		Attendees:   []calendar.Attendee{},
+		URL:         link(i.event),
+		IsCancelled: isCancelled(i.event),
+		IsFree:      strings.EqualFold(i.event.Text("TRANSP"), "TRANSPARENT"),
+	}
+	if organizer, ok := i.event.Get("ORGANIZER"); ok {
+		e.Organizer = calendar.Person{Email: addressOf(organizer), Name: organizer.Param("CN")}
+	}
+	for _, property := range i.event.All("ATTENDEE") {
+		e.Attendees = append(e.Attendees, attendee(property))
+	}
+	return e
+}
+
+// instanceEvent is event for an instance of a series.
+func (o *object) instanceEvent(i instance, calendarID, resource, version string) calendar.Event {
+	e := o.event(i, calendarID, resource, version)
+	e.ID, e.SeriesID = resource+seriesSeparator+o.key(i.of), resource
+	return e
+}
+
+func (o *object) time(m ical.Moment) calendar.Time {
+	switch {
+	case m.Form == ical.Date:
+		return calendar.Time{Instant: m.Wall, AllDay: true}
+	case m.Form == ical.UTC:
+		return calendar.At(m.Wall, "UTC")
+	case o.isLocal(m):
+		return calendar.Time{Instant: m.Wall, Floating: true}
+	}
+	return calendar.At(o.place(m, time.UTC), o.zones.find(o.root, m.TZID).name())
+}
+
+// attendee reads an ATTENDEE (RFC 5545 section 3.8.4.1).
+func attendee(p ical.Property) calendar.Attendee {
+	a := calendar.Attendee{Email: addressOf(p), Name: p.Param("CN"), Type: "required"}
+	switch role := strings.ToUpper(p.Param("ROLE")); {
+	case strings.EqualFold(p.Param("CUTYPE"), "RESOURCE"), strings.EqualFold(p.Param("CUTYPE"), "ROOM"):
+		a.Type = "resource"
+	case role == "OPT-PARTICIPANT", role == "NON-PARTICIPANT":
+		a.Type = "optional"
+	}
+	switch answer := strings.ToLower(p.Param("PARTSTAT")); answer {
+	case "", "needs-action":
+		a.Response = "needs_action"
+	default:
+		a.Response = answer
+	}
+	return a
+}
+
+// addressOf reads the e-mail address of a CAL-ADDRESS; "" when it names somebody in another way. Apple's servers put a urn
+// there and the address into EMAIL (RFC 7986 section 6.2).
+func addressOf(p ical.Property) string {
+	const scheme = "mailto:"
+	value := strings.TrimSpace(p.Value)
+	if len(value) <= len(scheme) || !strings.EqualFold(value[:len(scheme)], scheme) {
+		return p.Param("EMAIL")
+	}
+	address, _, _ := strings.Cut(value[len(scheme):], "?")
+	if plain, err := url.PathUnescape(address); err == nil {
+		address = plain
+	}
+	return strings.ToValidUTF8(address, "\uFFFD")
+}
+
+// mailto writes an address as a URI (RFC 6068). Only what would end the address is escaped: few programs undo it.
+func mailto(address string) string {
+	return "mailto:" + strings.NewReplacer("%", "%25", "?", "%3F", " ", "%20").Replace(address)
+}
+
+// meetingLinks are the properties that hold a meeting's link, the best first: RFC 7986 section 5.11, then what Google and
+// Microsoft write.
+var meetingLinks = []string{"CONFERENCE", "X-GOOGLE-CONFERENCE", "X-MICROSOFT-SKYPETEAMSMEETINGURL", "X-MICROSOFT-ONLINEMEETINGEXTERNALLINK", "URL", "LOCATION"}
+
+// link answers the meeting's link. Where several properties hold it the longest counts: Radicale's library cuts CONFERENCE at
+// the first comma of the address.
+func link(event *ical.Component) string {
+	best := ""
+	for _, name := range meetingLinks {
+		for _, property := range event.All(name) {
+			value := property.Text() // a URI's commas and semicolons may be escaped by mistake
+			u, err := url.Parse(value)
+			if err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && strings.HasPrefix(value, best) {
+				best = value
+			}
+		}
+	}
+	return best
+}
+
+// newObject makes the object of a booking. organizer is the account's calendar user address.
+func newObject(b calendar.Booking, uid string, location *time.Location, organizer string, now time.Time) *ical.Component {
+	stamp := ical.Moment{Wall: now.UTC(), Form: ical.UTC}
+	event := ical.New("VEVENT",
+		ical.Text("UID", uid),
+		stamp.Property("DTSTAMP"), stamp.Property("CREATED"), stamp.Property("LAST-MODIFIED"),
+		ical.Raw("SEQUENCE", "0"),
+		momentIn(b.Start, location).Property("DTSTART"),
+		momentIn(b.End, location).Property("DTEND"),
+		ical.Text("SUMMARY", b.Title),
+	)
+	if b.Description != "" {
+		event.Add(ical.Text("DESCRIPTION", b.Description))
+	}
+	event.Add(ical.Raw("STATUS", "CONFIRMED"), ical.Raw("TRANSP", "OPAQUE"))
+	if b.Conferencing == calendar.ConferencingURL && b.LocationURL != "" {
+		event.Add(ical.Text("LOCATION", b.LocationURL), ical.Raw("URL", b.LocationURL),
+			ical.Raw("CONFERENCE", b.LocationURL).With("VALUE", "URI").With("FEATURE", "VIDEO").With("LABEL", "Join the meeting"))
+	}
+	setAttendees(event, b.Attendees, organizer)
+
+	object := ical.New("VCALENDAR", ical.Raw("VERSION", "2.0"), ical.Raw("PRODID", product))
+	object.Children = []*ical.Component{event}
+	withZone(object, location, b.Start, b.End)
+	return object
+}
+
+// momentIn writes an instant as the clocks of the location show it. An instant that they show for the second time, when
+// clocks were set back, cannot be written so, and is written in UTC.
+func momentIn(t time.Time, location *time.Location) ical.Moment {
+	t = t.Truncate(time.Second)
+	wall := wallIn(t, location)
+	if isUTC(location) || !(namedZone{location}).place(wall).Equal(t) {
+		return ical.Moment{Wall: t.UTC(), Form: ical.UTC}
+	}
+	return ical.Moment{Wall: wall, Form: ical.Zoned, TZID: location.String()}
+}
+
+// isUTC reports whether the zone is UTC by one of its usual names: such times need no definition.
+func isUTC(location *time.Location) bool {
+	return location.String() == "UTC" || location.String() == "Etc/UTC"
+}
+
+// setAttendees makes the list of attendees that. Who stays keeps the line they had, with their answer and all else; so does
+// the organizer, whom some programs list among the attendees.
+func setAttendees(event *ical.Component, emails []string, organizer string) {
+	if len(emails) == 0 {
+		event.Remove("ATTENDEE")
+		return
+	}
+	if own, ok := event.Get("ORGANIZER"); ok {
+		organizer = own.Value
+	} else {
+		event.Add(ical.Raw("ORGANIZER", organizer))
+	}
+	known := map[string]ical.Property{}
+	var list []ical.Property
+	host := strings.ToLower(addressOf(ical.Raw("", organizer)))
+	for _, property := range event.All("ATTENDEE") {
+		email := strings.ToLower(addressOf(property))
+		if strings.EqualFold(property.Value, organizer) || (email != "" && email == host) {
+			list = append(list, property)
+			continue
+		}
+		known[email] = property
+	}
+	for _, email := range emails {
+		if property, stays := known[strings.ToLower(email)]; stays {
+			list = append(list, property)
+			continue
+		}
+		if strings.EqualFold(email, host) {
+			if len(list) > 0 && strings.EqualFold(addressOf(list[0]), host) {
+				continue
+			}
+			list = append(list, ical.Raw("ATTENDEE", mailto(email)).With("CUTYPE", "INDIVIDUAL").With("ROLE", "CHAIR").With("PARTSTAT", "ACCEPTED"))
+			continue
+		}
+		list = append(list, ical.Raw("ATTENDEE", mailto(email)).With("CUTYPE", "INDIVIDUAL").
+			With("ROLE", "REQ-PARTICIPANT").With("PARTSTAT", "NEEDS-ACTION").With("RSVP", "TRUE"))
+	}
+	event.Set(list...)
+}
