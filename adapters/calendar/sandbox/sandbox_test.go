@@ -119,6 +119,7 @@ func TestContract(t *testing.T) {
 		"with an address, zone": {"email": "desk@practice.example", "timezone": "Australia/Lord_Howe"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			calendartest.Run(t, func(t *testing.T) calendartest.Harness {
 				a := newAccount(t)
 				a.settings = settings

@@ -19,6 +19,7 @@ func bookChecks() []Check {
 	givenLink := trait(func(t calendar.Traits) bool { return t.LocationURL })
 	noLink := trait(func(t calendar.Traits) bool { return !t.Conferencing })
 	noGivenLink := trait(func(t calendar.Traits) bool { return !t.LocationURL })
+	sends := trait(func(t calendar.Traits) bool { return t.SendsInvites })
 	return []Check{
 		{Name: "a booked event is answered with its id, calendar, version and times", Bound: writes, Do: with(bookAnswers)},
 		{Name: "a title is kept exactly", Bound: writes, Do: with(titleIsKept)},
@@ -29,16 +30,16 @@ func bookChecks() []Check {
 		{Name: "an event without attendees has none", Bound: writes, Do: with(nobodyIsInvited)},
 		{Name: "as many attendees as the traits allow are invited", Bound: writes, Do: with(manyAreInvited)},
 		{Name: "the provider makes a meeting link of its own for each event", Bound: both(writes, providerLink), Do: with(linkIsMade)},
-		{Name: "a link of the provider's that cannot be made is refused before anything is booked", Bound: both(writes, noLink),
-			Do: with(linkIsRefused(calendar.ConferencingProvider))},
+		{Name: "a link of the provider's that cannot be made is refused before anything is booked",
+			Bound: both(writes, noLink), Do: with(linkIsRefused(calendar.ConferencingProvider))},
 		{Name: "a link given by the caller is carried", Bound: both(writes, givenLink), Do: with(linkIsCarried)},
-		{Name: "a link given by the caller that cannot be carried is refused before anything is booked", Bound: both(writes, noGivenLink),
-			Do: with(linkIsRefused(calendar.ConferencingURL))},
+		{Name: "a link given by the caller that cannot be carried is refused before anything is booked",
+			Bound: both(writes, noGivenLink), Do: with(linkIsRefused(calendar.ConferencingURL))},
 		{Name: "no calendar named is the default one", Bound: both(writes, defaultCanBeWritten), Do: with(defaultIsMeant)},
 		{Name: "an event is booked in the calendar named and in no other", Bound: hasSecond, Do: with(calendarIsHeeded)},
 		{Name: "booking in an unknown calendar is CALENDAR_NOT_FOUND", Bound: writes, Do: with(bookInUnknownCalendar)},
 		{Name: "attendees are notified of booking, change and cancellation",
-			Bound: both(writes, can[Notifier], trait(func(t calendar.Traits) bool { return t.SendsInvites })), Do: with(attendeesAreNotified)},
+			Bound: both(writes, can[Notifier], sends), Do: with(attendeesAreNotified)},
 	}
 }
 
@@ -76,8 +77,10 @@ func titleIsKept(ctx context.Context, r *run) error {
 		`back\slash \n \, \; and a trailing one\`,
 		"予約 📅 👩‍👩‍👧 مرحبا e\u0301",
 		"=?utf-8?q?encoded?= &amp; %2C ^n",
-		fill("Ein sehr langer Titel, der über viele Zeilen geht – ", longestTitle) + "Ende",
 		strings.Repeat("x", longestTitle),
+		// Long lines are folded (RFC 5545 section 3.1), wherever a letter of two or four octets may lie.
+		strings.Repeat("ä", 300), "x" + strings.Repeat("ä", 300),
+		strings.Repeat("📅", 100), "x" + strings.Repeat("📅", 100), "xx" + strings.Repeat("📅", 100), "xxx" + strings.Repeat("📅", 100),
 	})
 }
 
@@ -88,7 +91,7 @@ func descriptionIsKept(ctx context.Context, r *run) error {
 		`a\nb is no new line, nor is \\n; commas, semicolons; colons: "quotes"`,
 		"2 < 3 && 5 > 4, 1 &lt; 2, <b>not bold</b>",
 		"BEGIN:VEVENT\nSUMMARY:not another event\nEND:VEVENT",
-		fill("Zeile mit Umlauten: äöüß – und 📅\n", longestDescription) + "Ende",
+		fill("Zeile mit Umlauten: äöüß – und 📅\n", longestDescription-4) + "Ende",
 		strings.Repeat("y", longestDescription),
 	})
 }
@@ -108,7 +111,8 @@ func textsAreKept(ctx context.Context, r *run, set func(*calendar.Booking, strin
 		}
 		for what, e := range map[string]calendar.Event{"Book": booked, "Event": event} {
 			if e.Title != b.Title || e.Description != b.Description {
-				return fmt.Errorf("%s: got title %q and description %q, want %q and %q", what, e.Title, e.Description, b.Title, b.Description)
+				return fmt.Errorf("%s: got title %.200q and description %.200q (%d bytes), want %.200q and %.200q (%d bytes)", what,
+					e.Title, e.Description, len(e.Title)+len(e.Description), b.Title, b.Description, len(b.Title)+len(b.Description))
 			}
 		}
 	}
@@ -128,7 +132,8 @@ func zoneIsKept(ctx context.Context, r *run) error {
 			return err
 		}
 		for what, e := range map[string]calendar.Event{"Book": booked, "Event": event} {
-			if err := errors.Join(wantSpan(what, e, b.Start, b.End), wantZone(what, e.Start, zone), wantZone(what, e.End, zone)); err != nil {
+			err := errors.Join(wantSpan(what, e, b.Start, b.End), wantZone(what, e.Start, zone), wantZone(what, e.End, zone))
+			if err != nil {
 				return err
 			}
 		}
@@ -287,7 +292,8 @@ func linkIsCarried(ctx context.Context, r *run) error {
 		return fmt.Errorf("Book answered the link %q and Event %q, want %q", booked.URL, event.URL, b.LocationURL)
 	}
 	if event.Description != b.Description {
-		return fmt.Errorf("the description is %q, want %q: where the link is kept beside it, the driver takes it out again", event.Description, b.Description)
+		return fmt.Errorf("the description is %q, want %q: where the link is kept beside it, the driver takes it out again",
+			event.Description, b.Description)
 	}
 	return nil
 }

@@ -142,7 +142,8 @@ func cancelCurrent(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
-	if err := r.driver.Cancel(ctx, refOf(booked), calendar.Cancellation{Comment: "We are ill,\nsorry", IfUnchanged: read.Version}); err != nil {
+	cancellation := calendar.Cancellation{Comment: "We are ill,\nsorry", IfUnchanged: read.Version}
+	if err := r.driver.Cancel(ctx, refOf(booked), cancellation); err != nil {
 		return fmt.Errorf("Cancel of the version just read: %w", err)
 	}
 	return r.wantGone(ctx, refOf(booked))

@@ -20,7 +20,7 @@ func changeChecks() []Check {
 		{Name: "changing the description alone keeps the rest", Bound: writes, Do: with(changeKeeps("Description", changeDescription))},
 		{Name: "changing the times alone keeps the rest", Bound: writes, Do: with(changeKeeps("Times", changeTimes))},
 		{Name: "changing the attendees alone keeps the rest", Bound: writes, Do: with(changeKeeps("Attendees", changeAttendees))},
-		{Name: "changing nothing keeps everything", Bound: writes, Do: with(changeKeeps("", func(*calendar.Change, *calendar.Booking) {}))},
+		{Name: "changing nothing keeps everything", Bound: writes, Do: with(changeKeeps("", changeNothing))},
 		{Name: "an empty description clears it", Bound: writes, Do: with(changeKeeps("Description", clearDescription))},
 		{Name: "an empty list of attendees clears it", Bound: writes, Do: with(changeKeeps("Attendees", clearAttendees))},
 		{Name: "changed times are kept in the zone given with them", Bound: writes, Do: with(changedZoneIsKept)},
@@ -30,12 +30,15 @@ func changeChecks() []Check {
 		{Name: "every change has a new version", Bound: writes, Do: with(versionsChange)},
 		{Name: "a change of the current version is made", Bound: writes, Do: with(currentVersionIsChanged)},
 		{Name: "a change of a stale version is CHANGED_MEANWHILE and writes nothing", Bound: writes, Do: with(staleVersionIsRefused)},
-		{Name: "a change that someone else made at the provider is not overwritten", Bound: both(writes, can[Meddler]), Do: with(meddlingIsSeen)},
+		{Name: "a change that someone else made at the provider is not overwritten",
+			Bound: both(writes, can[Meddler]), Do: with(meddlingIsSeen)},
 		{Name: "of many changes at once of one version exactly one is made", Bound: writes, Do: with(oneOfManyChangesIsMade)},
 		{Name: "changing an unknown event is EVENT_NOT_FOUND", Bound: writes, Do: with(changeUnknown)},
 		{Name: "changing a cancelled event is EVENT_NOT_FOUND", Bound: writes, Do: with(changeCancelled)},
 	}
 }
+
+func changeNothing(*calendar.Change, *calendar.Booking) {}
 
 // The changes of one field each. They set in the booking what the event is to be afterwards.
 
@@ -96,7 +99,8 @@ func changeKeeps(changed string, set func(*calendar.Change, *calendar.Booking)) 
 			return err
 		}
 		if after.Title != b.Title || after.Description != b.Description {
-			return fmt.Errorf("after the change title %q and description %q, want %q and %q", after.Title, after.Description, b.Title, b.Description)
+			return fmt.Errorf("after the change title %q and description %q, want %q and %q",
+				after.Title, after.Description, b.Title, b.Description)
 		}
 		return errors.Join(
 			wantSame("after the change", before, after, changed),
@@ -115,7 +119,8 @@ func changedZoneIsKept(ctx context.Context, r *run) error {
 		return err
 	}
 	start, end := b.Start.Add(48*time.Hour), b.End.Add(48*time.Hour)
-	if _, err := r.driver.Change(ctx, refOf(booked), calendar.Change{Start: &start, End: &end, Zone: "Asia/Kathmandu"}); err != nil {
+	change := calendar.Change{Start: &start, End: &end, Zone: "Asia/Kathmandu"}
+	if _, err := r.driver.Change(ctx, refOf(booked), change); err != nil {
 		return err
 	}
 	event, err := r.read(ctx, refOf(booked))
@@ -137,14 +142,15 @@ func changedTextsAreKept(ctx context.Context, r *run) error {
 		return err
 	}
 	if event.Title != title || event.Description != description {
-		return fmt.Errorf("got title %q and description %q, want %q and %q", event.Title, event.Description, title, description)
+		return fmt.Errorf("got title %.200q and description %.200q, want %.200q and %.200q",
+			event.Title, event.Description, title, description)
 	}
 	return nil
 }
 
 func changeKeepsTheLink(ctx context.Context, r *run) error {
 	for _, kind := range []calendar.Conferencing{calendar.ConferencingProvider, calendar.ConferencingURL} {
-		if kind == calendar.ConferencingProvider && !r.traits.Conferencing || kind == calendar.ConferencingURL && !r.traits.LocationURL {
+		if !r.makes(kind) {
 			continue
 		}
 		b := r.booking("With a link that stays", 0)
@@ -171,6 +177,11 @@ func changeKeepsTheLink(ctx context.Context, r *run) error {
 		}
 	}
 	return nil
+}
+
+// makes reports whether the account can have links of that kind.
+func (r *run) makes(kind calendar.Conferencing) bool {
+	return kind == calendar.ConferencingProvider && r.traits.Conferencing || kind == calendar.ConferencingURL && r.traits.LocationURL
 }
 
 func answersAreKept(ctx context.Context, r *run) error {

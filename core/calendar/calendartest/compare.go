@@ -106,7 +106,8 @@ func wantSpan(what string, e calendar.Event, from, to time.Time) error {
 		return fmt.Errorf("%s: from %+v to %+v, want instants", what, e.Start, e.End)
 	}
 	if !e.Start.Instant.Equal(from) || !e.End.Instant.Equal(to) {
-		return fmt.Errorf("%s: from %s to %s, want %s to %s", what, tell(e.Start), tell(e.End), from.UTC().Format(time.RFC3339), to.UTC().Format(time.RFC3339))
+		return fmt.Errorf("%s: from %s to %s, want %s to %s", what, tell(e.Start), tell(e.End),
+			from.UTC().Format(time.RFC3339Nano), to.UTC().Format(time.RFC3339Nano))
 	}
 	return nil
 }
@@ -130,7 +131,7 @@ func wantZone(what string, t calendar.Time, name string) error {
 	return nil
 }
 
-// same compares lists of texts.
+// wantList answers nil when the lists hold the same texts, in any order.
 func wantList(what string, got []string, want ...string) error {
 	slices.Sort(got)
 	slices.Sort(want)

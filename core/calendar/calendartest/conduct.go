@@ -13,13 +13,15 @@ import (
 
 func conductChecks() []Check {
 	return []Check{
-		{Name: "a driver holds no secret", Harmless: true, Bound: func(h Harness) bool { return len(h.Secrets) > 0 }, Do: with(noSecretIsHeld)},
+		{Name: "a driver holds no secret", Harmless: true, Bound: hasSecrets, Do: with(noSecretIsHeld)},
 		{Name: "calls at the same time do not mix", Bound: writes, Do: with(callsDoNotMix)},
 		{Name: "a call whose context has ended does nothing", Bound: writes, Do: with(endedContextIsHeeded)},
 		{Name: "a call returns when its deadline passes", Bound: can[Hanger], Do: with(deadlineIsHeeded)},
 		{Name: "a call returns when its caller leaves", Bound: can[Hanger], Do: with(leavingIsHeeded)},
 	}
 }
+
+func hasSecrets(h Harness) bool { return len(h.Secrets) > 0 }
 
 func noSecretIsHeld(ctx context.Context, r *run) error {
 	if _, err := r.driver.Calendars(ctx); err != nil {
@@ -147,7 +149,9 @@ func leavingIsHeeded(ctx context.Context, r *run) error {
 }
 
 // givenUp makes each call to a provider that does not answer, under a context that ends.
-func (r *run) givenUp(ctx context.Context, limited func() (context.Context, context.CancelFunc), want func(string, error) error) error {
+func (r *run) givenUp(
+	ctx context.Context, limited func() (context.Context, context.CancelFunc), want func(name string, err error) error,
+) error {
 	const grace = 10 * time.Second
 	ref, err := r.subject(ctx)
 	if err != nil {

@@ -36,9 +36,14 @@ func eventIsRead(ctx context.Context, r *run) error {
 		return errors.New("the event read has no Version")
 	}
 	if event.Title != b.Title || event.Description != b.Description {
-		return fmt.Errorf("read the title %q and description %q, want %q and %q", event.Title, event.Description, b.Title, b.Description)
+		return fmt.Errorf("read the title %q and description %q, want %q and %q",
+			event.Title, event.Description, b.Title, b.Description)
 	}
-	return errors.Join(wantSame("Event", booked, event), wantSpan("Event", event, b.Start, b.End), wantList("invited", invited(event), b.Attendees...))
+	return errors.Join(
+		wantSame("Event", booked, event),
+		wantSpan("Event", event, b.Start, b.End),
+		wantList("invited", invited(event), b.Attendees...),
+	)
 }
 
 func unknownEventIsNotFound(ctx context.Context, r *run) error {
@@ -49,8 +54,8 @@ func unknownEventIsNotFound(ctx context.Context, r *run) error {
 // idsAreData: event ids come from callers, who may be talked into sending anything.
 func idsAreData(ctx context.Context, r *run) error {
 	for _, id := range []string{
-		"..", "../..", "/", "//example.com/x", "https://example.com/x", "?", "#", "%", "%2e%2e%2f", "a/b?c=d#e", "a b", `"`, "'; --", "*", "ä\u202e",
-		strings.Repeat("x", 1024),
+		"..", "../..", "/", "//example.com/x", "https://example.com/x", "?", "#", "%", "%2e%2e%2f", "a/b?c=d#e",
+		"a b", `"`, "'; --", "*", "ä\u202e", strings.Repeat("x", 1024),
 	} {
 		_, err := r.driver.Event(ctx, calendar.EventRef{CalendarID: r.Calendar, ID: id})
 		if err := conformance.WantFault(fmt.Sprintf("Event %.40q", id), err, fault.NotFound, fault.ReasonEventNotFound); err != nil {

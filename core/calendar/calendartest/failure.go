@@ -22,7 +22,8 @@ func failureChecks() []Check {
 			Do: with(everyCallFails(func(p any) { p.(Limiter).Limit(time.Second) }, fault.RateLimited))},
 		{Name: "the wait that the provider names is told", Bound: can[Limiter], Do: with(waitIsTold)},
 		{Name: "a lost reply is not called unsent", Bound: both(writes, can[ReplyDropper]), Do: with(lostReplyWasSent)},
-		{Name: "booking again after a lost reply finds the event", Bound: both(idempotent, can[ReplyDropper]), Do: with(lostReplyIsFound)},
+		{Name: "booking again after a lost reply finds the event",
+			Bound: both(idempotent, can[ReplyDropper]), Do: with(lostReplyIsFound)},
 	}
 }
 
@@ -70,8 +71,14 @@ func mayHaveActed(err error) error {
 }
 
 func lostReplyWasSent(ctx context.Context, r *run) error {
+	b := r.booking("Its reply was lost", 0)
 	r.Provider.(ReplyDropper).DropNextReply()
-	_, err := r.driver.Book(ctx, r.booking("Its reply was lost", 0))
+	_, err := r.driver.Book(ctx, b)
+	if listed, err := r.listTitled(ctx, r.query(0, 0), b.Title); err == nil {
+		for _, e := range listed {
+			r.booked = append(r.booked, refOf(e))
+		}
+	}
 	return mayHaveActed(err)
 }
 
@@ -88,7 +95,8 @@ func lostReplyIsFound(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(wantSpan("Book again", again, b.Start, b.End), wantList("invited", invited(again), b.Attendees...)); err != nil {
+	err = errors.Join(wantSpan("Book again", again, b.Start, b.End), wantList("invited", invited(again), b.Attendees...))
+	if err != nil {
 		return err
 	}
 	return r.seen(ctx, func() error {

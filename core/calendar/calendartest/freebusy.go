@@ -18,7 +18,8 @@ func freeBusyChecks() []Check {
 		{Name: "free/busy tells nothing of cancelled and of free events", Bound: both(writes, tellsBusy), Do: with(freeIsNotBusy)},
 		{Name: "free/busy tells the instances of a series", Bound: both(can[SeriesMaker], tellsBusy), Do: with(seriesIsBusy)},
 		{Name: "free/busy agrees with the events", Bound: both(writes, tellsBusy), Do: with(busyAgrees)},
-		{Name: "free/busy tells each calendar's times as that calendar's", Bound: both(hasSecond, tellsBusy), Do: with(busyPerCalendar)},
+		{Name: "free/busy tells each calendar's times as that calendar's",
+			Bound: both(hasSecond, tellsBusy), Do: with(busyPerCalendar)},
 		{Name: "free/busy fails as a whole when one calendar is unknown", Bound: tellsBusy, Do: with(busyFailsAsAWhole)},
 	}
 }
@@ -198,6 +199,7 @@ func busyPerCalendar(ctx context.Context, r *run) error {
 }
 
 func busyFailsAsAWhole(ctx context.Context, r *run) error {
-	_, err := r.driver.(calendar.FreeBusyer).FreeBusy(ctx, []string{r.Calendar, r.unknownCalendar()}, calendar.Span{From: r.at(0, 0, 0), To: r.at(1, 0, 0)})
+	ids, span := []string{r.Calendar, r.unknownCalendar()}, calendar.Span{From: r.at(0, 0, 0), To: r.at(1, 0, 0)}
+	_, err := r.driver.(calendar.FreeBusyer).FreeBusy(ctx, ids, span)
 	return conformance.WantFault("FreeBusy", err, fault.NotFound, fault.ReasonCalendarNotFound)
 }

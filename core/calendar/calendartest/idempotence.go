@@ -16,7 +16,8 @@ func idempotenceChecks() []Check {
 	return []Check{
 		{Name: "booking again under the same key answers the event as it now is", Bound: idempotent, Do: with(bookAgain)},
 		{Name: "booking many times at once under one key makes one event", Bound: idempotent, Do: with(bookAtOnce)},
-		{Name: "booking again under the key of a cancelled event is CHANGED_MEANWHILE", Bound: both(idempotent, keeps), Do: with(bookCancelled)},
+		{Name: "booking again under the key of a cancelled event is CHANGED_MEANWHILE",
+			Bound: both(idempotent, keeps), Do: with(bookCancelled)},
 		{Name: "keys that differ make events that differ", Bound: writes, Do: with(keysDiffer)},
 		{Name: "a key names an event within its calendar only", Bound: hasSecond, Do: with(keysPerCalendar)},
 	}

@@ -16,7 +16,8 @@ func seriesChecks() []Check {
 	instances := trait(func(t calendar.Traits) bool { return t.Instances })
 	alone := both(writes, instances, can[SeriesMaker])
 	return []Check{
-		{Name: "a series is listed as its instances in the window, each with an id of its own", Bound: can[SeriesMaker], Do: with(seriesIsExpanded)},
+		{Name: "a series is listed as its instances in the window, each with an id of its own",
+			Bound: can[SeriesMaker], Do: with(seriesIsExpanded)},
 		{Name: "an instance is read by its id", Bound: can[SeriesMaker], Do: with(instanceIsRead)},
 		{Name: "paging through a series loses nothing and repeats nothing", Bound: can[SeriesMaker], Do: with(seriesIsPaged)},
 		{Name: "a series keeps its wall clock when clocks are set", Bound: can[SeriesMaker], Do: with(seriesKeepsWallClock)},
@@ -46,6 +47,9 @@ func (r *run) makeSeries(ctx context.Context, title string, count int) (calendar
 		}
 		return err
 	})
+	for _, e := range listed {
+		r.booked = append(r.booked, refOf(e))
+	}
 	return q, listed, err
 }
 
@@ -131,7 +135,8 @@ func seriesKeepsWallClock(ctx context.Context, r *run) error {
 			}
 			for i, e := range listed {
 				start := time.Date(year, month, day+7*i, 9, 0, 0, 0, zone)
-				if err := errors.Join(wantSpan("instance", e, start, start.Add(time.Hour)), wantZone("instance", e.Start, zone.String())); err != nil {
+				err := errors.Join(wantSpan("instance", e, start, start.Add(time.Hour)), wantZone("instance", e.Start, zone.String()))
+				if err != nil {
 					return err
 				}
 			}
@@ -167,7 +172,8 @@ func instanceIsChangedAlone(ctx context.Context, r *run) error {
 	}
 	title, description := all[0].Title+", changed", "Of this day alone"
 	guests := guests(1)
-	answer, err := r.driver.Change(ctx, refOf(all[2]), calendar.Change{Title: &title, Description: &description, Attendees: &guests})
+	change := calendar.Change{Title: &title, Description: &description, Attendees: &guests}
+	answer, err := r.driver.Change(ctx, refOf(all[2]), change)
 	if err != nil {
 		return err
 	}
@@ -235,7 +241,8 @@ func instanceIsMovedAlone(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(wantSpan("the moved instance", read, start, end), wantSame("the moved instance", all[1], read, "Times")); err != nil {
+	err = errors.Join(wantSpan("the moved instance", read, start, end), wantSame("the moved instance", all[1], read, "Times"))
+	if err != nil {
 		return err
 	}
 	if err := r.others(ctx, q, all, 1, all[1].Title); err != nil {
@@ -243,8 +250,11 @@ func instanceIsMovedAlone(ctx context.Context, r *run) error {
 	}
 	// Where it was, it is not; where it is, it is.
 	return r.seen(ctx, func() error {
-		was, err1 := r.listTitled(ctx, calendar.Query{CalendarID: r.Calendar, From: all[1].Start.Instant, To: all[1].End.Instant, Zone: zoneUsed}, all[1].Title)
-		now, err2 := r.listTitled(ctx, calendar.Query{CalendarID: r.Calendar, From: start, To: end, Zone: zoneUsed}, all[1].Title)
+		there, here := q, q
+		there.From, there.To = all[1].Start.Instant, all[1].End.Instant
+		here.From, here.To = start, end
+		was, err1 := r.listTitled(ctx, there, all[1].Title)
+		now, err2 := r.listTitled(ctx, here, all[1].Title)
 		return errors.Join(err1, err2, wantIDs("where the instance was", was), wantIDs("where the instance is", now, all[1]))
 	})
 }

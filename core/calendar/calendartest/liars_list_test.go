@@ -1,0 +1,226 @@
+package calendartest_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+)
+
+// listing lies in what Events does.
+func listing(do func(context.Context, full, Query) (Page, error)) func(harness) harness {
+	return tell(lies{events: do})
+}
+
+// asking lies by asking for something else.
+func asking(alter func(*Query)) func(harness) harness {
+	return listing(func(ctx context.Context, d full, q Query) (Page, error) {
+		alter(&q)
+		return d.Events(ctx, q)
+	})
+}
+
+// paging lies in the page.
+func paging(alter func(*Page)) func(harness) harness {
+	return listing(func(ctx context.Context, d full, q Query) (Page, error) {
+		page, err := d.Events(ctx, q)
+		alter(&page)
+		return page, err
+	})
+}
+
+// keeping lists only the events that keep says.
+func keeping(keep func(Event, Query) bool) func(harness) harness {
+	return listing(func(ctx context.Context, d full, q Query) (Page, error) {
+		page, err := d.Events(ctx, q)
+		page.Events = slices.DeleteFunc(page.Events, func(e Event) bool { return !keep(e, q) })
+		return page, err
+	})
+}
+
+// checkThenWrite compares versions, and writes a moment later.
+func checkThenWrite(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
+	before, err := d.Event(ctx, ref)
+	if err != nil {
+		return before, err
+	}
+	if c.IfUnchanged != "" && c.IfUnchanged != before.Version {
+		return Event{}, changedMeanwhile()
+	}
+	time.Sleep(time.Millisecond) // of synctest's clock: until all have compared
+	c.IfUnchanged = ""
+	return d.Change(ctx, ref, c)
+}
+
+func listLiars() []liarOf {
+	const (
+		window  = "events that overlap the window are listed, and no others"
+		read    = "a listed event is as it is read"
+		pages   = "paging loses nothing and repeats nothing"
+		empty   = "a window without events is empty"
+		unknown = "listing an unknown calendar is CALENDAR_NOT_FOUND"
+		agree   = "several calendars in one call answer as each alone"
+		fails   = "several calendars in one call fail together"
+	)
+	inList := func(alter func(*Event)) func(harness) harness {
+		return paging(func(p *Page) {
+			for i := range p.Events {
+				alter(&p.Events[i])
+			}
+		})
+	}
+	return []liarOf{
+		{Check: window, How: "those that start in it",
+			Lie: keeping(func(e Event, q Query) bool { return !e.Start.Instant.Before(q.From) })},
+		{Check: window, How: "those that lie in it",
+			Lie: keeping(func(e Event, q Query) bool { return !e.End.Instant.After(q.To) })},
+		{Check: window, How: "those that touch its end", Lie: asking(func(q *Query) { q.To = q.To.Add(time.Second) })},
+		{Check: window, How: "those that touch its start", Lie: asking(func(q *Query) { q.From = q.From.Add(-time.Second) })},
+		{Check: window, How: "whole days", Lie: asking(func(q *Query) {
+			q.From = q.From.Truncate(24 * time.Hour)
+			q.To = q.From.Add(24 * time.Hour)
+		})},
+		{Check: read, How: "no attendees", Lie: inList(func(e *Event) { e.Attendees = nil })},
+		{Check: read, How: "no description", Lie: inList(func(e *Event) { e.Description = "" })},
+		{Check: read, How: "no link", Lie: inList(func(e *Event) { e.URL = "" })},
+		{Check: read, How: "no organizer", Lie: inList(func(e *Event) { e.Organizer = calendar.Person{} })},
+		{Check: read, How: "no calendar", Lie: inList(func(e *Event) { e.CalendarID = "" })},
+		{Check: read, How: "in UTC", Lie: inList(func(e *Event) { e.Start.Zone = "UTC" })},
+		{Check: pages, How: "the first page only", Lie: paging(func(p *Page) { p.Next = "" })},
+		{Check: pages, How: "the limit is not heeded", Lie: asking(func(q *Query) { q.Limit = 0 })},
+		{Check: pages, How: "the last of a page comes again",
+			Lie: listing(func(ctx context.Context, d full, q Query) (Page, error) {
+				if q.Limit > 1 {
+					q.Limit--
+				}
+				last, cursor, _ := strings.Cut(q.Cursor, "|")
+				q.Cursor = cursor
+				page, err := d.Events(ctx, q)
+				if last != "" && err == nil {
+					if e, err := d.Event(ctx, EventRef{CalendarID: q.CalendarID, ID: last}); err == nil {
+						page.Events = append(page.Events, e)
+					}
+				}
+				if page.Next != "" {
+					page.Next = page.Events[0].ID + "|" + page.Next
+				}
+				return page, err
+			})},
+		{Check: pages, How: "those of the same start are lost", Lie: paging(func(p *Page) {
+			slices.SortFunc(p.Events, func(a, b Event) int { return a.Start.Instant.Compare(b.Start.Instant) })
+			p.Events = slices.CompactFunc(p.Events, func(a, b Event) bool { return a.Start.Instant.Equal(b.Start.Instant) })
+		})},
+		{Check: pages, How: "a cursor that does not move", Lie: listing(func(ctx context.Context, d full, q Query) (Page, error) {
+			q.Cursor = ""
+			return d.Events(ctx, q)
+		})},
+		{Check: empty, How: "an error", Lie: listing(func(ctx context.Context, d full, q Query) (Page, error) {
+			page, err := d.Events(ctx, q)
+			if err == nil && len(page.Events) == 0 {
+				err = fault.New(fault.NotFound, fault.ReasonNotFound, "Nothing there.")
+			}
+			return page, err
+		})},
+		{Check: empty, How: "something", Lie: paging(func(p *Page) { p.Events = append(p.Events, Event{ID: "holiday"}) })},
+		{Check: unknown, How: "an empty list", Lie: listing(func(ctx context.Context, d full, q Query) (Page, error) {
+			page, err := d.Events(ctx, q)
+			if errors.Is(err, fault.NotFound) {
+				err = nil
+			}
+			return page, err
+		})},
+		{Check: unknown, How: "the default one", Lie: asking(func(q *Query) { q.CalendarID = "" })},
+		{Check: agree, How: "in the order of arrival",
+			Lie: tell(lies{eventsOf: func(ctx context.Context, d full, queries []Query) ([]Page, error) {
+				pages, err := d.EventsOf(ctx, queries)
+				slices.Reverse(pages)
+				return pages, err
+			}})},
+		{Check: agree, How: "empty ones left out",
+			Lie: tell(lies{eventsOf: func(ctx context.Context, d full, queries []Query) ([]Page, error) {
+				pages, err := d.EventsOf(ctx, queries)
+				return slices.DeleteFunc(pages, func(p Page) bool { return len(p.Events) == 0 }), err
+			}})},
+		{Check: fails, How: "the good part",
+			Lie: tell(lies{eventsOf: func(ctx context.Context, d full, queries []Query) ([]Page, error) {
+				pages := make([]Page, len(queries))
+				for i, q := range queries {
+					if page, err := d.Events(ctx, q); err == nil {
+						pages[i] = page
+					}
+				}
+				return pages, nil
+			}})},
+	}
+}
+
+func busyLiars() []liarOf {
+	const (
+		tells   = "free/busy tells the booked times"
+		free    = "free/busy tells nothing of cancelled and of free events"
+		series  = "free/busy tells the instances of a series"
+		agrees  = "free/busy agrees with the events"
+		perEach = "free/busy tells each calendar's times as that calendar's"
+		whole   = "free/busy fails as a whole when one calendar is unknown"
+	)
+	busying := func(do func(context.Context, full, []string, Span) ([]Busy, error)) func(harness) harness {
+		return tell(lies{freeBusy: do})
+	}
+	always := busying(func(_ context.Context, _ full, ids []string, span Span) ([]Busy, error) {
+		return []Busy{{CalendarID: ids[0], Span: span}}, nil
+	})
+	never := busying(func(context.Context, full, []string, Span) ([]Busy, error) { return nil, nil })
+	return []liarOf{
+		{Check: tells, How: "never busy", Lie: never},
+		{Check: tells, How: "those that start in the span",
+			Lie: busying(func(ctx context.Context, d full, ids []string, span Span) ([]Busy, error) {
+				list, err := d.FreeBusy(ctx, ids, span)
+				return slices.DeleteFunc(list, func(b Busy) bool { return b.Span.From.Before(span.From) }), err
+			})},
+		{Check: tells, How: "of a calendar not asked for",
+			Lie: busying(func(ctx context.Context, d full, ids []string, span Span) ([]Busy, error) {
+				list, err := d.FreeBusy(ctx, ids, span)
+				return append(list, Busy{CalendarID: "another", Span: span}), err
+			})},
+		{Check: free, How: "always busy", Lie: always},
+		{Check: series, How: "the first one alone", Lie: never},
+		{Check: agrees, How: "in slots of half an hour",
+			Lie: busying(func(ctx context.Context, d full, ids []string, span Span) ([]Busy, error) {
+				list, err := d.FreeBusy(ctx, ids, span)
+				for i := range list {
+					list[i].Span.From = list[i].Span.From.Truncate(time.Hour)
+					list[i].Span.To = list[i].Span.To.Truncate(time.Hour)
+				}
+				return list, err
+			})},
+		{Check: agrees, How: "always busy", Lie: always},
+		{Check: agrees, How: "the first of those that overlap",
+			Lie: busying(func(ctx context.Context, d full, ids []string, span Span) ([]Busy, error) {
+				list, err := d.FreeBusy(ctx, ids, span)
+				slices.SortFunc(list, func(a, b Busy) int { return a.Span.From.Compare(b.Span.From) })
+				return list[:min(1, len(list))], err
+			})},
+		{Check: perEach, How: "all as the first one's",
+			Lie: busying(func(ctx context.Context, d full, ids []string, span Span) ([]Busy, error) {
+				list, err := d.FreeBusy(ctx, ids, span)
+				for i := range list {
+					list[i].CalendarID = ids[0]
+				}
+				return list, err
+			})},
+		{Check: whole, How: "the good part",
+			Lie: busying(func(ctx context.Context, d full, ids []string, span Span) ([]Busy, error) {
+				var all []Busy
+				for _, id := range ids {
+					if list, err := d.FreeBusy(ctx, []string{id}, span); err == nil {
+						all = append(all, list...)
+					}
+				}
+				return all, nil
+			})},
+	}
+}

@@ -1,0 +1,219 @@
+package calendartest_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"frontdesk/core/calendar"
+)
+
+// wholeSeries answers the instances of the series that the event belongs to.
+func wholeSeries(ctx context.Context, d full, ref EventRef) []EventRef {
+	e, err := d.Event(ctx, ref)
+	if err != nil || e.SeriesID == "" {
+		return []EventRef{ref}
+	}
+	page, _ := d.Events(ctx, Query{
+		CalendarID: ref.CalendarID, From: e.Start.Instant.AddDate(-1, 0, 0), To: e.Start.Instant.AddDate(1, 0, 0), Zone: "UTC",
+	})
+	var all []EventRef
+	for _, other := range page.Events {
+		if other.SeriesID == e.SeriesID {
+			all = append(all, EventRef{CalendarID: other.CalendarID, ID: other.ID})
+		}
+	}
+	return all
+}
+
+func seriesLiars() []liarOf {
+	const (
+		expanded  = "a series is listed as its instances in the window, each with an id of its own"
+		read      = "an instance is read by its id"
+		paged     = "paging through a series loses nothing and repeats nothing"
+		wallClock = "a series keeps its wall clock when clocks are set"
+		neverWas  = "an instance that never was is EVENT_NOT_FOUND"
+		changed   = "changing an instance changes that instance alone"
+		moved     = "moving an instance moves it alone, even out of the window"
+		cancelled = "cancelling an instance cancels that instance alone"
+		again     = "cancelling a cancelled instance is EVENT_NOT_FOUND"
+	)
+	changesAll := tell(lies{change: func(ctx context.Context, d full, ref EventRef, c Change) (e Event, err error) {
+		for _, other := range wholeSeries(ctx, d, ref) {
+			if answer, err := d.Change(ctx, other, c); err != nil || other.ID == ref.ID {
+				e = answer
+			}
+		}
+		return e, err
+	}})
+	return []liarOf{
+		{Check: expanded, How: "as it is stored", Lie: keeping(func(e Event, _ Query) bool {
+			return e.SeriesID == "" || strings.HasSuffix(e.ID, "_0")
+		})},
+		{Check: expanded, How: "one id for all", Lie: telling(func(e *Event) {
+			if e.SeriesID != "" {
+				e.ID = e.SeriesID + "!"
+			}
+		})},
+		{Check: expanded, How: "no series", Lie: telling(func(e *Event) { e.SeriesID = "" })},
+		{Check: expanded, How: "not those under way",
+			Lie: keeping(func(e Event, q Query) bool { return !e.Start.Instant.Before(q.From) })},
+		{Check: expanded, How: "the whole series when any of it fits",
+			Lie: listing(func(ctx context.Context, d full, q Query) (Page, error) {
+				page, err := d.Events(ctx, q)
+				if err == nil && len(page.Events) > 0 && page.Events[0].SeriesID != "" {
+					q.From, q.To = q.From.AddDate(-1, 0, 0), q.To.AddDate(1, 0, 0)
+					return d.Events(ctx, q)
+				}
+				return page, err
+			})},
+		{Check: read, How: "the first one", Lie: tell(lies{event: func(ctx context.Context, d full, ref EventRef) (Event, error) {
+			if series, _, ok := strings.Cut(ref.ID, "_"); ok {
+				ref.ID = series + "_0"
+			}
+			return d.Event(ctx, ref)
+		}})},
+		{Check: paged, How: "a page ends within the series", Lie: paging(func(p *Page) { p.Next = "" })},
+		{Check: wallClock, How: "every 168 hours", Lie: fresh(func() lies {
+			starts := map[string]time.Time{}
+			return lies{told: func(e *Event) {
+				if e.SeriesID == "" {
+					return
+				}
+				number := int(e.ID[len(e.ID)-1] - '0')
+				if number == 0 {
+					starts[e.SeriesID] = e.Start.Instant
+				}
+				if start, known := starts[e.SeriesID]; known {
+					length := e.End.Instant.Sub(e.Start.Instant)
+					e.Start.Instant = start.Add(time.Duration(number) * 168 * time.Hour)
+					e.End.Instant = e.Start.Instant.Add(length)
+				}
+			}}
+		})},
+		{Check: wallClock, How: "in UTC", Lie: telling(func(e *Event) { e.Start.Zone = "UTC" })},
+		{Check: neverWas, How: "goes by the beginning of the id",
+			Lie: tell(lies{event: func(ctx context.Context, d full, ref EventRef) (Event, error) {
+				e, err := d.Event(ctx, ref)
+				if series, _, ok := strings.Cut(ref.ID, "_"); err != nil && ok {
+					return d.Event(ctx, EventRef{CalendarID: ref.CalendarID, ID: series + "_0"})
+				}
+				return e, err
+			}})},
+		{Check: changed, How: "the whole series", Lie: changesAll},
+		{Check: changed, How: "does nothing",
+			Lie: tell(lies{change: func(ctx context.Context, d full, ref EventRef, _ Change) (Event, error) {
+				return d.Event(ctx, ref)
+			}})},
+		{Check: changed, How: "the old one is listed beside the new one", Lie: fresh(func() lies {
+			var old []Event
+			return lies{
+				change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
+					if before, err := d.Event(ctx, ref); err == nil {
+						old = append(old, before)
+					}
+					return d.Change(ctx, ref, c)
+				},
+				events: func(ctx context.Context, d full, q Query) (Page, error) {
+					page, err := d.Events(ctx, q)
+					page.Events = append(page.Events, old...)
+					return page, err
+				},
+			}
+		})},
+		{Check: moved, How: "the whole series", Lie: changesAll},
+		{Check: moved, How: "found where it was", Lie: fresh(func() lies {
+			was := map[string]Event{}
+			return lies{
+				change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
+					if before, err := d.Event(ctx, ref); err == nil {
+						was[ref.ID] = before
+					}
+					return d.Change(ctx, ref, c)
+				},
+				events: func(ctx context.Context, d full, q Query) (Page, error) {
+					page, err := d.Events(ctx, q)
+					for id, before := range was {
+						listed := slices.ContainsFunc(page.Events, func(e Event) bool { return e.ID == id })
+						if !listed && before.Start.Instant.Before(q.To) && q.From.Before(before.End.Instant) {
+							if now, err := d.Event(ctx, EventRef{CalendarID: before.CalendarID, ID: id}); err == nil {
+								page.Events = append(page.Events, now)
+							}
+						}
+					}
+					return page, err
+				},
+			}
+		})},
+		{Check: cancelled, How: "the whole series",
+			Lie: tell(lies{cancel: func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
+				for _, other := range wholeSeries(ctx, d, ref) {
+					if err := d.Cancel(ctx, other, c); err != nil {
+						return err
+					}
+				}
+				return nil
+			}})},
+		{Check: cancelled, How: "says so and does nothing",
+			Lie: tell(lies{cancel: func(context.Context, full, EventRef, Cancellation) error { return nil }})},
+		{Check: again, How: "takes it for done",
+			Lie: tell(lies{cancel: func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
+				_ = d.Cancel(ctx, ref, c)
+				return nil
+			}})},
+	}
+}
+
+func formLiars() []liarOf {
+	const (
+		dayTold   = "a whole day is told as a day, its end exclusive"
+		dayZone   = "a whole day lies in the zone of the query"
+		dayStays  = "a whole day stays one when its title changes"
+		dayTime   = "a whole day that is moved to a time becomes an event of that time"
+		floatTold = "a floating time is told as one"
+		floatZone = "a floating time lies in the zone of the query"
+	)
+	converted := func(t *calendar.Time) {
+		berlin, _ := time.LoadLocation("Europe/Berlin")
+		u := t.Instant
+		*t = calendar.At(time.Date(u.Year(), u.Month(), u.Day(), u.Hour(), u.Minute(), 0, 0, berlin), "Europe/Berlin")
+	}
+	inUTC := asking(func(q *Query) { q.Zone = "UTC" })
+	return []liarOf{
+		{Check: dayTold, How: "midnights of a zone", Lie: telling(func(e *Event) {
+			if e.Start.AllDay {
+				converted(&e.Start)
+				converted(&e.End)
+			}
+		})},
+		{Check: dayTold, How: "the end inclusive", Lie: telling(func(e *Event) {
+			if e.End.AllDay {
+				e.End.Instant = e.End.Instant.AddDate(0, 0, -1)
+			}
+		})},
+		{Check: dayZone, How: "in UTC", Lie: inUTC},
+		{Check: dayZone, How: "in the calendar's", Lie: asking(func(q *Query) { q.Zone = "Europe/Berlin" })},
+		{Check: dayStays, How: "becomes midnights",
+			Lie: tell(lies{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
+				if before, err := d.Event(ctx, ref); err == nil && c.Start == nil {
+					c.Start, c.End, c.Zone = &before.Start.Instant, &before.End.Instant, "UTC"
+				}
+				return d.Change(ctx, ref, c)
+			}})},
+		{Check: dayTime, How: "stays a day",
+			Lie: tell(lies{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
+				c.Start, c.End = nil, nil
+				return d.Change(ctx, ref, c)
+			}})},
+		{Check: floatTold, How: "in a zone", Lie: telling(func(e *Event) {
+			if e.Start.Floating {
+				converted(&e.Start)
+				converted(&e.End)
+			}
+		})},
+		{Check: floatZone, How: "in UTC", Lie: inUTC},
+		{Check: "an event that leaves its owner free is told as such", How: "all are busy",
+			Lie: telling(func(e *Event) { e.IsFree = false })},
+	}
+}

@@ -1,0 +1,161 @@
+package calendartest_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"frontdesk/core/calendar"
+	"frontdesk/core/calendar/calendartest"
+	"frontdesk/core/fault"
+)
+
+// What the reference provider's own side can do.
+
+var (
+	_ calendartest.SeriesMaker   = (*provider)(nil)
+	_ calendartest.DayMaker      = (*provider)(nil)
+	_ calendartest.FloatingMaker = (*provider)(nil)
+	_ calendartest.FreeMaker     = (*provider)(nil)
+	_ calendartest.Answerer      = (*provider)(nil)
+	_ calendartest.Meddler       = (*provider)(nil)
+	_ calendartest.Notifier      = (*provider)(nil)
+	_ calendartest.Revoker       = (*provider)(nil)
+	_ calendartest.Forbidder     = (*provider)(nil)
+	_ calendartest.Stopper       = (*provider)(nil)
+	_ calendartest.Limiter       = (*provider)(nil)
+	_ calendartest.Hanger        = (*provider)(nil)
+	_ calendartest.ReplyDropper  = (*provider)(nil)
+)
+
+func (p *provider) add(e calendar.Event) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e.Organizer.Email = email
+	p.put(e)
+	return nil
+}
+
+// MakeSeries makes every instance at once, since the rules of the checks end.
+func (p *provider) MakeSeries(_ context.Context, s calendartest.Series) error {
+	var frequency string
+	var count int
+	if _, err := fmt.Sscanf(s.Rule, "FREQ=%5s", &frequency); err != nil {
+		return err
+	}
+	days := map[string]int{"DAILY": 1, "WEEKL": 7}[frequency]
+	format := map[int]string{1: "FREQ=DAILY;COUNT=%d", 7: "FREQ=WEEKLY;COUNT=%d"}[days]
+	if _, err := fmt.Sscanf(s.Rule, format, &count); err != nil {
+		return err
+	}
+	zone, err := time.LoadLocation(s.Zone)
+	if err != nil {
+		return err
+	}
+	series := idOf(s.CalendarID, s.Title)
+	for i := range count {
+		start := s.Start.In(zone).AddDate(0, 0, i*days)
+		err := p.add(calendar.Event{
+			ID: fmt.Sprintf("%s_%d", series, i), SeriesID: series, CalendarID: s.CalendarID, Title: s.Title,
+			Start: calendar.At(start, s.Zone), End: calendar.At(start.Add(s.Length), s.Zone),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *provider) MakeDays(_ context.Context, calendarID, title string, from, to calendar.Time) error {
+	return p.add(calendar.Event{ID: idOf(title), CalendarID: calendarID, Title: title, Start: from, End: to})
+}
+
+func (p *provider) MakeFloating(ctx context.Context, calendarID, title string, from, to calendar.Time) error {
+	return p.MakeDays(ctx, calendarID, title, from, to)
+}
+
+func (p *provider) MakeFree(_ context.Context, calendarID, title string, from, to time.Time) error {
+	return p.add(calendar.Event{
+		ID: idOf("free", title), CalendarID: calendarID, Title: title, IsFree: true,
+		Start: calendar.At(from, "UTC"), End: calendar.At(to, "UTC"),
+	})
+}
+
+// alter changes an event as somebody else does.
+func (p *provider) alter(ref calendar.EventRef, do func(*calendar.Event)) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, e, err := p.find(ref, true)
+	if err != nil {
+		return err
+	}
+	e.Attendees = slices.Clone(e.Attendees)
+	do(&e)
+	p.put(e)
+	return nil
+}
+
+func (p *provider) Answer(_ context.Context, ref calendar.EventRef, email, response string) error {
+	return p.alter(ref, func(e *calendar.Event) {
+		for i := range e.Attendees {
+			if e.Attendees[i].Email == email {
+				e.Attendees[i].Response = response
+			}
+		}
+	})
+}
+
+func (p *provider) Retitle(_ context.Context, ref calendar.EventRef, title string) error {
+	return p.alter(ref, func(e *calendar.Event) { e.Title = title })
+}
+
+func (p *provider) Notices(_ context.Context, ref calendar.EventRef) ([]calendartest.Notice, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.notices[ref], nil
+}
+
+func (p *provider) fail(f *fault.Error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failure = f
+}
+
+func (p *provider) Revoke() {
+	p.fail(fault.New(fault.Disconnected, fault.ReasonReconnectRequired, "Revoked."))
+}
+func (p *provider) Forbid() {
+	p.fail(fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "Forbidden."))
+}
+func (p *provider) Stop() {
+	p.fail(fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "Down."))
+}
+
+func (p *provider) Limit(wait time.Duration) time.Duration {
+	f := fault.New(fault.RateLimited, fault.ReasonProviderRateLimited, "Too many.")
+	f.RetryAfter = wait
+	p.fail(f)
+	return wait
+}
+
+func (p *provider) Hang() (release func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	hanging := make(chan struct{})
+	p.hanging = hanging
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.hanging != nil {
+			close(hanging)
+			p.hanging = nil
+		}
+	}
+}
+
+func (p *provider) DropNextReply() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dropped = true
+}

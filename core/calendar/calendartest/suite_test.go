@@ -1,0 +1,124 @@
+package calendartest_test
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	_ "time/tzdata"
+
+	"go.uber.org/goleak"
+
+	"frontdesk/core/adapter/conformance"
+	"frontdesk/core/calendar"
+	"frontdesk/core/calendar/calendartest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// variants are honest accounts that promise more or less.
+func variants() map[string]calendar.Traits {
+	inTime := everyTrait
+	inTime.ConsistentReads = false
+	without := calendar.Traits{ConsistentReads: true}
+	forgets := everyTrait
+	forgets.KeepsCancelled, forgets.MaxConcurrent = false, 4
+	readOnly := everyTrait
+	readOnly.ReadOnly = true
+	return map[string]calendar.Traits{
+		"every trait": everyTrait, "listings that lag": inTime, "no trait": without, "cancelled ones forgotten": forgets, "read only": readOnly,
+	}
+}
+
+func TestHonestDriversPassWhateverTheyPromise(t *testing.T) {
+	for name, traits := range variants() {
+		t.Run(name, func(t *testing.T) {
+			for _, check := range calendartest.Checks() {
+				synctest.Test(t, func(t *testing.T) {
+					h := newProvider(traits).harness()
+					if !check.Binds(h) {
+						return
+					}
+					if err := check.Do(t.Context(), h); err != nil {
+						t.Errorf("%s: %v", check.Name, err)
+					}
+				})
+			}
+		})
+	}
+}
+
+func TestEveryCheckCatchesItsLiars(t *testing.T) {
+	left := liars()
+	for _, traits := range []calendar.Traits{everyTrait, variants()["no trait"]} {
+		open := func(*testing.T) calendartest.Harness { return newProvider(traits).harness() }
+		var bound []calendartest.Check
+		var theirs []conformance.Liar[calendartest.Harness]
+		for _, check := range calendartest.Checks() {
+			ofThis := func(l conformance.Liar[calendartest.Harness]) bool { return l.Check == check.Name }
+			if check.Binds(open(t)) && slices.ContainsFunc(left, ofThis) {
+				bound = append(bound, check)
+				for _, l := range left {
+					if ofThis(l) {
+						theirs = append(theirs, l)
+					}
+				}
+				left = slices.DeleteFunc(left, ofThis)
+			}
+		}
+		conformance.Catch(t, bound, theirs, open)
+	}
+	for _, l := range left {
+		t.Errorf("no account of these binds the check %q, so its liar proves nothing", l.Check)
+	}
+}
+
+func TestEveryCheckHasALiarAndANameOfItsOwn(t *testing.T) {
+	names := map[string]bool{}
+	for _, check := range calendartest.Checks() {
+		if names[check.Name] {
+			t.Errorf("two checks are called %q", check.Name)
+		}
+		names[check.Name] = true
+		if !slices.ContainsFunc(liars(), func(l conformance.Liar[calendartest.Harness]) bool { return l.Check == check.Name }) {
+			t.Errorf("no liar proves that %q bites", check.Name)
+		}
+	}
+}
+
+func TestOnlyHarmlessChecksRunWithoutWriting(t *testing.T) {
+	for _, check := range calendartest.Checks() {
+		if !check.Harmless {
+			continue
+		}
+		synctest.Test(t, func(t *testing.T) {
+			p := newProvider(everyTrait)
+			if err := check.Do(t.Context(), p.harness()); err != nil {
+				t.Error(err)
+			}
+			if len(p.events) > 0 {
+				t.Errorf("%q is called harmless and wrote %d events", check.Name, len(p.events))
+			}
+		})
+	}
+}
+
+func TestWhatIsBookedIsRemoved(t *testing.T) {
+	for _, check := range calendartest.Checks() {
+		synctest.Test(t, func(t *testing.T) {
+			p := newProvider(everyTrait)
+			h := p.harness()
+			if !check.Binds(h) {
+				return
+			}
+			if err := check.Do(t.Context(), h); err != nil {
+				t.Error(err)
+			}
+			for ref, e := range p.events {
+				made := e.SeriesID != "" || e.Start.AllDay || e.Start.Floating || e.IsFree // by the provider's side
+				if !made && !e.IsCancelled && p.failure == nil {
+					t.Errorf("%q leaves the event %q behind", check.Name, ref.ID)
+				}
+			}
+		})
+	}
+}
