@@ -60,8 +60,21 @@ const (
 
 var spelled = regexp.MustCompile(`(?i)\bsandbox:([a-z_]+)`)
 
-// Strip answers an id without the words in it.
-func Strip(id string) string { return strings.TrimSpace(spelled.ReplaceAllString(id, "")) }
+// Strip answers an id without the words in it that every sandbox knows.
+func Strip(id string) string {
+	return strings.TrimSpace(spelled.ReplaceAllStringFunc(id, func(word string) string {
+		if _, known := common(word[strings.IndexByte(word, ':')+1:]); known {
+			return ""
+		}
+		return word
+	}))
+}
+
+// common answers the word that every sandbox knows by that spelling.
+func common(spelling string) (Word, bool) {
+	w := Word(strings.ToLower(spelling))
+	return w, slices.Contains(Words(), w)
+}
 
 // Provider is the pretended provider behind a sandbox. It is copied freely.
 type Provider struct {
@@ -83,8 +96,7 @@ type Call struct {
 func (p Provider) word(c Call) Word {
 	for _, text := range c.Texts {
 		for _, found := range spelled.FindAllStringSubmatch(text, -1) {
-			w := Word(strings.ToLower(found[1]))
-			if slices.Contains(Words(), w) || p.Own[w] != nil {
+			if w, known := common(found[1]); known || p.Own[w] != nil {
 				return w
 			}
 		}

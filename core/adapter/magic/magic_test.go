@@ -1,0 +1,261 @@
+package magic_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/adaptertest"
+	"frontdesk/core/adapter/magic"
+	"frontdesk/core/fault"
+)
+
+const taken magic.Word = "slot_taken"
+
+func provider() magic.Provider {
+	return magic.Provider{
+		Storage: adaptertest.Storage(), Now: time.Now,
+		Own: map[magic.Word]*fault.Error{taken: fault.New(fault.Conflict, fault.ReasonSlotTaken, "Taken.")},
+	}
+}
+
+// counter counts how often a call acted.
+type counter struct{ acted int }
+
+func (c *counter) act(context.Context) (int, error) {
+	c.acted++
+	return c.acted, nil
+}
+
+func TestAWordSaysHowACallFails(t *testing.T) {
+	for _, c := range []struct {
+		rule   string
+		always magic.Word
+		texts  []string
+		code   fault.Code // "" succeeds
+		takes  time.Duration
+		unsent bool
+	}{
+		{rule: "no word", texts: []string{"Haircut", ""}},
+		{rule: "a word that nobody knows is text", texts: []string{"sandbox:castle"}},
+		{rule: "a word needs its colon", texts: []string{"sandbox down"}},
+		{rule: "half a word is none", texts: []string{"sandbox:downtown"}},
+		{rule: "part of a longer one is none", texts: []string{"mysandbox:down"}},
+		{rule: "slow", texts: []string{"Haircut sandbox:slow"}, takes: magic.SlowFor},
+		{rule: "in any letter case", texts: []string{"SANDBOX:Down"}, code: fault.Unavailable, unsent: true},
+		{rule: "in any text", texts: []string{"Haircut", "sandbox:down"}, code: fault.Unavailable, unsent: true},
+		{rule: "with a mark after it", texts: []string{"Haircut (sandbox:down)."}, code: fault.Unavailable, unsent: true},
+		{rule: "after one that nobody knows", texts: []string{"sandbox:castle sandbox:revoked"}, code: fault.Disconnected},
+		{rule: "the first one counts", texts: []string{"sandbox:forbidden", "sandbox:down"}, code: fault.Forbidden},
+		{rule: "rate limited", texts: []string{"sandbox:rate_limited"}, code: fault.RateLimited},
+		{rule: "a word of the sandbox's own", texts: []string{"sandbox:slot_taken"}, code: fault.Conflict},
+		{rule: "the setting counts for every call", always: magic.Down, code: fault.Unavailable, unsent: true},
+		{rule: "a word of the call's own counts before the setting", always: magic.Down, texts: []string{"sandbox:slow"}, takes: magic.SlowFor},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				for name, do := range map[string]func(context.Context, magic.Provider, magic.Call, func(context.Context) (int, error)) (int, error){
+					"read": magic.Read[int], "write": magic.Write[int],
+				} {
+					p, acts, began := provider(), &counter{}, time.Now()
+					p.Always = c.always
+					_, err := do(t.Context(), p, magic.Call{About: "x", Request: "r", Texts: c.texts}, acts.act)
+					f := fault.From(err)
+					switch {
+					case c.code == "" && (err != nil || acts.acted != 1):
+						t.Errorf("%s: acted %d times, error %v", name, acts.acted, err)
+					case c.code != "" && (f == nil || f.Code != c.code || f.Unsent != c.unsent || acts.acted != 0):
+						t.Errorf("%s: acted %d times, error %v, want %s", name, acts.acted, err, c.code)
+					}
+					if took := time.Since(began); took != c.takes {
+						t.Errorf("%s: took %s, want %s", name, took, c.takes)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestRateLimitedNamesAWaitLongerThanAnyDeadline(t *testing.T) {
+	_, err := magic.Read(t.Context(), provider(), magic.Call{Texts: []string{"sandbox:rate_limited"}}, (&counter{}).act)
+	if got := fault.From(err).RetryAfter; got != 30*time.Second {
+		t.Errorf("RetryAfter is %s", got)
+	}
+}
+
+func TestACallEndsWithItsContext(t *testing.T) {
+	for rule, p := range map[string]magic.Provider{
+		"hang":    {Always: magic.Hang},
+		"slow":    {Always: magic.Slow},
+		"latency": {Latency: time.Hour},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p.Storage, p.Now = adaptertest.Storage(), time.Now
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				began, acts := time.Now(), &counter{}
+				_, err := magic.Write(ctx, p, magic.Call{About: "x"}, acts.act)
+				if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second || acts.acted != 0 {
+					t.Errorf("after %s: %v, acted %d times", time.Since(began), err, acts.acted)
+				}
+			})
+		})
+	}
+}
+
+func TestLatencyIsHowLongACallTakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, began := provider(), time.Now()
+		p.Latency = 250 * time.Millisecond
+		if _, err := magic.Read(t.Context(), p, magic.Call{}, (&counter{}).act); err != nil || time.Since(began) != p.Latency {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+	})
+}
+
+func TestALostReplyIsLostOnceForEachRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, acts := provider(), &counter{}
+		write := func(about, request string) error {
+			_, err := magic.Write(t.Context(), p, magic.Call{About: about, Request: request, Texts: []string{"sandbox:reply_lost"}}, acts.act)
+			return err
+		}
+		for _, step := range []struct {
+			rule           string
+			about, request string
+			wait           time.Duration
+			lost           bool
+		}{
+			{"the first time", "x", "book", 0, true},
+			{"a repeat finds it", "x", "book", 0, false},
+			{"another request is lost again", "x", "change", 0, true},
+			{"and its repeat finds it", "x", "change", 0, false},
+			{"about another subject", "y", "book", 0, true},
+			{"long after, it is lost again", "x", "book", time.Hour, true},
+			{"once", "x", "book", 0, false},
+		} {
+			time.Sleep(step.wait)
+			before := acts.acted
+			err := write(step.about, step.request)
+			if acts.acted != before+1 {
+				t.Errorf("%s: did not act", step.rule)
+			}
+			if lost := errors.Is(err, fault.Unavailable); lost != step.lost || lost && fault.From(err).Unsent || !lost && err != nil {
+				t.Errorf("%s: %v", step.rule, err)
+			}
+		}
+	})
+}
+
+func TestOfManyAtOnceOneReplyIsLost(t *testing.T) {
+	p := provider()
+	results := make(chan error)
+	for range 16 {
+		go func() {
+			_, err := magic.Write(t.Context(), p, magic.Call{About: "x", Request: "book", Texts: []string{"sandbox:reply_lost"}},
+				func(context.Context) (int, error) { return 0, nil })
+			results <- err
+		}()
+	}
+	lost := 0
+	for range 16 {
+		if err := <-results; err != nil {
+			lost++
+		}
+	}
+	if lost != 1 {
+		t.Errorf("%d replies were lost, want 1", lost)
+	}
+}
+
+func TestAnUnknownOutcomeKeepsItsSubjectOutOfReachForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, acts := provider(), &counter{}
+		book := magic.Call{About: "x", Request: "book", Texts: []string{"sandbox:outcome_unknown"}}
+		readIt := magic.Call{About: "x"}
+		silent := func(rule string, err error, acted int) {
+			t.Helper()
+			if f := fault.From(err); !errors.Is(err, fault.Unavailable) || f.Unsent {
+				t.Errorf("%s: %v", rule, err)
+			}
+			if acts.acted != acted {
+				t.Errorf("%s: acted %d times, want %d", rule, acts.acted, acted)
+			}
+		}
+		_, err := magic.Write(t.Context(), p, book, acts.act)
+		silent("it acts and loses the reply", err, 1)
+		_, err = magic.Write(t.Context(), p, book, acts.act)
+		silent("a repeat does not get through", err, 1)
+		_, err = magic.Read(t.Context(), p, readIt, acts.act)
+		silent("nor does a look", err, 1)
+		if _, err = magic.Read(t.Context(), p, magic.Call{About: "y"}, acts.act); err != nil {
+			t.Errorf("another subject is within reach: %v", err)
+		}
+		time.Sleep(magic.SilentFor)
+		if _, err = magic.Read(t.Context(), p, readIt, acts.act); err != nil {
+			t.Errorf("after a while it is within reach: %v", err)
+		}
+		if _, err = magic.Write(t.Context(), p, book, acts.act); err != nil {
+			t.Errorf("and the repeat is answered: %v", err)
+		}
+	})
+}
+
+func TestAReadHasNoReplyToLose(t *testing.T) {
+	for _, w := range []magic.Word{magic.ReplyLost, magic.OutcomeUnknown} {
+		p := provider()
+		p.Always = w
+		if _, err := magic.Read(t.Context(), p, magic.Call{About: "x"}, (&counter{}).act); err != nil {
+			t.Errorf("%s: %v", w, err)
+		}
+	}
+}
+
+func TestAFailedWriteIsToldAsItIs(t *testing.T) {
+	p, refusal := provider(), fault.New(fault.NotFound, fault.ReasonEventNotFound, "None.")
+	call := magic.Call{About: "x", Request: "book", Texts: []string{"sandbox:reply_lost"}}
+	_, err := magic.Write(t.Context(), p, call, func(context.Context) (int, error) { return 0, refusal })
+	if !errors.Is(err, fault.NotFound) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := magic.Write(t.Context(), p, call, (&counter{}).act); !errors.Is(err, fault.Unavailable) {
+		t.Errorf("the first one that acts loses its reply: %v", err)
+	}
+}
+
+func TestWhatIsRememberedIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := provider()
+		p.Always = magic.ReplyLost
+		for _, about := range []string{"a", "b", "c"} {
+			_, _ = magic.Write(t.Context(), p, magic.Call{About: about, Request: "book"}, (&counter{}).act)
+		}
+		time.Sleep(time.Hour)
+		_, _ = magic.Write(t.Context(), p, magic.Call{About: "d", Request: "book"}, (&counter{}).act)
+		var keys []string
+		err := p.Storage.View(t.Context(), func(tx adapter.StorageTx) error {
+			return tx.Scan("", "", func(key string, _ []byte) bool {
+				keys = append(keys, key)
+				return true
+			})
+		})
+		if err != nil || len(keys) != 1 || keys[0] != "magic/d" {
+			t.Errorf("the store holds %q, error %v", keys, err)
+		}
+	})
+}
+
+func TestAWordIsNoPartOfAnID(t *testing.T) {
+	for id, want := range map[string]string{
+		"team": "team", "sandbox:down": "", "team sandbox:slow": "team", "Sandbox:Hang abc_20261121T090000Z": "abc_20261121T090000Z",
+		"sandbox:castle": "sandbox:castle", "a sandbox": "a sandbox",
+	} {
+		if got := magic.Strip(id); got != want {
+			t.Errorf("Strip(%q) is %q, want %q", id, got, want)
+		}
+	}
+}
