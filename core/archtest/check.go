@@ -1,0 +1,137 @@
+package archtest
+
+import (
+	"fmt"
+	"go/token"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Check answers every way in which a module breaks the tables, in the order of its files.
+func Check(source fs.FS, modulePath string, walls []Wall, reserved []Reserved) ([]string, error) {
+	m, err := parse(source, modulePath)
+	if err != nil {
+		return nil, err
+	}
+	c := checker{module: m, walls: walls, reserved: reserved, built: map[int]bool{}}
+	c.rows()
+	for _, f := range m.files {
+		c.imports(f)
+		c.names(f)
+	}
+	c.state()
+	return c.broken, nil
+}
+
+type checker struct {
+	module
+	walls    []Wall
+	reserved []Reserved
+	built    map[int]bool // rows that stand for a folder
+	broken   []string
+}
+
+func (c *checker) say(at token.Pos, format string, args ...any) {
+	p := c.positions.Position(at)
+	c.broken = append(c.broken, fmt.Sprintf("%s:%d: ", p.Filename, p.Line)+fmt.Sprintf(format, args...))
+}
+
+// wall answers the row of a folder: the first that stands for it.
+func (c *checker) wall(folder string) (Wall, bool) {
+	i := slices.IndexFunc(c.walls, func(w Wall) bool { return matches(w.Folder, folder) })
+	if i < 0 {
+		return Wall{}, false
+	}
+	c.built[i] = true
+	return c.walls[i], true
+}
+
+// rows wants a row for every folder, and a folder for every row.
+func (c *checker) rows() {
+	seen := map[string]bool{}
+	for _, f := range c.files {
+		if seen[f.folder] {
+			continue
+		}
+		seen[f.folder] = true
+		if _, there := c.wall(f.folder); !there {
+			c.broken = append(c.broken, fmt.Sprintf("%s: the folder has no row in the table of walls", f.folder))
+		}
+	}
+	for i, w := range c.walls {
+		if !c.built[i] {
+			c.broken = append(c.broken, fmt.Sprintf("%s: the row of the table of walls stands for no folder", w.Folder))
+		}
+	}
+}
+
+func (c *checker) imports(f *file) {
+	wall, there := c.wall(f.folder)
+	if !there {
+		return // said already
+	}
+	for _, i := range f.imports(c.path) {
+		switch {
+		case i.ours == "":
+			c.outside(f, wall, i)
+		case i.ours == f.folder && f.test:
+			// an external test of its own package
+		case !allowed(wall.May, f.folder, i.ours) && !(f.test && allowed(wall.Tests, f.folder, i.ours)):
+			c.say(i.at, "%s may not import %s", f.folder, i.ours)
+		case !f.test && !wall.ForTests && c.forTests(i.ours):
+			c.say(i.at, "%s is for tests, and this is none", i.ours)
+		}
+	}
+}
+
+func (c *checker) forTests(folder string) bool {
+	wall, _ := c.wall(folder)
+	return wall.ForTests
+}
+
+// allowed reports whether one of the patterns stands for the folder imported, as seen from the folder that imports.
+func allowed(patterns []string, from, to string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		if strings.HasPrefix(p, ".") {
+			p = path.Join(from, p)
+		}
+		return matches(p, to)
+	})
+}
+
+// outside keeps packages from outside to whom they are reserved for. Tests may import any.
+func (c *checker) outside(f *file, wall Wall, i imported) {
+	if f.test || wall.ForTests {
+		return
+	}
+	if i.path == "testing" || strings.HasPrefix(i.path, "testing/") {
+		c.say(i.at, "%s is for tests, and this is none", i.path)
+	}
+	for _, r := range c.reserved {
+		covers := i.path == r.Package || strings.HasSuffix(r.Package, "/") && strings.HasPrefix(i.path, r.Package)
+		if covers && !allowed(r.For, f.folder, f.folder) {
+			c.say(i.at, "%s may not import %s: %s", f.folder, i.path, r.Why)
+		}
+	}
+}
+
+// saysNothing are names that say nothing of what a package is for.
+var saysNothing = []string{"base", "common", "helper", "helpers", "lib", "misc", "pkg", "shared", "tools", "types", "util", "utils"}
+
+// names wants packages that are called as their folders, by words that say something.
+func (c *checker) names(f *file) {
+	for part := range strings.SplitSeq(f.folder, "/") {
+		if slices.Contains(saysNothing, part) {
+			c.say(f.tree.Pos(), "the folder's name %s says nothing", part)
+		}
+	}
+	declared := f.tree.Name.Name
+	if f.test {
+		declared = strings.TrimSuffix(declared, "_test")
+	}
+	if base := path.Base(f.folder); declared != base && declared != "main" {
+		c.say(f.tree.Name.Pos(), "the package is called %s, its folder %s", declared, base)
+	}
+}

@@ -1,0 +1,142 @@
+// Package archtest holds the walls of the house: which folder may import which. Its test parses every Go file of the
+// module and fails when an import crosses a wall, when a folder has no row in the table, and when a row has lost its
+// folder. To add a room, add its row to [Walls]; to let a room see another, say why in a review of this file.
+package archtest
+
+// Wall is what one folder, or every folder of one form, may import of the module. Patterns are folders of the module in
+// which "*" stands for one name and a last "**" for any number of them, and "./**" is the folder itself with all
+// beneath. A row stands for the folders that no earlier row stands for.
+type Wall struct {
+	Folder string
+	May    []string // what it may import
+	Tests  []string // what its tests may import besides
+	// ForTests marks a folder that is there for tests: nothing but tests and folders of this kind may import it, and it
+	// alone may import package testing.
+	ForTests bool
+	Why      string
+}
+
+// Walls is the table.
+func Walls() []Wall {
+	return []Wall{
+		{
+			Folder: "cmd/frontdesk", May: []string{"adapters/all", "config", "core/gateway", "core/adapter", "core/fault", "core/tenant"},
+			Tests: []string{"core/record", "core/store/storetest", "adapters/calendar/caldav/servertest"},
+			Why:   "Wiring and command line. What the operator administers is said in the words of adapter, tenant and fault.",
+		},
+		{Folder: "config", Why: "Configuration knows nobody; it is handed to the gateway."},
+
+		{Folder: "adapters/all", May: []string{"core/adapter", "adapters/*/*"}, Why: "The one list of adapters."},
+		{
+			Folder: "adapters/calendar/caldav/servertest", ForTests: true,
+			Why: "Starts real servers.",
+		},
+		{
+			Folder: "adapters/*/*/fake", May: []string{"adapters/*/*/fake/**"}, ForTests: true,
+			Why: "A pretended provider is written from the provider's documents, not from the adapter's code.",
+		},
+		{
+			Folder: "adapters/*/sandbox", May: []string{"core/adapter/magic", "core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault"},
+			Tests: conformance(), Why: "A sandbox reaches nothing outside: it is handed its storage.",
+		},
+		{
+			Folder: "adapters/*/*", May: []string{"./**", "core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/upstream"},
+			Tests: conformance(), Why: "An adapter sees what it implements and the client it calls with. It knows no other adapter, no store, no configuration, no guard.",
+		},
+		{
+			Folder: "adapters/*/*/*", May: []string{"../**"},
+			Why: "A part of an adapter, such as a format of its provider, knows the adapter alone.",
+		},
+
+		{Folder: "core/fault", Why: "The one vocabulary of failure."},
+		{Folder: "core/record", Why: "The interface's records."},
+		{Folder: "core/telemetry", Why: "Logs, metrics and request identity know nobody, so that everybody may use them."},
+
+		{Folder: "core/calendar", May: []string{"core/fault"}, Why: "A contract."},
+		{Folder: "core/crm", May: []string{"core/fault"}, Why: "A contract."},
+		{Folder: "core/telephony", May: []string{"core/fault"}, Why: "A contract."},
+		{Folder: "core/calendar/calendartest", May: suite("core/calendar"), Tests: []string{"core/adapter/adaptertest"}, ForTests: true, Why: "A contract's proof."},
+		{Folder: "core/crm/crmtest", May: suite("core/crm"), Tests: []string{"core/adapter/adaptertest"}, ForTests: true, Why: "A contract's proof."},
+		{Folder: "core/telephony/telephonytest", May: suite("core/telephony"), Tests: []string{"core/adapter/adaptertest"}, ForTests: true, Why: "A contract's proof."},
+
+		{Folder: "core/adapter", May: []string{"core/calendar", "core/crm", "core/telephony", "core/fault"}, Why: "What an adapter says of itself."},
+		{Folder: "core/adapter/magic", May: []string{"core/adapter", "core/fault"}, Tests: []string{"core/adapter/adaptertest"}, Why: "How sandboxes are told to fail."},
+		{Folder: "core/adapter/adaptertest", May: []string{"core/adapter", "core/fault"}, ForTests: true, Why: "What tests of adapters share."},
+		{Folder: "core/adapter/conformance", May: []string{"core/fault"}, ForTests: true, Why: "What the contracts' proofs share."},
+
+		{Folder: "core/upstream", May: []string{"core/fault", "core/telemetry"}, Why: "The HTTP client below all adapters."},
+		{Folder: "core/guard", May: []string{"core/fault", "core/telemetry"}, Why: "One guard around every call, whatever the contract."},
+		{Folder: "core/vault", May: []string{"core/fault"}, Why: "Seals bytes, whosever they are."},
+		{Folder: "core/store", May: []string{"core/adapter", "core/fault"}, Tests: []string{"core/store/storetest"}, Why: "Rows, and the sandboxes' storage."},
+		{Folder: "core/store/storetest", May: []string{"core/store"}, ForTests: true, Why: "Stores for tests of other rooms."},
+		{
+			Folder: "core/normalize", May: []string{"core/calendar", "core/crm", "core/telephony", "core/fault", "core/record"},
+			Why: "From contracts to records, pure.",
+		},
+		{
+			Folder: "core/tenant", May: []string{"core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/store", "core/upstream", "core/vault"},
+			Tests: []string{"core/store/storetest", "core/adapter/adaptertest"},
+			Why:   "Whose connection it is, and its driver, opened.",
+		},
+		{
+			Folder: "core/service",
+			May:    []string{"core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/guard", "core/normalize", "core/record", "core/store", "core/tenant"},
+			Tests:  []string{"core/**"},
+			Why:    "The use cases. Beside normalize, nobody else sees both contracts and records.",
+		},
+		{
+			Folder: "core/api", May: []string{"core/adapter", "core/calendar", "core/fault", "core/normalize", "core/record", "core/service", "core/telemetry", "core/tenant"},
+			Tests: []string{"core/**"}, Why: "Nobody else knows HTTP's errors.",
+		},
+		{Folder: "core/gateway", May: []string{"core/**", "config"}, Why: "Assembly."},
+		{Folder: "core/archtest", Why: "The walls."},
+		{Folder: "core/zdeps", ForTests: true, Why: "Keeps modules required until the rooms that need them are there."},
+	}
+}
+
+// conformance is what tests of adapters need.
+func conformance() []string {
+	return []string{
+		"core/adapter/adaptertest", "core/adapter/conformance", "core/adapter/magic",
+		"core/calendar/calendartest", "core/crm/crmtest", "core/telephony/telephonytest",
+	}
+}
+
+// suite is what a contract's proof needs.
+func suite(contract string) []string {
+	return []string{contract, "core/fault", "core/adapter/conformance"}
+}
+
+// Reserved is a package from outside that only some folders may import, tests aside.
+type Reserved struct {
+	Package string // an import path, or the beginning of several that ends in "/"
+	For     []string
+	Why     string
+}
+
+// Reservations is the table of what is reserved.
+func Reservations() []Reserved {
+	return []Reserved{
+		{
+			Package: "net/http", Why: "Use cases, contracts and records know no HTTP.",
+			For: []string{"adapters/**", "cmd/frontdesk", "core/adapter/**", "core/api", "core/gateway", "core/telemetry", "core/tenant", "core/upstream"},
+		},
+		{Package: "github.com/gin-gonic/", For: []string{"core/api", "core/gateway"}, Why: "Routes are the API's."},
+		{Package: "github.com/danielgtaylor/huma/", For: []string{"core/api"}, Why: "The description is the API's."},
+		{Package: "google.golang.org/", For: []string{"core/api"}, Why: "google.rpc.Status is one surface's way to say an error."},
+		{Package: "database/sql", For: []string{"core/store/**"}, Why: "Queries are the store's."},
+		{Package: "github.com/jackc/pgx/", For: []string{"core/store/**"}, Why: "Which database it is, the store knows alone."},
+		{Package: "modernc.org/sqlite", For: []string{"core/store/**"}, Why: "Which database it is, the store knows alone."},
+		{Package: "github.com/pressly/goose/", For: []string{"core/store/**"}, Why: "Migrations are the store's."},
+		{Package: "github.com/sony/gobreaker/", For: []string{"core/guard"}, Why: "One guard."},
+		{Package: "github.com/cenkalti/backoff/", For: []string{"core/guard", "core/upstream"}, Why: "Drivers never retry."},
+		{Package: "github.com/tink-crypto/", For: []string{"core/vault"}, Why: "Keys are the vault's."},
+		{Package: "github.com/prometheus/", For: []string{"core/telemetry", "core/gateway"}, Why: "One list of metrics."},
+		{Package: "github.com/alecthomas/kong", For: []string{"cmd/frontdesk"}, Why: "The command line is the command's."},
+		{Package: "github.com/goccy/go-yaml", For: []string{"config", "core/api"}, Why: "Files are read strictly, in one place."},
+		{Package: "os/exec", Why: "Nothing starts a program but tests."},
+		{Package: "unsafe", Why: "Nothing needs it."},
+		{Package: "math/rand", Why: "math/rand/v2 is there."},
+		{Package: "io/ioutil", Why: "io and os are there."},
+	}
+}
