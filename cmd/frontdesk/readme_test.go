@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"frontdesk/adapters/calendar/caldav/servertest"
+)
+
+// The README's walk with a real calendar works when it is pasted: only the ports are exchanged for free ones, and the
+// binary is built already.
+func TestREADMEWalkWorks(t *testing.T) {
+	servertest.Radicale(t) // skips where there is none
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := regexp.MustCompile("(?s)```sh\n(.*?)```").FindSubmatch(readme)
+	if block == nil {
+		t.Fatal("the README has no walk")
+	}
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	directory := t.TempDir()
+	if err := os.Symlink(binary, filepath.Join(directory, "frontdesk")); err != nil {
+		t.Fatal(err)
+	}
+	gateway := freePort(t)
+	script := strings.NewReplacer(
+		"go build -o frontdesk ./cmd/frontdesk\n", "",
+		"127.0.0.1:5232", "127.0.0.1:"+freePort(t), "127.0.0.1:8080", "127.0.0.1:"+gateway,
+	).Replace(string(block[1]))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	walk := exec.CommandContext(ctx, "bash", "-m", "-c", script)
+	walk.Dir = directory
+	walk.Env = append(os.Environ(), asCommand+"=1",
+		"FRONTDESK_SERVER__LISTEN=127.0.0.1:"+gateway, "FRONTDESK_SERVER__OPS_LISTEN=127.0.0.1:0", "FRONTDESK_LOG__LEVEL=warn")
+	walk.WaitDelay = 5 * time.Second
+	out, err := walk.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v", err)
+	}
+	for _, want := range []string{
+		`"start_time":"2026-12-01T15:00:00-05:00","end_time":"2026-12-01T15:30:00-05:00"`,
+		`"subject":"Consultation","start_time":"2026-12-01T21:00:00+01:00"`,
+		`{"ok":true,`, `"subject":"Broken door handle"`, `"priority":"High"`,
+		`"e164":"+1415`, `"inbound_cloud_employee_id":7`, "\n204\n",
+	} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("the walk does not print %s", want)
+		}
+	}
+	if t.Failed() {
+		t.Logf("%s", out)
+	}
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
