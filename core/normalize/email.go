@@ -89,12 +89,18 @@ func checkDomain(domain string) error {
 	if strings.HasPrefix(domain, "[") {
 		return refusal("must have a domain name behind the @, not an IP address")
 	}
+	incomplete := refusal("must have a complete domain name behind the @, such as example.com")
 	ascii, err := idna.Lookup.ToASCII(domain)
-	last := ascii[strings.LastIndexByte(ascii, '.')+1:]
-	switch {
-	case domain == "" || err != nil || strings.HasSuffix(ascii, ".") || !strings.Contains(ascii, ".") || !validLengths(ascii):
-		return refusal("must have a complete domain name behind the @, such as example.com")
-	case strings.Trim(last, "0123456789") == "":
+	if err != nil || !strings.Contains(ascii, ".") || !validLengths(ascii) {
+		return incomplete
+	}
+	// What is mapped by more than letter case, such as full-width letters and dots, is not how the domain is written
+	// (RFC 5891 section 5.3), and a provider that does not map it would send the invitation nowhere.
+	letters, err := idna.Lookup.ToUnicode(ascii)
+	if err != nil || !strings.EqualFold(domain, ascii) && !strings.EqualFold(domain, letters) {
+		return incomplete
+	}
+	if strings.Trim(ascii[strings.LastIndexByte(ascii, '.')+1:], "0123456789") == "" {
 		return refusal("must have a domain name behind the @, not an IP address")
 	}
 	return nil

@@ -13,8 +13,8 @@ import (
 // Meeting is the record of a booked or changed event. Its times are shown in the requested zone; with none requested in
 // the zone the event is kept in; and where the event names none, or none that is known, in the fallback.
 func Meeting(e calendar.Event, requested, fallback *time.Location) record.Meeting {
-	zone := newZones(requested, fallback).of(e)
-	start, end := span(e, zone)
+	zone := newZones(requested, fallback).of(&e)
+	start, end := span(&e, zone)
 	return record.Meeting{EventID: e.ID, EventURL: e.URL, StartTime: Format(start, zone), EndTime: Format(end, zone)}
 }
 
@@ -32,8 +32,8 @@ func Events(list []calendar.Event, requested, fallback *time.Location) []record.
 	invited := 0
 	for i := range list {
 		e := &list[i]
-		zone := zones.of(*e)
-		start, end := span(*e, zone)
+		zone := zones.of(e)
+		start, end := span(e, zone)
 		order[i] = placed{Event: e, zone: zone, start: start, end: end}
 		invited += len(e.Attendees)
 	}
@@ -65,7 +65,7 @@ func Events(list []calendar.Event, requested, fallback *time.Location) []record.
 
 // span places an event's times. An end before the start, which RFC 5545 section 3.8.2.2 forbids but some calendars hold,
 // is taken for none: the event has no length.
-func span(e calendar.Event, zone *time.Location) (start, end time.Time) {
+func span(e *calendar.Event, zone *time.Location) (start, end time.Time) {
 	start, end = Instant(e.Start, zone), Instant(e.End, zone)
 	if end.Before(start) {
 		end = start
@@ -88,7 +88,7 @@ func newZones(requested, fallback *time.Location) *zones {
 
 // of is one zone for the start and the end, so that the two can be compared by eye and ear. An event may begin in one
 // zone and end in another (RFC 5545 section 3.8.2.2): the zone of its start is its own.
-func (z *zones) of(e calendar.Event) *time.Location {
+func (z *zones) of(e *calendar.Event) *time.Location {
 	if z.requested != nil {
 		return z.requested
 	}

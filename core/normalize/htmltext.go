@@ -21,14 +21,14 @@ func HTMLToText(source string) string {
 	w := textWriter{}
 	tokens := html.NewTokenizer(strings.NewReader(source))
 	for {
-		switch tokens.Next() {
+		switch kind := tokens.Next(); kind {
 		case html.ErrorToken: // the end: reading a string fails in no other way
-			return tidy(strings.TrimSpace(w.out.String()))
+			return w.out.String()
 		case html.TextToken:
 			w.text(string(tokens.Text()))
 		case html.StartTagToken, html.SelfClosingTagToken:
 			name, hasAttributes := tokens.TagName()
-			w.open(atom.Lookup(name), attributes{tokens, hasAttributes})
+			w.open(atom.Lookup(name), attributes{tokens, hasAttributes}, kind == html.SelfClosingTagToken)
 		case html.EndTagToken:
 			name, _ := tokens.TagName()
 			w.close(atom.Lookup(name))
@@ -58,10 +58,10 @@ func (a attributes) get(name string) string {
 type textWriter struct {
 	out     strings.Builder
 	lines   int    // line ends owed
-	space   bool   // a space is owed
+	spaces  int    // spaces owed
 	bullet  string // the mark owed to the item that began
 	lists   []list // the lists that are open
-	pre     int    // open pre elements
+	pre     int    // pre elements that are open
 	dropped atom.Atom
 	depth   int // open elements of the kind dropped
 }
@@ -72,27 +72,31 @@ type list struct {
 	next    int
 }
 
-func (w *textWriter) open(tag atom.Atom, attrs attributes) {
+func (w *textWriter) open(tag atom.Atom, attrs attributes, selfClosing bool) {
 	if w.dropped != 0 {
-		if tag == w.dropped {
+		if tag == w.dropped && !selfClosing {
 			w.depth++
 		}
 		return
 	}
 	switch tag {
+	case atom.Svg, atom.Math:
+		if !selfClosing { // outside these two a slash closes nothing
+			w.dropped, w.depth = tag, 1
+		}
 	case atom.Script, atom.Style, atom.Title, atom.Template, atom.Noscript, atom.Iframe, atom.Noframes, atom.Noembed,
-		atom.Object, atom.Svg, atom.Math, atom.Audio, atom.Video, atom.Canvas, atom.Select, atom.Datalist:
+		atom.Object, atom.Audio, atom.Video, atom.Canvas, atom.Select, atom.Datalist:
 		w.dropped, w.depth = tag, 1
 	case atom.Br:
-		w.lines++
+		w.lines, w.spaces = w.lines+1, 0
 	case atom.Img:
 		w.text(attrs.get("alt"))
 	case atom.Ul, atom.Ol, atom.Menu, atom.Dir:
-		w.startList(tag, attrs)
+		w.startList(tag == atom.Ol, attrs)
 	case atom.Li:
-		w.startItem(attrs)
+		w.startItem()
 	case atom.Td, atom.Th:
-		w.space = true
+		w.spaces = max(w.spaces, 1)
 	case atom.Pre:
 		w.paragraph()
 		w.pre++
@@ -115,8 +119,7 @@ func (w *textWriter) close(tag atom.Atom) {
 	case atom.Ul, atom.Ol, atom.Menu, atom.Dir:
 		w.endList()
 	case atom.Li:
-		w.bullet = ""
-		w.line()
+		w.bullet, w.lines = "", 1
 	case atom.Pre:
 		w.paragraph()
 		w.pre = max(0, w.pre-1)
@@ -132,36 +135,46 @@ func (w *textWriter) boundary(tag atom.Atom) {
 		w.paragraph()
 	case atom.Div, atom.Tr, atom.Dt, atom.Dd, atom.Section, atom.Article, atom.Header, atom.Footer, atom.Main, atom.Nav, atom.Aside,
 		atom.Address, atom.Form, atom.Fieldset, atom.Legend, atom.Figcaption, atom.Caption, atom.Center, atom.Details, atom.Summary,
-		atom.Body, atom.Head, atom.Html, atom.Thead, atom.Tbody, atom.Tfoot, atom.Option, atom.Optgroup:
+		atom.Body, atom.Head, atom.Html, atom.Thead, atom.Tbody, atom.Tfoot, atom.Option, atom.Optgroup, atom.Textarea:
 		w.line()
 	}
 }
 
-func (w *textWriter) line()      { w.lines = max(w.lines, 1) }
-func (w *textWriter) paragraph() { w.lines = max(w.lines, 2) }
+// line ends the line, unless it holds nothing but a bullet yet.
+func (w *textWriter) line() {
+	if w.bullet == "" {
+		w.lines, w.spaces = max(w.lines, 1), 0
+	}
+}
 
-func (w *textWriter) startList(tag atom.Atom, attrs attributes) {
+func (w *textWriter) paragraph() {
+	if w.bullet == "" {
+		w.lines, w.spaces = max(w.lines, 2), 0
+	}
+}
+
+func (w *textWriter) startList(ordered bool, attrs attributes) {
+	w.line()
 	if len(w.lists) == 0 {
 		w.paragraph()
 	}
-	w.line()
-	l := list{ordered: tag == atom.Ol, next: 1}
-	if start, err := strconv.Atoi(attrs.get("start")); err == nil && l.ordered {
-		l.next = start
+	l := list{ordered: ordered, next: 1}
+	if start, err := strconv.ParseInt(attrs.get("start"), 10, 32); err == nil {
+		l.next = int(start)
 	}
 	w.lists = append(w.lists, l)
 }
 
 func (w *textWriter) endList() {
 	w.bullet = ""
-	w.lists = w.lists[:max(0, len(w.lists)-1)]
 	w.line()
+	w.lists = w.lists[:max(0, len(w.lists)-1)]
 	if len(w.lists) == 0 {
 		w.paragraph()
 	}
 }
 
-func (w *textWriter) startItem(attributes) {
+func (w *textWriter) startItem() {
 	w.line()
 	w.bullet = "- "
 	if len(w.lists) == 0 {
@@ -173,32 +186,25 @@ func (w *textWriter) startItem(attributes) {
 	}
 }
 
-// text writes words. Outside pre all white space is one space (CSS Text, white-space: normal).
+// text writes words. All white space is one space (CSS Text Level 3 section 4.1), but inside pre.
 func (w *textWriter) text(s string) {
 	if w.dropped != 0 {
 		return
 	}
-	for s != "" {
-		if w.pre > 0 && s[0] == '\n' {
-			w.lines++
-			s = s[1:]
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s)
-		if unicode.IsSpace(r) {
-			w.space = true
-			if w.pre > 0 && w.lines == 0 {
-				w.out.WriteByte(' ')
-				w.space = false
-			}
-			s = s[size:]
-			continue
-		}
+	for s = dropFiller(s); s != ""; {
 		end := strings.IndexFunc(s, unicode.IsSpace)
-		if end < 0 {
+		switch {
+		case end < 0:
 			end = len(s)
+			fallthrough
+		case end > 0:
+			w.word(s[:end])
+		case w.pre > 0 && s[0] == '\n':
+			w.lines, w.spaces, end = w.lines+1, 0, 1
+		default:
+			w.spaces++
+			_, end = utf8.DecodeRuneInString(s)
 		}
-		w.word(s[:end])
 		s = s[end:]
 	}
 }
@@ -206,18 +212,24 @@ func (w *textWriter) text(s string) {
 // word pays what is owed and writes the word.
 func (w *textWriter) word(s string) {
 	begun := w.out.Len() > 0
-	switch {
-	case begun && w.lines > 0:
+	newLine := !begun || w.lines > 0
+	if begun && w.lines > 0 {
 		w.out.WriteString("\n\n"[:min(w.lines, 2)])
-	case begun && w.space:
+	}
+	switch {
+	case newLine:
+		w.out.WriteString(strings.Repeat("  ", w.indent()))
+		w.out.WriteString(w.bullet)
+		if w.pre > 0 {
+			w.out.WriteString(strings.Repeat(" ", w.spaces))
+		}
+	case w.pre > 0:
+		w.out.WriteString(strings.Repeat(" ", w.spaces))
+	case w.spaces > 0:
 		w.out.WriteByte(' ')
 	}
-	if !begun || w.lines > 0 {
-		w.out.WriteString(strings.Repeat("  ", w.indent()))
-	}
-	w.out.WriteString(w.bullet)
 	w.out.WriteString(s)
-	w.lines, w.space, w.bullet = 0, false, ""
+	w.lines, w.spaces, w.bullet = 0, 0, ""
 }
 
 func (w *textWriter) indent() int {
@@ -228,19 +240,27 @@ func (w *textWriter) indent() int {
 	return max(0, min(depth, deepestIndent))
 }
 
-// tidy makes line ends newlines, and drops what is no text: control characters but newline and tab, invalid UTF-8, and
-// the invisible characters with which mails fill their previews.
+// dropFiller takes out the invisible characters with which mails fill their previews and offer places to break lines.
+func dropFiller(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case '\u00ad', '\u034f', '\u200b', '\ufeff':
+			return -1
+		}
+		return r
+	}, tidy(s))
+}
+
+// tidy makes every line end a newline, drops the other control characters but tabs, and puts U+FFFD in the place of
+// what is not UTF-8.
 func tidy(s string) string {
-	s = strings.ReplaceAll(s, "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\r':
 			return '\n'
-		case r == '\n' || r == '\t':
-			return r
-		case unicode.IsControl(r) || r == '\u200b' || r == '\u00ad' || r == '\ufeff' || r == '\u034f':
+		case unicode.IsControl(r) && r != '\n' && r != '\t':
 			return -1
 		}
 		return r
-	}, s)
+	}, strings.ReplaceAll(s, "\r\n", "\n"))
 }

@@ -2,6 +2,9 @@ package normalize
 
 import "regexp"
 
+// fullTime is the part of a time that is written as it should be.
+const fullTime = `^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?`
+
 // misreadings are the forms of a time that callers send besides the right ones, and what to tell them. The first that
 // fits is told.
 var misreadings = []struct {
@@ -10,41 +13,24 @@ var misreadings = []struct {
 }{
 	{regexp.MustCompile(`^\s+\S|\S\s+$`), "must have no spaces around it"},
 	{regexp.MustCompile(`\[.*\]$`), "must end before the bracket; the zone's name is given in a field of its own"},
+	{regexp.MustCompile(fullTime + `[+-]\d{1,2}:\d{2}:\d{2}`), "must have an offset without seconds, such as -05:00"},
+	{regexp.MustCompile(fullTime + `\s+([Zz]|[+-]\d{2}(:?\d{2})?)$`), "must have no space before the offset"},
+	{regexp.MustCompile(fullTime + `\s*[−–—‐]\d`), "must have a plain hyphen (-) as the sign of its offset"},
+	{regexp.MustCompile(`(?i)\d\s*[ap]\.?m\.?\b`), "must be on the 24-hour clock, such as 2026-12-01T14:30:00"},
+	{regexp.MustCompile(fullTime + `\s*\p{L}`), "must end with an offset such as -05:00, not with the name of a zone; the name is given in a field of its own"},
 	{regexp.MustCompile(`^-?\d{9,13}([.,]\d+)?$`), "must not be a Unix timestamp; write it as RFC 3339, such as 2026-12-01T10:00:00Z"},
 	{regexp.MustCompile(`^\d{4}-?W\d{2}`), "must not be a week date; write the month and the day, such as 2026-12-01T10:00:00"},
 	{regexp.MustCompile(`^\d{8}([Tt ]\d{2,6}([.,]\d+)?([Zz]|[+-]\d{2}:?\d{0,2})?)?$`), "must not be in ISO 8601's basic format; write the hyphens and colons, such as 2026-12-01T10:00:00"},
 	{regexp.MustCompile(`^\d{4}-?\d{3}([Tt ]|$)`), "must not be an ordinal date; write the month and the day, such as 2026-12-01T10:00:00"},
 	{regexp.MustCompile(`^[+-]\d{4,}-`), "must have a year of four digits without a sign"},
 	{regexp.MustCompile(`^[Tt]?\d{1,2}:\d{2}`), "must have a date before the time, such as 2026-12-01T10:00:00"},
-	{regexp.MustCompile(`(?i)\d\s*[ap]\.?m\.?\b`), "must be on the 24-hour clock, such as 2026-12-01T14:30:00"},
 	{regexp.MustCompile(`^\d{1,4}[/.]\d{1,2}[/.]\d{1,4}`), "must begin with the year, the month and the day with hyphens between them, such as 2026-12-01T10:00:00"},
 	{regexp.MustCompile(`^\d{4}-\d{2}-\d{2}[Tt ]\d{2}([Zz]|[+-]\d{2}:\d{2})?$`), "must have minutes, such as 2026-12-01T10:00"},
-	{regexp.MustCompile(`^\d{4}-\d{1,2}-\d{1,2}([Tt ]\d{1,2}:\d{1,2}(:\d{1,2})?|$)`), "must have two digits in the month, the day, the hour, the minute and the second, such as 2026-12-01T09:05:00"},
+	{regexp.MustCompile(`^\d{4}-(\d-|\d{2}-(\d([Tt ]|$)|\d{2}[Tt ](\d:|\d{2}:(\d(:|$)|\d{2}:\d(\D|$)))))`), "must have two digits in the month, the day, the hour, the minute and the second, such as 2026-12-01T09:05:00"},
 }
-
-// wellBegun are the forms that go wrong only behind a full date and time.
-var wellBegun = []struct {
-	looksLike *regexp.Regexp
-	sentence  string
-}{
-	{regexp.MustCompile(`^([.,]\d+)?\s*[+-]\d{1,2}:\d{2}:\d{2}`), "must have an offset without seconds, such as -05:00"},
-	{regexp.MustCompile(`^([.,]\d+)?\s+([Zz]$|[+-]\d{2}(:?\d{2})?$)`), "must have no space before the offset"},
-	{regexp.MustCompile(`^([.,]\d+)?\s*\p{L}`), "must end with an offset such as -05:00, not with the name of a zone; the name is given in a field of its own"},
-	{regexp.MustCompile(`^([.,]\d+)?\s*[−–—‐]\d`), "must have a plain hyphen (-) as the sign of its offset"},
-}
-
-var fullTime = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(:\d{2})?`)
 
 // misread says what is wrong with a time that follows no form we take.
 func misread(s string, form TimeForm) error {
-	if begun := fullTime.FindString(s); begun != "" {
-		for _, m := range wellBegun {
-			if m.looksLike.MatchString(s[len(begun):]) {
-				return refusal(m.sentence)
-			}
-		}
-		return expected(form)
-	}
 	for _, m := range misreadings {
 		if m.looksLike.MatchString(s) {
 			return refusal(m.sentence)

@@ -28,9 +28,6 @@ func Nearest(given string, known []string) string {
 	return nearestByWords(given, known)
 }
 
-// near reports whether one name may be the other mistyped.
-func near(a, b string) bool { return distance(a, b) <= tolerated(a, b) }
-
 // tolerated is how many letters may differ: one of three, four at most.
 func tolerated(a, b string) int {
 	return min(4, max(utf8.RuneCountInString(a), utf8.RuneCountInString(b))/3)

@@ -15,18 +15,32 @@ const farthestOffset = 24 * time.Hour
 // It walks the zone's periods of constant offset in order. What was read with the offset of an earlier period fell
 // behind that period's end; so the first period whose end is not reached either holds the time, or begins after it.
 func place(wall time.Time, zone *time.Location) time.Time {
-	period := wall.Add(-farthestOffset).In(zone)
-	before := period
+	begin := wall.Add(-farthestOffset).In(zone)
+	before := begin
 	for {
-		start, end := period.ZoneBounds()
-		_, offset := period.Zone()
+		_, offset := begin.Zone()
 		read := wall.Add(-time.Duration(offset) * time.Second)
-		switch {
-		case !start.IsZero() && read.Before(start):
+		if read.Before(begin) {
 			return before.In(zone)
-		case end.IsZero() || read.Before(end):
+		}
+		end, last := endOfPeriod(begin)
+		if last || read.Before(end) {
 			return read.In(zone)
 		}
-		before, period = read, end
+		before, begin = read, end
 	}
+}
+
+// endOfPeriod is when the offset in force at t may change next; last says that it never does. In the last day of a leap
+// year, where a zone's rule and no table is in force, the time package answers an end that has passed already
+// (go.dev/issue/81583): it forgets that day.
+func endOfPeriod(t time.Time) (end time.Time, last bool) {
+	_, end = t.ZoneBounds()
+	if end.IsZero() {
+		return end, true
+	}
+	if !end.After(t) {
+		end = t.Add(24 * time.Hour)
+	}
+	return end, false
 }

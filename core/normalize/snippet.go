@@ -16,25 +16,20 @@ const ellipsis = "…"
 // text is cut between grapheme clusters only (Unicode Standard Annex 29), so that no emoji and no accent is torn.
 func Snippet(text string, most int) string {
 	text = strings.TrimSpace(text)
-	if fits(text, most) {
+	if len(text) <= most || utf8.RuneCountInString(text) <= most {
 		return text
 	}
 	if most < 1 {
 		return ""
 	}
-	kept, left, state := 0, most-1, -1
-	for rest := text; ; {
+	kept, left := 0, most-utf8.RuneCountInString(ellipsis)
+	for rest, state := text, -1; rest != ""; {
 		var cluster string
 		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
-		left -= utf8.RuneCountInString(cluster)
-		if left < 0 || rest == "" {
+		if left -= utf8.RuneCountInString(cluster); left < 0 {
 			break
 		}
 		kept += len(cluster)
 	}
 	return strings.TrimRightFunc(text[:kept], unicode.IsSpace) + ellipsis
-}
-
-func fits(text string, most int) bool {
-	return len(text) <= most || utf8.RuneCountInString(text) <= most
 }

@@ -45,27 +45,24 @@ func plainText(t crm.Text) string {
 	if t.HTML {
 		return HTMLToText(t.Body)
 	}
-	return tidy(t.Body)
+	return strings.TrimSpace(tidy(t.Body))
 }
 
 // TicketNumber is a ticket's number as the CRM writes it, made of how a caller says it: without the spaces and the
-// number sign around it, and padded with zeros to the width where the CRM pads (width 0 does not). Spaces between the
-// digits of a number, which dictation puts there, are dropped as well. Where the numbers hold letters, nothing else is
-// changed. "" means that no number was given.
+// number sign around it and, where the CRM pads, with as many leading zeros as make up the width (0 does not pad).
+// Spaces between digits, which dictation puts there, are dropped as well. A number that holds anything but digits is
+// otherwise left alone. "" means that none was given.
 func TicketNumber(given string, width int) string {
 	number := strings.TrimFunc(given, func(r rune) bool { return r == '#' || unicode.IsSpace(r) })
 	digits := strings.Join(strings.Fields(number), "")
 	if digits == "" || strings.Trim(digits, "0123456789") != "" {
 		return number
 	}
-	if len(digits) > width {
-		excess := min(len(digits)-max(width, 0), len(digits)-len(strings.TrimLeft(digits, "0")))
-		if width > 0 {
-			digits = digits[excess:]
-		}
+	if width <= 0 {
 		return digits
 	}
-	return strings.Repeat("0", width-len(digits)) + digits
+	digits = strings.TrimLeft(digits, "0")
+	return strings.Repeat("0", max(0, width-len(digits))) + digits
 }
 
 // Label finds the CRM's label that a caller means, without regard to letter case and surrounding spaces. The tenant's

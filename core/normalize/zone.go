@@ -1,8 +1,10 @@
 package normalize
 
 import (
-	_ "embed"
+	"cmp"
+	_ "embed" // for the list of names
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	_ "time/tzdata" // so that a zone is found on a machine without time-zone data, such as an empty container
@@ -28,15 +30,11 @@ func LoadZone(name string) (*time.Location, error) {
 	if offsetLike.MatchString(name) {
 		return nil, refusal("must be an IANA time zone name, such as America/New_York, not an offset: an offset does not say when clocks change")
 	}
-	switch meant := suggestZones(name); len(meant) {
-	case 0:
+	meant := suggestZones(name)
+	if len(meant) == 0 {
 		return nil, refusal("must be an IANA time zone name, such as America/New_York or Europe/Berlin")
-	case 1:
-		return nil, refusal("must be an IANA time zone name, such as " + meant[0])
-	default:
-		last := len(meant) - 1
-		return nil, refusal("must be an IANA time zone name, such as " + strings.Join(meant[:last], ", ") + " or " + meant[last])
 	}
+	return nil, refusal("must be an IANA time zone name; did you mean " + strings.Join(meant, " or ") + "?")
 }
 
 var offsetLike = regexp.MustCompile(`^(?i:UTC|GMT|Z)?\s*[+-]\s*\d{1,2}(:?\d{2})?$`)
@@ -46,7 +44,12 @@ func isZoneName(name string) bool {
 		(strings.HasPrefix(zoneNames, name+"\n") || strings.Contains(zoneNames, "\n"+name+"\n"))
 }
 
-// suggestZones answers up to three names that may have been meant, the likeliest first.
+// mostSuggestions is how many names a refusal offers.
+const mostSuggestions = 3
+
+// suggestZones answers the names that may have been meant, the likeliest first. What counts is the last part, the city,
+// in whatever case and with spaces or hyphens for its underscores; one letter of four may be wrong, those of the region
+// included. A city that is right makes up for any region: there is no US/New_York.
 func suggestZones(name string) []string {
 	key := zoneKey(name)
 	if key == "" || len(name) > longestZoneName {
@@ -55,31 +58,36 @@ func suggestZones(name string) []string {
 	if meant := spokenZone(key); meant != nil {
 		return meant
 	}
-	names := strings.Fields(zoneNames)
-	city := key[strings.LastIndexByte(key, '/')+1:]
-	var cities []string
-	for _, known := range names {
-		k := zoneKey(known)
-		if k == key {
-			return []string{known}
+	type candidate struct {
+		name string
+		cost int
+	}
+	var near []candidate
+	region, city := splitZone(key)
+	for known := range strings.Lines(zoneNames) {
+		known = strings.TrimSuffix(known, "\n")
+		knownRegion, knownCity := splitZone(zoneKey(known))
+		wrong, elsewhere := distance(city, knownCity), 0
+		if region != "" {
+			elsewhere = distance(region, knownRegion)
 		}
-		if strings.HasSuffix(k, "/"+city) && len(cities) < 3 {
-			cities = append(cities, known)
-		}
-	}
-	if len(cities) > 0 {
-		return cities
-	}
-	if known := Nearest(name, names); known != "" {
-		return []string{known}
-	}
-	for _, known := range names {
-		k := zoneKey(known)
-		if slash := strings.LastIndexByte(k, '/'); slash >= 0 && len(cities) < 3 && near(city, k[slash+1:]) {
-			cities = append(cities, known)
+		if wrong == 0 || wrong+elsewhere <= max(1, len(city)/4) {
+			near = append(near, candidate{known, wrong*longestZoneName + elsewhere})
 		}
 	}
-	return cities
+	slices.SortStableFunc(near, func(a, b candidate) int { return cmp.Compare(a.cost, b.cost) })
+	var names []string
+	for _, c := range near {
+		if len(names) < mostSuggestions && (len(names) == 0 || c.cost == near[0].cost) {
+			names = append(names, c.name)
+		}
+	}
+	return names
+}
+
+func splitZone(key string) (region, city string) {
+	slash := strings.LastIndexByte(key, '/')
+	return key[:max(slash, 0)], key[slash+1:]
 }
 
 // zoneKey is a name as people vary it: in letter case, and with spaces or hyphens for the underscore.
