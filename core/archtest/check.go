@@ -76,14 +76,20 @@ func (c *checker) imports(f *file) {
 		switch {
 		case i.ours == "":
 			c.outside(f, wall, i)
-		case i.ours == f.folder && f.test:
-			// an external test of its own package
-		case !allowed(wall.May, f.folder, i.ours) && !(f.test && allowed(wall.Tests, f.folder, i.ours)):
+		case !may(wall, f, i.ours):
 			c.say(i.at, "%s may not import %s", f.folder, i.ours)
 		case !f.test && !wall.ForTests && c.forTests(i.ours):
 			c.say(i.at, "%s is for tests, and this is none", i.ours)
 		}
 	}
+}
+
+// may reports whether the row of a file's folder lets it import another folder. An external test imports its own.
+func may(wall Wall, f *file, folder string) bool {
+	if f.test && (folder == f.folder || allowed(wall.Tests, f.folder, folder)) {
+		return true
+	}
+	return allowed(wall.May, f.folder, folder)
 }
 
 func (c *checker) forTests(folder string) bool {

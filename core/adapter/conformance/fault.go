@@ -14,11 +14,11 @@ func WantFault(what string, err error, code fault.Code, reason string) error {
 	var f *fault.Error
 	switch {
 	case err == nil:
-		return fmt.Errorf("%s succeeded, want %s %s", what, code, reason)
+		return fmt.Errorf("%s succeeded, want %s %s", what, string(code), reason)
 	case !errors.As(err, &f):
-		return fmt.Errorf("%s failed with %w, which is no fault; want %s %s", what, err, code, reason)
+		return fmt.Errorf("%s failed with %w, which is no fault; want %s %s", what, err, string(code), reason)
 	case f.Code != code || reason != "" && f.Reason != reason:
-		return fmt.Errorf("%s failed with %w, want %s %s", what, err, code, reason)
+		return fmt.Errorf("%s failed with %w, want %s %s", what, err, string(code), reason)
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ func sameKeyAtOnce(ctx context.Context, h Harness) error {
 		return err
 	}
 	if len(ids) != 1 {
-		return fmt.Errorf("Creates of one key at one time were answered with %d tickets, want 1", len(ids))
+		return fmt.Errorf("one key at one time was answered with %d tickets, want 1", len(ids))
 	}
 	return nil
 }

@@ -224,7 +224,7 @@ func sameKeyAtOnce(ctx context.Context, h Harness) error {
 		return err
 	})
 	if err == nil && len(refs) != 1 {
-		err = fmt.Errorf("Buys of one key at one time were answered with %d references, want 1", len(refs))
+		err = fmt.Errorf("one key at one time was answered with %d references, want 1", len(refs))
 	}
 	for _, n := range refs {
 		err = giveBack(ctx, h, err, n)
