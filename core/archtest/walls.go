@@ -36,12 +36,15 @@ func Walls() []Wall {
 			Why: "A pretended provider is written from the provider's documents, not from the adapter's code.",
 		},
 		{
-			Folder: "adapters/*/sandbox", May: []string{"core/adapter/magic", "core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault"},
-			Tests: conformance(), Why: "A sandbox reaches nothing outside: it is handed its storage.",
+			Folder: "adapters/*/sandbox",
+			May:    []string{"core/adapter/magic", "core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault"},
+			Tests:  conformance(), Why: "A sandbox reaches nothing outside: it is handed its storage.",
 		},
 		{
-			Folder: "adapters/*/*", May: []string{"./**", "core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/upstream"},
-			Tests: conformance(), Why: "An adapter sees what it implements and the client it calls with. It knows no other adapter, no store, no configuration, no guard.",
+			Folder: "adapters/*/*",
+			May:    []string{"./**", "core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/upstream"},
+			Tests:  conformance(),
+			Why:    "An adapter sees what it implements and the client it calls with: no other adapter, store, configuration or guard.",
 		},
 		{
 			Folder: "adapters/*/*/*", May: []string{"../**"},
@@ -55,12 +58,15 @@ func Walls() []Wall {
 		{Folder: "core/calendar", May: []string{"core/fault"}, Why: "A contract."},
 		{Folder: "core/crm", May: []string{"core/fault"}, Why: "A contract."},
 		{Folder: "core/telephony", May: []string{"core/fault"}, Why: "A contract."},
-		{Folder: "core/calendar/calendartest", May: suite("core/calendar"), Tests: []string{"core/adapter/adaptertest"}, ForTests: true, Why: "A contract's proof."},
-		{Folder: "core/crm/crmtest", May: suite("core/crm"), Tests: []string{"core/adapter/adaptertest"}, ForTests: true, Why: "A contract's proof."},
-		{Folder: "core/telephony/telephonytest", May: suite("core/telephony"), Tests: []string{"core/adapter/adaptertest"}, ForTests: true, Why: "A contract's proof."},
+		proof("core/calendar/calendartest", "core/calendar"),
+		proof("core/crm/crmtest", "core/crm"),
+		proof("core/telephony/telephonytest", "core/telephony"),
 
 		{Folder: "core/adapter", May: []string{"core/calendar", "core/crm", "core/telephony", "core/fault"}, Why: "What an adapter says of itself."},
-		{Folder: "core/adapter/magic", May: []string{"core/adapter", "core/fault"}, Tests: []string{"core/adapter/adaptertest"}, Why: "How sandboxes are told to fail."},
+		{
+			Folder: "core/adapter/magic", May: []string{"core/adapter", "core/fault"}, Tests: []string{"core/adapter/adaptertest"},
+			Why: "How sandboxes are told to fail.",
+		},
 		{Folder: "core/adapter/adaptertest", May: []string{"core/adapter", "core/fault"}, ForTests: true, Why: "What tests of adapters share."},
 		{Folder: "core/adapter/conformance", May: []string{"core/fault"}, ForTests: true, Why: "What the contracts' proofs share."},
 
@@ -74,18 +80,27 @@ func Walls() []Wall {
 			Why: "From contracts to records, pure.",
 		},
 		{
-			Folder: "core/tenant", May: []string{"core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/store", "core/upstream", "core/vault"},
+			Folder: "core/tenant",
+			May: []string{
+				"core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/store", "core/upstream", "core/vault",
+			},
 			Tests: []string{"core/store/storetest", "core/adapter/adaptertest"},
 			Why:   "Whose connection it is, and its driver, opened.",
 		},
 		{
 			Folder: "core/service",
-			May:    []string{"core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/guard", "core/normalize", "core/record", "core/store", "core/tenant"},
-			Tests:  []string{"core/**"},
-			Why:    "The use cases. Beside normalize, nobody else sees both contracts and records.",
+			May: []string{
+				"core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault",
+				"core/guard", "core/normalize", "core/record", "core/store", "core/tenant",
+			},
+			Tests: []string{"core/**"},
+			Why:   "The use cases. Beside normalize, nobody else sees both contracts and records.",
 		},
 		{
-			Folder: "core/api", May: []string{"core/adapter", "core/calendar", "core/fault", "core/normalize", "core/record", "core/service", "core/telemetry", "core/tenant"},
+			Folder: "core/api",
+			May: []string{
+				"core/adapter", "core/calendar", "core/fault", "core/normalize", "core/record", "core/service", "core/telemetry", "core/tenant",
+			},
 			Tests: []string{"core/**"}, Why: "Nobody else knows HTTP's errors.",
 		},
 		{Folder: "core/gateway", May: []string{"core/**", "config"}, Why: "Assembly."},
@@ -102,9 +117,12 @@ func conformance() []string {
 	}
 }
 
-// suite is what a contract's proof needs.
-func suite(contract string) []string {
-	return []string{contract, "core/fault", "core/adapter/conformance"}
+// proof is the row of a contract's suite.
+func proof(folder, contract string) Wall {
+	return Wall{
+		Folder: folder, May: []string{contract, "core/fault", "core/adapter/conformance"}, Tests: []string{"core/adapter/adaptertest"},
+		ForTests: true, Why: "A contract's proof.",
+	}
 }
 
 // Reserved is a package from outside that only some folders may import, tests aside.

@@ -60,7 +60,8 @@ const (
 func Adapter() adapter.Adapter {
 	return adapter.Telephony(adapter.Declaration{
 		Name: "sandbox", Title: "Sandbox telephony", Sandbox: true,
-		Help: "A provider of phone numbers inside the gateway, for building and testing without an account. It needs no credentials, and its numbers ring nowhere.",
+		Help: "A provider of phone numbers inside the gateway, for building and testing without an account. " +
+			"It needs no credentials, and its numbers ring nowhere.",
 	}, open)
 }
 

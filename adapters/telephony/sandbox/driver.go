@@ -178,7 +178,8 @@ func check(name string, r telephony.Routing) error {
 	}
 	u, err := url.Parse(r.VoiceURL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return fault.New(fault.Invalid, fault.ReasonProviderRefused, "The provider takes only absolute http and https addresses for inbound calls. Correct the connection's voice_url_template.")
+		return fault.New(fault.Invalid, fault.ReasonProviderRefused,
+			"The provider takes only absolute http and https addresses for inbound calls. Correct the connection's voice_url_template.")
 	}
 	return nil
 }

@@ -155,14 +155,29 @@ func TestWhatAProviderWouldRefuse(t *testing.T) {
 		code   fault.Code
 		reason string
 	}{
-		{"a number that the account holds already", lastOf(d.Buy(t.Context(), telephony.Order{Key: "other", E164: held.E164})), fault.Conflict, fault.ReasonNumberTaken},
+		{
+			"a number that the account holds already", lastOf(d.Buy(t.Context(), telephony.Order{Key: "other", E164: held.E164})),
+			fault.Conflict, fault.ReasonNumberTaken,
+		},
 		{"a number that was never for sale", lastOf(d.Buy(t.Context(), order("+14155550105"))), fault.Conflict, fault.ReasonNumberTaken},
 		{"a number of another country", lastOf(d.Buy(t.Context(), order("+493012345678"))), fault.Conflict, fault.ReasonNumberTaken},
 		{"no number at all", lastOf(d.Buy(t.Context(), telephony.Order{Key: "k", E164: "\x00"})), fault.Conflict, fault.ReasonNumberTaken},
-		{"a name that is too long", lastOf(d.Buy(t.Context(), telephony.Order{Key: "k", E164: "+14155550101", Name: long})), fault.Invalid, fault.ReasonInvalidRequest},
-		{"a name that is too long for a change", lastOf(d.Change(t.Context(), held.Ref, telephony.Change{Name: &long})), fault.Invalid, fault.ReasonInvalidRequest},
-		{"two destinations", lastOf(d.Change(t.Context(), held.Ref, telephony.Change{Routing: &telephony.Routing{VoiceURL: "https://a.example", SIPTrunk: "t"}})), fault.Invalid, fault.ReasonProviderRefused},
-		{"a voice URL that is none", lastOf(d.Change(t.Context(), held.Ref, telephony.Change{Routing: &telephony.Routing{VoiceURL: "/voice/{cloud_employee_id}"}})), fault.Invalid, fault.ReasonProviderRefused},
+		{
+			"a name that is too long", lastOf(d.Buy(t.Context(), telephony.Order{Key: "k", E164: "+14155550101", Name: long})),
+			fault.Invalid, fault.ReasonInvalidRequest,
+		},
+		{
+			"a name that is too long for a change", lastOf(d.Change(t.Context(), held.Ref, telephony.Change{Name: &long})),
+			fault.Invalid, fault.ReasonInvalidRequest,
+		},
+		{
+			"two destinations", lastOf(d.Change(t.Context(), held.Ref, telephony.Change{Routing: &telephony.Routing{VoiceURL: "https://a.example", SIPTrunk: "t"}})),
+			fault.Invalid, fault.ReasonProviderRefused,
+		},
+		{
+			"a voice URL that is none", lastOf(d.Change(t.Context(), held.Ref, telephony.Change{Routing: &telephony.Routing{VoiceURL: "/voice/{cloud_employee_id}"}})),
+			fault.Invalid, fault.ReasonProviderRefused,
+		},
 		{"a cursor that no page gave", lastOf(d.Numbers(t.Context(), telephony.Query{Cursor: "\x00"})), fault.Invalid, fault.ReasonInvalidRequest},
 	} {
 		if err := conformance.WantFault(c.rule, c.err, c.code, c.reason); err != nil {

@@ -40,9 +40,11 @@ func Conduct[H any](of func(H) Subject) []Check[H] {
 		{Name: "credentials that are refused are Disconnected", Bound: where(can[Revoker]), Do: on(revoked)},
 		{Name: "what the account may not do is Forbidden", Bound: where(can[Forbidder]), Do: on(forbidden)},
 		{Name: "too many calls are RateLimited, and the provider's wait is told, not slept", Bound: where(can[Limiter]), Do: on(limited)},
-		{Name: "a call that fails is not made again", Bound: where(func(s Subject) bool { return can[Stopper](s) && can[CallCounter](s) }), Do: on(noRetry)},
+		{Name: "a call that fails is not made again", Bound: where(countsRefusals), Do: on(noRetry)},
 	}
 }
+
+func countsRefusals(s Subject) bool { return can[Stopper](s) && can[CallCounter](s) }
 
 func can[T any](s Subject) bool { return Can[T](s.Provider) }
 

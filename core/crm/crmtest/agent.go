@@ -167,7 +167,8 @@ func changeShows(ctx context.Context, h Harness) error {
 		return err
 	}
 	if !read.CreatedAt.Equal(t.CreatedAt) || read.UpdatedAt.Before(t.UpdatedAt) {
-		return fmt.Errorf("after a change the ticket was created at %s and updated at %s, before it at %s and %s", read.CreatedAt, read.UpdatedAt, t.CreatedAt, t.UpdatedAt)
+		return fmt.Errorf("after a change the ticket was created at %s and updated at %s, before it at %s and %s",
+			read.CreatedAt, read.UpdatedAt, t.CreatedAt, t.UpdatedAt)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func buyChecks() []Check {
 		{Name: "Buy without routing leaves the provider's default", Do: buyLeavesDefault},
 		{Name: "a number that someone else took is NUMBER_TAKEN", Bound: provides[Rival], Do: takenIsConflict},
 		{Name: "a number that nobody sells is not bought", Do: nobodysIsNotBought},
-		{Name: "only an asynchronous provider answers a number that is pending", Bound: func(h Harness) bool { return !h.Open().Traits().AsyncBuy }, Do: nothingPends},
+		{Name: "only an asynchronous provider answers a number that is pending", Bound: synchronous, Do: nothingPends},
 	}
 }
 
@@ -31,13 +31,17 @@ func keyChecks() []Check {
 	return []Check{
 		{Name: "a key may have 1 to 64 characters", Do: keysOfEveryLength},
 		{Name: "a second Buy of one key answers the number held", Bound: idempotent, Do: sameKeyAnswersTheNumber},
-		{Name: "a second Buy of one key costs nothing", Bound: func(h Harness) bool { return idempotent(h) && provides[Spender](h) }, Do: sameKeyCostsNothing},
+		{Name: "a second Buy of one key costs nothing", Bound: idempotentAndCounted, Do: sameKeyCostsNothing},
 		{Name: "Buys of one key at one time buy one number", Bound: idempotent, Do: sameKeyAtOnce},
 		{Name: "a Buy whose reply is lost is not called unsent, and can be settled", Bound: provides[conformance.ReplyDropper], Do: lostReply},
 	}
 }
 
 func hasTrunk(h Harness) bool { return h.Trunk != "" }
+
+func synchronous(h Harness) bool { return !h.Open().Traits().AsyncBuy }
+
+func idempotentAndCounted(h Harness) bool { return idempotent(h) && provides[Spender](h) }
 
 func idempotent(h Harness) bool { return h.Open().Traits().IdempotentBuy }
 

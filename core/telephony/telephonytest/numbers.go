@@ -92,7 +92,9 @@ func wantGone(ctx context.Context, h Harness, n telephony.Number) error {
 
 func foreignReferences(ctx context.Context, h Harness) error {
 	name := "Nobody's"
-	for _, ref := range []string{"", "0", "PN00000000000000000000000000000000", "1999999999999999999", "../Calls", "a/b", "a?b=c", "a#b", "a%2Fb", "'", "\x00", "\r\n"} {
+	for _, ref := range []string{
+		"", "0", "PN00000000000000000000000000000000", "1999999999999999999", "../Calls", "a/b", "a?b=c", "a#b", "a%2Fb", "'", "\x00", "\r\n",
+	} {
 		d := h.Open()
 		for _, call := range []struct {
 			what string
