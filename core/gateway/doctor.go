@@ -28,7 +28,11 @@ const (
 // Examine checks the configuration, the store, the clock, the key set and every connection, or those of one tenant.
 // It changes nothing but the connections' state, which it learns from their providers.
 func (g *Gateway) Examine(ctx context.Context, tenantName string) ([]Finding, error) {
-	findings := []Finding{g.examineConfig(), g.examineStore(ctx), g.examineClock(), g.examineKeys(ctx)}
+	findings := []Finding{g.examineConfig(), g.examineClock(), g.examineStore(ctx)}
+	if !findings[len(findings)-1].OK {
+		return findings, nil // everything else is in the store
+	}
+	findings = append(findings, g.examineKeys(ctx))
 	tenants, err := g.directory.Tenants(ctx)
 	if err != nil {
 		return findings, err
@@ -71,7 +75,7 @@ func (g *Gateway) examineStore(ctx context.Context) Finding {
 	f := Finding{Subject: "store", OK: true, Says: "reachable, sound and up to date"}
 	pending, err := g.store.Pending(ctx)
 	if err == nil && pending > 0 {
-		return Finding{Subject: "store", Says: fmt.Sprintf("%d migrations are not applied", pending), Advice: "Run: frontdesk migrate"}
+		return Finding{Subject: "store", Says: fmt.Sprintf("%d migrations are not applied", pending), Advice: "Run frontdesk migrate, or frontdesk serve, which does it first."}
 	}
 	if err == nil {
 		err = g.store.Check(ctx)
