@@ -12,14 +12,18 @@ import (
 //
 //	id/CALENDAR/ID                    -> the key of the event's document
 //	event/CALENDAR/END/START/ID       a single event that is listed
+//	long/CALENDAR/END/START/ID        one that takes longer than others do
 //	series/CALENDAR/ID                a series with all its instances
 //	gone/CALENDAR/ID                  what was cancelled
 //
 // Events lie in the order in which they end, so that a listing starts at the first one that has not ended when the
-// window begins, and reads no other that is over. The times are part of the key, so that what lies after the window is
-// passed without looking inside.
+// window begins, and stops when all that follow begin after it. The times are part of the key, so that what lies outside
+// is passed without looking inside.
 
-const stampWidth = len("20060102T150405Z")
+const (
+	stampWidth = len("20060102T150405Z")
+	shortest   = 72 * time.Hour // of a long event, the uncertainty of local times included
+)
 
 // Local times lie up to 14 hours before and 12 hours after the same wall clock in UTC, according to the zone.
 const (
@@ -41,7 +45,11 @@ func (s stored) key() string {
 	if s.Form != instantForm {
 		earliest, latest = earliest.Add(-furthestEast), latest.Add(furthestWest)
 	}
-	return "event/" + s.Calendar + "/" + roundUp(latest) + "/" + roundDown(earliest) + "/" + s.ID
+	room := "event/"
+	if latest.Sub(earliest) >= shortest {
+		room = "long/"
+	}
+	return room + s.Calendar + "/" + roundUp(latest) + "/" + roundDown(earliest) + "/" + s.ID
 }
 
 func roundDown(t time.Time) string {
@@ -103,9 +111,10 @@ type shelf struct {
 }
 
 // page answers at most limit events after the cursor, and the cursor of the next page, "" when there is none. First come
-// the instances of series, then the other events.
+// the instances of series, then the long events, then the others. A cursor names the last event of its page.
 func (f shelf) page(cursor string, limit int) (list []stored, next string, err error) {
-	if prefix := "event/"; !strings.HasPrefix(cursor, prefix) {
+	room, _, _ := strings.Cut(cursor, "/")
+	if room != "long" && room != "event" {
 		if list, err = f.instances(cursor, limit); err != nil {
 			return nil, "", err
 		}
@@ -113,33 +122,44 @@ func (f shelf) page(cursor string, limit int) (list []stored, next string, err e
 			last := list[limit-1]
 			return list, "series/" + last.series + "/" + last.ID, nil
 		}
-		cursor = ""
 	}
-	more := false
-	err = f.each(cursor, func(key string, s stored) bool {
-		if len(list) == limit {
-			more = true
-			return false
+	for _, in := range []string{"long", "event"} {
+		if room == "event" && in == "long" {
+			continue
 		}
-		list, next = append(list, s), key
-		return true
-	})
-	if !more {
-		next = ""
+		after := ""
+		if room == in {
+			after = cursor
+		}
+		more := false
+		err := f.each(in, after, func(key string, s stored) bool {
+			if more = len(list) == limit; more {
+				return false
+			}
+			list, next = append(list, s), key
+			return true
+		})
+		if err != nil || more {
+			return list, next, err
+		}
 	}
-	return list, next, err
+	return list, "", nil
 }
 
-// each calls take for the events that are no series, after the cursor, until it answers false.
-func (f shelf) each(cursor string, take func(key string, s stored) bool) error {
-	prefix := "event/" + f.calendar + "/"
-	to := roundUp(f.window.To)
+// each calls take for the events in a room of the store, after the cursor, until it answers false.
+func (f shelf) each(room, cursor string, take func(key string, s stored) bool) error {
+	prefix := room + "/" + f.calendar + "/"
+	begin, last := roundUp(f.window.To), roundUp(f.window.To.Add(shortest))
 	if cursor == "" {
 		cursor = prefix + roundDown(f.window.From)
 	}
 	var broken error
 	err := f.tx.Scan(prefix, cursor, func(key string, document []byte) bool {
-		if start := key[len(prefix)+stampWidth+1:][:stampWidth]; start >= to {
+		end, start := key[len(prefix):][:stampWidth], key[len(prefix)+stampWidth+1:][:stampWidth]
+		if room == "event" && end > last {
+			return false
+		}
+		if start >= begin {
 			return true
 		}
 		var s stored
