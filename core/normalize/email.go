@@ -124,8 +124,8 @@ func validLengths(ascii string) bool {
 func EmailKey(s string) string {
 	key := strings.ToLower(strings.TrimSpace(s))
 	at := strings.LastIndexByte(key, '@')
-	if at < 0 {
-		return key
+	if at < 0 || len(key) > longestAddressBytes {
+		return key // no address; and punycode takes the square of a length
 	}
 	if ascii, err := idna.Lookup.ToASCII(key[at+1:]); err == nil {
 		return key[:at+1] + ascii

@@ -22,28 +22,28 @@ func Meeting(e calendar.Event, requested, fallback *time.Location) record.Meetin
 // their ids. Whole days lie between midnights of the zone they are shown in. The list and the attendees in it are never
 // nil.
 func Events(list []calendar.Event, requested, fallback *time.Location) []record.Event {
-	type placed struct {
-		*calendar.Event
-		zone       *time.Location
-		start, end time.Time
-	}
+	type placed struct{ start, end time.Time }
 	zones := newZones(requested, fallback)
-	order := make([]placed, len(list))
+	times := make([]placed, len(list))
+	order := make([]sortKey, len(list))
 	invited := 0
 	for i := range list {
-		e := &list[i]
-		zone := zones.of(e)
-		start, end := span(e, zone)
-		order[i] = placed{Event: e, zone: zone, start: start, end: end}
-		invited += len(e.Attendees)
+		start, end := span(&list[i], zones.of(&list[i]))
+		times[i] = placed{start, end}
+		order[i] = sortKey{second: start.Unix(), nanosecond: start.Nanosecond(), index: i}
+		invited += len(list[i].Attendees)
 	}
-	slices.SortStableFunc(order, func(a, b placed) int {
-		return cmp.Or(a.start.Compare(b.start), strings.Compare(a.ID, b.ID))
+	slices.SortFunc(order, func(a, b sortKey) int {
+		return cmp.Or(
+			cmp.Compare(a.second, b.second),
+			cmp.Compare(a.nanosecond, b.nanosecond),
+			strings.Compare(list[a.index].ID, list[b.index].ID),
+			cmp.Compare(a.index, b.index))
 	})
 	records := make([]record.Event, len(order))
 	attendees := make([]record.Attendee, 0, invited)
-	for i, e := range order {
-		first := len(attendees)
+	for i, key := range order {
+		e, at, first := &list[key.index], times[key.index], len(attendees)
 		for _, a := range e.Attendees {
 			attendees = append(attendees, record.Attendee{
 				Email: a.Email, Name: a.Name, Type: attendeeType(a.Type), ResponseStatus: responseStatus(a.Response),
@@ -52,8 +52,8 @@ func Events(list []calendar.Event, requested, fallback *time.Location) []record.
 		records[i] = record.Event{
 			EventID:        e.ID,
 			Subject:        e.Title,
-			StartTime:      Format(e.start, e.zone),
-			EndTime:        Format(e.end, e.zone),
+			StartTime:      Format(at.start, at.start.Location()),
+			EndTime:        Format(at.end, at.end.Location()),
 			OrganizerEmail: e.Organizer.Email,
 			Attendees:      attendees[first:len(attendees):len(attendees)],
 			EventURL:       e.URL,
@@ -61,6 +61,13 @@ func Events(list []calendar.Event, requested, fallback *time.Location) []record.
 		}
 	}
 	return records
+}
+
+// sortKey is what events are ordered by. It holds no pointer: moving those about would cost more than comparing.
+type sortKey struct {
+	second     int64
+	nanosecond int
+	index      int
 }
 
 // span places an event's times. An end before the start, which RFC 5545 section 3.8.2.2 forbids but some calendars hold,

@@ -55,7 +55,7 @@ func ParseTime(s string, form TimeForm) (InputTime, error) {
 		return InputTime{}, err
 	}
 	t := c.input()
-	if instant := t.wall - int64(t.offset); min(instant, t.wall) < earliest || max(instant, t.wall) > latest {
+	if instant := t.wall - int64(t.offset); instant < earliest || instant > latest {
 		return InputTime{}, refusal("must lie between the years 0001 and 9999, their first and last day excluded")
 	}
 	return t, nil
