@@ -63,6 +63,7 @@ func inProcess(tb testing.TB) caller {
 	tb.Helper()
 	cfg := config.Default()
 	cfg.DataDir = tb.TempDir()
+	cfg.Limits.RequestsPerMinutePerKey, cfg.Limits.RequestsPerMinutePerTenant = 0, 0
 	g, err := gateway.Open(context.Background(), cfg, gateway.Options{Adapters: all.Adapters(), LogTo: io.Discard})
 	if err != nil {
 		tb.Fatal(err)

@@ -42,6 +42,8 @@ func newHouse(t testing.TB, storeURL string, more ...string) *house {
 	environ := []string{
 		asCommand + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + dir,
 		"FRONTDESK_DATA_DIR=" + dir, "FRONTDESK_SERVER__LISTEN=127.0.0.1:0", "FRONTDESK_SERVER__OPS_LISTEN=127.0.0.1:0",
+		// The tests ask with one key and as fast as they can.
+		"FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_KEY=0", "FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_TENANT=0",
 	}
 	if storeURL != "" {
 		environ = append(environ, "FRONTDESK_STORE__URL="+storeURL)

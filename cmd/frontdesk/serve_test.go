@@ -221,3 +221,14 @@ func TestARevokedKeyEndsWithinFiveSeconds(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 	}
 }
+
+// The limits of the configuration are in force.
+func TestAKeyThatAsksTooMuchIsToldToWait(t *testing.T) {
+	_, c := demo(t, newHouse(t, "", "FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_KEY=2", "FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_TENANT=9"))
+	c.post(200, "calendar/list-calendars", "{}")
+	c.post(200, "calendar/list-calendars", "{}")
+	a := c.post(429, "calendar/list-calendars", "{}")
+	if a.reason() != "RATE_LIMITED" || a.header.Get("RateLimit-Policy") != `"key";q=2;w=60, "tenant";q=9;w=60` || a.header.Get("Retry-After") == "" {
+		t.Errorf("%v %s", a.header, a.body)
+	}
+}

@@ -47,6 +47,9 @@ type Options struct {
 	Deadline    time.Duration // the most a request takes; 0: 8 s
 	MaxInFlight int           // requests at one time before some are refused; 0: 1024
 
+	PerMinuteOfKey    int // requests of one API key in a minute; 0: no limit
+	PerMinuteOfTenant int // requests of all keys of one tenant in a minute; 0: no limit
+
 	LegacyConferencing []string  // words of conferencing_type that mean "provider" and are deprecated
 	LegacySince        time.Time // since when they are deprecated; zero: the day the gateway was first released
 	LegacySunset       time.Time // when they end; zero: no date is set
@@ -60,7 +63,7 @@ const (
 	defaultMaxInFlight = 1024
 )
 
-// api is the surface's state: none but counters.
+// api is the surface's state: none but counters, and what is left of each caller's quota.
 type api struct {
 	publicURL   string
 	settingsURL string
@@ -75,6 +78,7 @@ type api struct {
 	newID       func() string
 	catalogue   catalogue
 	gate        *gate
+	rates       *rateLimits
 }
 
 // New builds the handler of every path of the interface, its description, and the health checks. Paths are matched
@@ -112,6 +116,7 @@ func newAPI(o Options) (*api, error) {
 		now:         o.Now,
 		newID:       o.NewID,
 		catalogue:   newCatalogue(),
+		rates:       newRateLimits(o.PerMinuteOfKey, o.PerMinuteOfTenant),
 	}
 	if a.now == nil {
 		a.now = time.Now

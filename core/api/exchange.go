@@ -64,10 +64,7 @@ func (a *api) observe(c *gin.Context) {
 	if measured {
 		a.metrics.Request(string(x.surface), cmp.Or(x.operation, "none"), status, x.reason, took)
 	}
-	attrs := []slog.Attr{
-		slog.String("method", c.Request.Method), slog.Int("status", status),
-		slog.Float64("took_ms", float64(took.Microseconds())/1000),
-	}
+	attrs := []slog.Attr{slog.String("method", c.Request.Method), slog.Int("status", status), telemetry.Took(took)}
 	attrs = append(attrs, x.identity...)
 	if x.operation == "" {
 		attrs = append(attrs, slog.String("path", shortened(c.Request.URL.Path, maxPathLogged)))

@@ -206,9 +206,7 @@ func sizeOf(f field) string {
 }
 
 func (a *api) success(op operation, schemas huma.Registry) *huma.Response {
-	r := &huma.Response{Description: http.StatusText(op.Success), Headers: map[string]*huma.Header{
-		headerRequestID: {Ref: headerPrefix + headerRequestID},
-	}}
+	r := &huma.Response{Description: http.StatusText(op.Success), Headers: headersOf(headerRequestID, headerRatePolicy, headerRate)}
 	if op.writes {
 		r.Headers[headerReplayed] = &huma.Header{Ref: headerPrefix + headerReplayed}
 	}
@@ -233,6 +231,15 @@ func (a *api) success(op operation, schemas huma.Registry) *huma.Response {
 	return r
 }
 
+// headersOf refers to headers that are described once.
+func headersOf(names ...string) map[string]*huma.Header {
+	out := map[string]*huma.Header{}
+	for _, name := range names {
+		out[name] = &huma.Header{Ref: headerPrefix + name}
+	}
+	return out
+}
+
 // describeErrors documents each status that the operation's reasons lead to, and the default that stands for all.
 func (a *api) describeErrors(op operation, out *huma.Operation, components *huma.Components) {
 	on := op.surface()
@@ -249,7 +256,7 @@ func (a *api) describeErrors(op operation, out *huma.Operation, components *huma
 		components.Examples[name] = &huma.Example{Summary: s.Title, Value: a.sample(s, on)}
 		if out.Responses[status] == nil {
 			out.Responses[status] = &huma.Response{
-				Headers: map[string]*huma.Header{headerRequestID: {Ref: headerPrefix + headerRequestID}},
+				Headers: headersOf(headerRequestID, headerRatePolicy, headerRate),
 				Content: map[string]*huma.MediaType{mediaType: {Schema: schema, Examples: map[string]*huma.Example{}}},
 			}
 		}
@@ -260,7 +267,7 @@ func (a *api) describeErrors(op operation, out *huma.Operation, components *huma
 			r.Headers["Retry-After"] = &huma.Header{Ref: headerPrefix + "Retry-After"}
 		}
 		if s.Status == http.StatusUnauthorized {
-			r.Headers["WWW-Authenticate"] = &huma.Header{Ref: headerPrefix + "WWW-Authenticate"}
+			r.Headers = headersOf(headerRequestID, "WWW-Authenticate") // whose quota it is is not known
 		}
 	}
 	for status, lines := range titles {
@@ -322,6 +329,12 @@ func headers() map[string]*huma.Header {
 		"Location":      {Schema: text, Example: "/beta/phone-numbers/4711", Description: "Where the new phone number is."},
 		"Retry-After": {Schema: &huma.Schema{Type: huma.TypeInteger}, Example: 5,
 			Description: "After how many seconds a repeat can help."},
+		headerRatePolicy: {Schema: text, Example: `"key";q=6000;w=60, "tenant";q=12000;w=60`,
+			Description: "How many requests (q) the API key, and all keys of the tenant together, may make in so many seconds (w), " +
+				"as draft-ietf-httpapi-ratelimit-headers-11 has it. Each replica of the gateway counts by itself. Absent where the " +
+				"operator sets no limit."},
+		headerRate: {Schema: text, Example: `"key";r=5993;t=60, "tenant";r=11871;t=60`,
+			Description: "How many requests are left (r) for so many seconds (t)."},
 		"WWW-Authenticate": {Schema: text, Example: `Bearer realm="frontdesk"`,
 			Description: "How to authenticate (RFC 6750)."},
 		"Deprecation": {Schema: text, Example: "@" + strconv.Itoa(firstRelease),

@@ -99,7 +99,7 @@ func (o operation) reasons() []string {
 	if o.takesBody() {
 		all = append(all, reasonMalformed, reasonBodyTooLarge, reasonMediaType)
 	}
-	all = append(all, fault.ReasonInvalidAPIKey, fault.ReasonScopeMissing)
+	all = append(all, fault.ReasonInvalidAPIKey, fault.ReasonScopeMissing, fault.ReasonRateLimited)
 	if o.writes {
 		all = append(all, fault.ReasonIdempotencyReused, fault.ReasonIdempotencyRunning, fault.ReasonOutcomeUnknown,
 			fault.ReasonProviderConflict)

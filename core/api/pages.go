@@ -117,7 +117,10 @@ type docsView struct {
 	Deadline    string
 	MaxBody     string
 	SettingsURL string
+	Quotas      []docsQuota
 }
+
+type docsQuota struct{ Name, Requests string }
 
 type docsGroup struct {
 	Name       string
@@ -167,6 +170,9 @@ func (a *api) problemView(s situation) problemView {
 func (a *api) docsView(o Options, ops []operation) docsView {
 	v := docsView{PublicURL: a.publicURL, Version: o.Version, Legacy: a.legacy, Deadline: a.deadline.String(),
 		MaxBody: thousands(maxBodyBytes), SettingsURL: a.settingsURL}
+	for _, p := range a.rates.policies {
+		v.Quotas = append(v.Quotas, docsQuota{Name: p.name, Requests: thousands(p.quota)})
+	}
 	for _, op := range ops {
 		if n := len(v.Groups); n == 0 || v.Groups[n-1].Name != op.Tag {
 			v.Groups = append(v.Groups, docsGroup{Name: op.Tag})

@@ -21,7 +21,8 @@ const (
 	headerReplayed    = "Idempotency-Replayed"
 )
 
-// serve is the way of every request for an operation: a place, a deadline, a caller, a body, the use case, the answer.
+// serve is the way of every request for an operation: a place, a deadline, a caller and what is left of its quota, a
+// body, the use case, the answer.
 func (a *api) serve(op operation) gin.HandlerFunc {
 	on := op.surface()
 	return func(c *gin.Context) {
@@ -63,6 +64,9 @@ func (a *api) run(c *gin.Context, op operation, x *exchange, checks *checks, ctx
 		x.identity = append(x.identity, telemetry.Connection(connection.ID), telemetry.Provider(connection.Provider))
 	}
 	ctx = telemetry.With(ctx, append(x.identity, telemetry.Operation(op.ID))...)
+	if err := a.rates.admit(caller, a.now(), c.Writer.Header()); err != nil {
+		return reply{}, err
+	}
 	if err := caller.Require(op.Scope); err != nil {
 		c.Header("WWW-Authenticate", scopeChallenge(op.Scope))
 		return reply{}, err

@@ -376,9 +376,9 @@ func situations() []situation {
 			Reason: fault.ReasonRateLimited, Code: code.Code_RESOURCE_EXHAUSTED, Status: http.StatusTooManyRequests,
 			Slug: "rate-limited", Title: "Too many requests",
 			Spoken: "I need a moment before I can do that.",
-			Sample: "The API key makes more requests than it may.",
-			Means:  "The gateway got more requests of this caller than it lets through.",
-			Remedy: "Wait as long as Retry-After says.", Retry: onceASecond,
+			Sample: "The API key makes more than 6,000 requests in a minute.",
+			Means:  "The API key, or all keys of its tenant together, made more requests than the operator allows. This one did nothing.",
+			Remedy: "Wait as long as Retry-After says; the RateLimit header of every answer tells what is left.", Retry: onceASecond,
 		},
 		{
 			Reason: fault.ReasonProviderRateLimited, Code: code.Code_RESOURCE_EXHAUSTED, Status: http.StatusTooManyRequests,

@@ -28,6 +28,7 @@ func apiOptions(cfg config.Config) api.Options {
 	return api.Options{
 		PublicURL: cfg.Server.PublicURL, Version: Version(), Deadline: cfg.Resilience.Deadline,
 		MaxInFlight: cfg.Limits.MaxInFlight, LegacyConferencing: cfg.Calendar.LegacyConferencingTypes,
+		PerMinuteOfKey: cfg.Limits.RequestsPerMinutePerKey, PerMinuteOfTenant: cfg.Limits.RequestsPerMinutePerTenant,
 	}
 }
 

@@ -4,12 +4,13 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 )
 
-// The names of the attributes that identify a request. They are the same in every line.
+// The names of attributes that are the same in every line.
 const (
 	keyRequestID  = "request_id"
 	keyTenant     = "tenant"
@@ -17,6 +18,7 @@ const (
 	keyProvider   = "provider"
 	keyOperation  = "operation"
 	keyTraceID    = "trace_id"
+	keyTook       = "took_ms"
 )
 
 // RequestID is the attribute of the request's id.
@@ -33,6 +35,11 @@ func Provider(name string) slog.Attr { return slog.String(keyProvider, name) }
 
 // Operation is the attribute of the operation's name.
 func Operation(name string) slog.Attr { return slog.String(keyOperation, name) }
+
+// Took is the attribute of a duration, in milliseconds.
+func Took(d time.Duration) slog.Attr {
+	return slog.Float64(keyTook, float64(d.Microseconds())/1000)
+}
 
 type attrsKey struct{}
 
