@@ -139,7 +139,7 @@ func (t *transport) log(ctx context.Context, hop *http.Request, status int, star
 	}
 	attrs := []slog.Attr{telemetry.Provider(t.client.Provider), telemetry.Connection(t.client.Connection),
 		slog.String("method", hop.Method), slog.String("url", telemetry.RedactURL(hop.URL)),
-		slog.Int("status", status), slog.Duration("took", time.Since(started))}
+		slog.Int("status", status), telemetry.Took(time.Since(started))}
 	if f != nil {
 		attrs = append(attrs, slog.Any("error", f))
 	}

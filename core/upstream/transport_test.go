@@ -459,7 +459,7 @@ func TestExchangesAreLoggedWithoutSecrets(t *testing.T) {
 		t.Fatal("a closed port answers")
 	}
 	got := out.String()
-	for _, want := range []string{`"method":"GET"`, `/a"`, `"status":200`, `"connection":"c1"`, `/b"`, `PROVIDER_UNAVAILABLE`} {
+	for _, want := range []string{`"method":"GET"`, `/a"`, `"status":200`, `"took_ms":`, `"connection":"c1"`, `/b"`, `PROVIDER_UNAVAILABLE`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s is missing in %s", want, got)
 		}
