@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -148,7 +149,7 @@ func (s *Calendar) Book(ctx context.Context, c tenant.Caller, w Write, in BookMe
 		return Answer[record.MeetingAnswer]{}, err
 	}
 	return perform(ctx, s.journal, call{
-		caller: c, operation: opBook, write: w, connectionID: d.Connection.ID, plan: plan,
+		caller: c, operation: opBook, write: w, connectionID: d.Connection.ID, plan: plan, same: plan.canonical(),
 		sameFor: windowOf(c.Tenant.Settings.DedupeWindow, s.DedupeWindow),
 	}, at(d, s.book))
 }
@@ -173,19 +174,40 @@ func (s *Calendar) planBook(ctx context.Context, d desk, in BookMeeting) (bookPl
 		return plan, err
 	}
 	plan.Start, plan.End, plan.Zone = in.Start.In(zone).UTC(), in.End.In(zone).UTC(), zone.String()
-	return plan, s.checkTimes(d, plan.Start, plan.End, zone)
+	if !plan.End.After(plan.Start) {
+		return plan, fault.InvalidField("end_time", "must be after start_time.")
+	}
+	return plan, nil
 }
 
-// checkTimes holds what needs the zone: the order of the times, and the tenant's wish about the past.
-func (s *Calendar) checkTimes(d desk, start, end time.Time, zone *time.Location) error {
-	if !end.After(start) {
-		return fault.InvalidField("end_time", "must be after start_time.")
+// canonical is the form in which equal bookings are equal: addresses are compared without case and order.
+func (p bookPlan) canonical() bookPlan {
+	p.Attendees = emailKeys(p.Attendees)
+	return p
+}
+
+func emailKeys(emails []string) []string {
+	keys := make([]string, len(emails))
+	for i, email := range emails {
+		keys[i] = normalize.EmailKey(email)
 	}
-	if now := s.Now(); d.tenant.Settings.RejectPast && start.Before(now) {
-		return fault.InvalidField("start_time", "is in the past. It is now "+
-			now.In(zone).Format("Monday, 2 January 2006, 15:04")+" in "+zone.String()+".")
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// madeAs reports whether an event looks like the booking.
+func (p bookPlan) madeAs(e calendar.Event) bool {
+	return e.Title == p.Title && e.Start.Instant.Equal(p.Start) && e.End.Instant.Equal(p.End)
+}
+
+// timely refuses a start in the past where the tenant wishes that. A call that began in time may be finished later.
+func (s *Calendar) timely(d desk, a *attempt, start time.Time, zone *time.Location) error {
+	now := s.Now()
+	if a.resumed || !d.tenant.Settings.RejectPast || !start.Before(now) {
+		return nil
 	}
-	return nil
+	return fault.InvalidField("start_time", "is in the past. It is now "+
+		now.In(zone).Format("Monday, 2 January 2006, 15:04")+" in "+zone.String()+".")
 }
 
 // book runs a booking, first or resumed.
@@ -195,28 +217,42 @@ func (s *Calendar) book(ctx context.Context, d desk, a *attempt, plan bookPlan) 
 		return none, fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 			"An earlier try was cut off, and the connected calendar cannot tell whether it booked the meeting. Look at the calendar.")
 	}
-	var held *hold
-	if d.tenant.Settings.PreventDoubleBooking {
-		var err error
-		if held, err = s.reserve(ctx, d, slot{ids: plan.CalendarIDs, span: calendar.Span{From: plan.Start, To: plan.End}, found: plan.Free}); err != nil {
-			return none, err
-		}
-		defer held.drop(ctx)
-		if !plan.Free {
-			plan.Free = true
-			if err := a.save(ctx, plan); err != nil {
-				return none, err
-			}
-		}
+	zone, err := d.load(plan.Zone)
+	if err != nil {
+		return none, err
 	}
-	event, err := s.bookOnce(ctx, d, a, plan)
-	if f := fault.From(err); err != nil && f.Reason == fault.ReasonChangedMeanwhile && !plan.Again {
+	shown, err := d.requestedZone(plan.Shown)
+	if err != nil {
+		return none, err
+	}
+	if err := s.timely(d, a, plan.Start, zone); err != nil {
+		return none, err
+	}
+	held, err := s.reserveToBook(ctx, d, a, &plan)
+	if err != nil {
+		return none, err
+	}
+	defer held.drop(ctx)
+	booked := func(ctx context.Context, e calendar.Event) (outcome[record.MeetingAnswer], error) {
+		return outcome[record.MeetingAnswer]{
+			record: record.MeetingAnswer{Event: normalize.Meeting(e, shown, zone)},
+			ref:    e.ID,
+			seen:   s.whereabouts(ctx, d, e),
+		}, nil
+	}
+	bookedLate := func(ctx context.Context, e calendar.Event) (outcome[record.MeetingAnswer], error) {
+		held.fill(ctx, e.ID)
+		return booked(ctx, e)
+	}
+	event, err := s.bookOnce(ctx, d, a, plan, late(a, bookedLate))
+	if f := fault.From(err); err != nil && f.Reason == fault.ReasonChangedMeanwhile && !plan.Again && !a.resumed {
 		// The key's event was made and cancelled before: a new request under an old key makes a new event.
+		a.clear()
 		plan.Again = true
 		if err := a.save(ctx, plan); err != nil {
 			return none, err
 		}
-		event, err = s.bookOnce(ctx, d, a, plan)
+		event, err = s.bookOnce(ctx, d, a, plan, late(a, bookedLate))
 	}
 	if err != nil {
 		if !a.harmless(fault.From(err)) {
@@ -225,22 +261,35 @@ func (s *Calendar) book(ctx context.Context, d desk, a *attempt, plan bookPlan) 
 		return none, err
 	}
 	held.keep(ctx, event.ID)
-	shown, err := d.requestedZone(plan.Shown)
-	if err != nil {
-		return none, err
-	}
-	kept, err := d.load(plan.Zone)
-	if err != nil {
-		return none, err
-	}
-	return outcome[record.MeetingAnswer]{
-		record: record.MeetingAnswer{Event: normalize.Meeting(event, shown, kept)},
-		ref:    event.ID,
-		seen:   s.whereabouts(ctx, d, event),
-	}, nil
+	return booked(ctx, event)
 }
 
-func (s *Calendar) bookOnce(ctx context.Context, d desk, a *attempt, plan bookPlan) (calendar.Event, error) {
+// reserveToBook takes the slot of a booking where the tenant wishes that, and records that it is free.
+func (s *Calendar) reserveToBook(ctx context.Context, d desk, a *attempt, plan *bookPlan) (*hold, error) {
+	if !d.tenant.Settings.PreventDoubleBooking {
+		return nil, nil
+	}
+	want := slot{ids: plan.CalendarIDs, span: calendar.Span{From: plan.Start, To: plan.End}, found: plan.Free}
+	if plan.Free {
+		want.own = plan.madeAs
+	}
+	held, err := s.reserve(ctx, d, a, want)
+	if f := fault.From(err); err != nil && f.Reason == fault.ReasonSlotTaken && plan.Free {
+		return nil, fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+			"An earlier try was cut off, and the time is taken now, perhaps by the meeting itself. Look at the calendar.")
+	}
+	if err != nil || plan.Free {
+		return held, err
+	}
+	plan.Free = true
+	if err := a.save(ctx, *plan); err != nil {
+		held.drop(ctx)
+		return nil, err
+	}
+	return held, nil
+}
+
+func (s *Calendar) bookOnce(ctx context.Context, d desk, a *attempt, plan bookPlan, late func(any, error)) (calendar.Event, error) {
 	key := a.intent.EffectKey
 	if plan.Again {
 		key = effectKey(digest(key, "again"))
@@ -251,9 +300,8 @@ func (s *Calendar) bookOnce(ctx context.Context, d desk, a *attempt, plan bookPl
 		Conferencing: plan.Conferencing, LocationURL: plan.LocationURL,
 	}
 	a.act(d.traits.IdempotentBook)
-	return askDesk(ctx, d, guard.Op{Name: opBook, Repeatable: d.traits.IdempotentBook}, func(ctx context.Context) (calendar.Event, error) {
-		return d.Driver.Book(ctx, booking)
-	})
+	op := guard.Op{Name: opBook, Repeatable: d.traits.IdempotentBook, Late: late}
+	return askDesk(ctx, d, op, func(ctx context.Context) (calendar.Event, error) { return d.Driver.Book(ctx, booking) })
 }
 
 func (s *Calendar) resumeBook(ctx context.Context, a *attempt) error {
@@ -266,16 +314,18 @@ func at[P, T any](d desk, do func(context.Context, desk, *attempt, P) (outcome[T
 }
 
 // resumeCalendar takes up an intent that nobody waits for.
-func resumeCalendar[P, T any](ctx context.Context, s *Calendar, a *attempt, run func(context.Context, desk, *attempt, P) (outcome[T], error)) error {
-	c, err := s.callerFor(ctx, a.intent)
-	if err != nil {
-		return err
-	}
-	d, err := s.desk(ctx, c)
-	if err != nil {
-		return err
-	}
-	_, err = finish(ctx, a, at(d, run))
+func resumeCalendar[P, T any](ctx context.Context, s *Calendar, a *attempt, do func(context.Context, desk, *attempt, P) (outcome[T], error)) error {
+	_, err := finish(ctx, a, func(ctx context.Context, a *attempt, plan P) (outcome[T], error) {
+		c, err := s.callerFor(ctx, a.intent)
+		if err != nil {
+			return outcome[T]{}, err
+		}
+		d, err := s.desk(ctx, c)
+		if err != nil {
+			return outcome[T]{}, err
+		}
+		return do(ctx, d, a, plan)
+	})
 	return err
 }
 
@@ -316,7 +366,7 @@ func (s *Calendar) Verify(ctx context.Context, c tenant.Caller) (record.VerifyAn
 		return record.VerifyAnswer{}, err
 	}
 	if err := s.Directory.MarkVerified(ctx, d.Connection, account.Email); err != nil {
-		return record.VerifyAnswer{}, err
+		s.Log.ErrorContext(ctx, "a connection could not be marked as verified", "connection", d.Connection.ID, "error", err)
 	}
-	return record.VerifyAnswer{OK: true, Email: account.Email}, nil
+	return record.VerifyAnswer{OK: true, Email: cmp.Or(account.Email, d.Connection.Email)}, nil
 }

@@ -212,5 +212,9 @@ const sandboxProvider = "sandbox"
 
 // callerFor is the caller of an intent that nobody waits for.
 func (r *room) callerFor(ctx context.Context, i store.Intent) (tenant.Caller, error) {
-	return r.Directory.CallerOf(ctx, i.TenantID, i.ConnectionID)
+	c, err := r.Directory.CallerOf(ctx, i.TenantID, i.ConnectionID)
+	if f := fault.From(err); err != nil && f.Code == fault.NotFound {
+		return c, fault.New(fault.Disconnected, fault.ReasonNotConnected, "The connection was removed.").Because(err)
+	}
+	return c, err
 }

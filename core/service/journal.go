@@ -37,6 +37,7 @@ type call struct {
 	write        Write
 	connectionID string
 	plan         any           // the request after normalization, and the steps taken since; JSON
+	same         any           // the plan in the form that equal calls share, where that is not the plan itself
 	sameFor      time.Duration // how long an equal call without a key is the same call; 0 never
 }
 
@@ -45,6 +46,7 @@ type attempt struct {
 	journal *journal
 	intent  store.Intent
 	resumed bool // an earlier run may have reached the provider
+	alone   bool // nobody waits for the answer
 
 	acting     bool       // this run may have reached it; see act
 	repeatable bool       // the call that has the effect can be made again without a second effect
@@ -53,6 +55,9 @@ type attempt struct {
 
 // act is said before the call that has the effect.
 func (a *attempt) act(repeatable bool) { a.acting, a.repeatable = true, repeatable }
+
+// clear is said once it is sure that no run so far has had an effect.
+func (a *attempt) clear() { a.resumed, a.acting = false, false }
 
 // outcome is what a run achieved.
 type outcome[T any] struct {
@@ -86,49 +91,34 @@ func perform[P, T any](ctx context.Context, j *journal, c call, run run[P, T]) (
 		return Answer[T]{}, err
 	}
 	for {
-		if c.sameFor > 0 && !intent.Kept {
-			recent, found, err := j.store.RecentIntent(ctx, intent.TenantID, intent.Operation, intent.DedupeKey, j.now().Add(-c.sameFor))
-			switch {
-			case err != nil:
-				return Answer[T]{}, err
-			case found && recent.State == store.IntentDone:
-				return replay[T](recent)
-			case found && recent.Kept && j.runs(recent): // the same call, with a key, is under way
-				if err := pause(ctx, pollEvery); err != nil {
-					return Answer[T]{}, err
-				}
-				continue
-			}
-		}
 		intent = j.own(ctx, intent)
-		there, began, err := j.store.BeginIntent(ctx, intent)
-		if err != nil {
-			return Answer[T]{}, err
-		}
-		if began {
-			return finish(ctx, &attempt{journal: j, intent: intent}, run)
-		}
-		if intent.Kept && !sameRequest(there, intent) {
-			return Answer[T]{}, fault.New(fault.Conflict, fault.ReasonIdempotencyReused,
-				"This Idempotency-Key was used for another request. Use a new key for a new request.")
-		}
+		there, began, err := j.begin(ctx, c, intent)
 		switch {
-		case there.State == store.IntentDone && j.fresh(there, c):
-			return replay[T](there)
-		case there.State == store.IntentDone: // kept too long ago to count
+		case err != nil:
+			return Answer[T]{}, err
+		case began:
+			return finish(ctx, &attempt{journal: j, intent: intent}, run)
+		case !j.runs(there) && !j.fresh(there, c): // too long ago to count
 			if err := j.store.ReleaseIntent(ctx, there, ""); err != nil {
 				return Answer[T]{}, err
 			}
-		case j.runs(there):
-			if intent.Kept {
-				f := fault.New(fault.Conflict, fault.ReasonIdempotencyRunning,
-					"The first request with this Idempotency-Key is still running. Repeat it in a moment to get its answer.")
-				f.RetryAfter = time.Second
-				return Answer[T]{}, f
-			}
+		case intent.Kept && !sameRequest(there, intent):
+			return Answer[T]{}, fault.New(fault.Conflict, fault.ReasonIdempotencyReused,
+				"This Idempotency-Key was used for another request. Use a new key for a new request.")
+		case there.State == store.IntentDone:
+			return replay[T](there)
+		case j.runs(there) && intent.Kept:
+			f := fault.New(fault.Conflict, fault.ReasonIdempotencyRunning,
+				"The first request with this Idempotency-Key is still running. Repeat it in a moment to get its answer.")
+			f.RetryAfter = time.Second
+			return Answer[T]{}, f
+		case j.runs(there): // the same call is under way: its answer is this one's
 			if err := pause(ctx, pollEvery); err != nil {
 				return Answer[T]{}, err
 			}
+		case there.ConnectionID == "":
+			return Answer[T]{}, fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+				"An earlier try was cut off, and its connection was removed since, so it is not known whether the provider acted.")
 		default:
 			a, took, err := j.takeOver(ctx, there)
 			if err != nil {
@@ -139,6 +129,26 @@ func perform[P, T any](ctx context.Context, j *journal, c call, run run[P, T]) (
 			}
 		}
 	}
+}
+
+// begin records the intent, or answers that of an equal call.
+func (j *journal) begin(ctx context.Context, c call, intent store.Intent) (there store.Intent, began bool, err error) {
+	if c.sameFor > 0 && !intent.Kept {
+		recent, found, err := j.store.RecentIntent(ctx, intent.TenantID, intent.Operation, intent.DedupeKey, j.now().Add(-c.sameFor))
+		if err != nil || found {
+			return recent, false, err
+		}
+	}
+	there, began, err = j.store.BeginIntent(ctx, intent)
+	if err != nil && ctx.Err() != nil {
+		// It may have been recorded all the same, and must not be carried out when its caller is told that it was not.
+		record, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWait)
+		defer cancel()
+		if err := j.store.ReleaseIntent(record, intent, ""); err != nil {
+			j.log.ErrorContext(ctx, "an intent could not be taken back", "operation", intent.Operation, "error", err)
+		}
+	}
+	return there, began, err
 }
 
 // takeOver makes an intent whose run died ours.
@@ -153,9 +163,9 @@ func (j *journal) runs(i store.Intent) bool {
 	return i.State == store.IntentRunning && j.now().Before(i.LeaseUntil)
 }
 
-// own answers the intent as this process runs it within ctx.
+// own answers the intent as one run in this process owns it within ctx.
 func (j *journal) own(ctx context.Context, i store.Intent) store.Intent {
-	i.Owner, i.State = j.owner, store.IntentRunning
+	i.Owner, i.State = j.owner+"/"+rand.Text(), store.IntentRunning
 	i.LeaseUntil = j.now().Add(j.settle)
 	if deadline, ok := ctx.Deadline(); ok {
 		i.LeaseUntil = deadline.Add(j.settle)
@@ -195,13 +205,13 @@ func (a *attempt) failed(ctx context.Context, err error) error {
 		a.close(ctx, "")
 		return f
 	}
-	if underWay := f.Code == fault.Timeout || f.Code == fault.Canceled; underWay && !a.repeatable {
+	if underWay := f.Code == fault.Timeout || f.Code == fault.Canceled; underWay && a.acting && !a.repeatable {
 		// The call may still arrive at the provider. Until it surely has, nobody may take the intent up.
 		a.extend(ctx)
 	} else {
 		a.close(ctx, store.IntentUnknown)
 	}
-	return unknownOutcome(f, a.intent.Kept)
+	return unknownOutcome(f, a.intent)
 }
 
 // close ends the run in the store.
@@ -215,32 +225,38 @@ func (a *attempt) close(ctx context.Context, state string) {
 func (a *attempt) extend(ctx context.Context) {
 	longer := a.intent
 	longer.LeaseUntil = a.journal.now().Add(a.journal.grace + a.journal.settle)
-	if err := a.journal.store.ExtendIntent(ctx, longer); err != nil {
+	err := a.journal.store.ExtendIntent(ctx, longer)
+	switch {
+	case err == nil:
+		a.intent = longer
+	case fault.From(err).Code != fault.Conflict: // a conflict: the answer has come meanwhile, see late
 		a.journal.log.ErrorContext(ctx, "the lease of an intent could not be extended", "operation", a.intent.Operation, "error", err)
-		return
 	}
-	a.intent = longer
 }
 
 // late settles the intent of a write whose answer came when its caller had already been told that the deadline passed.
-func late[R, T any](a *attempt, made func(R) outcome[T]) func(result any, err error) {
+func late[R, T any](a *attempt, made func(context.Context, R) (outcome[T], error)) func(result any, err error) {
 	return func(result any, err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), recordWait)
 		defer cancel()
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		answer, ok := result.(R)
-		if err != nil || !ok {
-			state := store.IntentUnknown
-			if a.harmless(fault.From(err)) {
-				state = ""
-			}
-			a.close(ctx, state)
-			return
+		var done outcome[T]
+		if err == nil {
+			answer, _ := result.(R)
+			done, err = made(ctx, answer)
 		}
-		done := made(answer)
-		if body, err := json.Marshal(done.record); err == nil {
+		var body []byte
+		if err == nil {
+			body, err = json.Marshal(done.record)
+		}
+		switch {
+		case err == nil:
 			a.keep(ctx, body, done.ref, done.seen)
+		case a.harmless(fault.From(err)):
+			a.close(ctx, "")
+		default:
+			a.close(ctx, store.IntentUnknown)
 		}
 	}
 }
@@ -254,66 +270,33 @@ func (a *attempt) keep(ctx context.Context, body []byte, ref string, seen []stor
 	}
 }
 
-// harmless reports whether a failed run surely left nothing at the provider.
-func (a *attempt) harmless(f *fault.Error) bool {
-	if !a.resumed && !a.acting {
-		return true
-	}
-	switch f.Code {
-	case fault.Unavailable, fault.Timeout, fault.Canceled, fault.Internal, fault.UnknownOutcome:
-		return f.Unsent && !a.resumed
-	case fault.RateLimited, fault.Disconnected:
-		return !a.resumed // the earlier run may have acted, and this one could not look
-	}
-	return true
-}
-
-// unknownOutcome says what is unknown. A passed deadline and a provider that answers 503 (RFC 9110 section 15.6.4: it
-// could not handle the request) keep their own reasons, since they tell the caller more; anything else is
-// OUTCOME_UNKNOWN.
-func unknownOutcome(f *fault.Error, kept bool) error {
-	advice := "Repeat the request unchanged to settle it."
-	if kept {
-		advice = "Repeat it with the same Idempotency-Key to settle it."
-	}
-	switch {
-	case f.Code == fault.Canceled:
-		return f
-	case f.Code == fault.Timeout, f.Code == fault.RateLimited, f.Code == fault.Disconnected, f.Unsent,
-		f.Code == fault.Unavailable && f.Metadata["upstream_status"] == "503":
-		u := *f.With("outcome", "unknown")
-		u.Detail = strings.TrimSuffix(f.Detail, ".") + ". Whether the provider acted is not known yet. " + advice
-		return &u
-	}
-	u := fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-		"The provider's answer was lost, so it is not known whether it acted. "+advice).Because(f)
-	u.RetryAfter, u.Upstream = 2*time.Second, f.Upstream
-	return u
-}
-
 // intentOf writes a call down as an intent.
 func (j *journal) intentOf(c call) (store.Intent, error) {
 	plan, err := json.Marshal(c.plan)
 	if err != nil {
 		return store.Intent{}, err
 	}
-	hash := digest(c.connectionID, string(plan))
-	same := hex.EncodeToString(digest(c.caller.KeyID, c.operation, string(hash)))
+	request := plan
+	if c.same != nil {
+		if request, err = json.Marshal(c.same); err != nil {
+			return store.Intent{}, err
+		}
+	}
 	intent := store.Intent{
 		TenantID: c.caller.Tenant.ID, Operation: c.operation, ConnectionID: c.connectionID,
-		Kept: c.write.IdempotencyKey != "", RequestHash: hash, Plan: plan, State: store.IntentRunning,
+		Kept: c.write.IdempotencyKey != "", RequestHash: digest(string(request)), Plan: plan, State: store.IntentRunning,
 		CreatedAt: j.now(), UpdatedAt: j.now(),
 	}
 	if c.sameFor > 0 {
-		intent.DedupeKey = same
+		intent.DedupeKey = hex.EncodeToString(digest(c.caller.KeyID, c.operation, c.connectionID, string(request)))
 	}
 	switch {
 	case intent.Kept:
 		intent.Key = "key:" + c.write.IdempotencyKey
 		// The same key and request name the same effect at the provider even if our own record of it were lost.
-		intent.EffectKey = effectKey(digest(intent.TenantID, intent.Operation, intent.Key, string(hash)))
+		intent.EffectKey = effectKey(digest(intent.TenantID, intent.Operation, intent.Key, c.connectionID, string(request)))
 	case c.sameFor > 0:
-		intent.Key = "same:" + same
+		intent.Key = "same:" + intent.DedupeKey
 		intent.EffectKey = effectKey(digest(rand.Text()))
 	default:
 		intent.Key = "once:" + rand.Text()
@@ -322,7 +305,7 @@ func (j *journal) intentOf(c call) (store.Intent, error) {
 	return intent, nil
 }
 
-// fresh reports whether a finished intent still answers this call.
+// fresh reports whether an earlier intent still counts for this call.
 func (j *journal) fresh(there store.Intent, c call) bool {
 	if there.Kept {
 		return j.now().Sub(there.CreatedAt) < j.keep
@@ -330,7 +313,10 @@ func (j *journal) fresh(there store.Intent, c call) bool {
 	return j.now().Sub(there.CreatedAt) < c.sameFor
 }
 
-func sameRequest(a, b store.Intent) bool { return string(a.RequestHash) == string(b.RequestHash) }
+// sameRequest reports whether two intents are of one request. An answer outlives its connection.
+func sameRequest(there, now store.Intent) bool {
+	return string(there.RequestHash) == string(now.RequestHash) && (there.ConnectionID == now.ConnectionID || there.ConnectionID == "")
+}
 
 func replay[T any](i store.Intent) (Answer[T], error) {
 	var record T

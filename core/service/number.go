@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +23,8 @@ import (
 type Numbers struct{ *room }
 
 const (
-	offersPerSearch = 10   // numbers looked at before giving up, when others snatch them away
+	offersPerSearch = 10   // numbers looked at,
+	mostSearches    = 3    // so often, before giving up when others snatch them away
 	mostNumbers     = 5000 // of one account
 )
 
@@ -65,20 +67,23 @@ func (s *Numbers) List(ctx context.Context, c tenant.Caller) (record.PhoneNumber
 				return opened.Driver.Number(ctx, rows[i].Ref)
 			})
 			if err != nil && fault.From(err).Code == fault.NotFound {
-				err = s.Store.ReleaseNumber(ctx, c.Tenant.ID, rows[i].ID, s.Now())
 				rows[i].ReleasedAt = s.Now()
+				err = s.Store.ReleaseNumber(ctx, c.Tenant.ID, rows[i].ID, rows[i].ReleasedAt)
 			}
 		case n.Name != "" && n.Name != rows[i].Name:
-			rows[i].Name = n.Name // renamed at the provider
-			err = s.Store.UpdateNumber(ctx, rows[i])
+			err = s.renamed(ctx, c, &rows[i], n.Name)
 		}
-		if err != nil && fault.From(err).Code != fault.NotFound {
+		switch f := fault.From(err); {
+		case err == nil:
+		case f.Code == fault.NotFound:
+			rows[i].ReleasedAt = s.Now() // through the gateway, meanwhile
+		default:
 			return record.PhoneNumbersAnswer{}, err
 		}
 	}
 	rows = slices.DeleteFunc(rows, func(n store.Number) bool { return !n.ReleasedAt.IsZero() })
-	for _, n := range held {
-		row, ours, err := s.adopt(ctx, c, opened, n)
+	for _, ref := range slices.Sorted(maps.Keys(held)) {
+		row, ours, err := s.adopt(ctx, c, opened, held[ref])
 		if err != nil {
 			return record.PhoneNumbersAnswer{}, err
 		}
@@ -92,6 +97,20 @@ func (s *Numbers) List(ctx context.Context, c tenant.Caller) (record.PhoneNumber
 		list = append(list, phoneNumber(row))
 	}
 	return record.PhoneNumbersAnswer{PhoneNumbers: list}, nil
+}
+
+// renamed takes over a name given at the provider. The row is read again, so that a change of its employees since is kept.
+func (s *Numbers) renamed(ctx context.Context, c tenant.Caller, row *store.Number, name string) error {
+	now, err := s.Store.Number(ctx, c.Tenant.ID, row.ID)
+	if err != nil {
+		return err
+	}
+	*row = now
+	if row.Name == name {
+		return nil
+	}
+	row.Name = name
+	return s.Store.UpdateNumber(ctx, *row)
 }
 
 // account reads every page of the provider's account, by reference. Numbers still on order are left out.
@@ -182,29 +201,33 @@ func (s *Numbers) Buy(ctx context.Context, c tenant.Caller, w Write, in BuyNumbe
 func (s *Numbers) buy(ctx context.Context, c tenant.Caller, o tenant.Opened[telephony.Driver], a *attempt, plan buyPlan) (outcome[record.PhoneNumber], error) {
 	var none outcome[record.PhoneNumber]
 	if a.resumed && plan.Chosen != "" {
-		number, err := s.settle(ctx, o, a, plan)
-		if err == nil {
-			return s.bought(ctx, c, o, plan, number)
-		}
-		if f := fault.From(err); f.Code != fault.NotFound && f.Reason != fault.ReasonNumberTaken {
-			return none, err
-		}
-	}
-	offers, err := s.offers(ctx, o, plan.AreaCode)
-	if err != nil {
-		return none, err
-	}
-	for _, offer := range offers {
-		plan.Chosen = offer.E164
-		if err := a.save(ctx, plan); err != nil {
-			return none, err
-		}
-		number, err := s.order(ctx, o, a, plan)
+		number, err := s.ordered(ctx, c, o, a, plan)
 		if err == nil {
 			return s.bought(ctx, c, o, plan, number)
 		}
 		if fault.From(err).Reason != fault.ReasonNumberTaken {
 			return none, err
+		}
+	}
+	a.clear() // whatever was ordered before, someone else has it
+	for range mostSearches {
+		offers, err := s.offers(ctx, o, plan.AreaCode)
+		if err != nil {
+			return none, err
+		}
+		for _, offer := range offers {
+			plan.Chosen = offer.E164
+			if err := a.save(ctx, plan); err != nil {
+				return none, err
+			}
+			number, err := s.order(ctx, c, o, a, plan)
+			if err == nil {
+				return s.bought(ctx, c, o, plan, number)
+			}
+			if fault.From(err).Reason != fault.ReasonNumberTaken {
+				return none, err
+			}
+			a.clear()
 		}
 	}
 	return none, noStock(plan.AreaCode)
@@ -244,30 +267,34 @@ func noStock(areaCode string) error {
 }
 
 // order orders exactly the number chosen.
-func (s *Numbers) order(ctx context.Context, o tenant.Opened[telephony.Driver], a *attempt, plan buyPlan) (telephony.Number, error) {
-	a.act(o.Driver.Traits().IdempotentBuy)
+func (s *Numbers) order(ctx context.Context, c tenant.Caller, o tenant.Opened[telephony.Driver], a *attempt, plan buyPlan) (telephony.Number, error) {
 	order := telephony.Order{Key: a.intent.EffectKey, E164: plan.Chosen, Name: nameOf(plan.Name, plan.Chosen), Routing: routing(o.Connection, plan.Inbound, plan.Chosen)}
-	return askTelephony(ctx, s, o, guard.Op{Name: opBuy, Repeatable: o.Driver.Traits().IdempotentBuy}, func(ctx context.Context) (telephony.Number, error) {
+	repeatable := o.Driver.Traits().IdempotentBuy
+	boughtLate := func(ctx context.Context, n telephony.Number) (outcome[record.PhoneNumber], error) {
+		return s.bought(ctx, c, o, plan, n)
+	}
+	a.act(repeatable)
+	return askTelephony(ctx, s, o, guard.Op{Name: opBuy, Repeatable: repeatable, Late: late(a, boughtLate)}, func(ctx context.Context) (telephony.Number, error) {
 		return o.Driver.Buy(ctx, order)
 	})
 }
 
-// settle finds out what became of an order that was cut off: where buying is repeatable, by repeating it; else by
-// looking for the number in the account.
-func (s *Numbers) settle(ctx context.Context, o tenant.Opened[telephony.Driver], a *attempt, plan buyPlan) (telephony.Number, error) {
-	if o.Driver.Traits().IdempotentBuy {
-		return s.order(ctx, o, a, plan)
-	}
-	held, err := s.account(ctx, o)
-	if err != nil {
-		return telephony.Number{}, err
-	}
-	for _, n := range held {
-		if n.E164 == plan.Chosen {
-			return n, nil
+// ordered finds out what became of an order that was cut off; NUMBER_TAKEN when someone else has the number. To order
+// it again is safe, since a number is sold once; where the provider does not tell a buyer's own number from another's,
+// the account is looked at first.
+func (s *Numbers) ordered(ctx context.Context, c tenant.Caller, o tenant.Opened[telephony.Driver], a *attempt, plan buyPlan) (telephony.Number, error) {
+	if !o.Driver.Traits().IdempotentBuy {
+		held, err := s.account(ctx, o)
+		if err != nil {
+			return telephony.Number{}, err
+		}
+		for _, n := range held {
+			if n.E164 == plan.Chosen {
+				return n, nil
+			}
 		}
 	}
-	return telephony.Number{}, noNumber()
+	return s.order(ctx, c, o, a, plan)
 }
 
 // bought gives the number its id. When that cannot be recorded, the purchase stands and its outcome is said to be
@@ -278,7 +305,7 @@ func (s *Numbers) bought(ctx context.Context, c tenant.Caller, o tenant.Opened[t
 		Inbound: plan.Inbound, Outbound: plan.Outbound, CreatedAt: s.Now(),
 	}
 	kept, err := s.Store.AddNumber(context.WithoutCancel(ctx), row)
-	if err == nil && (kept.Name != row.Name || !sameEmployee(kept.Inbound, row.Inbound) || !sameEmployee(kept.Outbound, row.Outbound)) {
+	if err == nil && !stateOf(kept).same(stateOf(row)) {
 		// A list saw the number before its purchase was recorded.
 		kept.Name, kept.Inbound, kept.Outbound = row.Name, row.Inbound, row.Outbound
 		err = s.Store.UpdateNumber(context.WithoutCancel(ctx), kept)
@@ -296,6 +323,20 @@ type changePlan struct {
 	Name     *string        `json:"name,omitempty"`
 	Inbound  EmployeeChange `json:"inbound"`
 	Outbound EmployeeChange `json:"outbound"`
+	Was      *numberState   `json:"was,omitempty"` // before the change, recorded before it is made
+}
+
+// numberState is what can be changed of a number.
+type numberState struct {
+	Name     string `json:"name"`
+	Inbound  *int64 `json:"inbound,omitempty"`
+	Outbound *int64 `json:"outbound,omitempty"`
+}
+
+func stateOf(n store.Number) numberState { return numberState{n.Name, n.Inbound, n.Outbound} }
+
+func (w numberState) same(o numberState) bool {
+	return w.Name == o.Name && sameEmployee(w.Inbound, o.Inbound) && sameEmployee(w.Outbound, o.Outbound)
 }
 
 // Update changes a number's name and employees: at the provider first, in the gateway's table after.
@@ -304,27 +345,34 @@ func (s *Numbers) Update(ctx context.Context, c tenant.Caller, w Write, in Updat
 	if err != nil {
 		return Answer[record.PhoneNumber]{}, err
 	}
-	row, err := s.row(ctx, opened, in.ID)
-	if err != nil {
-		return Answer[record.PhoneNumber]{}, err
-	}
-	plan := changePlan(in)
+	plan := changePlan{ID: in.ID, Name: in.Name, Inbound: in.Inbound, Outbound: in.Outbound}
 	if plan.Name == nil && !plan.Inbound.Set && !plan.Outbound.Set {
-		number := phoneNumber(row)
-		body, err := json.Marshal(number)
-		return Answer[record.PhoneNumber]{Record: number, Body: body}, err
+		return s.unchanged(ctx, opened, in.ID)
 	}
 	return perform(ctx, s.journal, call{caller: c, operation: opChange, write: w, connectionID: opened.Connection.ID, plan: plan},
 		on(c, opened, s.change))
 }
 
-// change runs a change of a number. It sets what was asked for, so it is safe to run again.
+// unchanged answers a change of nothing.
+func (s *Numbers) unchanged(ctx context.Context, o tenant.Opened[telephony.Driver], id int64) (Answer[record.PhoneNumber], error) {
+	row, err := s.row(ctx, o, id)
+	if err != nil {
+		return Answer[record.PhoneNumber]{}, err
+	}
+	number := phoneNumber(row)
+	body, err := json.Marshal(number)
+	return Answer[record.PhoneNumber]{Record: number, Body: body}, err
+}
+
+// change runs a change of a number. It sets what was asked for, so it is safe to run again; but when nobody asks for it
+// again, and the number was changed since, theirs is the newer change and stays.
 func (s *Numbers) change(ctx context.Context, c tenant.Caller, o tenant.Opened[telephony.Driver], a *attempt, plan changePlan) (outcome[record.PhoneNumber], error) {
 	var none outcome[record.PhoneNumber]
 	row, err := s.row(ctx, o, plan.ID)
 	if err != nil {
 		return none, err
 	}
+	was := stateOf(row)
 	change := telephony.Change{}
 	if plan.Name != nil && *plan.Name != row.Name {
 		change.Name = plan.Name
@@ -339,7 +387,14 @@ func (s *Numbers) change(ctx context.Context, c tenant.Caller, o tenant.Opened[t
 	if plan.Outbound.Set {
 		row.Outbound = plan.Outbound.ID
 	}
+	if a.alone && plan.Was != nil && !plan.Was.same(was) && !was.same(stateOf(row)) {
+		return none, fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "The number was changed since.")
+	}
 	if change.Name != nil || change.Routing != nil {
+		plan.Was = &was
+		if err := a.save(ctx, plan); err != nil {
+			return none, err
+		}
 		a.act(true)
 		_, err := askTelephony(ctx, s, o, guard.Op{Name: opChange, Repeatable: true}, func(ctx context.Context) (telephony.Number, error) {
 			return o.Driver.Change(ctx, row.Ref, change)
@@ -398,7 +453,7 @@ func (s *Numbers) release(ctx context.Context, c tenant.Caller, o tenant.Opened[
 	if err != nil && !gone {
 		return none, err
 	}
-	if err := s.Store.ReleaseNumber(context.WithoutCancel(ctx), c.Tenant.ID, row.ID, s.Now()); err != nil {
+	if err := s.Store.ReleaseNumber(context.WithoutCancel(ctx), c.Tenant.ID, row.ID, s.Now()); err != nil && fault.From(err).Code != fault.NotFound { // a list may have seen it go
 		return none, fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, "The number was released, but that could not be recorded yet.").Because(err)
 	}
 	return outcome[struct{}]{ref: row.Ref}, nil
@@ -413,16 +468,18 @@ func on[P, T any](c tenant.Caller, o tenant.Opened[telephony.Driver], do numberR
 }
 
 // resumeNumber takes up an intent that nobody waits for.
-func resumeNumber[P, T any](ctx context.Context, s *Numbers, a *attempt, run numberRun[P, T]) error {
-	c, err := s.callerFor(ctx, a.intent)
-	if err != nil {
-		return err
-	}
-	opened, err := s.Directory.Telephony(ctx, c)
-	if err != nil {
-		return err
-	}
-	_, err = finish(ctx, a, on(c, opened, run))
+func resumeNumber[P, T any](ctx context.Context, s *Numbers, a *attempt, do numberRun[P, T]) error {
+	_, err := finish(ctx, a, func(ctx context.Context, a *attempt, plan P) (outcome[T], error) {
+		c, err := s.callerFor(ctx, a.intent)
+		if err != nil {
+			return outcome[T]{}, err
+		}
+		opened, err := s.Directory.Telephony(ctx, c)
+		if err != nil {
+			return outcome[T]{}, err
+		}
+		return do(ctx, c, opened, a, plan)
+	})
 	return err
 }
 

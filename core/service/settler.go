@@ -2,14 +2,18 @@ package service
 
 import (
 	"context"
+	"slices"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"frontdesk/core/fault"
 	"frontdesk/core/store"
 )
 
-// settler takes up intents that nobody carries any more: the process died, or the provider's answer was lost. One
-// replica does it at a time. It also lets answers go that were kept long enough.
+// settler takes up intents that nobody carries any more: the process died, or the provider's answer was lost. Every
+// replica does it, since an intent goes to whoever takes it over first; so nothing waits for a replica that died. It
+// also lets answers go that were kept long enough.
 type settler struct {
 	*room
 	resume map[string]resume
@@ -20,10 +24,11 @@ type resume func(ctx context.Context, a *attempt) error
 
 const (
 	settleEvery  = 2 * time.Second
-	settleBatch  = 50
-	settleLease  = 30 * time.Second
-	settleName   = "settler"
-	purgeEvery   = 10 * time.Minute
+	settleLook   = 1000             // intents looked at in a round,
+	settleBatch  = 200              // of which so many are taken up
+	settleAtOnce = 16               // so many at a time,
+	settleFor    = 5 * time.Second  // and none after that long: those that a provider keeps waiting come again later
+	purgeEvery   = 10 * time.Minute // per replica
 	mostPatience = 10 * time.Minute // between tries at an intent that stays unknown
 	keepKeyless  = 24 * time.Hour   // finished calls without a key; longer than any dedupe window of use
 )
@@ -47,28 +52,30 @@ func (s *Services) Run(ctx context.Context) {
 
 // round settles what is due.
 func (s *settler) round(ctx context.Context, purged *time.Time) error {
-	now := s.Now()
-	ours, err := s.Store.TryLease(ctx, settleName, s.Owner, now, now.Add(settleLease))
-	if err != nil || !ours {
-		return err
-	}
-	open, err := s.Store.UnsettledIntents(ctx, now, settleBatch)
+	began := s.Now()
+	open, err := s.Store.UnsettledIntents(ctx, began, settleLook)
 	if err != nil {
 		return err
 	}
-	for _, intent := range open {
-		if !due(intent, now) {
-			continue
+	open = slices.DeleteFunc(open, func(i store.Intent) bool { return !due(i, began) })
+	var group errgroup.Group
+	group.SetLimit(settleAtOnce)
+	for _, intent := range open[:min(len(open), settleBatch)] {
+		if ctx.Err() != nil || s.Now().Sub(began) > settleFor {
+			break
 		}
-		if err := s.settle(ctx, intent); err != nil {
-			s.Log.WarnContext(ctx, "an intent is not settled yet", "operation", intent.Operation, "tenant", intent.TenantID, "connection", intent.ConnectionID, "error", err)
-		}
+		group.Go(func() error {
+			if err := s.settle(ctx, intent); err != nil {
+				s.Log.WarnContext(ctx, "an intent that was taken up is not carried through", "operation", intent.Operation, "tenant", intent.TenantID, "connection", intent.ConnectionID, "error", err)
+			}
+			return nil
+		})
 	}
-	if now.Sub(*purged) < purgeEvery {
-		return nil
+	if err := group.Wait(); err != nil || began.Sub(*purged) < purgeEvery {
+		return err
 	}
-	*purged = now
-	_, err = s.Store.PurgeIntents(ctx, now.Add(-s.KeepAnswers), now.Add(-keepKeyless))
+	*purged = began
+	_, err = s.Store.PurgeIntents(ctx, began.Add(-s.KeepAnswers), began.Add(-keepKeyless))
 	return err
 }
 
@@ -92,9 +99,6 @@ func (s *settler) settle(ctx context.Context, i store.Intent) error {
 	if err != nil || !took {
 		return err
 	}
-	if err := resume(ctx, a); err != nil {
-		// Where the attempt did not get as far as to close the intent, it is open again when its lease ends.
-		return err
-	}
-	return nil
+	a.alone = true
+	return resume(ctx, a)
 }

@@ -2,8 +2,8 @@ package service
 
 import (
 	"context"
-	"crypto/rand"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,8 +27,9 @@ const (
 type slot struct {
 	ids    []string // calendar ids; none means the default one
 	span   calendar.Span
-	except string // the event that moves
-	found  bool   // was found free and held by an earlier run of the same booking
+	except string                    // the event that moves
+	found  bool                      // an earlier run of the call found the slot free and may have filled it
+	own    func(calendar.Event) bool // tells what that run would have filled it with
 }
 
 // hold is a slot taken. A nil hold holds nothing.
@@ -38,8 +39,12 @@ type hold struct {
 	kept    bool
 }
 
-// reserve takes the slot, or answers SLOT_TAKEN.
-func (s *Calendar) reserve(ctx context.Context, d desk, want slot) (*hold, error) {
+// reserve takes the slot, or answers SLOT_TAKEN. Every run of a call takes it under the same names, so that a run is not
+// in the way of the one that carries it on.
+func (s *Calendar) reserve(ctx context.Context, d desk, a *attempt, want slot) (*hold, error) {
+	if !want.span.To.After(want.span.From) {
+		return nil, nil // an event without a length takes no time
+	}
 	calendars, err := s.resolve(ctx, d, want.ids)
 	if err != nil {
 		return nil, err
@@ -51,19 +56,28 @@ func (s *Calendar) reserve(ctx context.Context, d desk, want slot) (*hold, error
 	}
 	h := &hold{service: s}
 	rows := make([]store.Hold, len(calendars))
+	until := s.Now().Add(holdWhileBooking)
 	for i, id := range calendars {
-		rows[i] = store.Hold{ID: rand.Text(), ConnectionID: d.Connection.ID, CalendarID: id, From: want.span.From, To: want.span.To, Until: s.Now().Add(holdWhileBooking)}
+		rows[i] = store.Hold{
+			ID: a.intent.EffectKey + "/" + strconv.Itoa(i), ConnectionID: d.Connection.ID, CalendarID: id,
+			From: want.span.From, To: want.span.To, Until: until,
+		}
 		h.ids = append(h.ids, rows[i].ID)
-	}
-	if want.found {
-		return h, nil
 	}
 	taken, err := s.Store.TakeHolds(ctx, rows, s.Now())
 	if err != nil {
 		return nil, err
 	}
-	if taken != nil {
+	if taken != nil && !slices.Contains(h.ids, taken.ID) {
 		return nil, slotTaken()
+	}
+	if taken != nil { // by the run that was cut off
+		if err := s.Store.KeepHolds(ctx, h.ids, "", until); err != nil {
+			return nil, err
+		}
+		if want.found {
+			return h, nil
+		}
 	}
 	busy, err := s.busy(ctx, d, calendars, want)
 	if err == nil && busy {
@@ -99,7 +113,7 @@ func (s *Calendar) resolve(ctx context.Context, d desk, ids []string) ([]string,
 
 // busy asks the provider whether anything lies in the slot.
 func (s *Calendar) busy(ctx context.Context, d desk, calendars []string, want slot) (bool, error) {
-	if asker, can := d.Driver.(calendar.FreeBusyer); can && want.except == "" {
+	if asker, can := d.Driver.(calendar.FreeBusyer); can && want.except == "" && want.own == nil {
 		list, err := askDesk(ctx, d, read("free-busy"), func(ctx context.Context) ([]calendar.Busy, error) {
 			return asker.FreeBusy(ctx, calendars, want.span)
 		})
@@ -115,7 +129,8 @@ func (s *Calendar) busy(ctx context.Context, d desk, calendars []string, want sl
 	}
 	return slices.ContainsFunc(events, func(e calendar.Event) bool {
 		span := calendar.Span{From: normalize.Instant(e.Start, zone), To: normalize.Instant(e.End, zone)}
-		return e.ID != want.except && !e.IsCancelled && !e.IsFree && !declined(e, d.Connection.Email) && overlap(span, want.span)
+		counts := !e.IsCancelled && !e.IsFree && !declined(e, d.Connection.Email) && (want.own == nil || !want.own(e))
+		return counts && e.ID != want.except && overlap(span, want.span)
 	}), nil
 }
 
@@ -135,6 +150,14 @@ func (h *hold) keep(ctx context.Context, eventID string) {
 		return
 	}
 	h.kept = true
+	h.fill(ctx, eventID)
+}
+
+// fill makes the hold that of an event.
+func (h *hold) fill(ctx context.Context, eventID string) {
+	if h == nil {
+		return
+	}
 	s := h.service
 	if err := s.Store.KeepHolds(ctx, h.ids, eventID, s.Now().Add(holdAfterBooking)); err != nil {
 		s.Log.WarnContext(ctx, "a hold could not be kept", "error", err)

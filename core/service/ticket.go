@@ -109,11 +109,12 @@ func (s *Tickets) create(ctx context.Context, o tenant.Opened[crm.Driver], a *at
 	if a.resumed && !repeatable {
 		ticket, err := s.lookBack(ctx, o, a.intent.EffectKey)
 		if err == nil {
-			return created(ticket), nil
+			return created(ctx, ticket)
 		}
 		if f := fault.From(err); f.Code != fault.NotFound {
 			return none, err
 		}
+		a.clear()
 	}
 	a.act(repeatable)
 	ticket, err := askCRM(ctx, s, o, guard.Op{Name: opCreate, Repeatable: repeatable, Late: late(a, created)}, func(ctx context.Context) (crm.Ticket, error) {
@@ -123,14 +124,14 @@ func (s *Tickets) create(ctx context.Context, o tenant.Opened[crm.Driver], a *at
 		})
 	})
 	if err == nil {
-		return created(ticket), nil
+		return created(ctx, ticket)
 	}
 	if repeatable || a.harmless(fault.From(err)) {
 		return none, err
 	}
 	// The answer was lost and creating again could make a second ticket: look whether it is there.
 	if found, lookErr := s.lookBack(ctx, o, a.intent.EffectKey); lookErr == nil {
-		return created(found), nil
+		return created(ctx, found)
 	}
 	return none, err
 }
@@ -145,20 +146,23 @@ func (s *Tickets) lookBack(ctx context.Context, o tenant.Opened[crm.Driver], key
 	return askCRM(ctx, s, o, read("find-ticket"), func(ctx context.Context) (crm.Ticket, error) { return finder.ByKey(ctx, key) })
 }
 
-func created(t crm.Ticket) outcome[record.TicketAnswer] {
-	return outcome[record.TicketAnswer]{record: record.TicketAnswer{Ticket: normalize.Ticket(t)}, ref: t.ID}
+func created(_ context.Context, t crm.Ticket) (outcome[record.TicketAnswer], error) {
+	return outcome[record.TicketAnswer]{record: record.TicketAnswer{Ticket: normalize.Ticket(t)}, ref: t.ID}, nil
 }
 
+// resumeCreate takes up an intent that nobody waits for.
 func (s *Tickets) resumeCreate(ctx context.Context, a *attempt) error {
-	c, err := s.callerFor(ctx, a.intent)
-	if err != nil {
-		return err
-	}
-	opened, err := s.Directory.CRM(ctx, c)
-	if err != nil {
-		return err
-	}
-	_, err = finish(ctx, a, s.creating(opened))
+	_, err := finish(ctx, a, func(ctx context.Context, a *attempt, plan ticketPlan) (outcome[record.TicketAnswer], error) {
+		c, err := s.callerFor(ctx, a.intent)
+		if err != nil {
+			return outcome[record.TicketAnswer]{}, err
+		}
+		opened, err := s.Directory.CRM(ctx, c)
+		if err != nil {
+			return outcome[record.TicketAnswer]{}, err
+		}
+		return s.create(ctx, opened, a, plan)
+	})
 	return err
 }
 

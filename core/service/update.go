@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"frontdesk/core/calendar"
@@ -12,17 +13,19 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// updatePlan is a change after normalization. The times stay as given until the event is read, since they may build
-// on its own.
+// updatePlan is a change after normalization. The times stay as given until the event is read: one without an offset
+// lies in the zone of the event's own calendar, and they may build on what the event has.
 type updatePlan struct {
-	EventID     string     `json:"event_id"`
-	Title       string     `json:"title,omitempty"`
-	Description string     `json:"description,omitempty"`
-	Start       *time.Time `json:"start,omitempty"`
-	End         *time.Time `json:"end,omitempty"`
-	Zone        string     `json:"zone,omitempty"` // the zone asked for
-	Attendees   []string   `json:"attendees,omitempty"`
-	CalendarIDs []string   `json:"calendar_ids,omitempty"`
+	EventID     string         `json:"event_id"`
+	Title       string         `json:"title,omitempty"`
+	Description string         `json:"description,omitempty"`
+	Start       *calendar.Time `json:"start,omitempty"`
+	End         *calendar.Time `json:"end,omitempty"`
+	Zone        string         `json:"zone,omitempty"` // the zone asked for
+	Attendees   []string       `json:"attendees,omitempty"`
+	CalendarIDs []string       `json:"calendar_ids,omitempty"`
+	Sent        bool           `json:"sent,omitempty"`    // the change may have reached the provider,
+	Version     string         `json:"version,omitempty"` // made on this version of the event
 }
 
 // changeTries bounds how often a change that someone else overtook is read and tried again.
@@ -34,15 +37,16 @@ func (s *Calendar) Update(ctx context.Context, c tenant.Caller, w Write, in Upda
 	if err != nil {
 		return Answer[record.MeetingAnswer]{}, err
 	}
-	plan, err := s.planUpdate(ctx, d, in)
+	plan, err := s.planUpdate(d, in)
 	if err != nil {
 		return Answer[record.MeetingAnswer]{}, err
 	}
-	return perform(ctx, s.journal, call{caller: c, operation: opUpdate, write: w, connectionID: d.Connection.ID, plan: plan},
-		at(d, s.update))
+	return perform(ctx, s.journal, call{
+		caller: c, operation: opUpdate, write: w, connectionID: d.Connection.ID, plan: plan, same: plan.canonical(),
+	}, at(d, s.update))
 }
 
-func (s *Calendar) planUpdate(ctx context.Context, d desk, in UpdateMeeting) (updatePlan, error) {
+func (s *Calendar) planUpdate(d desk, in UpdateMeeting) (updatePlan, error) {
 	plan := updatePlan{
 		EventID: in.EventID, Title: in.Title, Description: in.Description,
 		Zone: in.Timezone, Attendees: in.Attendees, CalendarIDs: in.CalendarIDs,
@@ -50,75 +54,113 @@ func (s *Calendar) planUpdate(ctx context.Context, d desk, in UpdateMeeting) (up
 	if err := d.writable(in.Attendees); err != nil {
 		return plan, err
 	}
-	if in.Start.IsZero() && in.End.IsZero() {
-		return plan, nil
-	}
-	zone, err := d.zone(ctx, in.Timezone, first(in.CalendarIDs))
+	requested, err := d.requestedZone(in.Timezone)
 	if err != nil {
 		return plan, err
 	}
-	if !in.Start.IsZero() {
-		at := in.Start.In(zone).UTC()
-		plan.Start = &at
-	}
-	if !in.End.IsZero() {
-		at := in.End.In(zone).UTC()
-		plan.End = &at
-	}
-	if plan.Start != nil && plan.End != nil {
-		return plan, s.checkTimes(d, *plan.Start, *plan.End, zone)
-	}
+	plan.Start, plan.End = given(in.Start, requested), given(in.End, requested)
 	return plan, nil
+}
+
+// given is a time as far as it is known before the event is read; nil when none is given.
+func given(t normalize.InputTime, requested *time.Location) *calendar.Time {
+	if t.IsZero() {
+		return nil
+	}
+	if requested == nil && !t.HasOffset() {
+		return &calendar.Time{Instant: t.In(time.UTC), Floating: true}
+	}
+	at := calendar.At(t.In(requested).UTC(), "")
+	return &at
+}
+
+// canonical is the form in which equal changes are equal.
+func (p updatePlan) canonical() updatePlan {
+	p.Attendees = emailKeys(p.Attendees)
+	return p
+}
+
+// madeOn reports whether the event is as the change would make it.
+func (p updatePlan) madeOn(e calendar.Event, zone *time.Location) bool {
+	var invited []string
+	for _, a := range e.Attendees {
+		invited = append(invited, a.Email)
+	}
+	return (p.Title == "" || p.Title == e.Title) &&
+		(p.Description == "" || p.Description == e.Description) &&
+		(p.Start == nil || normalize.Instant(*p.Start, zone).Equal(normalize.Instant(e.Start, zone))) &&
+		(p.End == nil || normalize.Instant(*p.End, zone).Equal(normalize.Instant(e.End, zone))) &&
+		(len(p.Attendees) == 0 || slices.Equal(emailKeys(p.Attendees), emailKeys(invited)))
 }
 
 func (s *Calendar) resumeUpdate(ctx context.Context, a *attempt) error {
 	return resumeCalendar(ctx, s, a, s.update)
 }
 
-// update runs a change. It is safe to run again: it sets what was asked for on the event as it now is.
+// update runs a change, first or resumed. A resumed one looks whether the event has the change already, so that nobody
+// is told of it twice. If it has not, and someone else changed the event since, the change is made for a caller who
+// asks for it again, but not when nobody does: theirs may be the newer one.
 func (s *Calendar) update(ctx context.Context, d desk, a *attempt, plan updatePlan) (outcome[record.MeetingAnswer], error) {
 	var none outcome[record.MeetingAnswer]
+	shown, err := d.requestedZone(plan.Zone)
+	if err != nil {
+		return none, err
+	}
 	places, _, err := s.places(ctx, d, plan.EventID, plan.CalendarIDs)
 	if err != nil {
 		return none, err
 	}
+	if !plan.Sent {
+		a.clear() // the run that was cut off did not get that far
+	}
+	known := plan.Version
 	for try := 1; ; try++ {
-		event, err := tryPlaces(ctx, places, func(ctx context.Context, calendarID string) (calendar.Event, error) {
-			return askDesk(ctx, d, read("read-event"), func(ctx context.Context) (calendar.Event, error) {
-				return d.Driver.Event(ctx, calendar.EventRef{CalendarID: calendarID, ID: plan.EventID})
-			})
-		})
+		event, err := s.current(ctx, d, places, plan.EventID)
 		if err != nil {
 			return none, err
 		}
-		if event.IsCancelled {
-			return none, fault.New(fault.NotFound, fault.ReasonEventNotFound, "This event was cancelled.")
+		zone, err := d.zone(ctx, plan.Zone, event.CalendarID) // before the change, so that nothing is left to fail after it
+		if err != nil {
+			return none, err
 		}
-		changed, err := s.change(ctx, d, a, plan, event)
+		changed := event
+		switch untouched := event.Version != "" && event.Version == known; {
+		case a.resumed && !untouched && plan.madeOn(event, zone):
+		case a.resumed && !untouched && a.alone:
+			return none, fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "The event was changed by someone else since.")
+		default:
+			changed, err = s.change(ctx, d, a, &plan, event, zone)
+		}
 		if f := fault.From(err); err != nil {
 			if f.Reason == fault.ReasonChangedMeanwhile && try < changeTries {
-				continue // someone else was faster: read again and change what is there now
+				a.acting = false // this was refused; read again and change what is there now
+				continue
 			}
 			return none, err
 		}
-		shown, err := d.requestedZone(plan.Zone)
-		if err != nil {
-			return none, err
-		}
-		fallback, err := d.zone(ctx, plan.Zone, changed.CalendarID)
-		if err != nil {
-			return none, err
-		}
 		return outcome[record.MeetingAnswer]{
-			record: record.MeetingAnswer{Event: normalize.Meeting(changed, shown, fallback)},
+			record: record.MeetingAnswer{Event: normalize.Meeting(changed, shown, zone)},
 			ref:    changed.ID,
 			seen:   s.whereabouts(ctx, d, changed),
 		}, nil
 	}
 }
 
-// change makes the change on the event as it was just read.
-func (s *Calendar) change(ctx context.Context, d desk, a *attempt, plan updatePlan, event calendar.Event) (calendar.Event, error) {
+// current reads the event where it is and not cancelled.
+func (s *Calendar) current(ctx context.Context, d desk, places []string, eventID string) (calendar.Event, error) {
+	return tryPlaces(ctx, places, func(ctx context.Context, calendarID string) (calendar.Event, error) {
+		event, err := askDesk(ctx, d, read("read-event"), func(ctx context.Context) (calendar.Event, error) {
+			return d.Driver.Event(ctx, calendar.EventRef{CalendarID: calendarID, ID: eventID})
+		})
+		if err == nil && event.IsCancelled {
+			err = fault.New(fault.NotFound, fault.ReasonEventNotFound, "This event was cancelled.")
+		}
+		return event, err
+	})
+}
+
+// change makes the change on the event as it was just read. Local times lie in the zone.
+func (s *Calendar) change(ctx context.Context, d desk, a *attempt, plan *updatePlan, event calendar.Event, zone *time.Location) (calendar.Event, error) {
 	change := calendar.Change{IfUnchanged: event.Version}
 	if plan.Title != "" {
 		change.Title = &plan.Title
@@ -131,66 +173,68 @@ func (s *Calendar) change(ctx context.Context, d desk, a *attempt, plan updatePl
 	}
 	var held *hold
 	if plan.Start != nil || plan.End != nil {
-		zone, err := d.zone(ctx, zoneToKeep(plan, event), event.CalendarID)
+		span, err := plan.move(event, zone)
 		if err != nil {
 			return calendar.Event{}, err
 		}
-		span, err := s.move(d, plan, event, zone)
-		if err != nil {
-			return calendar.Event{}, err
+		if plan.Start != nil {
+			if err := s.timely(d, a, span.From, zone); err != nil {
+				return calendar.Event{}, err
+			}
 		}
-		change.Start, change.End, change.Zone = &span.From, &span.To, zone.String()
+		change.Start, change.End, change.Zone = &span.From, &span.To, zoneToKeep(*plan, event, zone)
 		if d.tenant.Settings.PreventDoubleBooking {
-			held, err = s.reserve(ctx, d, slot{ids: []string{event.CalendarID}, span: span, except: event.ID})
+			held, err = s.reserve(ctx, d, a, slot{ids: []string{event.CalendarID}, span: span, except: event.ID})
 			if err != nil {
 				return calendar.Event{}, err
 			}
 			defer held.drop(ctx)
 		}
 	}
+	plan.Sent, plan.Version = true, event.Version
+	if err := a.save(ctx, *plan); err != nil {
+		return calendar.Event{}, err
+	}
 	a.act(true)
 	// Repeatable: a repeat with the version read either writes the same again or is refused as overtaken.
 	changed, err := askDesk(ctx, d, guard.Op{Name: opUpdate, Repeatable: change.IfUnchanged != ""}, func(ctx context.Context) (calendar.Event, error) {
 		return d.Driver.Change(ctx, calendar.EventRef{CalendarID: event.CalendarID, ID: event.ID}, change)
 	})
-	if err == nil {
+	switch {
+	case err == nil:
 		held.keep(ctx, changed.ID)
+	case !a.harmless(fault.From(err)):
+		held.leave() // it may lie there now
 	}
 	return changed, err
 }
 
-// zoneToKeep is the zone the moved event is kept in: the one asked for, else its own, else ("") the calendar's.
-func zoneToKeep(plan updatePlan, event calendar.Event) string {
-	if plan.Zone != "" {
-		return plan.Zone
+// zoneToKeep names the zone the moved event is kept in: the one asked for, else its own, else its calendar's.
+func zoneToKeep(plan updatePlan, event calendar.Event, calendars *time.Location) string {
+	if _, err := normalize.LoadZone(event.Start.Zone); plan.Zone == "" && err == nil {
+		return event.Start.Zone
 	}
-	if _, err := normalize.LoadZone(event.Start.Zone); err != nil {
-		return ""
-	}
-	return event.Start.Zone
+	return calendars.String()
 }
 
 // move answers the event's new times: a start alone keeps the duration, an end alone keeps the start.
-func (s *Calendar) move(d desk, plan updatePlan, event calendar.Event, zone *time.Location) (calendar.Span, error) {
-	was := calendar.Span{From: normalize.Instant(event.Start, zone), To: normalize.Instant(event.End, zone)}
-	now := was
-	switch {
-	case plan.Start != nil && plan.End != nil:
-		now = calendar.Span{From: *plan.Start, To: *plan.End}
-	case plan.Start != nil:
-		now = calendar.Span{From: *plan.Start, To: plan.Start.Add(was.To.Sub(was.From))}
-	default:
-		now.To = *plan.End
+func (p updatePlan) move(event calendar.Event, zone *time.Location) (calendar.Span, error) {
+	now := calendar.Span{From: normalize.Instant(event.Start, zone), To: normalize.Instant(event.End, zone)}
+	length := now.To.Sub(now.From)
+	if p.Start != nil {
+		now.From = normalize.Instant(*p.Start, zone)
+		now.To = now.From.Add(length)
 	}
-	if !now.To.After(now.From) {
-		if plan.Start == nil {
-			return now, fault.InvalidField("end_time", "must be after the meeting's start, "+normalize.Format(now.From, zone)+".")
-		}
+	if p.End == nil {
 		// A meeting without a length (RFC 5545 section 3.6.1 allows it) stays one when only its start moves.
 		return now, nil
 	}
-	if plan.Start == nil {
+	now.To = normalize.Instant(*p.End, zone)
+	switch {
+	case now.To.After(now.From):
 		return now, nil
+	case p.Start != nil:
+		return now, fault.InvalidField("end_time", "must be after start_time.")
 	}
-	return now, s.checkTimes(d, now.From, now.To, zone)
+	return now, fault.InvalidField("end_time", "must be after the meeting's start, "+normalize.Format(now.From, zone)+".")
 }

@@ -1,0 +1,317 @@
+package service
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"frontdesk/core/calendar"
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+	"frontdesk/core/store/storetest"
+	"frontdesk/core/telephony"
+	"frontdesk/core/tenant"
+)
+
+// crashCase is a mutating call with a key, on a world prepared for it.
+type crashCase struct {
+	name    string
+	prepare func(w *world)                                     // what the account is like
+	before  func(w *world, p *process, c tenant.Caller) string // makes what the call is about and answers its id
+	call    func(p *process, c tenant.Caller, id string) (json.RawMessage, bool, error)
+	effects func(w *world) int
+	unknown bool // the provider cannot tell what became of a call: then that is what is said
+}
+
+func crashCases(tb testing.TB) []crashCase {
+	ctx := context.Background()
+	bookOne := func(p *process, c tenant.Caller, _ string) (json.RawMessage, bool, error) {
+		a, err := p.Calendar.Book(ctx, c, key("k"), meeting(tb, "checkup", 10))
+		return a.Body, a.Replayed, err
+	}
+	booked := func(w *world) int { return w.meetings.booked }
+	anEvent := func(w *world, p *process, c tenant.Caller) string {
+		return book(tb, p, c, Write{}, meeting(tb, "to change", 8)).Record.Event.EventID
+	}
+	aNumber := func(w *world, p *process, c tenant.Caller) string {
+		n, err := p.Numbers.Buy(ctx, c, Write{}, BuyNumber{AreaCode: "415", Name: "Front"})
+		w.check(err)
+		return fmt.Sprint(n.Record.ID)
+	}
+	create := func(p *process, c tenant.Caller, _ string) (json.RawMessage, bool, error) {
+		a, err := p.Tickets.Create(ctx, c, key("k"), CreateTicket{Subject: "door"})
+		return a.Body, a.Replayed, err
+	}
+	buy := func(p *process, c tenant.Caller, _ string) (json.RawMessage, bool, error) {
+		a, err := p.Numbers.Buy(ctx, c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
+		return a.Body, a.Replayed, err
+	}
+	numberID := func(id string) (n int64) { _, _ = fmt.Sscan(id, &n); return n }
+	protect := func(w *world) {
+		c := w.tenants["t-acme"]
+		c.Tenant.Settings.PreventDoubleBooking = true
+		w.with(c)
+	}
+	return []crashCase{
+		{name: "book", call: bookOne, effects: booked},
+		{name: "book in a protected slot", prepare: protect, call: bookOne, effects: booked},
+		{name: "book in a protected slot, busy times asked", prepare: func(w *world) { protect(w); w.meetings.freeBusy = true }, call: bookOne, effects: booked},
+		{
+			name: "book where booking is not repeatable", prepare: func(w *world) { w.meetings.traits.IdempotentBook = false },
+			call: bookOne, effects: booked, unknown: true,
+		},
+		{
+			name: "update", before: anEvent, effects: func(w *world) int { return w.meetings.changed },
+			call: func(p *process, c tenant.Caller, id string) (json.RawMessage, bool, error) {
+				a, err := p.Calendar.Update(ctx, c, key("k"), UpdateMeeting{EventID: id, Title: "new", Start: when(tb, hour(12).Format(time.RFC3339)), Timezone: "UTC"})
+				return a.Body, a.Replayed, err
+			},
+		},
+		{
+			name: "update in a protected slot", prepare: protect, before: anEvent, effects: func(w *world) int { return w.meetings.changed },
+			call: func(p *process, c tenant.Caller, id string) (json.RawMessage, bool, error) {
+				a, err := p.Calendar.Update(ctx, c, key("k"), UpdateMeeting{EventID: id, Start: when(tb, hour(12).Format(time.RFC3339)), Timezone: "UTC"})
+				return a.Body, a.Replayed, err
+			},
+		},
+		{
+			name: "cancel", before: anEvent, effects: func(w *world) int { return w.meetings.cancelled },
+			call: func(p *process, c tenant.Caller, id string) (json.RawMessage, bool, error) {
+				a, err := p.Calendar.Cancel(ctx, c, key("k"), CancelMeeting{EventID: id})
+				return a.Body, a.Replayed, err
+			},
+		},
+		{name: "create where creating is repeatable", prepare: func(w *world) { w.tickets.traits.IdempotentCreate = true }, call: create, effects: (*world).ticketCount},
+		{name: "create where tickets are found by key", prepare: func(w *world) { w.tickets.findsKeys = true }, call: create, effects: (*world).ticketCount},
+		{name: "create where nothing helps", call: create, effects: (*world).ticketCount, unknown: true},
+		{name: "buy where buying is repeatable", call: buy, effects: func(w *world) int { return w.phones.bought }},
+		{name: "buy where buying is not repeatable", prepare: func(w *world) { w.phones.traits.IdempotentBuy = false }, call: buy, effects: func(w *world) int { return w.phones.bought }},
+		{
+			name: "change a number", before: aNumber, effects: func(w *world) int { return min(1, len(w.phones.changes)) }, // setting the same twice is one effect
+			call: func(p *process, c tenant.Caller, id string) (json.RawMessage, bool, error) {
+				name := "Night"
+				a, err := p.Numbers.Update(ctx, c, key("k"), UpdateNumber{ID: numberID(id), Name: &name})
+				return a.Body, a.Replayed, err
+			},
+		},
+		{
+			name: "release a number", before: aNumber, effects: func(w *world) int { return w.phones.released },
+			call: func(p *process, c tenant.Caller, id string) (json.RawMessage, bool, error) {
+				a, err := p.Numbers.Release(ctx, c, key("k"), numberID(id))
+				return a.Body, a.Replayed, err
+			},
+		},
+	}
+}
+
+func (w *world) ticketCount() int { return w.tickets.count() }
+
+// killAt kills whoever makes the n-th call of a driver from now on: before the provider acts, or after.
+func (w *world) killAt(n int64, after bool) (died *atomic.Bool) {
+	died = &atomic.Bool{}
+	var made atomic.Int64
+	react := func(p *process, _ string) reaction {
+		if made.Add(1) != n {
+			return reaction{}
+		}
+		die := func(context.Context) error { died.Store(true); p.kill(); return errors.New("the process died") }
+		if after {
+			return reaction{after: die}
+		}
+		return reaction{before: die}
+	}
+	w.meetings.script(react)
+	w.tickets.script(react)
+	w.phones.script(react)
+	return died
+}
+
+func (w *world) heal() {
+	w.meetings.script(nil)
+	w.tickets.script(nil)
+	w.phones.script(nil)
+}
+
+// TestCrash kills the process at every call of a driver, before and after the provider acts. In another process, either
+// a repeat finishes the call, or the settler does and the repeat is told its answer: with one effect, always.
+func TestCrash(t *testing.T) {
+	for _, c := range crashCases(t) {
+		for _, by := range []string{"a repeat", "the settler", "a late settler"} {
+			t.Run(c.name+" is finished by "+by, func(t *testing.T) {
+				t.Parallel()
+				points := 0
+				for n := int64(1); ; n++ {
+					one, two := crash(t, c, n, false, by), crash(t, c, n, true, by)
+					if !one && !two {
+						break
+					}
+					points++
+				}
+				if points == 0 {
+					t.Fatal("the call made no call of a driver")
+				}
+			})
+		}
+	}
+}
+
+func crash(t *testing.T, c crashCase, n int64, after bool, by string) (died bool) {
+	t.Helper()
+	w := newWorld(t, storetest.SQLite)
+	w.tenant("acme")
+	if c.prepare != nil {
+		c.prepare(w)
+	}
+	caller := w.tenants["t-acme"]
+	where := fmt.Sprintf("call %d, after %v", n, after)
+	id := ""
+	if c.before != nil {
+		p := w.start()
+		id = c.before(w, p, caller)
+		p.stop()
+	}
+	had := c.effects(w)
+	one := w.start()
+	killed := w.killAt(n, after)
+	_, _, err := c.call(one, caller, id)
+	w.heal()
+	if !killed.Load() {
+		if err != nil {
+			t.Fatalf("%s: without a crash the call fails: %v", where, err)
+		}
+		return false
+	}
+	two := w.start()
+	w.clock.advance(13 * time.Second)
+	if by == "a late settler" {
+		w.clock.advance(time.Hour)
+	}
+	left := w.unsettled()
+	if by != "a repeat" {
+		two.settle(t)
+		if still := w.unsettled(); still > 0 && !c.unknown {
+			t.Fatalf("%s: %d intents are not settled", where, still)
+		}
+	}
+	body, replayed, err := c.call(two, caller, id)
+	if c.unknown && err != nil {
+		wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+		if got := c.effects(w) - had; got > 1 {
+			t.Fatalf("%s: %d effects", where, got)
+		}
+		return true
+	}
+	if err != nil {
+		t.Fatalf("%s: the repeat fails: %v", where, err)
+	}
+	if by != "a repeat" && left > 0 && !replayed {
+		t.Errorf("%s: the settler left the work to the repeat", where)
+	}
+	if got := c.effects(w) - had; got != 1 {
+		t.Fatalf("%s: %d effects, want 1", where, got)
+	}
+	again, replayed, err := c.call(two, caller, id)
+	if err != nil || !replayed || string(again) != string(body) {
+		t.Fatalf("%s: a further repeat answers %s, replayed %v, %v; want %s", where, again, replayed, err, body)
+	}
+	return true
+}
+
+// unsettled counts the intents that nobody runs.
+func (w *world) unsettled() int {
+	w.tb.Helper()
+	open, err := w.store.UnsettledIntents(context.Background(), w.clock.now(), 1000)
+	w.check(err)
+	return len(open)
+}
+
+var (
+	_ calendar.FreeBusyer = freeBusyDriver{}
+	_ crm.KeyFinder       = keyFindingCRM{}
+	_ telephony.Driver    = (*phoneDriver)(nil)
+)
+
+// storeSteps are the kinds of write that a call makes in the store, each as a condition of a SQLite trigger.
+var storeSteps = []string{
+	"INSERT ON intents", "UPDATE OF plan ON intents", "UPDATE OF state ON intents WHEN NEW.state = 'done'",
+	"UPDATE OF state ON intents WHEN NEW.state = 'unknown'", "DELETE ON intents", "INSERT ON holds", "UPDATE ON holds", "DELETE ON holds",
+	"INSERT ON events_seen", "INSERT ON numbers", "UPDATE ON numbers",
+}
+
+// TestStoreFailsAtOneStep lets one kind of write fail during the call, as when the store goes away there, and the
+// process die after it. What the call told its caller stays true, and there is one effect in the end.
+func TestStoreFailsAtOneStep(t *testing.T) {
+	for _, c := range crashCases(t) {
+		for i, when := range storeSteps {
+			for _, lost := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, %s, the provider's answer lost %v", c.name, when, lost), func(t *testing.T) {
+					t.Parallel()
+					storeFails(t, c, when, lost, i%2 == 0)
+				})
+			}
+		}
+	}
+}
+
+func storeFails(t *testing.T, c crashCase, when string, lost, settled bool) {
+	t.Helper()
+	w := newWorld(t, storetest.SQLite)
+	w.tenant("acme")
+	if c.prepare != nil {
+		c.prepare(w)
+	}
+	caller := w.tenants["t-acme"]
+	id := ""
+	one := w.start()
+	if c.before != nil {
+		id = c.before(w, one, caller)
+	}
+	had := c.effects(w)
+	db, err := sql.Open("sqlite", strings.TrimPrefix(w.url, "sqlite:"))
+	w.check(err)
+	defer db.Close()
+	_, err = db.Exec("CREATE TRIGGER failing BEFORE " + when + " BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
+	w.check(err)
+	if lost {
+		for _, a := range []*account{&w.meetings.account, &w.tickets.account, &w.phones.account} {
+			a.script(func(_ *process, call string) reaction {
+				if slices.Contains([]string{"book", "change", "cancel", "create", "buy", "release"}, call) {
+					return reaction{after: fails(cutOff())}
+				}
+				return reaction{}
+			})
+		}
+	}
+	body, _, first := c.call(one, caller, id)
+	w.heal()
+	one.kill()
+	_, err = db.Exec("DROP TRIGGER failing")
+	w.check(err)
+
+	two := w.start()
+	w.clock.advance(13 * time.Second)
+	if settled {
+		two.settle(t)
+	}
+	again, _, err := c.call(two, caller, id)
+	if c.unknown && err != nil {
+		wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+		return
+	}
+	if err != nil {
+		t.Fatalf("the repeat fails: %v (the first answered %v)", err, first)
+	}
+	if got := c.effects(w) - had; got != 1 {
+		t.Fatalf("%d effects, want 1 (the first answered %v)", got, first)
+	}
+	if first == nil && string(again) != string(body) {
+		t.Fatalf("the caller was told %s, the repeat %s", body, again)
+	}
+}

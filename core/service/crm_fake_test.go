@@ -1,0 +1,93 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+)
+
+// crmAccount is a provider's account with tickets.
+type crmAccount struct {
+	account
+	traits     crm.Traits
+	findsKeys  bool
+	vocabulary crm.Vocabulary
+	made       []crm.Ticket
+	keys       []string // of made
+}
+
+func newCRMAccount() *crmAccount {
+	return &crmAccount{
+		account: account{calls: map[string]int{}}, traits: crm.Traits{NumberWidth: 8},
+		vocabulary: crm.Vocabulary{Statuses: []string{"New", "Closed"}, Priorities: []string{"Low", "High"}},
+	}
+}
+
+func (a *crmAccount) driver(p *process) crm.Driver {
+	d := &crmDriver{a, p}
+	if a.findsKeys {
+		return keyFindingCRM{d}
+	}
+	return d
+}
+
+func (a *crmAccount) count() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.made)
+}
+
+type crmDriver struct {
+	*crmAccount
+	process *process
+}
+
+func (d *crmDriver) Traits() crm.Traits { return d.traits }
+
+func (d *crmDriver) Account(ctx context.Context) (crm.Account, error) {
+	return step(ctx, &d.account, d.process, "account", func() (crm.Account, error) { return crm.Account{}, nil })
+}
+
+func (d *crmDriver) Vocabulary(ctx context.Context) (crm.Vocabulary, error) {
+	return step(ctx, &d.account, d.process, "vocabulary", func() (crm.Vocabulary, error) { return d.vocabulary, nil })
+}
+
+func (d *crmDriver) Create(ctx context.Context, n crm.NewTicket) (crm.Ticket, error) {
+	return step(ctx, &d.account, d.process, "create", func() (crm.Ticket, error) {
+		if i := slices.Index(d.keys, n.Key); i >= 0 && d.traits.IdempotentCreate {
+			return d.made[i], nil
+		}
+		number := len(d.made) + 1
+		t := crm.Ticket{
+			ID: fmt.Sprintf("id%d", number), Number: fmt.Sprintf("%08d", number), Subject: n.Subject, Status: n.Status, Priority: n.Priority,
+			Description: crm.Plain(n.Description), OwnerID: n.OwnerID,
+		}
+		d.made, d.keys = append(d.made, t), append(d.keys, n.Key)
+		return t, nil
+	})
+}
+
+func (d *crmDriver) ByNumber(ctx context.Context, number string) (crm.Ticket, error) {
+	return step(ctx, &d.account, d.process, "by-number", func() (crm.Ticket, error) {
+		i := slices.IndexFunc(d.made, func(t crm.Ticket) bool { return t.Number == number })
+		if i < 0 {
+			return crm.Ticket{}, fault.New(fault.NotFound, fault.ReasonTicketNotFound, "No such ticket.")
+		}
+		return d.made[i], nil
+	})
+}
+
+// keyFindingCRM can say what became of a create.
+type keyFindingCRM struct{ *crmDriver }
+
+func (d keyFindingCRM) ByKey(ctx context.Context, key string) (crm.Ticket, error) {
+	return step(ctx, &d.account, d.process, "by-key", func() (crm.Ticket, error) {
+		if i := slices.Index(d.keys, key); i >= 0 {
+			return d.made[i], nil
+		}
+		return crm.Ticket{}, fault.New(fault.NotFound, fault.ReasonTicketNotFound, "No such ticket.")
+	})
+}

@@ -1,0 +1,50 @@
+package service
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"frontdesk/core/normalize"
+	"frontdesk/core/record"
+	"frontdesk/core/tenant"
+)
+
+// when reads a time as a caller writes it.
+func when(tb testing.TB, s string) normalize.InputTime {
+	tb.Helper()
+	t, err := normalize.ParseTime(s, normalize.DateTimeOrDate)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return t
+}
+
+// monday is the day on which the tests' meetings are; slots are counted in hours from its midnight in UTC.
+var monday = time.Date(2030, 3, 4, 0, 0, 0, 0, time.UTC)
+
+func hour(h int) time.Time { return monday.Add(time.Duration(h) * time.Hour) }
+
+// meeting is a booking of one hour.
+func meeting(tb testing.TB, title string, h int) BookMeeting {
+	return BookMeeting{
+		Title: title, Start: when(tb, hour(h).Format(time.RFC3339)), End: when(tb, hour(h+1).Format(time.RFC3339)), Timezone: "UTC",
+	}
+}
+
+// book books and fails the test when that fails.
+func book(tb testing.TB, p *process, c tenant.Caller, w Write, in BookMeeting) Answer[record.MeetingAnswer] {
+	tb.Helper()
+	answer, err := p.Calendar.Book(context.Background(), c, w, in)
+	if err != nil {
+		tb.Fatalf("booking %q: %v", in.Title, err)
+	}
+	return answer
+}
+
+// within is a context whose deadline is so soon that a hanging provider ends it in a test.
+func within(tb testing.TB, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	tb.Cleanup(cancel)
+	return ctx
+}

@@ -1,0 +1,146 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/telephony"
+)
+
+// phoneAccount is a provider's account with numbers, and its stock.
+type phoneAccount struct {
+	account
+	traits   telephony.Traits
+	stock    []string // E.164
+	held     []telephony.Number
+	keys     map[string]string // E.164 -> the key it was bought under
+	hidden   []string          // refs that the list does not show yet
+	pageSize int
+
+	bought, released int // effects
+	changes          []telephony.Change
+}
+
+func newPhoneAccount() *phoneAccount {
+	a := &phoneAccount{account: account{calls: map[string]int{}}, traits: telephony.Traits{IdempotentBuy: true}, keys: map[string]string{}, pageSize: 100}
+	for i := range 200 {
+		a.stock = append(a.stock, fmt.Sprintf("+1415555%04d", i))
+	}
+	return a
+}
+
+// snatch lets someone else buy a number.
+func (a *phoneAccount) snatch(e164 string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stock = slices.DeleteFunc(a.stock, func(s string) bool { return s == e164 })
+}
+
+func (a *phoneAccount) numbers() []telephony.Number {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.held)
+}
+
+func (a *phoneAccount) index(ref string) (int, error) {
+	i := slices.IndexFunc(a.held, func(n telephony.Number) bool { return n.Ref == ref })
+	if i < 0 {
+		return 0, fault.New(fault.NotFound, fault.ReasonNumberNotFound, "No such number.")
+	}
+	return i, nil
+}
+
+type phoneDriver struct {
+	*phoneAccount
+	process *process
+}
+
+func (d *phoneDriver) Traits() telephony.Traits { return d.traits }
+
+func (d *phoneDriver) Account(ctx context.Context) (telephony.Account, error) {
+	return step(ctx, &d.account, d.process, "account", func() (telephony.Account, error) { return telephony.Account{}, nil })
+}
+
+func (d *phoneDriver) Search(ctx context.Context, s telephony.Search) ([]telephony.Offer, error) {
+	return step(ctx, &d.account, d.process, "search", func() ([]telephony.Offer, error) {
+		var offers []telephony.Offer
+		for _, e164 := range d.stock {
+			if e164[2:5] == s.AreaCode && len(offers) < s.Limit {
+				offers = append(offers, telephony.Offer{E164: e164, AreaCode: s.AreaCode})
+			}
+		}
+		return offers, nil
+	})
+}
+
+func (d *phoneDriver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+	return step(ctx, &d.account, d.process, "buy", func() (telephony.Number, error) {
+		if held := slices.IndexFunc(d.held, func(n telephony.Number) bool { return n.E164 == o.E164 }); held >= 0 && d.traits.IdempotentBuy && d.keys[o.E164] == o.Key {
+			return d.held[held], nil
+		}
+		i := slices.Index(d.stock, o.E164)
+		if i < 0 {
+			return telephony.Number{}, fault.New(fault.Conflict, fault.ReasonNumberTaken, "Someone else took it.")
+		}
+		d.stock = slices.Delete(d.stock, i, i+1)
+		n := telephony.Number{Ref: "PN" + o.E164[2:], E164: o.E164, Name: o.Name, Routing: o.Routing}
+		d.held, d.keys[o.E164] = append(d.held, n), o.Key
+		d.bought++
+		return n, nil
+	})
+}
+
+func (d *phoneDriver) Numbers(ctx context.Context, q telephony.Query) (telephony.Page, error) {
+	return step(ctx, &d.account, d.process, "numbers", func() (telephony.Page, error) {
+		shown := slices.DeleteFunc(slices.Clone(d.held), func(n telephony.Number) bool { return slices.Contains(d.hidden, n.Ref) })
+		skip, _ := strconv.Atoi(q.Cursor)
+		page := telephony.Page{Numbers: shown[min(skip, len(shown)):min(skip+d.pageSize, len(shown))]}
+		if skip+d.pageSize < len(shown) {
+			page.Next = strconv.Itoa(skip + d.pageSize)
+		}
+		return page, nil
+	})
+}
+
+func (d *phoneDriver) Number(ctx context.Context, ref string) (telephony.Number, error) {
+	return step(ctx, &d.account, d.process, "number", func() (telephony.Number, error) {
+		i, err := d.index(ref)
+		if err != nil {
+			return telephony.Number{}, err
+		}
+		return d.held[i], nil
+	})
+}
+
+func (d *phoneDriver) Change(ctx context.Context, ref string, c telephony.Change) (telephony.Number, error) {
+	return step(ctx, &d.account, d.process, "change", func() (telephony.Number, error) {
+		i, err := d.index(ref)
+		if err != nil {
+			return telephony.Number{}, err
+		}
+		if c.Name != nil {
+			d.held[i].Name = *c.Name
+		}
+		if c.Routing != nil {
+			d.held[i].Routing = *c.Routing
+		}
+		d.changes = append(d.changes, c)
+		return d.held[i], nil
+	})
+}
+
+func (d *phoneDriver) Release(ctx context.Context, ref string) error {
+	_, err := step(ctx, &d.account, d.process, "release", func() (struct{}, error) {
+		i, err := d.index(ref)
+		if err != nil {
+			return struct{}{}, err
+		}
+		d.held = slices.Delete(d.held, i, i+1)
+		d.released++
+		return struct{}{}, nil
+	})
+	return err
+}

@@ -1,0 +1,379 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/calendar"
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+	"frontdesk/core/guard"
+	"frontdesk/core/store"
+	"frontdesk/core/store/storetest"
+	"frontdesk/core/telephony"
+	"frontdesk/core/tenant"
+)
+
+// world is one installation: a store, the providers' accounts behind it, a clock, and any number of processes of the
+// gateway that share them. A process can be killed at any call of a driver.
+type world struct {
+	tb    testing.TB
+	url   string
+	clock *clock
+	store *store.Store // the test's own view
+
+	meetings *calendarAccount
+	tickets  *crmAccount
+	phones   *phoneAccount
+
+	mu      sync.Mutex
+	tenants map[string]tenant.Caller       // by tenant id
+	status  map[string]tenant.Status       // by connection id
+	marked  map[string]int                 // connections marked to be reconnected, how often
+	emails  map[string]string              // as last verified
+	lives   map[*process]struct{}          // processes not stopped
+	options func(*Options, *guard.Options) // may change what a process is made of
+}
+
+// clock stands still unless it is advanced.
+type clock struct{ millis atomic.Int64 }
+
+func (c *clock) now() time.Time          { return time.UnixMilli(c.millis.Load()).UTC() }
+func (c *clock) advance(d time.Duration) { c.millis.Add(d.Milliseconds()) }
+
+func newWorld(tb testing.TB, open func(testing.TB) string) *world {
+	tb.Helper()
+	w := &world{
+		tb: tb, url: open(tb), clock: &clock{},
+		tenants: map[string]tenant.Caller{}, status: map[string]tenant.Status{}, marked: map[string]int{}, emails: map[string]string{},
+		lives: map[*process]struct{}{},
+	}
+	w.clock.millis.Store(time.Now().UnixMilli())
+	w.meetings, w.tickets, w.phones = newCalendarAccount(), newCRMAccount(), newPhoneAccount()
+	w.store = storetest.Open(tb, w.url)
+	tb.Cleanup(func() {
+		for p := range maps.Clone(w.lives) {
+			p.stop()
+		}
+	})
+	return w
+}
+
+// sqliteWorld is what most tests need: one process and one tenant.
+func sqliteWorld(tb testing.TB) (*world, *process, tenant.Caller) {
+	tb.Helper()
+	w := newWorld(tb, storetest.SQLite)
+	return w, w.start(), w.tenant("acme")
+}
+
+// tenant makes a tenant with a connection of each kind and answers a caller of it.
+func (w *world) tenant(name string) tenant.Caller {
+	w.tb.Helper()
+	c := tenant.Caller{Tenant: tenant.Tenant{ID: "t-" + name, Name: name}, KeyID: "k-" + name, Connections: map[adapter.Kind]tenant.Connection{}}
+	ctx := context.Background()
+	w.check(w.store.CreateTenant(ctx, store.Tenant{ID: c.Tenant.ID, Name: name, Settings: json.RawMessage("{}"), CreatedAt: w.clock.now()}))
+	for _, kind := range adapter.Kinds() {
+		id := fmt.Sprintf("c-%s-%s", name, kind)
+		w.check(w.store.CreateConnection(ctx, store.Connection{
+			ID: id, TenantID: c.Tenant.ID, Name: string(kind), Kind: string(kind), Provider: "fake", IsDefault: true,
+			Settings: json.RawMessage("{}"), Status: "ok", Revision: 1, CreatedAt: w.clock.now(),
+		}))
+		c.Connections[kind] = tenant.Connection{
+			ID: id, TenantID: c.Tenant.ID, Name: string(kind), Kind: kind, Provider: "fake", IsDefault: true,
+			Settings: map[string]any{}, Status: tenant.StatusOK, Email: "office@example.com", Revision: 1,
+		}
+	}
+	return w.with(c)
+}
+
+// with makes the caller's settings those that the settler sees, too.
+func (w *world) with(c tenant.Caller) tenant.Caller {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tenants[c.Tenant.ID] = c
+	return c
+}
+
+func (w *world) check(err error) {
+	w.tb.Helper()
+	if err != nil {
+		w.tb.Fatal(err)
+	}
+}
+
+// process is one running gateway.
+type process struct {
+	*Services
+	world *world
+	store *store.Store
+	guard *guard.Guard
+	owner string
+	dead  atomic.Bool
+}
+
+var processes atomic.Int64
+
+func (w *world) start() *process {
+	w.tb.Helper()
+	p := &process{world: w, owner: fmt.Sprintf("process-%d", processes.Add(1))}
+	var err error
+	p.store, err = store.Open(context.Background(), w.url)
+	w.check(err)
+	guarding := guard.Options{
+		Deadline: 5 * time.Second, WriteGrace: 2 * time.Second, BackoffBase: time.Millisecond, BackoffMax: 2 * time.Millisecond,
+		BreakerFailures: 1000, RetryMinimum: 1000, ConnectionQueue: 1000, HostQueue: 1000,
+	}
+	o := Options{
+		Store: p.store, Log: slog.New(slog.DiscardHandler), Now: w.clock.now, Owner: p.owner,
+		KeepAnswers: 72 * time.Hour, DedupeWindow: 10 * time.Minute, Deadline: 5 * time.Second,
+	}
+	if w.options != nil {
+		w.options(&o, &guarding)
+	}
+	p.guard = guard.New(guarding)
+	o.Guard, o.Directory = p.guard, &directory{world: w, process: p}
+	p.Services = New(o)
+	w.mu.Lock()
+	w.lives[p] = struct{}{}
+	w.mu.Unlock()
+	return p
+}
+
+// stop ends the process in order.
+func (p *process) stop() {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := p.guard.Close(ctx); err != nil {
+		p.world.tb.Errorf("the guard of %s does not close: %v", p.owner, err)
+	}
+	p.kill()
+	p.world.mu.Lock()
+	delete(p.world.lives, p)
+	p.world.mu.Unlock()
+}
+
+// kill cuts the process off from the store and from the providers: whatever its goroutines still do changes nothing.
+func (p *process) kill() {
+	if p.dead.CompareAndSwap(false, true) {
+		_ = p.store.Close()
+	}
+}
+
+// settle lets the process settle what is due once, and fails the test when a round cannot be made.
+func (p *process) settle(tb testing.TB) {
+	tb.Helper()
+	var purged time.Time
+	if err := p.settler.round(context.Background(), &purged); err != nil {
+		tb.Fatalf("the settler's round: %v", err)
+	}
+}
+
+// directory opens the accounts of the world.
+type directory struct {
+	world   *world
+	process *process
+}
+
+func openFake[D any](d *directory, c tenant.Caller, kind adapter.Kind, anyState bool, driver D) (tenant.Opened[D], error) {
+	d.world.mu.Lock()
+	defer d.world.mu.Unlock()
+	conn, ok := c.Connections[kind]
+	if !ok {
+		return tenant.Opened[D]{}, fault.New(fault.Disconnected, fault.ReasonNotConnected, "Nothing is connected.")
+	}
+	if d.world.status[conn.ID] == tenant.StatusReconnectRequired && !anyState {
+		return tenant.Opened[D]{}, fault.New(fault.Disconnected, fault.ReasonReconnectRequired, "Reconnect.")
+	}
+	if email, ok := d.world.emails[conn.ID]; ok {
+		conn.Email = email
+	}
+	return tenant.Opened[D]{Driver: driver, Connection: conn, Target: tenant.Target{Kind: string(kind), Provider: conn.Provider, Host: "fake", Connection: conn.ID}}, nil
+}
+
+func (d *directory) Calendar(_ context.Context, c tenant.Caller) (tenant.Opened[calendar.Driver], error) {
+	return openFake(d, c, adapter.KindCalendar, false, d.world.meetings.driver(d.process))
+}
+
+func (d *directory) CalendarToVerify(_ context.Context, c tenant.Caller) (tenant.Opened[calendar.Driver], error) {
+	return openFake(d, c, adapter.KindCalendar, true, d.world.meetings.driver(d.process))
+}
+
+func (d *directory) CRM(_ context.Context, c tenant.Caller) (tenant.Opened[crm.Driver], error) {
+	return openFake(d, c, adapter.KindCRM, false, d.world.tickets.driver(d.process))
+}
+
+func (d *directory) Telephony(_ context.Context, c tenant.Caller) (tenant.Opened[telephony.Driver], error) {
+	return openFake[telephony.Driver](d, c, adapter.KindTelephony, false, &phoneDriver{d.world.phones, d.process})
+}
+
+func (d *directory) CallerOf(ctx context.Context, tenantID, connectionID string) (tenant.Caller, error) {
+	if _, err := d.process.store.Connection(ctx, tenantID, connectionID); err != nil {
+		return tenant.Caller{}, err
+	}
+	d.world.mu.Lock()
+	defer d.world.mu.Unlock()
+	c := d.world.tenants[tenantID]
+	for kind, conn := range c.Connections {
+		if conn.ID == connectionID {
+			return tenant.Caller{Tenant: c.Tenant, Connections: map[adapter.Kind]tenant.Connection{kind: conn}}, nil
+		}
+	}
+	return tenant.Caller{}, errors.New("no such connection")
+}
+
+func (d *directory) MarkReconnect(_ context.Context, c tenant.Connection, _ string) error {
+	d.world.mu.Lock()
+	defer d.world.mu.Unlock()
+	d.world.status[c.ID] = tenant.StatusReconnectRequired
+	d.world.marked[c.ID]++
+	return nil
+}
+
+func (d *directory) MarkVerified(_ context.Context, c tenant.Connection, email string) error {
+	d.world.mu.Lock()
+	defer d.world.mu.Unlock()
+	d.world.status[c.ID] = tenant.StatusOK
+	if email != "" {
+		d.world.emails[c.ID] = email
+	}
+	return nil
+}
+
+// reaction is what happens to one call of a driver besides what the driver does: before it acts, and after. An error
+// is what the call answers.
+type reaction struct {
+	before, after func(context.Context) error
+}
+
+// account is what the fakes of the three kinds share: a lock, and the script of what goes wrong.
+type account struct {
+	mu    sync.Mutex
+	react func(p *process, call string) reaction // nil: all goes well
+	calls map[string]int
+}
+
+// script sets what goes wrong from now on; nil is nothing.
+func (a *account) script(react func(p *process, call string) reaction) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.react = react
+}
+
+// once makes the next call of that name react so, and all others go well.
+func (a *account) once(call string, r reaction) { a.times(1, call, r) }
+
+func (a *account) times(n int64, call string, r reaction) {
+	var left atomic.Int64
+	left.Store(n)
+	a.script(func(_ *process, made string) reaction {
+		if made == call && left.Add(-1) >= 0 {
+			return r
+		}
+		return reaction{}
+	})
+}
+
+func (a *account) called(call string) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.calls[call]
+}
+
+// step makes one call of a driver: act runs under the account's lock.
+func step[T any](ctx context.Context, a *account, p *process, call string, act func() (T, error)) (T, error) {
+	var none T
+	a.mu.Lock()
+	a.calls[call]++
+	react := a.react
+	a.mu.Unlock()
+	var r reaction
+	if react != nil {
+		r = react(p, call)
+	}
+	if r.before != nil {
+		if err := r.before(ctx); err != nil {
+			return none, err
+		}
+	}
+	if p.dead.Load() {
+		return none, errors.New("the process is dead")
+	}
+	a.mu.Lock()
+	answer, err := act()
+	a.mu.Unlock()
+	if r.after != nil {
+		if lost := r.after(ctx); lost != nil {
+			return none, lost
+		}
+	}
+	return answer, err
+}
+
+// What can go wrong.
+
+func fails(err error) func(context.Context) error {
+	return func(context.Context) error { return err }
+}
+
+func down() *fault.Error {
+	f := fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The provider is down.")
+	f.Unsent = true
+	return f
+}
+
+func answers503() *fault.Error {
+	return fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The provider answers 503.").With("upstream_status", "503")
+}
+
+func cutOff() *fault.Error {
+	return fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The connection broke.")
+}
+
+func refusesCredentials() *fault.Error {
+	return fault.New(fault.Disconnected, fault.ReasonReconnectRequired, "The provider refuses the credentials.")
+}
+
+func hang(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+
+// faultOf answers the fault that a call must have failed with.
+func faultOf(tb testing.TB, err error) *fault.Error {
+	tb.Helper()
+	if err == nil {
+		tb.Fatal("the call succeeds")
+	}
+	return fault.From(err)
+}
+
+func wantReason(tb testing.TB, err error, code fault.Code, reason string) {
+	tb.Helper()
+	if f := faultOf(tb, err); f.Code != code || f.Reason != reason {
+		tb.Fatalf("got %v, want %s %s", err, code, reason)
+	}
+}
+
+func key(k string) Write { return Write{IdempotencyKey: k} }
+
+// atOnce runs n calls that start together.
+func atOnce[T any](n int, call func(i int) (T, error)) ([]T, []error) {
+	answers, errs := make([]T, n), make([]error, n)
+	start := make(chan struct{})
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			<-start
+			answers[i], errs[i] = call(i)
+		})
+	}
+	close(start)
+	all.Wait()
+	return answers, errs
+}
