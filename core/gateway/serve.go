@@ -27,7 +27,7 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	if err := g.Migrate(ctx); err != nil {
 		return err
 	}
-	public, err := listen("server.listen", g.config.Server.Listen)
+	public, err := listen(ctx, "server.listen", g.config.Server.Listen)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	listeners := []net.Listener{public}
 	at := Addresses{API: "http://" + public.Addr().String()}
 	if g.config.Server.OpsListen != "" {
-		ops, err := listen("server.ops_listen", g.config.Server.OpsListen)
+		ops, err := listen(ctx, "server.ops_listen", g.config.Server.OpsListen)
 		if err != nil {
 			return err
 		}
@@ -80,8 +80,8 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	return err
 }
 
-func listen(key, address string) (net.Listener, error) {
-	l, err := net.Listen("tcp", address)
+func listen(ctx context.Context, key, address string) (net.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot listen on %s: %w", key, address, err)
 	}

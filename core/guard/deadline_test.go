@@ -195,7 +195,7 @@ func TestLateIsNotForWhoWasAnswered(t *testing.T) {
 func TestAPanicIsAFault(t *testing.T) {
 	bad := map[string]func(context.Context) (string, error){
 		"panic":            func(context.Context) (string, error) { panic("s3cret detail") },
-		"nil map":          func(context.Context) (string, error) { var m map[string]int; m["a"] = 1; return "", nil },
+		"nil pointer":      func(context.Context) (string, error) { _ = (*strings.Builder)(nil).String(); return "", nil },
 		"goroutine's end":  func(context.Context) (string, error) { runtime.Goexit(); return "", nil },
 		"panic with nil":   func(context.Context) (string, error) { panic(nil) },
 		"panic with fault": func(context.Context) (string, error) { panic(failing(fault.Unavailable)) },

@@ -66,7 +66,7 @@ func inTx(ctx context.Context, db *sql.DB, options *sql.TxOptions, op func(ctx c
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() // after a commit it does nothing
+	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
 	if err := op(ctx, tx); err != nil {
 		return err
 	}

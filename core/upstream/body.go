@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -43,7 +44,7 @@ func (b *cappedBody) Read(p []byte) (int, error) {
 	if int64(n) > b.left {
 		n = int(b.left)
 		err = b.tooLarge()
-	} else if err != nil && err != io.EOF {
+	} else if err != nil && !errors.Is(err, io.EOF) {
 		err = b.transport.failure(b.ctx, b.url, err, true)
 	}
 	b.left -= int64(n)
