@@ -95,7 +95,7 @@ func checkDomain(domain string) error {
 		return incomplete
 	}
 	// What is mapped by more than letter case, such as full-width letters and dots, is not how the domain is written
-	// (RFC 5891 section 5.3), and a provider that does not map it would send the invitation nowhere.
+	// (RFC 5891 section 5.4), and a provider that does not map it would send the invitation nowhere.
 	letters, err := idna.Lookup.ToUnicode(ascii)
 	if err != nil || !strings.EqualFold(domain, ascii) && !strings.EqualFold(domain, letters) {
 		return incomplete

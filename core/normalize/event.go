@@ -34,11 +34,10 @@ func Events(list []calendar.Event, requested, fallback *time.Location) []record.
 		invited += len(list[i].Attendees)
 	}
 	slices.SortFunc(order, func(a, b sortKey) int {
-		return cmp.Or(
-			cmp.Compare(a.second, b.second),
-			cmp.Compare(a.nanosecond, b.nanosecond),
-			strings.Compare(list[a.index].ID, list[b.index].ID),
-			cmp.Compare(a.index, b.index))
+		if order := cmp.Or(cmp.Compare(a.second, b.second), cmp.Compare(a.nanosecond, b.nanosecond)); order != 0 {
+			return order
+		}
+		return cmp.Or(strings.Compare(list[a.index].ID, list[b.index].ID), cmp.Compare(a.index, b.index))
 	})
 	records := make([]record.Event, len(order))
 	attendees := make([]record.Attendee, 0, invited)
@@ -116,6 +115,10 @@ func (z *zones) of(e *calendar.Event) *time.Location {
 // Graph's, and ROLE and CUTYPE of RFC 5545 sections 3.2.16 and 3.2.3. Whoever is not known to be less is required,
 // which is ROLE's default.
 func attendeeType(told string) string {
+	switch told {
+	case "required", "optional", "resource":
+		return told
+	}
 	switch plainWord(told) {
 	case "optional", "optparticipant", "nonparticipant":
 		return "optional"
@@ -128,6 +131,10 @@ func attendeeType(told string) string {
 // responseStatus maps what providers call an answer to the interface's four words: our own, Google's and Graph's, and
 // PARTSTAT of RFC 5545 section 3.2.12. Whoever is not known to have answered has not, which is PARTSTAT's default.
 func responseStatus(told string) string {
+	switch told {
+	case "needs_action", "accepted", "declined", "tentative":
+		return told
+	}
 	switch plainWord(told) {
 	case "accepted", "organizer":
 		return "accepted"

@@ -51,7 +51,7 @@ func TestHTMLToText(t *testing.T) {
 		"preformatted text":                    {"<pre>a\n  b\n\n\n\nc  d</pre>e", "a\n  b\n\nc  d\n\ne"},
 		"what a text field holds":              {"a<textarea>b <b>c</b></textarea>d", "a\nb <b>c</b>\nd"},
 		"invisible filler of previews":         {"a&#8203;&shy;&#65279;&#847; b", "a b"},
-		"joiners of emoji and of scripts stay": {"👩&#8205;⚕️ می‌خواهم", "👩‍⚕️ می‌خواهم"},
+		"joiners of emoji and of scripts stay": {"👩&#8205;⚕️ می&zwnj;خواهم", "👩\u200d⚕️ می\u200cخواهم"},
 		"control characters":                   {"a\x00\x01b&#7;c", "abc"},
 		"what is not UTF-8":                    {"a\xffb", "a\ufffdb"},
 		"Windows' line ends":                   {"a\r\nb", "a b"},
@@ -70,7 +70,7 @@ func TestHTMLToText(t *testing.T) {
 	}
 }
 
-// TestHostileHTML proves that no input makes more of itself: each is a mebibyte of what would, if nesting, numbering or
+// TestHostileHTML proves that no input makes more of itself: each is a quarter of a mebibyte of what would, if nesting, numbering or
 // references cost anything.
 func TestHostileHTML(t *testing.T) {
 	for rule, part := range map[string]string{
@@ -92,7 +92,7 @@ func TestHostileHTML(t *testing.T) {
 		"letters":                  "x",
 	} {
 		t.Run(rule, func(t *testing.T) {
-			source := strings.Repeat(part, (1<<20)/len(part))
+			source := strings.Repeat(part, (1<<18)/len(part))
 			if got := HTMLToText(source); len(got) > 4*len(source) {
 				t.Errorf("%d bytes became %d", len(source), len(got))
 			}

@@ -16,7 +16,7 @@ func TestNearest(t *testing.T) {
 	}{
 		"a letter left out":                  {"titel", fields, "title"},
 		"a letter too many":                  {"start_timee", fields, "start_time"},
-		"two letters swapped":                {"strat_time", fields, "start_time"},
+		"two letters swapped":                {"start_itme", fields, "start_time"},
 		"other letter case":                  {"Timezone", fields, "timezone"},
 		"a camel's humps":                    {"startTime", fields, "start_time"},
 		"an underscore too many":             {"time_zone", fields, "timezone"},

@@ -68,8 +68,8 @@ func TestEveryChangeOfClocksInEveryZone(t *testing.T) {
 			changes++
 			trial := newTrial(change, z)
 			for _, at := range []time.Duration{before, after, (before + after) / 2} {
-				for _, beside := range []time.Duration{-1, 0, 1} {
-					wall := change.UTC().Add(at.Truncate(time.Second) + beside*time.Second)
+				for _, beside := range []time.Duration{-time.Second, 0, time.Second} {
+					wall := change.UTC().Add(at.Truncate(time.Second) + beside)
 					if got, want := place(wall, z), trial.place(wall); !got.Equal(want) {
 						t.Fatalf("%s in %s is %s, want %s", wall.Format(time.DateTime), z, got, want.In(z))
 					}

@@ -19,7 +19,7 @@ var zoneNames string
 const longestZoneName = 64
 
 // LoadZone answers the zone of an IANA name, spelled as the time-zone database spells it (RFC 6557, RFC 9557 section
-// 3.2). Whatever else time.LoadLocation takes is refused: "" and "Local", which mean the machine's own zone, paths,
+// 4.1). Whatever else time.LoadLocation takes is refused: "" and "Local", which mean the machine's own zone, paths,
 // and names in other case. The error names the zones that were probably meant.
 func LoadZone(name string) (*time.Location, error) {
 	if isZoneName(name) {

@@ -49,7 +49,7 @@ func TestLoadZoneRefuses(t *testing.T) {
 		"a city of two names":           {"Indianapolis", meant("America/Indiana/Indianapolis or America/Indianapolis")},
 		"a region that is none":         {"USA/Chicago", meant("America/Chicago")},
 		"a letter left out":             {"Europe/Berln", meant("Europe/Berlin")},
-		"letters swapped":               {"Amercia/Chicago", meant("America/Chicago")},
+		"letters swapped":               {"Ameriac/Chicago", meant("America/Chicago")},
 		"a misspelled city":             {"America/Los_Angelos", meant("America/Los_Angeles")},
 		"a city that is no zone":        {"America/Boston", anywhere},
 		"an abbreviation":               {"PST", meant("America/Los_Angeles")},
