@@ -1,0 +1,557 @@
+package service
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+	"frontdesk/core/guard"
+	"frontdesk/core/record"
+	"frontdesk/core/store"
+	"frontdesk/core/store/storetest"
+	"frontdesk/core/tenant"
+)
+
+var background = context.Background()
+
+func TestKeyReplaysTheFirstAnswerByteForByte(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	first := book(t, p, c, key("k"), meeting(t, "checkup", 10))
+	w.meetings.edit(first.Record.Event.EventID, func(e *calendar.Event) { e.Title = "renamed since" })
+	again := book(t, p, c, key("k"), meeting(t, "checkup", 10))
+	if string(again.Body) != string(first.Body) || !again.Replayed || first.Replayed {
+		t.Fatalf("got %s replayed %v, want %s replayed", again.Body, again.Replayed, first.Body)
+	}
+	if again.Record != first.Record {
+		t.Fatalf("got %+v, want %+v", again.Record, first.Record)
+	}
+}
+
+func TestKeyIsReplayedThroughAnotherProcessWhileTheProviderIsDown(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	first := book(t, p, c, key("k"), meeting(t, "checkup", 10))
+	w.meetings.script(func(*process, string) reaction { return reaction{before: fails(down())} })
+	again := book(t, w.start(), c, key("k"), meeting(t, "checkup", 10))
+	if string(again.Body) != string(first.Body) || !again.Replayed {
+		t.Fatalf("got %s replayed %v", again.Body, again.Replayed)
+	}
+}
+
+func TestKeyWithAnotherBodyIsRefused(t *testing.T) {
+	_, p, c := sqliteWorld(t)
+	book(t, p, c, key("k"), meeting(t, "checkup", 10))
+	_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 11))
+	wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyReused)
+}
+
+func TestKeyOfARunningCallIsRefused(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	entered, let := make(chan struct{}), make(chan struct{})
+	w.meetings.once("book", reaction{before: func(context.Context) error { close(entered); <-let; return nil }})
+	first := make(chan error)
+	go func() {
+		_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
+		first <- err
+	}()
+	<-entered
+	_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
+	wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyRunning)
+	if fault.From(err).RetryAfter == 0 {
+		t.Error("it does not say when to come again")
+	}
+	_, err = p.Calendar.Book(background, c, key("k"), meeting(t, "other", 10))
+	wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyReused)
+	close(let)
+	if err := <-first; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFailureWithoutEffectIsNotKept(t *testing.T) {
+	for name, failure := range map[string]*fault.Error{
+		"the provider is down":             down(),
+		"the provider refuses the request": fault.New(fault.Invalid, fault.ReasonProviderRefused, "Wrong."),
+		"the account may not":              fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "No."),
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, p, c := sqliteWorld(t)
+			w.meetings.times(3, "book", reaction{before: fails(failure)})
+			_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
+			wantReason(t, err, failure.Code, failure.Reason)
+			if fault.From(err).Metadata["outcome"] != "" {
+				t.Error("the outcome is said to be unknown")
+			}
+			w.meetings.script(nil)
+			book(t, p, c, key("k"), meeting(t, "another body is fine", 11))
+		})
+	}
+}
+
+func TestKeyIsForgottenAfterItsTime(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.meetings.traits.IdempotentBook = false
+	first := book(t, p, c, key("k"), meeting(t, "checkup", 10))
+	w.clock.advance(72*time.Hour - time.Second)
+	if again := book(t, p, c, key("k"), meeting(t, "checkup", 10)); !again.Replayed {
+		t.Fatal("not replayed after 71:59:59")
+	}
+	w.clock.advance(time.Second)
+	other := book(t, p, c, key("k"), meeting(t, "another body is fine", 11))
+	if other.Replayed || other.Record.Event.EventID == first.Record.Event.EventID {
+		t.Fatalf("got %+v", other)
+	}
+}
+
+func TestKeyIsPurgedAfterItsTime(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	book(t, p, c, key("k"), meeting(t, "checkup", 10))
+	w.clock.advance(72*time.Hour + time.Second)
+	p.settle(t)
+	left, err := w.store.PurgeIntents(background, w.clock.now(), w.clock.now())
+	w.check(err)
+	if left != 0 {
+		t.Fatalf("%d intents are left", left)
+	}
+}
+
+func TestKeyIsScopedToTenantAndOperation(t *testing.T) {
+	w, p, acme := sqliteWorld(t)
+	other := w.tenant("other")
+	one := book(t, p, acme, key("k"), meeting(t, "checkup", 10))
+	two := book(t, p, other, key("k"), meeting(t, "checkup", 10))
+	if two.Replayed || one.Record.Event.EventID == two.Record.Event.EventID {
+		t.Error("two tenants share a key")
+	}
+	cancelled, err := p.Calendar.Cancel(background, acme, key("k"), CancelMeeting{EventID: one.Record.Event.EventID})
+	if err != nil || cancelled.Replayed {
+		t.Errorf("two operations share a key: %v", err)
+	}
+}
+
+func TestKeyOutlivesItsConnection(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	first := book(t, p, c, key("k"), meeting(t, "checkup", 10))
+	c = w.replaceCalendar(c)
+	again := book(t, p, c, key("k"), meeting(t, "checkup", 10))
+	if !again.Replayed || string(again.Body) != string(first.Body) {
+		t.Fatalf("got %s", again.Body)
+	}
+}
+
+func TestCallCutOffWhoseConnectionIsGoneStaysUnknown(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.meetings.times(3, "book", reaction{after: fails(cutOff())})
+	_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	w.meetings.script(nil)
+	c = w.replaceCalendar(c)
+	p.settle(t)
+	_, err = p.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+}
+
+func TestOneKeyAmongManyAtOnceIsOneEffect(t *testing.T) {
+	for name, open := range map[string]func(testing.TB) string{"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, open)
+			c := w.tenant("acme")
+			w.meetings.traits.IdempotentBook = false
+			two := [2]*process{w.start(), w.start()}
+			answers, errs := atOnce(64, func(i int) (Answer[record.MeetingAnswer], error) {
+				return two[i%2].Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
+			})
+			var body string
+			for i, err := range errs {
+				if err != nil {
+					wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyRunning)
+					continue
+				}
+				if body == "" {
+					body = string(answers[i].Body)
+				}
+				if string(answers[i].Body) != body {
+					t.Errorf("got %s and %s", answers[i].Body, body)
+				}
+			}
+			if body == "" || w.meetings.booked != 1 {
+				t.Fatalf("%d meetings, one answer is %q", w.meetings.booked, body)
+			}
+		})
+	}
+}
+
+// Calls without a key.
+
+func TestEqualBookingsWithoutKeyAreOneMeeting(t *testing.T) {
+	_, p, c := sqliteWorld(t)
+	in := meeting(t, "checkup", 10)
+	in.Attendees = []string{"pat@example.com", "Kim@Example.com"}
+	first := book(t, p, c, Write{}, in)
+	same := in
+	same.Start, same.End = when(t, "2030-03-04T05:00:00-05:00"), when(t, "2030-03-04T06:00:00-05:00")
+	same.Attendees = []string{"kim@example.com", "pat@example.com"}
+	if again := book(t, p, c, Write{}, same); !again.Replayed || string(again.Body) != string(first.Body) {
+		t.Fatalf("got %s replayed %v, want %s", again.Body, again.Replayed, first.Body)
+	}
+	for name, change := range map[string]func(*BookMeeting){
+		"title":     func(b *BookMeeting) { b.Title = "Checkup" },
+		"attendees": func(b *BookMeeting) { b.Attendees = b.Attendees[:1] },
+		"calendar":  func(b *BookMeeting) { b.CalendarIDs = []string{"side"} },
+		"end":       func(b *BookMeeting) { b.End = when(t, "2030-03-04T11:30:00Z") },
+	} {
+		other := in
+		change(&other)
+		if answer := book(t, p, c, Write{}, other); answer.Replayed {
+			t.Errorf("another %s is taken for the same meeting", name)
+		}
+	}
+	otherKey := c
+	otherKey.KeyID = "k-2"
+	if answer := book(t, p, otherKey, Write{}, in); answer.Replayed {
+		t.Error("another API key's booking is taken for the same meeting")
+	}
+}
+
+func TestWindowOfEqualBookings(t *testing.T) {
+	minutes := func(n int) *tenant.Duration { d := tenant.Duration(time.Duration(n) * time.Minute); return &d }
+	for name, test := range map[string]struct {
+		window *tenant.Duration
+		after  time.Duration
+		same   bool
+	}{
+		"the default is ten minutes": {nil, 10*time.Minute - time.Second, true},
+		"and then it ends":           {nil, 10 * time.Minute, false},
+		"a tenant's own is longer":   {minutes(60), 59 * time.Minute, true},
+		"and it ends":                {minutes(60), time.Hour, false},
+		"nothing ends it":            {minutes(0), 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, p, c := sqliteWorld(t)
+			c.Tenant.Settings.DedupeWindow = test.window
+			book(t, p, c, Write{}, meeting(t, "checkup", 10))
+			w.clock.advance(test.after)
+			if again := book(t, p, c, Write{}, meeting(t, "checkup", 10)); again.Replayed != test.same {
+				t.Fatalf("replayed %v, want %v", again.Replayed, test.same)
+			}
+		})
+	}
+}
+
+func TestCancelInBetweenEndsEqualBookings(t *testing.T) {
+	for _, firstKey := range []string{"", "k"} {
+		_, p, c := sqliteWorld(t)
+		first := book(t, p, c, key(firstKey), meeting(t, "checkup", 10))
+		if _, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{EventID: first.Record.Event.EventID}); err != nil {
+			t.Fatal(err)
+		}
+		again := book(t, p, c, Write{}, meeting(t, "checkup", 10))
+		if again.Replayed || again.Record.Event.EventID == first.Record.Event.EventID {
+			t.Fatalf("first key %q: got %+v", firstKey, again)
+		}
+		if third := book(t, p, c, Write{}, meeting(t, "checkup", 10)); !third.Replayed {
+			t.Fatalf("first key %q: the new one is made twice", firstKey)
+		}
+	}
+}
+
+func TestOwnKeyOverridesEqualBookings(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	book(t, p, c, Write{}, meeting(t, "checkup", 10))
+	for _, k := range []string{"one", "two"} {
+		if answer := book(t, p, c, key(k), meeting(t, "checkup", 10)); answer.Replayed {
+			t.Errorf("key %s is answered with another call's meeting", k)
+		}
+	}
+	if w.meetings.booked != 3 {
+		t.Errorf("%d meetings, want 3", w.meetings.booked)
+	}
+}
+
+func TestCallWithoutKeyAfterOneWithKeyIsTheSame(t *testing.T) {
+	_, p, c := sqliteWorld(t)
+	first := book(t, p, c, key("k"), meeting(t, "checkup", 10))
+	if again := book(t, p, c, Write{}, meeting(t, "checkup", 10)); !again.Replayed || string(again.Body) != string(first.Body) {
+		t.Fatalf("got %+v", again)
+	}
+}
+
+func TestCallWithoutKeySettlesTheOneWithKeyWhoseAnswerWasLost(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.meetings.times(3, "book", reaction{after: fails(cutOff())})
+	_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	w.meetings.script(nil)
+	answer := book(t, p, c, Write{}, meeting(t, "checkup", 10))
+	again := book(t, p, c, key("k"), meeting(t, "checkup", 10))
+	if !again.Replayed || string(again.Body) != string(answer.Body) || w.meetings.booked != 1 {
+		t.Fatalf("%d meetings; %s and %s", w.meetings.booked, answer.Body, again.Body)
+	}
+}
+
+func TestEqualBookingsAtOnceShareOneAnswer(t *testing.T) {
+	for name, open := range map[string]func(testing.TB) string{"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, open)
+			c := w.tenant("acme")
+			w.meetings.traits.IdempotentBook = false
+			two := [2]*process{w.start(), w.start()}
+			answers, errs := atOnce(16, func(i int) (Answer[record.MeetingAnswer], error) {
+				return two[i%2].Calendar.Book(background, c, Write{}, meeting(t, "checkup", 10))
+			})
+			made := 0
+			for i := range answers {
+				if errs[i] != nil {
+					t.Fatal(errs[i])
+				}
+				if !answers[i].Replayed {
+					made++
+				}
+				if string(answers[i].Body) != string(answers[0].Body) {
+					t.Errorf("got %s and %s", answers[i].Body, answers[0].Body)
+				}
+			}
+			if made != 1 || w.meetings.booked != 1 {
+				t.Fatalf("%d answers are not replayed, %d meetings", made, w.meetings.booked)
+			}
+		})
+	}
+}
+
+func TestEqualTicketsWithoutKey(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	create := func(c tenant.Caller) Answer[record.TicketAnswer] {
+		answer, err := p.Tickets.Create(background, c, Write{}, CreateTicket{Subject: "door"})
+		w.check(err)
+		return answer
+	}
+	create(c)
+	if create(c).Replayed {
+		t.Error("two tickets are one, though the tenant did not ask for that")
+	}
+	window := tenant.Duration(5 * time.Minute)
+	c.Tenant.Settings.TicketDedupeWindow = &window
+	create(c)
+	if !create(c).Replayed {
+		t.Error("two tickets are two, though the tenant asked for one")
+	}
+	w.clock.advance(5 * time.Minute)
+	if create(c).Replayed {
+		t.Error("the window does not end")
+	}
+}
+
+func TestEqualPurchasesWithoutKeyAreTwo(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	for range 2 {
+		if answer, err := p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415"}); err != nil || answer.Replayed {
+			t.Fatalf("replayed %v, %v", answer.Replayed, err)
+		}
+	}
+	if w.phones.bought != 2 {
+		t.Errorf("%d numbers", w.phones.bought)
+	}
+}
+
+// What is said when the outcome is not known.
+
+func TestUnknownOutcomeIsSaidWhenAndOnlyWhenItIsUnknown(t *testing.T) {
+	lost := reaction{after: fails(cutOff())}
+	for name, test := range map[string]struct {
+		kind     func(*world)
+		call     string
+		reaction reaction
+		code     fault.Code
+		reason   string
+		unknown  bool
+	}{
+		"the answer of a booking is lost":      {nil, "book", lost, fault.UnknownOutcome, fault.ReasonOutcomeUnknown, true},
+		"a booking is not sent":                {nil, "book", reaction{before: fails(down())}, fault.Unavailable, fault.ReasonProviderUnavailable, false},
+		"a booking is answered 503":            {nil, "book", reaction{before: fails(answers503())}, fault.Unavailable, fault.ReasonProviderUnavailable, true},
+		"a booking is refused":                 {nil, "book", reaction{before: fails(fault.New(fault.Invalid, fault.ReasonProviderRefused, "No."))}, fault.Invalid, fault.ReasonProviderRefused, false},
+		"the credentials are refused":          {nil, "book", reaction{before: fails(refusesCredentials())}, fault.Disconnected, fault.ReasonReconnectRequired, false},
+		"the rate is limited":                  {nil, "book", reaction{before: fails(fault.New(fault.RateLimited, fault.ReasonProviderRateLimited, "Slow."))}, fault.RateLimited, fault.ReasonProviderRateLimited, false},
+		"the driver breaks":                    {nil, "book", reaction{before: func(context.Context) error { panic("broken") }}, fault.UnknownOutcome, fault.ReasonOutcomeUnknown, true},
+		"reading busy times fails before":      {protected, "events/main", reaction{before: fails(answers503())}, fault.Unavailable, fault.ReasonProviderUnavailable, false},
+		"reading busy times is cut off before": {protected, "events/main", lost, fault.Unavailable, fault.ReasonProviderUnavailable, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, p, c := sqliteWorld(t)
+			if test.kind != nil {
+				test.kind(w)
+				c = w.tenants[c.Tenant.ID]
+			}
+			w.meetings.times(9, test.call, test.reaction)
+			_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
+			wantReason(t, err, test.code, test.reason)
+			said := fault.From(err).Code == fault.UnknownOutcome || fault.From(err).Metadata["outcome"] == "unknown"
+			if said != test.unknown {
+				t.Fatalf("unknown is said: %v, want %v: %v", said, test.unknown, err)
+			}
+			if open := w.unsettled() > 0; open != test.unknown {
+				t.Errorf("an intent is open: %v, want %v", open, test.unknown)
+			}
+			if said && !strings.Contains(fault.From(err).Detail, "Idempotency-Key") {
+				t.Errorf("the detail does not say how to settle it: %s", fault.From(err).Detail)
+			}
+		})
+	}
+}
+
+func protected(w *world) {
+	c := w.tenants["t-acme"]
+	c.Tenant.Settings.PreventDoubleBooking = true
+	w.with(c)
+}
+
+func TestHangIsTheDeadlineAndSaysThatTheOutcomeIsUnknown(t *testing.T) {
+	for name, repeatable := range map[string]bool{"a repeatable write": true, "a write that is not repeatable": false} {
+		t.Run(name, func(t *testing.T) {
+			w, p, c := sqliteWorld(t)
+			w.meetings.traits.IdempotentBook = repeatable
+			let := make(chan struct{})
+			w.meetings.once("book", reaction{before: func(context.Context) error { <-let; return nil }})
+			_, err := p.Calendar.Book(within(t, 60*time.Millisecond), c, key("k"), meeting(t, "checkup", 10))
+			close(let)
+			wantReason(t, err, fault.Timeout, fault.ReasonDeadlineExceeded)
+			if detail := fault.From(err).Detail; !strings.Contains(detail, "not known") || !strings.Contains(detail, "same Idempotency-Key") {
+				t.Errorf("the detail is %q", detail)
+			}
+		})
+	}
+}
+
+func TestHangOfAReadBeforeTheWriteIsNoUnknownOutcome(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	protected(w)
+	w.meetings.once("events/main", reaction{before: hang})
+	_, err := p.Calendar.Book(within(t, 60*time.Millisecond), w.tenants[c.Tenant.ID], key("k"), meeting(t, "checkup", 10))
+	wantReason(t, err, fault.Timeout, fault.ReasonDeadlineExceeded)
+	if fault.From(err).Metadata["outcome"] != "" {
+		t.Error("the outcome is said to be unknown")
+	}
+	book(t, p, w.tenants[c.Tenant.ID], key("k"), meeting(t, "the key is free again", 10))
+}
+
+func TestAdviceDoesNotMakeASecondPurchase(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.phones.times(9, "buy", reaction{after: fails(cutOff())})
+	_, err := p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415"})
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	if detail := fault.From(err).Detail; strings.Contains(detail, "Repeat the request") || !strings.Contains(detail, "act twice") {
+		t.Errorf("the advice is %q", detail)
+	}
+}
+
+func TestLateAnswerSettlesTheCall(t *testing.T) {
+	shorter := func(_ *Options, g *guard.Options) { g.WriteGrace = 5 * time.Second }
+	for name, test := range map[string]struct {
+		call func(p *process, c tenant.Caller, ctx context.Context) (string, bool, error)
+		on   func(w *world) (*account, string)
+		made func(w *world) int
+	}{
+		"book": {
+			func(p *process, c tenant.Caller, ctx context.Context) (string, bool, error) {
+				a, err := p.Calendar.Book(ctx, c, key("k"), meeting(t, "checkup", 10))
+				return string(a.Body), a.Replayed, err
+			},
+			func(w *world) (*account, string) {
+				w.meetings.traits.IdempotentBook = false
+				return &w.meetings.account, "book"
+			},
+			func(w *world) int { return w.meetings.booked },
+		},
+		"create": {
+			func(p *process, c tenant.Caller, ctx context.Context) (string, bool, error) {
+				a, err := p.Tickets.Create(ctx, c, key("k"), CreateTicket{Subject: "door"})
+				return string(a.Body), a.Replayed, err
+			},
+			func(w *world) (*account, string) { return &w.tickets.account, "create" },
+			(*world).ticketCount,
+		},
+		"buy": {
+			func(p *process, c tenant.Caller, ctx context.Context) (string, bool, error) {
+				a, err := p.Numbers.Buy(ctx, c, key("k"), BuyNumber{AreaCode: "415"})
+				return string(a.Body), a.Replayed, err
+			},
+			func(w *world) (*account, string) {
+				w.phones.traits.IdempotentBuy = false
+				return &w.phones.account, "buy"
+			},
+			func(w *world) int { return w.phones.bought },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, storetest.SQLite)
+			w.options = shorter
+			c, p := w.tenant("acme"), w.start()
+			a, call := test.on(w)
+			let := make(chan struct{})
+			a.once(call, reaction{before: func(context.Context) error { <-let; return nil }})
+			_, _, err := test.call(p, c, within(t, 60*time.Millisecond))
+			wantReason(t, err, fault.Timeout, fault.ReasonDeadlineExceeded)
+			_, _, err = test.call(p, c, background)
+			wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyRunning) // it may arrive yet: nobody takes it up
+			w.clock.advance(3 * time.Second)
+			p.settle(t)
+			close(let)
+			p.stop() // waits for the late write
+			body, replayed, err := test.call(w.start(), c, background)
+			if err != nil || !replayed || body == "" || test.made(w) != 1 {
+				t.Fatalf("got %s, replayed %v, %v; %d effects", body, replayed, err, test.made(w))
+			}
+		})
+	}
+}
+
+func TestCallerWhoLeavesLosesNothing(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	ctx, leave := context.WithCancel(background)
+	w.meetings.once("book", reaction{after: func(context.Context) error { leave(); return cutOff() }})
+	if _, err := p.Calendar.Book(ctx, c, key("k"), meeting(t, "checkup", 10)); err == nil {
+		t.Fatal("the call succeeds")
+	}
+	again := book(t, p, c, key("k"), meeting(t, "checkup", 10))
+	if w.meetings.booked != 1 || again.Record.Event.EventID != "ev1" {
+		t.Fatalf("%d meetings, %+v", w.meetings.booked, again)
+	}
+}
+
+func TestRefusedDateInThePast(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.clock.millis.Store(hour(9).UnixMilli())
+	c.Tenant.Settings.RejectPast = true
+	first := book(t, p, c, key("k"), meeting(t, "soon", 10))
+	w.clock.advance(2 * time.Hour)
+	if again := book(t, p, c, key("k"), meeting(t, "soon", 10)); !again.Replayed || string(again.Body) != string(first.Body) {
+		t.Errorf("the repeat is not answered with the first answer")
+	}
+	_, err := p.Calendar.Book(background, c, Write{}, meeting(t, "too late", 10))
+	wantReason(t, err, fault.Invalid, fault.ReasonInvalidRequest)
+	if got, want := fault.From(err).Fields[0].Message, "is in the past. It is now Monday, 4 March 2030, 11:00 in UTC."; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	_, err = p.Calendar.Update(background, c, Write{}, UpdateMeeting{EventID: first.Record.Event.EventID, Start: when(t, "2030-03-04T08:00:00Z")})
+	wantReason(t, err, fault.Invalid, fault.ReasonInvalidRequest)
+}
+
+// replaceCalendar removes the caller's calendar connection and gives it another.
+func (w *world) replaceCalendar(c tenant.Caller) tenant.Caller {
+	old := c.Connections["calendar"]
+	w.check(w.store.DeleteConnection(background, c.Tenant.ID, old.ID))
+	now := old
+	now.ID = old.ID + "-2"
+	w.check(w.store.CreateConnection(background, store.Connection{
+		ID: now.ID, TenantID: c.Tenant.ID, Name: "second", Kind: "calendar", Provider: "fake", Settings: []byte("{}"), Status: "ok", Revision: 1, CreatedAt: w.clock.now(),
+	}))
+	connections := map[adapter.Kind]tenant.Connection{}
+	for k, v := range c.Connections {
+		connections[k] = v
+	}
+	connections["calendar"] = now
+	c.Connections = connections
+	return w.with(c)
+}
