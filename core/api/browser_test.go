@@ -1,0 +1,263 @@
+package api
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	chromium       = "/usr/bin/chromium" // of Debian's package of that name
+	browserPatient = 60 * time.Second    // for an answer of a browser on a busy machine
+)
+
+// browser is a headless Chromium, spoken to over its debugging pipe: messages of the Chrome DevTools Protocol, each
+// ended by a zero byte. Commands and events are read in turn, so that nothing runs beside the test.
+type browser struct {
+	t       *testing.T
+	to      *os.File
+	from    *os.File
+	unread  []byte
+	last    int
+	session string
+	seen    []message // events, in the order they came
+}
+
+type message struct {
+	ID     int             `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  *struct{ Message string }
+}
+
+// startBrowser opens a browser with one empty page that resolves no names, so that nothing it asks for can leave the
+// machine. Where there is none the test is skipped, unless FRONTDESK_REQUIRE_ALL is set.
+func startBrowser(t *testing.T) *browser {
+	t.Helper()
+	if _, err := os.Stat(chromium); err != nil {
+		if os.Getenv("FRONTDESK_REQUIRE_ALL") != "" {
+			t.Fatalf("Chromium is required: %v", err)
+		}
+		t.Skipf("Chromium is not installed: %v", err)
+	}
+	profile, err := os.MkdirTemp("", "frontdesk-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands, to, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, replies, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &browser{t: t, to: to, from: from}
+	cmd := exec.Command(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+		"--disable-component-update", "--disable-sync", "--disable-extensions", "--hide-scrollbars", "--remote-debugging-pipe",
+		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--user-data-dir="+profile, "about:blank")
+	cmd.Env = append(os.Environ(), "HOME="+profile)
+	cmd.ExtraFiles = []*os.File{commands, replies} // descriptors 3 and 4, where the browser expects them
+	err = cmd.Start()
+	commands.Close()
+	replies.Close()
+	t.Cleanup(func() {
+		to.Close() // which ends the browser
+		from.Close()
+		if cmd.Process != nil {
+			stuck := time.AfterFunc(browserPatient, func() { _ = cmd.Process.Kill() })
+			_ = cmd.Wait()
+			stuck.Stop()
+		}
+		_ = os.RemoveAll(profile)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made struct{ TargetID, SessionID string }
+	b.call("Target.createTarget", map[string]any{"url": "about:blank"}, &made)
+	b.call("Target.attachToTarget", map[string]any{"targetId": made.TargetID, "flatten": true}, &made)
+	b.session = made.SessionID
+	for _, domain := range []string{"Page", "Network", "Runtime", "Log"} {
+		b.call(domain+".enable", nil, nil)
+	}
+	return b
+}
+
+// call sends a command and waits for its result.
+func (b *browser) call(method string, params map[string]any, into any) {
+	b.t.Helper()
+	b.last++
+	command := map[string]any{"id": b.last, "method": method, "params": params}
+	if params == nil {
+		command["params"] = map[string]any{}
+	}
+	if b.session != "" {
+		command["sessionId"] = b.session
+	}
+	raw, err := json.Marshal(command)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if _, err := b.to.Write(append(raw, 0)); err != nil {
+		b.t.Fatal(err)
+	}
+	for {
+		m := b.read()
+		switch {
+		case m.ID != b.last:
+			b.seen = append(b.seen, m)
+			continue
+		case m.Error != nil:
+			b.t.Fatalf("%s: %s", method, m.Error.Message)
+		}
+		if into != nil {
+			if err := json.Unmarshal(m.Result, into); err != nil {
+				b.t.Fatalf("%s: %s: %v", method, m.Result, err)
+			}
+		}
+		return
+	}
+}
+
+func (b *browser) read() message {
+	b.t.Helper()
+	if err := b.from.SetReadDeadline(time.Now().Add(browserPatient)); err != nil {
+		b.t.Fatal(err)
+	}
+	for {
+		if raw, rest, whole := bytes.Cut(b.unread, []byte{0}); whole {
+			b.unread = rest
+			var m message
+			if err := json.Unmarshal(raw, &m); err != nil {
+				b.t.Fatalf("%s: %v", raw, err)
+			}
+			return m
+		}
+		chunk := make([]byte, 64<<10)
+		n, err := b.from.Read(chunk)
+		if err != nil {
+			b.t.Fatalf("the browser said no more: %v", err)
+		}
+		b.unread = append(b.unread, chunk[:n]...)
+	}
+}
+
+// open loads a page to its end.
+func (b *browser) open(url string) {
+	b.t.Helper()
+	b.loading(func() { b.call("Page.navigate", map[string]any{"url": url}, nil) })
+}
+
+// loading does what loads a page, and waits for its load event.
+func (b *browser) loading(do func()) {
+	b.t.Helper()
+	from := len(b.seen)
+	do()
+	for {
+		for ; from < len(b.seen); from++ {
+			if b.seen[from].Method == "Page.loadEventFired" {
+				return
+			}
+		}
+		b.seen = append(b.seen, b.read())
+	}
+}
+
+// eval runs an expression in the page and reads its value; a promise is waited for.
+func (b *browser) eval(expression string, into any) {
+	b.t.Helper()
+	var got struct {
+		Result           struct{ Value json.RawMessage }
+		ExceptionDetails json.RawMessage
+	}
+	b.call("Runtime.evaluate", map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true}, &got)
+	if got.ExceptionDetails != nil {
+		b.t.Fatalf("%s: %s", expression, got.ExceptionDetails)
+	}
+	if into == nil {
+		return
+	}
+	if err := json.Unmarshal(got.Result.Value, into); err != nil {
+		b.t.Fatalf("%s: %s: %v", expression, got.Result.Value, err)
+	}
+}
+
+// look sets the size of the window and whether the person prefers dark.
+func (b *browser) look(width, height int, scheme string) {
+	b.t.Helper()
+	b.call("Emulation.setDeviceMetricsOverride",
+		map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
+	b.call("Emulation.setEmulatedMedia",
+		map[string]any{"features": []any{map[string]any{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+}
+
+// screenshot writes a picture of the whole page to the directory that FRONTDESK_TEST_SCREENSHOTS names, for people to
+// look at.
+func (b *browser) screenshot(name string) {
+	b.t.Helper()
+	dir := os.Getenv("FRONTDESK_TEST_SCREENSHOTS")
+	if dir == "" {
+		return
+	}
+	var shot struct{ Data string }
+	b.call("Page.captureScreenshot", map[string]any{"captureBeyondViewport": true}, &shot)
+	picture, err := base64.StdEncoding.DecodeString(shot.Data)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o644)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// complaints answers what the pages wrote to the console, and every request that was not for the origin or failed.
+func (b *browser) complaints(origin string) []string {
+	var out []string
+	for _, m := range b.seen {
+		var p struct {
+			Request  struct{ URL string }
+			Response struct {
+				URL    string
+				Status int
+			}
+		}
+		_ = json.Unmarshal(m.Params, &p) // other events have other members
+		switch m.Method {
+		case "Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded", "Network.loadingFailed":
+			out = append(out, m.Method+" "+string(m.Params))
+		case "Network.requestWillBeSent":
+			if !strings.HasPrefix(p.Request.URL, origin+"/") {
+				out = append(out, "a request for "+p.Request.URL)
+			}
+		case "Network.responseReceived":
+			if p.Response.Status != 200 {
+				out = append(out, fmt.Sprintf("%s is answered with %d", p.Response.URL, p.Response.Status))
+			}
+		}
+	}
+	return out
+}
+
+// startSite serves the surface at the very address that its pages link to.
+func startSite(t *testing.T) (origin string) {
+	t.Helper()
+	server := httptest.NewUnstartedServer(nil)
+	origin = "http://" + server.Listener.Addr().String()
+	g := startGateway(t, func(o *Options) {
+		o.PublicURL, o.SettingsURL, o.PerMinuteOfKey, o.PerMinuteOfTenant = origin, origin+"/docs", 6000, 12000
+	})
+	server.Config.Handler = g.handler
+	server.Start()
+	t.Cleanup(server.Close)
+	return origin
+}
