@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -36,7 +37,7 @@ func (s *Calendar) List(ctx context.Context, c tenant.Caller, in ListEvents) (re
 	if err != nil {
 		return record.EventsAnswer{}, err
 	}
-	events, err := s.read(ctx, d, in.CalendarIDs, window, zone)
+	events, err := s.read(ctx, d, in.CalendarIDs, window, in.Timezone)
 	if err != nil {
 		return record.EventsAnswer{}, err
 	}
@@ -66,14 +67,19 @@ func (s *Calendar) window(in ListEvents, zone *time.Location) (calendar.Span, er
 	return w, nil
 }
 
-// read reads every page of every calendar, several calendars at a time.
-func (s *Calendar) read(ctx context.Context, d desk, calendarIDs []string, w calendar.Span, zone *time.Location) ([]calendar.Event, error) {
+// read reads every page of every calendar, several calendars at a time. Whole days and floating times lie in the
+// requested zone, else each in its own calendar's; the events say which.
+func (s *Calendar) read(ctx context.Context, d desk, calendarIDs []string, w calendar.Span, requested string) ([]calendar.Event, error) {
 	ids := slices.Compact(slices.Sorted(slices.Values(calendarIDs)))
 	if len(ids) == 0 {
 		ids = []string{""}
 	}
 	queries := make([]calendar.Query, len(ids))
 	for i, id := range ids {
+		zone, err := d.zone(ctx, requested, id)
+		if err != nil {
+			return nil, err
+		}
 		queries[i] = calendar.Query{CalendarID: id, From: w.From, To: w.To, Zone: zone.String()}
 	}
 	pages, err := s.firstPages(ctx, d, queries)
@@ -86,6 +92,10 @@ func (s *Calendar) read(ctx context.Context, d desk, calendarIDs []string, w cal
 	for i := range queries {
 		group.Go(func() (err error) {
 			lists[i], err = s.pages(ctx, d, queries[i], pages[i])
+			for j := range lists[i] {
+				start := &lists[i][j].Start
+				start.Zone = cmp.Or(start.Zone, queries[i].Zone)
+			}
 			return err
 		})
 	}

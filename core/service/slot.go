@@ -119,15 +119,15 @@ func (s *Calendar) busy(ctx context.Context, d desk, calendars []string, want sl
 		})
 		return slices.ContainsFunc(list, func(b calendar.Busy) bool { return overlap(b.Span, want.span) }), err
 	}
-	zone, err := d.zone(ctx, "", calendars[0])
-	if err != nil {
-		return false, err
-	}
-	events, err := s.read(ctx, d, calendars, want.span, zone)
+	events, err := s.read(ctx, d, calendars, want.span, "")
 	if err != nil {
 		return false, err
 	}
 	return slices.ContainsFunc(events, func(e calendar.Event) bool {
+		zone, err := normalize.LoadZone(e.Start.Zone)
+		if err != nil {
+			zone = time.UTC // a name that only the provider knows: such an event is at an instant
+		}
 		span := calendar.Span{From: normalize.Instant(e.Start, zone), To: normalize.Instant(e.End, zone)}
 		counts := !e.IsCancelled && !e.IsFree && !declined(e, d.Connection.Email) && (want.own == nil || !want.own(e))
 		return counts && e.ID != want.except && overlap(span, want.span)

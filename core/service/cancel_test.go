@@ -1,0 +1,100 @@
+package service
+
+import (
+	"testing"
+
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+	"frontdesk/core/record"
+)
+
+func TestCancel(t *testing.T) {
+	there := func(in string) func(*testing.T, *world, *process) string {
+		return func(_ *testing.T, w *world, _ *process) string {
+			return w.meetings.put(calendar.Event{CalendarID: in, Start: calendar.At(hour(10), "UTC"), End: calendar.At(hour(11), "UTC")})
+		}
+	}
+	gone := func(t *testing.T, w *world, p *process) string {
+		id := there("main")(t, w, p)
+		w.meetings.edit(id, func(e *calendar.Event) { e.IsCancelled = true })
+		return id
+	}
+	for name, test := range map[string]struct {
+		event    func(*testing.T, *world, *process) string // answers its id
+		calendar string
+		tells410 bool
+		reason   string
+	}{
+		"in the default calendar":                  {event: there("main")},
+		"in the calendar given":                    {event: there("side"), calendar: "side"},
+		"in a calendar not given":                  {event: there("side"), reason: fault.ReasonEventNotFound},
+		"in a calendar that is not there":          {event: there("side"), calendar: "nowhere", reason: fault.ReasonCalendarNotFound},
+		"in the default one, though another given": {event: there("main"), calendar: "side"},
+		"never there":                              {event: func(*testing.T, *world, *process) string { return "nothing" }, reason: fault.ReasonEventNotFound},
+		"gone, and the provider does not say":      {event: gone, reason: fault.ReasonEventNotFound},
+		"gone, as the provider says":               {event: gone, tells410: true},
+		"in the calendar it was booked in": {event: func(t *testing.T, w *world, p *process) string {
+			in := meeting(t, "side", 10)
+			in.CalendarIDs = []string{"side"}
+			return book(t, p, w.tenants["t-acme"], Write{}, in).Record.Event.EventID
+		}},
+		"in the calendar it was listed in": {event: func(t *testing.T, w *world, p *process) string {
+			id := there("side")(t, w, p)
+			_, err := p.Calendar.List(background, w.tenants["t-acme"], ListEvents{Start: when(t, "2030-03-04"), CalendarIDs: []string{"side"}})
+			w.check(err)
+			return id
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, p, c := sqliteWorld(t)
+			w.meetings.tells410 = test.tells410
+			id := test.event(t, w, p)
+			answer, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{EventID: id, CalendarID: test.calendar})
+			if test.reason != "" {
+				wantReason(t, err, fault.NotFound, test.reason)
+				return
+			}
+			if err != nil || answer.Record != (record.CancelAnswer{OK: true, EventID: id}) {
+				t.Fatalf("got %+v, %v", answer.Record, err)
+			}
+			if live := w.meetings.live(); len(live) != 0 {
+				t.Fatalf("%v are left", live)
+			}
+			again, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{EventID: id, CalendarID: test.calendar})
+			if err != nil || again.Replayed || !again.Record.OK {
+				t.Errorf("a second cancel answers %+v, %v", again.Record, err)
+			}
+		})
+	}
+}
+
+func TestCancelOfAnotherTenantsEventIsNotFound(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	other := w.tenant("other")
+	id := book(t, p, c, Write{}, meeting(t, "one", 10)).Record.Event.EventID
+	if _, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{EventID: id}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := p.Calendar.Cancel(background, other, Write{}, CancelMeeting{EventID: id})
+	wantReason(t, err, fault.NotFound, fault.ReasonEventNotFound)
+}
+
+func TestCancelWhereIDsAreUniqueInTheAccountLooksOnce(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.meetings.traits.IDsPerCalendar = false
+	id := w.meetings.put(calendar.Event{CalendarID: "side", Start: calendar.At(hour(10), "UTC"), End: calendar.At(hour(11), "UTC")})
+	if _, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{EventID: id, CalendarID: "main"}); err != nil {
+		t.Fatal(err)
+	}
+	if calls := w.meetings.called("cancel"); calls != 1 {
+		t.Errorf("the provider is asked %d times", calls)
+	}
+}
+
+func TestCancelThatCannotBeAskedIsNotTakenForDone(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	id := book(t, p, c, Write{}, meeting(t, "one", 10)).Record.Event.EventID
+	w.meetings.times(9, "cancel", reaction{before: fails(down())})
+	_, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{EventID: id})
+	wantReason(t, err, fault.Unavailable, fault.ReasonProviderUnavailable)
+}

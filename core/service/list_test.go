@@ -1,0 +1,169 @@
+package service
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+	"frontdesk/core/record"
+)
+
+func (a *calendarAccount) fill(calendarID string, n int) {
+	for i := range n {
+		a.put(calendar.Event{CalendarID: calendarID, Title: fmt.Sprint(calendarID, i), Start: calendar.At(hour(10).Add(time.Duration(i)*time.Minute), "UTC"), End: calendar.At(hour(12), "UTC")})
+	}
+}
+
+func window(t *testing.T, ids ...string) ListEvents {
+	return ListEvents{Start: when(t, "2030-03-04T00:00:00Z"), End: when(t, "2030-03-11T00:00:00Z"), Timezone: "UTC", CalendarIDs: ids}
+}
+
+func subjects(a record.EventsAnswer) (list []string) {
+	for _, e := range a.Events {
+		list = append(list, e.Subject)
+	}
+	return list
+}
+
+func TestListFollowsEveryPageAndMergesTheCalendars(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.meetings.pageSize = 2
+	w.meetings.fill("side", 5)
+	w.meetings.fill("main", 3)
+	answer, err := p.Calendar.List(background, c, window(t, "side", "main", "side"))
+	w.check(err)
+	want := []string{"side0", "main0", "side1", "main1", "side2", "main2", "side3", "side4"} // by start, then id
+	if got := subjects(answer); !slices.Equal(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+}
+
+func TestListFailsAsAWhole(t *testing.T) {
+	for _, at := range []int{1, 2} { // on its first page, or later
+		w, p, c := sqliteWorld(t)
+		w.meetings.pageSize = 1
+		w.meetings.fill("side", 3)
+		w.meetings.fill("main", 3)
+		pages := 0
+		w.meetings.script(func(_ *process, call string) reaction {
+			if call != "events/side" {
+				return reaction{}
+			}
+			if pages++; pages < at {
+				return reaction{}
+			}
+			return reaction{before: fails(answers503())}
+		})
+		answer, err := p.Calendar.List(background, c, window(t, "main", "side"))
+		wantReason(t, err, fault.Unavailable, fault.ReasonProviderUnavailable)
+		if answer.Events != nil {
+			t.Errorf("it answers a part: %v", answer)
+		}
+	}
+}
+
+func TestListHoldsAtMostTwoThousandFiveHundredEvents(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.meetings.fill("main", 2000)
+	w.meetings.fill("side", 500)
+	answer, err := p.Calendar.List(background, c, window(t, "main", "side"))
+	if err != nil || len(answer.Events) != 2500 {
+		t.Fatalf("%d events, %v", len(answer.Events), err)
+	}
+	w.meetings.fill("side", 1)
+	_, err = p.Calendar.List(background, c, window(t, "main", "side"))
+	wantReason(t, err, fault.Exhausted, fault.ReasonTooManyEvents)
+}
+
+func TestListEndsWherePagesDoNot(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.meetings.endless = true
+	_, err := p.Calendar.List(background, c, window(t))
+	wantReason(t, err, fault.Unavailable, fault.ReasonProviderUnavailable)
+	if calls := w.meetings.called("events/"); calls > mostEmptyRun+1 {
+		t.Errorf("%d pages were read", calls)
+	}
+}
+
+func TestListWindow(t *testing.T) {
+	for name, test := range map[string]struct {
+		in     ListEvents
+		within []time.Duration // starts of events of a minute, from now
+		found  []string
+	}{
+		"nothing given is the next seven days": {
+			ListEvents{}, []time.Duration{-2 * time.Minute, -30 * time.Second, 0, 7*24*time.Hour - time.Second, 7 * 24 * time.Hour}, []string{"1", "2", "3"},
+		},
+		"a start alone is seven days from it": {
+			ListEvents{Start: when(t, "2030-03-10T00:00:00Z")}, []time.Duration{0, 6 * 24 * time.Hour, 12*24*time.Hour + 23*time.Hour, 13 * 24 * time.Hour}, []string{"1", "2"},
+		},
+		"an end alone is from now": {ListEvents{End: when(t, "2030-03-05T00:00:00Z")}, []time.Duration{0, 24*time.Hour - time.Minute, 24 * time.Hour}, []string{"0", "1"}},
+		"a bare date is its start in the calendar's zone": {
+			ListEvents{Start: when(t, "2030-03-05"), End: when(t, "2030-03-06")}, []time.Duration{28*time.Hour + 58*time.Minute, 29 * time.Hour, 52*time.Hour + 59*time.Minute, 53 * time.Hour}, []string{"1", "2"},
+		},
+		"a bare date with a zone lies in that": {
+			ListEvents{Start: when(t, "2030-03-05"), End: when(t, "2030-03-06"), Timezone: "UTC"}, []time.Duration{23 * time.Hour, 24 * time.Hour, 48 * time.Hour}, []string{"1"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, p, c := sqliteWorld(t)
+			w.clock.millis.Store(monday.UnixMilli())
+			for i, d := range test.within {
+				at := monday.Add(d)
+				w.meetings.put(calendar.Event{Title: fmt.Sprint(i), Start: calendar.At(at, "UTC"), End: calendar.At(at.Add(time.Minute), "UTC")})
+			}
+			answer, err := p.Calendar.List(background, c, test.in)
+			w.check(err)
+			if got := subjects(answer); !slices.Equal(got, test.found) {
+				t.Errorf("got %v, want %v", got, test.found)
+			}
+		})
+	}
+}
+
+func TestListRefusesAWindowWithoutLength(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.clock.millis.Store(monday.UnixMilli())
+	for _, in := range []ListEvents{
+		{Start: when(t, "2030-03-05T00:00:00Z"), End: when(t, "2030-03-05T00:00:00Z")},
+		{End: when(t, "2030-03-03T00:00:00Z")}, // before now
+	} {
+		_, err := p.Calendar.List(background, c, in)
+		wantReason(t, err, fault.Invalid, fault.ReasonInvalidRequest)
+	}
+}
+
+func TestListShowsEachEventInTheRequestedZoneElseInItsOwnCalendars(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	for _, id := range []string{"main", "side"} {
+		w.meetings.put(calendar.Event{CalendarID: id, Title: id, Start: calendar.Day(2030, 3, 5), End: calendar.Day(2030, 3, 6)})
+	}
+	for zone, want := range map[string][]string{
+		"":    {"2030-03-05T00:00:00+01:00", "2030-03-05T00:00:00-05:00"},
+		"UTC": {"2030-03-05T00:00:00Z", "2030-03-05T00:00:00Z"},
+	} {
+		answer, err := p.Calendar.List(background, c, ListEvents{Start: when(t, "2030-03-04T00:00:00Z"), Timezone: zone, CalendarIDs: []string{"main", "side"}})
+		w.check(err)
+		if got := []string{answer.Events[0].StartTime, answer.Events[1].StartTime}; !slices.Equal(got, want) {
+			t.Errorf("zone %q: got %v, want %v", zone, got, want)
+		}
+	}
+}
+
+func TestCalendarsAreAskedLive(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	for range 2 {
+		answer, err := p.Calendar.Calendars(background, c)
+		w.check(err)
+		want := []record.Calendar{{ID: "main", Name: "Main"}, {ID: "side", Name: "Side"}, {ID: "third", Name: "Third"}}
+		if !slices.Equal(answer.Calendars, want) {
+			t.Fatalf("got %v, want %v", answer.Calendars, want)
+		}
+	}
+	if calls := w.meetings.called("calendars"); calls != 2 {
+		t.Errorf("the provider is asked %d times", calls)
+	}
+}

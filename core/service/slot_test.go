@@ -1,0 +1,199 @@
+package service
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+	"frontdesk/core/record"
+	"frontdesk/core/store/storetest"
+	"frontdesk/core/tenant"
+)
+
+// protectedWorld is one whose tenant prevents double booking.
+func protectedWorld(t *testing.T) (*world, *process, tenant.Caller) {
+	t.Helper()
+	w, p, c := sqliteWorld(t)
+	protected(w)
+	return w, p, w.tenants[c.Tenant.ID]
+}
+
+func TestOneSlotAmongManyBookingsAtOnceIsOneEvent(t *testing.T) {
+	for name, open := range map[string]func(testing.TB) string{"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, open)
+			w.tenant("acme")
+			protected(w)
+			c := w.tenants["t-acme"]
+			two := [2]*process{w.start(), w.start()}
+			const callers = 100
+			_, errs := atOnce(callers, func(i int) (Answer[record.MeetingAnswer], error) {
+				return two[i%2].Calendar.Book(background, c, key(fmt.Sprint(i)), meeting(t, fmt.Sprint("caller ", i), 10))
+			})
+			made := 0
+			for _, err := range errs {
+				if err == nil {
+					made++
+					continue
+				}
+				wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
+			}
+			if made != 1 || w.meetings.booked != 1 {
+				t.Fatalf("%d are told that they have it, %d events", made, w.meetings.booked)
+			}
+			if asked := w.meetings.called("book"); asked != 1 {
+				t.Errorf("the provider was asked to book %d times", asked)
+			}
+		})
+	}
+}
+
+func TestSlotWithOnlyTheDefaultCalendarNamedOrNotIsOne(t *testing.T) {
+	_, p, c := protectedWorld(t)
+	book(t, p, c, Write{}, meeting(t, "one", 10))
+	named := meeting(t, "two", 10)
+	named.CalendarIDs = []string{"main"}
+	_, err := p.Calendar.Book(background, c, Write{}, named)
+	wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
+}
+
+func TestSlotIsTakenByWhatMakesItsOwnerBusy(t *testing.T) {
+	event := func(from, to time.Time) calendar.Event {
+		return calendar.Event{Title: "there", Start: calendar.At(from, "UTC"), End: calendar.At(to, "UTC")}
+	}
+	for name, test := range map[string]struct {
+		there func(*calendar.Event)
+		taken bool
+	}{
+		"the same time":                    {func(*calendar.Event) {}, true},
+		"a part of it":                     {func(e *calendar.Event) { e.Start.Instant = hour(10).Add(59 * time.Minute) }, true},
+		"an event in another selected one": {func(e *calendar.Event) { e.CalendarID = "side" }, true},
+		"a whole day":                      {func(e *calendar.Event) { e.Start, e.End = calendar.Day(2030, 3, 4), calendar.Day(2030, 3, 5) }, true},
+		"one that the owner declined": {func(e *calendar.Event) {
+			e.Attendees = []calendar.Attendee{{Email: "Office@example.com", Response: "declined"}}
+		}, false},
+		"one that someone else declined": {func(e *calendar.Event) {
+			e.Attendees = []calendar.Attendee{{Email: "pat@example.com", Response: "declined"}}
+		}, true},
+		"one that is free":               {func(e *calendar.Event) { e.IsFree = true }, false},
+		"one that is cancelled":          {func(e *calendar.Event) { e.IsCancelled = true }, false},
+		"one that ends as this begins":   {func(e *calendar.Event) { *e = event(hour(9), hour(10)) }, false},
+		"one that begins as this ends":   {func(e *calendar.Event) { *e = event(hour(11), hour(12)) }, false},
+		"one in a calendar not selected": {func(e *calendar.Event) { e.CalendarID = "third" }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, p, c := protectedWorld(t)
+			there := event(hour(10), hour(11))
+			test.there(&there)
+			w.meetings.put(there)
+			in := meeting(t, "new", 10)
+			in.CalendarIDs = []string{"main", "side"}
+			_, err := p.Calendar.Book(background, c, Write{}, in)
+			if test.taken {
+				wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
+			} else if err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func TestSlotThatWasRefusedIsNotHeld(t *testing.T) {
+	for _, freeBusy := range []bool{false, true} {
+		w, p, c := protectedWorld(t)
+		w.meetings.freeBusy = freeBusy
+		in := meeting(t, "both", 10)
+		in.CalendarIDs = []string{"main", "side"}
+		taken := w.meetings.put(calendar.Event{CalendarID: "side", Start: calendar.At(hour(10), "UTC"), End: calendar.At(hour(11), "UTC")})
+		_, err := p.Calendar.Book(background, c, Write{}, in)
+		wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
+		w.meetings.edit(taken, func(e *calendar.Event) { e.IsCancelled = true })
+		book(t, p, c, Write{}, in)
+	}
+}
+
+func TestSlotIsFreeAgainAfterAFailedBooking(t *testing.T) {
+	w, p, c := protectedWorld(t)
+	w.meetings.times(3, "book", reaction{before: fails(down())})
+	if _, err := p.Calendar.Book(background, c, Write{}, meeting(t, "one", 10)); err == nil {
+		t.Fatal("the call succeeds")
+	}
+	w.meetings.script(nil)
+	book(t, p, c, Write{}, meeting(t, "two", 10))
+}
+
+func TestSlotIsHeldWhileItsBookingIsInDoubt(t *testing.T) {
+	w, p, c := protectedWorld(t)
+	w.meetings.times(3, "book", reaction{before: fails(cutOff())}) // not made, but who knows
+	_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "one", 10))
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	w.meetings.script(nil)
+	_, err = p.Calendar.Book(background, c, Write{}, meeting(t, "two", 10))
+	wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
+	book(t, p, c, key("k"), meeting(t, "one", 10))
+}
+
+func TestSlotInDoubtForTooLongIsNotBookedTwice(t *testing.T) {
+	w, p, c := protectedWorld(t)
+	w.meetings.times(3, "book", reaction{before: fails(cutOff())})
+	_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "one", 10))
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	w.meetings.script(nil)
+	w.clock.advance(time.Minute)
+	book(t, p, c, Write{}, meeting(t, "two", 10))
+	_, err = p.Calendar.Book(background, c, key("k"), meeting(t, "one", 10))
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	if w.meetings.booked != 1 {
+		t.Fatalf("%d events in one slot", w.meetings.booked)
+	}
+}
+
+func TestSlotIsFreeAgainAfterACancel(t *testing.T) {
+	_, p, c := protectedWorld(t)
+	first := book(t, p, c, Write{}, meeting(t, "one", 10))
+	if _, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{EventID: first.Record.Event.EventID}); err != nil {
+		t.Fatal(err)
+	}
+	book(t, p, c, Write{}, meeting(t, "two", 10))
+}
+
+func TestSlotStaysHeldAMomentForCalendarsThatShowEventsLate(t *testing.T) {
+	w, p, c := protectedWorld(t)
+	book(t, p, c, Write{}, meeting(t, "one", 10))
+	w.meetings.edit("ev1", func(e *calendar.Event) { e.CalendarID = "third" }) // as if not shown yet
+	_, err := p.Calendar.Book(background, c, Write{}, meeting(t, "two", 10))
+	wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
+	w.clock.advance(2 * time.Minute)
+	book(t, p, c, Write{}, meeting(t, "two", 10))
+}
+
+func TestMeetingMovesOntoItselfButNotOntoAnother(t *testing.T) {
+	_, p, c := protectedWorld(t)
+	mine := book(t, p, c, Write{}, meeting(t, "mine", 10)).Record.Event.EventID
+	book(t, p, c, Write{}, meeting(t, "other", 12))
+	move := func(to string) error {
+		_, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{EventID: mine, Start: when(t, to)})
+		return err
+	}
+	if err := move("2030-03-04T10:30:00Z"); err != nil {
+		t.Errorf("half an hour later, which overlaps itself: %v", err)
+	}
+	wantReason(t, move("2030-03-04T11:30:00Z"), fault.Conflict, fault.ReasonSlotTaken)
+	if err := move("2030-03-04T14:00:00Z"); err != nil {
+		t.Errorf("to a free time: %v", err)
+	}
+	book(t, p, c, Write{}, meeting(t, "in the time it left", 10))
+	_, err := p.Calendar.Book(background, c, Write{}, meeting(t, "in the time it took", 14))
+	wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
+}
+
+func TestEventWithoutLengthMoves(t *testing.T) {
+	w, p, c := protectedWorld(t)
+	id := w.meetings.put(calendar.Event{Start: calendar.At(hour(9), "UTC"), End: calendar.At(hour(9), "UTC")})
+	answer, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{EventID: id, Start: when(t, "2030-03-04T10:00:00Z"), Timezone: "UTC"})
+	if err != nil || answer.Record.Event.StartTime != answer.Record.Event.EndTime {
+		t.Fatalf("got %+v, %v", answer.Record, err)
+	}
+}

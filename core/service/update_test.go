@@ -1,0 +1,249 @@
+package service
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+	"frontdesk/core/record"
+)
+
+func TestUpdateChangesOnlyWhatIsGiven(t *testing.T) {
+	newYork := func(h, m int) calendar.Time {
+		zone, _ := time.LoadLocation("America/New_York")
+		return calendar.At(time.Date(2030, 3, 4, h, m, 0, 0, zone), "America/New_York")
+	}
+	for name, test := range map[string]struct {
+		in         UpdateMeeting
+		start, end string // of the record
+		zone       string // the event is kept in
+	}{
+		"a title alone": {UpdateMeeting{Title: "new"}, "2030-03-04T10:00:00-05:00", "2030-03-04T10:45:00-05:00", "America/New_York"},
+		"a start keeps the duration": {
+			UpdateMeeting{Start: when(t, "2030-03-04T12:00:00-05:00")}, "2030-03-04T12:00:00-05:00", "2030-03-04T12:45:00-05:00", "America/New_York",
+		},
+		"an end alone keeps the start": {
+			UpdateMeeting{End: when(t, "2030-03-04T11:30:00-05:00")}, "2030-03-04T10:00:00-05:00", "2030-03-04T11:30:00-05:00", "America/New_York",
+		},
+		"both": {
+			UpdateMeeting{Start: when(t, "2030-03-04T09:00:00-05:00"), End: when(t, "2030-03-04T09:10:00-05:00")},
+			"2030-03-04T09:00:00-05:00", "2030-03-04T09:10:00-05:00", "America/New_York",
+		},
+		"a local time lies in the calendar's zone": {
+			UpdateMeeting{Start: when(t, "2030-03-04T12:00:00")}, "2030-03-04T12:00:00-05:00", "2030-03-04T12:45:00-05:00", "America/New_York",
+		},
+		"a local time with a zone lies in that": {
+			UpdateMeeting{Start: when(t, "2030-03-04T12:00:00"), Timezone: "Europe/Berlin"}, "2030-03-04T12:00:00+01:00", "2030-03-04T12:45:00+01:00", "Europe/Berlin",
+		},
+		"a zone shows the times in it": {
+			UpdateMeeting{Title: "new", Timezone: "Europe/Berlin"}, "2030-03-04T16:00:00+01:00", "2030-03-04T16:45:00+01:00", "America/New_York",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, p, c := sqliteWorld(t)
+			id := w.meetings.put(calendar.Event{
+				Title: "old", Description: "text", Start: newYork(10, 0), End: newYork(10, 45), Attendees: []calendar.Attendee{{Email: "pat@example.com", Response: "accepted"}},
+			})
+			test.in.EventID = id
+			answer, err := p.Calendar.Update(background, c, Write{}, test.in)
+			w.check(err)
+			if got, want := answer.Record.Event, (record.Meeting{EventID: id, StartTime: test.start, EndTime: test.end}); got != want {
+				t.Errorf("got %+v, want %+v", got, want)
+			}
+			now := w.meetings.live()[0]
+			if now.Start.Zone != test.zone {
+				t.Errorf("it is kept in %s, want %s", now.Start.Zone, test.zone)
+			}
+			if now.Description != "text" || len(now.Attendees) != 1 || now.Attendees[0].Response != "accepted" {
+				t.Errorf("what was not given is changed: %+v", now)
+			}
+		})
+	}
+}
+
+func TestUpdatePlacesLocalTimesInTheZoneOfTheEventsOwnCalendar(t *testing.T) {
+	_, p, c := sqliteWorld(t)
+	in := meeting(t, "in Berlin", 10)
+	in.CalendarIDs = []string{"side"}
+	id := book(t, p, c, Write{}, in).Record.Event.EventID
+	answer, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{EventID: id, Start: when(t, "2030-03-04T12:00:00")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	zone, _ := time.LoadLocation("Europe/Berlin")
+	got, err := time.Parse(time.RFC3339, answer.Record.Event.StartTime)
+	if want := time.Date(2030, 3, 4, 12, 0, 0, 0, zone); err != nil || !got.Equal(want) {
+		t.Fatalf("it starts at %s, want %s", answer.Record.Event.StartTime, want)
+	}
+}
+
+func TestUpdateReplacesTheAttendees(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	in := meeting(t, "checkup", 10)
+	in.Attendees = []string{"pat@example.com", "kim@example.com"}
+	id := book(t, p, c, Write{}, in).Record.Event.EventID
+	w.meetings.edit(id, func(e *calendar.Event) { e.Attendees[1].Response = "accepted" })
+	_, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{EventID: id, Attendees: []string{"kim@example.com", "lee@example.com"}})
+	w.check(err)
+	got := w.meetings.live()[0].Attendees
+	if want := []calendar.Attendee{{Email: "kim@example.com", Response: "accepted"}, {Email: "lee@example.com"}}; len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+}
+
+func TestUpdateReadsAgainWhatSomeoneElseChanged(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	id := book(t, p, c, Write{}, meeting(t, "checkup", 10)).Record.Event.EventID
+	overtaken := 0
+	w.meetings.script(func(_ *process, call string) reaction {
+		if call != "change" || overtaken == 2 {
+			return reaction{}
+		}
+		overtaken++
+		return reaction{before: func(context.Context) error {
+			w.meetings.edit(id, func(e *calendar.Event) {
+				e.Description, e.End = "theirs", calendar.At(e.End.Instant.Add(10*time.Minute), "UTC")
+			})
+			return nil
+		}}
+	})
+	answer, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{EventID: id, Start: when(t, "2030-03-04T12:00:00Z")})
+	w.check(err)
+	now := w.meetings.live()[0]
+	if now.Description != "theirs" || !now.End.Instant.Equal(hour(13).Add(20*time.Minute)) || w.meetings.changed != 1 {
+		t.Fatalf("got %+v after %d changes; answered %+v", now, w.meetings.changed, answer.Record)
+	}
+}
+
+func TestUpdateThatIsAlwaysOvertakenIsAKnownFailure(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	id := book(t, p, c, Write{}, meeting(t, "checkup", 10)).Record.Event.EventID
+	w.meetings.script(func(_ *process, call string) reaction {
+		if call != "change" {
+			return reaction{}
+		}
+		return reaction{before: func(context.Context) error { w.meetings.edit(id, func(*calendar.Event) {}); return nil }}
+	})
+	_, err := p.Calendar.Update(background, c, key("k"), UpdateMeeting{EventID: id, Title: "mine"})
+	wantReason(t, err, fault.Conflict, fault.ReasonChangedMeanwhile)
+	if w.unsettled() != 0 {
+		t.Error("an intent is left")
+	}
+}
+
+func TestUpdateWhoseSecondReadFailsIsAKnownFailure(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	id := book(t, p, c, Write{}, meeting(t, "checkup", 10)).Record.Event.EventID
+	reads := 0
+	w.meetings.script(func(_ *process, call string) reaction {
+		switch call {
+		case "change":
+			return reaction{before: func(context.Context) error { w.meetings.edit(id, func(*calendar.Event) {}); return nil }}
+		case "event":
+			if reads++; reads > 1 {
+				return reaction{before: fails(cutOff())}
+			}
+		}
+		return reaction{}
+	})
+	_, err := p.Calendar.Update(background, c, key("k"), UpdateMeeting{EventID: id, Title: "mine"})
+	wantReason(t, err, fault.Unavailable, fault.ReasonProviderUnavailable)
+	if w.unsettled() != 0 {
+		t.Error("an intent is left, though the change was surely not made")
+	}
+}
+
+func TestUpdateOfAWholeDay(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	id := w.meetings.put(calendar.Event{Start: calendar.Day(2030, 3, 4), End: calendar.Day(2030, 3, 5)})
+	answer, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{EventID: id, Start: when(t, "2030-03-05T09:00:00")})
+	w.check(err)
+	if got := answer.Record.Event; got.StartTime != "2030-03-05T09:00:00-05:00" || got.EndTime != "2030-03-06T09:00:00-05:00" {
+		t.Fatalf("got %+v", got)
+	}
+}
+
+func TestUpdateRefusals(t *testing.T) {
+	for name, test := range map[string]struct {
+		in     UpdateMeeting
+		code   fault.Code
+		reason string
+	}{
+		"an event that never was":        {UpdateMeeting{EventID: "nothing", Title: "new"}, fault.NotFound, fault.ReasonEventNotFound},
+		"an event that was cancelled":    {UpdateMeeting{EventID: "ev2", Title: "new"}, fault.NotFound, fault.ReasonEventNotFound},
+		"an end before the start it has": {UpdateMeeting{EventID: "ev1", End: when(t, "2030-03-04T09:00:00Z")}, fault.Invalid, fault.ReasonInvalidRequest},
+		"an end before the start given": {
+			UpdateMeeting{EventID: "ev1", Start: when(t, "2030-03-04T12:00:00Z"), End: when(t, "2030-03-04T11:00:00Z")}, fault.Invalid, fault.ReasonInvalidRequest,
+		},
+		"a local end before the start in UTC": {
+			UpdateMeeting{EventID: "ev1", Start: when(t, "2030-03-04T20:00:00Z"), End: when(t, "2030-03-04T14:00:00")}, fault.Invalid, fault.ReasonInvalidRequest,
+		},
+		"a zone that is none": {UpdateMeeting{EventID: "ev1", Title: "new", Timezone: "Mars/Olympus"}, fault.Invalid, fault.ReasonInvalidRequest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, p, c := sqliteWorld(t)
+			book(t, p, c, Write{}, meeting(t, "one", 10))
+			w.meetings.put(calendar.Event{Start: calendar.At(hour(10), "UTC"), End: calendar.At(hour(11), "UTC"), IsCancelled: true})
+			_, err := p.Calendar.Update(background, c, Write{}, test.in)
+			wantReason(t, err, test.code, test.reason)
+			if w.meetings.changed != 0 {
+				t.Error("the event is changed")
+			}
+		})
+	}
+}
+
+func TestUpdateFindsAnEventThatMovedOutOfTheCalendarItWasSeenIn(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	in := meeting(t, "moves", 10)
+	in.CalendarIDs = []string{"side"}
+	id := book(t, p, c, Write{}, in).Record.Event.EventID
+	w.meetings.edit(id, func(e *calendar.Event) { e.IsCancelled = true }) // as Google shows it in the calendar it left
+	w.meetings.put(calendar.Event{ID: id, CalendarID: "main", Start: calendar.At(hour(10), "UTC"), End: calendar.At(hour(11), "UTC")})
+	if _, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{EventID: id, Title: "new"}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// An update whose answer was lost, and that someone else's newer one followed.
+func TestSettlerDoesNotOverwriteANewerChange(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	id := book(t, p, c, Write{}, meeting(t, "checkup", 10)).Record.Event.EventID
+	w.meetings.times(3, "change", reaction{before: fails(cutOff())})
+	_, err := p.Calendar.Update(background, c, key("old"), UpdateMeeting{EventID: id, Title: "older"})
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	w.meetings.script(nil)
+	_, err = p.Calendar.Update(background, c, key("new"), UpdateMeeting{EventID: id, Title: "newer"})
+	w.check(err)
+	p.settle(t)
+	if got := w.meetings.live()[0].Title; got != "newer" {
+		t.Fatalf("the settler made it %q", got)
+	}
+	if w.unsettled() != 0 {
+		t.Error("the older one is not settled")
+	}
+	answer, err := p.Calendar.Update(background, c, key("old"), UpdateMeeting{EventID: id, Title: "older"})
+	if err != nil || answer.Replayed || w.meetings.live()[0].Title != "older" {
+		t.Errorf("a caller who asks again gets %+v, %v", answer, err)
+	}
+}
+
+func TestUpdateIsKnownToBeMadeWhenTheCalendarsCannotBeReadAfterIt(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	id := w.meetings.put(calendar.Event{Start: calendar.At(hour(10), ""), End: calendar.At(hour(11), "")})
+	sent := false
+	w.meetings.script(func(_ *process, call string) reaction {
+		if call == "change" {
+			sent = true
+		}
+		if call == "calendars" && sent {
+			return reaction{before: fails(cutOff())}
+		}
+		return reaction{}
+	})
+	if _, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{EventID: id, Title: "new"}); err != nil {
+		t.Fatal(err)
+	}
+}

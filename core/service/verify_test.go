@@ -1,0 +1,112 @@
+package service
+
+import (
+	"context"
+	"maps"
+	"testing"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+	"frontdesk/core/record"
+	"frontdesk/core/tenant"
+)
+
+func TestVerify(t *testing.T) {
+	for name, test := range map[string]struct {
+		on   func(*world, *tenant.Caller)
+		want record.VerifyAnswer
+		code fault.Code // of the error
+	}{
+		"accepted": {want: record.VerifyAnswer{OK: true, Email: "office@example.com"}},
+		"accepted, and the provider tells no address": {
+			on:   func(w *world, _ *tenant.Caller) { w.meetings.email = "" },
+			want: record.VerifyAnswer{OK: true, Email: "office@example.com"},
+		},
+		"refused": {
+			on: func(w *world, _ *tenant.Caller) {
+				w.meetings.times(9, "account", reaction{before: fails(refusesCredentials())})
+			},
+			want: record.VerifyAnswer{Email: "office@example.com"},
+		},
+		"nothing is connected": {
+			on: func(_ *world, c *tenant.Caller) {
+				c.Connections = maps.Clone(c.Connections)
+				delete(c.Connections, adapter.KindCalendar)
+			},
+		},
+		"the provider is down": {
+			on:   func(w *world, _ *tenant.Caller) { w.meetings.times(9, "account", reaction{before: fails(down())}) },
+			code: fault.Unavailable,
+		},
+		"the account may not": {
+			on: func(w *world, _ *tenant.Caller) {
+				w.meetings.times(9, "account", reaction{before: fails(fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "No."))})
+			},
+			code: fault.Forbidden,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, p, c := sqliteWorld(t)
+			if test.on != nil {
+				test.on(w, &c)
+			}
+			got, err := p.Calendar.Verify(background, c)
+			if test.code != "" {
+				if f := faultOf(t, err); f.Code != test.code {
+					t.Fatalf("got %v", f)
+				}
+				return
+			}
+			if err != nil || got != test.want {
+				t.Fatalf("got %+v, %v, want %+v", got, err, test.want)
+			}
+		})
+	}
+}
+
+func TestVerifyMakesAReconnectedAccountUsableAgain(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.status[c.Connections[adapter.KindCalendar].ID] = tenant.StatusReconnectRequired
+	_, err := p.Calendar.Calendars(background, c)
+	wantReason(t, err, fault.Disconnected, fault.ReasonReconnectRequired)
+	if answer, err := p.Calendar.Verify(background, c); err != nil || !answer.OK {
+		t.Fatalf("got %+v, %v", answer, err)
+	}
+	if _, err := p.Calendar.Calendars(background, c); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRefusedCredentialsAreConfirmedBeforeTheConnectionIsMarked(t *testing.T) {
+	for name, test := range map[string]struct {
+		confirmed func(context.Context) error
+		marked    int
+	}{
+		"refused again":                   {fails(refusesCredentials()), 1},
+		"accepted when asked again":       {nil, 0},
+		"the provider is down when asked": {fails(down()), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, p, c := sqliteWorld(t)
+			w.meetings.script(func(_ *process, call string) reaction {
+				if call == "account" {
+					return reaction{before: test.confirmed}
+				}
+				return reaction{before: fails(refusesCredentials())}
+			})
+			_, err := p.Calendar.Calendars(background, c)
+			wantReason(t, err, fault.Disconnected, fault.ReasonReconnectRequired)
+			if got := w.marked[c.Connections[adapter.KindCalendar].ID]; got != test.marked {
+				t.Errorf("marked %d times, want %d", got, test.marked)
+			}
+			if test.marked == 1 {
+				asked := w.meetings.called("calendars")
+				_, err = p.Calendar.Calendars(background, c)
+				wantReason(t, err, fault.Disconnected, fault.ReasonReconnectRequired)
+				if w.meetings.called("calendars") != asked {
+					t.Error("the next caller asks the provider again")
+				}
+			}
+		})
+	}
+}
