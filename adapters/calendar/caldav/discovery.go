@@ -3,7 +3,6 @@ package caldav
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -147,7 +146,7 @@ func (d *driver) enter(ctx context.Context) (entry, error) {
 		}
 		first = cmp.Or(first, err)
 	}
-	if errors.Is(first, fault.NotFound) {
+	if f := fault.From(first); f.Code != fault.Forbidden && f.Reason != fault.ReasonProviderMisconfigured {
 		return entry{}, misconfigured("has no calendars at the connection's address").Because(first)
 	}
 	return entry{}, first

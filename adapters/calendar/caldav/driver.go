@@ -112,7 +112,7 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 func (d *driver) bookedBefore(ctx context.Context, r resource, uid string) (calendar.Event, error) {
 	o, r, err := d.read(ctx, r)
 	if err != nil {
-		return calendar.Event{}, err
+		return calendar.Event{}, vanished(err)
 	}
 	i := o.single()
 	if i.event.Text("UID") != uid {

@@ -13,7 +13,8 @@ import (
 // instances of it.
 type object struct {
 	root      *ical.Component
-	zones     zones
+	known     zones
+	zones     map[string]zone // by TZID, as far as asked for; nil: nothing tells
 	master    *ical.Component // nil where the account was invited to single instances only
 	overrides []override
 	ranged    []override // those of overrides that hold for what follows
@@ -45,7 +46,7 @@ func readObject(data []byte, known zones) (*object, error) {
 }
 
 func objectOf(root *ical.Component, known zones) (*object, error) {
-	o := &object{root: root, zones: known}
+	o := &object{root: root, known: known, zones: map[string]zone{}}
 	for _, event := range root.Named("VEVENT") {
 		start, _ := event.Get("DTSTART")
 		if _, err := start.Moment(); err != nil {
@@ -83,13 +84,23 @@ func (o *object) recurs() bool {
 	return o.master == nil || len(o.overrides) > 0 || o.master.Has("RRULE") || o.master.Has("RDATE")
 }
 
+// zone answers what a TZID of the object means, nil when nothing tells.
+func (o *object) zone(tzid string) zone {
+	z, asked := o.zones[tzid]
+	if !asked {
+		z = o.known.find(o.root, tzid)
+		o.zones[tzid] = z
+	}
+	return z
+}
+
 // place answers the instant of a moment. Local times of no zone that anything tells are as clocks show in the fallback.
 func (o *object) place(m ical.Moment, fallback *time.Location) time.Time {
 	switch m.Form {
 	case ical.UTC:
 		return m.Wall
 	case ical.Zoned:
-		if z := o.zones.find(o.root, m.TZID); z != nil {
+		if z := o.zone(m.TZID); z != nil {
 			return z.place(m.Wall)
 		}
 	}
@@ -98,7 +109,7 @@ func (o *object) place(m ical.Moment, fallback *time.Location) time.Time {
 
 // isLocal reports whether the moment is no instant by itself: a date, a floating time, or a time of an unknown zone.
 func (o *object) isLocal(m ical.Moment) bool {
-	return m.Form == ical.Date || m.Form == ical.Floating || m.Form == ical.Zoned && o.zones.find(o.root, m.TZID) == nil
+	return m.Form == ical.Date || m.Form == ical.Floating || m.Form == ical.Zoned && o.zone(m.TZID) == nil
 }
 
 // key names an instance by its original start: the same for each way to write the same moment.
@@ -315,7 +326,7 @@ func (o *object) shifted(m ical.Moment, ov override) ical.Moment {
 // written writes an instant as the model is written.
 func (o *object) written(at time.Time, model ical.Moment) ical.Moment {
 	if model.Form == ical.Zoned {
-		if z, ok := o.zones.find(o.root, model.TZID).(namedZone); ok {
+		if z, ok := o.zone(model.TZID).(namedZone); ok {
 			wall := wallIn(at, z.location)
 			if z.place(wall).Equal(at) {
 				return ical.Moment{Wall: wall, Form: ical.Zoned, TZID: model.TZID}

@@ -35,7 +35,7 @@ func (r *resource) identify(etag, scheduleTag string) {
 	r.tag, r.scheduleTag = strongTag(etag), strongTag(scheduleTag)
 	r.version = r.tag
 	if r.version == "" {
-		sum := sha256.Sum256([]byte(strings.ReplaceAll(string(r.data), "\r\n", "\n")))
+		sum := sha256.Sum256([]byte(strings.ReplaceAll(strings.TrimSpace(string(r.data)), "\r\n", "\n")))
 		r.version = "content:" + hex.EncodeToString(sum[:12])
 	}
 }
@@ -160,7 +160,7 @@ func (d *driver) stored(ctx context.Context, r resource, root *ical.Component, a
 		o, r, err = d.read(ctx, r)
 	}
 	if err != nil {
-		return calendar.Event{}, afterWriting(err)
+		return calendar.Event{}, vanished(err)
 	}
 	i := o.single()
 	if r.isInstance {
@@ -176,8 +176,9 @@ func (d *driver) stored(ctx context.Context, r resource, root *ical.Component, a
 	return o.picked(i, r), nil
 }
 
-// afterWriting is a failure to read back what was written: the write has happened, whatever this fault says of the reading.
-func afterWriting(err error) error {
+// vanished is a failure to read back what was written, or what the server says is there. That it is not there any more
+// means that someone removed it in between; and the write went out, whether or not the reading did.
+func vanished(err error) error {
 	f := *fault.From(err)
 	f.Unsent = false
 	if f.Code == fault.NotFound {

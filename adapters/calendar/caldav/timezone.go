@@ -2,6 +2,8 @@ package caldav
 
 import (
 	"bytes"
+	"slices"
+	"sort"
 	"strings"
 	"time"
 	_ "time/tzdata" // zones must not depend on what the machine has installed
@@ -110,120 +112,102 @@ func loadZone(name string) *time.Location {
 	return location
 }
 
-// ruledZone is a zone as a VTIMEZONE defines it (RFC 5545 section 3.6.5).
-type ruledZone struct{ observances []observance }
+// ruledZone is a zone as a VTIMEZONE defines it (RFC 5545 section 3.6.5), written out for the years that calendars are about.
+type ruledZone struct {
+	before  int // offset before the first change
+	changes []change
+}
 
-// observance is one STANDARD or DAYLIGHT part: from each onset on, clocks show another offset. Onsets are wall clocks of the
-// offset before.
-type observance struct {
-	start, until time.Time // until zero: none
-	rule         *recur.Rule
-	more         []time.Time // RDATE
-	from, to     int         // offsets in seconds
+// change is when clocks begin to show another offset: the first wall clock that is read with it.
+type change struct {
+	wall   time.Time
+	offset int
 }
 
 func (ruledZone) name() string { return "" }
 
+func (z ruledZone) place(wall time.Time) time.Time {
+	offset := z.before
+	i := sort.Search(len(z.changes), func(i int) bool { return z.changes[i].wall.After(wall) })
+	if i > 0 {
+		offset = z.changes[i-1].offset
+	}
+	return wall.Add(-time.Duration(offset) * time.Second)
+}
+
 const (
-	maxObservances = 400
-	zoneSteps      = 4000
+	firstZoneYear = 1970
+	lastZoneYear  = 2100
+	maxChanges    = 20_000
+	zoneSteps     = 100_000
 )
 
 // readZone reads a definition, or answers nil when it says nothing usable.
 func readZone(definition *ical.Component) zone {
 	var z ruledZone
+	budget := recur.Budget{Steps: zoneSteps}
+	earliest := time.Time{}
 	for _, part := range definition.Children {
-		if part.Name != "STANDARD" && part.Name != "DAYLIGHT" || len(z.observances) == maxObservances {
+		if part.Name != "STANDARD" && part.Name != "DAYLIGHT" || len(z.changes) > maxChanges {
 			continue
 		}
-		if o, ok := readObservance(part); ok {
-			z.observances = append(z.observances, o)
+		to, err := ical.ParseOffset(part.Text("TZOFFSETTO"))
+		if err != nil {
+			continue
+		}
+		from, err := ical.ParseOffset(part.Text("TZOFFSETFROM"))
+		if err != nil {
+			from = to
+		}
+		// Onsets are wall clocks of the offset before. Where clocks are set forward, those in the gap are still read with it.
+		gap := time.Duration(max(0, to-from)) * time.Second
+		for _, onset := range onsets(part, from, &budget) {
+			if earliest.IsZero() || onset.Before(earliest) {
+				earliest, z.before = onset, from
+			}
+			z.changes = append(z.changes, change{onset.Add(gap), to})
 		}
 	}
-	if len(z.observances) == 0 {
+	if len(z.changes) == 0 {
 		return nil
 	}
+	slices.SortStableFunc(z.changes, func(a, b change) int { return a.wall.Compare(b.wall) })
 	return z
 }
 
-func readObservance(part *ical.Component) (observance, bool) {
+// onsets lists when a STANDARD or DAYLIGHT part begins to hold: its start, the dates it lists, and what its rule says.
+func onsets(part *ical.Component, from int, budget *recur.Budget) []time.Time {
 	begin, _ := part.Get("DTSTART")
 	start, err := begin.Moment()
 	if err != nil {
-		return observance{}, false
+		return nil
 	}
-	o := observance{start: start.Wall}
-	if o.to, err = ical.ParseOffset(part.Text("TZOFFSETTO")); err != nil {
-		return observance{}, false
-	}
-	if o.from, err = ical.ParseOffset(part.Text("TZOFFSETFROM")); err != nil {
-		o.from = o.to
-	}
-	if text, ok := part.Get("RRULE"); ok {
-		if rule, err := recur.Parse(text.Value); err == nil {
-			o.rule = &rule
-			if rule.Until != nil {
-				o.until = rule.Until.Wall.Add(time.Duration(o.from) * time.Second) // it is in UTC here
-			}
-		}
-	}
+	list := []time.Time{start.Wall}
 	for _, dates := range part.All("RDATE") {
-		if moments, err := dates.Moments(); err == nil {
-			for _, m := range moments {
-				o.more = append(o.more, m.Wall)
+		moments, err := dates.Moments()
+		if err != nil {
+			continue
+		}
+		for _, m := range moments {
+			list = append(list, m.Wall)
+		}
+	}
+	for _, text := range part.All("RRULE") {
+		rule, err := recur.Parse(text.Value)
+		if err != nil {
+			continue
+		}
+		first, last := time.Date(firstZoneYear, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(lastZoneYear, 1, 1, 0, 0, 0, 0, time.UTC)
+		if rule.Until != nil {
+			if until := rule.Until.Wall.Add(time.Duration(from) * time.Second); until.Before(last) { // it is in UTC here
+				last = until
 			}
 		}
-	}
-	return o, true
-}
-
-// last answers the last onset at or before the wall clock.
-func (o observance) last(wall time.Time) (time.Time, bool) {
-	if wall.Before(o.start) {
-		return time.Time{}, false
-	}
-	latest := o.start
-	consider := func(onset time.Time) {
-		if onset.After(latest) && !onset.After(wall) {
-			latest = onset
+		if walls, err := rule.Between(start.Wall, first, last, budget); err == nil {
+			list = append(list, walls...)
 		}
 	}
-	for _, onset := range o.more {
-		consider(onset)
-	}
-	if o.rule == nil {
-		return latest, true
-	}
-	to := wall
-	if !o.until.IsZero() && o.until.Before(to) {
-		to = o.until
-	}
-	// Rules of zones are yearly: the last onset is never more than some years back.
-	onsets, err := o.rule.Between(o.start, to.AddDate(-8, 0, 0), to, &recur.Budget{Steps: zoneSteps})
-	if err == nil && len(onsets) > 0 {
-		consider(onsets[len(onsets)-1])
-	}
-	return latest, true
-}
-
-func (z ruledZone) place(wall time.Time) time.Time {
-	first := z.observances[0]
-	var latest time.Time
-	offset, found := 0, false
-	for _, o := range z.observances {
-		if o.start.Before(first.start) {
-			first = o
-		}
-		gap := time.Duration(max(0, o.to-o.from)) * time.Second
-		onset, ok := o.last(wall.Add(-gap))
-		if ok && (!found || onset.After(latest)) {
-			latest, offset, found = onset, o.to, true
-		}
-	}
-	if !found {
-		offset = first.from
-	}
-	return wall.Add(-time.Duration(offset) * time.Second)
+	return list
 }
 
 // zoneName answers the IANA name of the first zone that an object defines; "" when there is none, or none with such a name.

@@ -32,8 +32,8 @@ func defineZone(location *time.Location, from, to time.Time) *ical.Component {
 	first := transition{onset: begin, from: offset, to: offset, name: name, isDST: begin.In(location).IsDST()}
 	definition.Children = append(definition.Children, first.component(""))
 	for len(changes) > 0 {
+		c := changes[0]
 		same := func(t transition) bool {
-			c := changes[0]
 			return t.from == c.from && t.to == c.to && t.name == c.name && t.isDST == c.isDST
 		}
 		group := slices.DeleteFunc(slices.Clone(changes), func(t transition) bool { return !same(t) })
@@ -73,12 +73,15 @@ func transitions(location *time.Location, begin, end time.Time) []transition {
 	var list []transition
 	for at := begin.In(location); ; {
 		_, next := at.ZoneBounds()
-		if next.IsZero() || !next.Before(end) {
+		if next.IsZero() || !next.Before(end) || !next.After(at) {
 			return list
 		}
 		_, from := at.Zone()
 		at = next.In(location)
 		name, to := at.Zone()
+		if from == to {
+			continue // another name, or the end of what one rule describes
+		}
 		list = append(list, transition{
 			onset: next.UTC().Add(time.Duration(from) * time.Second),
 			from:  from, to: to, name: name, isDST: at.IsDST(),

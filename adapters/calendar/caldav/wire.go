@@ -52,7 +52,7 @@ func (o *object) time(m ical.Moment) calendar.Time {
 	case o.isLocal(m):
 		return calendar.Time{Instant: m.Wall, Floating: true}
 	}
-	return calendar.At(o.place(m, time.UTC), o.zones.find(o.root, m.TZID).name())
+	return calendar.At(o.place(m, time.UTC), o.zone(m.TZID).name())
 }
 
 // attendee reads an ATTENDEE (RFC 5545 section 3.8.4.1).

@@ -31,7 +31,6 @@ type Options struct {
 	WeakTags      bool // show ETags as a compressing front end does: W/"..."; conditions still take the strong form
 	NoTags        bool // no ETags at all
 	Rename        bool // keep new resources under names of its own, told in Location
-	IgnoreIfNone  bool // ignore If-None-Match, as Google documents of its server
 	AbsoluteHrefs bool // write hrefs as whole addresses
 }
 

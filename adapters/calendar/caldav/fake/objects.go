@@ -39,7 +39,7 @@ func (s *Server) matches(r *http.Request, object *stored) bool {
 	if want := r.Header.Get("If-Schedule-Tag-Match"); want != "" && (object == nil || want != object.tag()) {
 		return false
 	}
-	return r.Header.Get("If-None-Match") != "*" || object == nil || s.options.IgnoreIfNone
+	return r.Header.Get("If-None-Match") != "*" || object == nil
 }
 
 func (s *Server) put(a *recorded, r *http.Request) {

@@ -1,0 +1,78 @@
+package caldav
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"frontdesk/core/fault"
+)
+
+func TestOneResourceHasOneID(t *testing.T) {
+	base, _ := url.Parse("https://cal.example.com/dav/")
+	a := &account{base: base}
+	for href, want := range map[string]string{
+		"/dav/a%40b/x.ics":                      "/dav/a@b/x.ics",
+		"/dav/a@b/x.ics":                        "/dav/a@b/x.ics",
+		"https://cal.example.com/dav/a@b/x.ics": "/dav/a@b/x.ics",
+		"x.ics":                                 "/dav/x.ics",
+		"/dav/two%20words/%C3%BC.ics":           "/dav/two%20words/%C3%BC.ics",
+		"/dav/a%2Fb/x.ics":                      "/dav/a%2Fb/x.ics", // an escaped slash is no separator
+		"/dav/100%25/x%23y.ics":                 "/dav/100%25/x%23y.ics",
+		"https://p42-cal.example.com/dav/x.ics": "https://p42-cal.example.com/dav/x.ics",
+		"http://cal.example.com/dav/x.ics":      "http://cal.example.com/dav/x.ics",
+	} {
+		u, err := base.Parse(href)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := (&driver{}).id(a, u)
+		if got != want {
+			t.Errorf("%s: %s, want %s", href, got, want)
+		}
+		back, err := a.locate(got)
+		if err != nil || (&driver{}).id(a, back) != got {
+			t.Errorf("%s leads to %v, %v", got, back, err)
+		}
+	}
+}
+
+func TestTagsAreMadeFitForIfMatch(t *testing.T) {
+	for given, want := range map[string]string{
+		`"abc"`: `"abc"`, `W/"abc"`: `"abc"`, `abc`: `"abc"`, ` "abc" `: `"abc"`, `"abc-gzip"`: `"abc"`, `W/"abc;gzip"`: `"abc"`, `"abc--gzip"`: `"abc"`,
+		``: ``, `""`: ``, `W/""`: ``, "\"a\r\nb\"": ``, `"a"b"`: ``,
+	} {
+		if got := strongTag(given); got != want {
+			t.Errorf("%q: %q, want %q", given, got, want)
+		}
+	}
+}
+
+func TestPreconditionsTellWhatTheStatusDoesNot(t *testing.T) {
+	const c, d = `<C:`, `<D:`
+	for _, test := range []struct {
+		status int
+		failed string
+		code   fault.Code
+		reason string
+	}{
+		{403, "", fault.Forbidden, fault.ReasonPermissionDenied},
+		{403, d + "need-privileges/>", fault.Forbidden, fault.ReasonPermissionDenied},
+		{403, c + "allowed-attendee-scheduling-object-change/>", fault.Forbidden, fault.ReasonPermissionDenied},
+		{403, c + "max-attendees-per-instance/>", fault.Invalid, fault.ReasonProviderRefused},
+		{403, c + "max-resource-size/>", fault.Invalid, fault.ReasonProviderRefused},
+		{409, c + "max-date-time/>", fault.Invalid, fault.ReasonProviderRefused},
+		{403, d + "number-of-matches-within-limits/>", fault.Exhausted, fault.ReasonTooManyEvents},
+		{507, d + "number-of-matches-within-limits/>", fault.Exhausted, fault.ReasonTooManyEvents},
+		{507, d + "quota-not-exceeded/>", fault.Exhausted, fault.ReasonProviderRefused},
+		{507, "", fault.Exhausted, fault.ReasonProviderRefused},
+		{429, "", fault.RateLimited, fault.ReasonProviderRateLimited},
+		{503, "<<<", fault.Unavailable, fault.ReasonProviderUnavailable},
+	} {
+		body := `<?xml version="1.0"?><D:error xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav">` + test.failed + `</D:error>`
+		got := refusal(answer{status: test.status, header: http.Header{}, body: []byte(body)})
+		if got.Code != test.code || got.Reason != test.reason || got.Metadata["provider"] != name {
+			t.Errorf("%d %s: %v %v", test.status, test.failed, got, got.Metadata)
+		}
+	}
+}

@@ -1,0 +1,289 @@
+package caldav_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"frontdesk/adapters/calendar/caldav/fake"
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+)
+
+const password = "correct horse battery"
+
+// account is a fake with two calendars, one that is read only, and tasks.
+type account struct {
+	*fake.Server
+	url                  string
+	home, work, holidays string // ids
+}
+
+func newAccount(t *testing.T, how fake.Options) account {
+	t.Helper()
+	how.User, how.Password, how.Email = "alice", password, email
+	a := account{Server: fake.New(how)}
+	const zone = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VTIMEZONE\r\nTZID:W. Europe Standard Time\r\nEND:VTIMEZONE\r\nEND:VCALENDAR\r\n"
+	a.holidays = a.AddCalendar("a-holidays", "Holidays", "", true)
+	a.work = a.AddCalendar("work", "Work & more", zone, false)
+	a.home = a.AddCalendar("home", "Home", "", false)
+	a.AddTasks("tasks")
+	served := httptest.NewServer(a.Server)
+	t.Cleanup(served.Close)
+	a.url = served.URL
+	return a
+}
+
+func (a account) open(t *testing.T, path string, more map[string]any) calendar.Driver {
+	return open(t, a.url+path, "alice", password, more)
+}
+
+func TestCalendarsAreFoundFromAnyAddress(t *testing.T) {
+	for _, path := range []string{"", "/", "/dav/", "/dav/principals/alice/", "/dav/calendars/alice/", "/dav/calendars/alice/home/", "/some/app"} {
+		a := newAccount(t, fake.Options{})
+		list, err := a.open(t, path, nil).Calendars(t.Context())
+		want := []calendar.Calendar{
+			{ID: a.holidays, Name: "Holidays", ReadOnly: true},
+			{ID: a.home, Name: "Home", IsDefault: true}, // by order of ids
+			{ID: a.work, Name: "Work & more", Zone: "Europe/Berlin"},
+		}
+		if err != nil || !slices.Equal(list, want) {
+			t.Errorf("from %q: %+v, %v, want %+v", path, list, err, want)
+		}
+	}
+}
+
+func TestWhichCalendarIsTheDefault(t *testing.T) {
+	for _, c := range []struct {
+		rule, path string
+		how        fake.Options
+		calendar   string
+		want       string
+	}{
+		{"the first that can be written", "", fake.Options{}, "", "home"},
+		{"the one that the server's scheduling names", "", fake.Options{AutoSchedule: true}, "", "work"},
+		{"the one that the address is of", "/dav/calendars/alice/work/", fake.Options{}, "", "work"},
+		{"the one that the connection names by its name", "", fake.Options{AutoSchedule: true}, "home", "home"},
+		{"by its name whatever the case", "", fake.Options{}, "wORK & More", "work"},
+		{"by its id", "", fake.Options{}, "/dav/calendars/alice/work/", "work"},
+		{"by its whole address, without the last slash", "", fake.Options{}, "{url}/dav/calendars/alice/work", "work"},
+		{"none, where it names one that is not there", "", fake.Options{}, "Lunch", ""},
+	} {
+		a := newAccount(t, c.how)
+		driver := a.open(t, c.path, map[string]any{"calendar": strings.ReplaceAll(c.calendar, "{url}", a.url)})
+		list, err := driver.Calendars(t.Context())
+		if err != nil {
+			t.Errorf("%s: %v", c.rule, err)
+		}
+		got := ""
+		for _, found := range list {
+			if found.IsDefault {
+				got += strings.TrimSuffix(strings.TrimPrefix(found.ID, "/dav/calendars/alice/"), "/")
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.rule, got, c.want)
+		}
+		if c.want == "" {
+			_, err := driver.Book(t.Context(), lunch("k1"))
+			want(t, err, fault.NotFound, fault.ReasonCalendarNotFound)
+		}
+	}
+}
+
+func lunch(key string) calendar.Booking {
+	start := time.Date(2027, 5, 3, 12, 0, 0, 0, time.UTC)
+	return calendar.Booking{Key: key, Title: "Lunch", Start: start, End: start.Add(time.Hour), Zone: "Europe/Berlin"}
+}
+
+func week() calendar.Query {
+	start := time.Date(2027, 5, 1, 0, 0, 0, 0, time.UTC)
+	return calendar.Query{From: start, To: start.AddDate(0, 0, 7), Zone: "Europe/Berlin"}
+}
+
+func want(t *testing.T, err error, code fault.Code, reason string) {
+	t.Helper()
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Code != code || f.Reason != reason {
+		t.Errorf("got %v, want %s %s", err, code, reason)
+	}
+}
+
+func TestAServerThatSendsNoInvitationsIsSaid(t *testing.T) {
+	on := map[string]any{"auto_schedule": true}
+	_, err := newAccount(t, fake.Options{}).open(t, "", on).Account(t.Context())
+	want(t, err, fault.Unsupported, fault.ReasonProviderMisconfigured)
+	driver := newAccount(t, fake.Options{AutoSchedule: true}).open(t, "", on)
+	if _, err := driver.Account(t.Context()); err != nil || !driver.Traits().SendsInvites {
+		t.Errorf("a server that does: %v, %+v", err, driver.Traits())
+	}
+}
+
+func TestTheServersOwnAddressOfTheAccountIsTold(t *testing.T) {
+	a := newAccount(t, fake.Options{})
+	got, err := open(t, a.url, "alice", password, map[string]any{"email": ""}).Account(t.Context())
+	if err != nil || got != (calendar.Account{Email: email, Name: "Alice"}) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestServersThatAreNone(t *testing.T) {
+	multistatus := func(props string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusMultiStatus)
+			_, _ = w.Write([]byte(`<D:multistatus xmlns:D="DAV:"><D:response><D:href>/</D:href><D:propstat><D:prop>` + props + `</D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response></D:multistatus>`))
+		}
+	}
+	status := func(code int, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(code)
+			_, _ = w.Write([]byte(body))
+		}
+	}
+	for name, c := range map[string]struct {
+		serve  http.HandlerFunc
+		code   fault.Code
+		reason string
+	}{
+		"a web page":                   {status(200, "<html>Welcome</html>"), fault.Unsupported, fault.ReasonProviderMisconfigured},
+		"nothing there":                {status(404, ""), fault.Unsupported, fault.ReasonProviderMisconfigured},
+		"no WebDAV":                    {status(405, ""), fault.Unsupported, fault.ReasonProviderMisconfigured},
+		"a multistatus of rubbish":     {status(207, "<D:multi"), fault.Unsupported, fault.ReasonProviderMisconfigured},
+		"an empty multistatus":         {status(207, `<D:multistatus xmlns:D="DAV:"/>`), fault.Unsupported, fault.ReasonProviderMisconfigured},
+		"a user that it does not know": {multistatus(`<D:current-user-principal><D:unauthenticated/></D:current-user-principal>`), fault.Disconnected, fault.ReasonReconnectRequired},
+		"a user without calendars":     {multistatus(`<D:current-user-principal><D:href>/me/</D:href></D:current-user-principal>`), fault.Unsupported, fault.ReasonProviderMisconfigured},
+		"refused credentials":          {status(401, ""), fault.Disconnected, fault.ReasonReconnectRequired},
+		"being down":                   {status(502, ""), fault.Unavailable, fault.ReasonProviderUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			served := httptest.NewServer(c.serve)
+			defer served.Close()
+			_, err := open(t, served.URL, "alice", password, nil).Account(t.Context())
+			want(t, err, c.code, c.reason)
+		})
+	}
+}
+
+// TestOnlyEventsCanBeNamedAsEvents: whatever an id says, nothing but a member of a calendar is read, changed or removed.
+func TestOnlyEventsCanBeNamedAsEvents(t *testing.T) {
+	a := newAccount(t, fake.Options{})
+	driver := a.open(t, "", nil)
+	if _, err := driver.Book(t.Context(), lunch("k1")); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{
+		"", "/", "#", "x", a.home, strings.TrimSuffix(a.home, "/"), "/dav/calendars/alice/", "/dav/principals/alice/", a.home + "../work/x.ics",
+		a.home + "..", a.home + ".", a.home + "x/y.ics", a.home + "%2e%2e", a.home + "x.ics?force", a.home + "%00", a.home + "x%0d%0a", "http://elsewhere.example.com" + a.home + "x.ics",
+		"//elsewhere.example.com" + a.home + "x.ics", a.home + "#20270503T120000Z", "/dav/calendars/bob/home/x.ics",
+	} {
+		ref := calendar.EventRef{ID: id}
+		_, err := driver.Event(t.Context(), ref)
+		want(t, err, fault.NotFound, fault.ReasonEventNotFound)
+		_, err = driver.Change(t.Context(), ref, calendar.Change{})
+		want(t, err, fault.NotFound, fault.ReasonEventNotFound)
+		want(t, driver.Cancel(t.Context(), ref, calendar.Cancellation{}), fault.NotFound, fault.ReasonEventNotFound)
+	}
+	if requests := a.Requests(); requests["DELETE"] != 0 || requests["PUT"] != 1 || requests["GET"] != 0 {
+		t.Errorf("the server was sent %v", requests)
+	}
+}
+
+func TestDiscoveryIsDoneOnceAndAgainWhenSomethingIsMissing(t *testing.T) {
+	a := newAccount(t, fake.Options{})
+	driver := a.open(t, "", nil)
+	for range 5 {
+		if _, err := driver.Events(t.Context(), week()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if asked := a.Requests()["PROPFIND"]; asked > 4 {
+		t.Errorf("%d PROPFINDs for five listings", asked)
+	}
+
+	made := a.AddCalendar("new", "New", "", false)
+	b := lunch("k2")
+	b.CalendarID = made
+	booked, err := driver.Book(t.Context(), b)
+	if err != nil {
+		t.Fatalf("a calendar made since: %v", err)
+	}
+	a.RemoveCalendar(made)
+	q := week()
+	q.CalendarID = made
+	_, err = driver.Events(t.Context(), q)
+	want(t, err, fault.NotFound, fault.ReasonCalendarNotFound)
+	_, err = driver.Book(t.Context(), b)
+	want(t, err, fault.NotFound, fault.ReasonCalendarNotFound)
+	_, err = driver.Event(t.Context(), calendar.EventRef{ID: booked.ID})
+	want(t, err, fault.NotFound, fault.ReasonEventNotFound)
+}
+
+func TestACalendarRemovedWithoutOurKnowingIsNotFound(t *testing.T) {
+	for name, call := range map[string]func(calendar.Driver) error{
+		"Events": func(d calendar.Driver) error { _, err := d.Events(context.Background(), week()); return err },
+		"Book":   func(d calendar.Driver) error { _, err := d.Book(context.Background(), lunch("k3")); return err },
+	} {
+		a := newAccount(t, fake.Options{})
+		driver := a.open(t, "", map[string]any{"calendar": "Home"})
+		if _, err := driver.Events(t.Context(), week()); err != nil {
+			t.Fatal(err)
+		}
+		a.RemoveCalendar(a.home)
+		if err := call(driver); !errors.Is(err, fault.NotFound) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAnEventThatCannotBeReadIsNamed(t *testing.T) {
+	head, tail := "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTAMP:20260101T000000Z\r\n", "\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+	for data, code := range map[string]fault.Code{
+		"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\n":                           fault.Unsupported,
+		head + "DTSTART:soon" + tail:                                    fault.Unsupported,
+		head + "DTSTART:20270503T000000Z\r\nRRULE:FREQ=LUNAR" + tail:    fault.Unsupported,
+		head + "DTSTART:20270503T000000Z\r\nRRULE:FREQ=SECONDLY" + tail: fault.Exhausted,
+	} {
+		a := newAccount(t, fake.Options{})
+		path := a.Put(a.home, "broken.ics", data)
+		_, err := a.open(t, "", nil).Events(t.Context(), week())
+		if !errors.Is(err, code) || code == fault.Unsupported && !strings.Contains(fault.From(err).Detail, path) {
+			t.Errorf("%q: %v", data, err)
+		}
+	}
+}
+
+func TestWithoutETagsTheContentIsTheVersion(t *testing.T) {
+	a := newAccount(t, fake.Options{NoTags: true})
+	driver := a.open(t, "", nil)
+	booked, err := driver.Book(t.Context(), lunch("k1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := driver.Events(t.Context(), week())
+	if err != nil || len(page.Events) != 1 || page.Events[0].Version != booked.Version {
+		t.Fatalf("booked %+v, listed %+v, %v", booked, page, err)
+	}
+	a.Put(a.home, booked.ID[len(a.home):], strings.Replace(a.Get(booked.ID), "SUMMARY:Lunch", "SUMMARY:Dinner", 1))
+	title := "Tea"
+	ref := calendar.EventRef{ID: booked.ID}
+	_, err = driver.Change(t.Context(), ref, calendar.Change{Title: &title, IfUnchanged: booked.Version})
+	want(t, err, fault.Conflict, fault.ReasonChangedMeanwhile)
+	want(t, driver.Cancel(t.Context(), ref, calendar.Cancellation{IfUnchanged: booked.Version}), fault.Conflict, fault.ReasonChangedMeanwhile)
+}
+
+func TestAnEventOfAnotherProgramsMakingUnderOurNameIsNotOurs(t *testing.T) {
+	a := newAccount(t, fake.Options{})
+	driver := a.open(t, "", nil)
+	booked, err := driver.Book(t.Context(), lunch("k1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Put(a.home, booked.ID[len(a.home):], strings.Replace(a.Get(booked.ID), "UID:k1", "UID:other", 1))
+	_, err = driver.Book(t.Context(), lunch("k1"))
+	want(t, err, fault.Conflict, fault.ReasonProviderConflict)
+}

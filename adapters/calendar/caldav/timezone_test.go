@@ -1,0 +1,153 @@
+package caldav
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"frontdesk/adapters/calendar/caldav/ical"
+)
+
+func TestNamesOfZones(t *testing.T) {
+	for tzid, want := range map[string]string{
+		"Europe/Berlin":           "Europe/Berlin",
+		`"America/New_York"`:      "America/New_York",
+		"US/Eastern":              "US/Eastern",
+		"Eastern Standard Time":   "America/New_York",
+		"W. Europe Standard Time": "Europe/Berlin",
+		"/freeassociation.sourceforge.net/Europe/Berlin":           "Europe/Berlin",
+		"/freeassociation.sourceforge.net/Tzfile/America/New_York": "America/New_York",
+		"/softwarestudio.org/Olson_20011030_5/America/New_York":    "America/New_York",
+		"/mozilla.org/20050126_1/America/Argentina/Buenos_Aires":   "America/Argentina/Buenos_Aires",
+		"/citadel.org/20190914_1/Asia/Kolkata":                     "Asia/Kolkata",
+		"":                                                         "", "Local": "", "local": "", "../../etc/passwd": "", "Customized Time Zone": "", "/a/b/c/d": "", "(UTC+01:00) Berlin": "",
+		strings.Repeat("Europe/", 100) + "Berlin": "",
+	} {
+		got := ""
+		if location := findLocation(tzid); location != nil {
+			got = location.String()
+		}
+		if got != want {
+			t.Errorf("%q was read as %q, want %q", tzid, got, want)
+		}
+	}
+}
+
+func TestEveryWindowsZoneIsKnown(t *testing.T) {
+	for windows, name := range windowsZones {
+		if loadZone(name) == nil {
+			t.Errorf("%s: %s is not in the database", windows, name)
+		}
+	}
+}
+
+// outlook is a definition as Outlook writes it: years from 1601, and a name that tells nothing.
+const outlook = `BEGIN:VTIMEZONE
+TZID:Customized Time Zone
+BEGIN:STANDARD
+DTSTART:16010101T030000
+TZOFFSETFROM:+0200
+TZOFFSETTO:+0100
+RRULE:FREQ=YEARLY;INTERVAL=1;BYDAY=-1SU;BYMONTH=10
+END:STANDARD
+BEGIN:DAYLIGHT
+DTSTART:16010101T020000
+TZOFFSETFROM:+0100
+TZOFFSETTO:+0200
+RRULE:FREQ=YEARLY;INTERVAL=1;BYDAY=-1SU;BYMONTH=3
+END:DAYLIGHT
+END:VTIMEZONE
+`
+
+func TestAZoneThatOnlyTheObjectDefines(t *testing.T) {
+	o := objectOfLines(t, outlook+event("DTSTART;TZID=Customized Time Zone:20260101T000000"))
+	berlin := namedZone{mustZone(t, "Europe/Berlin")}
+	z := o.zone("Customized Time Zone")
+	if z == nil || z.name() != "" {
+		t.Fatalf("got %v", z)
+	}
+	for wall := time.Date(2024, 1, 1, 0, 30, 0, 0, time.UTC); wall.Year() < 2029; wall = wall.Add(time.Hour) {
+		if got, want := z.place(wall), berlin.place(wall); !got.Equal(want) {
+			t.Fatalf("%v is %v, want %v", wall, got.UTC(), want.UTC())
+		}
+	}
+}
+
+func TestAZoneThatNothingTellsIsFloating(t *testing.T) {
+	o := objectOfLines(t, event("DTSTART;TZID=Nowhere:20260101T120000"))
+	got := o.time(startOf(o.master))
+	if !got.Floating || !got.Instant.Equal(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestTheDatabaseGoesBeforeAnOutdatedDefinition(t *testing.T) {
+	wrong := strings.ReplaceAll(strings.ReplaceAll(outlook, "Customized Time Zone", "Europe/Berlin"), "+0100", "+0700")
+	o := objectOfLines(t, wrong+event("DTSTART;TZID=Europe/Berlin:20260101T120000"))
+	if got := o.place(startOf(o.master), time.UTC); !got.Equal(time.Date(2026, 1, 1, 11, 0, 0, 0, time.UTC)) {
+		t.Errorf("got %v", got)
+	}
+}
+
+// TestWallClocksArePlacedAsRFC5545Says compares with the definition of gap and fold in section 3.3.5, minute by minute of
+// the offset's change.
+func TestWallClocksArePlacedAsRFC5545Says(t *testing.T) {
+	ny := namedZone{mustZone(t, "America/New_York")}
+	for wall, want := range map[string]string{
+		"2026-03-08T01:59": "2026-03-08T06:59Z", "2026-03-08T02:30": "2026-03-08T07:30Z", "2026-03-08T03:00": "2026-03-08T07:00Z",
+		"2026-11-01T00:59": "2026-11-01T04:59Z", "2026-11-01T01:30": "2026-11-01T05:30Z", "2026-11-01T02:00": "2026-11-01T07:00Z",
+	} {
+		at, _ := time.Parse("2006-01-02T15:04", wall)
+		if got := ny.place(at).UTC().Format("2006-01-02T15:04Z"); got != want {
+			t.Errorf("%s is %s, want %s", wall, got, want)
+		}
+	}
+}
+
+// TestDefinitionsSayWhatTheDatabaseSays: for every moment from the event on, and for years behind it.
+func TestDefinitionsSayWhatTheDatabaseSays(t *testing.T) {
+	names := []string{"America/New_York", "Europe/Berlin", "Europe/London", "Europe/Dublin", "America/St_Johns", "Asia/Kolkata",
+		"Australia/Lord_Howe", "America/Sao_Paulo", "Africa/Casablanca", "Asia/Gaza", "Asia/Jerusalem", "Pacific/Chatham",
+		"America/Santiago", "Africa/Cairo", "Asia/Kathmandu", "Etc/GMT+5", "EST5EDT", "Pacific/Apia", "Antarctica/Troll"}
+	rapid.Check(t, func(t *rapid.T) {
+		location, err := time.LoadLocation(rapid.SampledFrom(names).Draw(t, "zone"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		from := time.Unix(rapid.Int64Range(1577836800, 1893456000).Draw(t, "from"), 0)
+		definition := defineZone(location, from, from)
+		root := ical.New("VCALENDAR")
+		root.Children = append(root.Children, definition)
+		read, err := ical.Decode(ical.Encode(root))
+		if err != nil {
+			t.Fatal(err)
+		}
+		z := readZone(read.Children[0])
+		for range 50 {
+			at := from.Add(time.Duration(rapid.Int64Range(0, 9*365*86400).Draw(t, "seconds")) * time.Second)
+			wall := wallIn(at, location)
+			if got, want := z.place(wall), (namedZone{location}).place(wall); !got.Equal(want) {
+				t.Fatalf("%s: %v is %v, want %v\n%s", location, wall, got.UTC(), want.UTC(), ical.Encode(root))
+			}
+		}
+	})
+}
+
+func TestADefinitionIsReplacedOnlyWhenItIsWrong(t *testing.T) {
+	berlin := mustZone(t, "Europe/Berlin")
+	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	right := strings.ReplaceAll(outlook, "Customized Time Zone", "Europe/Berlin")
+	o := objectOfLines(t, right+event("DTSTART;TZID=Europe/Berlin:20260101T120000"))
+	before := string(ical.Encode(o.root))
+	withZone(o.root, berlin, at)
+	if after := string(ical.Encode(o.root)); after != before {
+		t.Errorf("a definition that is right became\n%s", after)
+	}
+	o = objectOfLines(t, strings.ReplaceAll(right, "+0200", "+0900")+event("DTSTART;TZID=Europe/Berlin:20260101T120000"))
+	withZone(o.root, berlin, at)
+	if !defines(o.root.Named("VTIMEZONE")[0], berlin, []time.Time{at}) || len(o.root.Named("VTIMEZONE")) != 1 {
+		t.Errorf("a definition that is wrong stayed\n%s", ical.Encode(o.root))
+	}
+}

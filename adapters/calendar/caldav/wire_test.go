@@ -1,0 +1,219 @@
+package caldav
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"frontdesk/adapters/calendar/caldav/ical"
+	"frontdesk/core/calendar"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != string(want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", path, got, want)
+	}
+}
+
+var stampTime = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func booking(zone string) (calendar.Booking, *time.Location) {
+	start := time.Date(2026, 12, 1, 15, 0, 0, 0, time.UTC)
+	return calendar.Booking{
+		Key: "k1", CalendarID: "/work/", Title: "Review; of “plans”, now", Description: "One\nTwo \\ three",
+		Start: start, End: start.Add(time.Hour), Zone: zone,
+		Attendees:    []string{"bob@example.com", "o'neil+x%y@example.com"},
+		Conferencing: calendar.ConferencingURL, LocationURL: "https://meet.example.com/j/1,2;3",
+	}, loadZone(zone)
+}
+
+func TestWhatABookingIsWrittenAs(t *testing.T) {
+	for _, c := range []struct{ file, zone string }{
+		{"booking-new-york.ics", "America/New_York"}, {"booking-utc.ics", "UTC"}, {"booking-casablanca.ics", "Africa/Casablanca"},
+	} {
+		b, location := booking(c.zone)
+		golden(t, c.file, ical.Encode(newObject(b, uidOf(b.Key, b.CalendarID), location, "mailto:alice@example.com", stampTime)))
+	}
+}
+
+func TestABookingIsReadAsItWasMade(t *testing.T) {
+	b, location := booking("America/New_York")
+	o, err := objectOf(newObject(b, "u", location, "mailto:alice@example.com", stampTime), zones{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := calendar.Event{
+		ID: "/work/u.ics", CalendarID: "/work/", Version: `"1"`, Title: b.Title, Description: b.Description,
+		Start: calendar.At(b.Start, "America/New_York"), End: calendar.At(b.End, "America/New_York"),
+		Organizer: calendar.Person{Email: "alice@example.com"},
+		Attendees: []calendar.Attendee{
+			{Email: "bob@example.com", Type: "required", Response: "needs_action"},
+			{Email: "o'neil+x%y@example.com", Type: "required", Response: "needs_action"},
+		},
+		URL: b.LocationURL,
+	}
+	if got := o.event(o.single(), "/work/", "/work/u.ics", `"1"`); !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+func TestTheSecondOfTwoEqualWallClocksIsKept(t *testing.T) {
+	ny := mustZone(t, "America/New_York")
+	first := time.Date(2026, 11, 1, 5, 30, 0, 0, time.UTC) // 01:30, and again an hour later
+	for at, want := range map[time.Time]ical.Form{first: ical.Zoned, first.Add(time.Hour): ical.UTC, first.Add(2 * time.Hour): ical.Zoned} {
+		m := momentIn(at, ny)
+		o := &object{root: ical.New("VCALENDAR"), known: zones{}, zones: map[string]zone{}}
+		if m.Form != want || !o.place(m, time.UTC).Equal(at) {
+			t.Errorf("%v was written as %+v", at, m)
+		}
+	}
+}
+
+func TestAttendeesAreToldInTheCommonWords(t *testing.T) {
+	for line, want := range map[string]calendar.Attendee{
+		"ATTENDEE:mailto:a@example.com": {Email: "a@example.com", Type: "required", Response: "needs_action"},
+		`ATTENDEE;CN="Doe, Jane";PARTSTAT=ACCEPTED;ROLE=CHAIR:MAILTO:Jane@Example.com`:  {Email: "Jane@Example.com", Name: "Doe, Jane", Type: "required", Response: "accepted"},
+		"ATTENDEE;PARTSTAT=declined;ROLE=OPT-PARTICIPANT:mailto:a@example.com":          {Email: "a@example.com", Type: "optional", Response: "declined"},
+		"ATTENDEE;PARTSTAT=TENTATIVE;CUTYPE=ROOM:mailto:room%2B1@example.com?subject=x": {Email: "room+1@example.com", Type: "resource", Response: "tentative"},
+		"ATTENDEE;PARTSTAT=DELEGATED;EMAIL=x@example.com:urn:uuid:1":                    {Email: "x@example.com", Type: "required", Response: "delegated"},
+		"ATTENDEE;ROLE=NON-PARTICIPANT;PARTSTAT=:/principals/bob/":                      {Type: "optional", Response: "needs_action"},
+	} {
+		o := objectOfLines(t, event("DTSTART:20260101T000000Z\n"+line))
+		if got := o.event(o.single(), "", "", "").Attendees; !slices.Equal(got, []calendar.Attendee{want}) {
+			t.Errorf("%s\ngot  %+v\nwant %+v", line, got, want)
+		}
+	}
+}
+
+func TestTheLinkIsFoundWhereProgramsPutIt(t *testing.T) {
+	for lines, want := range map[string]string{
+		"LOCATION:Room 5":                         "",
+		"LOCATION:https://meet.example.com/1\\,2": "https://meet.example.com/1,2",
+		"URL:https://example.com/event":           "https://example.com/event",
+		"URL:https://example.com/event\nX-GOOGLE-CONFERENCE:https://meet.google.com/abc": "https://meet.google.com/abc",
+		"CONFERENCE;VALUE=URI:tel:+1-555\nCONFERENCE;VALUE=URI:https://m.example.com/1":  "https://m.example.com/1",
+		"CONFERENCE;VALUE=URI:https://m.example.com/1\nURL:https://m.example.com/1,2":    "https://m.example.com/1,2",
+		"URL:javascript:alert(1)\nLOCATION:ftp://example.com/":                           "",
+	} {
+		o := objectOfLines(t, event("DTSTART:20260101T000000Z\n"+lines))
+		if got := link(o.master); got != want {
+			t.Errorf("%q: %q, want %q", lines, got, want)
+		}
+	}
+}
+
+const foreign = `DTSTART;TZID=Europe/Berlin:20260105T090000
+DURATION:PT1H
+SUMMARY;LANGUAGE=de:Alt
+DESCRIPTION:Alt
+X-ALT-DESC;FMTTYPE=text/html:<b>Alt</b>
+SEQUENCE:3
+X-OWN;X-P=1:kept
+CATEGORIES:A,B
+ORGANIZER;CN=Alice:mailto:alice@example.com
+ATTENDEE;CN=Alice;PARTSTAT=ACCEPTED;ROLE=CHAIR:mailto:alice@example.com
+ATTENDEE;CN=Bob;PARTSTAT=ACCEPTED;X-NUM=1:mailto:Bob@example.com
+ATTENDEE;CN=Carol;PARTSTAT=DECLINED:mailto:carol@example.com
+BEGIN:VALARM
+ACTION:DISPLAY
+TRIGGER:-PT15M
+END:VALARM
+`
+
+func TestAChangeTouchesWhatItNamesAndNothingElse(t *testing.T) {
+	title, description := "New", ""
+	start := time.Date(2026, 1, 6, 10, 0, 0, 0, time.UTC)
+	end := start.Add(30 * time.Minute)
+	for _, c := range []struct {
+		file, lines string
+		key         string
+		change      calendar.Change
+	}{
+		{"change-title.ics", foreign, "", calendar.Change{Title: &title}},
+		{"change-texts.ics", foreign, "", calendar.Change{Title: &title, Description: &description}},
+		{"change-times.ics", foreign, "", calendar.Change{Start: &start, End: &end, Zone: "America/New_York"}},
+		{"change-attendees.ics", foreign, "", calendar.Change{Attendees: &[]string{"bob@example.com", "dan@example.com"}}},
+		{"change-no-attendees.ics", foreign, "", calendar.Change{Attendees: &[]string{}}},
+		{"change-instance.ics", foreign + "RRULE:FREQ=DAILY;COUNT=5\nEXDATE;TZID=Europe/Berlin:20260108T090000", "20260106T080000Z", calendar.Change{Title: &title, Start: &start, End: &end, Zone: "Europe/Berlin"}},
+		{"change-series-times.ics", foreign + "RRULE:FREQ=DAILY;UNTIL=20260109T080000Z\nEXDATE;TZID=Europe/Berlin:20260108T090000", "", calendar.Change{Start: &start, End: &end, Zone: "Europe/Berlin"}},
+	} {
+		o := objectOfLines(t, strings.ReplaceAll(outlook, "Customized Time Zone", "Europe/Berlin")+event(c.lines))
+		i := o.single()
+		if c.key != "" {
+			found, ok, err := o.find(c.key)
+			if err != nil || !ok {
+				t.Fatalf("%s: %v, %v", c.file, ok, err)
+			}
+			i = found
+		}
+		e := edit{object: o, organizer: "mailto:other@example.com", now: stampTime}
+		if err := e.apply(i, c.key != "", c.change); err != nil {
+			t.Fatalf("%s: %v", c.file, err)
+		}
+		golden(t, c.file, ical.Encode(o.root))
+	}
+}
+
+func TestASeriesIsNotMovedOffItsRule(t *testing.T) {
+	start := time.Date(2026, 1, 6, 9, 0, 0, 0, time.UTC) // a Tuesday
+	end := start.Add(time.Hour)
+	for lines, refused := range map[string]bool{
+		"RRULE:FREQ=WEEKLY":                        false,
+		"RRULE:FREQ=WEEKLY;BYDAY=MO":               true,
+		"RRULE:FREQ=DAILY;BYHOUR=9":                true,
+		"RRULE:FREQ=MONTHLY;BYMONTHDAY=5":          true,
+		"RDATE;VALUE=PERIOD:20260110T080000Z/PT1H": true,
+		"RDATE:20260110T080000Z":                   false,
+	} {
+		o := objectOfLines(t, event("DTSTART;TZID=Europe/Berlin:20260105T090000\nDURATION:PT1H\n"+lines))
+		err := edit{object: o, now: stampTime}.apply(o.single(), false, calendar.Change{Start: &start, End: &end, Zone: "Europe/Berlin"})
+		if (err != nil) != refused {
+			t.Errorf("%s: %v", lines, err)
+		}
+	}
+}
+
+func TestAnInstanceIsCancelledInTheFormOfItsSeries(t *testing.T) {
+	for _, c := range []struct{ lines, key, want string }{
+		{event("DTSTART;TZID=Europe/Berlin:20260105T090000\nRRULE:FREQ=DAILY"), "20260106T080000Z", "EXDATE;TZID=Europe/Berlin:20260106T090000"},
+		{event("DTSTART;VALUE=DATE:20260105\nRRULE:FREQ=DAILY"), "20260106", "EXDATE;VALUE=DATE:20260106"},
+		{event("DTSTART:20260105T090000\nRRULE:FREQ=DAILY"), "20260106T090000", "EXDATE:20260106T090000"},
+		{event("DTSTART:20260105T090000Z\nRRULE:FREQ=DAILY"), "20260106T090000Z", "EXDATE:20260106T090000Z"},
+		{event("DTSTART;TZID=Europe/Berlin:20260105T090000\nRRULE:FREQ=DAILY") + event("RECURRENCE-ID:20260106T080000Z\nDTSTART:20260107T120000Z"), "20260106T080000Z", "EXDATE;TZID=Europe/Berlin:20260106T090000"},
+	} {
+		o := objectOfLines(t, c.lines)
+		i, ok, err := o.find(c.key)
+		if err != nil || !ok {
+			t.Fatalf("%s: %v, %v", c.key, ok, err)
+		}
+		if (edit{object: o, now: stampTime}).cancel(i) {
+			t.Errorf("%s: nothing is left", c.key)
+		}
+		written := string(ical.Encode(o.root))
+		if !strings.Contains(written, "\r\n"+c.want+"\r\n") || strings.Contains(written, "RECURRENCE-ID") || !strings.Contains(written, "SEQUENCE:1") {
+			t.Errorf("%s: want %s in\n%s", c.key, c.want, written)
+		}
+	}
+	o := objectOfLines(t, event("RECURRENCE-ID:20260106T080000Z\nDTSTART:20260107T120000Z"))
+	if !(edit{object: o, now: stampTime}).cancel(o.single()) {
+		t.Error("the only instance of an object was cancelled, and something is left")
+	}
+}
