@@ -2,8 +2,10 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -172,18 +174,35 @@ func TestAMovedEventLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-func TestACursorThatIsNoneIsHarmless(t *testing.T) {
-	d := demoAccount(t).open()
-	for _, cursor := range []string{"x", "event/", "event/team/", "event/primary/9", "series/", "series/demoweekly", "series//", "series/demoweekly/x", "gone/team"} {
-		q := calendar.Query{CalendarID: team, From: friday, To: friday.AddDate(0, 0, 9), Zone: "UTC", Cursor: cursor}
+// FuzzIDsAndCursors: both come back from callers, who may have made them up.
+func FuzzIDsAndCursors(f *testing.F) {
+	for _, seed := range []string{
+		"", "x", "event/", "event/team/", "event/primary/9", "long/team", "series/", "series/demoweekly", "series//", "series/demoweekly/x",
+		"gone/team", "demoweekly_20261123T083000Z", "demoweekly_", "_", "demooffsite_20261126", "sandbox:slow", "../team", "\xff\x00",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, made string) {
+		if strings.Contains(strings.ToLower(made), "sandbox:") {
+			t.Skip("says what is to happen")
+		}
+		d := demoAccount(t).open()
+		q := calendar.Query{CalendarID: team, From: friday, To: friday.AddDate(0, 0, 9), Zone: "UTC", Cursor: made}
 		page, err := d.Events(t.Context(), q)
 		if err != nil {
-			t.Errorf("cursor %q: %v", cursor, err)
+			t.Errorf("as a cursor: %v", err)
 		}
 		for _, e := range page.Events {
 			if e.CalendarID != team {
-				t.Errorf("cursor %q reaches into another calendar: %+v", cursor, e)
+				t.Errorf("as a cursor it reaches into another calendar: %+v", e)
 			}
 		}
-	}
+		e, err := d.Event(t.Context(), calendar.EventRef{CalendarID: team, ID: made})
+		if err == nil && (e.CalendarID != team || e.ID != strings.TrimSpace(made)) {
+			t.Errorf("as an id it finds %+v", e)
+		}
+		if err != nil && !errors.Is(err, fault.NotFound) {
+			t.Errorf("as an id: %v", err)
+		}
+	})
 }

@@ -2,29 +2,28 @@ package sandbox
 
 import (
 	"context"
-	"maps"
 	"testing"
 	"time"
 	_ "time/tzdata"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/adapter/adaptertest"
-	"frontdesk/core/adapter/magic"
 	"frontdesk/core/calendar"
 	"frontdesk/core/calendar/calendartest"
 )
 
-// account is a sandbox account under test, and its provider's side.
+// account is a sandbox account under test, and its provider's side: its storage, and a gate before it.
 type account struct {
+	*adaptertest.Line
 	t        *testing.T
 	env      adapter.Environment
 	settings map[string]any
-	opened   []*driver
 }
 
 func newAccount(t *testing.T) *account {
-	return &account{t: t, settings: map[string]any{}, env: adapter.Environment{
-		TenantID: "t1", ConnectionID: "c1", Zone: "America/New_York", Storage: adaptertest.Storage(), Now: time.Now,
+	line := adaptertest.NewLine(adaptertest.Storage())
+	return &account{Line: line, t: t, settings: map[string]any{}, env: adapter.Environment{
+		TenantID: "t1", ConnectionID: "c1", Zone: "America/New_York", Storage: line, Now: time.Now,
 	}}
 }
 
@@ -34,41 +33,16 @@ func (a *account) open() *driver {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	a.opened = append(a.opened, d.(*driver))
 	return d.(*driver)
 }
 
-// strike has every call fail from now on, as the fault setting does.
-func (a *account) strike(word magic.Word) {
-	a.settings = maps.Clone(a.settings)
-	a.settings["fault"] = string(word)
-	for _, d := range a.opened {
-		d.magic.Always = word
-	}
-}
-
-func (a *account) Revoke()        { a.strike(magic.Revoked) }
-func (a *account) Forbid()        { a.strike(magic.Forbidden) }
-func (a *account) Stop()          { a.strike(magic.Down) }
-func (a *account) DropNextReply() { a.strike(magic.ReplyLost) }
-
-func (a *account) Limit(time.Duration) time.Duration {
-	a.strike(magic.RateLimited)
-	return magic.RetryAfter
-}
-
-func (a *account) Hang() func() {
-	a.strike(magic.Hang)
-	return func() { a.strike("") }
-}
-
 func (a *account) put(ctx context.Context, s stored) error {
-	return a.env.Storage.Update(ctx, func(tx adapter.StorageTx) error { return put(tx, s, "") })
+	return a.Storage.Update(ctx, func(tx adapter.StorageTx) error { return put(tx, s, "") })
 }
 
 // alter does to an event what somebody else does.
 func (a *account) alter(ctx context.Context, ref calendar.EventRef, do func(*stored)) error {
-	return a.env.Storage.Update(ctx, func(tx adapter.StorageTx) error {
+	return a.Storage.Update(ctx, func(tx adapter.StorageTx) error {
 		f, err := a.open().find(tx, ref)
 		if err != nil {
 			return err

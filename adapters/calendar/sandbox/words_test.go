@@ -51,6 +51,41 @@ func TestAWordIsRecognisedWhereverACallCanCarryOne(t *testing.T) {
 	}
 }
 
+func TestTheFaultSettingFailsEveryCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAccount(t)
+		ref := mustBook(t, a.open(), haircut("Haircut"))
+		for word, code := range map[magic.Word]fault.Code{
+			magic.RateLimited: fault.RateLimited, magic.Revoked: fault.Disconnected, magic.Forbidden: fault.Forbidden,
+			magic.Down: fault.Unavailable, magic.Hang: fault.Timeout,
+		} {
+			a.settings["fault"] = string(word)
+			d := a.open()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			now := time.Now()
+			for call, err := range map[string]error{
+				"Account":   second(d.Account(ctx)),
+				"Calendars": second(d.Calendars(ctx)),
+				"Book":      second(d.Book(ctx, haircut("Another"))),
+				"Event":     second(d.Event(ctx, ref)),
+				"Change":    second(d.Change(ctx, ref, calendar.Change{})),
+				"Cancel":    d.Cancel(ctx, ref, calendar.Cancellation{}),
+				"Events":    second(d.Events(ctx, calendar.Query{From: now, To: now.Add(time.Hour), Zone: "UTC"})),
+				"FreeBusy":  second(d.FreeBusy(ctx, []string{primary}, calendar.Span{From: now, To: now.Add(time.Hour)})),
+			} {
+				if f := fault.From(err); f == nil || f.Code != code {
+					t.Errorf("%s with the setting %s: %v", call, word, err)
+				}
+			}
+			cancel()
+		}
+		a.settings["fault"] = ""
+		if e, err := a.open().Event(t.Context(), ref); err != nil || e.Title != "Haircut" || e.IsCancelled {
+			t.Errorf("with the setting emptied: %+v, %v", e, err)
+		}
+	})
+}
+
 func second[T any](_ T, err error) error { return err }
 
 func TestASlowCalendarIsTheCalendarBesideTheWord(t *testing.T) {

@@ -61,19 +61,24 @@ func (p Provider) before(ctx context.Context, c Call) error {
 // refusal is the fault of a word that only refuses, nil for the others.
 func (p Provider) refusal(w Word) error {
 	if own := p.Own[w]; own != nil {
-		return own
+		refusal := *own
+		return &refusal
 	}
 	switch w {
 	case RateLimited:
-		f := fault.New(fault.RateLimited, fault.ReasonProviderRateLimited, "The provider limits how often it is called, as sandbox:rate_limited asked. Try again later.")
-		f.RetryAfter, f.Upstream = RetryAfter, "429"
+		f := fault.New(fault.RateLimited, fault.ReasonProviderRateLimited,
+			"The provider limits how often it is called, as sandbox:rate_limited asked. Try again later.")
+		f.RetryAfter = RetryAfter
 		return f
 	case Revoked:
-		return fault.New(fault.Disconnected, fault.ReasonReconnectRequired, "The provider refuses the connection's credentials, as sandbox:revoked asked. Connect the account again.")
+		return fault.New(fault.Disconnected, fault.ReasonReconnectRequired,
+			"The provider refuses the connection's credentials, as sandbox:revoked asked. Connect the account again.")
 	case Forbidden:
-		return fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "The provider does not allow this to the connected account, as sandbox:forbidden asked.")
+		return fault.New(fault.Forbidden, fault.ReasonPermissionDenied,
+			"The provider does not allow this to the connected account, as sandbox:forbidden asked.")
 	case Down:
-		f := fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The provider could not be reached, as sandbox:down asked.")
+		f := fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
+			"The provider could not be reached, as sandbox:down asked.")
 		f.Unsent = true
 		return f
 	}

@@ -13,22 +13,11 @@ import (
 
 func accountChecks() []Check {
 	return []Check{
-		{Name: "traits are constant", Harmless: true, Do: with(traitsAreConstant)},
 		{Name: "the account is told", Harmless: true, Do: with(accountIsTold)},
-		{Name: "the account is asked live", Bound: can[Revoker], Do: with(accountIsAskedLive)},
+		{Name: "the account is asked live", Bound: can[conformance.Revoker], Do: with(accountIsAskedLive)},
 		{Name: "calendars are listed, each once and one of them the default", Harmless: true, Do: with(calendarsAreListed)},
 		{Name: "a calendar that can only be read is marked and refuses a booking", Bound: hasReadOnly, Do: with(readOnlyIsMarked)},
 	}
-}
-
-func traitsAreConstant(ctx context.Context, r *run) error {
-	if _, err := r.driver.Calendars(ctx); err != nil {
-		return err
-	}
-	if now, other := r.driver.Traits(), r.Open().Traits(); now != r.traits || other != r.traits {
-		return fmt.Errorf("traits were %+v, then %+v, and those of another driver %+v", r.traits, now, other)
-	}
-	return nil
 }
 
 func accountIsTold(ctx context.Context, r *run) error {
@@ -46,7 +35,7 @@ func accountIsAskedLive(ctx context.Context, r *run) error {
 	if _, err := r.driver.Account(ctx); err != nil {
 		return err
 	}
-	r.Provider.(Revoker).Revoke()
+	r.Provider.(conformance.Revoker).Revoke()
 	_, err := r.driver.Account(ctx)
 	return conformance.WantFault("Account after the credentials were revoked", err, fault.Disconnected, "")
 }

@@ -345,7 +345,7 @@ func oneOfManyChangesIsMade(ctx context.Context, r *run) error {
 		return err
 	}
 	refusals := make([]error, r.atOnce())
-	_ = atOnce(len(refusals), func(i int) error {
+	_ = conformance.AtOnce(len(refusals), func(i int) error {
 		title := fmt.Sprintf("Changed by caller %d", i)
 		_, refusals[i] = r.driver.Change(ctx, refOf(booked), calendar.Change{IfUnchanged: read.Version, Title: &title})
 		return nil

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"frontdesk/core/adapter/conformance"
@@ -11,72 +13,94 @@ import (
 	"frontdesk/core/fault"
 )
 
+// conductChecks are the clauses on a driver as a whole.
 func conductChecks() []Check {
-	return []Check{
-		{Name: "a driver holds no secret", Harmless: true, Bound: hasSecrets, Do: with(noSecretIsHeld)},
+	return slices.Concat(conformance.Conduct(subject), []Check{
+		{Name: "traits are constant", Harmless: true, Do: with(traitsAreConstant)},
+		{Name: "traits cost nothing to ask", Harmless: true, Bound: can[conformance.CallCounter], Do: with(traitsCostNothing)},
 		{Name: "calls at the same time do not mix", Bound: writes, Do: with(callsDoNotMix)},
-		{Name: "a call whose context has ended does nothing", Bound: writes, Do: with(endedContextIsHeeded)},
-		{Name: "a call returns when its deadline passes", Bound: can[Hanger], Do: with(deadlineIsHeeded)},
-		{Name: "a call returns when its caller leaves", Bound: can[Hanger], Do: with(leavingIsHeeded)},
+		{Name: "a write whose context has ended writes nothing", Bound: writes, Do: with(endedContextWritesNothing)},
+		{Name: "a call returns when its caller leaves", Bound: can[conformance.Hanger], Do: with(leavingIsHeeded)},
+		{Name: "a lost reply is not called unsent", Bound: both(writes, can[conformance.ReplyDropper]), Do: with(lostReplyWasSent)},
+		{Name: "booking again after a lost reply finds the event",
+			Bound: both(idempotent, can[conformance.ReplyDropper]), Do: with(lostReplyIsFound)},
+	})
+}
+
+// subject is a driver with all its calls, about an event that is not there.
+func subject(h Harness) conformance.Subject {
+	driver := h.Open()
+	now := h.Now()
+	ref := calendar.EventRef{CalendarID: h.Calendar, ID: h.unknownEvent()}
+	span := calendar.Span{From: now, To: now.Add(time.Hour)}
+	query := calendar.Query{CalendarID: h.Calendar, From: span.From, To: span.To, Zone: zoneUsed}
+	return conformance.Subject{Driver: driver, Secrets: h.Secrets, Provider: h.Provider, Calls: calls(driver, ref, query, calendar.Booking{
+		Key: newKey(), CalendarID: h.Calendar, Title: "A call that may fail", Start: span.From, End: span.To, Zone: zoneUsed,
+	})}
+}
+
+// calls are all of a driver's calls. The event that Book makes, should it succeed, is the one that Cancel removes.
+func calls(driver calendar.Driver, ref calendar.EventRef, query calendar.Query, booking calendar.Booking) []conformance.Call {
+	list := []conformance.Call{
+		{Name: "Account", Run: func(ctx context.Context) error { _, err := driver.Account(ctx); return err }},
+		{Name: "Calendars", Run: func(ctx context.Context) error { _, err := driver.Calendars(ctx); return err }},
+		{Name: "Event", Run: func(ctx context.Context) error { _, err := driver.Event(ctx, ref); return err }},
+		{Name: "Events", Run: func(ctx context.Context) error { _, err := driver.Events(ctx, query); return err }},
 	}
-}
-
-func hasSecrets(h Harness) bool { return len(h.Secrets) > 0 }
-
-func noSecretIsHeld(ctx context.Context, r *run) error {
-	if _, err := r.driver.Calendars(ctx); err != nil {
-		return err
+	if busy, can := driver.(calendar.FreeBusyer); can {
+		list = append(list, conformance.Call{Name: "FreeBusy", Run: func(ctx context.Context) error {
+			_, err := busy.FreeBusy(ctx, []string{query.CalendarID}, calendar.Span{From: query.From, To: query.To})
+			return err
+		}})
 	}
-	return conformance.WantNoSecret(r.driver, r.Secrets)
-}
-
-// call is one way to ask a driver for something.
-type call struct {
-	name string
-	do   func(context.Context) error
-}
-
-// calls are all of them, about an event that is there.
-func (r *run) calls(ref calendar.EventRef) []call {
+	if many, can := driver.(calendar.ManyLister); can {
+		list = append(list, conformance.Call{Name: "EventsOf", Run: func(ctx context.Context) error {
+			_, err := many.EventsOf(ctx, []calendar.Query{query, query})
+			return err
+		}})
+	}
+	if driver.Traits().ReadOnly {
+		return list
+	}
 	title := "Changed"
-	reads := []call{
-		{"Account", func(ctx context.Context) error { _, err := r.driver.Account(ctx); return err }},
-		{"Calendars", func(ctx context.Context) error { _, err := r.driver.Calendars(ctx); return err }},
-		{"Event", func(ctx context.Context) error { _, err := r.driver.Event(ctx, ref); return err }},
-		{"Events", func(ctx context.Context) error { _, err := r.driver.Events(ctx, r.query(0, 0)); return err }},
-	}
-	if busy, can := r.driver.(calendar.FreeBusyer); can {
-		reads = append(reads, call{"FreeBusy", func(ctx context.Context) error {
-			_, err := busy.FreeBusy(ctx, []string{r.Calendar}, calendar.Span{From: r.at(0, 0, 0), To: r.at(1, 0, 0)})
-			return err
-		}})
-	}
-	if many, can := r.driver.(calendar.ManyLister); can {
-		reads = append(reads, call{"EventsOf", func(ctx context.Context) error {
-			_, err := many.EventsOf(ctx, []calendar.Query{r.query(0, 0), r.query(1, 1)})
-			return err
-		}})
-	}
-	if r.traits.ReadOnly {
-		return reads
-	}
-	return append(reads,
-		call{"Book", func(ctx context.Context) error { _, err := r.book(ctx, r.booking("Refused", 0)); return err }},
-		call{"Change", func(ctx context.Context) error {
-			_, err := r.driver.Change(ctx, ref, calendar.Change{Title: &title})
+	var removed atomic.Pointer[calendar.EventRef]
+	removed.Store(&ref)
+	return append(list,
+		conformance.Call{Name: "Book", Run: func(ctx context.Context) error {
+			event, err := driver.Book(ctx, booking)
+			if made := refOf(event); err == nil {
+				removed.Store(&made)
+			}
 			return err
 		}},
-		call{"Cancel", func(ctx context.Context) error { return r.driver.Cancel(ctx, ref, calendar.Cancellation{}) }},
+		conformance.Call{Name: "Change", Run: func(ctx context.Context) error {
+			_, err := driver.Change(ctx, ref, calendar.Change{Title: &title})
+			return err
+		}},
+		conformance.Call{Name: "Cancel", Run: func(ctx context.Context) error {
+			return driver.Cancel(ctx, *removed.Load(), calendar.Cancellation{})
+		}},
 	)
 }
 
-// subject books what the calls are about, where the account can be written.
-func (r *run) subject(ctx context.Context) (calendar.EventRef, error) {
-	if r.traits.ReadOnly {
-		return calendar.EventRef{CalendarID: r.Calendar, ID: r.unknownEvent()}, nil
+func traitsAreConstant(ctx context.Context, r *run) error {
+	if _, err := r.driver.Calendars(ctx); err != nil {
+		return err
 	}
-	booked, err := r.book(ctx, r.booking("Spoken of", 0))
-	return refOf(booked), err
+	if now, other := r.driver.Traits(), r.Open().Traits(); now != r.traits || other != r.traits {
+		return fmt.Errorf("traits were %+v, then %+v, and those of another driver %+v", r.traits, now, other)
+	}
+	return nil
+}
+
+func traitsCostNothing(_ context.Context, r *run) error {
+	counter := r.Provider.(conformance.CallCounter)
+	before := counter.Calls()
+	r.driver.Traits()
+	if asked := counter.Calls() - before; asked != 0 {
+		return fmt.Errorf("Traits called the provider %d times", asked)
+	}
+	return nil
 }
 
 func callsDoNotMix(ctx context.Context, r *run) error {
@@ -85,7 +109,7 @@ func callsDoNotMix(ctx context.Context, r *run) error {
 	for i := range bookings {
 		bookings[i] = r.booking(fmt.Sprintf("At the same time %d", i), i%3)
 	}
-	err := atOnce(len(events), func(i int) (err error) {
+	err := conformance.AtOnce(len(events), func(i int) (err error) {
 		if events[i], err = r.driver.Book(ctx, bookings[i]); err != nil {
 			return err
 		}
@@ -101,82 +125,116 @@ func callsDoNotMix(ctx context.Context, r *run) error {
 		}
 		return nil
 	})
-	for _, e := range events {
-		if e.ID != "" {
-			r.booked = append(r.booked, refOf(e))
-		}
-	}
+	r.booked = append(r.booked, made(events)...)
 	return err
 }
 
-func endedContextIsHeeded(ctx context.Context, r *run) error {
-	ref, err := r.subject(ctx)
+// made are the events that were made, of a list in which some may not have been.
+func made(events []calendar.Event) (refs []calendar.EventRef) {
+	for _, e := range events {
+		if e.ID != "" {
+			refs = append(refs, refOf(e))
+		}
+	}
+	return refs
+}
+
+func endedContextWritesNothing(ctx context.Context, r *run) error {
+	booked, err := r.book(ctx, r.booking("Left alone", 0))
+	if err != nil {
+		return err
+	}
+	before, err := r.read(ctx, refOf(booked))
 	if err != nil {
 		return err
 	}
 	ended, end := context.WithCancel(ctx)
 	end()
-	for _, c := range r.calls(ref) {
-		if err := conformance.WantEnded(c.name, c.do(ended)); err != nil {
+	never := r.booking("Never booked", 0)
+	for _, c := range calls(r.driver, refOf(booked), r.query(0, 0), never) {
+		if err := conformance.WantEnded(c.Name, c.Run(ended)); err != nil {
 			return err
 		}
 	}
-	event, err := r.read(ctx, ref)
-	if err == nil && (event.IsCancelled || event.Title == "Changed") {
-		return fmt.Errorf("a call whose context had ended made the event %+v", event)
-	}
-	return err
-}
-
-func deadlineIsHeeded(ctx context.Context, r *run) error {
-	const deadline = 100 * time.Millisecond
-	return r.givenUp(ctx, func() (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, deadline) },
-		func(name string, err error) error {
-			if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, fault.Timeout) {
-				return nil
-			}
-			return fmt.Errorf("%s failed with %w, want the context's error", name, err)
-		})
-}
-
-func leavingIsHeeded(ctx context.Context, r *run) error {
-	const patience = 100 * time.Millisecond
-	return r.givenUp(ctx, func() (context.Context, context.CancelFunc) {
-		ctx, leave := context.WithCancel(ctx)
-		time.AfterFunc(patience, leave)
-		return ctx, leave
-	}, conformance.WantEnded)
-}
-
-// givenUp makes each call to a provider that does not answer, under a context that ends.
-func (r *run) givenUp(
-	ctx context.Context, limited func() (context.Context, context.CancelFunc), want func(name string, err error) error,
-) error {
-	const grace = 10 * time.Second
-	ref, err := r.subject(ctx)
+	after, err := r.read(ctx, refOf(booked))
 	if err != nil {
 		return err
 	}
-	release := r.Provider.(Hanger).Hang()
+	listed, err := r.listTitled(ctx, r.query(0, 0), never.Title)
+	return errors.Join(err, wantSame("after the calls", before, after), wantIDs("booked by them", listed))
+}
+
+// leavingIsHeeded makes each call to a provider that does not answer, and leaves.
+func leavingIsHeeded(ctx context.Context, r *run) error {
+	const patience, grace = 50 * time.Millisecond, 10 * time.Second
+	release := r.Provider.(conformance.Hanger).Hang()
 	defer release()
-	for _, c := range r.calls(ref) {
-		ctx, end := limited()
+	for _, c := range subject(r.Harness).Calls {
+		ctx, leave := context.WithCancel(ctx)
+		left := time.AfterFunc(patience, leave)
 		done := make(chan error, 1)
-		go func() { done <- c.do(ctx) }()
+		go func() { done <- c.Run(ctx) }()
 		timer := time.NewTimer(grace)
+		var err error
 		select {
 		case err = <-done:
-			err = want(c.name, err)
+			err = conformance.WantEnded(c.Name, err)
 		case <-timer.C:
-			release()
-			<-done
-			err = fmt.Errorf("%s did not return when its context ended", c.name)
+			err = fmt.Errorf("%s did not return when its caller left", c.Name)
 		}
 		timer.Stop()
-		end()
+		left.Stop()
+		leave()
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// mayHaveActed answers nil when err admits that the provider may have done what was asked.
+func mayHaveActed(err error) error {
+	f := fault.From(err)
+	switch {
+	case err == nil:
+		return errors.New("Book succeeded though the reply was lost")
+	case f.Unsent:
+		return fmt.Errorf("Book failed with %w, as if the request had never been sent", err)
+	case f.Code != fault.Unavailable && f.Code != fault.Timeout && f.Code != fault.UnknownOutcome:
+		return fmt.Errorf("Book failed with %w, want an outage, a timeout or an unknown outcome", err)
+	}
+	return nil
+}
+
+func lostReplyWasSent(ctx context.Context, r *run) error {
+	b := r.booking("Its reply was lost", 0)
+	r.Provider.(conformance.ReplyDropper).DropNextReply()
+	_, err := r.driver.Book(ctx, b)
+	if listed, err := r.listTitled(ctx, r.query(0, 0), b.Title); err == nil {
+		r.booked = append(r.booked, made(listed)...)
+	}
+	return mayHaveActed(err)
+}
+
+func lostReplyIsFound(ctx context.Context, r *run) error {
+	b := r.booking("Found again", 0)
+	b.Attendees = guests(1)
+	r.Provider.(conformance.ReplyDropper).DropNextReply()
+	_, err := r.driver.Book(ctx, b)
+	if err := mayHaveActed(err); err != nil {
+		return err
+	}
+	r.driver = r.Open()
+	again, err := r.book(ctx, b)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(wantSpan("Book again", again, b.Start, b.End), wantList("invited", invited(again), b.Attendees...))
+	if err != nil {
+		return err
+	}
+	return r.seen(ctx, func() error {
+		listed, err := r.listTitled(ctx, r.query(0, 0), b.Title)
+		return errors.Join(err, wantIDs("listed", listed, again))
+	})
 }

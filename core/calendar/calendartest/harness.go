@@ -7,7 +7,7 @@
 //			return calendartest.Harness{
 //				Open:     func() calendar.Driver { return open(t, server.URL) },
 //				Calendar: "work", Second: "home", Email: "me@example.com", Now: time.Now,
-//				Provider: server, // implements what it can of SeriesMaker, DayMaker, Answerer, Revoker, ...
+//				Provider: server, // implements what it can of SeriesMaker, DayMaker, Answerer, conformance.Revoker, ...
 //			}
 //		})
 //	}
@@ -39,8 +39,8 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 // Checks lists the checks, in the order of the contract.
 func Checks() []Check {
 	return slices.Concat(
-		accountChecks(), bookChecks(), idempotenceChecks(), eventChecks(), changeChecks(), cancelChecks(),
-		listChecks(), seriesChecks(), formChecks(), freeBusyChecks(), conductChecks(), failureChecks(),
+		conductChecks(), accountChecks(), bookChecks(), idempotenceChecks(), eventChecks(), changeChecks(), cancelChecks(),
+		listChecks(), seriesChecks(), formChecks(), freeBusyChecks(),
 	)
 }
 
@@ -61,7 +61,7 @@ type Harness struct {
 	Now     func() time.Time // the provider's clock; checks book in the year after it
 
 	// Provider is the provider's own side: what can be done to the account, or to the provider, behind the driver's
-	// back. It implements what it can of the interfaces below; nil can do nothing.
+	// back. It implements what it can of the interfaces below and of those in package conformance; nil can do nothing.
 	Provider any
 }
 
@@ -115,24 +115,3 @@ type Notice struct {
 	To   string
 	Kind string // "invitation", "update" or "cancellation"
 }
-
-// Revoker has the provider refuse the credentials from now on.
-type Revoker interface{ Revoke() }
-
-// Forbidder has the provider answer that the account may not do what is asked, in the way it says that.
-type Forbidder interface{ Forbid() }
-
-// Stopper has the provider be down from now on: unreachable, or answering that it is unavailable.
-type Stopper interface{ Stop() }
-
-// Limiter has the provider refuse every call from now on because there were too many, and ask for this wait. It answers
-// the wait that the provider really names, 0 for none.
-type Limiter interface {
-	Limit(wait time.Duration) time.Duration
-}
-
-// Hanger has the provider take calls and never answer them, until release is called.
-type Hanger interface{ Hang() (release func()) }
-
-// ReplyDropper has the provider carry out the next write and lose the reply.
-type ReplyDropper interface{ DropNextReply() }

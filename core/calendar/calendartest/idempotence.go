@@ -53,15 +53,11 @@ func bookAtOnce(ctx context.Context, r *run) error {
 	b := r.booking("Many times at once", 0)
 	events := make([]calendar.Event, r.atOnce())
 	drivers := []calendar.Driver{r.driver, r.Open()} // two replicas of the gateway
-	err := atOnce(len(events), func(i int) (err error) {
+	err := conformance.AtOnce(len(events), func(i int) (err error) {
 		events[i], err = drivers[i%len(drivers)].Book(ctx, b)
 		return err
 	})
-	for _, e := range events {
-		if e.ID != "" {
-			r.booked = append(r.booked, refOf(e))
-		}
-	}
+	r.booked = append(r.booked, made(events)...)
 	if err != nil {
 		return err
 	}

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"frontdesk/core/adapter/conformance"
 	"frontdesk/core/calendar"
 	"frontdesk/core/calendar/calendartest"
-	"frontdesk/core/fault"
 )
 
 // What the reference provider's own side can do.
@@ -21,12 +21,13 @@ var (
 	_ calendartest.Answerer      = (*provider)(nil)
 	_ calendartest.Meddler       = (*provider)(nil)
 	_ calendartest.Notifier      = (*provider)(nil)
-	_ calendartest.Revoker       = (*provider)(nil)
-	_ calendartest.Forbidder     = (*provider)(nil)
-	_ calendartest.Stopper       = (*provider)(nil)
-	_ calendartest.Limiter       = (*provider)(nil)
-	_ calendartest.Hanger        = (*provider)(nil)
-	_ calendartest.ReplyDropper  = (*provider)(nil)
+	_ conformance.Revoker        = (*provider)(nil)
+	_ conformance.Forbidder      = (*provider)(nil)
+	_ conformance.Stopper        = (*provider)(nil)
+	_ conformance.Limiter        = (*provider)(nil)
+	_ conformance.Hanger         = (*provider)(nil)
+	_ conformance.ReplyDropper   = (*provider)(nil)
+	_ conformance.CallCounter    = (*provider)(nil)
 )
 
 func (p *provider) add(e calendar.Event) error {
@@ -114,48 +115,4 @@ func (p *provider) Notices(_ context.Context, ref calendar.EventRef) ([]calendar
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.notices[ref], nil
-}
-
-func (p *provider) fail(f *fault.Error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.failure = f
-}
-
-func (p *provider) Revoke() {
-	p.fail(fault.New(fault.Disconnected, fault.ReasonReconnectRequired, "Revoked."))
-}
-func (p *provider) Forbid() {
-	p.fail(fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "Forbidden."))
-}
-func (p *provider) Stop() {
-	p.fail(fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "Down."))
-}
-
-func (p *provider) Limit(wait time.Duration) time.Duration {
-	f := fault.New(fault.RateLimited, fault.ReasonProviderRateLimited, "Too many.")
-	f.RetryAfter = wait
-	p.fail(f)
-	return wait
-}
-
-func (p *provider) Hang() (release func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	hanging := make(chan struct{})
-	p.hanging = hanging
-	return func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.hanging != nil {
-			close(hanging)
-			p.hanging = nil
-		}
-	}
-}
-
-func (p *provider) DropNextReply() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.dropped = true
 }

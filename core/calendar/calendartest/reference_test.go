@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/calendar"
 	"frontdesk/core/calendar/calendartest"
 	"frontdesk/core/fault"
@@ -19,14 +20,12 @@ import (
 
 // provider is an honest calendar in memory, the one that liars are measured against. Its driver is client.
 type provider struct {
+	adaptertest.Gate
 	traits calendar.Traits
 
 	mu      sync.Mutex
 	events  map[calendar.EventRef]calendar.Event
 	notices map[calendar.EventRef][]calendartest.Notice
-	failure *fault.Error
-	hanging chan struct{}
-	dropped bool
 	late    []lateEvent // what listings do not show yet, where reads are not consistent
 }
 
@@ -47,7 +46,9 @@ const (
 )
 
 func newProvider(traits calendar.Traits) *provider {
-	return &provider{traits: traits, events: map[calendar.EventRef]calendar.Event{}, notices: map[calendar.EventRef][]calendartest.Notice{}}
+	return &provider{
+		traits: traits, events: map[calendar.EventRef]calendar.Event{}, notices: map[calendar.EventRef][]calendartest.Notice{},
+	}
 }
 
 var everyTrait = calendar.Traits{
@@ -76,21 +77,8 @@ var _ full = (*client)(nil)
 
 // enter is what each call does first; leave what it does last.
 func (p *provider) enter(ctx context.Context) (leave func(), err error) {
-	if err := ctx.Err(); err != nil {
+	if err := p.Enter(ctx); err != nil {
 		return nil, err
-	}
-	p.mu.Lock()
-	hanging, failure := p.hanging, p.failure
-	p.mu.Unlock()
-	if hanging != nil {
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-hanging:
-		}
-	}
-	if failure != nil {
-		return nil, failure
 	}
 	p.mu.Lock()
 	return p.mu.Unlock, nil
@@ -151,15 +139,6 @@ func (p *provider) notify(e calendar.Event, kind string) {
 	for _, a := range e.Attendees {
 		p.notices[ref] = append(p.notices[ref], calendartest.Notice{To: a.Email, Kind: kind})
 	}
-}
-
-// reply is nil unless the reply of this write is to be lost.
-func (p *provider) reply() error {
-	if p.dropped {
-		p.dropped = false
-		return fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The reply was lost.")
-	}
-	return nil
 }
 
 func idOf(parts ...string) string {
@@ -236,7 +215,7 @@ func (c *client) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 	}
 	e = c.p.put(e)
 	c.p.notify(e, "invitation")
-	return e, c.p.reply()
+	return e, c.p.Leave()
 }
 
 func (c *client) Event(ctx context.Context, ref calendar.EventRef) (calendar.Event, error) {
@@ -280,7 +259,7 @@ func (c *client) Change(ctx context.Context, ref calendar.EventRef, ch calendar.
 	}
 	e = c.p.put(e)
 	c.p.notify(e, "update")
-	return e, c.p.reply()
+	return e, c.p.Leave()
 }
 
 func (c *client) Cancel(ctx context.Context, ref calendar.EventRef, ca calendar.Cancellation) error {
@@ -299,7 +278,7 @@ func (c *client) Cancel(ctx context.Context, ref calendar.EventRef, ca calendar.
 	e.IsCancelled = true
 	c.p.put(e)
 	c.p.notify(e, "cancellation")
-	return c.p.reply()
+	return c.p.Leave()
 }
 
 // span places an event in time; local times lie in the zone.

@@ -48,11 +48,8 @@ func (r *run) clean(ctx context.Context) {
 	}
 }
 
-// can answers what the provider's side can do, where it can.
-func can[T any](h Harness) bool {
-	_, ok := h.Provider.(T)
-	return ok
-}
+// can reports whether the provider's side implements T.
+func can[T any](h Harness) bool { return conformance.Can[T](h.Provider) }
 
 func writes(h Harness) bool      { return !h.Open().Traits().ReadOnly }
 func idempotent(h Harness) bool  { return writes(h) && h.Open().Traits().IdempotentBook }
@@ -216,18 +213,16 @@ func nextChange(zone *time.Location, t time.Time, forward bool) (time.Time, erro
 	return t, fmt.Errorf("the clocks in %s are not set within a year", zone)
 }
 
-func (r *run) unknownCalendar() string {
-	if r.UnknownCalendar != "" {
-		return r.UnknownCalendar
+func (h Harness) unknownCalendar() string {
+	if h.UnknownCalendar != "" {
+		return h.UnknownCalendar
 	}
 	return "no-such-calendar-" + newKey()
 }
 
-func (r *run) unknownEvent() string {
-	if r.UnknownEvent != "" {
-		return r.UnknownEvent
+func (h Harness) unknownEvent() string {
+	if h.UnknownEvent != "" {
+		return h.UnknownEvent
 	}
 	return newKey()
 }
-
-var atOnce = conformance.AtOnce

@@ -15,11 +15,9 @@ func (s *Server) Forbid() { s.with(func(f *faults) { f.forbidden = true }) }
 // Stop has the server answer that it is unavailable.
 func (s *Server) Stop() { s.with(func(f *faults) { f.stopped = true }) }
 
-// Limit has the server refuse every call and ask for a wait. It answers the wait that it names: whole seconds.
-func (s *Server) Limit(wait time.Duration) time.Duration {
-	wait = wait.Truncate(time.Second)
-	s.with(func(f *faults) { f.limited, f.wait = true, wait })
-	return wait
+// Limit has the server refuse every call and ask for a wait, in whole seconds.
+func (s *Server) Limit(wait time.Duration) {
+	s.with(func(f *faults) { f.limited, f.wait = true, wait.Truncate(time.Second) })
 }
 
 // Hang has the server take calls and answer none, until release is called.
