@@ -15,7 +15,7 @@ const headerAPIKey = "X-Api-Key"
 var errNoKey = errors.New("no key was sent")
 
 // authenticate tells who calls, by X-Api-Key or by a bearer token (RFC 6750 section 2.1). Two different keys are
-// refused rather than one of them believed.
+// refused rather than one of them believed. Another scheme beside X-Api-Key is somebody else's, a proxy's for example.
 func (a *api) authenticate(ctx context.Context, h http.Header) (tenant.Caller, error) {
 	key, err := keyOf(h)
 	if err != nil {
@@ -25,11 +25,12 @@ func (a *api) authenticate(ctx context.Context, h http.Header) (tenant.Caller, e
 }
 
 func keyOf(h http.Header) (string, error) {
-	given := append([]string{}, h.Values(headerAPIKey)...)
+	given, otherScheme := append([]string{}, h.Values(headerAPIKey)...), false
 	for _, value := range h.Values("Authorization") {
 		scheme, token, _ := strings.Cut(value, " ")
 		if !strings.EqualFold(scheme, "Bearer") {
-			return "", refused("The Authorization header must be Bearer and the API key; or send the key in X-Api-Key.")
+			otherScheme = true
+			continue
 		}
 		given = append(given, strings.TrimSpace(token))
 	}
@@ -42,6 +43,9 @@ func keyOf(h http.Header) (string, error) {
 		case key != each:
 			return "", refused("The request carries two different API keys. Send one.")
 		}
+	}
+	if key == "" && otherScheme {
+		return "", refused("The Authorization header must be Bearer and the API key; or send the key in X-Api-Key.")
 	}
 	if key == "" {
 		return "", refused("The API key is missing. Send it in the X-Api-Key header.").Because(errNoKey)

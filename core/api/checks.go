@@ -105,10 +105,13 @@ func inputDetail(faults []fault.Field, untold int) string {
 // messageOf is what is said of a fault: a sentence without its subject, with the hint.
 func messageOf(f fault.Field) string {
 	said := strings.TrimSuffix(f.Message, ".")
-	if f.Hint == "" {
-		return said + "."
+	switch {
+	case f.Hint != "":
+		return said + "; did you mean " + f.Hint + "?"
+	case strings.HasSuffix(said, "?"):
+		return said
 	}
-	return said + "; did you mean " + f.Hint + "?"
+	return said + "."
 }
 
 // present reports a required text that holds nothing but spaces.

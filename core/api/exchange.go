@@ -146,11 +146,16 @@ const (
 
 // visible tells whether a header's value is 1 to limit visible ASCII characters.
 func visible(value string, limit int) bool {
+	return printable(value, limit) && !strings.Contains(value, " ")
+}
+
+// printable is visible with blanks allowed.
+func printable(value string, limit int) bool {
 	if value == "" || len(value) > limit {
 		return false
 	}
 	for i := range len(value) {
-		if value[i] <= ' ' || value[i] > '~' {
+		if value[i] < ' ' || value[i] > '~' {
 			return false
 		}
 	}

@@ -254,3 +254,17 @@ func TestTheMessageTellsTheFirstFaults(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// A message that already asks something gets no full stop behind it.
+func TestAMessageEndsInOneMark(t *testing.T) {
+	g := startGateway(t)
+	got := g.post(bookPath, with(fields{"timezone": "new york", "titel": "x", "start_time": "soon", "conferencing_type": "Url"})).faults()
+	for path, want := range map[string]string{"timezone": "did you mean America/New_York?", "titel": "did you mean title?", "conferencing_type": "did you mean url?"} {
+		if !strings.HasSuffix(got[path], want) {
+			t.Errorf("%s: %q, want it to end in %q", path, got[path], want)
+		}
+	}
+	if !strings.HasSuffix(got["start_time"], "2026-12-01T10:00:00.") || strings.HasSuffix(got["start_time"], "..") {
+		t.Errorf("start_time: %q", got["start_time"])
+	}
+}

@@ -316,7 +316,7 @@ func parameters() map[string]*huma.Param {
 			Description: "The most milliseconds you wait for the answer. It can shorten the gateway's own deadline, which is " +
 				"8 seconds unless the operator sets another, and not lengthen it."},
 		headerIdempotency: {Name: headerIdempotency, In: "header", Schema: text, Example: "call-7f3c-book-1",
-			Description: "Names this request, up to 255 visible ASCII characters. A repeat with the same key and body is answered " +
+			Description: "Names this request, up to 255 printable ASCII characters. A repeat with the same key and body is answered " +
 				"byte for byte like the first, for 72 hours."},
 	}
 }

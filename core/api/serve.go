@@ -127,8 +127,8 @@ func (c *checks) idempotencyKey(h http.Header) string {
 	if len(given) == 0 {
 		return ""
 	}
-	if len(given) > 1 || !visible(given[0], maxIdempotencyKeyBytes) {
-		c.fail(prefixOfHeader+headerIdempotency, "must be one key of 1 to 255 visible ASCII characters")
+	if len(given) > 1 || !printable(given[0], maxIdempotencyKeyBytes) {
+		c.fail(prefixOfHeader+headerIdempotency, "must be one key of 1 to 255 printable ASCII characters")
 		return ""
 	}
 	return given[0]
