@@ -105,7 +105,6 @@ func Walls() []Wall {
 		},
 		{Folder: "core/gateway", May: []string{"core/**", "config"}, Why: "Assembly."},
 		{Folder: "core/archtest", Why: "The walls."},
-		{Folder: "core/zdeps", ForTests: true, Why: "Keeps modules required until the rooms that need them are there."},
 	}
 }
 
