@@ -193,6 +193,9 @@ func (d *driver) enterAt(ctx context.Context, address *url.URL) (entry, error) {
 		return entry{}, misconfigured("names a user by an address that cannot be read")
 	}
 	m, a, err = d.query(ctx, methodPropfind, at, "0", principalProps)
+	if err != nil && e.given != nil && isDeadEnd(err) {
+		return e, nil // a calendar that was shared, with nothing else to see
+	}
 	if err != nil {
 		return entry{}, err
 	}

@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"frontdesk/adapters/calendar/caldav"
 	"frontdesk/adapters/calendar/caldav/fake"
+	"frontdesk/core/adapter"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 )
@@ -166,6 +168,65 @@ func TestServersThatAreNone(t *testing.T) {
 			_, err := open(t, served.URL, "alice", password, nil).Account(t.Context())
 			want(t, err, c.code, c.reason)
 		})
+	}
+}
+
+func TestACalendarIsEnoughWhereNothingElseCanBeSeen(t *testing.T) {
+	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/shared/team/" {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		w.WriteHeader(http.StatusMultiStatus)
+		_, _ = w.Write([]byte(`<multistatus xmlns="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"><response><href>/shared/team/</href><propstat><prop>` +
+			`<resourcetype><collection/><C:calendar/></resourcetype><current-user-principal><href>/me/</href></current-user-principal>` +
+			`</prop><status>HTTP/1.1 200 OK</status></propstat></response></multistatus>`))
+	}))
+	defer served.Close()
+	list, err := open(t, served.URL+"/shared/team/", "alice", password, nil).Calendars(t.Context())
+	if want := []calendar.Calendar{{ID: "/shared/team/", Name: "team", IsDefault: true}}; err != nil || !slices.Equal(list, want) {
+		t.Errorf("got %+v, %v, want %+v", list, err, want)
+	}
+}
+
+// hosts is a client for which every name is the one server.
+type hosts struct {
+	target string
+	seen   []string // method and host of each request
+}
+
+func (h *hosts) RoundTrip(r *http.Request) (*http.Response, error) {
+	h.seen = append(h.seen, r.Method+" "+r.URL.Host)
+	out := r.Clone(r.Context())
+	out.Host, out.URL.Host = r.URL.Host, h.target
+	out.SetBasicAuth("alice", password)
+	resp, err := http.DefaultTransport.RoundTrip(out)
+	if resp != nil {
+		resp.Request = r
+	}
+	return resp, err
+}
+
+func TestCalendarsOnAnotherHostAreFollowedThere(t *testing.T) {
+	a := newAccount(t, fake.Options{HomeHost: "p42.cal.example.com"})
+	client := &hosts{target: strings.TrimPrefix(a.url, "http://")}
+	driver, err := caldav.Adapter().OpenCalendar(t.Context(),
+		adapter.Values{Settings: map[string]any{"url": "http://cal.example.com"}, Credentials: map[string]string{"username": "alice", "password": password}},
+		adapter.Environment{HTTP: &http.Client{Transport: client}, Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	booked, err := driver.Book(t.Context(), lunch("k1"))
+	if err != nil || !strings.HasPrefix(booked.ID, a.home) {
+		t.Fatalf("booked %+v, %v", booked, err)
+	}
+	if err := driver.Cancel(t.Context(), calendar.EventRef{ID: booked.ID}, calendar.Cancellation{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"PROPFIND cal.example.com", "PROPFIND p42.cal.example.com", "PUT p42.cal.example.com", "DELETE p42.cal.example.com"} {
+		if !slices.Contains(client.seen, want) {
+			t.Errorf("no %s among %q", want, client.seen)
+		}
 	}
 }
 

@@ -39,7 +39,7 @@ func (d *driver) Traits() calendar.Traits {
 	}
 }
 
-// Account discovers anew, which proves the credentials and that there are calendars.
+// Account discovers anew, which proves the credentials and that the address leads to a calendar home.
 func (d *driver) Account(ctx context.Context) (calendar.Account, error) {
 	a, err := d.discoverAgain(ctx)
 	if err != nil {

@@ -27,11 +27,12 @@ type Options struct {
 	User, Password string
 	Email          string // the account's calendar user address
 
-	AutoSchedule  bool // send invitations (RFC 6638): answers to PUT then carry no ETag
-	WeakTags      bool // show ETags as a compressing front end does: W/"..."; conditions still take the strong form
-	NoTags        bool // no ETags at all
-	Rename        bool // keep new resources under names of its own, told in Location
-	AbsoluteHrefs bool // write hrefs as whole addresses
+	AutoSchedule  bool   // send invitations (RFC 6638): answers to PUT then carry no ETag
+	WeakTags      bool   // show ETags as a compressing front end does: W/"..."; conditions still take the strong form
+	NoTags        bool   // no ETags at all
+	Rename        bool   // keep new resources under names of its own, told in Location
+	AbsoluteHrefs bool   // write hrefs as whole addresses
+	HomeHost      string // another host that has the calendars, as Apple's partitions
 }
 
 // Server is one account's calendars. It is an http.Handler; safe for concurrent use.

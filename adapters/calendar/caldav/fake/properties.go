@@ -76,6 +76,13 @@ func (s *Server) href(path string) string {
 	return "<D:href>" + html.EscapeString(address) + "</D:href>"
 }
 
+func (s *Server) homeHref() string {
+	if s.options.HomeHost == "" {
+		return s.href(s.Home())
+	}
+	return "<D:href>http://" + s.options.HomeHost + escape(s.Home()) + "</D:href>"
+}
+
 // origin stands for the server's own address; the handler fills it in.
 func (s *Server) origin() string { return originMark }
 
@@ -97,7 +104,7 @@ func (s *Server) propertiesOf(path string) (properties, bool) {
 		maps.Copy(p, properties{
 			{Space: dav, Local: "resourcetype"}:                 text("<D:collection/><D:principal/>"),
 			{Space: dav, Local: "displayname"}:                  text("Alice"),
-			{Space: caldav, Local: "calendar-home-set"}:         text(s.href(s.Home())),
+			{Space: caldav, Local: "calendar-home-set"}:         text(s.homeHref()),
 			{Space: caldav, Local: "schedule-inbox-URL"}:        text(s.href(s.inbox())),
 			{Space: caldav, Local: "calendar-user-address-set"}: text(s.href(s.principal()) + "<D:href>mailto:" + html.EscapeString(s.options.Email) + "</D:href>"),
 		})
