@@ -116,7 +116,8 @@ func (d *driver) bookedBefore(ctx context.Context, r resource, uid string) (cale
 	}
 	i := o.single()
 	if i.event.Text("UID") != uid {
-		return calendar.Event{}, fault.New(fault.Conflict, fault.ReasonProviderConflict, "Another event has the name that this booking would have.").With("provider", name)
+		return calendar.Event{}, fault.New(fault.Conflict, fault.ReasonProviderConflict,
+			"Another event has the name that this booking would have.").With("provider", name)
 	}
 	if isCancelled(i.event) {
 		return calendar.Event{}, changedMeanwhile()

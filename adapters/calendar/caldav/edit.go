@@ -71,14 +71,7 @@ func (e edit) move(event *ical.Component, from, to time.Time, zoneName string) e
 			return err
 		}
 	}
-	event.Remove("DURATION")
-	event.Set(begin.Property("DTSTART"))
-	if event.Has("DTEND") {
-		event.Set(end.Property("DTEND"))
-	} else {
-		at := slices.IndexFunc(event.Properties, func(p ical.Property) bool { return p.Is("DTSTART") })
-		event.Properties = slices.Insert(event.Properties, at+1, end.Property("DTEND"))
-	}
+	setTimes(event, begin, end, location)
 	withZone(e.object.root, location, from, to)
 	raiseSequence(event)
 	return nil

@@ -58,8 +58,10 @@ func utc(t time.Time) string { return t.UTC().Format("20060102T150405Z") }
 
 // report asks for the objects whose events pass the filter (RFC 4791 section 7.8).
 func (d *driver) report(ctx context.Context, a *account, target place, filter string) ([]resource, error) {
-	body := `<c:calendar-query xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"><d:prop><d:getetag/><c:schedule-tag/><c:calendar-data/></d:prop>` +
-		`<c:filter><c:comp-filter name="VCALENDAR"><c:comp-filter name="VEVENT">` + filter + `</c:comp-filter></c:comp-filter></c:filter></c:calendar-query>`
+	body := `<c:calendar-query xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav">` +
+		`<d:prop><d:getetag/><c:schedule-tag/><c:calendar-data/></d:prop>` +
+		`<c:filter><c:comp-filter name="VCALENDAR"><c:comp-filter name="VEVENT">` + filter +
+		`</c:comp-filter></c:comp-filter></c:filter></c:calendar-query>`
 	m, answered, err := d.query(ctx, methodReport, target.url, "1", body)
 	if err != nil {
 		if answered.status == http.StatusNotFound || answered.status == http.StatusGone {

@@ -2,6 +2,7 @@ package caldav
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,9 @@ func (o *object) event(i instance, calendarID, resource, version string) calenda
 		IsCancelled: isCancelled(i.event),
 		IsFree:      strings.EqualFold(i.event.Text("TRANSP"), "TRANSPARENT"),
 	}
+	if e.Start.Zone == "UTC" || e.End.Zone == "UTC" {
+		showIn(zoneBehind(i.event, e.Start.Zone, e.End.Zone), &e)
+	}
 	if organizer, ok := i.event.Get("ORGANIZER"); ok {
 		e.Organizer = calendar.Person{Email: addressOf(organizer), Name: organizer.Param("CN")}
 	}
@@ -34,6 +38,41 @@ func (o *object) event(i instance, calendarID, resource, version string) calenda
 		e.Attendees = append(e.Attendees, attendee(property))
 	}
 	return e
+}
+
+// ownZone names the zone of an event whose times had to be written in UTC; see momentIn.
+const ownZone = "X-FRONTDESK-ZONE"
+
+// zoneBehind is the zone of an event of which a time is in UTC: the one it was booked in, or that of its other end.
+func zoneBehind(event *ical.Component, start, end string) string {
+	for _, zone := range []string{event.Text(ownZone), start, end} {
+		if zone != "" && zone != "UTC" && loadZone(zone) != nil {
+			return zone
+		}
+	}
+	return "UTC"
+}
+
+func showIn(zone string, e *calendar.Event) {
+	for _, t := range []*calendar.Time{&e.Start, &e.End} {
+		if t.Zone == "UTC" {
+			t.Zone = zone
+		}
+	}
+}
+
+// setTimes writes when the event takes place. The event's DTSTART and DTEND keep their places in it.
+func setTimes(event *ical.Component, begin, end ical.Moment, location *time.Location) {
+	event.Remove("DURATION", ownZone)
+	event.Set(begin.Property("DTSTART"))
+	if !event.Has("DTEND") {
+		at := slices.IndexFunc(event.Properties, func(p ical.Property) bool { return p.Is("DTSTART") })
+		event.Properties = slices.Insert(event.Properties, at+1, end.Property("DTEND"))
+	}
+	event.Set(end.Property("DTEND"))
+	if !isUTC(location) && (begin.Form == ical.UTC || end.Form == ical.UTC) {
+		event.Add(ical.Text(ownZone, location.String()))
+	}
 }
 
 // instanceEvent is event for an instance of a series.
@@ -95,7 +134,9 @@ func mailto(address string) string {
 
 // meetingLinks are the properties that hold a meeting's link, the best first: RFC 7986 section 5.11, then what Google and
 // Microsoft write.
-var meetingLinks = []string{"CONFERENCE", "X-GOOGLE-CONFERENCE", "X-MICROSOFT-SKYPETEAMSMEETINGURL", "X-MICROSOFT-ONLINEMEETINGEXTERNALLINK", "URL", "LOCATION"}
+var meetingLinks = []string{
+	"CONFERENCE", "X-GOOGLE-CONFERENCE", "X-MICROSOFT-SKYPETEAMSMEETINGURL", "X-MICROSOFT-ONLINEMEETINGEXTERNALLINK", "URL", "LOCATION",
+}
 
 // link answers the meeting's link. Where several properties hold it the longest counts: Radicale's library cuts CONFERENCE at
 // the first comma of the address.
@@ -120,10 +161,9 @@ func newObject(b calendar.Booking, uid string, location *time.Location, organize
 		ical.Text("UID", uid),
 		stamp.Property("DTSTAMP"), stamp.Property("CREATED"), stamp.Property("LAST-MODIFIED"),
 		ical.Raw("SEQUENCE", "0"),
-		momentIn(b.Start, location).Property("DTSTART"),
-		momentIn(b.End, location).Property("DTEND"),
-		ical.Text("SUMMARY", b.Title),
 	)
+	setTimes(event, momentIn(b.Start, location), momentIn(b.End, location), location)
+	event.Add(ical.Text("SUMMARY", b.Title))
 	if b.Description != "" {
 		event.Add(ical.Text("DESCRIPTION", b.Description))
 	}
@@ -188,7 +228,8 @@ func setAttendees(event *ical.Component, emails []string, organizer string) {
 			if len(list) > 0 && strings.EqualFold(addressOf(list[0]), host) {
 				continue
 			}
-			list = append(list, ical.Raw("ATTENDEE", mailto(email)).With("CUTYPE", "INDIVIDUAL").With("ROLE", "CHAIR").With("PARTSTAT", "ACCEPTED"))
+			list = append(list, ical.Raw("ATTENDEE", mailto(email)).With("CUTYPE", "INDIVIDUAL").
+				With("ROLE", "CHAIR").With("PARTSTAT", "ACCEPTED"))
 			continue
 		}
 		list = append(list, ical.Raw("ATTENDEE", mailto(email)).With("CUTYPE", "INDIVIDUAL").

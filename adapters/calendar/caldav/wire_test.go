@@ -87,6 +87,23 @@ func TestTheSecondOfTwoEqualWallClocksIsKept(t *testing.T) {
 	}
 }
 
+func TestTheZoneIsKeptWhereClocksShowATimeTwice(t *testing.T) {
+	b, location := booking("America/New_York")
+	first := time.Date(2026, 11, 1, 5, 30, 0, 0, time.UTC)
+	for _, minutes := range []time.Duration{-60, 0, 10, 60, 75, 120} {
+		b.Start = first.Add(minutes * time.Minute)
+		b.End = b.Start.Add(30 * time.Minute)
+		o, err := objectOf(newObject(b, "u", location, "mailto:alice@example.com", stampTime), zones{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := o.event(o.single(), "", "", "")
+		if !got.Start.Instant.Equal(b.Start) || got.Start.Zone != b.Zone || !got.End.Instant.Equal(b.End) || got.End.Zone != b.Zone {
+			t.Errorf("from %v: got %+v to %+v", b.Start, got.Start, got.End)
+		}
+	}
+}
+
 func TestAttendeesAreToldInTheCommonWords(t *testing.T) {
 	for line, want := range map[string]calendar.Attendee{
 		"ATTENDEE:mailto:a@example.com": {Email: "a@example.com", Type: "required", Response: "needs_action"},
