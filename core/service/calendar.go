@@ -233,11 +233,11 @@ func (s *Calendar) book(ctx context.Context, d desk, a *attempt, plan bookPlan) 
 		return none, err
 	}
 	defer held.drop(ctx)
-	booked := func(ctx context.Context, e calendar.Event) (outcome[record.MeetingAnswer], error) {
+	booked := func(_ context.Context, e calendar.Event) (outcome[record.MeetingAnswer], error) {
 		return outcome[record.MeetingAnswer]{
 			record: record.MeetingAnswer{Event: normalize.Meeting(e, shown, zone)},
 			ref:    e.ID,
-			seen:   s.whereabouts(ctx, d, e),
+			seen:   d.bookedAt(e, first(plan.CalendarIDs)),
 		}, nil
 	}
 	bookedLate := func(ctx context.Context, e calendar.Event) (outcome[record.MeetingAnswer], error) {

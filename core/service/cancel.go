@@ -46,6 +46,11 @@ func (s *Calendar) cancel(ctx context.Context, d desk, a *attempt, plan cancelPl
 	if err != nil {
 		return none, err
 	}
+	// From here on an equal booking is a new one, even if the cancellation is cut off: answered with this event, its
+	// caller would lose it when the cancellation is carried on.
+	if err := s.Store.DropIntentsOfEffect(ctx, d.tenant.ID, d.Connection.ID, opBook, plan.EventID); err != nil {
+		return none, err
+	}
 	a.act(true)
 	where, err := tryPlaces(ctx, places, func(ctx context.Context, calendarID string) (string, error) {
 		_, err := askDesk(ctx, d, guard.Op{Name: opCancel, Repeatable: true}, func(ctx context.Context) (struct{}, error) {
@@ -60,7 +65,7 @@ func (s *Calendar) cancel(ctx context.Context, d desk, a *attempt, plan cancelPl
 			return none, err
 		}
 	}
-	if err := s.forget(ctx, d, plan.EventID); err != nil {
+	if err := s.Store.DropHoldsOfEvent(ctx, d.Connection.ID, plan.EventID); err != nil {
 		return none, err
 	}
 	row := d.row(plan.EventID, where, true)
@@ -70,13 +75,4 @@ func (s *Calendar) cancel(ctx context.Context, d desk, a *attempt, plan cancelPl
 		ref:    plan.EventID,
 		seen:   []store.EventSeen{row},
 	}, nil
-}
-
-// forget ends what the gateway keeps of a booking that is cancelled: its hold on the slot, and its being the answer to
-// an equal booking.
-func (s *Calendar) forget(ctx context.Context, d desk, eventID string) error {
-	if err := s.Store.DropHoldsOfEvent(ctx, d.Connection.ID, eventID); err != nil {
-		return err
-	}
-	return s.Store.DropIntentsOfEffect(ctx, d.tenant.ID, d.Connection.ID, opBook, eventID)
 }

@@ -46,7 +46,7 @@ func advice(i store.Intent) string {
 	switch {
 	case i.Kept:
 		return "Repeat it with the same Idempotency-Key to settle it."
-	case i.DedupeKey != "", i.Operation == opUpdate, i.Operation == opCancel, i.Operation == opChange, i.Operation == opReturn:
+	case i.DedupeKey != "", i.Operation == opCancel, i.Operation == opReturn:
 		return "Repeat the request unchanged to settle it."
 	}
 	return "A repeat without an Idempotency-Key could act twice: look first. The gateway finds out by itself as soon as it can."

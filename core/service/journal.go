@@ -38,6 +38,7 @@ type call struct {
 	connectionID string
 	plan         any           // the request after normalization, and the steps taken since; JSON
 	same         any           // the plan in the form that equal calls share, where that is not the plan itself
+	about        string        // what is changed, where a later change of it is the one that counts
 	sameFor      time.Duration // how long an equal call without a key is the same call; 0 never
 }
 
@@ -205,8 +206,11 @@ func (a *attempt) failed(ctx context.Context, err error) error {
 		a.close(ctx, "")
 		return f
 	}
-	if underWay := f.Code == fault.Timeout || f.Code == fault.Canceled; underWay && a.acting && !a.repeatable {
-		// The call may still arrive at the provider. Until it surely has, nobody may take the intent up.
+	underWay := a.acting && !a.repeatable && (f.Code == fault.Timeout || f.Code == fault.Canceled)
+	stopped := a.alone && f.Code == fault.Canceled
+	if underWay || stopped {
+		// The call may still arrive at the provider: until it surely has, nobody may take the intent up. And where the
+		// settler was stopped, the end of the lease brings another one sooner than its patience with what stays unknown.
 		a.extend(ctx)
 	} else {
 		a.close(ctx, store.IntentUnknown)
@@ -287,8 +291,11 @@ func (j *journal) intentOf(c call) (store.Intent, error) {
 		Kept: c.write.IdempotencyKey != "", RequestHash: digest(string(request)), Plan: plan, State: store.IntentRunning,
 		CreatedAt: j.now(), UpdatedAt: j.now(),
 	}
-	if c.sameFor > 0 {
+	switch {
+	case c.sameFor > 0:
 		intent.DedupeKey = hex.EncodeToString(digest(c.caller.KeyID, c.operation, c.connectionID, string(request)))
+	case c.about != "":
+		intent.DedupeKey = hex.EncodeToString(digest(c.connectionID, c.about))
 	}
 	switch {
 	case intent.Kept:

@@ -305,7 +305,7 @@ func (s *Numbers) bought(ctx context.Context, c tenant.Caller, o tenant.Opened[t
 		Inbound: plan.Inbound, Outbound: plan.Outbound, CreatedAt: s.Now(),
 	}
 	kept, err := s.Store.AddNumber(context.WithoutCancel(ctx), row)
-	if err == nil && !stateOf(kept).same(stateOf(row)) {
+	if err == nil && (kept.Name != row.Name || !sameEmployee(kept.Inbound, row.Inbound) || !sameEmployee(kept.Outbound, row.Outbound)) {
 		// A list saw the number before its purchase was recorded.
 		kept.Name, kept.Inbound, kept.Outbound = row.Name, row.Inbound, row.Outbound
 		err = s.Store.UpdateNumber(context.WithoutCancel(ctx), kept)
@@ -323,20 +323,6 @@ type changePlan struct {
 	Name     *string        `json:"name,omitempty"`
 	Inbound  EmployeeChange `json:"inbound"`
 	Outbound EmployeeChange `json:"outbound"`
-	Was      *numberState   `json:"was,omitempty"` // before the change, recorded before it is made
-}
-
-// numberState is what can be changed of a number.
-type numberState struct {
-	Name     string `json:"name"`
-	Inbound  *int64 `json:"inbound,omitempty"`
-	Outbound *int64 `json:"outbound,omitempty"`
-}
-
-func stateOf(n store.Number) numberState { return numberState{n.Name, n.Inbound, n.Outbound} }
-
-func (w numberState) same(o numberState) bool {
-	return w.Name == o.Name && sameEmployee(w.Inbound, o.Inbound) && sameEmployee(w.Outbound, o.Outbound)
 }
 
 // Update changes a number's name and employees: at the provider first, in the gateway's table after.
@@ -345,12 +331,13 @@ func (s *Numbers) Update(ctx context.Context, c tenant.Caller, w Write, in Updat
 	if err != nil {
 		return Answer[record.PhoneNumber]{}, err
 	}
-	plan := changePlan{ID: in.ID, Name: in.Name, Inbound: in.Inbound, Outbound: in.Outbound}
+	plan := changePlan(in)
 	if plan.Name == nil && !plan.Inbound.Set && !plan.Outbound.Set {
 		return s.unchanged(ctx, opened, in.ID)
 	}
-	return perform(ctx, s.journal, call{caller: c, operation: opChange, write: w, connectionID: opened.Connection.ID, plan: plan},
-		on(c, opened, s.change))
+	return perform(ctx, s.journal, call{
+		caller: c, operation: opChange, write: w, connectionID: opened.Connection.ID, plan: plan, about: strconv.FormatInt(in.ID, 10),
+	}, on(c, opened, s.change))
 }
 
 // unchanged answers a change of nothing.
@@ -364,15 +351,13 @@ func (s *Numbers) unchanged(ctx context.Context, o tenant.Opened[telephony.Drive
 	return Answer[record.PhoneNumber]{Record: number, Body: body}, err
 }
 
-// change runs a change of a number. It sets what was asked for, so it is safe to run again; but when nobody asks for it
-// again, and the number was changed since, theirs is the newer change and stays.
+// change runs a change of a number. It sets what was asked for, so it is safe to run again.
 func (s *Numbers) change(ctx context.Context, c tenant.Caller, o tenant.Opened[telephony.Driver], a *attempt, plan changePlan) (outcome[record.PhoneNumber], error) {
 	var none outcome[record.PhoneNumber]
 	row, err := s.row(ctx, o, plan.ID)
 	if err != nil {
 		return none, err
 	}
-	was := stateOf(row)
 	change := telephony.Change{}
 	if plan.Name != nil && *plan.Name != row.Name {
 		change.Name = plan.Name
@@ -387,14 +372,7 @@ func (s *Numbers) change(ctx context.Context, c tenant.Caller, o tenant.Opened[t
 	if plan.Outbound.Set {
 		row.Outbound = plan.Outbound.ID
 	}
-	if a.alone && plan.Was != nil && !plan.Was.same(was) && !was.same(stateOf(row)) {
-		return none, fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "The number was changed since.")
-	}
 	if change.Name != nil || change.Routing != nil {
-		plan.Was = &was
-		if err := a.save(ctx, plan); err != nil {
-			return none, err
-		}
 		a.act(true)
 		_, err := askTelephony(ctx, s, o, guard.Op{Name: opChange, Repeatable: true}, func(ctx context.Context) (telephony.Number, error) {
 			return o.Driver.Change(ctx, row.Ref, change)

@@ -99,6 +99,23 @@ func (s *settler) settle(ctx context.Context, i store.Intent) error {
 	if err != nil || !took {
 		return err
 	}
+	overtaken, err := s.overtaken(ctx, i)
+	if err != nil {
+		return err
+	}
+	if overtaken {
+		return s.Store.ReleaseIntent(ctx, a.intent, "")
+	}
 	a.alone = true
 	return resume(ctx, a)
+}
+
+// overtaken reports whether a later call changes what this one was to change. Where nobody asks for the older change
+// again, it must not undo the newer one.
+func (s *settler) overtaken(ctx context.Context, i store.Intent) (bool, error) {
+	if i.Operation != opUpdate && i.Operation != opChange {
+		return false, nil
+	}
+	latest, found, err := s.Store.RecentIntent(ctx, i.TenantID, i.Operation, i.DedupeKey, i.CreatedAt)
+	return found && latest.Key != i.Key && latest.CreatedAt.After(i.CreatedAt), err
 }

@@ -42,7 +42,7 @@ func (s *Calendar) Update(ctx context.Context, c tenant.Caller, w Write, in Upda
 		return Answer[record.MeetingAnswer]{}, err
 	}
 	return perform(ctx, s.journal, call{
-		caller: c, operation: opUpdate, write: w, connectionID: d.Connection.ID, plan: plan, same: plan.canonical(),
+		caller: c, operation: opUpdate, write: w, connectionID: d.Connection.ID, plan: plan, same: plan.canonical(), about: plan.EventID,
 	}, at(d, s.update))
 }
 

@@ -215,6 +215,7 @@ func TestSettlerDoesNotOverwriteANewerChange(t *testing.T) {
 	_, err := p.Calendar.Update(background, c, key("old"), UpdateMeeting{EventID: id, Title: "older"})
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	w.meetings.script(nil)
+	w.clock.advance(time.Millisecond)
 	_, err = p.Calendar.Update(background, c, key("new"), UpdateMeeting{EventID: id, Title: "newer"})
 	w.check(err)
 	p.settle(t)

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -14,7 +15,15 @@ import (
 // callers mostly know the event id alone. So the gateway remembers, per tenant, where it saw an event, unless that is
 // the default calendar, where it looks anyway.
 
-// whereabouts is what to remember of an event that was just made.
+// bookedAt is what to remember of an event that was just made in the calendar named; "" is the default one.
+func (d desk) bookedAt(e calendar.Event, named string) []store.EventSeen {
+	if !d.traits.IDsPerCalendar || named == "" {
+		return nil
+	}
+	return []store.EventSeen{d.row(e.ID, cmp.Or(e.CalendarID, named), false)}
+}
+
+// whereabouts is what to remember of an event that was just changed.
 func (s *Calendar) whereabouts(ctx context.Context, d desk, e calendar.Event) []store.EventSeen {
 	return s.elsewhere(ctx, d, []calendar.Event{e})
 }

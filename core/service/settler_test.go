@@ -1,0 +1,238 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+	"frontdesk/core/record"
+	"frontdesk/core/store/storetest"
+	"frontdesk/core/tenant"
+)
+
+// dieWith kills the process while n bookings with keys wait for the provider.
+func dieWith(t *testing.T, w *world, c tenant.Caller, n int) {
+	t.Helper()
+	p := w.start()
+	var waiting atomic.Int64
+	all := make(chan struct{})
+	w.meetings.script(func(_ *process, call string) reaction {
+		if call != "book" {
+			return reaction{}
+		}
+		return reaction{before: func(context.Context) error {
+			if waiting.Add(1) == int64(n) {
+				p.kill()
+				close(all)
+			}
+			<-all
+			return errors.New("the process died")
+		}}
+	})
+	_, errs := atOnce(n, func(i int) (Answer[record.MeetingAnswer], error) {
+		ctx, cancel := context.WithTimeout(background, 8*time.Second)
+		defer cancel()
+		return p.Calendar.Book(ctx, c, key(fmt.Sprint(i)), meeting(t, fmt.Sprint("caller ", i), 10))
+	})
+	for _, err := range errs {
+		if err == nil {
+			t.Fatal("a call of the dead process succeeds")
+		}
+	}
+	w.meetings.script(nil)
+}
+
+func TestWhatAKilledProcessLeavesIsSettledWithinThirtySeconds(t *testing.T) {
+	for name, open := range map[string]func(testing.TB) string{"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, open)
+			w.tenant("acme")
+			const calls = 8 // as many as the guard lets through to one connection
+			one := w.start()
+			one.settle(t) // it had been settling, and dies with whatever it held for that
+			dieWith(t, w, w.tenants["t-acme"], calls)
+			one.kill()
+			replicas := [2]*process{w.start(), w.start()}
+			for seconds := 0; seconds <= 30 && w.meetings.booked < calls; seconds += 2 {
+				atOnce(2, func(i int) (struct{}, error) { replicas[i].settle(t); return struct{}{}, nil })
+				w.clock.advance(2 * time.Second)
+			}
+			if w.meetings.booked != calls || w.unsettled() != 0 {
+				t.Fatalf("%d of %d are booked, %d open", w.meetings.booked, calls, w.unsettled())
+			}
+			for i := range calls {
+				answer := book(t, replicas[0], w.tenants["t-acme"], key(fmt.Sprint(i)), meeting(t, fmt.Sprint("caller ", i), 10))
+				if !answer.Replayed {
+					t.Errorf("call %d is not answered with what was settled", i)
+				}
+			}
+		})
+	}
+}
+
+func TestReplicasSettleEachIntentOnce(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	c := w.tenant("acme")
+	w.meetings.traits.IdempotentBook = true
+	dieWith(t, w, c, 8)
+	w.clock.advance(13 * time.Second)
+	before := w.meetings.called("book")
+	replicas := [4]*process{w.start(), w.start(), w.start(), w.start()}
+	atOnce(4, func(i int) (struct{}, error) { replicas[i].settle(t); return struct{}{}, nil })
+	if asked := w.meetings.called("book") - before; asked != 8 || w.meetings.booked != 8 {
+		t.Fatalf("the provider is asked %d times, %d are booked", asked, w.meetings.booked)
+	}
+}
+
+func TestIntentsThatStayUnknownAreTriedLessAndLess(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.meetings.script(func(*process, string) reaction { return reaction{before: fails(cutOff())} })
+	_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	tries := func(d time.Duration) int {
+		rounds := 0
+		for ; d > 0; d -= settleEvery {
+			before := w.meetings.called("book")
+			w.clock.advance(settleEvery)
+			p.settle(t)
+			if w.meetings.called("book") > before {
+				rounds++
+			}
+		}
+		return rounds
+	}
+	if n := tries(time.Minute); n < 4 || n > 7 {
+		t.Errorf("%d tries in the first minute", n)
+	}
+	if n := tries(time.Hour); n < 6 || n > 12 {
+		t.Errorf("%d tries in the next hour", n)
+	}
+	w.meetings.script(nil)
+	if tries(mostPatience) == 0 || w.meetings.booked != 1 || w.unsettled() != 0 {
+		t.Errorf("it is not settled when the provider is back: %d booked", w.meetings.booked)
+	}
+}
+
+func TestManyIntentsThatStayUnknownDoNotKeepOneWaiting(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.meetings.script(func(*process, string) reaction { return reaction{before: fails(cutOff())} })
+	for i := range settleBatch + 20 {
+		_, err := p.Calendar.Book(background, c, key(fmt.Sprint(i)), meeting(t, "checkup", 10))
+		wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	}
+	for range 40 {
+		w.clock.advance(settleEvery)
+		p.settle(t)
+	}
+	w.tickets.traits.IdempotentCreate = true
+	w.tickets.times(3, "create", reaction{after: fails(cutOff())})
+	_, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"})
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	w.tickets.script(nil)
+	for range 3 {
+		w.clock.advance(settleEvery)
+		p.settle(t)
+	}
+	if answer, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"}); err != nil || !answer.Replayed {
+		t.Fatalf("replayed %v, %v", answer.Replayed, err)
+	}
+}
+
+func TestSettlerBoundsTheWorkOfARound(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.meetings.script(func(*process, string) reaction { return reaction{before: fails(cutOff())} })
+	for i := range settleBatch + 5 {
+		_, err := p.Calendar.Book(background, c, key(fmt.Sprint(i)), meeting(t, "checkup", 10))
+		wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	}
+	w.meetings.script(nil)
+	p.settle(t)
+	if w.meetings.booked != settleBatch {
+		t.Errorf("one round settles %d, want %d", w.meetings.booked, settleBatch)
+	}
+	p.settle(t)
+	if w.meetings.booked != settleBatch+5 {
+		t.Errorf("two rounds settle %d", w.meetings.booked)
+	}
+	// A provider that keeps each waiting ends the round before it has had them all.
+	for i := range settleBatch {
+		w.meetings.script(func(*process, string) reaction { return reaction{before: fails(cutOff())} })
+		_, err := p.Calendar.Book(background, c, key(fmt.Sprint("slow", i)), meeting(t, "slow", 10))
+		wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	}
+	had := w.meetings.booked
+	w.meetings.script(func(_ *process, call string) reaction {
+		return reaction{before: func(context.Context) error { w.clock.advance(time.Second); return nil }}
+	})
+	p.settle(t)
+	if settled := w.meetings.booked - had; settled < 1 || settled > 3*settleAtOnce {
+		t.Errorf("a slow round settles %d", settled)
+	}
+}
+
+func TestSettlerLeavesARefusedConnectionForLater(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.meetings.times(3, "book", reaction{after: fails(cutOff())})
+	_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	w.meetings.script(nil)
+	id := c.Connections[adapter.KindCalendar].ID
+	w.status[id] = tenant.StatusReconnectRequired
+	p.settle(t)
+	if w.unsettled() != 1 {
+		t.Fatal("the intent is given up or still held")
+	}
+	w.status[id] = tenant.StatusOK
+	w.clock.advance(settleEvery)
+	p.settle(t)
+	if w.unsettled() != 0 || w.meetings.booked != 1 {
+		t.Fatalf("%d open, %d booked", w.unsettled(), w.meetings.booked)
+	}
+}
+
+func TestSettlerLeavesAnIntentWhoseConnectionIsGone(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.meetings.times(3, "book", reaction{after: fails(cutOff())})
+	_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	w.meetings.script(nil)
+	asked := w.meetings.called("book")
+	w.replaceCalendar(c)
+	p.settle(t)
+	if w.meetings.called("book") != asked {
+		t.Error("another account is asked for it")
+	}
+	w.clock.advance(72*time.Hour + time.Second)
+	p.settle(t)
+	book(t, p, w.tenants["t-acme"], key("k"), meeting(t, "the key is free again", 10))
+}
+
+func TestShutdownWhileSettlingLosesNothing(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	c := w.tenant("acme")
+	dieWith(t, w, c, 1)
+	w.clock.advance(13 * time.Second)
+	p := w.start()
+	entered, let := make(chan struct{}), make(chan struct{})
+	w.meetings.once("book", reaction{before: func(context.Context) error { close(entered); <-let; return nil }})
+	ctx, stop := context.WithCancel(background)
+	ended := make(chan struct{})
+	go func() { p.Run(ctx); close(ended) }()
+	<-entered
+	stop()
+	<-ended // though the provider has not answered
+	close(let)
+	p.stop()
+	two := w.start()
+	w.clock.advance(20 * time.Second)
+	two.settle(t)
+	answer := book(t, two, c, key("0"), meeting(t, "caller 0", 10))
+	if !answer.Replayed || w.meetings.booked != 1 {
+		t.Fatalf("replayed %v, %d booked", answer.Replayed, w.meetings.booked)
+	}
+}

@@ -1,0 +1,160 @@
+package service
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+)
+
+func TestTicketLabels(t *testing.T) {
+	for name, test := range map[string]struct {
+		in               CreateTicket
+		status, priority string
+		refused          []string // fields
+	}{
+		"none given":                 {in: CreateTicket{Subject: "door"}},
+		"as the CRM spells them":     {in: CreateTicket{Subject: "door", Status: "New", Priority: "High"}, status: "New", priority: "High"},
+		"without case":               {in: CreateTicket{Subject: "door", Status: "new", Priority: "HIGH"}, status: "New", priority: "High"},
+		"a word of the tenant's own": {in: CreateTicket{Subject: "door", Priority: "Urgent"}, priority: "High"},
+		"one that is unknown":        {in: CreateTicket{Subject: "door", Status: "Open"}, refused: []string{"status"}},
+		"two that are unknown":       {in: CreateTicket{Subject: "door", Status: "Open", Priority: "Hihg"}, refused: []string{"status", "priority"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, p, c := sqliteWorld(t)
+			c.Tenant.Settings.PriorityWords = map[string]string{"urgent": "High"}
+			answer, err := p.Tickets.Create(background, c, Write{}, test.in)
+			if test.refused == nil {
+				if err != nil || answer.Record.Ticket.Status != test.status || answer.Record.Ticket.Priority != test.priority {
+					t.Fatalf("got %+v, %v", answer.Record, err)
+				}
+				return
+			}
+			wantReason(t, err, fault.Invalid, fault.ReasonInvalidRequest)
+			for i, field := range fault.From(err).Fields {
+				if field.Path != test.refused[i] || !strings.Contains(field.Message, "New, Closed") && !strings.Contains(field.Message, "Low, High") {
+					t.Errorf("got %+v", field)
+				}
+			}
+			if w.tickets.called("create") != 0 {
+				t.Error("the CRM is asked to create it")
+			}
+		})
+	}
+}
+
+func TestVocabularyIsAskedAnewWhenALabelIsMissing(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	create := func(status string) error {
+		_, err := p.Tickets.Create(background, c, Write{}, CreateTicket{Subject: "door", Status: status})
+		return err
+	}
+	w.check(create("New"))
+	w.check(create("Closed"))
+	if asked := w.tickets.called("vocabulary"); asked != 1 {
+		t.Errorf("asked %d times for what is remembered", asked)
+	}
+	w.tickets.vocabulary.Statuses = append(w.tickets.vocabulary.Statuses, "Waiting")
+	w.check(create("waiting"))
+	if asked := w.tickets.called("vocabulary"); asked != 2 {
+		t.Errorf("asked %d times", asked)
+	}
+}
+
+func TestTicketWhoseAnswerIsLost(t *testing.T) {
+	lost := reaction{after: fails(cutOff())}
+	for name, test := range map[string]struct {
+		account  func(*crmAccount)
+		repeated error // of the first answer; nil: it is found at once
+		settled  bool
+	}{
+		"found by its key at once": {func(a *crmAccount) { a.findsKeys = true }, nil, true},
+		"made again under its key": {func(a *crmAccount) { a.traits.IdempotentCreate = true }, fault.UnknownOutcome, true},
+		"not to be found":          {func(*crmAccount) {}, fault.UnknownOutcome, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, p, c := sqliteWorld(t)
+			test.account(w.tickets)
+			w.tickets.times(3, "create", lost)
+			_, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"})
+			if test.repeated == nil && err != nil {
+				t.Fatal(err)
+			}
+			if test.repeated != nil {
+				wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+			}
+			w.tickets.script(nil)
+			answer, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"})
+			if test.settled && (err != nil || answer.Record.Ticket.ID != "id1") {
+				t.Fatalf("got %+v, %v", answer.Record, err)
+			}
+			if !test.settled {
+				wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+			}
+			if w.ticketCount() != 1 {
+				t.Errorf("%d tickets", w.ticketCount())
+			}
+		})
+	}
+}
+
+func TestTicketThatWasSurelyNotMadeIsMadeByTheSettler(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.tickets.findsKeys = true
+	w.tickets.script(func(_ *process, call string) reaction {
+		if call == "create" || call == "by-key" {
+			return reaction{before: fails(cutOff())}
+		}
+		return reaction{}
+	})
+	_, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"})
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	w.tickets.script(nil)
+	p.settle(t)
+	answer, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"})
+	if err != nil || !answer.Replayed || w.ticketCount() != 1 {
+		t.Fatalf("replayed %v, %v, %d tickets", answer.Replayed, err, w.ticketCount())
+	}
+}
+
+func TestTicketRefusedByTheCRMIsNotKept(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.tickets.once("create", reaction{before: fails(fault.InvalidField("owner_id", "is no user."))})
+	_, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door", OwnerID: "x"})
+	wantReason(t, err, fault.Invalid, fault.ReasonInvalidRequest)
+	if _, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTicketIsFoundAsItsNumberIsSaid(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	_, err := p.Tickets.Create(background, c, Write{}, CreateTicket{Subject: "door"})
+	w.check(err)
+	for _, said := range []string{"00000001", "1", " #1 ", "# 0001"} {
+		if answer, err := p.Tickets.Get(background, c, said); err != nil || answer.Ticket.ID != "id1" {
+			t.Errorf("%q: %+v, %v", said, answer, err)
+		}
+	}
+	_, err = p.Tickets.Get(background, c, "2")
+	wantReason(t, err, fault.NotFound, fault.ReasonTicketNotFound)
+	_, err = p.Tickets.Get(background, c, " # ")
+	wantReason(t, err, fault.Invalid, fault.ReasonInvalidRequest)
+}
+
+func TestTicketsOfARefusedAccount(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.tickets.script(func(*process, string) reaction {
+		return reaction{before: func(context.Context) error { return refusesCredentials() }}
+	})
+	_, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"})
+	wantReason(t, err, fault.Disconnected, fault.ReasonReconnectRequired)
+	if got := w.marked[c.Connections[adapter.KindCRM].ID]; got != 1 {
+		t.Errorf("marked %d times", got)
+	}
+	if w.unsettled() != 0 {
+		t.Error("an intent is left")
+	}
+}
