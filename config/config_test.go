@@ -32,7 +32,7 @@ func TestNothingGivenIsTheDefaults(t *testing.T) {
 		DataDir: "./frontdesk-data",
 		Store:   Store{URL: "sqlite:"},
 		Egress:  Egress{Allow: []string{}},
-		Limits:  Limits{RequestsPerMinutePerKey: 6000, RequestsPerMinutePerTenant: 12000, MaxInFlight: 1024},
+		Limits:  Limits{RequestsPerMinutePerKey: 60000, RequestsPerMinutePerTenant: 120000, MaxInFlight: 1024},
 		Resilience: Resilience{
 			Deadline: 8 * time.Second, TryTimeout: 5 * time.Second, WriteGrace: 15 * time.Second, MaxTries: 3, RetryPercent: 10,
 			Breaker:  Breaker{Failures: 10, Connections: 3, OpenFor: 1500 * time.Millisecond},

@@ -71,8 +71,11 @@ func reconnectRequired(c Connection) error {
 }
 
 func notConnected(kind adapter.Kind) error {
+	names := map[adapter.Kind]string{
+		adapter.KindCalendar: "calendar", adapter.KindCRM: "CRM", adapter.KindTelephony: "telephony provider",
+	}
 	return fault.Newf(fault.Disconnected, fault.ReasonNotConnected,
-		"No %s is connected for this API key.", kind).With("kind", string(kind))
+		"No %s is connected for this API key. Connect one, or use a key that is bound to another connection.", names[kind]).With("kind", string(kind))
 }
 
 // opener is one of the Open methods of adapter.Adapter.

@@ -34,7 +34,7 @@ type settings struct {
 
 	AutoSchedule bool `setting:"auto_schedule" help:"Whether the server sends invitations itself (RFC 6638). If on, verifying the connection fails on a server that does not."`
 
-	AllRecurring bool `setting:"all_recurring" help:"Whether to read every recurring event for each listing, whatever its times. Needed with servers that look at the first instance only when asked for a time, such as Xandikos 0.2; slower with all others."`
+	TrustTimeRange bool `setting:"trust_time_range" help:"Whether the server finds recurring events by the time of any instance, as most do. Off, every recurring event is read for each listing, since some servers (Xandikos 0.2) look at the first instance only; on is quicker."`
 
 	Username string `credential:"username" required:"true" help:"The user name at the calendar server."`
 	Password string `credential:"password" required:"true" help:"The password; for accounts with two-factor sign-in an app password."`

@@ -123,7 +123,7 @@ func TestContractOnXandikos(t *testing.T) {
 		t.Fatalf("%d checks are left, want %d: one was renamed", len(checks), want)
 	}
 	conformance.Run(t, checks, func(t *testing.T) calendartest.Harness {
-		return harness(t, a, map[string]any{"all_recurring": true})
+		return harness(t, a, nil)
 	})
 }
 

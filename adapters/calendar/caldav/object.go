@@ -240,7 +240,7 @@ func (o *object) overlaps(i instance, from, to time.Time, fallback *time.Locatio
 func (o *object) find(key string) (instance, bool, error) {
 	of, err := ical.ParseMoment(key, "")
 	if err != nil {
-		return instance{}, false, nil
+		return instance{}, false, nil //nolint:nilerr // what is no moment is the key of no instance
 	}
 	exceptions, err := o.exdates()
 	if err != nil {

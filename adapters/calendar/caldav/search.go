@@ -8,7 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
 )
 
 // listed is an event with the instant it starts at for who asked.
@@ -34,24 +37,48 @@ func page(list []listed, cursor string, limit int) calendar.Page {
 	return p
 }
 
-// search finds the objects that may have instances within a time.
+// search finds the objects that may have instances within a time. Some servers look at the first instance of a series
+// only, so the series are asked for as well, at the same time, unless the connection trusts its server.
 func (d *driver) search(ctx context.Context, a *account, target place, from, to time.Time) ([]resource, error) {
 	// A day more on either side: a server places days and floating times in a zone of its own choice.
 	const margin = 24 * time.Hour
-	list, err := d.report(ctx, a, target, `<c:time-range start="`+utc(from.Add(-margin))+`" end="`+utc(to.Add(margin))+`"/>`)
-	if err != nil || !d.settings.AllRecurring {
-		return list, err
+	filters := []string{`<c:time-range start="` + utc(from.Add(-margin)) + `" end="` + utc(to.Add(margin)) + `"/>`}
+	if !d.settings.TrustTimeRange {
+		filters = append(filters, `<c:prop-filter name="RRULE"/>`, `<c:prop-filter name="RDATE"/>`)
 	}
-	recurring, err := d.report(ctx, a, target, `<c:prop-filter name="RRULE"/>`)
-	if err != nil {
+	found := make([][]resource, len(filters))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, filter := range filters {
+		group.Go(func() (err error) {
+			found[i], err = d.report(ctx, a, target, filter)
+			if i > 0 && refusesFilter(err) {
+				return nil
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	for _, r := range recurring {
-		if !slices.ContainsFunc(list, func(known resource) bool { return known.id == r.id }) {
-			list = append(list, r)
-		}
+	known := map[string]bool{}
+	return slices.DeleteFunc(slices.Concat(found...), func(r resource) bool {
+		twice := known[r.id]
+		known[r.id] = true
+		return twice
+	}), nil
+}
+
+// refusesFilter reports whether a server does not take a filter by property (RFC 4791 section 7.8, the precondition
+// supported-filter): such a server has to be trusted with times.
+func refusesFilter(err error) bool {
+	if err == nil {
+		return false
 	}
-	return list, nil
+	switch fault.From(err).Code {
+	case fault.Invalid, fault.Forbidden, fault.Unsupported, fault.Conflict:
+		return true
+	}
+	return false
 }
 
 func utc(t time.Time) string { return t.UTC().Format("20060102T150405Z") }

@@ -151,3 +151,15 @@ func TestADefinitionIsReplacedOnlyWhenItIsWrong(t *testing.T) {
 		t.Errorf("a definition that is wrong stayed\n%s", ical.Encode(o.root))
 	}
 }
+
+// In the last day of a leap year after a zone's table the time package answers a change that has passed.
+func TestTransitionsOutliveTheEndOfALeapYear(t *testing.T) {
+	zone, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := transitions(zone, time.Date(2040, 12, 31, 12, 0, 0, 0, time.UTC), time.Date(2042, 12, 31, 0, 0, 0, 0, time.UTC))
+	if len(list) != 4 || !list[0].onset.Equal(time.Date(2041, 3, 10, 2, 0, 0, 0, time.UTC)) {
+		t.Errorf("the changes of two years are %v", list)
+	}
+}

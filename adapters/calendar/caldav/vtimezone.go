@@ -73,10 +73,15 @@ func transitions(location *time.Location, begin, end time.Time) []transition {
 	var list []transition
 	for at := begin.In(location); ; {
 		_, next := at.ZoneBounds()
-		if next.IsZero() || !next.Before(end) || !next.After(at) {
+		if next.IsZero() || !next.Before(end) || !at.Before(end) {
 			return list
 		}
 		_, from := at.Zone()
+		if !next.After(at) {
+			// In the last day of a leap year after a zone's table ends, the time package answers an end that has
+			// passed (go.dev/issue/81583).
+			next = at.Add(24 * time.Hour)
+		}
 		at = next.In(location)
 		name, to := at.Zone()
 		if from == to {

@@ -219,9 +219,9 @@ type recorded struct {
 	body   string
 }
 
-// fail answers with a precondition's name (RFC 4918 section 16).
-func (a *recorded) fail(status int, condition string) {
-	a.status = status
+// refuse answers with a precondition's name (RFC 4918 section 16).
+func (a *recorded) refuse(condition string) {
+	a.status = http.StatusForbidden
 	a.header.Set("Content-Type", "application/xml; charset=utf-8")
 	a.body = `<?xml version="1.0" encoding="utf-8"?><D:error xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav">` + condition + `</D:error>`
 }

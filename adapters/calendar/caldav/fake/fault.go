@@ -66,7 +66,7 @@ func (s *Server) faulty(w http.ResponseWriter, r *http.Request) bool {
 		http.Error(w, "Too many requests.", http.StatusTooManyRequests)
 	case f.forbidden:
 		a := recorded{header: http.Header{}}
-		a.fail(http.StatusForbidden, `<D:need-privileges/>`)
+		a.refuse(`<D:need-privileges/>`)
 		w.Header().Set("Content-Type", a.header.Get("Content-Type"))
 		w.WriteHeader(a.status)
 		_, _ = w.Write([]byte(a.body))

@@ -54,14 +54,14 @@ func (s *Server) put(a *recorded, r *http.Request) {
 		return
 	}
 	if c.readOnly {
-		a.fail(http.StatusForbidden, `<D:need-privileges/>`)
+		a.refuse(`<D:need-privileges/>`)
 		return
 	}
 	data := string(content)
 	calendar, wrong := parse(r.Header.Get("Content-Type"), data)
 	if wrong != "" {
 		s.violate(r, "%s", wrong)
-		a.fail(http.StatusForbidden, `<C:valid-calendar-data/>`)
+		a.refuse(`<C:valid-calendar-data/>`)
 		return
 	}
 	if !s.matches(r, object) {
@@ -75,12 +75,12 @@ func (s *Server) put(a *recorded, r *http.Request) {
 	uid := uidOf(data)
 	for other, existing := range c.objects {
 		if existing.uid == uid && other != segment {
-			a.fail(http.StatusForbidden, `<C:no-uid-conflict>`+s.href(parentOf(r.URL.Path)+other)+`</C:no-uid-conflict>`)
+			a.refuse(`<C:no-uid-conflict>`+s.href(parentOf(r.URL.Path)+other)+`</C:no-uid-conflict>`)
 			return
 		}
 	}
 	if object != nil && object.uid != uid {
-		a.fail(http.StatusForbidden, `<C:no-uid-conflict>`+s.href(r.URL.Path)+`</C:no-uid-conflict>`)
+		a.refuse(`<C:no-uid-conflict>`+s.href(r.URL.Path)+`</C:no-uid-conflict>`)
 		return
 	}
 	path := r.URL.Path
@@ -113,7 +113,7 @@ func (s *Server) remove(a *recorded, r *http.Request) {
 	case !s.matches(r, object):
 		a.status = http.StatusPreconditionFailed
 	case c.readOnly:
-		a.fail(http.StatusForbidden, `<D:need-privileges/>`)
+		a.refuse(`<D:need-privileges/>`)
 	default:
 		s.schedule(r.URL.Path, object, nil, "")
 		delete(c.objects, segment)

@@ -201,7 +201,7 @@ func (s *Server) propfind(a *recorded, r *http.Request) {
 	depth := r.Header.Get("Depth")
 	if !ok || depth != "0" && depth != "1" {
 		s.violate(r, "asks no named properties, or with the depth %q", depth)
-		a.fail(http.StatusForbidden, `<D:propfind-finite-depth/>`)
+		a.refuse(`<D:propfind-finite-depth/>`)
 		return
 	}
 	have, ok := s.propertiesOf(r.URL.Path)

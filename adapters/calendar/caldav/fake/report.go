@@ -25,7 +25,7 @@ func (s *Server) report(a *recorded, r *http.Request) {
 	wanted, hasProps := query.child(dav, "prop")
 	if !ok || !hasProps || r.Header.Get("Depth") != "1" {
 		s.violate(r, "is no query for events at depth 1")
-		a.fail(http.StatusForbidden, `<C:valid-filter/>`)
+		a.refuse(`<C:valid-filter/>`)
 		return
 	}
 	matches := func(*stored) bool { return true }
@@ -34,7 +34,7 @@ func (s *Server) report(a *recorded, r *http.Request) {
 		to, err2 := time.Parse("20060102T150405Z", span.attr("end"))
 		if err1 != nil || err2 != nil || !from.Before(to) {
 			s.violate(r, "asks for a time that is none: %v", span.Attrs)
-			a.fail(http.StatusForbidden, `<C:valid-filter/>`)
+			a.refuse(`<C:valid-filter/>`)
 			return
 		}
 		matches = func(o *stored) bool { return o.overlaps(from, to) }

@@ -32,8 +32,10 @@ func (r Rule) Between(start, from, to time.Time, budget *Budget) ([]time.Time, e
 	if x.to < x.start {
 		return nil, nil
 	}
-	x.add(x.start)
-	err := x.run(start)
+	err := x.add(x.start)
+	if err == nil {
+		err = x.run(start)
+	}
 	if err != nil && !errors.Is(err, errDone) {
 		return nil, err
 	}
@@ -104,9 +106,6 @@ func (x *expansion) add(at int64) error {
 }
 
 func (x *expansion) run(start time.Time) error {
-	if x.rule.Count == 1 {
-		return nil
-	}
 	switch x.rule.Freq {
 	case Yearly, Monthly, Weekly, Daily:
 		return x.byDate(start)

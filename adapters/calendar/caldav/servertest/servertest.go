@@ -99,7 +99,7 @@ level = warning
 }
 
 // Xandikos starts a Xandikos. It knows no users, so it takes any credentials. Version 0.2 looks at the first
-// instance of a series only when asked for a time, so connections to it need the setting all_recurring.
+// instance of a series only when asked for a time, so series have to be asked for as well.
 func Xandikos(tb testing.TB) Account {
 	tb.Helper()
 	binary := find(tb, "xandikos")
