@@ -11,7 +11,8 @@ import (
 )
 
 // BenchmarkBooking measures what a booking costs beside the provider's call: the use case against the bare driver, whose
-// provider answers after the time that a fast one takes. On two cores the ratio is about 1.04 on SQLite and 1.10 on PostgreSQL.
+// provider answers after the time that a fast one takes. On two shared cores the ratio was 1.03 on SQLite and on
+// PostgreSQL, and 1.11 and 1.06 where double booking is prevented.
 //
 //	go test -run '^$' -bench Booking -benchtime 200x ./core/service
 func BenchmarkBooking(b *testing.B) {

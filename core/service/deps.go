@@ -51,7 +51,7 @@ type Services struct {
 
 // New builds the use cases.
 func New(o Options) *Services {
-	r := &room{Options: o, journal: &journal{store: o.Store, owner: o.Owner, now: o.Now, keep: o.KeepAnswers, settle: leaseMargin, grace: o.Guard.WriteGrace(), log: o.Log}}
+	r := &room{Options: o, journal: &journal{store: o.Store, owner: o.Owner, now: o.Now, keep: o.KeepAnswers, deadline: o.Deadline, settle: leaseMargin, grace: o.Guard.WriteGrace(), log: o.Log}}
 	s := &Services{
 		Calendar: &Calendar{room: r, calendars: newCache[[]calendar.Calendar](o.Now, rememberCalendars), known: newKnownSet()},
 		Tickets:  &Tickets{room: r, vocabularies: newCache[crm.Vocabulary](o.Now, rememberVocabulary)},

@@ -21,13 +21,14 @@ import (
 // after. A repeat of the same call finds the answer; a call that died half-way is taken up where its plan says it was,
 // by a repeat or by the settler. See the states in core/store.
 type journal struct {
-	store  *store.Store
-	owner  string
-	now    func() time.Time
-	keep   time.Duration // how long answers to calls with a key are kept
-	settle time.Duration // what the lease outlives the deadline by
-	grace  time.Duration // how long a write may still be under way after its caller's deadline
-	log    *slog.Logger
+	store    *store.Store
+	owner    string
+	now      func() time.Time
+	keep     time.Duration // how long answers to calls with a key are kept
+	deadline time.Duration // of a run whose context has none
+	settle   time.Duration // what the lease outlives the deadline by
+	grace    time.Duration // how long a write may still be under way after its caller's deadline
+	log      *slog.Logger
 }
 
 // call is a mutating call as the journal sees it.
@@ -167,10 +168,11 @@ func (j *journal) runs(i store.Intent) bool {
 // own answers the intent as one run in this process owns it within ctx.
 func (j *journal) own(ctx context.Context, i store.Intent) store.Intent {
 	i.Owner, i.State = j.owner+"/"+rand.Text(), store.IntentRunning
-	i.LeaseUntil = j.now().Add(j.settle)
-	if deadline, ok := ctx.Deadline(); ok {
-		i.LeaseUntil = deadline.Add(j.settle)
+	lasts := j.deadline
+	if end, ok := ctx.Deadline(); ok {
+		lasts = time.Until(end)
 	}
+	i.LeaseUntil = j.now().Add(lasts + j.settle)
 	return i
 }
 
@@ -239,8 +241,12 @@ func (a *attempt) extend(ctx context.Context) {
 }
 
 // late settles the intent of a write whose answer came when its caller had already been told that the deadline passed.
+// A write that is repeatable is settled by repeating it, which need not wait for that.
 func late[R, T any](a *attempt, made func(context.Context, R) (outcome[T], error)) func(result any, err error) {
 	return func(result any, err error) {
+		if a.repeatable {
+			return
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), recordWait)
 		defer cancel()
 		a.mu.Lock()

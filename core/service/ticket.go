@@ -116,13 +116,13 @@ func (s *Tickets) create(ctx context.Context, o tenant.Opened[crm.Driver], a *at
 		}
 		a.clear()
 	}
+	wanted := crm.NewTicket{
+		Key: a.intent.EffectKey, Subject: plan.Subject, Description: plan.Description, Status: plan.Status, Priority: plan.Priority,
+		OwnerID: plan.OwnerID, AccountID: plan.AccountID, ContactID: plan.ContactID,
+	}
 	a.act(repeatable)
-	ticket, err := askCRM(ctx, s, o, guard.Op{Name: opCreate, Repeatable: repeatable, Late: late(a, created)}, func(ctx context.Context) (crm.Ticket, error) {
-		return o.Driver.Create(ctx, crm.NewTicket{
-			Key: a.intent.EffectKey, Subject: plan.Subject, Description: plan.Description, Status: plan.Status, Priority: plan.Priority,
-			OwnerID: plan.OwnerID, AccountID: plan.AccountID, ContactID: plan.ContactID,
-		})
-	})
+	op := guard.Op{Name: opCreate, Repeatable: repeatable, Late: late(a, created)}
+	ticket, err := askCRM(ctx, s, o, op, func(ctx context.Context) (crm.Ticket, error) { return o.Driver.Create(ctx, wanted) })
 	if err == nil {
 		return created(ctx, ticket)
 	}
