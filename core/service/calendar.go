@@ -233,16 +233,16 @@ func (s *Calendar) book(ctx context.Context, d desk, a *attempt, plan bookPlan) 
 		return none, err
 	}
 	defer held.drop(ctx)
-	booked := func(_ context.Context, e calendar.Event) (outcome[record.MeetingAnswer], error) {
+	booked := func(e calendar.Event) outcome[record.MeetingAnswer] {
 		return outcome[record.MeetingAnswer]{
 			record: record.MeetingAnswer{Event: normalize.Meeting(e, shown, zone)},
 			ref:    e.ID,
 			seen:   d.bookedAt(e, first(plan.CalendarIDs)),
-		}, nil
+		}
 	}
 	bookedLate := func(ctx context.Context, e calendar.Event) (outcome[record.MeetingAnswer], error) {
 		held.fill(ctx, e.ID)
-		return booked(ctx, e)
+		return booked(e), nil
 	}
 	event, err := s.bookOnce(ctx, d, a, plan, late(a, bookedLate))
 	if f := fault.From(err); err != nil && f.Reason == fault.ReasonChangedMeanwhile && !plan.Again && !a.resumed {
@@ -261,7 +261,7 @@ func (s *Calendar) book(ctx context.Context, d desk, a *attempt, plan bookPlan) 
 		return none, err
 	}
 	held.keep(ctx, event.ID)
-	return booked(ctx, event)
+	return booked(event), nil
 }
 
 // reserveToBook takes the slot of a booking where the tenant wishes that, and records that it is free.

@@ -90,8 +90,8 @@ func TestTheSecondOfTwoEqualWallClocksIsKept(t *testing.T) {
 func TestTheZoneIsKeptWhereClocksShowATimeTwice(t *testing.T) {
 	b, location := booking("America/New_York")
 	first := time.Date(2026, 11, 1, 5, 30, 0, 0, time.UTC)
-	for _, minutes := range []time.Duration{-60, 0, 10, 60, 75, 120} {
-		b.Start = first.Add(minutes * time.Minute)
+	for _, minutes := range []int{-60, 0, 10, 60, 75, 120} {
+		b.Start = first.Add(time.Duration(minutes) * time.Minute)
 		b.End = b.Start.Add(30 * time.Minute)
 		o, err := objectOf(newObject(b, "u", location, "mailto:alice@example.com", stampTime), zones{})
 		if err != nil {

@@ -75,12 +75,12 @@ func (s *Server) put(a *recorded, r *http.Request) {
 	uid := uidOf(data)
 	for other, existing := range c.objects {
 		if existing.uid == uid && other != segment {
-			a.refuse(`<C:no-uid-conflict>`+s.href(parentOf(r.URL.Path)+other)+`</C:no-uid-conflict>`)
+			a.refuse(`<C:no-uid-conflict>` + s.href(parentOf(r.URL.Path)+other) + `</C:no-uid-conflict>`)
 			return
 		}
 	}
 	if object != nil && object.uid != uid {
-		a.refuse(`<C:no-uid-conflict>`+s.href(r.URL.Path)+`</C:no-uid-conflict>`)
+		a.refuse(`<C:no-uid-conflict>` + s.href(r.URL.Path) + `</C:no-uid-conflict>`)
 		return
 	}
 	path := r.URL.Path
