@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -41,7 +42,8 @@ func TestREADMEWalkWorks(t *testing.T) {
 	).Replace(string(block[1]))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	walk := exec.CommandContext(ctx, "bash", "-m", "-c", script)
+	walk := exec.CommandContext(ctx, "bash", "-m", "-c", "trap 'kill $(jobs -p) 2>/dev/null' EXIT TERM\n"+script)
+	walk.Cancel = func() error { return walk.Process.Signal(syscall.SIGTERM) }
 	walk.Dir = directory
 	walk.Env = append(os.Environ(), asCommand+"=1",
 		"FRONTDESK_SERVER__LISTEN=127.0.0.1:"+gateway, "FRONTDESK_SERVER__OPS_LISTEN=127.0.0.1:0", "FRONTDESK_LOG__LEVEL=warn")
