@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -45,7 +46,8 @@ func TestREADMEWalkWorks(t *testing.T) {
 	walk := exec.CommandContext(ctx, "bash", "-m", "-c", "trap 'kill $(jobs -p) 2>/dev/null' EXIT TERM\n"+script)
 	walk.Cancel = func() error { return walk.Process.Signal(syscall.SIGTERM) }
 	walk.Dir = directory
-	walk.Env = append(os.Environ(), asCommand+"=1",
+	others := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "FRONTDESK_") })
+	walk.Env = append(others, asCommand+"=1",
 		"FRONTDESK_SERVER__LISTEN=127.0.0.1:"+gateway, "FRONTDESK_SERVER__OPS_LISTEN=127.0.0.1:0", "FRONTDESK_LOG__LEVEL=warn")
 	walk.WaitDelay = 5 * time.Second
 	out, err := walk.CombinedOutput()
