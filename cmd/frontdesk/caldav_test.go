@@ -64,6 +64,12 @@ func TestNewcomerConnectsACalendarServer(t *testing.T) {
 			if got := len(after.get("events").([]any)); got != 2 {
 				t.Errorf("%d events are left: %s", got, after.body)
 			}
+			booking := `{"title":"Again","start_time":"2027-03-09T10:00:00","end_time":"2027-03-09T10:30:00"}`
+			removed := c.post(200, "calendar/book-meeting", booking).text("event", "event_id")
+			other.do(http.MethodDelete, removed, "")
+			if c.post(200, "calendar/book-meeting", booking); !strings.Contains(other.all(), "SUMMARY:Again") {
+				t.Error("a booking was answered with a meeting that another client had removed")
+			}
 			if strings.Contains(other.all(), "SUMMARY:Moved") {
 				t.Error("another client still sees the cancelled meeting")
 			}

@@ -228,12 +228,8 @@ func (c applyCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	desired, err := gateway.Desired(file)
-	if err != nil {
-		return err
-	}
 	return s.with(ctx, func(g *gateway.Gateway) error {
-		changes, err := g.Directory().Apply(ctx, desired, tenant.ApplyOptions{DryRun: c.DryRun, Prune: c.Prune})
+		changes, err := g.Directory().Apply(ctx, gateway.Desired(file), tenant.ApplyOptions{DryRun: c.DryRun, Prune: c.Prune})
 		if err != nil {
 			return err
 		}

@@ -189,6 +189,11 @@ func TestARepeatedCallHasOneEffect(t *testing.T) {
 		if after := c.post(200, "calendar/book-meeting", booking("c")); after.text("event", "event_id") == keyless.text("event", "event_id") {
 			t.Error("a booking after a cancel was answered with the cancelled meeting")
 		}
+		moving := c.post(200, "calendar/book-meeting", booking("d"))
+		c.post(200, "calendar/update-meeting", fmt.Sprintf(`{"event_id":%q,"start_time":"2027-05-05T10:00:00Z"}`, moving.text("event", "event_id")))
+		if back := c.post(200, "calendar/book-meeting", booking("d")); back.text("event", "event_id") == moving.text("event", "event_id") {
+			t.Errorf("a booking was answered with a meeting that was moved away: %s", back.body)
+		}
 		for range 2 {
 			c.do(201, http.MethodPost, "/beta/phone-numbers", `{"area_code":"646"}`, "Idempotency-Key: n1")
 		}

@@ -56,7 +56,8 @@ type Driver interface {
 
 	// Events reads one page of one calendar: the events and expanded instances that overlap [q.From, q.To),
 	// in any order. Page.Next is the cursor of the following page, "" on the last. A page may be empty.
-	// A cancelled event is listed only where Traits().KeepsCancelled. An unknown calendar is fault.NotFound, reason
+	// What Cancel removed is listed only where Traits().KeepsCancelled; what the provider itself says is cancelled, such
+	// as an invitation that its organizer withdrew, is listed with IsCancelled. An unknown calendar is fault.NotFound, reason
 	// CALENDAR_NOT_FOUND, here and in the optional calls.
 	Events(ctx context.Context, q Query) (Page, error)
 }

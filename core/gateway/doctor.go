@@ -3,8 +3,10 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -133,6 +135,27 @@ func (g *Gateway) examineKeys(ctx context.Context) Finding {
 		}
 	}
 	return Finding{Subject: "key set", OK: true, Says: fmt.Sprintf("%d keys, every credential can be opened", len(have))}
+}
+
+// checkKeys refuses to serve with a key set that opens none of the credentials in the store: it is another gateway's, or
+// was made anew because the right one is not where it is looked for.
+func (g *Gateway) checkKeys(ctx context.Context) error {
+	used, err := g.directory.KeysInUse(ctx)
+	if err != nil {
+		return err
+	}
+	for _, k := range g.vault.Status() {
+		delete(used, k.ID)
+	}
+	if len(used) == 0 {
+		return nil
+	}
+	missing := slices.Sorted(maps.Keys(used))
+	if all, err := g.directory.KeysInUse(ctx); err != nil || len(all) > len(missing) {
+		g.log.WarnContext(ctx, "some credentials are sealed with keys that the key set does not hold", "keys", missing)
+		return err
+	}
+	return fmt.Errorf("secrets.keyset: none of the stored credentials can be opened with this key set; they are sealed with %v. Give every replica the same key set", missing)
 }
 
 func (g *Gateway) examineConnection(ctx context.Context, tenantName, name string) Finding {

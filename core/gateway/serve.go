@@ -27,6 +27,9 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	if err := g.Migrate(ctx); err != nil {
 		return err
 	}
+	if err := g.checkKeys(ctx); err != nil {
+		return err
+	}
 	public, err := listen(ctx, "server.listen", g.config.Server.Listen)
 	if err != nil {
 		return err

@@ -1,8 +1,6 @@
 package gateway
 
 import (
-	"fmt"
-
 	"frontdesk/config"
 	"frontdesk/core/adapter"
 	"frontdesk/core/api"
@@ -45,7 +43,7 @@ func Document(cfg config.Config, format string) ([]byte, error) {
 }
 
 // Desired turns a file of tenants into what the directory is to make.
-func Desired(file config.Tenants) (tenant.Desired, error) {
+func Desired(file config.Tenants) tenant.Desired {
 	var want tenant.Desired
 	for _, t := range file.Tenants {
 		d := tenant.DesiredTenant{Name: t.Name, Settings: tenant.Settings{
@@ -61,8 +59,5 @@ func Desired(file config.Tenants) (tenant.Desired, error) {
 		}
 		want.Tenants = append(want.Tenants, d)
 	}
-	if len(want.Tenants) == 0 {
-		return want, fmt.Errorf("the file names no tenant")
-	}
-	return want, nil
+	return want
 }

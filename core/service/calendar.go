@@ -11,6 +11,7 @@ import (
 	"frontdesk/core/guard"
 	"frontdesk/core/normalize"
 	"frontdesk/core/record"
+	"frontdesk/core/store"
 	"frontdesk/core/tenant"
 )
 
@@ -151,7 +152,28 @@ func (s *Calendar) Book(ctx context.Context, c tenant.Caller, w Write, in BookMe
 	return perform(ctx, s.journal, call{
 		caller: c, operation: opBook, write: w, connectionID: d.Connection.ID, plan: plan, same: plan.canonical(),
 		sameFor: windowOf(c.Tenant.Settings.DedupeWindow, s.DedupeWindow),
+		undone:  func(ctx context.Context, earlier store.Intent) bool { return s.undone(ctx, d, plan, earlier) },
 	}, at(d, s.book))
+}
+
+// showsLate is how long a provider may take to show an event it made, where it does not promise to show it at once.
+const showsLate = 30 * time.Second
+
+// undone reports whether the meeting of an equal booking was cancelled or moved since, by this gateway or by other
+// means: "you are booked for ten" would not be true then. When that cannot be learned, the earlier answer counts.
+func (s *Calendar) undone(ctx context.Context, d desk, plan bookPlan, earlier store.Intent) bool {
+	if !d.traits.ConsistentReads && s.Now().Sub(earlier.CreatedAt) < showsLate {
+		return false
+	}
+	places, _, err := s.places(ctx, d, earlier.EffectRef, plan.CalendarIDs)
+	if err != nil {
+		return false
+	}
+	event, err := s.current(ctx, d, places, earlier.EffectRef)
+	if err != nil {
+		return fault.From(err).Code == fault.NotFound
+	}
+	return !normalize.Instant(event.Start, time.UTC).Equal(plan.Start) || !normalize.Instant(event.End, time.UTC).Equal(plan.End)
 }
 
 func (s *Calendar) planBook(ctx context.Context, d desk, in BookMeeting) (bookPlan, error) {

@@ -41,6 +41,10 @@ type call struct {
 	same         any           // the plan in the form that equal calls share, where that is not the plan itself
 	about        string        // what is changed, where a later change of it is the one that counts
 	sameFor      time.Duration // how long an equal call without a key is the same call; 0 never
+
+	// undone reports whether the effect of an equal call without a key is surely not what it was any more, so that its
+	// answer would not be true. nil: it is not looked at.
+	undone func(context.Context, store.Intent) bool
 }
 
 // attempt is one run of a call, first or resumed.
@@ -107,6 +111,10 @@ func perform[P, T any](ctx context.Context, j *journal, c call, run run[P, T]) (
 		case intent.Kept && !sameRequest(there, intent):
 			return Answer[T]{}, fault.New(fault.Conflict, fault.ReasonIdempotencyReused,
 				"This Idempotency-Key was used for another request. Use a new key for a new request.")
+		case there.State == store.IntentDone && !intent.Kept && c.undone != nil && c.undone(ctx, there):
+			if err := j.store.DropIntentsOfEffect(ctx, there.TenantID, there.ConnectionID, there.Operation, there.EffectRef); err != nil {
+				return Answer[T]{}, err
+			}
 		case there.State == store.IntentDone:
 			return replay[T](there)
 		case j.runs(there) && intent.Kept:

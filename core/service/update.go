@@ -28,8 +28,11 @@ type updatePlan struct {
 	Version     string         `json:"version,omitempty"` // made on this version of the event
 }
 
-// changeTries bounds how often a change that someone else overtook is read and tried again.
-const changeTries = 4
+// A change that someone else overtook is read and tried again, with longer and longer pauses, within the deadline.
+const (
+	changeTries = 10
+	changePause = 20 * time.Millisecond // after the first try; twice that after the second, and so on
+)
 
 // Update changes what is given of a meeting and nothing else.
 func (s *Calendar) Update(ctx context.Context, c tenant.Caller, w Write, in UpdateMeeting) (Answer[record.MeetingAnswer], error) {
@@ -134,6 +137,9 @@ func (s *Calendar) update(ctx context.Context, d desk, a *attempt, plan updatePl
 		if f := fault.From(err); err != nil {
 			if f.Reason == fault.ReasonChangedMeanwhile && try < changeTries {
 				a.acting = false // this was refused; read again and change what is there now
+				if err := pause(ctx, changePause*time.Duration(try)); err != nil {
+					return none, err
+				}
 				continue
 			}
 			return none, err

@@ -9,6 +9,7 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
+	"frontdesk/core/vault"
 )
 
 // Verification is what a provider said when it was asked live about a connection.
@@ -136,10 +137,12 @@ func advice(f *fault.Error) string {
 	switch {
 	case f.Reason == fault.ReasonEgressRefused:
 		return "The address lies in a network the gateway does not reach. If it is meant to, its operator adds that network to egress.allow."
+	case f.Reason == vault.ReasonUnreadable:
+		return "Give the gateway the key set that the credentials were sealed with (secrets.keyset), or enter them again with connection add."
 	case f.Reason == fault.ReasonProviderMisconfigured:
 		return "Correct the connection's settings, then verify again."
 	case f.Code == fault.Disconnected:
-		return "Enter the credentials again: with apply, or by removing the connection and adding it anew. Then verify again."
+		return "Enter the credentials again, with apply or with connection add under the same name. Then verify again."
 	case f.Code == fault.Forbidden:
 		return "Give the account the rights that are missing, at the provider. Then verify again."
 	case f.Code == fault.NotFound, f.Code == fault.Invalid, f.Code == fault.Unsupported:

@@ -149,11 +149,11 @@ func newLimits() *limits {
 	return &limits{budget: recur.Budget{Steps: 2_000_000}, instances: 10_000}
 }
 
-// within lists the instances that overlap [from, to). Cancelled ones are none.
+// within lists the instances that overlap [from, to), those among them whose organizer called them off.
 func (o *object) within(from, to time.Time, fallback *time.Location, l *limits) ([]instance, error) {
 	var found []instance
 	add := func(i instance) error {
-		if isCancelled(i.event) || !o.overlaps(i, from, to, fallback) {
+		if !o.overlaps(i, from, to, fallback) {
 			return nil
 		}
 		if l.instances--; l.instances < 0 {
