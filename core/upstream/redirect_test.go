@@ -46,7 +46,7 @@ func TestWhereCredentialsGo(t *testing.T) {
 		"IPv6, other address":                     {"https://[2001:db8::1]/", "https://[2001:db8::2]/", false},
 		"a domain in two spellings":               {"https://dav.bücher.de", "https://www.xn--bcher-kva.de/", true},
 		"userinfo that looks like the host":       {"https://example.com", "https://example.com@evil.net/", false},
-		"a backslash that some read as a slash":   {"https://example.com", "https://evil.net%5c.example.org/", false},
+		"a backslash that some read as a slash":   {"https://example.com", `https://example.com\@evil.net/`, false},
 		"names with an underscore compare as is":  {"https://my_dav.example.com", "https://my_dav.example.com/x", true},
 		"an empty host is nowhere":                {"https:///a", "https:///b", false},
 		"an unknown scheme does not match itself": {"https://example.com", "ftp://example.com/", false},
@@ -54,8 +54,11 @@ func TestWhereCredentialsGo(t *testing.T) {
 	for rule, c := range cases {
 		t.Run(rule, func(t *testing.T) {
 			target, err := url.Parse(c.target)
+			if err != nil && !c.may {
+				return // no request can be made of it
+			}
 			if err != nil {
-				t.Skipf("net/url refuses it before we see it: %v", err)
+				t.Fatal(err)
 			}
 			if got := mayCarryCredentials(parse(t, c.home), target); got != c.may {
 				t.Errorf("from %s to %s: %t", c.home, c.target, got)

@@ -32,7 +32,7 @@ func newAccount(t *testing.T, how fake.Options) account {
 	a := account{Server: fake.New(how)}
 	const zone = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VTIMEZONE\r\nTZID:W. Europe Standard Time\r\nEND:VTIMEZONE\r\nEND:VCALENDAR\r\n"
 	a.holidays = a.AddCalendar("a-holidays", "Holidays", "", true)
-	a.work = a.AddCalendar("work", "Work & more", zone, false)
+	a.work = a.AddCalendar("office", "Office & more", zone, false)
 	a.home = a.AddCalendar("home", "Home", "", false)
 	a.AddTasks("tasks")
 	served := httptest.NewServer(a.Server)
@@ -52,7 +52,7 @@ func TestCalendarsAreFoundFromAnyAddress(t *testing.T) {
 		want := []calendar.Calendar{
 			{ID: a.holidays, Name: "Holidays", ReadOnly: true},
 			{ID: a.home, Name: "Home", IsDefault: true}, // by order of ids
-			{ID: a.work, Name: "Work & more", Zone: "Europe/Berlin"},
+			{ID: a.work, Name: "Office & more", Zone: "Europe/Berlin"},
 		}
 		if err != nil || !slices.Equal(list, want) {
 			t.Errorf("from %q: %+v, %v, want %+v", path, list, err, want)
@@ -68,12 +68,12 @@ func TestWhichCalendarIsTheDefault(t *testing.T) {
 		want       string
 	}{
 		{"the first that can be written", "", fake.Options{}, "", "home"},
-		{"the one that the server's scheduling names", "", fake.Options{AutoSchedule: true}, "", "work"},
-		{"the one that the address is of", "/dav/calendars/alice/work/", fake.Options{}, "", "work"},
+		{"the one that the server's scheduling names", "", fake.Options{AutoSchedule: true}, "", "office"},
+		{"the one that the address is of", "/dav/calendars/alice/office/", fake.Options{}, "", "office"},
 		{"the one that the connection names by its name", "", fake.Options{AutoSchedule: true}, "home", "home"},
-		{"by its name whatever the case", "", fake.Options{}, "wORK & More", "work"},
-		{"by its id", "", fake.Options{}, "/dav/calendars/alice/work/", "work"},
-		{"by its whole address, without the last slash", "", fake.Options{}, "{url}/dav/calendars/alice/work", "work"},
+		{"by its name whatever the case", "", fake.Options{}, "oFFICE & More", "office"},
+		{"by its id", "", fake.Options{}, "/dav/calendars/alice/office/", "office"},
+		{"by its whole address, without the last slash", "", fake.Options{}, "{url}/dav/calendars/alice/office", "office"},
 		{"none, where it names one that is not there", "", fake.Options{}, "Lunch", ""},
 	} {
 		a := newAccount(t, c.how)
@@ -238,7 +238,7 @@ func TestOnlyEventsCanBeNamedAsEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range []string{
-		"", "/", "#", "x", a.home, strings.TrimSuffix(a.home, "/"), "/dav/calendars/alice/", "/dav/principals/alice/", a.home + "../work/x.ics",
+		"", "/", "#", "x", a.home, strings.TrimSuffix(a.home, "/"), "/dav/calendars/alice/", "/dav/principals/alice/", a.home + "../office/x.ics",
 		a.home + "..", a.home + ".", a.home + "x/y.ics", a.home + "%2e%2e", a.home + "x.ics?force", a.home + "%00", a.home + "x%0d%0a", "http://elsewhere.example.com" + a.home + "x.ics",
 		"//elsewhere.example.com" + a.home + "x.ics", a.home + "#20270503T120000Z", "/dav/calendars/bob/home/x.ics",
 	} {

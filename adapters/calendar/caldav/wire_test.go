@@ -38,7 +38,7 @@ var stampTime = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 func booking(zone string) (calendar.Booking, *time.Location) {
 	start := time.Date(2026, 12, 1, 15, 0, 0, 0, time.UTC)
 	return calendar.Booking{
-		Key: "k1", CalendarID: "/work/", Title: "Review; of “plans”, now", Description: "One\nTwo \\ three",
+		Key: "k1", CalendarID: "/office/", Title: "Review; of “plans”, now", Description: "One\nTwo \\ three",
 		Start: start, End: start.Add(time.Hour), Zone: zone,
 		Attendees:    []string{"bob@example.com", "o'neil+x%y@example.com"},
 		Conferencing: calendar.ConferencingURL, LocationURL: "https://meet.example.com/j/1,2;3",
@@ -61,7 +61,7 @@ func TestABookingIsReadAsItWasMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := calendar.Event{
-		ID: "/work/u.ics", CalendarID: "/work/", Version: `"1"`, Title: b.Title, Description: b.Description,
+		ID: "/office/u.ics", CalendarID: "/office/", Version: `"1"`, Title: b.Title, Description: b.Description,
 		Start: calendar.At(b.Start, "America/New_York"), End: calendar.At(b.End, "America/New_York"),
 		Organizer: calendar.Person{Email: "alice@example.com"},
 		Attendees: []calendar.Attendee{
@@ -70,7 +70,7 @@ func TestABookingIsReadAsItWasMade(t *testing.T) {
 		},
 		URL: b.LocationURL,
 	}
-	if got := o.event(o.single(), "/work/", "/work/u.ics", `"1"`); !reflect.DeepEqual(got, want) {
+	if got := o.event(o.single(), "/office/", "/office/u.ics", `"1"`); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 }
