@@ -103,24 +103,18 @@ func run(args []string, w world) int {
 		return exitOK
 	}
 	explain(w.err, err)
-	if errors.Is(err, errUsage) {
+	if _, ok := errors.AsType[usageError](err); ok {
 		return exitUsage
 	}
 	return exitFailed
 }
 
-// errUsage marks errors of the command line that its grammar does not catch.
-var errUsage = errors.New("usage")
+// usageError is an error of the command line that its grammar does not catch.
+type usageError string
 
-func usage(format string, args ...any) error {
-	return fmt.Errorf("%s%w", fmt.Sprintf(format, args...), errSilent{errUsage})
-}
+func (e usageError) Error() string { return string(e) }
 
-// errSilent wraps an error without adding to the text.
-type errSilent struct{ error }
-
-func (errSilent) Error() string   { return "" }
-func (e errSilent) Unwrap() error { return e.error }
+func usage(format string, args ...any) error { return usageError(fmt.Sprintf(format, args...)) }
 
 // explain prints an error for people: a fault's sentence and fields without its codes.
 func explain(to io.Writer, err error) {

@@ -120,42 +120,48 @@ func infoTime(info os.FileInfo, otherwise time.Time) time.Time {
 }
 
 func (g *Gateway) examineKeys(ctx context.Context) Finding {
-	used, err := g.directory.KeysInUse(ctx)
+	used, missing, err := g.keysInUse(ctx)
 	if err != nil {
 		return Finding{Subject: "key set", Says: fault.From(err).Detail, Advice: "Restore the key set that the credentials were sealed with."}
 	}
-	have := map[uint32]bool{}
-	for _, k := range g.vault.Status() {
-		have[k.ID] = true
+	if len(missing) > 0 {
+		return Finding{Subject: "key set", Says: fmt.Sprintf("%d credentials are sealed with the key %d, which is not in the key set", used[missing[0]], missing[0]),
+			Advice: "Restore the key set that holds it, or enter those credentials again."}
 	}
-	for id, n := range used {
-		if !have[id] {
-			return Finding{Subject: "key set", Says: fmt.Sprintf("%d credentials are sealed with the key %d, which is not in the key set", n, id),
-				Advice: "Restore the key set that holds it, or enter those credentials again."}
-		}
-	}
-	return Finding{Subject: "key set", OK: true, Says: fmt.Sprintf("%d keys, every credential can be opened", len(have))}
+	return Finding{Subject: "key set", OK: true, Says: fmt.Sprintf("%d keys, every credential can be opened", len(g.vault.Status()))}
 }
 
 // checkKeys refuses to serve with a key set that opens none of the credentials in the store: it is another gateway's, or
 // was made anew because the right one is not where it is looked for.
 func (g *Gateway) checkKeys(ctx context.Context) error {
-	used, err := g.directory.KeysInUse(ctx)
-	if err != nil {
+	used, missing, err := g.keysInUse(ctx)
+	switch {
+	case err != nil:
 		return err
-	}
-	for _, k := range g.vault.Status() {
-		delete(used, k.ID)
-	}
-	if len(used) == 0 {
-		return nil
-	}
-	missing := slices.Sorted(maps.Keys(used))
-	if all, err := g.directory.KeysInUse(ctx); err != nil || len(all) > len(missing) {
+	case len(missing) > 0 && len(missing) == len(used):
+		return fmt.Errorf("secrets.keyset: none of the stored credentials can be opened with this key set; they are sealed with %v. Give every replica the same key set", missing)
+	case len(missing) > 0:
 		g.log.WarnContext(ctx, "some credentials are sealed with keys that the key set does not hold", "keys", missing)
-		return err
 	}
-	return fmt.Errorf("secrets.keyset: none of the stored credentials can be opened with this key set; they are sealed with %v. Give every replica the same key set", missing)
+	return nil
+}
+
+// keysInUse answers how many credentials each key seals, and which of those keys the key set does not hold.
+func (g *Gateway) keysInUse(ctx context.Context) (used map[uint32]int, missing []uint32, err error) {
+	used, err = g.directory.KeysInUse(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	held := map[uint32]bool{}
+	for _, k := range g.vault.Status() {
+		held[k.ID] = true
+	}
+	for _, id := range slices.Sorted(maps.Keys(used)) {
+		if !held[id] {
+			missing = append(missing, id)
+		}
+	}
+	return used, missing, nil
 }
 
 func (g *Gateway) examineConnection(ctx context.Context, tenantName, name string) Finding {
