@@ -128,12 +128,6 @@ CREATE INDEX numbers_of_connection ON numbers (tenant_id, connection_id);
 CREATE UNIQUE INDEX numbers_held ON numbers (connection_id, ref) WHERE released_at IS NULL;
 CREATE INDEX numbers_by_e164 ON numbers (e164) WHERE released_at IS NULL;
 
-CREATE TABLE leases (
-    name        TEXT   NOT NULL PRIMARY KEY CHECK (name <> ''),
-    owner       TEXT   NOT NULL,
-    valid_until BIGINT NOT NULL
-);
-
 -- Keys are bytes because both databases order bytes as bytes; text would follow the database's collation on PostgreSQL.
 CREATE TABLE documents (
     connection_id TEXT  NOT NULL REFERENCES connections (id) ON DELETE CASCADE,
