@@ -205,11 +205,6 @@ func (c *cache[V]) forget(of tenant.Connection) {
 	delete(c.kept, cacheKey{of.ID, of.Revision})
 }
 
-// sandboxed reports whether the caller's connection is a built-in provider.
-func sandboxed(c tenant.Connection) bool { return c.Provider == sandboxProvider }
-
-const sandboxProvider = "sandbox"
-
 // callerFor is the caller of an intent that nobody waits for.
 func (r *room) callerFor(ctx context.Context, i store.Intent) (tenant.Caller, error) {
 	c, err := r.Directory.CallerOf(ctx, i.TenantID, i.ConnectionID)

@@ -138,7 +138,7 @@ func (s *Numbers) account(ctx context.Context, o tenant.Opened[telephony.Driver]
 // adopt gives a number of the account its row. A number that another tenant holds through the same account stays that
 // tenant's and is not shown.
 func (s *Numbers) adopt(ctx context.Context, c tenant.Caller, o tenant.Opened[telephony.Driver], n telephony.Number) (store.Number, bool, error) {
-	if !sandboxed(o.Connection) {
+	if !o.Target.Sandbox {
 		holder, held, err := s.Store.NumberHolder(ctx, n.E164)
 		if err != nil || held && holder.TenantID != c.Tenant.ID {
 			return store.Number{}, false, err

@@ -81,7 +81,7 @@ func (s *Numbers) offers(ctx context.Context, o tenant.Opened[telephony.Driver],
 		if normalize.AreaCode(offer.E164) != areaCode {
 			continue
 		}
-		if !sandboxed(o.Connection) {
+		if !o.Target.Sandbox {
 			if _, held, err := s.Store.NumberHolder(ctx, offer.E164); err != nil || held {
 				if err != nil {
 					return nil, err

@@ -70,7 +70,7 @@ func baseURL(a adapter.Adapter, c Connection) *url.URL {
 // targetOf names what a connection's calls go to. A sandbox has no host: what fails there, on demand, is that one
 // connection, and no other tenant may be kept from theirs by it.
 func targetOf(a adapter.Adapter, c Connection) Target {
-	t := Target{Kind: string(c.Kind), Provider: c.Provider, Host: c.Provider, Connection: c.ID}
+	t := Target{Kind: string(c.Kind), Provider: c.Provider, Host: c.Provider, Connection: c.ID, Sandbox: a.Sandbox}
 	if a.Sandbox {
 		t.Host = ""
 	} else if u := baseURL(a, c); u != nil {

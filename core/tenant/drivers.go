@@ -22,6 +22,7 @@ type Target struct {
 	Provider   string
 	Host       string // whose connections share its fate: host and port, or the adapter's name; "" for a sandbox
 	Connection string // the connection's id
+	Sandbox    bool   // a built-in provider: what the connection holds is nobody else's
 }
 
 // Opened is a driver and what it was opened for.
