@@ -61,6 +61,7 @@ type Auth struct {
 	// BaseURL names the setting whose address the credentials belong to: they are sent to that host, and to hosts of
 	// the same registrable domain over https, and to nothing else. Empty: the driver's own constant addresses.
 	BaseURL string
+	OAuth   *OAuth // for OAuth2
 }
 
 // Scheme is a way to authorise a request.
@@ -72,6 +73,7 @@ const (
 	Basic  Scheme = "basic"  // RFC 7617
 	Bearer Scheme = "bearer" // RFC 6750, a token that does not expire
 	Header Scheme = "header" // a token in a header of the provider's own
+	OAuth2 Scheme = "oauth"  // a token that expires and is renewed (RFC 6749); see OAuth
 )
 
 // Environment is what a driver is opened with.
@@ -79,6 +81,7 @@ type Environment struct {
 	TenantID     string
 	ConnectionID string
 	Zone         string           // IANA name: the tenant's, never ""
+	Addresses    Addresses        // of the provider, as the operator's configuration has them
 	HTTP         *http.Client     // authorised, pooled, capped, and bound to the egress rules; see core/upstream
 	Storage      Storage          // for Declaration.Sandbox, else nil
 	Now          func() time.Time // the clock

@@ -69,8 +69,47 @@ func (t *transport) acceptable(req *http.Request) error {
 	return nil
 }
 
-// exchange is one request and its answer.
+// exchange is one request and its answer. One whose credentials are refused is made again with renewed ones: a provider
+// that answers 401 has done nothing (RFC 9110 section 15.5.2).
 func (t *transport) exchange(ctx context.Context, hop *http.Request, trusted bool) (*http.Response, error) {
+	resp, sent, err := t.send(ctx, hop, trusted)
+	if err != nil || resp.StatusCode != http.StatusUnauthorized || !trusted || t.client.Renew == nil {
+		return resp, err
+	}
+	body, ok := bodyAgain(hop)
+	if !ok {
+		return resp, nil
+	}
+	again, err := t.client.Renew(sent)
+	if err != nil || !again {
+		closeBody(body)
+		if err != nil {
+			drain(resp.Body)
+			return nil, t.unsent(fault.From(err))
+		}
+		return resp, nil
+	}
+	drain(resp.Body)
+	once := hop.Clone(hop.Context())
+	once.Body = body
+	resp, _, err = t.send(ctx, once, trusted)
+	return resp, err
+}
+
+// bodyAgain answers the body of a request from its beginning, where that can be had.
+func bodyAgain(req *http.Request) (body io.ReadCloser, ok bool) {
+	if req.Body == nil || req.Body == http.NoBody {
+		return req.Body, true
+	}
+	if req.GetBody == nil {
+		return nil, false
+	}
+	body, err := req.GetBody()
+	return body, err == nil
+}
+
+// send sends a request once. It answers the request as it was sent, too.
+func (t *transport) send(ctx context.Context, hop *http.Request, trusted bool) (*http.Response, *http.Request, error) {
 	progress := &progress{safe: safe(hop.Method)}
 	ctx, stop := context.WithCancelCause(ctx)
 	progress.stop = stop
@@ -79,7 +118,7 @@ func (t *transport) exchange(ctx context.Context, hop *http.Request, trusted boo
 	if err := t.authorize(out, trusted); err != nil {
 		closeBody(out.Body)
 		stop(nil)
-		return nil, err
+		return nil, nil, err
 	}
 	if !progress.safe {
 		hideIdempotencyKey(out.Header)
@@ -95,13 +134,13 @@ func (t *transport) exchange(ctx context.Context, hop *http.Request, trusted boo
 			t.pool.options.Metrics.EgressRefused(t.client.Provider)
 		}
 		t.log(ctx, hop, 0, started, f)
-		return nil, f
+		return nil, nil, f
 	}
 	t.pool.options.Metrics.Exchange(t.client.Provider, resp.StatusCode, "")
 	t.log(ctx, hop, resp.StatusCode, started, nil)
 	resp.Request = hop // as the driver made it: without the credentials
 	resp.Body = &exchangeBody{ReadCloser: resp.Body, stop: stop}
-	return resp, nil
+	return resp, out, nil
 }
 
 // complete sets what every request has alike.

@@ -137,6 +137,9 @@ func (p *Pool) Close() {
 type ClientOptions struct {
 	// Authorize adds credentials to a request. It is called for each hop that may carry them. Nil: none.
 	Authorize func(*http.Request) error
+	// Renew is asked when a request is answered 401, with the request as it was sent: whether there are other credentials
+	// by now, so that it is worth sending once more. Nil: never. Its error is the call's.
+	Renew func(refused *http.Request) (bool, error)
 	// AuthorizeFor is the address the credentials belong to. Nil: the address each call starts at.
 	AuthorizeFor *url.URL
 	// TenantAddress marks a client whose addresses come from a tenant: the egress rules apply.

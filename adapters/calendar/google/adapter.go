@@ -1,0 +1,80 @@
+// Package google connects to Google Calendar by its API, version 3.
+package google
+
+import (
+	"encoding/json"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+)
+
+// name is the adapter's configuration word.
+const name = "google"
+
+type settings struct {
+	CalendarID string `setting:"calendar_id" default:"primary" help:"Id of the calendar that is meant when a call names none; primary is the account's own."`
+	Subject    string `setting:"subject" help:"With service_account: address of the user whose calendars are used, by domain-wide delegation."`
+	ClientID   string `setting:"client_id" help:"Your own OAuth client at Google, with client_secret; without it the gateway's is used."`
+
+	RefreshToken   string `credential:"refresh_token" help:"A refresh token had elsewhere, of the same OAuth client. With connect-link the customer gives one by consent instead."`
+	ClientSecret   string `credential:"client_secret" help:"The secret of client_id."`
+	ServiceAccount string `credential:"service_account" help:"The JSON key of a service account with domain-wide delegation, with subject; instead of a customer's consent."`
+}
+
+// Adapter is the adapter's declaration.
+func Adapter() adapter.Adapter {
+	return adapter.Calendar(adapter.Declaration{
+		Name:  name,
+		Title: "Google Calendar",
+		Help:  "Calendars of Google Workspace and Google accounts. A customer connects by consent (connect-link); a company by a service account with domain-wide delegation.",
+		Auth:  adapter.Auth{Scheme: adapter.OAuth2, OAuth: &adapter.OAuth{API: "api_url", Grant: adapter.GrantOf(grant)}},
+	}, open)
+}
+
+// scopes are the least that all calendar operations need: calendar.events does not let list calendars
+// (developers.google.com/workspace/calendar/api/auth).
+var scopes = []adapter.Scope{
+	{Name: "https://www.googleapis.com/auth/calendar.events", Words: "See, make, change and cancel events in your calendars"},
+	{Name: "https://www.googleapis.com/auth/calendar.calendarlist.readonly", Words: "See the list of your calendars"},
+}
+
+func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
+	g := adapter.Grant{
+		Flow: adapter.Consent, AuthURL: at["auth_url"], TokenURL: at["token_url"], Issuer: at["issuer"], ClientID: s.ClientID, Scopes: scopes,
+		// A refresh token is given with access_type=offline, and given again only where consent is asked for again
+		// (developers.google.com/identity/protocols/oauth2/web-server).
+		Ask: map[string]string{"access_type": "offline", "prompt": "consent"},
+	}
+	if s.ServiceAccount == "" {
+		if s.Subject != "" {
+			return g, fault.InvalidField("settings.subject", "goes with credentials.service_account only.")
+		}
+		return g, nil
+	}
+	switch {
+	case s.Subject == "":
+		return g, fault.InvalidField("settings.subject", "is required with credentials.service_account: the address of the user to act for.")
+	case s.RefreshToken != "" || s.ClientID != "":
+		return g, fault.InvalidField("credentials.service_account", "cannot be together with a refresh_token or client_id: choose one way.")
+	}
+	return adapter.Grant{
+		Flow: adapter.JWTBearer, TokenURL: at["token_url"], Scopes: scopes,
+		Assertion: &adapter.Assertion{Credential: "service_account", Key: serviceAccountKey, Subject: s.Subject},
+	}, nil
+}
+
+// serviceAccountKey reads the JSON that Google's console gives. Its token_uri is not heeded: a file that a tenant brings
+// does not say where the gateway sends requests.
+func serviceAccountKey(secret string) (adapter.SigningKey, error) {
+	var file struct {
+		Type         string `json:"type"`
+		ClientEmail  string `json:"client_email"`
+		PrivateKeyID string `json:"private_key_id"`
+		PrivateKey   string `json:"private_key"`
+	}
+	if json.Unmarshal([]byte(secret), &file) != nil || file.Type != "service_account" || file.ClientEmail == "" || file.PrivateKey == "" {
+		return adapter.SigningKey{}, fault.InvalidField("credentials.service_account",
+			"must be the JSON key of a service account, with type, client_email and private_key, as Google's console gives it.")
+	}
+	return adapter.SigningKey{Issuer: file.ClientEmail, ID: file.PrivateKeyID, PEM: []byte(file.PrivateKey)}, nil
+}

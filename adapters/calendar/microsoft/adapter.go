@@ -1,0 +1,77 @@
+// Package microsoft connects to the calendars of Microsoft 365 and Outlook.com by Microsoft Graph, version 1.0.
+package microsoft
+
+import (
+	"strings"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+)
+
+// name is the adapter's configuration word.
+const name = "microsoft"
+
+type settings struct {
+	CalendarID string `setting:"calendar_id" help:"Id of the calendar that is meant when a call names none; without it the mailbox's default calendar."`
+	Mailbox    string `setting:"mailbox" help:"With application permissions: address of the mailbox whose calendars are used. It needs directory and an OAuth client whose permissions an administrator granted."`
+	Directory  string `setting:"directory" help:"Id or domain of the Microsoft Entra directory (tenant) that the account belongs to; without it accounts of any."`
+	ClientID   string `setting:"client_id" help:"Your own OAuth client at Microsoft, with client_secret; without it the gateway's is used."`
+
+	RefreshToken string `credential:"refresh_token" help:"A refresh token had elsewhere, of the same OAuth client. With connect-link the customer gives one by consent instead."`
+	ClientSecret string `credential:"client_secret" help:"The secret of client_id."`
+}
+
+// Adapter is the adapter's declaration.
+func Adapter() adapter.Adapter {
+	return adapter.Calendar(adapter.Declaration{
+		Name:  name,
+		Title: "Microsoft 365 and Outlook.com",
+		Help:  "Calendars of Microsoft 365 and Outlook.com. A customer connects by consent (connect-link); a company by application permissions.",
+		Auth:  adapter.Auth{Scheme: adapter.OAuth2, OAuth: &adapter.OAuth{API: "api_url", Grant: adapter.GrantOf(grant)}},
+	}, open)
+}
+
+func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
+	authority := at["authority"]
+	if s.Directory != "" {
+		if strings.ContainsAny(s.Directory, "/?#%\\ ") {
+			return adapter.Grant{}, fault.InvalidField("settings.directory", "must be a directory's id or domain, such as contoso.onmicrosoft.com.")
+		}
+		authority = authority[:strings.LastIndexByte(strings.TrimRight(authority, "/"), '/')+1] + s.Directory
+	}
+	endpoint := strings.TrimRight(authority, "/") + "/oauth2/v2.0/"
+	if s.Mailbox == "" {
+		return adapter.Grant{
+			Flow: adapter.Consent, AuthURL: endpoint + "authorize", TokenURL: endpoint + "token", ClientID: s.ClientID,
+			Ask: map[string]string{"response_mode": "query", "prompt": "select_account"},
+			// offline_access is what gives a refresh token; Microsoft does not name it among what it granted
+			// (learn.microsoft.com/entra/identity-platform/scopes-oidc).
+			Scopes: []adapter.Scope{
+				{Name: "offline_access", Optional: true},
+				{Name: "User.Read", Words: "See your name and address"},
+				{Name: "Calendars.ReadWrite", Words: "See, make, change and cancel events in your calendars"},
+			},
+		}, nil
+	}
+	switch {
+	case s.RefreshToken != "":
+		return adapter.Grant{}, fault.InvalidField("settings.mailbox", "goes with application permissions, not with a refresh_token.")
+	case s.Directory == "":
+		return adapter.Grant{}, fault.InvalidField("settings.directory", "is required with settings.mailbox: the directory whose administrator granted the permissions.")
+	}
+	return adapter.Grant{
+		Flow: adapter.ClientCredentials, TokenURL: endpoint + "token", ClientID: s.ClientID,
+		Scopes: []adapter.Scope{{Name: resource(at["api_url"]) + "/.default"}},
+	}, nil
+}
+
+// resource is what tokens for the API are asked for: Graph's own name, or that of a national cloud
+// (learn.microsoft.com/graph/deployments).
+func resource(apiURL string) string {
+	for _, national := range []string{"https://graph.microsoft.us", "https://dod-graph.microsoft.us", "https://microsoftgraph.chinacloudapi.cn"} {
+		if strings.HasPrefix(apiURL, national+"/") {
+			return national
+		}
+	}
+	return "https://graph.microsoft.com"
+}

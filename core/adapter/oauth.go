@@ -1,0 +1,118 @@
+package adapter
+
+import (
+	"frontdesk/core/fault"
+)
+
+// Operator is what the operator's configuration says of a provider.
+type Operator struct {
+	ClientID, ClientSecret string // the operator's own OAuth client; "" when there is none
+	Addresses              Addresses
+}
+
+// Addresses say where a provider is, by the words of its configuration: "api_url", "token_url", "authority". Those that
+// the operator does not set are the provider's public ones.
+type Addresses map[string]string
+
+// The fields that OAuth gives a meaning, in every adapter's settings struct that declares them.
+const (
+	FieldClientID     = "client_id"     // setting: the tenant's own OAuth client; "" is the operator's
+	FieldClientSecret = "client_secret" // credential: its secret
+	FieldRefreshToken = "refresh_token" // credential: brought in, or had by consent
+)
+
+// OAuth is how a provider gives out access tokens (RFC 6749), as data: core/oauth does the work.
+type OAuth struct {
+	// API names the address, of [Addresses], that access tokens are for: they are sent to its host and to nothing else.
+	API string
+	// Grant answers how the tokens of a connection with these settings are had; make it with [GrantOf]. Of credentials it
+	// sees only which there are. It fails with fault.Invalid, a field for each thing that does not fit.
+	Grant func(v Values, at Addresses) (Grant, error)
+}
+
+// GrantOf makes an OAuth.Grant of a function of the adapter's settings struct S.
+func GrantOf[S any](grant func(s S, at Addresses) (Grant, error)) func(Values, Addresses) (Grant, error) {
+	return func(v Values, at Addresses) (Grant, error) {
+		s, err := decode[S](v)
+		if err != nil {
+			return Grant{}, err
+		}
+		return grant(s, at)
+	}
+}
+
+// Flow is a way to get access tokens.
+type Flow string
+
+// The flows.
+const (
+	Consent           Flow = "consent"            // a person agrees once (authorization code, PKCE); then FieldRefreshToken
+	ClientCredentials Flow = "client_credentials" // the application for itself (RFC 6749 section 4.4)
+	JWTBearer         Flow = "jwt_bearer"         // a signed assertion (RFC 7523), e.g. a Google service account
+)
+
+// Grant is how the access tokens of one connection are had.
+type Grant struct {
+	Flow     Flow
+	TokenURL string
+	Scopes   []Scope
+	ClientID string // the tenant's own client, with FieldClientSecret; "" is the operator's
+
+	// With Consent:
+	AuthURL string            // where the customer agrees
+	Issuer  string            // what iss says in the redirect, where it is there (RFC 9207); "" is not compared
+	Ask     map[string]string // parameters of the provider's own for AuthURL, e.g. access_type=offline
+
+	Assertion *Assertion // with JWTBearer
+}
+
+// Scope is one permission.
+type Scope struct {
+	Name     string // as the provider writes it
+	Words    string // what it allows, for the customer who is asked; "" where nothing needs to be said
+	Optional bool   // the connection works without it
+}
+
+// Assertion says how to sign for a token.
+type Assertion struct {
+	Credential string                                  // the credential that holds the key
+	Key        func(secret string) (SigningKey, error) // reads it; its error is fault.Invalid and holds nothing of the secret
+	Subject    string                                  // on whose behalf
+	Audience   string                                  // "" is the TokenURL
+}
+
+// SigningKey is a private key and who signs with it.
+type SigningKey struct {
+	Issuer string // iss of the assertion
+	ID     string // kid; may be ""
+	PEM    []byte // PKCS #1 or #8
+}
+
+// ScopeNames are the names of the scopes to ask for.
+func (g Grant) ScopeNames() []string {
+	names := make([]string, 0, len(g.Scopes))
+	for _, s := range g.Scopes {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// CheckGrant reports what does not fit in settings and credentials that decode; nil for another scheme.
+func (a Adapter) CheckGrant(v Values, at Addresses) error {
+	if a.Auth.Scheme != OAuth2 {
+		return nil
+	}
+	g, err := a.Auth.OAuth.Grant(v, at)
+	if err != nil {
+		return err
+	}
+	if g.Assertion != nil {
+		if _, err := g.Assertion.Key(v.Credentials[g.Assertion.Credential]); err != nil {
+			return err
+		}
+	}
+	if g.ClientID != "" && v.Credentials[FieldClientSecret] == "" {
+		return fault.InvalidField("credentials."+FieldClientSecret, "is required with settings."+FieldClientID+": it is that client's secret.")
+	}
+	return nil
+}

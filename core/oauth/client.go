@@ -1,0 +1,189 @@
+// Package oauth gets access tokens from providers and keeps them fresh (RFC 6749, RFC 7636, RFC 7523, RFC 9207). Two
+// things are in it: a [Client], which speaks to one provider's authorization server for one connection, and a [Keeper],
+// which holds the tokens of all connections and renews them ahead of time.
+//
+// What it promises: no error holds a token, a code or a secret; a token endpoint is asked through the gateway's own HTTP
+// client, so that its limits and rules hold; nothing is tried again by itself, since a second redeem of a refresh token
+// that is good for one use can end the connection.
+package oauth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
+	"golang.org/x/oauth2/jwt"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
+)
+
+// Client is an OAuth client at one provider's authorization server, as one connection uses it.
+type Client struct {
+	Provider   string // the adapter's name, for the words of faults
+	Grant      adapter.Grant
+	ID, Secret string       // of the client; the tenant's own or the operator's
+	Key        string       // with JWTBearer: the credential that holds the key
+	HTTP       *http.Client // without credentials of its own
+}
+
+// Tokens are what an authorization server gave.
+type Tokens struct {
+	Access  string
+	Refresh string    // "" when it gave none: the one in use stays
+	Expires time.Time // zero when it did not say
+	Scopes  []string  // granted; nil when it did not say, which means all that were asked for (RFC 6749 section 5.1)
+}
+
+// NewVerifier makes a PKCE code verifier (RFC 7636 section 4.1).
+func NewVerifier() string { return oauth2.GenerateVerifier() }
+
+// AuthCodeURL is where the customer is sent to agree.
+func (c Client) AuthCodeURL(redirect, state, verifier string) string {
+	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(verifier)}
+	for name, value := range c.Grant.Ask {
+		options = append(options, oauth2.SetAuthURLParam(name, value))
+	}
+	return c.config(redirect).AuthCodeURL(state, options...)
+}
+
+// Exchange redeems the code of a consent. The code is good for one try.
+func (c Client) Exchange(ctx context.Context, code, redirect, verifier string) (Tokens, error) {
+	t, err := c.config(redirect).Exchange(c.context(ctx), code, oauth2.VerifierOption(verifier))
+	return c.answered(t, err)
+}
+
+// Token gets an access token: with Consent by redeeming the refresh token, else by the application's own means.
+func (c Client) Token(ctx context.Context, refresh string) (Tokens, error) {
+	var source oauth2.TokenSource
+	switch c.Grant.Flow {
+	case adapter.ClientCredentials:
+		source = (&clientcredentials.Config{
+			ClientID: c.ID, ClientSecret: c.Secret, TokenURL: c.Grant.TokenURL, Scopes: c.Grant.ScopeNames(),
+			AuthStyle: oauth2.AuthStyleInParams,
+		}).TokenSource(c.context(ctx))
+	case adapter.JWTBearer:
+		key, err := c.Grant.Assertion.Key(c.Key)
+		if err != nil {
+			return Tokens{}, err
+		}
+		source = (&jwt.Config{
+			Email: key.Issuer, PrivateKey: key.PEM, PrivateKeyID: key.ID, Subject: c.Grant.Assertion.Subject,
+			Audience: c.Grant.Assertion.Audience, TokenURL: c.Grant.TokenURL, Scopes: c.Grant.ScopeNames(),
+		}).TokenSource(c.context(ctx))
+	default:
+		source = c.config("").TokenSource(c.context(ctx), &oauth2.Token{RefreshToken: refresh})
+	}
+	return c.answered(source.Token())
+}
+
+func (c Client) config(redirect string) *oauth2.Config {
+	return &oauth2.Config{
+		ClientID: c.ID, ClientSecret: c.Secret, RedirectURL: redirect, Scopes: c.Grant.ScopeNames(),
+		// Said, not left to be found out: finding out sends a code or refresh token twice.
+		Endpoint: oauth2.Endpoint{AuthURL: c.Grant.AuthURL, TokenURL: c.Grant.TokenURL, AuthStyle: oauth2.AuthStyleInParams},
+	}
+}
+
+func (c Client) context(ctx context.Context) context.Context {
+	return context.WithValue(ctx, oauth2.HTTPClient, c.HTTP)
+}
+
+func (c Client) answered(t *oauth2.Token, err error) (Tokens, error) {
+	if err != nil {
+		return Tokens{}, c.fault(err)
+	}
+	answer := Tokens{Access: t.AccessToken, Refresh: t.RefreshToken, Expires: t.Expiry}
+	if scope, _ := t.Extra("scope").(string); scope != "" {
+		answer.Scopes = strings.Fields(scope)
+	}
+	return answer, nil
+}
+
+// Missing lists the scopes that were asked for, are needed, and were not granted: customers may untick them. Names compare
+// by their last part without case, since Microsoft answers "Calendars.ReadWrite" for
+// "https://graph.microsoft.com/Calendars.ReadWrite".
+func (c Client) Missing(granted []string) []adapter.Scope {
+	if granted == nil {
+		return nil
+	}
+	have := map[string]bool{}
+	for _, name := range granted {
+		have[lastPart(name)] = true
+	}
+	var missing []adapter.Scope
+	for _, s := range c.Grant.Scopes {
+		if !s.Optional && !have[lastPart(s.Name)] {
+			missing = append(missing, s)
+		}
+	}
+	return missing
+}
+
+func lastPart(scope string) string {
+	return strings.ToLower(scope[strings.LastIndexByte(scope, '/')+1:])
+}
+
+// IsRefused reports whether err says that the authorization server refuses what the customer or administrator once gave,
+// so that a person has to give it again; RFC 6749 section 5.2 and OpenID Connect Core section 3.1.2.6 have the codes.
+func IsRefused(err error) bool {
+	return err != nil && errors.Is(err, fault.Disconnected)
+}
+
+// fault makes an error of x/oauth2 a fault. Its text holds what the server said, which may be anything.
+func (c Client) fault(err error) *fault.Error {
+	var (
+		known    *fault.Error
+		refused  *oauth2.RetrieveError
+		notThere *url.Error
+	)
+	switch {
+	case errors.As(err, &refused) && refused.Response != nil:
+		return c.refusal(refused)
+	case errors.As(err, &known):
+		return known
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), errors.As(err, &notThere):
+		return fault.From(err)
+	}
+	return c.misfit("answered a request for a token with something that is none").With("provider", c.Provider)
+}
+
+func (c Client) refusal(e *oauth2.RetrieveError) *fault.Error {
+	plain := upstream.StatusFault(c.Provider, e.Response.StatusCode, e.Response.Header, e.Body)
+	told := plain
+	switch e.ErrorCode {
+	case "invalid_grant", "interaction_required", "login_required", "consent_required", "access_denied":
+		told = fault.Newf(fault.Disconnected, fault.ReasonReconnectRequired,
+			"%s does not accept the connection's authorization any more. Connect the account again.", c.Provider)
+	case "invalid_client", "unauthorized_client":
+		told = c.misfit("does not accept the OAuth client. Check client_id and client_secret, and what the client is allowed at the provider")
+	case "invalid_scope", "unsupported_grant_type", "invalid_request", "invalid_target":
+		told = c.misfit("refuses the request for a token (" + e.ErrorCode + "). Check the OAuth client's registration and the connection's settings")
+	case "temporarily_unavailable", "server_error":
+		told = fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable, "The sign-in service of %s is not available at the moment.", c.Provider)
+	case "":
+		if status := e.Response.StatusCode; status < 500 && plain.Code != fault.RateLimited && plain.Code != fault.Timeout {
+			told = c.misfit("answered a request for a token with something that is none")
+		}
+	default:
+		if e.Response.StatusCode < 500 && plain.Code != fault.RateLimited {
+			told = c.misfit("refuses the request for a token. Check the OAuth client's registration and the connection's settings")
+		}
+	}
+	told = told.With("provider", c.Provider)
+	if e.ErrorCode != "" && len(e.ErrorCode) <= 64 {
+		told = told.With("oauth_error", e.ErrorCode)
+	}
+	told.RetryAfter, told.Upstream = plain.RetryAfter, plain.Upstream
+	return told
+}
+
+func (c Client) misfit(what string) *fault.Error {
+	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured, "The sign-in service of %s %s.", c.Provider, what)
+}
