@@ -32,6 +32,7 @@ type Config struct {
 	DataDir     string      `yaml:"data_dir" default:"./frontdesk-data" kind:"given" help:"Directory of the SQLite file and of the generated key set. It is made with mode 0700."`
 	Store       Store       `yaml:"store" help:"Where tenants, connections, keys and the state of calls are kept."`
 	Secrets     Secrets     `yaml:"secrets" help:"How the credentials of connections are sealed."`
+	Providers   Providers   `yaml:"providers" help:"The OAuth clients that customers give their consent to, and where providers are."`
 	Egress      Egress      `yaml:"egress" help:"Where addresses given by tenants may lead."`
 	Limits      Limits      `yaml:"limits" help:"What callers may ask for."`
 	Resilience  Resilience  `yaml:"resilience" help:"How calls to providers are bounded and repeated."`
@@ -55,6 +56,30 @@ type Store struct {
 // Secrets is how credentials are sealed.
 type Secrets struct {
 	Keyset string `yaml:"keyset" default:"" kind:"keyset" help:"The keys that seal credentials, a Tink key set: empty is keyset.json in data_dir, made on first use; or file:PATH, or env:VAR."`
+}
+
+// Providers are the OAuth clients and addresses of providers.
+type Providers struct {
+	Google    Google    `yaml:"google" help:"Google Calendar. The OAuth client is of the type Web application, with the redirect URI PUBLIC_URL/oauth/callback/google."`
+	Microsoft Microsoft `yaml:"microsoft" help:"Microsoft 365 and Outlook.com. The OAuth client is an app registration of the platform Web, with the redirect URI PUBLIC_URL/oauth/callback/microsoft."`
+}
+
+// Google is the OAuth client at Google and its addresses.
+type Google struct {
+	ClientID     string `yaml:"client_id" default:"" kind:"line or none" help:"Of the OAuth client. Without one, tenants bring their own or a service account."`
+	ClientSecret string `yaml:"client_secret" default:"" kind:"line or none" help:"Its secret; env:VAR or file:PATH reads it from there."`
+	AuthURL      string `yaml:"auth_url" default:"https://accounts.google.com/o/oauth2/v2/auth" kind:"base" help:"Where customers give their consent."`
+	TokenURL     string `yaml:"token_url" default:"https://oauth2.googleapis.com/token" kind:"base" help:"Where tokens are had."`
+	APIURL       string `yaml:"api_url" default:"https://www.googleapis.com/" kind:"base" help:"The root under which calendar/v3/ lies."`
+	Issuer       string `yaml:"issuer" default:"https://accounts.google.com" kind:"base or none" help:"What iss says when Google sends a customer back (RFC 9207); another one is refused."`
+}
+
+// Microsoft is the OAuth client at Microsoft and its addresses.
+type Microsoft struct {
+	ClientID     string `yaml:"client_id" default:"" kind:"line or none" help:"Of the app registration. Without one, tenants bring their own."`
+	ClientSecret string `yaml:"client_secret" default:"" kind:"line or none" help:"Its secret; env:VAR or file:PATH reads it from there."`
+	Authority    string `yaml:"authority" default:"https://login.microsoftonline.com/common" kind:"base" help:"Where customers give their consent and tokens are had; its last part is which accounts: common, organizations, consumers or a directory."`
+	APIURL       string `yaml:"api_url" default:"https://graph.microsoft.com/v1.0" kind:"base" help:"Microsoft Graph, or that of a national cloud."`
 }
 
 // Egress is where addresses given by tenants may lead.
@@ -155,8 +180,25 @@ func (c *Config) settle(d *decoder) {
 		}
 		c.Store.URL = url
 	}
+	for path, secret := range c.secrets() {
+		if source := SecretSource(*secret); source.isReference() {
+			value, err := source.resolve(d.environ, nil)
+			if err != nil {
+				d.wrong(path, "%s.", err)
+			}
+			*secret = value
+		}
+	}
 	if c.Server.OpsListen == c.Server.Listen && !strings.HasSuffix(c.Server.Listen, ":0") {
 		d.wrong("server.ops_listen", "must be another address than server.listen.")
+	}
+}
+
+// secrets are the values that may say where the secret is, by their keys.
+func (c *Config) secrets() map[string]*string {
+	return map[string]*string{
+		"providers.google.client_secret":    &c.Providers.Google.ClientSecret,
+		"providers.microsoft.client_secret": &c.Providers.Microsoft.ClientSecret,
 	}
 }
 

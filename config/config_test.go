@@ -31,8 +31,15 @@ func TestNothingGivenIsTheDefaults(t *testing.T) {
 		Server:  Server{Listen: "127.0.0.1:8080", PublicURL: "http://127.0.0.1:8080", OpsListen: "127.0.0.1:9090"},
 		DataDir: "./frontdesk-data",
 		Store:   Store{URL: "sqlite:"},
-		Egress:  Egress{Allow: []string{}},
-		Limits:  Limits{RequestsPerMinutePerKey: 60000, RequestsPerMinutePerTenant: 120000, MaxInFlight: 1024},
+		Providers: Providers{
+			Google: Google{
+				AuthURL: "https://accounts.google.com/o/oauth2/v2/auth", TokenURL: "https://oauth2.googleapis.com/token",
+				APIURL: "https://www.googleapis.com/", Issuer: "https://accounts.google.com",
+			},
+			Microsoft: Microsoft{Authority: "https://login.microsoftonline.com/common", APIURL: "https://graph.microsoft.com/v1.0"},
+		},
+		Egress: Egress{Allow: []string{}},
+		Limits: Limits{RequestsPerMinutePerKey: 60000, RequestsPerMinutePerTenant: 120000, MaxInFlight: 1024},
 		Resilience: Resilience{
 			Deadline: 8 * time.Second, TryTimeout: 5 * time.Second, WriteGrace: 15 * time.Second, MaxTries: 3, RetryPercent: 10,
 			Breaker:  Breaker{Failures: 10, Connections: 3, OpenFor: 1500 * time.Millisecond},
@@ -90,7 +97,13 @@ func TestFaultsOfTheFile(t *testing.T) {
 		{"key on the wrong level", "listen: ':80'", "listen is not a known key; did you mean server.listen?"},
 		{"key in other letters", "Data_Dir: x", "Data_Dir is not a known key; did you mean data_dir?"},
 		{"unknown key with no neighbour", "resilience: {breaker: {xyz: 1}}", "resilience.breaker.xyz is not a known key."},
-		{"provider of a later build", "providers: {google: {api_url: x}}", "providers is not a known key."},
+		{"unknown provider", "providers: {gogle: {api_url: x}}", "providers.gogle is not a known key; did you mean providers.google?"},
+		{"provider's address without a scheme", "providers: {google: {api_url: x}}",
+			"providers.google.api_url must be an http or https address, such as https://frontdesk.example.com, without a query."},
+		{"client secret of two lines", "providers: {microsoft: {client_secret: \"a\\nb\"}}",
+			"providers.microsoft.client_secret must be one line without control characters; check how it was copied."},
+		{"client secret that is not where it should be", "providers: {google: {client_secret: env:NO_SUCH_VARIABLE}}",
+			"providers.google.client_secret the variable NO_SUCH_VARIABLE is not set."},
 		{"text for a number", "limits: {max_in_flight: many}", "limits.max_in_flight must be a whole number, at least 1, without quotes."},
 		{"quoted number", "limits: {max_in_flight: '10'}", "limits.max_in_flight must be a whole number, at least 1, without quotes."},
 		{"fraction", "limits: {max_in_flight: 1.5}", "limits.max_in_flight must be a whole number, at least 1."},
@@ -266,4 +279,13 @@ func FuzzLoad(f *testing.F) {
 			t.Errorf("unusable: %+v", cfg)
 		}
 	})
+}
+
+func TestClientSecretMayBeElsewhere(t *testing.T) {
+	cfg, err := Load(write(t, "frontdesk.yaml", "providers: {microsoft: {client_secret: env:FRONTDESK_CLIENT_SECRET}}"), []string{
+		"FRONTDESK_CLIENT_SECRET=canary", "FRONTDESK_PROVIDERS__GOOGLE__CLIENT_SECRET=file:" + write(t, "secret", "other canary\n"),
+	})
+	if err != nil || cfg.Providers.Microsoft.ClientSecret != "canary" || cfg.Providers.Google.ClientSecret != "other canary" {
+		t.Errorf("got %+v, %v", cfg.Providers, err)
+	}
 }

@@ -83,6 +83,14 @@ var serviceLink = regexp.MustCompile(
 
 // refersTo reports whether the configuration names the variable as the place of a secret.
 func (d *decoder) refersTo(cfg *Config, name string) bool {
-	return cfg.Secrets.Keyset == "env:"+name || cfg.Store.URL == "env:"+name ||
-		d.environ[variableOf("secrets.keyset")] == "env:"+name || d.environ[variableOf("store.url")] == "env:"+name
+	written := map[string]string{"secrets.keyset": cfg.Secrets.Keyset, "store.url": cfg.Store.URL}
+	for path, secret := range cfg.secrets() {
+		written[path] = *secret
+	}
+	for path, source := range written {
+		if source == "env:"+name || d.environ[variableOf(path)] == "env:"+name {
+			return true
+		}
+	}
+	return false
 }

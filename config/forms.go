@@ -25,6 +25,13 @@ func malformed(kind, s string) string {
 		return address(s)
 	case "base":
 		return base(s)
+	case "base or none":
+		if s == "" {
+			return ""
+		}
+		return base(s)
+	case "line or none":
+		return lineOrNone(s)
 	case "store":
 		return storeURL(s)
 	case "keyset":
@@ -84,6 +91,13 @@ func keyset(s string) string {
 		return ""
 	}
 	return "must be file:PATH, env:VAR or empty; key management services are not supported."
+}
+
+func lineOrNone(s string) string {
+	if strings.ContainsFunc(s, unicode.IsControl) {
+		return "must be one line without control characters; check how it was copied."
+	}
+	return ""
 }
 
 func network(s string) string {
