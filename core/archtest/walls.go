@@ -82,9 +82,9 @@ func Walls() []Wall {
 		{
 			Folder: "core/tenant",
 			May: []string{
-				"core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/store", "core/upstream", "core/vault",
+				"core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/oauth", "core/store", "core/upstream", "core/vault",
 			},
-			Tests: []string{"core/store/storetest", "core/adapter/adaptertest"},
+			Tests: []string{"core/oauth/oauthtest", "core/store/storetest", "core/adapter/adaptertest"},
 			Why:   "Whose connection it is, and its driver, opened.",
 		},
 		{

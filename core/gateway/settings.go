@@ -21,6 +21,21 @@ func guardOptions(cfg config.Config, g *Gateway) guard.Options {
 	}
 }
 
+// operators are what the configuration says of providers, by the names of their adapters.
+func operators(cfg config.Config) map[string]adapter.Operator {
+	google, microsoft := cfg.Providers.Google, cfg.Providers.Microsoft
+	return map[string]adapter.Operator{
+		"google": {
+			ClientID: google.ClientID, ClientSecret: google.ClientSecret,
+			Addresses: adapter.Addresses{"auth_url": google.AuthURL, "token_url": google.TokenURL, "api_url": google.APIURL, "issuer": google.Issuer},
+		},
+		"microsoft": {
+			ClientID: microsoft.ClientID, ClientSecret: microsoft.ClientSecret,
+			Addresses: adapter.Addresses{"authority": microsoft.Authority, "api_url": microsoft.APIURL},
+		},
+	}
+}
+
 // apiOptions are the configuration's part of the HTTP surface.
 func apiOptions(cfg config.Config) api.Options {
 	return api.Options{

@@ -34,24 +34,27 @@ type Options struct {
 	Vault    *vault.Vault
 	Registry adapter.Registry
 	Pool     *upstream.Pool
-	Now      func() time.Time // the clock; time.Now when nil
-	Random   io.Reader        // of keys and ids; crypto/rand when nil
-	Log      *slog.Logger     // nothing is logged when nil
-	CacheFor time.Duration    // how long an answer about a key may be used; 2 s when 0
-	Drivers  int              // how many are kept open; 10,000 when 0
+	// Operators are what the configuration says of providers, by their names.
+	Operators map[string]adapter.Operator
+	Now       func() time.Time // the clock; time.Now when nil
+	Random    io.Reader        // of keys and ids; crypto/rand when nil
+	Log       *slog.Logger     // nothing is logged when nil
+	CacheFor  time.Duration    // how long an answer about a key may be used; 2 s when 0
+	Drivers   int              // how many are kept open; 10,000 when 0
 }
 
 // Directory is the tenants, connections and keys of a gateway. It is safe for concurrent use. Make one with
 // [NewDirectory].
 type Directory struct {
-	store    *store.Store
-	vault    *vault.Vault
-	registry adapter.Registry
-	pool     *upstream.Pool
-	now      func() time.Time
-	random   io.Reader
-	log      *slog.Logger
-	cacheFor time.Duration
+	store     *store.Store
+	vault     *vault.Vault
+	registry  adapter.Registry
+	pool      *upstream.Pool
+	operators map[string]adapter.Operator
+	now       func() time.Time
+	random    io.Reader
+	log       *slog.Logger
+	cacheFor  time.Duration
 
 	callers *callers
 	drivers *drivers
@@ -68,7 +71,7 @@ const housekeeping = time.Minute
 // NewDirectory makes a directory and starts its housekeeping; Close ends it.
 func NewDirectory(o Options) *Directory {
 	d := &Directory{
-		store: o.Store, vault: o.Vault, registry: o.Registry, pool: o.Pool,
+		store: o.Store, vault: o.Vault, registry: o.Registry, pool: o.Pool, operators: o.Operators,
 		now: o.Now, random: o.Random, log: o.Log, cacheFor: o.CacheFor,
 		used: &usage{at: map[string]time.Time{}},
 	}
