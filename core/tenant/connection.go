@@ -268,7 +268,12 @@ func (d *Directory) checkConnection(prefix string, n NewConnection) []fault.Fiel
 	case !found:
 		faults = append(faults, fault.Field{Path: "provider", Message: d.knownProviders(n.Kind)})
 	default:
-		if f := fault.From(a.Check(adapter.Values{Settings: n.Settings, Credentials: n.Credentials})); f != nil {
+		values := adapter.Values{Settings: n.Settings, Credentials: n.Credentials}
+		f := fault.From(a.Check(values))
+		if f == nil {
+			f = fault.From(a.CheckGrant(values, d.operators[a.Name].Addresses))
+		}
+		if f != nil {
 			faults = append(faults, f.Fields...)
 		}
 		faults = append(faults, unfit(a.Auth, n.Credentials)...)

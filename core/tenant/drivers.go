@@ -148,7 +148,9 @@ func (d *Directory) environment(
 			"The connection %q is of the provider %q, which this build of the gateway does not have.", c.Name, c.Provider)
 	}
 	values := adapter.Values{Settings: c.Settings}
-	env := adapter.Environment{TenantID: c.TenantID, ConnectionID: c.ID, Zone: zone, Now: d.now}
+	env := adapter.Environment{
+		TenantID: c.TenantID, ConnectionID: c.ID, Zone: zone, Now: d.now, Addresses: d.operators[c.Provider].Addresses,
+	}
 	if a.Sandbox {
 		env.Storage = d.store.Documents(c.ID)
 	}
