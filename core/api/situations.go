@@ -246,8 +246,8 @@ func situations() []situation {
 			Slug: "reconnect-required", Title: "The account must be connected again",
 			Spoken: "I have lost access to the office's account. Someone there has to sign in again.",
 			Sample: "The provider refuses the credentials of the connection front-office.",
-			Means:  "The provider refuses the stored credentials: they were revoked, or expired beyond refresh.",
-			Remedy: "Connect the account again. Repeating the request does not help before that.", Person: true,
+			Means:  "The provider refuses the stored credentials: they were revoked, or expired beyond refresh. Or the account was never connected.",
+			Remedy: "Connect the account again; the error names the connection. For Google and Microsoft the gateway's operator makes a link with \"frontdesk connect-link\" under the connection's name, and its customer opens it; other credentials are entered again with \"frontdesk connection add\" or \"frontdesk apply\". Everything else about the connection stays. Repeating the request does not help before that.", Person: true,
 		},
 		{
 			Reason: fault.ReasonProviderMisconfigured, Code: code.Code_FAILED_PRECONDITION, Status: http.StatusBadRequest,

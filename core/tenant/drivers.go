@@ -67,7 +67,7 @@ func inAnyState(Connection) error { return nil }
 
 func reconnectRequired(c Connection) error {
 	return fault.Newf(fault.Disconnected, fault.ReasonReconnectRequired,
-		"%s refuses the credentials of the connection %q. They must be entered again.", c.Provider, c.Name).
+		"The connection %q has no credentials that %s accepts. The account has to be connected again.", c.Name, c.Provider).
 		With("connection", c.Name).With("provider", c.Provider)
 }
 
