@@ -32,7 +32,7 @@ func Walls() []Wall {
 			Why: "Starts real servers.",
 		},
 		{
-			Folder: "adapters/*/*/fake", May: []string{"adapters/*/*/fake/**"}, ForTests: true,
+			Folder: "adapters/*/*/fake", May: []string{"adapters/*/*/fake/**", "core/oauth/oauthtest"}, ForTests: true,
 			Why: "A pretended provider is written from the provider's documents, not from the adapter's code.",
 		},
 		{
@@ -73,6 +73,12 @@ func Walls() []Wall {
 		{Folder: "core/upstream", May: []string{"core/fault", "core/telemetry"}, Why: "The HTTP client below all adapters."},
 		{Folder: "core/guard", May: []string{"core/fault", "core/telemetry"}, Why: "One guard around every call, whatever the contract."},
 		{Folder: "core/vault", May: []string{"core/fault"}, Why: "Seals bytes, whosever they are."},
+		{
+			Folder: "core/oauth", May: []string{"core/adapter", "core/fault", "core/store", "core/upstream", "core/vault"},
+			Tests: []string{"core/oauth/oauthtest", "core/store/storetest"},
+			Why:   "Access tokens of all connections: asked for, sealed, kept and renewed.",
+		},
+		{Folder: "core/oauth/oauthtest", ForTests: true, Why: "A pretended authorization server is written from the RFCs."},
 		{Folder: "core/store", May: []string{"core/adapter", "core/fault"}, Tests: []string{"core/store/storetest"}, Why: "Rows, and the sandboxes' storage."},
 		{Folder: "core/store/storetest", May: []string{"core/store"}, ForTests: true, Why: "Stores for tests of other rooms."},
 		{
@@ -136,7 +142,7 @@ func Reservations() []Reserved {
 	return []Reserved{
 		{
 			Package: "net/http", Why: "Use cases, contracts and records know no HTTP.",
-			For: []string{"adapters/**", "cmd/frontdesk", "core/adapter/**", "core/api", "core/gateway", "core/telemetry", "core/tenant", "core/upstream"},
+			For: []string{"adapters/**", "cmd/frontdesk", "core/adapter/**", "core/api", "core/gateway", "core/oauth/**", "core/telemetry", "core/tenant", "core/upstream"},
 		},
 		{Package: "github.com/gin-gonic/", For: []string{"core/api", "core/gateway"}, Why: "Routes are the API's."},
 		{Package: "github.com/danielgtaylor/huma/", For: []string{"core/api"}, Why: "The description is the API's."},
@@ -147,6 +153,8 @@ func Reservations() []Reserved {
 		{Package: "github.com/pressly/goose/", For: []string{"core/store/**"}, Why: "Migrations are the store's."},
 		{Package: "github.com/sony/gobreaker/", For: []string{"core/guard"}, Why: "One guard."},
 		{Package: "github.com/cenkalti/backoff/", For: []string{"core/guard", "core/upstream"}, Why: "Drivers never retry."},
+		{Package: "golang.org/x/oauth2", For: []string{"core/oauth"}, Why: "Who asks for tokens keeps them."},
+		{Package: "golang.org/x/oauth2/", For: []string{"core/oauth"}, Why: "Who asks for tokens keeps them."},
 		{Package: "github.com/tink-crypto/", For: []string{"core/vault"}, Why: "Keys are the vault's."},
 		{Package: "github.com/prometheus/", For: []string{"core/telemetry", "core/gateway"}, Why: "One list of metrics."},
 		{Package: "github.com/alecthomas/kong", For: []string{"cmd/frontdesk"}, Why: "The command line is the command's."},
