@@ -32,7 +32,7 @@ func Walls() []Wall {
 			Why: "Starts real servers.",
 		},
 		{
-			Folder: "adapters/*/*/fake", May: []string{"adapters/*/*/fake/**", "core/oauth/oauthtest"}, ForTests: true,
+			Folder: "adapters/*/*/fake", May: []string{"adapters/*/*/fake/**", "core/oauth/oauthtest", "core/timezone"}, ForTests: true,
 			Why: "A pretended provider is written from the provider's documents, not from the adapter's code.",
 		},
 		{
@@ -42,7 +42,7 @@ func Walls() []Wall {
 		},
 		{
 			Folder: "adapters/*/*",
-			May:    []string{"./**", "core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/upstream"},
+			May:    []string{"./**", "core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/timezone", "core/upstream"},
 			Tests:  conformance(),
 			Why:    "An adapter sees what it implements and the client it calls with: no other adapter, store, configuration or guard.",
 		},
@@ -52,6 +52,7 @@ func Walls() []Wall {
 		},
 
 		{Folder: "core/fault", Why: "The one vocabulary of failure."},
+		{Folder: "core/timezone", Why: "Names of time zones know nobody."},
 		{Folder: "core/record", Why: "The interface's records."},
 		{Folder: "core/telemetry", Why: "Logs, metrics and request identity know nobody, so that everybody may use them."},
 

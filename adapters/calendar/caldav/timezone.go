@@ -10,6 +10,7 @@ import (
 
 	"frontdesk/adapters/calendar/caldav/ical"
 	"frontdesk/adapters/calendar/caldav/recur"
+	"frontdesk/core/timezone"
 )
 
 // zone places wall clocks in time. A wall clock in a gap is read with the offset before the gap, one that comes twice
@@ -85,7 +86,7 @@ func findLocation(tzid string) *time.Location {
 	if tzid == "" || len(tzid) > maxZoneNameBytes {
 		return nil
 	}
-	if name, ok := windowsZones[tzid]; ok {
+	if name, ok := timezone.FromWindows(tzid); ok {
 		tzid = name
 	}
 	if location := loadZone(tzid); location != nil {

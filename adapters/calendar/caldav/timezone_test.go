@@ -35,14 +35,6 @@ func TestNamesOfZones(t *testing.T) {
 	}
 }
 
-func TestEveryWindowsZoneIsKnown(t *testing.T) {
-	for windows, name := range windowsZones {
-		if loadZone(name) == nil {
-			t.Errorf("%s: %s is not in the database", windows, name)
-		}
-	}
-}
-
 // outlook is a definition as Outlook writes it: years from 1601, and a name that tells nothing.
 const outlook = `BEGIN:VTIMEZONE
 TZID:Customized Time Zone

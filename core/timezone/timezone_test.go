@@ -1,0 +1,81 @@
+package timezone
+
+import (
+	"archive/zip"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	_ "time/tzdata"
+)
+
+func TestEveryNameOfWindowsIsAZoneOfTheDatabase(t *testing.T) {
+	if len(tables().iana) != 139 { // as many as CLDR 48.2 lists
+		t.Errorf("%d names", len(tables().iana))
+	}
+	for windows, iana := range tables().iana {
+		if _, err := time.LoadLocation(iana); err != nil {
+			t.Errorf("%s: %v", windows, err)
+		}
+		if back, _ := ToWindows(iana); back != windows {
+			t.Errorf("%s is %s, which is %s", windows, iana, back)
+		}
+	}
+}
+
+func TestNamesOldAndNewMeanOneZone(t *testing.T) {
+	for iana, want := range map[string]string{
+		"Asia/Kolkata": "India Standard Time", "Asia/Calcutta": "India Standard Time",
+		"Europe/Kyiv": "FLE Standard Time", "Europe/Kiev": "FLE Standard Time",
+		"America/Nuuk": "Greenland Standard Time", "America/Godthab": "Greenland Standard Time",
+		"America/Indiana/Indianapolis": "US Eastern Standard Time", "US/Eastern": "Eastern Standard Time",
+		"America/St_Johns": "Newfoundland Standard Time", "Asia/Kathmandu": "Nepal Standard Time",
+		"Europe/Oslo": "W. Europe Standard Time", "UTC": "UTC", "Etc/UTC": "UTC", "Etc/GMT+12": "Dateline Standard Time",
+		"": "", "Local": "", "India Standard Time": "", "Antarctica/Troll": "",
+	} {
+		if got, ok := ToWindows(iana); got != want || ok != (want != "") {
+			t.Errorf("%q is %q, want %q", iana, got, want)
+		}
+	}
+}
+
+func TestTheNameToWriteIsTheOneInUse(t *testing.T) {
+	for windows, want := range map[string]string{
+		"India Standard Time": "Asia/Kolkata", "FLE Standard Time": "Europe/Kyiv", "Eastern Standard Time": "America/New_York",
+		"W. Europe Standard Time": "Europe/Berlin", "Greenland Standard Time": "America/Nuuk",
+		"": "", "Europe/Berlin": "", "tzone://Microsoft/Custom": "", "Customized Time Zone": "",
+	} {
+		if got, ok := FromWindows(windows); got != want || ok != (want != "") {
+			t.Errorf("%q is %q, want %q", windows, got, want)
+		}
+	}
+}
+
+// TestEveryNameOfTheDatabaseIsOfAZoneOfWindows reads the database that package time/tzdata was made of.
+func TestEveryNameOfTheDatabaseIsOfAZoneOfWindows(t *testing.T) {
+	without := []string{"Antarctica/Troll", "Factory"} // two offsets as no zone of Windows has them, and no zone at all
+	root, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	database, err := zip.OpenReader(filepath.Join(strings.TrimSpace(string(root)), "lib", "time", "zoneinfo.zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer database.Close()
+	var names []string
+	for _, file := range database.File {
+		if strings.HasSuffix(file.Name, "/") {
+			continue
+		}
+		names = append(names, file.Name)
+		if _, ok := ToWindows(file.Name); ok == slices.Contains(without, file.Name) {
+			t.Errorf("%s: mapped %t", file.Name, ok)
+		}
+	}
+	if len(names) < 590 {
+		t.Errorf("the database has only %d names", len(names))
+	}
+}
