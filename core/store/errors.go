@@ -18,6 +18,9 @@ const (
 	ReasonKeyNotFound        = "API_KEY_NOT_FOUND"
 	ReasonAlreadyExists      = "ALREADY_EXISTS"
 	ReasonIntentLost         = "INTENT_LOST" // another run took the intent over, or it is settled
+	ReasonLinkNotFound       = "CONNECT_LINK_NOT_FOUND"
+	ReasonLinkTaken          = "CONNECT_LINK_TAKEN"
+	ReasonConsentNotFound    = "CONSENT_NOT_FOUND"
 )
 
 // class is what a database's error means to us.

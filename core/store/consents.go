@@ -1,0 +1,173 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"frontdesk/core/fault"
+)
+
+// ConnectLink is a row of connect_links: what a customer who opens the link connects.
+type ConnectLink struct {
+	Hash         []byte // SHA-256 of the link's token
+	TenantID     string
+	ConnectionID string // of the connection to reconnect, or the id that the new one is to have
+	Reconnects   bool
+	Kind         string
+	Provider     string
+	Name         string          // of the connection
+	Settings     json.RawMessage // to be merged into the connection's
+	IsDefault    bool            // make it the tenant's default of its kind
+	OtherAccount bool            // another account than the connection's may take its place
+	CreatedAt    time.Time
+	ExpiresAt    time.Time
+	UsedAt       time.Time // zero: it has led to no connection yet
+}
+
+// Consent is a row of consents: one that was begun with a link and that the provider has not answered yet.
+type Consent struct {
+	Hash        []byte // SHA-256 of its state
+	LinkHash    []byte
+	BrowserHash []byte // SHA-256 of what the browser that began it can show
+	Sealed      []byte // by core/vault: what finishing it needs
+	Redirect    string // where the provider is to send the customer
+	ExpiresAt   time.Time
+}
+
+const (
+	linkColumns = "hash, tenant_id, connection_id, reconnects, kind, provider, name, settings, is_default, other_account, " +
+		"created_at, expires_at, used_at"
+	consentColumns = "hash, link_hash, browser_hash, sealed, redirect_uri, expires_at"
+
+	// linkMemory is how long a link that has ended is remembered, so that who opens it is told so.
+	linkMemory = 30 * 24 * time.Hour
+	// maxConsents is how many consents of one link may be open at one time: who has a link can begin as many as he likes.
+	maxConsents = 16
+)
+
+func scanLink(row scanner) (l ConnectLink, err error) {
+	var settings string
+	var created, expires int64
+	var used *int64
+	err = row.Scan(&l.Hash, &l.TenantID, &l.ConnectionID, &l.Reconnects, &l.Kind, &l.Provider, &l.Name, &settings, &l.IsDefault,
+		&l.OtherAccount, &created, &expires, &used)
+	l.Settings, l.CreatedAt, l.ExpiresAt, l.UsedAt = json.RawMessage(settings), instant(created), instant(expires), optionalInstant(used)
+	return l, err
+}
+
+func scanConsent(row scanner) (c Consent, err error) {
+	var expires int64
+	err = row.Scan(&c.Hash, &c.LinkHash, &c.BrowserHash, &c.Sealed, &c.Redirect, &expires)
+	c.ExpiresAt = instant(expires)
+	return c, err
+}
+
+// CreateConnectLink adds a link, and forgets those that ended long before it was made.
+func (s *Store) CreateConnectLink(ctx context.Context, l ConnectLink) error {
+	err := s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := exec(ctx, tx, "DELETE FROM connect_links WHERE expires_at < $1", millis(l.CreatedAt.Add(-linkMemory))); err != nil {
+			return err
+		}
+		_, err := exec(ctx, tx, "INSERT INTO connect_links ("+linkColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+			l.Hash, l.TenantID, l.ConnectionID, l.Reconnects, l.Kind, l.Provider, l.Name, object(l.Settings), l.IsDefault, l.OtherAccount,
+			millis(l.CreatedAt), millis(l.ExpiresAt), optional(l.UsedAt))
+		return err
+	})
+	if errors.Is(err, fault.NotFound) {
+		return tenantNotFound()
+	}
+	return err
+}
+
+// ConnectLink answers the link of that hash, used and expired or not.
+func (s *Store) ConnectLink(ctx context.Context, hash []byte) (ConnectLink, error) {
+	l, found, err := findIn(ctx, s, scanLink, "SELECT "+linkColumns+" FROM connect_links WHERE hash = $1", hash)
+	if err == nil && !found {
+		return ConnectLink{}, linkNotFound()
+	}
+	return l, err
+}
+
+// BeginConsent adds a consent, and forgets those that have expired and the oldest of a link that has too many.
+func (s *Store) BeginConsent(ctx context.Context, c Consent, now time.Time) error {
+	err := s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := exec(ctx, tx, "DELETE FROM consents WHERE expires_at <= $1", millis(now)); err != nil {
+			return err
+		}
+		_, err := exec(ctx, tx, `DELETE FROM consents WHERE link_hash = $1 AND hash NOT IN
+			(SELECT hash FROM consents WHERE link_hash = $1 ORDER BY expires_at DESC, hash LIMIT $2)`, c.LinkHash, maxConsents-1)
+		if err != nil {
+			return err
+		}
+		_, err = exec(ctx, tx, "INSERT INTO consents ("+consentColumns+") VALUES ($1, $2, $3, $4, $5, $6)",
+			c.Hash, c.LinkHash, c.BrowserHash, c.Sealed, c.Redirect, millis(c.ExpiresAt))
+		return err
+	})
+	if errors.Is(err, fault.NotFound) {
+		return linkNotFound()
+	}
+	return err
+}
+
+// TakeConsent removes a consent and answers it, expired or not: of those who take one, one gets it.
+func (s *Store) TakeConsent(ctx context.Context, hash []byte) (c Consent, err error) {
+	var found bool
+	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		c, found, err = find(ctx, tx, scanConsent, "DELETE FROM consents WHERE hash = $1 RETURNING "+consentColumns, hash)
+		return err
+	})
+	if err == nil && !found {
+		return Consent{}, fault.New(fault.NotFound, ReasonConsentNotFound, "There is no such consent under way.")
+	}
+	return c, err
+}
+
+// ClaimConnectLink makes the caller the one who stores what a consent gave, until the time given. Where the link was used,
+// or somebody else's claim still holds, it is a Conflict.
+func (s *Store) ClaimConnectLink(ctx context.Context, hash, claim []byte, now, until time.Time) error {
+	touched, err := s.exec(ctx, `UPDATE connect_links SET claim = $2, claimed_until = $4
+		WHERE hash = $1 AND used_at IS NULL AND (claim IS NULL OR claimed_until <= $3)`, hash, claim, millis(now), millis(until))
+	if err == nil && touched == 0 {
+		return linkTaken()
+	}
+	return err
+}
+
+// ReleaseConnectLink ends a claim. It does nothing where the claim is another one by now.
+func (s *Store) ReleaseConnectLink(ctx context.Context, hash, claim []byte) error {
+	_, err := s.exec(ctx, "UPDATE connect_links SET claim = NULL, claimed_until = NULL WHERE hash = $1 AND claim = $2", hash, claim)
+	return err
+}
+
+// FinishConnectLink marks a link as used and its connection as working, with the account's address, in one. It is a
+// Conflict where the claim is not the caller's any more, and with the reason CHANGED_MEANWHILE where the connection's
+// revision is another one.
+func (s *Store) FinishConnectLink(ctx context.Context, hash, claim []byte, at time.Time, c Connection, fromRevision int64) error {
+	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		touched, err := exec(ctx, tx, `UPDATE connect_links SET used_at = $3, claim = NULL, claimed_until = NULL
+			WHERE hash = $1 AND claim = $2 AND used_at IS NULL`, hash, claim, millis(at))
+		if err == nil && touched == 0 {
+			return linkTaken()
+		}
+		if err != nil {
+			return err
+		}
+		touched, err = exec(ctx, tx, `UPDATE connections SET status = 'ok', email = $4, revision = revision + 1
+			WHERE tenant_id = $1 AND id = $2 AND revision = $3`, c.TenantID, c.ID, fromRevision, c.Email)
+		if err == nil && touched == 0 {
+			return changedMeanwhile()
+		}
+		return err
+	})
+}
+
+func linkNotFound() error {
+	return fault.New(fault.NotFound, ReasonLinkNotFound, "There is no such link.")
+}
+
+func linkTaken() error {
+	return fault.New(fault.Conflict, ReasonLinkTaken, "The link was used, or another consent with it is just being finished.")
+}
