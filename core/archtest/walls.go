@@ -70,6 +70,7 @@ func Walls() []Wall {
 		},
 		{Folder: "core/adapter/adaptertest", May: []string{"core/adapter", "core/fault"}, ForTests: true, Why: "What tests of adapters share."},
 		{Folder: "core/adapter/conformance", May: []string{"core/fault"}, ForTests: true, Why: "What the contracts' proofs share."},
+		{Folder: "core/adapter/described", ForTests: true, Why: "Holds requests against descriptions, whosever they are."},
 
 		{Folder: "core/upstream", May: []string{"core/fault", "core/telemetry"}, Why: "The HTTP client below all adapters."},
 		{Folder: "core/guard", May: []string{"core/fault", "core/telemetry"}, Why: "One guard around every call, whatever the contract."},
@@ -118,7 +119,7 @@ func Walls() []Wall {
 // conformance is what tests of adapters need.
 func conformance() []string {
 	return []string{
-		"core/adapter/adaptertest", "core/adapter/conformance", "core/adapter/magic",
+		"core/adapter/adaptertest", "core/adapter/conformance", "core/adapter/described", "core/adapter/magic",
 		"core/calendar/calendartest", "core/crm/crmtest", "core/telephony/telephonytest",
 	}
 }

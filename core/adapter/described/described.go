@@ -1,0 +1,155 @@
+// Package described holds the requests of an adapter's tests against the provider's own description of its API, an OpenAPI
+// document. It stands around the provider's fake, which answers as ever:
+//
+//	api := described.Open(t, "google-calendar.openapi.json", "/calendar/v3")
+//	server := httptest.NewServer(api.Handler(fake))
+//	...
+//	api.Report(t)
+//
+// Checked are path, method, parameters, headers and body of requests; a query parameter that is not described is refused
+// as well. Who may call and what is answered are the fake's business.
+package described
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+)
+
+// Description is a provider's API as described. It is safe for concurrent use.
+type Description struct {
+	base   string
+	router routers.Router
+
+	mu         sync.Mutex
+	requests   int
+	violations []string
+}
+
+// Open reads a description. The file lies in shared/providers beside the repository; where that folder is not there, the
+// test is skipped. Base is the path under which the API is served, such as "/calendar/v3".
+func Open(t testing.TB, file, base string) *Description {
+	t.Helper()
+	folder := filepath.Join(filepath.Dir(repository(t)), "shared", "providers")
+	if _, err := os.Stat(folder); err != nil {
+		t.Skipf("the descriptions of providers are not here: %v", err)
+	}
+	text, err := os.ReadFile(filepath.Join(folder, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := parse(text, base)
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return d
+}
+
+// repository is the folder of go.mod.
+func repository(t testing.TB) string {
+	t.Helper()
+	folder, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
+			return folder
+		}
+		parent := filepath.Dir(folder)
+		if parent == folder {
+			t.Fatal("no go.mod above the test")
+		}
+		folder = parent
+	}
+}
+
+func parse(text []byte, base string) (*Description, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(text)
+	if err != nil {
+		return nil, err
+	}
+	doc.Servers = openapi3.Servers{{URL: base}}
+	router, err := gorillamux.NewRouter(doc)
+	if err != nil {
+		return nil, err
+	}
+	return &Description{base: base, router: router}, nil
+}
+
+// Handler checks each request below the base, notes what the description forbids, and has next serve it.
+func (d *Description) Handler(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == d.base || strings.HasPrefix(r.URL.Path, strings.TrimSuffix(d.base, "/")+"/") {
+			d.note(r)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// note checks a request and leaves it as it came.
+func (d *Description) note(r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err == nil {
+		checked := r.Clone(r.Context())
+		checked.Body = io.NopCloser(bytes.NewReader(body))
+		err = d.check(checked)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.requests++
+	if err != nil {
+		d.violations = append(d.violations, fmt.Sprintf("%s %s: %v\n%.2000s", r.Method, r.URL.RequestURI(), err, body))
+	}
+}
+
+func (d *Description) check(r *http.Request) error {
+	route, parameters, err := d.router.FindRoute(r)
+	if err != nil {
+		return err
+	}
+	for name := range r.URL.Query() {
+		if !describes(route, name) {
+			return fmt.Errorf("the query parameter %q is not described", name)
+		}
+	}
+	return openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
+		Request: r, PathParams: parameters, Route: route,
+		Options: &openapi3filter.Options{
+			AuthenticationFunc:                openapi3filter.NoopAuthenticationFunc,
+			SkipSettingDefaults:               true,
+			RejectWhenRequestBodyNotSpecified: true,
+		},
+	})
+}
+
+// describes reports whether an operation has a query parameter of that name.
+func describes(route *routers.Route, name string) bool {
+	return route.Operation.Parameters.GetByInAndName(openapi3.ParameterInQuery, name) != nil ||
+		route.PathItem.Parameters.GetByInAndName(openapi3.ParameterInQuery, name) != nil
+}
+
+// Report fails the test with what the description forbids, and when no request came by.
+func (d *Description) Report(t testing.TB) {
+	t.Helper()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.requests == 0 {
+		t.Error("no request came by to be held against the description")
+	}
+	for _, v := range d.violations {
+		t.Error("the description forbids", v)
+	}
+}
