@@ -38,7 +38,7 @@ func openPostgres(url string) (*Store, error) {
 	db := pool(dialer{Connector: stdlib.GetConnector(*config), limit: limit}, postgresConnections)
 	db.SetConnMaxIdleTime(5 * time.Minute)
 	db.SetConnMaxLifetime(30 * time.Minute) // so that a server behind a load balancer or a failed-over one is left in time
-	return &Store{write: db, read: db, dialect: dialect{
+	return &Store{write: db, read: db, turns: make(chan struct{}, turnsAtOnce), dialect: dialect{
 		goose: goose.DialectPostgres, classify: classifyPostgres,
 		// The rows that transactions update first make them take turns, so READ COMMITTED is enough to write.
 		writing: &sql.TxOptions{Isolation: sql.LevelReadCommitted},

@@ -29,6 +29,19 @@ type Connection struct {
 	CreatedAt   time.Time
 }
 
+// Tokens is a row of tokens: what a connection by OAuth calls its provider with.
+type Tokens struct {
+	TenantID     string
+	ConnectionID string
+	Sealed       []byte    // by core/vault; nil when none were had yet
+	Version      int64     // grows with every change of what is sealed; 0: none were had yet
+	RefreshAt    time.Time // zero: nothing is to be done by itself
+	Refused      bool      // the provider renews them no more
+	Failures     int       // to renew them, since it last worked
+	LeaseOwner   string
+	LeaseUntil   time.Time // past: nobody renews them
+}
+
 // APIKey is a row of api_keys.
 type APIKey struct {
 	ID          string

@@ -32,7 +32,8 @@ import (
 type Store struct {
 	dialect dialect
 	write   *sql.DB
-	read    *sql.DB // the same pool as write on PostgreSQL
+	read    *sql.DB       // the same pool as write on PostgreSQL
+	turns   chan struct{} // holds one for each turn that is held; nil where turns are not needed
 	closed  atomic.Bool
 }
 

@@ -1,6 +1,7 @@
-// Package vault seals the credentials of connections. A sealed value can be opened only for the tenant and connection
-// it was sealed for: both are the associated data of the AEAD (AES-256-GCM, by Tink), so that a row copied onto another
-// is refused. The keys are a Tink key set in cleartext JSON, in a file or an environment variable:
+// Package vault seals the credentials of connections, and the tokens had with them. A sealed value can be opened only for
+// the purpose, tenant and connection it was sealed for: they are the associated data of the AEAD (AES-256-GCM, by Tink), so
+// that a row copied onto another is refused. The keys are a Tink key set in cleartext JSON, in a file or an environment
+// variable:
 //
 //	v, err := vault.Open("", "./frontdesk-data") // ./frontdesk-data/keyset.json, made on first use
 //	sealed, err := v.Seal(tenantID, connectionID, credentials)
@@ -69,20 +70,37 @@ func Open(source, dataDir string) (*Vault, error) {
 	return v, nil
 }
 
+// purpose keeps what is sealed for one thing from being opened as another.
+type purpose string
+
+const (
+	forCredentials purpose = "credentials"
+	forTokens      purpose = "tokens"
+)
+
 // Seal encrypts a connection's credentials with the primary key. No credentials are sealed as nil.
 func (v *Vault) Seal(tenantID, connectionID string, credentials map[string]string) ([]byte, error) {
 	if len(credentials) == 0 {
 		return nil, nil
-	}
-	if err := v.refresh(); err != nil {
-		return nil, err
 	}
 	plain, err := json.Marshal(credentials)
 	if err != nil {
 		return nil, fault.From(err)
 	}
 	defer clear(plain)
-	sealed, err := v.current().cipher.Encrypt(plain, binding(tenantID, connectionID))
+	return v.seal(forCredentials, tenantID, connectionID, plain)
+}
+
+// SealTokens is Seal for a connection's tokens, in whatever form.
+func (v *Vault) SealTokens(tenantID, connectionID string, tokens []byte) ([]byte, error) {
+	return v.seal(forTokens, tenantID, connectionID, tokens)
+}
+
+func (v *Vault) seal(p purpose, tenantID, connectionID string, plain []byte) ([]byte, error) {
+	if err := v.refresh(); err != nil {
+		return nil, err
+	}
+	sealed, err := v.current().cipher.Encrypt(plain, p.binding(tenantID, connectionID))
 	if err != nil {
 		return nil, fault.From(fmt.Errorf("vault: sealing failed: %w", err))
 	}
@@ -95,6 +113,24 @@ func (v *Vault) Unseal(tenantID, connectionID string, sealed []byte) (map[string
 	if len(sealed) == 0 {
 		return nil, nil
 	}
+	plain, err := v.open(forCredentials, tenantID, connectionID, sealed)
+	if err != nil {
+		return nil, err
+	}
+	defer clear(plain)
+	var credentials map[string]string
+	if json.Unmarshal(plain, &credentials) != nil { // the decoder's text may quote what it read
+		return nil, unreadable().Because(fmt.Errorf("vault: sealed with key %d, but not by this program", KeyOf(sealed)))
+	}
+	return credentials, nil
+}
+
+// UnsealTokens opens what SealTokens made for the same tenant and connection; see Unseal.
+func (v *Vault) UnsealTokens(tenantID, connectionID string, sealed []byte) ([]byte, error) {
+	return v.open(forTokens, tenantID, connectionID, sealed)
+}
+
+func (v *Vault) open(p purpose, tenantID, connectionID string, sealed []byte) ([]byte, error) {
 	id := KeyOf(sealed)
 	if !v.current().has(id) {
 		if err := v.refresh(); err != nil {
@@ -104,17 +140,12 @@ func (v *Vault) Unseal(tenantID, connectionID string, sealed []byte) (map[string
 			return nil, unreadable().Because(fmt.Errorf("vault: sealed with key %d, which is not in %s", id, v.source))
 		}
 	}
-	plain, err := v.current().cipher.Decrypt(sealed, binding(tenantID, connectionID))
+	plain, err := v.current().cipher.Decrypt(sealed, p.binding(tenantID, connectionID))
 	if err != nil {
 		return nil, unreadable().Because(fmt.Errorf(
-			"vault: key %d does not open it: it was changed, or sealed for another tenant or connection", id))
+			"vault: key %d does not open it: it was changed, or sealed for another purpose, tenant or connection", id))
 	}
-	defer clear(plain)
-	var credentials map[string]string
-	if json.Unmarshal(plain, &credentials) != nil { // the decoder's text may quote what it read
-		return nil, unreadable().Because(fmt.Errorf("vault: sealed with key %d, but not by this program", id))
-	}
-	return credentials, nil
+	return plain, nil
 }
 
 // KeyOf answers the id of the key that sealed it; 0 when there is none. Tink prefixes a ciphertext with a one byte
@@ -294,9 +325,10 @@ func fresh() ([]byte, error) {
 	return render(handle)
 }
 
-// binding is the associated data: both ids, with the length of the first so that no other pair reads the same.
-func binding(tenantID, connectionID string) []byte {
-	return fmt.Appendf(nil, "frontdesk credentials 1\n%d\n%s\n%s", len(tenantID), tenantID, connectionID)
+// binding is the associated data: the purpose and both ids, with the length of the first so that no other pair reads the
+// same.
+func (p purpose) binding(tenantID, connectionID string) []byte {
+	return fmt.Appendf(nil, "frontdesk %s 1\n%d\n%s\n%s", p, len(tenantID), tenantID, connectionID)
 }
 
 func unreadable() *fault.Error {

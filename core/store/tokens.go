@@ -1,0 +1,148 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"frontdesk/core/fault"
+)
+
+// The life of tokens:
+//
+//	          Lease             Save (renewed), Refuse, Postpone (failed), Put, Reset
+//	at rest -------> renewing --------------------------------------------------------> at rest
+//
+// A lease keeps replicas from renewing at the same time, but it lapses while its holder is merely stopped. On PostgreSQL
+// HoldTurn closes that gap: who renews holds the connection's turn as well, which a stopped process keeps and a dead one
+// does not. Whatever is had for a version is saved by that version alone: a refresh token that was paid for is kept even
+// where the lease has lapsed.
+
+const tokenColumns = "tenant_id, connection_id, sealed, version, refresh_at, refused, failures, lease_owner, lease_until"
+
+func scanTokens(row scanner) (t Tokens, err error) {
+	var refresh *int64
+	var lease int64
+	err = row.Scan(&t.TenantID, &t.ConnectionID, &t.Sealed, &t.Version, &refresh, &t.Refused, &t.Failures, &t.LeaseOwner, &lease)
+	t.RefreshAt, t.LeaseUntil = optionalInstant(refresh), instant(lease)
+	return t, err
+}
+
+// Tokens answers the tokens of a connection; false where there were none yet.
+func (s *Store) Tokens(ctx context.Context, tenantID, connectionID string) (Tokens, bool, error) {
+	return findIn(ctx, s, scanTokens, "SELECT "+tokenColumns+" FROM tokens WHERE tenant_id = $1 AND connection_id = $2", tenantID, connectionID)
+}
+
+// AllTokens lists the tokens of every connection.
+func (s *Store) AllTokens(ctx context.Context) ([]Tokens, error) {
+	return listOf(ctx, s, scanTokens, "SELECT "+tokenColumns+" FROM tokens ORDER BY tenant_id, connection_id")
+}
+
+// DueTokens lists tokens that are to be renewed by now and that nobody renews, those that wait the longest first. After
+// is the last one of the page before; the zero value begins.
+func (s *Store) DueTokens(ctx context.Context, now time.Time, after Tokens, limit int) ([]Tokens, error) {
+	from := int64(-1)
+	if !after.RefreshAt.IsZero() {
+		from = millis(after.RefreshAt)
+	}
+	return listOf(ctx, s, scanTokens, "SELECT "+tokenColumns+` FROM tokens
+		WHERE refresh_at <= $1 AND lease_until <= $1 AND (refresh_at > $2 OR (refresh_at = $2 AND connection_id > $3))
+		ORDER BY refresh_at, connection_id LIMIT $4`, millis(now), from, after.ConnectionID, limit)
+}
+
+// putTokens replaces a row whatever is there, which ends a lease.
+const putTokens = "INSERT INTO tokens (" + tokenColumns + `) VALUES ($1, $2, $3, 1, $4, FALSE, 0, '', 0)
+	ON CONFLICT (tenant_id, connection_id) DO UPDATE SET sealed = excluded.sealed, version = tokens.version + 1,
+	refresh_at = excluded.refresh_at, refused = FALSE, failures = 0, lease_owner = '', lease_until = 0`
+
+// PutTokens keeps what a consent gave, whatever was there before. The connection is one that works from then on, and its
+// revision grows, so that every replica opens it anew. Of t, the ids, Sealed and RefreshAt are taken.
+func (s *Store) PutTokens(ctx context.Context, t Tokens) error {
+	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		// The connection first, as its removal has them, so that no two transactions wait for each other.
+		touched, err := exec(ctx, tx, "UPDATE connections SET status = 'ok', revision = revision + 1 WHERE tenant_id = $1 AND id = $2",
+			t.TenantID, t.ConnectionID)
+		if err != nil {
+			return err
+		}
+		if touched == 0 {
+			return connectionNotFound()
+		}
+		_, err = exec(ctx, tx, putTokens, t.TenantID, t.ConnectionID, t.Sealed, optional(t.RefreshAt))
+		return err
+	})
+}
+
+// ResetTokens forgets the tokens of a connection and has new ones fetched at due.
+func (s *Store) ResetTokens(ctx context.Context, tenantID, connectionID string, due time.Time) error {
+	_, err := s.exec(ctx, putTokens, tenantID, connectionID, nil, millis(due))
+	return err
+}
+
+// LeaseTokens takes the lease of the tokens that were read as there, or of a connection that has none yet, where it is
+// free by now and there are no newer ones. Of ours, LeaseOwner and LeaseUntil are taken.
+func (s *Store) LeaseTokens(ctx context.Context, there, ours Tokens, now time.Time) (bool, error) {
+	touched, err := s.exec(ctx, "INSERT INTO tokens ("+tokenColumns+`) VALUES ($1, $2, NULL, 0, $3, FALSE, 0, $4, $5)
+		ON CONFLICT (tenant_id, connection_id) DO UPDATE SET lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
+		WHERE tokens.version = $6 AND tokens.lease_until <= $3`,
+		there.TenantID, there.ConnectionID, millis(now), ours.LeaseOwner, millis(ours.LeaseUntil), there.Version)
+	return touched == 1, err
+}
+
+// SaveTokens keeps what was had with the tokens of fromVersion, and ends the lease; false where there are others by now.
+// Of t, the ids, Sealed and RefreshAt are taken.
+func (s *Store) SaveTokens(ctx context.Context, t Tokens, fromVersion int64) (bool, error) {
+	touched, err := s.exec(ctx, `UPDATE tokens SET sealed = $3, version = version + 1, refresh_at = $4, refused = FALSE, failures = 0,
+		lease_owner = '', lease_until = 0 WHERE tenant_id = $1 AND connection_id = $2 AND version = $5`,
+		t.TenantID, t.ConnectionID, t.Sealed, optional(t.RefreshAt), fromVersion)
+	return touched == 1, err
+}
+
+// PostponeTokens ends the lease that t holds after a failure, and has it tried again at next; zero is never by itself. A
+// lease that t does not hold any more is left alone.
+func (s *Store) PostponeTokens(ctx context.Context, t Tokens, next time.Time) error {
+	_, err := s.exec(ctx, `UPDATE tokens SET failures = failures + 1, refresh_at = $3, lease_owner = '', lease_until = 0
+		WHERE tenant_id = $1 AND connection_id = $2 AND version = $4 AND lease_owner = $5 AND lease_until = $6`,
+		t.TenantID, t.ConnectionID, optional(next), t.Version, t.LeaseOwner, millis(t.LeaseUntil))
+	return err
+}
+
+// RefuseTokens notes that the provider renews them no more, and makes the connection one to be reconnected. Both happen
+// only where the tokens are still those of fromVersion and the connection is of that revision. Of t, the ids and Sealed
+// are taken.
+func (s *Store) RefuseTokens(ctx context.Context, t Tokens, fromVersion, revision int64) (refused bool, err error) {
+	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		refused = false
+		touched, err := exec(ctx, tx, `UPDATE connections SET status = 'reconnect_required',
+			revision = revision + CASE WHEN status = 'reconnect_required' THEN 0 ELSE 1 END
+			WHERE tenant_id = $1 AND id = $2 AND revision = $3`, t.TenantID, t.ConnectionID, revision)
+		if err != nil {
+			return err
+		}
+		if touched == 0 {
+			return changedMeanwhile()
+		}
+		touched, err = exec(ctx, tx, `UPDATE tokens SET sealed = $3, version = version + 1, refresh_at = NULL, refused = TRUE,
+			lease_owner = '', lease_until = 0 WHERE tenant_id = $1 AND connection_id = $2 AND version = $4`,
+			t.TenantID, t.ConnectionID, t.Sealed, fromVersion)
+		if err != nil {
+			return err
+		}
+		if touched == 0 {
+			return changedMeanwhile()
+		}
+		refused = true
+		return nil
+	})
+	if f := fault.From(err); f != nil && f.Reason == fault.ReasonChangedMeanwhile {
+		return false, nil
+	}
+	return refused && err == nil, err
+}
+
+// ResealTokens puts the same tokens under another key; false where what is sealed is not what it was.
+func (s *Store) ResealTokens(ctx context.Context, was Tokens, sealed []byte) (bool, error) {
+	touched, err := s.exec(ctx, "UPDATE tokens SET sealed = $3 WHERE tenant_id = $1 AND connection_id = $2 AND sealed = $4",
+		was.TenantID, was.ConnectionID, sealed, was.Sealed)
+	return touched == 1, err
+}
