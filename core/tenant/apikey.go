@@ -17,7 +17,6 @@ const (
 	testPrefix     = "fd_test_"
 	bodyLength     = 32
 	checksumLength = 6
-	keyLength      = len(livePrefix) + bodyLength + checksumLength
 	shownLength    = len(livePrefix) + 4 // by which people recognise a key
 	base62         = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
@@ -32,6 +31,19 @@ func makeKey(random io.Reader, test bool) (string, error) {
 	if test {
 		prefix = testPrefix
 	}
+	return makeToken(random, prefix)
+}
+
+// readKey answers the hash of a well-formed key.
+func readKey(key string) (hash keyHash, ok bool) {
+	if strings.HasPrefix(key, testPrefix) {
+		return readToken(key, testPrefix)
+	}
+	return readToken(key, livePrefix)
+}
+
+// makeToken makes what API keys and the tokens of links are: a prefix, a random body and their checksum.
+func makeToken(random io.Reader, prefix string) (string, error) {
 	body, err := randomBase62(random, bodyLength)
 	if err != nil {
 		return "", err
@@ -39,16 +51,16 @@ func makeKey(random io.Reader, test bool) (string, error) {
 	return prefix + body + checksum(prefix+body), nil
 }
 
-// readKey answers the hash of a well-formed key.
-func readKey(key string) (hash keyHash, ok bool) {
-	if len(key) != keyLength || !strings.HasPrefix(key, livePrefix) && !strings.HasPrefix(key, testPrefix) {
+// readToken answers the hash of a well-formed token with that prefix.
+func readToken(token, prefix string) (hash keyHash, ok bool) {
+	if len(token) != len(prefix)+bodyLength+checksumLength || !strings.HasPrefix(token, prefix) {
 		return hash, false
 	}
-	signed, sum := key[:keyLength-checksumLength], key[keyLength-checksumLength:]
+	signed, sum := token[:len(token)-checksumLength], token[len(token)-checksumLength:]
 	if subtle.ConstantTimeCompare([]byte(checksum(signed)), []byte(sum)) != 1 {
 		return hash, false
 	}
-	return sha256.Sum256([]byte(key)), true
+	return sha256.Sum256([]byte(token)), true
 }
 
 // checksum writes the CRC-32 of s in six base62 digits, the most significant first.

@@ -105,7 +105,7 @@ func FuzzReadKey(f *testing.F) {
 	f.Add(key)
 	f.Add("fd_live_" + strings.Repeat("\xff", 38))
 	f.Fuzz(func(t *testing.T, text string) {
-		if _, ok := readKey(text); ok && (len(text) != keyLength || !strings.HasPrefix(text, "fd_")) {
+		if _, ok := readKey(text); ok && (len(text) != len(livePrefix)+bodyLength+checksumLength || !strings.HasPrefix(text, "fd_")) {
 			t.Errorf("%q passes", text)
 		}
 	})

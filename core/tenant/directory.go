@@ -36,6 +36,7 @@ type Options struct {
 	Pool     *upstream.Pool
 	// Operators are what the configuration says of providers, by their names.
 	Operators map[string]adapter.Operator
+	Tokens    TokenKeeper      // takes over what customers consent to
 	Now       func() time.Time // the clock; time.Now when nil
 	Random    io.Reader        // of keys and ids; crypto/rand when nil
 	Log       *slog.Logger     // nothing is logged when nil
@@ -51,6 +52,7 @@ type Directory struct {
 	registry  adapter.Registry
 	pool      *upstream.Pool
 	operators map[string]adapter.Operator
+	tokens    TokenKeeper
 	now       func() time.Time
 	random    io.Reader
 	log       *slog.Logger
@@ -71,7 +73,7 @@ const housekeeping = time.Minute
 // NewDirectory makes a directory and starts its housekeeping; Close ends it.
 func NewDirectory(o Options) *Directory {
 	d := &Directory{
-		store: o.Store, vault: o.Vault, registry: o.Registry, pool: o.Pool, operators: o.Operators,
+		store: o.Store, vault: o.Vault, registry: o.Registry, pool: o.Pool, operators: o.Operators, tokens: o.Tokens,
 		now: o.Now, random: o.Random, log: o.Log, cacheFor: o.CacheFor,
 		used: &usage{at: map[string]time.Time{}},
 	}

@@ -1,0 +1,288 @@
+package tenant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+	"frontdesk/core/oauth"
+	"frontdesk/core/store"
+)
+
+// Reasons of faults about links and the consents that customers give with them.
+const (
+	ReasonLinkUnknown      = "CONNECT_LINK_UNKNOWN"
+	ReasonLinkExpired      = "CONNECT_LINK_EXPIRED"
+	ReasonLinkUsed         = "CONNECT_LINK_USED"
+	ReasonLinkBusy         = "CONNECT_LINK_BUSY"     // another consent with it is just being finished
+	ReasonLinkObsolete     = "CONNECT_LINK_OBSOLETE" // what it was made for has changed since
+	ReasonNoConsent        = "NO_CONSENT"            // customers do not consent to this
+	ReasonNotThisConsent   = "CONSENT_UNKNOWN"       // none that is under way in this browser
+	ReasonConsentMalformed = "CONSENT_MALFORMED"     // the provider's answer is not one
+	ReasonConsentIssuer    = "CONSENT_ISSUER"        // the answer comes from another server
+	ReasonConsentDeclined  = "CONSENT_DECLINED"
+	ReasonConsentFailed    = "CONSENT_FAILED" // the provider says that it could not be given
+	ReasonScopesMissing    = "CONSENT_INCOMPLETE"
+	ReasonNotLasting       = "CONSENT_NOT_LASTING" // no refresh token came with it
+	ReasonOtherAccount     = "CONSENT_OTHER_ACCOUNT"
+)
+
+// linkPrefix begins the token of a link; the rest is as that of an API key.
+const linkPrefix = "fdc_"
+
+// How long a link may be good.
+const (
+	DefaultLinkLife = 24 * time.Hour
+	maxLinkLife     = 30 * 24 * time.Hour
+	minLinkLife     = time.Minute
+)
+
+// NewLink is a link to be made.
+type NewLink struct {
+	Connection   NewConnection // Settings are merged into those of a connection that is there; it has no Credentials
+	OtherAccount bool          // a connection that is there may become one to another account
+	Life         time.Duration // how long it is good; 0 is DefaultLinkLife
+}
+
+// ConnectLink is what a link is for, as far as whoever opens it may know.
+type ConnectLink struct {
+	Tenant     string   // who asks
+	Provider   string   // the adapter's name
+	Title      string   // the adapter's title
+	Connection string   // its name
+	Reconnects bool     // the connection is there already
+	Email      string   // the account that was connected before; "" none, or not known
+	Allows     []string // what the customer will be asked to allow, in words
+	SignIn     string   // scheme and host of where the customer will be asked
+	ExpiresAt  time.Time
+}
+
+// linked is a link with everything that it leads to.
+type linked struct {
+	row      store.ConnectLink
+	tenant   Tenant
+	there    store.Connection // the connection as it is; without ID when it is to be made
+	adapter  adapter.Adapter
+	settings map[string]any // as the connection is to have them
+	values   adapter.Values // with them
+	client   oauth.Client
+}
+
+// NewConnectLink makes a link with which a customer connects an account by consent, and answers its token, which is
+// shown this once. It is refused where consent would lead nowhere: no such provider, none that customers consent to, no OAuth
+// client, settings that do not fit.
+func (d *Directory) NewConnectLink(ctx context.Context, tenantName string, n NewLink) (token string, made ConnectLink, err error) {
+	if n.Life == 0 {
+		n.Life = DefaultLinkLife
+	}
+	if n.Life < minLinkLife || n.Life > maxLinkLife {
+		return "", made, fault.InvalidField("expires", fmt.Sprintf("must be from %s to %s.", minLinkLife, maxLinkLife))
+	}
+	owner, err := d.tenantRow(ctx, tenantName)
+	if err != nil {
+		return "", made, err
+	}
+	settings, err := settingsJSON(n.Connection.Settings)
+	if err != nil {
+		return "", made, err
+	}
+	row := store.ConnectLink{
+		TenantID: owner.ID, Kind: string(n.Connection.Kind), Provider: n.Connection.Provider, Name: n.Connection.Name, Settings: settings,
+		IsDefault: n.Connection.Default, OtherAccount: n.OtherAccount, CreatedAt: d.now().UTC(), ExpiresAt: d.now().UTC().Add(n.Life),
+	}
+	l, err := d.follow(ctx, row)
+	if err != nil {
+		return "", made, err
+	}
+	if row.ConnectionID = l.there.ID; row.ConnectionID != "" {
+		row.Reconnects = true
+	} else if row.ConnectionID, err = d.newID("conn"); err != nil {
+		return "", made, fault.From(err)
+	}
+	if token, err = makeToken(d.random, linkPrefix); err != nil {
+		return "", made, fault.From(err)
+	}
+	hash, _ := readToken(token, linkPrefix)
+	row.Hash = hash[:]
+	if err := d.store.CreateConnectLink(ctx, row); err != nil {
+		return "", made, err
+	}
+	l.row = row
+	return token, l.shown(), nil
+}
+
+// ConnectLink answers what a link is for, while it is good. A mistyped one is refused without a query.
+func (d *Directory) ConnectLink(ctx context.Context, token string) (ConnectLink, error) {
+	l, err := d.goodLink(ctx, token)
+	if err != nil {
+		return ConnectLink{}, err
+	}
+	return l.shown(), nil
+}
+
+// goodLink answers the link of a token with all it leads to, while it is good.
+func (d *Directory) goodLink(ctx context.Context, token string) (linked, error) {
+	hash, ok := readToken(token, linkPrefix)
+	if !ok {
+		return linked{}, linkUnknown()
+	}
+	return d.goodLinkOf(ctx, hash[:])
+}
+
+func (d *Directory) goodLinkOf(ctx context.Context, hash []byte) (linked, error) {
+	row, err := d.store.ConnectLink(ctx, hash)
+	if errors.Is(err, fault.NotFound) {
+		return linked{}, linkUnknown()
+	}
+	if err != nil {
+		return linked{}, err
+	}
+	if !row.UsedAt.IsZero() {
+		return linked{}, fault.New(fault.NotFound, ReasonLinkUsed, "This link has done its work: it is good for one connection.")
+	}
+	if !d.now().Before(row.ExpiresAt) {
+		return linked{}, fault.New(fault.NotFound, ReasonLinkExpired, "This link has expired.")
+	}
+	l, err := d.follow(ctx, row)
+	switch f := fault.From(err); {
+	case f == nil:
+		return l, nil
+	case errors.Is(f, fault.NotFound), errors.Is(f, fault.Conflict), errors.Is(f, fault.Invalid), f.Reason == ReasonNoConsent:
+		return linked{}, fault.New(fault.NotFound, ReasonLinkObsolete, "What this link was made for has changed since.").Because(err)
+	}
+	return linked{}, err
+}
+
+// follow finds what a link leads to. It fails where a consent would lead to no connection that works.
+func (d *Directory) follow(ctx context.Context, row store.ConnectLink) (linked, error) {
+	l := linked{row: row}
+	owner, err := d.store.TenantByID(ctx, row.TenantID)
+	if err != nil {
+		return l, err
+	}
+	if l.tenant, err = tenantOf(owner); err != nil {
+		return l, err
+	}
+	if l.there, err = d.connectionFor(ctx, row); err != nil {
+		return l, err
+	}
+	now, err := connectionOf(l.there)
+	if err != nil {
+		return l, err
+	}
+	if l.settings, err = merged(now.Settings, row); err != nil {
+		return l, err
+	}
+	l.values = adapter.Values{Settings: l.settings}
+	if l.there.ID != "" {
+		if l.values.Credentials, err = d.vault.Unseal(row.TenantID, l.there.ID, l.there.Credentials); err != nil {
+			return l, err
+		}
+	}
+	kind := adapter.Kind(row.Kind)
+	l.adapter, _ = d.registry.Find(kind, row.Provider)
+	if l.adapter.Name != "" && l.adapter.Auth.Scheme != adapter.OAuth2 {
+		return l, fault.Newf(fault.Unsupported, ReasonNoConsent,
+			"Customers do not give consent at %s: its connections have credentials. Make one with connection add.", l.adapter.Title)
+	}
+	faults := d.checkConnection("", NewConnection{
+		Name: row.Name, Kind: kind, Provider: row.Provider, Settings: l.settings, Credentials: l.values.Credentials,
+	})
+	if len(faults) > 0 {
+		return l, fault.InvalidFields(faults...)
+	}
+	l.client, err = d.consentClient(l)
+	return l, err
+}
+
+// connectionFor answers the connection that a link leads to as it is now, none where it is to be made.
+func (d *Directory) connectionFor(ctx context.Context, row store.ConnectLink) (store.Connection, error) {
+	all, err := d.store.Connections(ctx, row.TenantID)
+	if err != nil {
+		return store.Connection{}, err
+	}
+	at := slices.IndexFunc(all, func(c store.Connection) bool { return c.ID == row.ConnectionID })
+	if at < 0 && row.Reconnects {
+		return store.Connection{}, noConnection(row.TenantID, row.Name)
+	}
+	if at < 0 {
+		at = slices.IndexFunc(all, func(c store.Connection) bool { return c.Name == row.Name })
+	}
+	if at < 0 {
+		return store.Connection{}, nil
+	}
+	if there := all[at]; there.Kind != row.Kind || there.Provider != row.Provider {
+		return store.Connection{}, fault.Newf(fault.Conflict, ReasonNameTaken,
+			"The tenant has a connection %q to %s (%s) already. Choose another name.", there.Name, there.Provider, there.Kind)
+	}
+	return all[at], nil
+}
+
+// merged answers the settings of a connection with those of a link put in.
+func merged(now map[string]any, row store.ConnectLink) (map[string]any, error) {
+	added, err := connectionOf(store.Connection{ID: "a link", Settings: row.Settings})
+	if err != nil {
+		return nil, err
+	}
+	all := maps.Clone(now)
+	if all == nil {
+		all = map[string]any{}
+	}
+	maps.Copy(all, added.Settings)
+	return all, nil
+}
+
+// consentClient answers the OAuth client that a customer gives consent to.
+func (d *Directory) consentClient(l linked) (oauth.Client, error) {
+	name := l.adapter.Name
+	grant, err := l.adapter.Auth.OAuth.Grant(l.values, d.operators[name].Addresses)
+	if err != nil {
+		return oauth.Client{}, err
+	}
+	if grant.Flow != adapter.Consent {
+		return oauth.Client{}, fault.Newf(fault.Unsupported, ReasonNoConsent,
+			"The connection %q gets its tokens by itself (%s), as its settings say: there is nothing for a customer to consent to.", l.row.Name, grant.Flow)
+	}
+	operator := d.operators[name]
+	if grant.ClientID == "" && (operator.ClientID == "" || operator.ClientSecret == "") {
+		return oauth.Client{}, fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
+			"There is no OAuth client that customers of %[2]s could give consent to. Set providers.%[1]s.client_id and providers.%[1]s.client_secret "+
+				"in the configuration, or give the connection a client of the tenant's own: connection add with the setting client_id and the credential client_secret.",
+			name, l.adapter.Title)
+	}
+	return d.oauthClient(l.adapter, l.values)
+}
+
+func (l linked) shown() ConnectLink {
+	shown := ConnectLink{
+		Tenant: l.tenant.Name, Provider: l.row.Provider, Title: l.adapter.Title, Connection: l.row.Name,
+		Reconnects: l.row.Reconnects || l.there.ID != "", Email: l.there.Email, ExpiresAt: l.row.ExpiresAt, SignIn: originOf(l.client.Grant.AuthURL),
+	}
+	for _, s := range l.client.Grant.Scopes {
+		if s.Words != "" {
+			shown.Allows = append(shown.Allows, s.Words)
+		}
+	}
+	return shown
+}
+
+// originOf answers the scheme and host of an address; "" where it is none.
+func originOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || strings.ContainsAny(u.Host, " ;,'\"") {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// linkUnknown does not say whether a link is mistyped or was never made: that helps only those who try links.
+func linkUnknown() error {
+	return fault.New(fault.NotFound, ReasonLinkUnknown, "There is no such link. It may be mistyped or cut off.")
+}
