@@ -39,6 +39,7 @@ type Options struct {
 	Version     string // of the gateway, for the documents
 
 	Services Services
+	Pages    []Page // besides those of the surface itself
 	Keys     Keys
 	Log      *slog.Logger
 	Metrics  Metrics
@@ -77,6 +78,7 @@ type api struct {
 	now         func() time.Time
 	newID       func() string
 	catalogue   catalogue
+	pages       []Page
 	gate        *gate
 	rates       *rateLimits
 }
@@ -116,6 +118,7 @@ func newAPI(o Options) (*api, error) {
 		now:         o.Now,
 		newID:       o.NewID,
 		catalogue:   newCatalogue(),
+		pages:       o.Pages,
 		rates:       newRateLimits(o.PerMinuteOfKey, o.PerMinuteOfTenant),
 	}
 	if a.now == nil {
@@ -157,6 +160,9 @@ func (a *api) engine(ops []operation, pages *pages) *gin.Engine {
 		handle(e, http.MethodGet, path, page)
 	}
 	handle(e, http.MethodGet, "/problems/:slug", pages.problem)
+	for _, p := range a.pages {
+		a.mount(e, p)
+	}
 	handle(e, http.MethodGet, "/healthz", a.healthz)
 	handle(e, http.MethodGet, "/readyz", a.readyz)
 	return e

@@ -67,7 +67,7 @@ func (a *api) observe(c *gin.Context) {
 	attrs := []slog.Attr{slog.String("method", c.Request.Method), slog.Int("status", status), telemetry.Took(took)}
 	attrs = append(attrs, x.identity...)
 	if x.operation == "" {
-		attrs = append(attrs, slog.String("path", shortened(c.Request.URL.Path, maxPathLogged)))
+		attrs = append(attrs, slog.String("path", a.loggedPath(c.Request.URL.Path)))
 	} else {
 		attrs = append(attrs, telemetry.Operation(x.operation))
 	}

@@ -1,18 +1,16 @@
 package api
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"embed"
-	"encoding/base64"
 	"encoding/json"
-	"html/template"
 	"net/http"
 	"reflect"
 	"strconv"
 	"strings"
 
 	"github.com/gin-gonic/gin"
+
+	"frontdesk/core/page"
 )
 
 //go:embed pages
@@ -31,16 +29,11 @@ func newPages(a *api, o Options) (*pages, error) {
 	if err != nil {
 		return nil, err
 	}
-	style, err := pageFiles.ReadFile("pages/style.css")
+	set, err := page.Parse(pageFiles, "pages/*.html")
 	if err != nil {
 		return nil, err
 	}
-	templates, err := template.ParseFS(pageFiles, "pages/*.html")
-	if err != nil {
-		return nil, err
-	}
-	r := renderer{templates: templates, style: template.CSS(style), policy: stylePolicy(style)}
-	docs, err := r.page("docs.html", a.docsView(o, ops))
+	docs, err := fixed(set, "docs.html", a.docsView(o, ops))
 	if err != nil {
 		return nil, err
 	}
@@ -50,23 +43,23 @@ func newPages(a *api, o Options) (*pages, error) {
 		"/docs":         docs,
 	}}
 	for _, s := range a.catalogue.all {
-		page, err := r.page("problem.html", a.problemView(s))
+		problem, err := fixed(set, "problem.html", a.problemView(s))
 		if err != nil {
 			return nil, err
 		}
-		p.problems[s.Slug] = page
+		p.problems[s.Slug] = problem
 	}
 	return p, nil
 }
 
 // problem serves the page on one situation.
 func (p *pages) problem(c *gin.Context) {
-	page, known := p.problems[c.Param("slug")]
+	serve, known := p.problems[c.Param("slug")]
 	if !known {
 		p.api.noSuchPath(c)
 		return
 	}
-	page(c)
+	serve(c)
 }
 
 // document serves fixed bytes that may be kept for a while.
@@ -78,32 +71,15 @@ func document(contentType string, body []byte) gin.HandlerFunc {
 	}
 }
 
-// renderer makes pages of templates and the one style sheet.
-type renderer struct {
-	templates *template.Template
-	style     template.CSS
-	policy    string
-}
-
-// stylePolicy allows a page its own inline style, by hash, and nothing else: no script, no image, no frame, no form.
-func stylePolicy(style []byte) string {
-	sum := sha256.Sum256(style)
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-}
-
-func (r renderer) page(name string, view any) (gin.HandlerFunc, error) {
-	var b bytes.Buffer
-	err := r.templates.ExecuteTemplate(&b, name, struct {
-		Style template.CSS
-		View  any
-	}{r.style, view})
+// fixed serves a page that does not change.
+func fixed(set *page.Set, name string, view any) (gin.HandlerFunc, error) {
+	html, err := set.Render(name, view)
 	if err != nil {
 		return nil, err
 	}
-	serve := document("text/html; charset=utf-8", b.Bytes())
+	serve, policy := document("text/html; charset=utf-8", html), set.Policy()
 	return func(c *gin.Context) {
-		c.Header("Content-Security-Policy", r.policy)
+		c.Header("Content-Security-Policy", policy)
 		serve(c)
 	}, nil
 }

@@ -54,6 +54,7 @@ func Walls() []Wall {
 		{Folder: "core/fault", Why: "The one vocabulary of failure."},
 		{Folder: "core/timezone", Why: "Names of time zones know nobody."},
 		{Folder: "core/record", Why: "The interface's records."},
+		{Folder: "core/page", Why: "The look of all pages knows none of them."},
 		{Folder: "core/telemetry", Why: "Logs, metrics and request identity know nobody, so that everybody may use them."},
 
 		{Folder: "core/calendar", May: []string{"core/fault"}, Why: "A contract."},
@@ -107,9 +108,13 @@ func Walls() []Wall {
 		{
 			Folder: "core/api",
 			May: []string{
-				"core/adapter", "core/calendar", "core/fault", "core/normalize", "core/record", "core/service", "core/telemetry", "core/tenant",
+				"core/adapter", "core/calendar", "core/fault", "core/normalize", "core/page", "core/record", "core/service", "core/telemetry", "core/tenant",
 			},
 			Tests: []string{"core/**"}, Why: "Nobody else knows HTTP's errors.",
+		},
+		{
+			Folder: "core/consent", May: []string{"core/fault", "core/page", "core/tenant"}, Tests: []string{"core/**"},
+			Why: "Where customers connect accounts: pages over use cases.",
 		},
 		{Folder: "core/gateway", May: []string{"core/**", "config"}, Why: "Assembly."},
 		{Folder: "core/archtest", Why: "The walls."},
@@ -144,7 +149,7 @@ func Reservations() []Reserved {
 	return []Reserved{
 		{
 			Package: "net/http", Why: "Use cases, contracts and records know no HTTP.",
-			For: []string{"adapters/**", "cmd/frontdesk", "core/adapter/**", "core/api", "core/gateway", "core/oauth/**", "core/telemetry", "core/tenant", "core/upstream"},
+			For: []string{"adapters/**", "cmd/frontdesk", "core/adapter/**", "core/api", "core/consent", "core/gateway", "core/oauth/**", "core/telemetry", "core/tenant", "core/upstream"},
 		},
 		{Package: "github.com/gin-gonic/", For: []string{"core/api", "core/gateway"}, Why: "Routes are the API's."},
 		{Package: "github.com/danielgtaylor/huma/", For: []string{"core/api"}, Why: "The description is the API's."},

@@ -45,7 +45,7 @@ func look(s string) clues {
 	}
 	c.parameter = c.parameter && c.pair
 	c.address = c.address && strings.Contains(s, "://")
-	c.ownKey = strings.Contains(s, "fd_")
+	c.ownKey = strings.Contains(s, "fd_") || strings.Contains(s, "fdc_")
 	c.webToken = strings.Contains(s, "eyJ")
 	return c
 }

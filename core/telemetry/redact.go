@@ -17,8 +17,8 @@ const secretNames = `authorization|cookie|passw(?:or)?d|passphrase|secret|token|
 	`private[-_]?key|credential|session[-_]?id|client[-_]?assertion|signature`
 
 var (
-	// An API key of our own; its prefix is fixed so that it can be found wherever it stands.
-	ownKey = regexp.MustCompile(`\bfd_(live|test)_[0-9A-Za-z]+`)
+	// An API key or the token of a link of our own; their prefixes are fixed so that they can be found wherever they stand.
+	ownKey = regexp.MustCompile(`\b(fd_live|fd_test|fdc)_[0-9A-Za-z]+`)
 
 	// RFC 6750 and RFC 7617 credentials without the header's name before them.
 	authScheme = regexp.MustCompile(`(?i)\b(bearer|basic|digest|negotiate|apikey|token)([ \t]+|%20|\+)([0-9A-Za-z._~+/=%-]{6,})`)
@@ -53,7 +53,7 @@ func Redact(s string) string {
 		s = secretHeader.ReplaceAllString(s, "${1}${2}"+redacted)
 	}
 	if seen.ownKey {
-		s = ownKey.ReplaceAllString(s, "fd_${1}_"+redacted)
+		s = ownKey.ReplaceAllString(s, "${1}_"+redacted)
 	}
 	if seen.webToken {
 		s = webToken.ReplaceAllString(s, redacted)

@@ -14,6 +14,7 @@ const canary = "c4n4ryS3cret0123456789"
 func TestRedactTakesSecretsOut(t *testing.T) {
 	cases := map[string]struct{ in, want string }{
 		"own live key":                    {"key fd_live_" + canary + " is revoked", "key fd_live_REDACTED is revoked"},
+		"own link":                        {"/connect/fdc_" + canary + "/x", "/connect/fdc_REDACTED/x"},
 		"own test key":                    {"fd_test_" + canary, "fd_test_REDACTED"},
 		"header line":                     {"Authorization: Bearer " + canary + "\r\nAccept: */*", "Authorization: REDACTED\r\nAccept: */*"},
 		"header in Go's map form":         {"map[Authorization:[Bearer " + canary + "] Accept:[*/*]]", "map[Authorization:REDACTED Accept:[*/*]]"},
@@ -67,7 +68,7 @@ func FuzzRedact(f *testing.F) {
 	f.Add("x=y&", "&a=b")
 	f.Add("[", "]")
 	places := []string{
-		"fd_live_%", "Authorization: Bearer %", "Cookie: session=%", `{"access_token":"%"}`, "?access_token=%", "&client_secret=%",
+		"fd_live_%", "fdc_%", "Authorization: Bearer %", "Cookie: session=%", `{"access_token":"%"}`, "?access_token=%", "&client_secret=%",
 		"https://user:%@example.com/", " Bearer %", "X-Api-Key: %", "password=%",
 	}
 	f.Fuzz(func(t *testing.T, before, after string) {

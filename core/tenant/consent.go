@@ -72,8 +72,9 @@ func ConsentName(state string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// BeginConsent begins a consent with a link that is good. The provider is to send the customer back to redirect.
-func (d *Directory) BeginConsent(ctx context.Context, token, redirect string) (BegunConsent, error) {
+// BeginConsent begins a consent with a link that is good. The provider is to send the customer back to the address that is
+// callbacks with its name attached.
+func (d *Directory) BeginConsent(ctx context.Context, token, callbacks string) (BegunConsent, error) {
 	l, err := d.goodLink(ctx, token)
 	if err != nil {
 		return BegunConsent{}, err
@@ -91,7 +92,7 @@ func (d *Directory) BeginConsent(ctx context.Context, token, redirect string) (B
 	if err != nil {
 		return BegunConsent{}, err
 	}
-	now := d.now().UTC()
+	now, redirect := d.now().UTC(), callbacks+l.row.Provider
 	err = d.store.BeginConsent(ctx, store.Consent{
 		Hash: hash, LinkHash: l.row.Hash, BrowserHash: hashOf(browser), Sealed: sealed, Redirect: redirect, ExpiresAt: now.Add(consentLife),
 	}, now)

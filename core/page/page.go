@@ -1,0 +1,56 @@
+// Package page makes the HTML pages that the gateway serves to people. A page is a template of its room's, with one style
+// sheet for all:
+//
+//	pages, err := page.Parse(files, "pages/*.html")
+//	html, err := pages.Render("problem.html", view)
+//	w.Header().Set("Content-Security-Policy", pages.Policy())
+//
+// A template puts {{.Style}} into its one style element and takes everything else from .View. It promises that a page works
+// without script and without anything from elsewhere: the policy allows the style, by its hash, and nothing more than the
+// addresses named that a form may lead to.
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"html/template"
+	"io/fs"
+	"strings"
+)
+
+//go:embed style.css
+var style string
+
+// Set is the pages of one room.
+type Set struct{ templates *template.Template }
+
+// Parse reads the templates whose names match the pattern.
+func Parse(files fs.FS, pattern string) (*Set, error) {
+	templates, err := template.ParseFS(files, pattern)
+	if err != nil {
+		return nil, err
+	}
+	return &Set{templates: templates}, nil
+}
+
+// Render makes the page of a template.
+func (s *Set) Render(name string, view any) ([]byte, error) {
+	var b bytes.Buffer
+	err := s.templates.ExecuteTemplate(&b, name, struct {
+		Style template.CSS
+		View  any
+	}{template.CSS(style), view})
+	return b.Bytes(), err
+}
+
+// Policy is the Content-Security-Policy of a page whose form may lead to these sources; without any it has no form.
+func (s *Set) Policy(forms ...string) string {
+	sum := sha256.Sum256([]byte(style))
+	if len(forms) == 0 {
+		forms = []string{"'none'"}
+	}
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; base-uri 'none'; form-action " + strings.Join(forms, " ") + "; frame-ancestors 'none'"
+}
