@@ -93,11 +93,12 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 		AllowTenantNetworks: allowed, UserAgent: "frontdesk/" + Version(), Metrics: g.metrics, Log: g.log,
 	})
 	g.guard = guard.New(guardOptions(cfg, g))
+	process := owner()
 	g.directory = tenant.NewDirectory(tenant.Options{
-		Store: g.store, Vault: g.vault, Registry: g.registry, Pool: g.pool, Operators: operators(cfg), Now: g.now, Log: g.log,
+		Store: g.store, Vault: g.vault, Registry: g.registry, Pool: g.pool, Operators: operators(cfg), Owner: process, Now: g.now, Log: g.log,
 	})
 	g.services = service.New(service.Options{
-		Store: g.store, Directory: g.directory, Guard: g.guard, Log: g.log, Now: g.now, Owner: owner(),
+		Store: g.store, Directory: g.directory, Guard: g.guard, Log: g.log, Now: g.now, Owner: process,
 		KeepAnswers: cfg.Idempotency.Keep, DedupeWindow: cfg.Idempotency.DedupeWindow, Deadline: cfg.Resilience.Deadline,
 	})
 	surface := apiOptions(cfg)

@@ -53,6 +53,7 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	background, stop := context.WithCancel(ctx)
 	defer stop()
 	work.Go(func() { g.services.Run(background) })
+	work.Go(func() { g.directory.Run(background) })
 
 	failed := make(chan error, len(servers))
 	for i := range servers {

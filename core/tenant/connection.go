@@ -55,9 +55,10 @@ func (d *Directory) createConnection(ctx context.Context, tenantID string, n New
 	if err != nil {
 		return Connection{}, err
 	}
+	tokens := d.growthOf(n.Kind, n.Provider, adapter.Values{Settings: n.Settings, Credentials: n.Credentials})
 	err = d.store.CreateConnection(ctx, store.Connection{
 		ID: id, TenantID: tenantID, Name: n.Name, Kind: string(n.Kind), Provider: n.Provider, IsDefault: n.Default,
-		Settings: settings, Credentials: sealed, Status: string(StatusOK), Revision: 1, CreatedAt: d.now().UTC(),
+		Settings: settings, Credentials: sealed, Status: tokens.statusAfter(growth{}, string(StatusReconnectRequired)), Revision: 1, CreatedAt: d.now().UTC(),
 	})
 	if errors.Is(err, fault.Conflict) {
 		return Connection{}, fault.Newf(fault.Conflict, ReasonNameTaken, "There is a connection %q already.", n.Name).Because(err)
@@ -66,6 +67,9 @@ func (d *Directory) createConnection(ctx context.Context, tenantID string, n New
 		return Connection{}, err
 	}
 	d.callers.forget()
+	if err := d.fetchToken(ctx, tenantID, id, tokens); err != nil {
+		return Connection{}, err
+	}
 	row, err := d.store.Connection(ctx, tenantID, id) // whether it is the default is the store's to say
 	if err != nil {
 		return Connection{}, err
@@ -79,38 +83,54 @@ func (d *Directory) UpdateConnection(ctx context.Context, tenantName, name strin
 	if err != nil {
 		return Connection{}, err
 	}
-	return d.changeConnection(ctx, row, func(row *store.Connection) error { return d.change(row, c) })
+	var tokens growth
+	changed, err := d.changeConnection(ctx, row, func(row *store.Connection) error {
+		tokens, err = d.change(row, c)
+		return err
+	})
+	if err != nil {
+		return changed, err
+	}
+	return changed, d.fetchToken(ctx, changed.TenantID, changed.ID, tokens)
 }
 
-// change applies a change to a row and checks what comes of it.
-func (d *Directory) change(row *store.Connection, c ConnectionChange) error {
+// change applies a change to a row, checks what comes of it, and answers what the connection's tokens grow from, where that
+// is to be tried anew.
+func (d *Directory) change(row *store.Connection, c ConnectionChange) (growth, error) {
 	now, err := connectionOf(*row)
 	if err != nil {
-		return err
+		return growth{}, err
 	}
+	plain, unreadable := d.vault.Unseal(row.TenantID, row.ID, row.Credentials)
+	if unreadable != nil && c.Credentials == nil {
+		return growth{}, unreadable
+	}
+	was := d.growthOf(now.Kind, now.Provider, adapter.Values{Settings: now.Settings, Credentials: plain})
 	wanted := NewConnection{Name: row.Name, Kind: now.Kind, Provider: now.Provider, Settings: now.Settings, Credentials: c.Credentials}
 	if c.Settings != nil {
 		wanted.Settings = c.Settings
 	}
 	if c.Credentials == nil {
-		if wanted.Credentials, err = d.vault.Unseal(row.TenantID, row.ID, row.Credentials); err != nil {
-			return err
-		}
+		wanted.Credentials = plain
 	}
 	if faults := d.checkConnection("", wanted); len(faults) > 0 {
-		return fault.InvalidFields(faults...)
+		return growth{}, fault.InvalidFields(faults...)
 	}
 	if row.Settings, err = settingsJSON(wanted.Settings); err != nil {
-		return err
+		return growth{}, err
 	}
 	if c.Credentials != nil {
 		if row.Credentials, err = d.vault.Seal(row.TenantID, row.ID, c.Credentials); err != nil {
-			return err
+			return growth{}, err
 		}
-		row.Status = string(StatusOK)
 	}
+	is := d.growthOf(now.Kind, now.Provider, adapter.Values{Settings: wanted.Settings, Credentials: wanted.Credentials})
 	row.IsDefault = row.IsDefault || c.Default
-	return nil
+	if c.Credentials == nil && is.id == was.id {
+		return growth{}, nil
+	}
+	row.Status = is.statusAfter(was, row.Status)
+	return is, nil
 }
 
 // writeAttempts is how often a row that others change at the same time is read again. Each time, one of them got on.

@@ -18,36 +18,58 @@ import (
 // withheld stands in for the secret in what an adapter is opened with: it needs to know that there is one, not which.
 const withheld = "withheld"
 
+// authority is what puts a connection's credentials on a request, and others in the place of those that are refused.
+type authority struct {
+	authorise func(*http.Request) error
+	renew     func(refused *http.Request) (bool, error) // nil: there are no others
+}
+
 // credentials unseals a connection's credentials and answers what puts them on a request, and the credentials as the
 // adapter may see them. The secret that authorises lives on in that function alone.
-func (d *Directory) credentials(a adapter.Adapter, row store.Connection) (func(*http.Request) error, map[string]string, error) {
+func (d *Directory) credentials(a adapter.Adapter, c Connection, row store.Connection) (authority, map[string]string, error) {
 	plain, err := d.vault.Unseal(row.TenantID, row.ID, row.Credentials)
 	if err != nil {
-		return nil, nil, err
+		return authority{}, nil, err
 	}
 	seen := maps.Clone(plain)
+	if a.Auth.Scheme == adapter.OAuth2 {
+		for name := range seen {
+			seen[name] = withheld
+		}
+		return d.tokenAuthority(c), seen, nil
+	}
 	if a.Auth.Scheme != adapter.None && seen[a.Auth.Password] != "" {
 		seen[a.Auth.Password] = withheld
 	}
 	username, secret := plain[a.Auth.Username], plain[a.Auth.Password]
+	authorise := func(*http.Request) error { return nil }
 	switch a.Auth.Scheme {
 	case adapter.None:
-		return nil, seen, nil
 	case adapter.Basic:
-		return func(r *http.Request) error { r.SetBasicAuth(username, secret); return nil }, seen, nil
+		authorise = func(r *http.Request) error { r.SetBasicAuth(username, secret); return nil }
 	case adapter.Bearer:
-		return func(r *http.Request) error { r.Header.Set("Authorization", "Bearer "+secret); return nil }, seen, nil
+		authorise = func(r *http.Request) error { r.Header.Set("Authorization", bearer+secret); return nil }
 	case adapter.Header:
-		return func(r *http.Request) error { r.Header.Set(a.Auth.HeaderName, secret); return nil }, seen, nil
+		authorise = func(r *http.Request) error { r.Header.Set(a.Auth.HeaderName, secret); return nil }
+	default:
+		return authority{}, nil, fault.From(fmt.Errorf("tenant: the adapter %s declares an unknown scheme %q", a.Name, a.Auth.Scheme))
 	}
-	return nil, nil, fault.From(fmt.Errorf("tenant: the adapter %s declares an unknown scheme %q", a.Name, a.Auth.Scheme))
+	return authority{authorise: authorise}, seen, nil
 }
 
+// bearer is the scheme of RFC 6750.
+const bearer = "Bearer "
+
 // clientOptions say where the client of a connection may go, and where its credentials may.
-func (d *Directory) clientOptions(a adapter.Adapter, c Connection, authorise func(*http.Request) error) upstream.ClientOptions {
+func (d *Directory) clientOptions(a adapter.Adapter, c Connection, by authority) upstream.ClientOptions {
+	home := baseURL(a, c)
+	if a.Auth.Scheme == adapter.OAuth2 {
+		home = parsed(d.operators[a.Name].Addresses[a.Auth.OAuth.API])
+	}
 	return upstream.ClientOptions{
-		Authorize:     authorise,
-		AuthorizeFor:  baseURL(a, c),
+		Authorize:     by.authorise,
+		Renew:         by.renew,
+		AuthorizeFor:  home,
 		TenantAddress: a.Auth.BaseURL != "",
 		Connection:    c.ID,
 		Provider:      c.Provider,
@@ -57,12 +79,16 @@ func (d *Directory) clientOptions(a adapter.Adapter, c Connection, authorise fun
 // baseURL answers the address that a connection's credentials belong to; nil where its adapter has its own.
 func baseURL(a adapter.Adapter, c Connection) *url.URL {
 	text, _ := c.Settings[a.Auth.BaseURL].(string)
-	if text == "" {
+	return parsed(text)
+}
+
+func parsed(address string) *url.URL {
+	if address == "" {
 		return nil
 	}
-	u, err := url.Parse(text)
+	u, err := url.Parse(address)
 	if err != nil {
-		return nil // refused by Adapter.Check, at the latest when it is opened
+		return nil // refused by Adapter.Check, at the latest when it is opened, or by the configuration
 	}
 	return u
 }

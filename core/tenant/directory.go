@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/oauth"
 	"frontdesk/core/store"
 	"frontdesk/core/upstream"
 	"frontdesk/core/vault"
@@ -41,6 +42,7 @@ type Options struct {
 	Random    io.Reader        // of keys and ids; crypto/rand when nil
 	Log       *slog.Logger     // nothing is logged when nil
 	CacheFor  time.Duration    // how long an answer about a key may be used; 2 s when 0
+	Owner     string           // names this process in leases
 	Drivers   int              // how many are kept open; 10,000 when 0
 }
 
@@ -58,6 +60,7 @@ type Directory struct {
 	log       *slog.Logger
 	cacheFor  time.Duration
 
+	keeper  *oauth.Keeper
 	callers *callers
 	drivers *drivers
 	used    *usage
@@ -93,14 +96,25 @@ func NewDirectory(o Options) *Directory {
 		o.Drivers = 10_000
 	}
 	d.callers, d.drivers = newCallers(), newDrivers(o.Drivers)
+	d.keeper = oauth.NewKeeper(oauth.Options{
+		Store: d.store, Vault: d.vault, Sources: d.source, Owner: o.Owner, Now: d.now, Log: d.log,
+		Changed: func(string) { d.callers.forget() },
+	})
+	if d.tokens == nil {
+		d.tokens = d.keeper
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	d.stop, d.flights = stop, newFlights(ctx)
 	d.done.Go(func() { d.keepHouse(ctx) })
 	return d
 }
 
+// Run renews access tokens ahead of time until ctx ends, and finishes what it is about then.
+func (d *Directory) Run(ctx context.Context) { d.keeper.Run(ctx) }
+
 // Close ends what runs, waits for it, and writes the last uses of keys. Calls after it fail.
 func (d *Directory) Close() {
+	d.keeper.Close()
 	d.stop()
 	d.flights.close()
 	d.done.Wait()

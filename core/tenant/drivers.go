@@ -144,8 +144,7 @@ func (d *Directory) environment(
 ) (adapter.Adapter, adapter.Values, adapter.Environment, error) {
 	a, found := d.registry.Find(c.Kind, c.Provider)
 	if !found {
-		return a, adapter.Values{}, adapter.Environment{}, fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
-			"The connection %q is of the provider %q, which this build of the gateway does not have.", c.Name, c.Provider)
+		return a, adapter.Values{}, adapter.Environment{}, noAdapter(c)
 	}
 	values := adapter.Values{Settings: c.Settings}
 	env := adapter.Environment{
@@ -154,15 +153,20 @@ func (d *Directory) environment(
 	if a.Sandbox {
 		env.Storage = d.store.Documents(c.ID)
 	}
-	authorise, withheld, err := d.credentials(a, row)
+	by, withheld, err := d.credentials(a, c, row)
 	if err != nil {
 		return a, values, env, err
 	}
 	values.Credentials = withheld
 	if !a.Sandbox {
-		env.HTTP = d.pool.Client(d.clientOptions(a, c, authorise))
+		env.HTTP = d.pool.Client(d.clientOptions(a, c, by))
 	}
 	return a, values, env, nil
+}
+
+func noAdapter(c Connection) error {
+	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
+		"The connection %q is of the provider %q, which this build of the gateway does not have.", c.Name, c.Provider)
 }
 
 // unusable says that an adapter does not open with what is stored, which is no fault of the call that met it.

@@ -1,9 +1,12 @@
 package tenant
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"net/http"
+	"strings"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
@@ -33,6 +36,96 @@ func (d *Directory) oauthClient(a adapter.Adapter, v adapter.Values) (oauth.Clie
 			"There is no OAuth client for %[1]s. The gateway's operator sets providers.%[1]s.client_id and client_secret, or the connection brings its own.", a.Name)
 	}
 	return c, nil
+}
+
+// source tells the keeper how the tokens of a connection are had, as the store has it now.
+func (d *Directory) source(ctx context.Context, tenantID, connectionID string) (oauth.Source, error) {
+	row, err := d.store.Connection(ctx, tenantID, connectionID)
+	if err != nil {
+		return oauth.Source{}, err
+	}
+	c, err := connectionOf(row)
+	if err != nil {
+		return oauth.Source{}, err
+	}
+	a, found := d.registry.Find(c.Kind, c.Provider)
+	if !found || a.Auth.Scheme != adapter.OAuth2 {
+		return oauth.Source{}, noAdapter(c)
+	}
+	values := adapter.Values{Settings: c.Settings}
+	if values.Credentials, err = d.vault.Unseal(row.TenantID, row.ID, row.Credentials); err != nil {
+		return oauth.Source{}, err
+	}
+	client, err := d.oauthClient(a, values)
+	if err != nil {
+		return oauth.Source{}, unusable(c, err)
+	}
+	return oauth.Source{
+		Client: client, Refresh: values.Credentials[adapter.FieldRefreshToken],
+		Since: grantID(client.Grant, values), Revision: row.Revision,
+	}, nil
+}
+
+// tokenAuthority puts a connection's access token on requests, and another one in the place of one that is refused.
+func (d *Directory) tokenAuthority(c Connection) authority {
+	return authority{
+		authorise: func(r *http.Request) error {
+			access, err := d.keeper.Token(r.Context(), c.TenantID, c.ID)
+			if err != nil {
+				return err
+			}
+			r.Header.Set("Authorization", bearer+access)
+			return nil
+		},
+		renew: func(refused *http.Request) (bool, error) {
+			access := strings.TrimPrefix(refused.Header.Get("Authorization"), bearer)
+			return d.keeper.Renew(refused.Context(), c.TenantID, c.ID, access)
+		},
+	}
+}
+
+// growth is what a connection's tokens grow from.
+type growth struct {
+	isOAuth       bool
+	id            string // grantID
+	awaitsConsent bool   // nothing was given that tokens could be had by
+}
+
+// growthOf answers what the tokens of a connection with these settings and credentials grow from.
+func (d *Directory) growthOf(kind adapter.Kind, provider string, v adapter.Values) growth {
+	a, found := d.registry.Find(kind, provider)
+	if !found || a.Auth.Scheme != adapter.OAuth2 {
+		return growth{}
+	}
+	g, err := a.Auth.OAuth.Grant(v, d.operators[a.Name].Addresses)
+	if err != nil {
+		return growth{isOAuth: true}
+	}
+	return growth{isOAuth: true, id: grantID(g, v), awaitsConsent: g.Flow == adapter.Consent && v.Credentials[adapter.FieldRefreshToken] == ""}
+}
+
+// statusAfter answers the state of a connection whose tokens grow from something else now, or whose credentials were given
+// again: another chance for what was refused. One that lives by a consent keeps its state until there is another one.
+func (g growth) statusAfter(was growth, status string) string {
+	switch {
+	case !g.awaitsConsent:
+		return string(StatusOK)
+	case g.id == was.id:
+		return status
+	}
+	return string(StatusReconnectRequired)
+}
+
+// fetchToken has the access token of a new or changed connection fetched before a call needs it.
+func (d *Directory) fetchToken(ctx context.Context, tenantID, connectionID string, g growth) error {
+	if !g.isOAuth {
+		return nil
+	}
+	d.keeper.Forget(connectionID)
+	if g.awaitsConsent {
+		return nil
+	}
+	return d.keeper.Schedule(ctx, tenantID, connectionID)
 }
 
 // grantID is a fingerprint of what a connection's tokens grow from, as far as the tenant gave it. Tokens with another one

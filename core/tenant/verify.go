@@ -47,7 +47,7 @@ func (d *Directory) VerifyConnection(ctx context.Context, tenantName, name strin
 		used = c // it did not even open
 	}
 	if failure != nil {
-		return d.refused(ctx, used, found, fault.From(failure))
+		return d.refused(ctx, tenantName, used, found, fault.From(failure))
 	}
 	found.OK = true
 	if err := d.MarkVerified(ctx, used, found.Email); err != nil {
@@ -121,8 +121,8 @@ func calendarLine(name, id, zone string, isDefault, readOnly bool) string {
 }
 
 // refused makes the answer of a failure and records that credentials were refused.
-func (d *Directory) refused(ctx context.Context, c Connection, found Verification, f *fault.Error) (Verification, error) {
-	found.OK, found.Problem, found.Advice = false, f.Detail, advice(f)
+func (d *Directory) refused(ctx context.Context, tenantName string, c Connection, found Verification, f *fault.Error) (Verification, error) {
+	found.OK, found.Problem, found.Advice = false, f.Detail, d.advice(tenantName, c, f)
 	if found.Email == "" {
 		found.Email = c.Email
 	}
@@ -133,7 +133,8 @@ func (d *Directory) refused(ctx context.Context, c Connection, found Verificatio
 }
 
 // advice says what a person can do about a failed verification.
-func advice(f *fault.Error) string {
+func (d *Directory) advice(tenantName string, c Connection, f *fault.Error) string {
+	a, _ := d.registry.Find(c.Kind, c.Provider)
 	switch {
 	case f.Reason == fault.ReasonEgressRefused:
 		return "The address lies in a network the gateway does not reach. If it is meant to, its operator adds that network to egress.allow."
@@ -141,6 +142,10 @@ func advice(f *fault.Error) string {
 		return "Give the gateway the key set that the credentials were sealed with (secrets.keyset), or enter them again with connection add."
 	case f.Reason == fault.ReasonProviderMisconfigured:
 		return "Correct the connection's settings, then verify again."
+	case f.Code == fault.Disconnected && a.Auth.Scheme == adapter.OAuth2:
+		return fmt.Sprintf("Have the customer connect the account again: send the link that "+
+			"\"frontdesk connect-link --tenant %s --provider %s --name %s\" prints. "+
+			"A service account's key or an application's secret is entered again with connection add under the same name.", tenantName, c.Provider, c.Name)
 	case f.Code == fault.Disconnected:
 		return "Enter the credentials again, with apply or with connection add under the same name. Then verify again."
 	case f.Code == fault.Forbidden:
