@@ -8,10 +8,12 @@
 package oauth
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -55,32 +57,39 @@ func (c Client) AuthCodeURL(redirect, state, verifier string) string {
 
 // Exchange redeems the code of a consent. The code is good for one try.
 func (c Client) Exchange(ctx context.Context, code, redirect, verifier string) (Tokens, error) {
-	t, err := c.config(redirect).Exchange(c.context(ctx), code, oauth2.VerifierOption(verifier))
-	return c.answered(t, err)
+	w := &wire{ctx: ctx, next: c.HTTP.Transport}
+	t, err := c.config(redirect).Exchange(c.context(ctx, w), code, oauth2.VerifierOption(verifier))
+	return c.answered(t, err, w, code, verifier)
 }
 
 // Token gets an access token: with Consent by redeeming the refresh token, else by the application's own means.
 func (c Client) Token(ctx context.Context, refresh string) (Tokens, error) {
+	w := &wire{ctx: ctx, next: c.HTTP.Transport}
 	var source oauth2.TokenSource
 	switch c.Grant.Flow {
 	case adapter.ClientCredentials:
 		source = (&clientcredentials.Config{
 			ClientID: c.ID, ClientSecret: c.Secret, TokenURL: c.Grant.TokenURL, Scopes: c.Grant.ScopeNames(),
 			AuthStyle: oauth2.AuthStyleInParams,
-		}).TokenSource(c.context(ctx))
+		}).TokenSource(c.context(ctx, w))
 	case adapter.JWTBearer:
 		key, err := c.Grant.Assertion.Key(c.Key)
-		if err != nil {
-			return Tokens{}, err
+		if err != nil { // it was looked at when the credentials were given
+			return Tokens{}, c.misfit("cannot be asked: the key among the connection's credentials is none").Because(err)
 		}
 		source = (&jwt.Config{
 			Email: key.Issuer, PrivateKey: key.PEM, PrivateKeyID: key.ID, Subject: c.Grant.Assertion.Subject,
 			Audience: c.Grant.Assertion.Audience, TokenURL: c.Grant.TokenURL, Scopes: c.Grant.ScopeNames(),
-		}).TokenSource(c.context(ctx))
+		}).TokenSource(c.context(ctx, w))
 	default:
-		source = c.config("").TokenSource(c.context(ctx), &oauth2.Token{RefreshToken: refresh})
+		source = c.config("").TokenSource(c.context(ctx, w), &oauth2.Token{RefreshToken: refresh})
 	}
-	return c.answered(source.Token())
+	t, err := source.Token()
+	answer, err := c.answered(t, err, w, refresh)
+	if answer.Refresh == refresh { // x/oauth2 repeats the one that was sent where the answer has none
+		answer.Refresh = ""
+	}
+	return answer, err
 }
 
 func (c Client) config(redirect string) *oauth2.Config {
@@ -91,13 +100,52 @@ func (c Client) config(redirect string) *oauth2.Config {
 	}
 }
 
-func (c Client) context(ctx context.Context) context.Context {
-	return context.WithValue(ctx, oauth2.HTTPClient, c.HTTP)
+func (c Client) context(ctx context.Context, w *wire) context.Context {
+	client := *c.HTTP
+	client.Transport = w
+	return context.WithValue(ctx, oauth2.HTTPClient, &client)
 }
 
-func (c Client) answered(t *oauth2.Token, err error) (Tokens, error) {
+// wire carries one request for a token. It holds it to the caller's context, which x/oauth2 does not for assertions, and
+// keeps what went wrong, which x/oauth2 turns into text.
+type wire struct {
+	ctx    context.Context
+	next   http.RoundTripper
+	failed error
+}
+
+// RoundTrip implements http.RoundTripper.
+func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	next := w.next
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	answer, err := next.RoundTrip(r.WithContext(w.ctx))
 	if err != nil {
-		return Tokens{}, c.fault(err)
+		w.failed = err
+		return nil, err
+	}
+	answer.Body = &wireBody{ReadCloser: answer.Body, wire: w}
+	return answer, nil
+}
+
+type wireBody struct {
+	io.ReadCloser
+	wire *wire
+}
+
+func (b *wireBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		b.wire.failed = err
+	}
+	return n, err
+}
+
+// answered makes tokens of an answer. The secrets are those that were sent: servers may repeat them in what they say.
+func (c Client) answered(t *oauth2.Token, err error, w *wire, secrets ...string) (Tokens, error) {
+	if err != nil {
+		return Tokens{}, c.fault(err, w, append(secrets, c.Secret, c.Key))
 	}
 	answer := Tokens{Access: t.AccessToken, Refresh: t.RefreshToken, Expires: t.Expiry}
 	if scope, _ := t.Extra("scope").(string); scope != "" {
@@ -137,24 +185,40 @@ func IsRefused(err error) bool {
 }
 
 // fault makes an error of x/oauth2 a fault. Its text holds what the server said, which may be anything.
-func (c Client) fault(err error) *fault.Error {
+func (c Client) fault(err error, w *wire, secrets []string) *fault.Error {
 	var (
-		known    *fault.Error
-		refused  *oauth2.RetrieveError
-		notThere *url.Error
+		known   *fault.Error
+		refused *oauth2.RetrieveError
 	)
 	switch {
 	case errors.As(err, &refused) && refused.Response != nil:
-		return c.refusal(refused)
-	case errors.As(err, &known):
+		return c.refusal(refused, secrets)
+	case errors.As(w.failed, &known):
 		return known
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), errors.As(err, &notThere):
-		return fault.From(err)
+	case w.ctx.Err() != nil:
+		return fault.From(w.ctx.Err())
+	case w.failed != nil:
+		return fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable, "The connection to the sign-in service of %s was lost.", c.Provider).
+			With("provider", c.Provider)
 	}
 	return c.misfit("answered a request for a token with something that is none").With("provider", c.Provider)
 }
 
-func (c Client) refusal(e *oauth2.RetrieveError) *fault.Error {
+func (c Client) refusal(e *oauth2.RetrieveError, secrets []string) *fault.Error {
+	if e.ErrorCode == "" { // which x/oauth2 does not read from the answer to an assertion
+		var said struct {
+			Error string `json:"error"`
+		}
+		if json.Unmarshal(e.Body, &said) == nil {
+			e.ErrorCode = said.Error
+		}
+	}
+	for _, secret := range secrets {
+		if secret != "" {
+			e.Body = bytes.ReplaceAll(e.Body, []byte(secret), []byte("[secret]"))
+			e.ErrorCode = strings.ReplaceAll(e.ErrorCode, secret, "[secret]")
+		}
+	}
 	plain := upstream.StatusFault(c.Provider, e.Response.StatusCode, e.Response.Header, e.Body)
 	told := plain
 	switch e.ErrorCode {

@@ -3,8 +3,11 @@ package oauth
 import (
 	"context"
 	"log/slog"
+	"math/rand/v2"
+	"sync"
 	"time"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
 	"frontdesk/core/store"
 	"frontdesk/core/vault"
@@ -28,49 +31,212 @@ type Options struct {
 	Sources func(ctx context.Context, tenantID, connectionID string) (Source, error) // reads the connection; not cached
 	Owner   string                                                                   // of this process, for the leases
 	Now     func() time.Time                                                         // nil: time.Now
-	Log     *slog.Logger
-	Changed func(connectionID string) // told when the keeper marked a connection as to be reconnected; nil: nobody is
+	Log     *slog.Logger                                                             // nil: nothing is logged
+	Changed func(connectionID string)                                                // told when the keeper marked a connection as to be reconnected; nil: nobody is
 }
 
-// Keeper holds the tokens of all connections. It is safe for concurrent use.
+// Keeper holds the tokens of all connections. Each is renewed by one replica at a time, and what a provider gave is
+// committed before anyone uses it. A Keeper is safe for concurrent use.
 type Keeper struct {
 	options Options
+	limits  limits
+	memory  memory
+
+	base context.Context // of flights; ended by Close
+	end  context.CancelFunc
+
+	workers chan struct{} // holds one for each flight that Run began
+
+	mu        sync.Mutex
+	closed    bool
+	flights   map[string]*flight // by connection: what a call may join
+	running   map[*flight]bool   // with those that nobody may join any more
+	endpoints map[string]*endpoint
 }
 
+// limits are what tests shorten.
+type limits struct {
+	lease   time.Duration // longer than a redeem may take
+	redeem  time.Duration // both tries of it
+	save    time.Duration // how long to insist on keeping what was given
+	flight  time.Duration
+	confirm time.Duration // between a refusal and the second try
+	wait    time.Duration // between looks at a row that another replica renews
+	recall  time.Duration // of a failure: calls are told at once that long
+	refusal time.Duration // of a refusal: then the row is read again
+	again   time.Duration // the least between two renewals that a provider's 401 asked for
+	poll    time.Duration // between looks for tokens that are due
+	backoff time.Duration // the first, after a failure
+	longest time.Duration // backoff
+	drain   time.Duration
+}
+
+func standard() limits {
+	return limits{
+		lease: 30 * time.Second, redeem: 20 * time.Second, save: time.Minute, flight: 2 * time.Minute,
+		confirm: 1500 * time.Millisecond, wait: 150 * time.Millisecond, recall: time.Second, refusal: 30 * time.Second,
+		again: 30 * time.Second, poll: 3 * time.Second, backoff: 5 * time.Second, longest: 10 * time.Minute, drain: 20 * time.Second,
+	}
+}
+
+const (
+	workersAtOnce  = 8  // flights that Run has under way
+	perEndpoint    = 5  // redeems at one host, so that one that hangs leaves room for the others
+	sweepPage      = 64 // rows
+	earliest, span = 0.75, 0.15
+)
+
 // NewKeeper makes a keeper. Close it when no call needs tokens any more.
-func NewKeeper(o Options) *Keeper { return &Keeper{options: o} }
+func NewKeeper(o Options) *Keeper {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Changed == nil {
+		o.Changed = func(string) {}
+	}
+	base, end := context.WithCancel(context.Background())
+	return &Keeper{
+		options: o, limits: standard(), base: base, end: end, workers: make(chan struct{}, workersAtOnce),
+		flights: map[string]*flight{}, running: map[*flight]bool{}, endpoints: map[string]*endpoint{},
+	}
+}
 
 // Token answers an access token of the connection. It fails with fault.Disconnected, reason RECONNECT_REQUIRED, where the
-// provider refuses to give one or the customer has not agreed yet.
+// provider refuses to give one or the customer has not agreed yet. While the one in memory lives it asks nobody.
 func (k *Keeper) Token(ctx context.Context, tenantID, connectionID string) (access string, err error) {
-	return "", fault.From(ctx.Err())
+	now := k.options.Now()
+	if e := k.memory.get(connectionID, now); e != nil {
+		if e.err == nil && e.timeToLook(now) {
+			k.begin(&flight{tenantID: tenantID, connectionID: connectionID})
+		}
+		return e.access, e.err
+	}
+	return k.get(ctx, tenantID, connectionID, "")
 }
 
 // Renew is for an access token that a provider has refused. It reports whether there is another one by now, another
-// replica's or a new one.
+// replica's or a new one. A token that was itself made because of a refusal just before is not made anew: what the provider
+// refuses then is not the token's age.
 func (k *Keeper) Renew(ctx context.Context, tenantID, connectionID, refused string) (again bool, err error) {
-	return false, fault.From(ctx.Err())
+	now := k.options.Now()
+	if e := k.memory.get(connectionID, now); e != nil && e.access == refused {
+		if !e.insisted.IsZero() && now.Sub(e.insisted) < k.limits.again {
+			return false, nil
+		}
+		k.memory.drop(e)
+	}
+	if _, err := k.get(ctx, tenantID, connectionID, refused); err != nil {
+		return false, err
+	}
+	return true, nil
 }
 
 // Keep stores what a consent gave; since is the Source.Since of the connection as it is from now on. The connection is ok
 // from then on and its revision grows, so that every replica opens it anew.
 func (k *Keeper) Keep(ctx context.Context, tenantID, connectionID, since string, t Tokens) error {
-	return fault.From(ctx.Err())
+	had := k.keptOf(t, since)
+	row := store.Tokens{TenantID: tenantID, ConnectionID: connectionID, RefreshAt: k.refreshAt(had)}
+	var err error
+	if row.Sealed, err = k.seal(row, had); err != nil {
+		return err
+	}
+	err = k.insist(ctx, func(ctx context.Context) error { return k.options.Store.PutTokens(ctx, row) })
+	k.Forget(connectionID)
+	return err
 }
 
-// Forget drops what is remembered of a connection: it or its credentials changed. What other replicas keep, they drop when
-// they see the connection's new revision.
-func (k *Keeper) Forget(connectionID string) {}
+// Forget drops what is remembered of a connection: it or its credentials changed. What other replicas remember, they have
+// to drop when they see the connection's new revision.
+func (k *Keeper) Forget(connectionID string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if f, ok := k.flights[connectionID]; ok {
+		f.forgotten = true
+		delete(k.flights, connectionID)
+	}
+	k.memory.forget(connectionID)
+}
 
 // Schedule has the token of a connection fetched soon, after it was made or its credentials changed. A connection that was
-// refused gets another chance.
+// refused gets another chance; one whose customer has not agreed yet is passed over.
 func (k *Keeper) Schedule(ctx context.Context, tenantID, connectionID string) error {
-	return fault.From(ctx.Err())
+	defer k.Forget(connectionID)
+	v, err := k.look(ctx, tenantID, connectionID)
+	if f := fault.From(err); f != nil && (f.Reason != vault.ReasonUnreadable || v.row.Sealed == nil) {
+		return err
+	}
+	row := v.row
+	row.RefreshAt = k.options.Now()
+	switch {
+	case !v.obtainable():
+		return nil
+	case !v.known: // none yet, of other credentials, or lost with the key they were sealed with
+		if row.Sealed, err = k.seal(row, kept{Since: v.source.Since}); err != nil {
+			return err
+		}
+		return k.options.Store.ResetTokens(ctx, row)
+	case v.row.Refused:
+		_, err = k.options.Store.SaveTokens(ctx, row, row.Version)
+		return err
+	}
+	return nil
 }
 
-// Run renews tokens ahead of time until ctx ends. Redeems that are under way then are finished and committed, within
-// twenty seconds.
-func (k *Keeper) Run(ctx context.Context) { <-ctx.Done() }
+// Close waits for what runs, for twenty seconds at most; what takes longer is cut off.
+func (k *Keeper) Close() {
+	k.mu.Lock()
+	k.closed = true
+	k.mu.Unlock()
+	k.finish(k.limits.drain)
+	k.end()
+	k.finish(k.limits.drain)
+}
 
-// Close waits for what runs, for twenty seconds at most.
-func (k *Keeper) Close() {}
+// finish waits for the flights that are under way.
+func (k *Keeper) finish(limit time.Duration) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for {
+		f := k.anyRunning()
+		if f == nil {
+			return
+		}
+		select {
+		case <-f.done:
+		case <-timer.C:
+			return
+		}
+	}
+}
+
+func (k *Keeper) anyRunning() *flight {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for f := range k.running {
+		return f
+	}
+	return nil
+}
+
+// jitter is d give or take a half, so that replicas and connections do not act in step.
+func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d) }
+
+// pause waits and reports whether the wait came to its end.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// obtainable reports whether there is something to ask for a token with.
+func (v view) obtainable() bool {
+	return v.source.Client.Grant.Flow != adapter.Consent || v.refresh() != ""
+}

@@ -33,7 +33,7 @@ type Connection struct {
 type Tokens struct {
 	TenantID     string
 	ConnectionID string
-	Sealed       []byte    // by core/vault; nil when none were had yet
+	Sealed       []byte    // by core/vault
 	Version      int64     // grows with every change of what is sealed; 0: none were had yet
 	RefreshAt    time.Time // zero: nothing is to be done by itself
 	Refused      bool      // the provider renews them no more

@@ -73,19 +73,20 @@ func (s *Store) PutTokens(ctx context.Context, t Tokens) error {
 	})
 }
 
-// ResetTokens forgets the tokens of a connection and has new ones fetched at due.
-func (s *Store) ResetTokens(ctx context.Context, tenantID, connectionID string, due time.Time) error {
-	_, err := s.exec(ctx, putTokens, tenantID, connectionID, nil, millis(due))
+// ResetTokens replaces the tokens of a connection whose credentials were replaced. Of t, the ids, Sealed and RefreshAt are
+// taken.
+func (s *Store) ResetTokens(ctx context.Context, t Tokens) error {
+	_, err := s.exec(ctx, putTokens, t.TenantID, t.ConnectionID, t.Sealed, optional(t.RefreshAt))
 	return err
 }
 
-// LeaseTokens takes the lease of the tokens that were read as there, or of a connection that has none yet, where it is
-// free by now and there are no newer ones. Of ours, LeaseOwner and LeaseUntil are taken.
+// LeaseTokens takes the lease of the tokens that were read as there, where it is free by now and there are no newer ones.
+// A connection that has no row yet gets there.Sealed as its first. Of ours, LeaseOwner and LeaseUntil are taken.
 func (s *Store) LeaseTokens(ctx context.Context, there, ours Tokens, now time.Time) (bool, error) {
-	touched, err := s.exec(ctx, "INSERT INTO tokens ("+tokenColumns+`) VALUES ($1, $2, NULL, 0, $3, FALSE, 0, $4, $5)
+	touched, err := s.exec(ctx, "INSERT INTO tokens ("+tokenColumns+`) VALUES ($1, $2, $7, 0, $3, FALSE, 0, $4, $5)
 		ON CONFLICT (tenant_id, connection_id) DO UPDATE SET lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
 		WHERE tokens.version = $6 AND tokens.lease_until <= $3`,
-		there.TenantID, there.ConnectionID, millis(now), ours.LeaseOwner, millis(ours.LeaseUntil), there.Version)
+		there.TenantID, there.ConnectionID, millis(now), ours.LeaseOwner, millis(ours.LeaseUntil), there.Version, there.Sealed)
 	return touched == 1, err
 }
 

@@ -5,7 +5,7 @@
 CREATE TABLE tokens (
     tenant_id     TEXT    NOT NULL,
     connection_id TEXT    NOT NULL,
-    sealed        BYTEA,
+    sealed        BYTEA   NOT NULL, -- names the credentials they grew from even where there are none yet
     version       BIGINT  NOT NULL CHECK (version >= 0),
     refresh_at    BIGINT,           -- NULL: nothing is to be done by itself
     refused       BOOLEAN NOT NULL, -- the provider renews them no more

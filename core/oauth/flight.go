@@ -1,0 +1,224 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
+)
+
+// flight is one endeavour to have a token of a connection, which several calls may wait for. It goes on when they leave: a
+// redeem that is cut off may have spent its refresh token.
+type flight struct {
+	tenantID, connectionID string
+	urgent                 bool   // a call waits for it; else it only renews what is due and does not wait for others
+	refused                string // an access token that is none, whatever the store says
+	done                   chan struct{}
+	forgotten              bool // what it brings is not remembered; guarded by Keeper.mu
+	landed                 func()
+
+	entry *entry // nil without err: there is nothing to tell
+	err   error
+}
+
+// get answers an access token, waiting for one where there is none.
+func (k *Keeper) get(ctx context.Context, tenantID, connectionID, refused string) (string, error) {
+	for {
+		if e := k.memory.get(connectionID, k.options.Now()); e != nil && (e.err != nil || e.access != refused) {
+			return e.access, e.err
+		}
+		f := k.begin(&flight{tenantID: tenantID, connectionID: connectionID, refused: refused, urgent: true})
+		if f == nil {
+			return "", closing()
+		}
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return "", fault.From(ctx.Err())
+		}
+		switch { // what a flight that was begun by others brought may not do
+		case f.urgent && f.err != nil:
+			return "", f.err
+		case f.entry != nil && f.entry.err != nil:
+			return "", f.entry.err
+		case f.entry != nil && f.entry.access != refused:
+			return f.entry.access, nil
+		}
+	}
+}
+
+func closing() error {
+	f := fault.New(fault.Unavailable, fault.ReasonOverloaded, "The gateway is shutting down. Repeat the request shortly.")
+	f.Unsent = true
+	return f
+}
+
+// begin begins a flight, or answers the one that is under way for the connection; nil when the keeper is closed.
+func (k *Keeper) begin(f *flight) *flight {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed {
+		return nil
+	}
+	if there, ok := k.flights[f.connectionID]; ok {
+		return there
+	}
+	f.done = make(chan struct{})
+	k.flights[f.connectionID], k.running[f] = f, true
+	go k.fly(f)
+	return f
+}
+
+func (k *Keeper) fly(f *flight) {
+	ctx, cancel := context.WithTimeout(k.base, k.limits.flight)
+	defer cancel()
+	f.entry, f.err = k.have(ctx, f)
+	k.mu.Lock()
+	if k.flights[f.connectionID] == f {
+		delete(k.flights, f.connectionID)
+	}
+	if !f.forgotten {
+		k.remember(f)
+	}
+	delete(k.running, f)
+	k.mu.Unlock()
+	close(f.done)
+	if f.landed != nil {
+		f.landed()
+	}
+}
+
+// remember keeps what a flight brought. A connection that no call asks for on this replica takes no room in its memory.
+func (k *Keeper) remember(f *flight) {
+	now := k.options.Now()
+	switch {
+	case f.entry != nil:
+		if f.urgent || k.memory.has(f.connectionID) {
+			k.memory.put(f.entry)
+		}
+	case f.err != nil && f.urgent && k.memory.get(f.connectionID, now) == nil:
+		// A 429 says itself when asking makes sense again.
+		recall := max(k.limits.recall, min(fault.From(f.err).RetryAfter, time.Minute))
+		k.memory.put(&entry{connectionID: f.connectionID, err: f.err, until: now.Add(recall)})
+	}
+}
+
+// view is what there is of a connection at one time.
+type view struct {
+	row    store.Tokens
+	source Source
+	known  bool // there is a row, and it grew from these credentials
+	kept   kept // zero unless known
+}
+
+// refresh is the refresh token in force; "" is none.
+func (v view) refresh() string {
+	if v.kept.Refresh != "" {
+		return v.kept.Refresh
+	}
+	return v.source.Refresh
+}
+
+// look reads the row before the source: credentials that change in between then meet a row that has changed too when it is
+// leased, instead of being mixed up.
+func (k *Keeper) look(ctx context.Context, tenantID, connectionID string) (v view, err error) {
+	var found bool
+	if v.row, found, err = k.options.Store.Tokens(ctx, tenantID, connectionID); err != nil {
+		return v, err
+	}
+	if !found {
+		v.row = store.Tokens{TenantID: tenantID, ConnectionID: connectionID}
+	}
+	if v.source, err = k.options.Sources(ctx, tenantID, connectionID); err != nil || v.row.Sealed == nil {
+		return v, err
+	}
+	had, err := k.unseal(v.row)
+	if err == nil && had.Since == v.source.Since {
+		v.kept, v.known = had, true
+	}
+	return v, err
+}
+
+// errBusy says that another replica renews the tokens, or that there are others by now.
+var errBusy = errors.New("oauth: someone else renews the tokens")
+
+// have finds or makes what the flight is for.
+func (k *Keeper) have(ctx context.Context, f *flight) (*entry, error) {
+	for {
+		v, err := k.look(ctx, f.tenantID, f.connectionID)
+		if err != nil {
+			k.setAside(ctx, f, v, err)
+			return nil, err
+		}
+		now := k.options.Now()
+		usable := v.kept.usable(now, f.refused)
+		due := !v.row.RefreshAt.IsZero() && !now.Before(v.row.RefreshAt)
+		switch {
+		case v.known && v.row.Refused:
+			return k.refusedEntry(f, v), nil
+		case usable && (f.urgent || !due):
+			return k.entryOf(f, v), nil
+		case !f.urgent && !due:
+			return nil, nil
+		case !v.obtainable():
+			err := notYet(v.source)
+			k.setAside(ctx, f, v, err)
+			return nil, err
+		}
+		e, err := k.renew(ctx, f, v)
+		switch {
+		case err == nil:
+			return e, nil
+		case !errors.Is(err, errBusy):
+			return nil, err
+		case !f.urgent && usable:
+			return k.entryOf(f, v), nil
+		case !f.urgent:
+			return nil, nil
+		}
+		if !pause(ctx, jitter(k.limits.wait)) {
+			return nil, fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
+				"The connection's access could not be renewed in time. Repeat the request shortly.")
+		}
+	}
+}
+
+func (k *Keeper) entryOf(f *flight, v view) *entry {
+	e := &entry{connectionID: f.connectionID, access: v.kept.Access, until: v.kept.goodUntil()}
+	if !v.row.RefreshAt.IsZero() {
+		// Some time is left to whoever looks for what is due.
+		e.look.Store(v.row.RefreshAt.Add(jitter(lookEvery)).UnixMilli())
+	}
+	if f.refused != "" {
+		e.insisted = k.options.Now()
+	}
+	return e
+}
+
+func (k *Keeper) refusedEntry(f *flight, v view) *entry {
+	return &entry{connectionID: f.connectionID, err: refusedFault(v.source), until: k.options.Now().Add(k.limits.refusal)}
+}
+
+func refusedFault(s Source) *fault.Error {
+	return fault.Newf(fault.Disconnected, fault.ReasonReconnectRequired,
+		"%s does not accept the connection's authorization any more. Connect the account again.", s.Client.Provider).With("provider", s.Client.Provider)
+}
+
+func notYet(s Source) *fault.Error {
+	return fault.Newf(fault.Disconnected, fault.ReasonReconnectRequired,
+		"The connection was not connected to %s yet: its customer has to agree once.", s.Client.Provider).With("provider", s.Client.Provider)
+}
+
+// setAside puts off a row that Run found due but that cannot be renewed for reasons of our own.
+func (k *Keeper) setAside(ctx context.Context, f *flight, v view, why error) {
+	if f.urgent || v.row.RefreshAt.IsZero() {
+		return
+	}
+	leased, err := k.lease(ctx, &v)
+	if err != nil || !leased {
+		return // it is found due again
+	}
+	k.postpone(ctx, v, why)
+}

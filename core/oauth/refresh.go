@@ -1,0 +1,270 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
+)
+
+// renew asks the provider for new tokens where nobody else does. The order is what the promises hang on: turn and lease,
+// then the provider, then the store, and only then the callers.
+func (k *Keeper) renew(ctx context.Context, f *flight, v view) (*entry, error) {
+	if v.row.LeaseUntil.After(k.options.Now()) {
+		return nil, errBusy
+	}
+	if _, err := k.options.Vault.Primary(); err != nil {
+		return nil, err // what cannot be sealed is not asked for
+	}
+	leave, err := k.enter(ctx, v.source.Client.Grant.TokenURL, f.urgent)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	release, held, err := k.options.Store.HoldTurn(ctx, f.connectionID)
+	if err != nil {
+		return nil, err
+	}
+	if !held {
+		return nil, errBusy
+	}
+	defer release()
+	leased, err := k.lease(ctx, &v)
+	if err != nil {
+		return nil, err
+	}
+	if !leased {
+		return nil, errBusy
+	}
+	t, err := k.redeem(ctx, v)
+	switch {
+	case IsRefused(err):
+		return k.refuse(ctx, f, v)
+	case err != nil:
+		k.postpone(ctx, v, err)
+		return nil, err
+	}
+	return k.save(ctx, f, v, t)
+}
+
+// lease takes the lease of what was seen. It compares the version, so that it holds for nothing else.
+func (k *Keeper) lease(ctx context.Context, v *view) (bool, error) {
+	now := k.options.Now()
+	if v.row.Sealed == nil {
+		sealed, err := k.seal(v.row, kept{Since: v.source.Since})
+		if err != nil {
+			return false, err
+		}
+		v.row.Sealed = sealed
+	}
+	ours := v.row
+	ours.LeaseOwner, ours.LeaseUntil = k.options.Owner, now.Add(k.limits.lease)
+	leased, err := k.options.Store.LeaseTokens(ctx, v.row, ours, now)
+	if leased {
+		v.row = ours
+	}
+	return leased, err
+}
+
+// redeem asks the provider, and once more after a refusal: a provider may be wrong for a moment, and what a person would
+// have to do about it is the dearest of all failures. It answers errBusy where the refusal is explained by newer tokens or
+// other credentials.
+func (k *Keeper) redeem(ctx context.Context, v view) (Tokens, error) {
+	ctx, cancel := context.WithTimeout(ctx, k.limits.redeem)
+	defer cancel()
+	t, err := v.source.Client.Token(ctx, v.refresh())
+	if !IsRefused(err) {
+		return t, err
+	}
+	for _, wait := range []time.Duration{0, jitter(k.limits.confirm)} {
+		if wait > 0 && !pause(ctx, wait) {
+			return Tokens{}, fault.From(ctx.Err())
+		}
+		now, err := k.look(ctx, v.row.TenantID, v.row.ConnectionID)
+		if err != nil {
+			return Tokens{}, err
+		}
+		if now.row.Version != v.row.Version || now.source.Since != v.source.Since {
+			return Tokens{}, errBusy
+		}
+	}
+	return v.source.Client.Token(ctx, v.refresh())
+}
+
+// save commits what the provider gave. There is no way back to the refresh token that was paid with, so it insists.
+func (k *Keeper) save(ctx context.Context, f *flight, v view, t Tokens) (*entry, error) {
+	had := k.keptOf(t, v.source.Since)
+	if had.Refresh == "" {
+		had.Refresh = v.kept.Refresh
+	}
+	row := v.row
+	row.RefreshAt = k.refreshAt(had)
+	var saved bool
+	err := k.insist(ctx, func(ctx context.Context) (err error) {
+		if row.Sealed, err = k.seal(row, had); err != nil {
+			return err
+		}
+		saved, err = k.options.Store.SaveTokens(ctx, row, v.row.Version)
+		return err
+	})
+	if err != nil {
+		k.options.Log.LogAttrs(ctx, slog.LevelError, "renewed tokens could not be stored and are lost",
+			slog.String("tenant_id", row.TenantID), slog.String("connection_id", row.ConnectionID), slog.Any("error", err))
+		return nil, err
+	}
+	if !saved { // a consent came in between, or other credentials
+		return nil, errBusy
+	}
+	return k.entryOf(f, view{row: row, source: v.source, kept: had}), nil
+}
+
+// insist does what the store has to do until it did, for a limited time.
+func (k *Keeper) insist(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, k.limits.save)
+	defer cancel()
+	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
+		err := do(ctx)
+		if !errors.Is(err, fault.Unavailable) || !pause(ctx, jitter(wait)) {
+			return err
+		}
+	}
+}
+
+// refuse marks the connection, once however many replicas and calls find out.
+func (k *Keeper) refuse(ctx context.Context, f *flight, v view) (*entry, error) {
+	had := v.kept
+	had.Access, had.Expires, had.Since = "", time.Time{}, v.source.Since
+	row := v.row
+	var err error
+	if row.Sealed, err = k.seal(row, had); err != nil {
+		return nil, err
+	}
+	marked, err := k.options.Store.RefuseTokens(ctx, row, v.row.Version, v.source.Revision)
+	if err != nil {
+		return nil, err
+	}
+	if !marked { // tokens or connection changed in between: what was refused may be theirs no more
+		k.postpone(ctx, v, nil)
+		return nil, errBusy
+	}
+	k.options.Log.LogAttrs(ctx, slog.LevelWarn, "the provider does not renew the connection's tokens any more; it has to be connected again",
+		slog.String("tenant_id", row.TenantID), slog.String("connection_id", row.ConnectionID), slog.String("provider", v.source.Client.Provider))
+	k.options.Changed(row.ConnectionID)
+	return k.refusedEntry(f, v), nil
+}
+
+// postpone ends the lease after a failure and says when to try again: later with each failure in a row, and not before the
+// provider wants to be asked.
+func (k *Keeper) postpone(ctx context.Context, v view, why error) {
+	wait := k.limits.backoff
+	for range min(v.row.Failures, 20) {
+		wait = min(2*wait, k.limits.longest)
+	}
+	wait = jitter(wait)
+	if f := fault.From(why); f != nil {
+		wait = max(wait, min(f.RetryAfter, time.Hour))
+	}
+	next := k.options.Now().Add(wait)
+	if !v.obtainable() {
+		next = time.Time{}
+	}
+	if err := k.options.Store.PostponeTokens(ctx, v.row, next); err != nil {
+		k.options.Log.LogAttrs(ctx, slog.LevelWarn, "a lease of tokens is left to lapse", slog.String("connection_id", v.row.ConnectionID), slog.Any("error", err))
+	}
+	if why != nil && !errors.Is(why, errBusy) && v.row.Failures == 0 {
+		k.options.Log.LogAttrs(ctx, slog.LevelWarn, "tokens could not be renewed", slog.String("tenant_id", v.row.TenantID),
+			slog.String("connection_id", v.row.ConnectionID), slog.String("provider", v.source.Client.Provider), slog.Any("error", why))
+	}
+}
+
+// endpoint counts the redeems at one host.
+type endpoint struct {
+	slots chan struct{}
+	users int // that hold or want a slot
+}
+
+// enter waits for a slot at the token endpoint's host, or where no call waits answers errBusy when there is none.
+func (k *Keeper) enter(ctx context.Context, tokenURL string, urgent bool) (leave func(), err error) {
+	host := tokenURL
+	if u, err := url.Parse(tokenURL); err == nil {
+		host = u.Host
+	}
+	k.mu.Lock()
+	e, ok := k.endpoints[host]
+	if !ok {
+		e = &endpoint{slots: make(chan struct{}, perEndpoint)}
+		k.endpoints[host] = e
+	}
+	e.users++
+	k.mu.Unlock()
+	forget := func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if e.users--; e.users == 0 {
+			delete(k.endpoints, host)
+		}
+	}
+	leave = func() { <-e.slots; forget() }
+	select {
+	case e.slots <- struct{}{}:
+		return leave, nil
+	default:
+	}
+	if !urgent {
+		forget()
+		return nil, errBusy
+	}
+	select {
+	case e.slots <- struct{}{}:
+		return leave, nil
+	case <-ctx.Done():
+		forget()
+		return nil, fault.From(ctx.Err())
+	}
+}
+
+// Run renews tokens ahead of time until ctx ends. Redeems that are under way then are finished and committed, within
+// twenty seconds.
+func (k *Keeper) Run(ctx context.Context) {
+	defer k.finish(k.limits.drain)
+	for {
+		k.sweep(ctx)
+		k.memory.purge(k.options.Now())
+		if !pause(ctx, jitter(k.limits.poll)) {
+			return
+		}
+	}
+}
+
+// sweep begins to renew everything that is due, page by page, so that connections that fail do not stand before others.
+func (k *Keeper) sweep(ctx context.Context) {
+	var last store.Tokens
+	for {
+		due, err := k.options.Store.DueTokens(ctx, k.options.Now(), last, sweepPage)
+		if err != nil {
+			if ctx.Err() == nil {
+				k.options.Log.LogAttrs(ctx, slog.LevelWarn, "the store does not say which tokens are due", slog.Any("error", err))
+			}
+			return
+		}
+		for _, row := range due {
+			select {
+			case k.workers <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+			f := &flight{tenantID: row.TenantID, connectionID: row.ConnectionID, landed: func() { <-k.workers }}
+			if k.begin(f) != f {
+				<-k.workers
+			}
+			last = row
+		}
+		if len(due) < sweepPage {
+			return
+		}
+	}
+}
