@@ -2,9 +2,12 @@ package api
 
 import (
 	"fmt"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+
+	"frontdesk/core/page/browsertest"
 )
 
 // looks are the windows that pages are made for.
@@ -18,17 +21,17 @@ var looks = []struct {
 }
 
 func TestPagesFitEveryWindowAndAskForNothingElse(t *testing.T) {
-	b, origin := startBrowser(t), startSite(t)
+	b, origin := browsertest.Start(t), startSite(t)
 	for _, look := range looks {
 		for _, path := range []string{"/docs", "/problems/slot-taken", "/problems/reconnect-required"} {
 			name := look.name + strings.ReplaceAll(path, "/", "-")
-			b.look(look.width, look.height, look.scheme)
-			b.open(origin + path)
+			b.Look(look.width, look.height, look.scheme)
+			b.Open(origin + path)
 			var page struct {
 				Heading, Font, Paper string
 				Wider                []string
 			}
-			b.eval(`({
+			b.Eval(`({
 				Heading: document.querySelector('h1').innerText,
 				Font: getComputedStyle(document.body).fontFamily,
 				Paper: getComputedStyle(document.body).backgroundColor,
@@ -45,10 +48,10 @@ func TestPagesFitEveryWindowAndAskForNothingElse(t *testing.T) {
 			if len(page.Wider) > 0 {
 				t.Errorf("%s: wider than the window: %q", name, page.Wider)
 			}
-			b.screenshot(name)
+			b.Screenshot(name)
 		}
 	}
-	if complaints := b.complaints(origin); len(complaints) > 0 {
+	if complaints := b.Complaints(origin); len(complaints) > 0 {
 		t.Errorf("%s", strings.Join(complaints, "\n"))
 	}
 }
@@ -59,17 +62,17 @@ func inView(id string) string {
 }
 
 func TestLinksLeadAReaderToWhatTheyName(t *testing.T) {
-	b, origin := startBrowser(t), startSite(t)
-	b.look(1280, 800, "light")
-	b.open(origin + "/docs")
+	b, origin := browsertest.Start(t), startSite(t)
+	b.Look(1280, 800, "light")
+	b.Open(origin + "/docs")
 	var anchors []string
-	b.eval(`[...document.querySelectorAll('nav a')].map(a => a.getAttribute('href').slice(1))`, &anchors)
+	b.Eval(`[...document.querySelectorAll('nav a')].map(a => a.getAttribute('href').slice(1))`, &anchors)
 	if len(anchors) < len(operations(Services{})) {
 		t.Fatalf("contents %v", anchors)
 	}
 	for _, id := range anchors {
 		var there bool
-		b.eval(fmt.Sprintf(`document.querySelector('nav a[href="#%s"]').click(), location.hash === '#%s' && %s`, id, id, inView(id)), &there)
+		b.Eval(fmt.Sprintf(`document.querySelector('nav a[href="#%s"]').click(), location.hash === '#%s' && %s`, id, id, inView(id)), &there)
 		if !there {
 			t.Errorf("#%s is not shown", id)
 		}
@@ -77,7 +80,7 @@ func TestLinksLeadAReaderToWhatTheyName(t *testing.T) {
 
 	// A reader opens the errors of an operation, follows one to the table, from there to its page, and comes back.
 	var shown []bool
-	b.eval(`(() => {
+	b.Eval(`(() => {
 		const details = document.getElementById('bookMeeting').closest('section').querySelector('details');
 		const link = details.querySelector('a[href="#slot-taken"]');
 		const before = link.checkVisibility();
@@ -90,29 +93,29 @@ func TestLinksLeadAReaderToWhatTheyName(t *testing.T) {
 		t.Errorf("the errors of an operation: link visible before, after opening, row shown: %v", shown)
 	}
 	var at string
-	b.loading(func() { b.eval(`document.querySelector('#slot-taken a').click()`, nil) })
-	if b.eval(`location.pathname + ' ' + document.title`, &at); at != "/problems/slot-taken The slot is taken" {
+	b.Loading(func() { b.Eval(`document.querySelector('#slot-taken a').click()`, nil) })
+	if b.Eval(`location.pathname + ' ' + document.title`, &at); at != "/problems/slot-taken The slot is taken" {
 		t.Errorf("the page of an error: %q", at)
 	}
-	b.loading(func() { b.eval(`[...document.querySelectorAll('a')].at(-1).click()`, nil) })
-	if b.eval(`location.pathname + location.hash + ' ' + `+inView("errors"), &at); at != "/docs#errors true" {
+	b.Loading(func() { b.Eval(`[...document.querySelectorAll('a')].at(-1).click()`, nil) })
+	if b.Eval(`location.pathname + location.hash + ' ' + `+inView("errors"), &at); at != "/docs#errors true" {
 		t.Errorf("back: %q", at)
 	}
-	if complaints := b.complaints(origin); len(complaints) > 0 {
+	if complaints := b.Complaints(origin); len(complaints) > 0 {
 		t.Errorf("%s", strings.Join(complaints, "\n"))
 	}
 }
 
 // What a page might be tricked into holding does nothing there.
 func TestThePolicyIsInForceInTheBrowser(t *testing.T) {
-	b, origin := startBrowser(t), startSite(t)
+	b, origin := browsertest.Start(t), startSite(t)
 	for _, path := range []string{"/docs", "/problems/slot-taken"} {
-		b.open(origin + path)
+		b.Open(origin + path)
 		var got struct {
 			Refused     []string
 			Ran, Hidden bool
 		}
-		b.eval(`(async () => {
+		b.Eval(`(async () => {
 			const refused = [];
 			const all = new Promise(done => addEventListener('securitypolicyviolation',
 				e => { refused.push(e.effectiveDirective); if (refused.length === 6) done(); }));
@@ -131,4 +134,18 @@ func TestThePolicyIsInForceInTheBrowser(t *testing.T) {
 			t.Errorf("%s: %+v", path, got)
 		}
 	}
+}
+
+// startSite serves the surface at the very address that its pages link to.
+func startSite(t *testing.T) (origin string) {
+	t.Helper()
+	server := httptest.NewUnstartedServer(nil)
+	origin = "http://" + server.Listener.Addr().String()
+	g := startGateway(t, func(o *Options) {
+		o.PublicURL, o.SettingsURL, o.PerMinuteOfKey, o.PerMinuteOfTenant = origin, origin+"/docs", 6000, 12000
+	})
+	server.Config.Handler = g.handler
+	server.Start()
+	t.Cleanup(server.Close)
+	return origin
 }

@@ -55,6 +55,7 @@ func Walls() []Wall {
 		{Folder: "core/timezone", Why: "Names of time zones know nobody."},
 		{Folder: "core/record", Why: "The interface's records."},
 		{Folder: "core/page", Why: "The look of all pages knows none of them."},
+		{Folder: "core/page/browsertest", ForTests: true, Why: "A real browser for tests of pages."},
 		{Folder: "core/telemetry", Why: "Logs, metrics and request identity know nobody, so that everybody may use them."},
 
 		{Folder: "core/calendar", May: []string{"core/fault"}, Why: "A contract."},

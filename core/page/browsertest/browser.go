@@ -1,14 +1,22 @@
-package api
+// Package browsertest opens pages in a real browser, as a person would: tests click, type and see.
+//
+//	b := browsertest.Start(t)
+//	b.Open(origin + "/docs")
+//	b.Eval(`document.title`, &title)
+//
+// Where there is no Chromium, tests that ask for it skip and say so; with FRONTDESK_REQUIRE_ALL they fail.
+package browsertest
 
 import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"net/http/httptest"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,9 +27,9 @@ const (
 	browserPatient = 60 * time.Second    // for an answer of a browser on a busy machine
 )
 
-// browser is a headless Chromium, spoken to over its debugging pipe: messages of the Chrome DevTools Protocol, each
+// Browser is a headless Chromium, spoken to over its debugging pipe: messages of the Chrome DevTools Protocol, each
 // ended by a zero byte. Commands and events are read in turn, so that nothing runs beside the test.
-type browser struct {
+type Browser struct {
 	t       *testing.T
 	to      *os.File
 	from    *os.File
@@ -39,9 +47,9 @@ type message struct {
 	Error  *struct{ Message string }
 }
 
-// startBrowser opens a browser with one empty page that resolves no names, so that nothing it asks for can leave the
+// Start opens a browser with one empty page that resolves no names, so that nothing it asks for can leave the
 // machine. Where there is none the test is skipped, unless FRONTDESK_REQUIRE_ALL is set.
-func startBrowser(t *testing.T) *browser {
+func Start(t *testing.T) *Browser {
 	t.Helper()
 	if _, err := os.Stat(chromium); err != nil {
 		if os.Getenv("FRONTDESK_REQUIRE_ALL") != "" {
@@ -61,7 +69,7 @@ func startBrowser(t *testing.T) *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &browser{t: t, to: to, from: from}
+	b := &Browser{t: t, to: to, from: from}
 	cmd := exec.Command(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
 		"--disable-component-update", "--disable-sync", "--disable-extensions", "--hide-scrollbars", "--remote-debugging-pipe",
 		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--user-data-dir="+profile, "about:blank")
@@ -94,7 +102,7 @@ func startBrowser(t *testing.T) *browser {
 }
 
 // call sends a command and waits for its result.
-func (b *browser) call(method string, params map[string]any, into any) {
+func (b *Browser) call(method string, params map[string]any, into any) {
 	b.t.Helper()
 	b.last++
 	command := map[string]any{"id": b.last, "method": method, "params": params}
@@ -129,7 +137,7 @@ func (b *browser) call(method string, params map[string]any, into any) {
 	}
 }
 
-func (b *browser) read() message {
+func (b *Browser) read() message {
 	b.t.Helper()
 	if err := b.from.SetReadDeadline(time.Now().Add(browserPatient)); err != nil {
 		b.t.Fatal(err)
@@ -152,14 +160,14 @@ func (b *browser) read() message {
 	}
 }
 
-// open loads a page to its end.
-func (b *browser) open(url string) {
+// Open loads a page to its end.
+func (b *Browser) Open(url string) {
 	b.t.Helper()
-	b.loading(func() { b.call("Page.navigate", map[string]any{"url": url}, nil) })
+	b.Loading(func() { b.call("Page.navigate", map[string]any{"url": url}, nil) })
 }
 
-// loading does what loads a page, and waits for its load event.
-func (b *browser) loading(do func()) {
+// Loading does what loads a page, and waits for its load event.
+func (b *Browser) Loading(do func()) {
 	b.t.Helper()
 	from := len(b.seen)
 	do()
@@ -173,8 +181,8 @@ func (b *browser) loading(do func()) {
 	}
 }
 
-// eval runs an expression in the page and reads its value; a promise is waited for.
-func (b *browser) eval(expression string, into any) {
+// Eval runs an expression in the page and reads its value; a promise is waited for.
+func (b *Browser) Eval(expression string, into any) {
 	b.t.Helper()
 	var got struct {
 		Result           struct{ Value json.RawMessage }
@@ -192,8 +200,8 @@ func (b *browser) eval(expression string, into any) {
 	}
 }
 
-// look sets the size of the window and whether the person prefers dark.
-func (b *browser) look(width, height int, scheme string) {
+// Look sets the size of the window and whether the person prefers dark.
+func (b *Browser) Look(width, height int, scheme string) {
 	b.t.Helper()
 	b.call("Emulation.setDeviceMetricsOverride",
 		map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
@@ -201,9 +209,9 @@ func (b *browser) look(width, height int, scheme string) {
 		map[string]any{"features": []any{map[string]any{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 }
 
-// screenshot writes a picture of the whole page to the directory that FRONTDESK_TEST_SCREENSHOTS names, for people to
+// Screenshot writes a picture of the whole page to the directory that FRONTDESK_TEST_SCREENSHOTS names, for people to
 // look at.
-func (b *browser) screenshot(name string) {
+func (b *Browser) Screenshot(name string) {
 	b.t.Helper()
 	dir := os.Getenv("FRONTDESK_TEST_SCREENSHOTS")
 	if dir == "" {
@@ -220,8 +228,8 @@ func (b *browser) screenshot(name string) {
 	}
 }
 
-// complaints answers what the pages wrote to the console, and every request that was not for the origin or failed.
-func (b *browser) complaints(origin string) []string {
+// Complaints answers what the pages wrote to the console, and every request that was not for one of the origins or failed.
+func (b *Browser) Complaints(origins ...string) []string {
 	var out []string
 	for _, m := range b.seen {
 		var p struct {
@@ -236,28 +244,14 @@ func (b *browser) complaints(origin string) []string {
 		case "Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded", "Network.loadingFailed":
 			out = append(out, m.Method+" "+string(m.Params))
 		case "Network.requestWillBeSent":
-			if !strings.HasPrefix(p.Request.URL, origin+"/") {
+			if !slices.ContainsFunc(origins, func(origin string) bool { return strings.HasPrefix(p.Request.URL, origin+"/") }) {
 				out = append(out, "a request for "+p.Request.URL)
 			}
 		case "Network.responseReceived":
-			if p.Response.Status != 200 {
+			if p.Response.Status != http.StatusOK {
 				out = append(out, fmt.Sprintf("%s is answered with %d", p.Response.URL, p.Response.Status))
 			}
 		}
 	}
 	return out
-}
-
-// startSite serves the surface at the very address that its pages link to.
-func startSite(t *testing.T) (origin string) {
-	t.Helper()
-	server := httptest.NewUnstartedServer(nil)
-	origin = "http://" + server.Listener.Addr().String()
-	g := startGateway(t, func(o *Options) {
-		o.PublicURL, o.SettingsURL, o.PerMinuteOfKey, o.PerMinuteOfTenant = origin, origin+"/docs", 6000, 12000
-	})
-	server.Config.Handler = g.handler
-	server.Start()
-	t.Cleanup(server.Close)
-	return origin
 }
