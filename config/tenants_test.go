@@ -14,7 +14,8 @@ import (
 const tenantsExample = "tenants.example.yaml"
 
 func TestTenantsExampleIsRead(t *testing.T) {
-	got, err := LoadTenants(tenantsExample, []string{"ACME_CALDAV_USERNAME=desk@acme.example", "ACME_CALDAV_PASSWORD=open sesame"})
+	got, err := LoadTenants(tenantsExample, []string{"ACME_CALDAV_USERNAME=desk@acme.example", "ACME_CALDAV_PASSWORD=open sesame",
+		"ACME_GOOGLE_REFRESH_TOKEN=1//open-sesame"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,6 +34,9 @@ func TestTenantsExampleIsRead(t *testing.T) {
 				{Name: "front-office", Kind: "calendar", Provider: "caldav", Default: true,
 					Settings:    map[string]any{"url": "https://cal.acme.example/dav/"},
 					Credentials: map[string]string{"username": "desk@acme.example", "password": "open sesame"}},
+				{Name: "partners", Kind: "calendar", Provider: "google",
+					Settings:    map[string]any{"calendar_id": "primary"},
+					Credentials: map[string]string{"refresh_token": "1//open-sesame"}},
 				{Name: "rehearsal", Kind: "calendar", Provider: "sandbox"},
 			}},
 	}}
