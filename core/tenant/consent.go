@@ -33,10 +33,9 @@ const (
 	maxCode = 8 << 10
 )
 
-// TokenKeeper takes the tokens of a connection into its care; *oauth.Keeper is one. GrantID is a fingerprint of what the
-// connection's tokens grow from.
-type TokenKeeper interface {
-	Keep(ctx context.Context, tenantID, connectionID, grantID string, t oauth.Tokens) error
+// tokenKeeper takes the tokens of a connection into its care; *oauth.Keeper is one.
+type tokenKeeper interface {
+	Keep(ctx context.Context, tenantID, connectionID, since string, t oauth.Tokens) error
 }
 
 // BegunConsent is a consent that is under way.
@@ -344,7 +343,7 @@ func (d *Directory) connectClaimed(ctx context.Context, linkHash, claim []byte, 
 		return Connection{}, err
 	}
 	id := l.connectionID()
-	if err := d.tokens.Keep(ctx, l.tenant.ID, id, grantID(l.client.Grant, l.values), tokens); err != nil {
+	if err := d.consented.Keep(ctx, l.tenant.ID, id, grantID(l.client.Grant, l.values), tokens); err != nil {
 		return Connection{}, err
 	}
 	for attempt := 1; ; attempt++ {

@@ -37,7 +37,6 @@ type Options struct {
 	Pool     *upstream.Pool
 	// Operators are what the configuration says of providers, by their names.
 	Operators map[string]adapter.Operator
-	Tokens    TokenKeeper      // takes over what customers consent to
 	Now       func() time.Time // the clock; time.Now when nil
 	Random    io.Reader        // of keys and ids; crypto/rand when nil
 	Log       *slog.Logger     // nothing is logged when nil
@@ -54,17 +53,17 @@ type Directory struct {
 	registry  adapter.Registry
 	pool      *upstream.Pool
 	operators map[string]adapter.Operator
-	tokens    TokenKeeper
 	now       func() time.Time
 	random    io.Reader
 	log       *slog.Logger
 	cacheFor  time.Duration
 
-	keeper  *oauth.Keeper
-	callers *callers
-	drivers *drivers
-	used    *usage
-	flights *flights
+	keeper    *oauth.Keeper
+	consented tokenKeeper // of the tokens that consents give: the keeper
+	callers   *callers
+	drivers   *drivers
+	used      *usage
+	flights   *flights
 
 	stop context.CancelFunc
 	done sync.WaitGroup // what runs until stop
@@ -76,7 +75,7 @@ const housekeeping = time.Minute
 // NewDirectory makes a directory and starts its housekeeping; Close ends it.
 func NewDirectory(o Options) *Directory {
 	d := &Directory{
-		store: o.Store, vault: o.Vault, registry: o.Registry, pool: o.Pool, operators: o.Operators, tokens: o.Tokens,
+		store: o.Store, vault: o.Vault, registry: o.Registry, pool: o.Pool, operators: o.Operators,
 		now: o.Now, random: o.Random, log: o.Log, cacheFor: o.CacheFor,
 		used: &usage{at: map[string]time.Time{}},
 	}
@@ -100,9 +99,7 @@ func NewDirectory(o Options) *Directory {
 		Store: d.store, Vault: d.vault, Sources: d.source, Owner: o.Owner, Now: d.now, Log: d.log,
 		Changed: func(string) { d.callers.forget() },
 	})
-	if d.tokens == nil {
-		d.tokens = d.keeper
-	}
+	d.consented = d.keeper
 	ctx, stop := context.WithCancel(context.Background())
 	d.stop, d.flights = stop, newFlights(ctx)
 	d.done.Go(func() { d.keepHouse(ctx) })
