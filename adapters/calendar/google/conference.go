@@ -1,0 +1,145 @@
+package google
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	gcal "google.golang.org/api/calendar/v3"
+
+	"frontdesk/core/fault"
+)
+
+// hangoutsMeet is Google Meet; eventHangout and eventNamedHangout cannot be made any more.
+const hangoutsMeet = "hangoutsMeet"
+
+// abilities remembers which calendars make meeting links, so that only the first such booking pays for the question. That
+// one cannot is not remembered: its owner is about to change that, and who is refused is not waiting for an event.
+type abilities struct {
+	now   func() time.Time
+	mu    sync.Mutex
+	until map[string]time.Time
+}
+
+// remembered is how long an ability is taken for granted.
+const remembered = time.Hour
+
+func (a *abilities) note(entry *gcal.CalendarListEntry) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.until == nil {
+		a.until = map[string]time.Time{}
+	}
+	ids := []string{entry.Id}
+	if entry.Primary {
+		ids = append(ids, primary)
+	}
+	for _, id := range ids {
+		if makesLinks(entry) {
+			a.until[id] = a.now().Add(remembered)
+		} else {
+			delete(a.until, id)
+		}
+	}
+}
+
+func (a *abilities) has(calendarID string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.now().Before(a.until[calendarID])
+}
+
+func makesLinks(entry *gcal.CalendarListEntry) bool {
+	return entry.ConferenceProperties != nil && slices.Contains(entry.ConferenceProperties.AllowedConferenceSolutionTypes, hangoutsMeet)
+}
+
+// canMeet fails when the calendar makes no meeting links. Of a calendar that the account does not list nothing is known
+// before it is asked for one: it refuses then, without booking anything.
+func (d *driver) canMeet(ctx context.Context, calendarID string) error {
+	if d.meet.has(calendarID) {
+		return nil
+	}
+	entry, err := d.listed(ctx, calendarID)
+	switch f := fault.From(err); {
+	case f != nil && f.Code == fault.NotFound:
+		return nil
+	case f != nil:
+		return f
+	case !makesLinks(entry):
+		return noMeet()
+	}
+	return nil
+}
+
+// cannotMeetAnyMore looks anew after a booking was refused as not valid: Google's answer ("Invalid conference type value.")
+// says so in words alone.
+func (d *driver) cannotMeetAnyMore(ctx context.Context, calendarID string) bool {
+	entry, err := d.listed(ctx, calendarID)
+	return err == nil && !makesLinks(entry)
+}
+
+func noMeet() *fault.Error {
+	return fault.New(fault.Unsupported, fault.ReasonConferencing,
+		"The Google calendar makes no Google Meet links, for want of a licence or by its administrator's choice. Nothing was booked. Give a link as location_url, or book without one.").
+		With("provider", name)
+}
+
+// What became of the request for a conference
+// (developers.google.com/workspace/calendar/api/v3/reference/events#conferenceData.createRequest.status).
+const (
+	meetPending = "pending"
+	meetFailed  = "failure"
+)
+
+func meetStatus(e *gcal.Event) string {
+	if e.ConferenceData == nil || e.ConferenceData.CreateRequest == nil || e.ConferenceData.CreateRequest.Status == nil {
+		return ""
+	}
+	return e.ConferenceData.CreateRequest.Status.StatusCode
+}
+
+// Pauses between looks at a conference that is being made. Mostly it is there at once.
+const (
+	firstPause   = 100 * time.Millisecond
+	longestPause = time.Second
+)
+
+// meeting waits until the event has its link: Google makes it after the event. An event whose link fails is removed.
+func (d *driver) meeting(ctx context.Context, calendarID string, made *gcal.Event) (*gcal.Event, error) {
+	for pause := firstPause; meetLink(made) == "" && meetStatus(made) == meetPending; pause = min(2*pause, longestPause) {
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, fault.From(ctx.Err())
+		case <-timer.C:
+		}
+		now, err := d.get(ctx, calendarID, made.Id, eventFields)
+		if err != nil {
+			return nil, afterBooking(err)
+		}
+		if isCancelled(now) {
+			return nil, changedMeanwhile()
+		}
+		made = now
+	}
+	if meetLink(made) != "" {
+		return made, nil
+	}
+	if f := fault.From(d.remove(ctx, calendarID, made.Id, "")); f != nil && f.Code != fault.NotFound {
+		return nil, afterBooking(f)
+	}
+	return nil, noMeet()
+}
+
+// afterBooking is what a failure means once the event is there.
+func afterBooking(err error) *fault.Error {
+	f := *fault.From(err)
+	f.Unsent = false // this request may be; the booking is not
+	if f.Code != fault.Timeout && f.Code != fault.Canceled {
+		f.Code, f.Reason = fault.UnknownOutcome, fault.ReasonOutcomeUnknown
+		f.Detail = "Google has the event, but its state could not be read after that. Repeating the booking with the same key settles it."
+	}
+	return &f
+}

@@ -1,0 +1,403 @@
+package google
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	gcal "google.golang.org/api/calendar/v3"
+	"google.golang.org/api/googleapi"
+	"google.golang.org/api/option"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+)
+
+// driver is one Google account. What it remembers is only ever a saving: another replica's driver answers the same.
+type driver struct {
+	api      *gcal.Service
+	standard string // the calendar that is meant when none is named
+	now      func() time.Time
+
+	address atomic.Pointer[string] // of the account: the id that primary stands for
+	meet    abilities
+}
+
+var _ calendar.Driver = (*driver)(nil)
+
+func open(ctx context.Context, s settings, env adapter.Environment) (calendar.Driver, error) {
+	client := *env.HTTP
+	client.Transport = transport{env.HTTP.Transport}
+	api, err := gcal.NewService(ctx,
+		option.WithHTTPClient(&client),
+		option.WithEndpoint(strings.TrimSuffix(env.Addresses["api_url"], "/")+"/calendar/v3/"),
+		option.WithLogger(slog.New(slog.DiscardHandler)), // it logs whole bodies when the environment asks for it
+	)
+	if err != nil {
+		return nil, fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "The address of Google's API cannot be used.").Because(err)
+	}
+	return &driver{api: api, standard: s.CalendarID, now: env.Now, meet: abilities{now: env.Now}}, nil
+}
+
+// transport gives a request the caller's own context back; see [kept].
+type transport struct{ next http.RoundTripper }
+
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if ctx, is := r.Context().Value(callersKey{}).(context.Context); is {
+		r = r.WithContext(ctx)
+	}
+	return t.next.RoundTrip(r)
+}
+
+type callersKey struct{}
+
+// kept is a context for Google's library that does not end, and carries the one that does. Where a context has ended, the
+// library answers its error in place of the transport's (gensupport.SendRequest), which alone knows whether anything
+// was sent.
+func kept(ctx context.Context) context.Context {
+	return context.WithValue(context.WithoutCancel(ctx), callersKey{}, ctx)
+}
+
+// mostGuests is Google's limit, but for larger groups in some editions
+// (support.google.com/calendar, "Invite people to your Calendar event").
+const mostGuests = 200
+
+// Traits are Google's, of any account. Whether an account's calendar makes meeting links is asked when one is wanted.
+func (d *driver) Traits() calendar.Traits {
+	return calendar.Traits{
+		IdempotentBook: true, // the id of an event is ours to choose, and stays taken after it is deleted
+		SendsInvites:   true,
+		IDsPerCalendar: true,
+		KeepsCancelled: true, // events.get answers a deleted event with the status cancelled
+		Instances:      true,
+		Conferencing:   true,
+		LocationURL:    true,
+		MaxAttendees:   mostGuests,
+	}
+}
+
+// Account reads the primary calendar, whose id is the account's address.
+func (d *driver) Account(ctx context.Context) (calendar.Account, error) {
+	entry, err := d.listed(ctx, primary)
+	if err != nil {
+		return calendar.Account{}, err
+	}
+	return calendar.Account{Email: entry.Id}, nil
+}
+
+// primary is what Google calls an account's own calendar, whatever its address.
+const primary = "primary"
+
+const calendarFields = "id,summary,summaryOverride,timeZone,accessRole,primary,conferenceProperties"
+
+// listed reads one entry of the account's list of calendars, and remembers what the entry tells.
+func (d *driver) listed(ctx context.Context, calendarID string) (*gcal.CalendarListEntry, error) {
+	if !addressable(calendarID) {
+		return nil, noCalendar()
+	}
+	entry, err := d.api.CalendarList.Get(calendarID).Fields(calendarFields).Context(kept(ctx)).Do()
+	if err != nil {
+		return nil, calendarMissing(refusal(err, reading))
+	}
+	if entry.Id == "" {
+		return nil, unreadable(nil, reading)
+	}
+	d.note(entry)
+	return entry, nil
+}
+
+func (d *driver) note(entry *gcal.CalendarListEntry) {
+	d.meet.note(entry)
+	if entry.Primary {
+		d.address.Store(&entry.Id)
+	}
+}
+
+// Calendars lists the calendars whose events can be read. Those that the customer hid in Google's pages are among them:
+// they can be booked in as well.
+func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
+	const fields = "nextPageToken,items(" + calendarFields + ")"
+	call := d.api.CalendarList.List().MinAccessRole("reader").ShowHidden(true).MaxResults(250).Fields(fields).Context(kept(ctx))
+	var list []calendar.Calendar
+	for {
+		page, err := call.Do()
+		if err != nil {
+			return nil, refusal(err, reading)
+		}
+		for _, entry := range page.Items {
+			if entry == nil || entry.Id == "" {
+				continue
+			}
+			d.note(entry)
+			list = append(list, calendarOf(entry, d.standard))
+		}
+		if page.NextPageToken == "" {
+			return list, nil
+		}
+		call.PageToken(page.NextPageToken)
+	}
+}
+
+// Book inserts an event under an id made of the key. That the id is taken means that this booking was made before.
+func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, error) {
+	calendarID, err := d.named(b.CalendarID)
+	if err != nil {
+		return calendar.Event{}, err
+	}
+	event, err := newEvent(b)
+	if err != nil {
+		return calendar.Event{}, err
+	}
+	wantsMeet := b.Conferencing == calendar.ConferencingProvider
+	if wantsMeet {
+		if err := d.canMeet(ctx, calendarID); err != nil {
+			return calendar.Event{}, err
+		}
+	}
+	made, err := d.api.Events.Insert(calendarID, event).ConferenceDataVersion(1).SendUpdates("all").
+		Fields(eventFields).Context(kept(ctx)).Do()
+	switch f := refusal(err, writing); {
+	case f == nil:
+	case hasStatus(f, http.StatusConflict):
+		if made, err = d.bookedBefore(ctx, calendarID, b); err != nil {
+			return calendar.Event{}, err
+		}
+	case hasStatus(f, http.StatusBadRequest) && wantsMeet && d.cannotMeetAnyMore(ctx, calendarID):
+		return calendar.Event{}, noMeet()
+	default:
+		return calendar.Event{}, calendarMissing(f)
+	}
+	if wantsMeet {
+		if made, err = d.meeting(ctx, calendarID, made); err != nil {
+			return calendar.Event{}, err
+		}
+	}
+	return d.event(ctx, calendarID, made, writing)
+}
+
+// bookedBefore reads the event that an earlier Book of the same key made.
+func (d *driver) bookedBefore(ctx context.Context, calendarID string, b calendar.Booking) (*gcal.Event, error) {
+	found, err := d.get(ctx, calendarID, idOf(b.Key), eventFields)
+	switch {
+	case fault.From(err) != nil && fault.From(err).Code == fault.NotFound:
+		return nil, changedMeanwhile()
+	case err != nil:
+		return nil, afterBooking(err)
+	case isCancelled(found) && b.Conferencing == calendar.ConferencingProvider && meetStatus(found) == meetFailed:
+		return nil, noMeet() // and so it was removed
+	case isCancelled(found):
+		return nil, changedMeanwhile()
+	case private(found, keyProperty) != b.Key:
+		return nil, fault.New(fault.Conflict, fault.ReasonProviderConflict,
+			"Another event has the id that this booking would have.").With("provider", name)
+	}
+	return found, nil
+}
+
+// idOf names the event of a key. Ids are 5 to 1024 characters of base32hex in lower case, and unique in a calendar
+// (developers.google.com/workspace/calendar/api/v3/reference/events#id).
+func idOf(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return "fd" + strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:]))
+}
+
+// Event reads one event or instance.
+func (d *driver) Event(ctx context.Context, ref calendar.EventRef) (calendar.Event, error) {
+	calendarID, err := d.locate(ref)
+	if err != nil {
+		return calendar.Event{}, err
+	}
+	found, err := d.get(ctx, calendarID, ref.ID, eventFields)
+	if err != nil {
+		return calendar.Event{}, err
+	}
+	return d.event(ctx, calendarID, found, reading)
+}
+
+func (d *driver) get(ctx context.Context, calendarID, id string, fields googleapi.Field) (*gcal.Event, error) {
+	found, err := d.api.Events.Get(calendarID, id).Fields(fields).Context(kept(ctx)).Do()
+	if err != nil {
+		return nil, eventMissing(refusal(err, reading))
+	}
+	return found, nil
+}
+
+// Change patches what is named. It reads the event first only where it has to: for the entries of the guests who stay, and,
+// where the caller holds no version, for one that keeps a deleted event from coming back to life.
+func (d *driver) Change(ctx context.Context, ref calendar.EventRef, c calendar.Change) (calendar.Event, error) {
+	calendarID, err := d.locate(ref)
+	if err != nil {
+		return calendar.Event{}, err
+	}
+	patch, err := newPatch(c)
+	if err != nil {
+		return calendar.Event{}, err
+	}
+	version := c.IfUnchanged
+	if version == "" || c.Attendees != nil || patch == nil {
+		fields := googleapi.Field("id,etag,status,attendees,attendeesOmitted")
+		if patch == nil {
+			fields = eventFields
+		}
+		before, err := d.get(ctx, calendarID, ref.ID, fields)
+		switch {
+		case err != nil:
+			return calendar.Event{}, err
+		case isCancelled(before):
+			return calendar.Event{}, noEvent()
+		case version != "" && version != before.Etag:
+			return calendar.Event{}, changedMeanwhile()
+		case patch == nil: // a patch of nothing would be told to the attendees
+			return d.event(ctx, calendarID, before, reading)
+		}
+		version = before.Etag
+		if c.Attendees != nil {
+			if before.AttendeesOmitted {
+				return calendar.Event{}, guestsHidden()
+			}
+			patch.Attendees = merged(before.Attendees, *c.Attendees)
+		}
+	}
+	call := d.api.Events.Patch(calendarID, ref.ID, patch).ConferenceDataVersion(1).SendUpdates("all").Fields(eventFields).Context(kept(ctx))
+	call.Header().Set("If-Match", version)
+	changed, err := call.Do()
+	if err != nil {
+		return calendar.Event{}, eventMissing(refusal(err, writing))
+	}
+	if isCancelled(changed) {
+		return calendar.Event{}, noEvent()
+	}
+	return d.event(ctx, calendarID, changed, writing)
+}
+
+// Cancel deletes the event or instance. Google tells the attendees of one's own event; of another's event it removes this
+// calendar's copy, and tells its organizer that the invitation is declined. It has no place for a comment.
+func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.Cancellation) error {
+	calendarID, err := d.locate(ref)
+	if err != nil {
+		return err
+	}
+	return d.remove(ctx, calendarID, ref.ID, c.IfUnchanged)
+}
+
+func (d *driver) remove(ctx context.Context, calendarID, id, version string) error {
+	call := d.api.Events.Delete(calendarID, id).SendUpdates("all").Context(kept(ctx))
+	if version != "" {
+		call.Header().Set("If-Match", version)
+	}
+	if err := call.Do(); err != nil {
+		return eventMissing(refusal(err, writing))
+	}
+	return nil
+}
+
+// Events reads a page. What was deleted is not in it: Google lists that only on demand, beside all that anybody ever
+// deleted. Whole days lie in the zone given: it says what is answered, and, though that is not documented, how timeMin
+// and timeMax are held against days (googleapis/google-api-dotnet-client#1778).
+func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, error) {
+	const most, usual = 2500, 500
+	calendarID, err := d.named(q.CalendarID)
+	if err != nil {
+		return calendar.Page{}, err
+	}
+	limit := usual
+	if q.Limit > 0 {
+		limit = min(q.Limit, most)
+	}
+	call := d.api.Events.List(calendarID).SingleEvents(true).MaxResults(int64(limit)).
+		TimeMin(q.From.UTC().Format(time.RFC3339)).TimeMax(wholeSecond(q.To).UTC().Format(time.RFC3339)).
+		Fields("nextPageToken,items(" + eventFields + ")").Context(kept(ctx))
+	if q.Zone != "" {
+		call.TimeZone(q.Zone)
+	}
+	if q.Cursor != "" {
+		call.PageToken(q.Cursor)
+	}
+	answer, err := call.Do()
+	if err != nil {
+		return calendar.Page{}, calendarMissing(refusal(err, reading))
+	}
+	page := calendar.Page{Next: answer.NextPageToken}
+	for _, item := range answer.Items {
+		if item == nil || isCancelled(item) && item.Start == nil {
+			continue // a cancelled instance that says nothing but its id
+		}
+		event, err := d.event(ctx, calendarID, item, reading)
+		if err != nil {
+			return calendar.Page{}, err
+		}
+		page.Events = append(page.Events, event)
+	}
+	return page, nil
+}
+
+// wholeSecond is the first whole second not before t: Google ignores what is less.
+func wholeSecond(t time.Time) time.Time {
+	if whole := t.Truncate(time.Second); whole.Before(t) {
+		return whole.Add(time.Second)
+	}
+	return t
+}
+
+// event makes an answer of what Google told.
+func (d *driver) event(ctx context.Context, calendarID string, told *gcal.Event, doing doing) (calendar.Event, error) {
+	event, err := eventOf(told)
+	if err != nil {
+		return calendar.Event{}, unreadable(err, doing)
+	}
+	event.CalendarID = calendarID
+	if calendarID == primary {
+		event.CalendarID = d.ownAddress(ctx, told)
+	}
+	return event, nil
+}
+
+// ownAddress is the id that primary stands for, under which it is listed. Mostly an event tells it: of its own events, a
+// calendar is the organizer. Where it cannot be had, primary will do, since it is taken as well.
+func (d *driver) ownAddress(ctx context.Context, told *gcal.Event) string {
+	if known := d.address.Load(); known != nil {
+		return *known
+	}
+	if told.Organizer != nil && told.Organizer.Self && told.Organizer.Email != "" {
+		return told.Organizer.Email
+	}
+	entry, err := d.listed(ctx, primary)
+	if err != nil {
+		return primary
+	}
+	return entry.Id
+}
+
+// named answers the id of the calendar that is meant.
+func (d *driver) named(calendarID string) (string, error) {
+	if calendarID == "" {
+		calendarID = d.standard
+	}
+	if !addressable(calendarID) {
+		return "", noCalendar()
+	}
+	return calendarID, nil
+}
+
+// locate answers the calendar of a reference. An id that Google would not give is not sent: ".." would lead elsewhere.
+func (d *driver) locate(ref calendar.EventRef) (string, error) {
+	calendarID, err := d.named(ref.CalendarID)
+	if err != nil || !addressable(ref.ID) || strings.ContainsFunc(ref.ID, foreignToIDs) {
+		return "", noEvent()
+	}
+	return calendarID, nil
+}
+
+// addressable reports whether an id stays one segment of a path.
+func addressable(id string) bool { return strings.Trim(id, ".") != "" }
+
+// foreignToIDs is wider than base32hex: ids of instances, and of what was imported, have more letters.
+func foreignToIDs(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_-.@", r)
+}

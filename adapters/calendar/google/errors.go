@@ -1,0 +1,182 @@
+package google
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"google.golang.org/api/googleapi"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
+)
+
+// doing is what a call was about: of a write whose answer cannot be read nobody knows what became.
+type doing bool
+
+const (
+	reading doing = false
+	writing doing = true
+)
+
+// refusal makes a fault of what Google's library answered; nil for nil. The meaning is in the first error's reason
+// (developers.google.com/workspace/calendar/api/guides/errors); where the status says as much, the status has to do.
+func refusal(err error, doing doing) *fault.Error {
+	var (
+		known  *fault.Error
+		answer *googleapi.Error
+	)
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &known):
+		return known
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return fault.From(err)
+	case !errors.As(err, &answer):
+		return unreadable(err, doing)
+	}
+	plain := upstream.StatusFault(name, answer.Code, answer.Header, []byte(answer.Body))
+	first := firstError(answer.Body)
+	switch answer.Code {
+	case http.StatusBadRequest:
+		return notValid(plain, first)
+	case http.StatusForbidden:
+		return notAllowed(plain, first, answer)
+	case http.StatusGone:
+		return plain.With("gone", "true")
+	}
+	return plain
+}
+
+// apiError is one of the errors in an answer.
+type apiError struct {
+	Reason   string `json:"reason"`
+	Location string `json:"location"`
+}
+
+// firstError is empty where the body is none of Google's, such as a proxy's page.
+func firstError(body string) apiError {
+	var told struct {
+		Error struct {
+			Errors []apiError `json:"errors"`
+		} `json:"error"`
+	}
+	if json.Unmarshal([]byte(body), &told) != nil || len(told.Error.Errors) == 0 {
+		return apiError{}
+	}
+	return told.Error.Errors[0]
+}
+
+// notValid names the field where Google names the place.
+func notValid(plain *fault.Error, first apiError) *fault.Error {
+	place := strings.ToLower(first.Location)
+	field := fault.Field{Message: "is refused by Google Calendar."}
+	switch {
+	case first.Reason == "timeRangeEmpty":
+		field = fault.Field{Path: "end_time", Message: "must be after start_time."}
+	case strings.Contains(place, "timezone"):
+		field = fault.Field{Path: "timezone", Message: "is a time zone that Google Calendar does not know."}
+	case strings.Contains(place, "attendee"):
+		field.Path = "attendee_emails"
+	case strings.Contains(place, "conference"):
+		return said(plain, fault.Unsupported, fault.ReasonConferencing, noMeet().Detail)
+	case strings.HasPrefix(place, "start"), place == "timemin":
+		field.Path = "start_time"
+	case strings.HasPrefix(place, "end"), place == "timemax":
+		field.Path = "end_time"
+	default:
+		return plain
+	}
+	invalid := fault.InvalidFields(field)
+	f := said(plain, invalid.Code, invalid.Reason, invalid.Detail)
+	f.Fields = invalid.Fields
+	return f
+}
+
+// notAllowed tells the ways apart in which 403 says no.
+func notAllowed(plain *fault.Error, first apiError, answer *googleapi.Error) *fault.Error {
+	forbidden := func(detail string) *fault.Error {
+		return said(plain, fault.Forbidden, fault.ReasonPermissionDenied, detail)
+	}
+	switch first.Reason {
+	case "rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "dailyLimitExceeded":
+		limited := upstream.StatusFault(name, http.StatusTooManyRequests, answer.Header, nil)
+		return said(plain, limited.Code, limited.Reason, limited.Detail)
+	case "insufficientPermissions":
+		return forbidden("The Google account was connected without everything that is needed. Connect it again and leave every box ticked.")
+	case "requiredAccessLevel":
+		return forbidden("The account can only read this Google calendar. Choose another, or have its owner share it with the right to make changes.")
+	case "forbiddenForNonOrganizer":
+		return forbidden("Only the organizer can change this event at Google. Ask the organizer to change it.")
+	case "forbiddenForServiceAccounts":
+		return forbidden("A service account invites nobody in its own name. Give it domain-wide delegation in the Google Workspace admin console, and name the user to act for as the connection's subject.")
+	case "notACalendarUser":
+		return forbidden("The Google account has no calendar. Have Google Calendar turned on for it, and open it once.")
+	case "domainPolicy":
+		return forbidden("The administrators of the Google Workspace do not let other applications use its calendars. Ask them to trust this one.")
+	case "accessNotConfigured":
+		return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured,
+			"The Google Calendar API is not enabled in the project of the OAuth client. Enable it in the Google Cloud console.")
+	}
+	return plain
+}
+
+// said is a fault that tells more than its status does.
+func said(plain *fault.Error, code fault.Code, reason, detail string) *fault.Error {
+	f := *plain
+	f.Code, f.Reason, f.Detail = code, reason, detail
+	return &f
+}
+
+func hasStatus(f *fault.Error, status int) bool {
+	return f.Metadata["upstream_status"] == strconv.Itoa(status)
+}
+
+// eventMissing says of what was not found that it is an event.
+func eventMissing(f *fault.Error) *fault.Error {
+	if f == nil || f.Code != fault.NotFound {
+		return f
+	}
+	return said(f, f.Code, fault.ReasonEventNotFound, noEvent().Detail)
+}
+
+// calendarMissing says of what was not found that it is a calendar.
+func calendarMissing(f *fault.Error) *fault.Error {
+	if f == nil || f.Code != fault.NotFound {
+		return f
+	}
+	return said(f, f.Code, fault.ReasonCalendarNotFound, noCalendar().Detail)
+}
+
+func noEvent() *fault.Error {
+	return fault.New(fault.NotFound, fault.ReasonEventNotFound, "There is no such event in the Google calendar.").With("provider", name)
+}
+
+func noCalendar() *fault.Error {
+	return fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "The Google account has no such calendar.").With("provider", name)
+}
+
+func changedMeanwhile() *fault.Error {
+	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile,
+		"The event was changed or cancelled in the Google calendar in the meantime. Read it and try again.").With("provider", name)
+}
+
+func guestsHidden() *fault.Error {
+	return fault.New(fault.Unsupported, fault.ReasonNotSupported,
+		"Google does not show all guests of this event to the connected account, so its guests cannot be changed without losing some.").With("provider", name)
+}
+
+// unreadable is a success that says something other than expected.
+func unreadable(err error, doing doing) *fault.Error {
+	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
+		"Google Calendar answered something other than expected. Check the configured api_url.")
+	if doing == writing {
+		f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+			"Google Calendar accepted the request, but what it answered could not be read.")
+	}
+	return f.With("provider", name).Because(err)
+}

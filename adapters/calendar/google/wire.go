@@ -1,0 +1,224 @@
+package google
+
+import (
+	"cmp"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	gcal "google.golang.org/api/calendar/v3"
+
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+)
+
+// eventFields are the parts of an event that are read, as a partial response
+// (developers.google.com/workspace/calendar/api/guides/performance#partial-response).
+const eventFields = "id,etag,status,summary,description,location,start,end,recurringEventId,originalStartTime,transparency," +
+	"organizer(email,displayName,self),attendees(email,displayName,optional,resource,responseStatus)," +
+	"hangoutLink,htmlLink,extendedProperties/private,conferenceData(entryPoints(entryPointType,uri),createRequest/status)"
+
+// Private properties of events that were booked here. They stay on this calendar's copy of the event.
+const (
+	keyProperty  = "frontdeskKey"
+	linkProperty = "frontdeskUrl"
+)
+
+// longestProperty is how many characters of a property's value Google keeps
+// (developers.google.com/workspace/calendar/api/guides/extended-properties, "Limits"). A longer link is the location alone.
+const longestProperty = 1024
+
+// newEvent is a booking as Google takes it. Google's pages take a description for HTML where it looks like it; what is
+// written here is the caller's text as it is, since attendees elsewhere are shown it as plain text.
+func newEvent(b calendar.Booking) (*gcal.Event, error) {
+	start, err := timeIn(b.Start, b.Zone)
+	if err != nil {
+		return nil, err
+	}
+	end, err := timeIn(b.End, b.Zone)
+	if err != nil {
+		return nil, err
+	}
+	e := &gcal.Event{
+		Id: idOf(b.Key), Summary: b.Title, Description: b.Description, Start: start, End: end, Attendees: merged(nil, b.Attendees),
+		ExtendedProperties: &gcal.EventExtendedProperties{Private: map[string]string{keyProperty: b.Key}},
+	}
+	switch b.Conferencing {
+	case calendar.ConferencingProvider:
+		e.ConferenceData = &gcal.ConferenceData{CreateRequest: &gcal.CreateConferenceRequest{
+			RequestId: e.Id, ConferenceSolutionKey: &gcal.ConferenceSolutionKey{Type: hangoutsMeet},
+		}}
+	case calendar.ConferencingURL:
+		e.Location = b.LocationURL
+		if len(b.LocationURL) <= longestProperty {
+			e.ExtendedProperties.Private[linkProperty] = b.LocationURL
+		}
+	}
+	return e, nil
+}
+
+// timeIn is an instant with the zone that it is kept in. The offset tells the two passes of an hour apart that a clock
+// shows twice.
+func timeIn(t time.Time, zone string) (*gcal.EventDateTime, error) {
+	location, err := time.LoadLocation(zone)
+	if err != nil || zone == "" || zone == "Local" {
+		return nil, fault.InvalidField("timezone", "is not a time zone that is known.")
+	}
+	return &gcal.EventDateTime{DateTime: t.In(location).Format(time.RFC3339), TimeZone: zone}, nil
+}
+
+// newPatch is a change as Google takes it, but for the attendees; nil when it changes nothing.
+func newPatch(c calendar.Change) (*gcal.Event, error) {
+	patch := &gcal.Event{}
+	if c.Title != nil {
+		patch.Summary = *c.Title
+		patch.ForceSendFields = append(patch.ForceSendFields, "Summary")
+	}
+	if c.Description != nil {
+		patch.Description = *c.Description
+		patch.ForceSendFields = append(patch.ForceSendFields, "Description")
+	}
+	if c.Attendees != nil {
+		patch.ForceSendFields = append(patch.ForceSendFields, "Attendees")
+	}
+	if c.Start != nil && c.End != nil {
+		start, err := timeIn(*c.Start, c.Zone)
+		if err != nil {
+			return nil, err
+		}
+		end, err := timeIn(*c.End, c.Zone)
+		if err != nil {
+			return nil, err
+		}
+		start.NullFields, end.NullFields = []string{"Date"}, []string{"Date"} // the event may have been one of whole days
+		patch.Start, patch.End = start, end
+	}
+	if patch.Start == nil && len(patch.ForceSendFields) == 0 {
+		return nil, nil
+	}
+	return patch, nil
+}
+
+// merged is the list of attendees to write. A patch replaces the list whole, so those who stay are written as they were
+// read, with their answers; so is the organizer, who is listed beside the guests and is none.
+func merged(before []*gcal.EventAttendee, emails []string) []*gcal.EventAttendee {
+	list := []*gcal.EventAttendee{}
+	known := map[string]*gcal.EventAttendee{}
+	for _, a := range before {
+		switch {
+		case a == nil:
+		case a.Organizer:
+			list = append(list, a)
+		default:
+			known[strings.ToLower(a.Email)] = a
+		}
+	}
+	for _, email := range emails {
+		same := func(a *gcal.EventAttendee) bool { return strings.EqualFold(a.Email, email) }
+		if slices.ContainsFunc(list, same) {
+			continue
+		}
+		list = append(list, cmp.Or(known[strings.ToLower(email)], &gcal.EventAttendee{Email: email}))
+	}
+	return list
+}
+
+// calendarOf is an entry of the account's list of calendars. The standard calendar may be named by its alias.
+func calendarOf(entry *gcal.CalendarListEntry, standard string) calendar.Calendar {
+	writable := entry.AccessRole == "owner" || entry.AccessRole == "writer" || entry.AccessRole == "writerWithoutPrivateAccess"
+	return calendar.Calendar{
+		ID: entry.Id, Name: cmp.Or(entry.SummaryOverride, entry.Summary, entry.Id), Zone: entry.TimeZone, ReadOnly: !writable,
+		IsDefault: strings.EqualFold(entry.Id, standard) || entry.Primary && standard == primary,
+	}
+}
+
+// eventOf is an event as Google told it, without its calendar.
+func eventOf(e *gcal.Event) (calendar.Event, error) {
+	if e == nil || e.Id == "" {
+		return calendar.Event{}, errors.New("an event without an id")
+	}
+	event := calendar.Event{
+		ID: e.Id, SeriesID: e.RecurringEventId, Version: e.Etag, Title: e.Summary, Description: e.Description,
+		URL: linkOf(e), IsCancelled: isCancelled(e), IsFree: e.Transparency == "transparent",
+	}
+	var err1, err2 error
+	event.Start, err1 = timeOf(cmp.Or(e.Start, e.OriginalStartTime))
+	event.End, err2 = timeOf(cmp.Or(e.End, e.Start, e.OriginalStartTime))
+	if !event.IsCancelled && (err1 != nil || err2 != nil) {
+		return calendar.Event{}, cmp.Or(err1, err2) // of a deleted event, the id alone is certain
+	}
+	if e.Organizer != nil {
+		event.Organizer = calendar.Person{Email: e.Organizer.Email, Name: e.Organizer.DisplayName}
+	}
+	for _, a := range e.Attendees {
+		if a != nil && a.Email != "" {
+			event.Attendees = append(event.Attendees, attendeeOf(a))
+		}
+	}
+	return event, nil
+}
+
+func attendeeOf(a *gcal.EventAttendee) calendar.Attendee {
+	attendee := calendar.Attendee{Email: a.Email, Name: a.DisplayName, Type: "required", Response: a.ResponseStatus}
+	switch {
+	case a.Resource:
+		attendee.Type = "resource"
+	case a.Optional:
+		attendee.Type = "optional"
+	}
+	if attendee.Response == "needsAction" {
+		attendee.Response = "needs_action"
+	}
+	return attendee
+}
+
+// timeOf reads a date or a time. The time's offset is that of the zone asked for; its own zone stands beside it.
+func timeOf(t *gcal.EventDateTime) (calendar.Time, error) {
+	switch {
+	case t == nil:
+		return calendar.Time{}, errors.New("an event without a time")
+	case t.Date != "":
+		day, err := time.Parse(time.DateOnly, t.Date)
+		return calendar.Time{Instant: day, AllDay: true}, err
+	}
+	at, err := time.Parse(time.RFC3339, t.DateTime)
+	return calendar.At(at.UTC(), t.TimeZone), err
+}
+
+func isCancelled(e *gcal.Event) bool { return e.Status == "cancelled" }
+
+func private(e *gcal.Event, property string) string {
+	if e.ExtendedProperties == nil {
+		return ""
+	}
+	return e.ExtendedProperties.Private[property]
+}
+
+// linkOf is where the event takes place: the link it was booked with, Google Meet or what else makes its conferences, a
+// location that is a link; else Google's page of it.
+func linkOf(e *gcal.Event) string {
+	return cmp.Or(private(e, linkProperty), meetLink(e), webAddress(e.Location), e.HtmlLink)
+}
+
+func meetLink(e *gcal.Event) string {
+	if e.ConferenceData != nil {
+		for _, point := range e.ConferenceData.EntryPoints {
+			if point != nil && point.EntryPointType == "video" && point.Uri != "" {
+				return point.Uri
+			}
+		}
+	}
+	return e.HangoutLink
+}
+
+// webAddress is a location that is a link and nothing else, or "".
+func webAddress(location string) string {
+	location = strings.TrimSpace(location)
+	u, err := url.Parse(location)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.ContainsAny(location, " \n\t") {
+		return ""
+	}
+	return location
+}
