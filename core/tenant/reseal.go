@@ -11,12 +11,12 @@ import (
 
 // Resealed is what a Reseal did.
 type Resealed struct {
-	Sealed  int            // connections sealed again with the primary key
-	Already int            // connections that were already
-	InUse   map[uint32]int // how many connections each key is needed for now
+	Sealed  int            // credentials and tokens sealed again with the primary key
+	Already int            // those that were already
+	InUse   map[uint32]int // how many each key is needed for now
 }
 
-// Reseal seals all credentials with the key set's primary key. It can be ended and begun again at any point: what is
+// Reseal seals all credentials and tokens with the key set's primary key. It can be ended and begun again at any point: what is
 // sealed with the primary key already is passed over.
 func (d *Directory) Reseal(ctx context.Context) (Resealed, error) {
 	primary, err := d.vault.Primary()
@@ -40,6 +40,21 @@ func (d *Directory) Reseal(ctx context.Context) (Resealed, error) {
 			done.Sealed++
 		}
 	}
+	tokens, err := d.store.AllTokens(ctx)
+	if err != nil {
+		return done, err
+	}
+	for _, row := range tokens {
+		sealed, err := d.resealTokens(ctx, row, primary)
+		if err != nil {
+			return done, err
+		}
+		if sealed {
+			done.Sealed++
+		} else {
+			done.Already++
+		}
+	}
 	done.InUse, err = d.KeysInUse(ctx)
 	return done, err
 }
@@ -60,9 +75,36 @@ func (d *Directory) reseal(ctx context.Context, row store.Connection) error {
 	return err
 }
 
-// KeysInUse counts, by the id of the key, the connections whose credentials are sealed with it.
+// resealTokens seals one connection's tokens again. They may be renewed meanwhile, by a process that has not noticed the new
+// key yet, so it looks until they are.
+func (d *Directory) resealTokens(ctx context.Context, row store.Tokens, primary uint32) (sealed bool, err error) {
+	for there := true; there && vault.KeyOf(row.Sealed) != primary; {
+		plain, err := d.vault.UnsealTokens(row.TenantID, row.ConnectionID, row.Sealed)
+		if err != nil {
+			return false, err
+		}
+		again, err := d.vault.SealTokens(row.TenantID, row.ConnectionID, plain)
+		clear(plain)
+		if err != nil {
+			return false, err
+		}
+		if same, err := d.store.ResealTokens(ctx, row, again); same || err != nil {
+			return same, err
+		}
+		if row, there, err = d.store.Tokens(ctx, row.TenantID, row.ConnectionID); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// KeysInUse counts, by the id of the key, the credentials and tokens that are sealed with it.
 func (d *Directory) KeysInUse(ctx context.Context) (map[uint32]int, error) {
 	rows, err := d.store.AllConnections(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := d.store.AllTokens(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -71,6 +113,9 @@ func (d *Directory) KeysInUse(ctx context.Context) (map[uint32]int, error) {
 		if len(row.Credentials) > 0 {
 			inUse[vault.KeyOf(row.Credentials)]++
 		}
+	}
+	for _, row := range tokens {
+		inUse[vault.KeyOf(row.Sealed)]++
 	}
 	return inUse, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
+	"frontdesk/core/store"
 	"frontdesk/core/store/storetest"
 	"frontdesk/core/vault"
 )
@@ -149,6 +150,52 @@ func TestCallsGoOnDuringRotations(t *testing.T) {
 		}
 		if n := len(h.vault.Status()); n != 2 {
 			t.Errorf("%d keys are left", n)
+		}
+	})
+}
+
+func TestTokensAreSealedAgainAsTheyAre(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, url string) {
+		h := build(t, url)
+		h.tenant("acme")
+		c := h.connection("acme", "s", adapter.KindCalendar, "sandbox") // has no credentials
+		old := h.vault.Status()[0].ID
+		put := func() {
+			t.Helper()
+			sealed, err := h.vault.SealTokens(c.TenantID, c.ID, []byte(canary))
+			if err == nil {
+				err = h.store.ResetTokens(t.Context(), store.Tokens{TenantID: c.TenantID, ConnectionID: c.ID, Sealed: sealed})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		put()
+		before, _, err := h.store.Tokens(t.Context(), c.TenantID, c.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put() // they are renewed after they were listed
+		added, err := h.vault.Rotate()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if inUse, err := h.KeysInUse(t.Context()); err != nil || !maps.Equal(inUse, map[uint32]int{old: 1}) {
+			t.Errorf("before: in use %v, %v", inUse, err)
+		}
+		if sealed, err := h.resealTokens(t.Context(), before, added.ID); err != nil || !sealed {
+			t.Errorf("sealed %t, %v", sealed, err)
+		}
+		done, err := h.Reseal(t.Context())
+		if err != nil || done.Sealed != 0 || done.Already != 1 || !maps.Equal(done.InUse, map[uint32]int{added.ID: 1}) {
+			t.Errorf("a second time %+v, %v", done, err)
+		}
+		after, _, err := h.store.Tokens(t.Context(), c.TenantID, c.ID)
+		if err != nil || after.Version != before.Version+1 { // of the renewal: who redeems for this version still may save
+			t.Errorf("the version is %d after %d, %v", after.Version, before.Version, err)
+		}
+		if plain, err := h.vault.UnsealTokens(c.TenantID, c.ID, after.Sealed); err != nil || string(plain) != canary {
+			t.Errorf("%v", err)
 		}
 	})
 }
