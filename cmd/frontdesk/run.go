@@ -62,6 +62,8 @@ type commands struct {
 		Remove connectionRemove `cmd:"" help:"Remove a connection."`
 	} `cmd:"" help:"Connections to calendars, CRMs and telephony providers."`
 
+	ConnectLink connectLink `cmd:"" help:"Print a link with which a customer connects an account by consent."`
+
 	Providers providersCommand `cmd:"" help:"List the providers that can be connected, with their settings and credentials."`
 	Apply     applyCommand     `cmd:"" help:"Make tenants and connections match a file."`
 	Doctor    doctorCommand    `cmd:"" help:"Check the configuration, the store, the clock, the key set and every connection."`

@@ -94,7 +94,7 @@ func Walls() []Wall {
 			May: []string{
 				"core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/oauth", "core/store", "core/upstream", "core/vault",
 			},
-			Tests: []string{"core/oauth/oauthtest", "core/store/storetest", "core/adapter/adaptertest"},
+			Tests: []string{"core/consent/consenttest", "core/oauth/oauthtest", "core/store/storetest", "core/adapter/adaptertest"},
 			Why:   "Whose connection it is, and its driver, opened.",
 		},
 		{
@@ -116,6 +116,10 @@ func Walls() []Wall {
 		{
 			Folder: "core/consent", May: []string{"core/fault", "core/page", "core/tenant"}, Tests: []string{"core/**"},
 			Why: "Where customers connect accounts: pages over use cases.",
+		},
+		{
+			Folder: "core/consent/consenttest", May: []string{"core/adapter", "core/calendar", "core/fault", "core/oauth/oauthtest"}, ForTests: true,
+			Why: "A provider at which tests give consent.",
 		},
 		{Folder: "core/gateway", May: []string{"core/**", "config"}, Why: "Assembly."},
 		{Folder: "core/archtest", Why: "The walls."},

@@ -104,6 +104,9 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 	surface := apiOptions(cfg)
 	surface.Services = api.Services{Calendar: g.services.Calendar, Tickets: g.services.Tickets, Numbers: g.services.Numbers}
 	surface.Keys, surface.Log, surface.Metrics, surface.Ready, surface.Now = g.directory, g.log, g.metrics, g.ready, g.now
+	if surface.Pages, err = g.consentPages(); err != nil {
+		return nil, err
+	}
 	g.handler, err = api.New(surface)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,251 @@
+// Package consenttest is a calendar provider at which customers give consent, for tests of how they do: an authorization
+// server (oauthtest), an API of two questions, and the adapter for it.
+//
+//	p := consenttest.Start(t, "meet")
+//	registry, err := adapter.NewRegistry([]adapter.Adapter{p.Adapter()})
+//	directory := tenant.NewDirectory(tenant.Options{Operators: map[string]adapter.Operator{"meet": p.Operator()}, ...})
+//	answer := p.Decide(t, begun.URL, "approve")
+package consenttest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+	"frontdesk/core/oauth/oauthtest"
+)
+
+// The OAuth client of the operator, and the scopes.
+const (
+	ClientID     = "client-of-the-operator"
+	ClientSecret = "canary-client-secret"
+	ScopeEvents  = "https://meet.example/auth/events"
+	ScopeList    = "https://meet.example/auth/list"
+)
+
+// Provider is the provider.
+type Provider struct {
+	*oauthtest.Server
+	URL string
+
+	name    string
+	issuer  string
+	mu      sync.Mutex
+	secrets []string
+	refusal int    // status of the API's answers; 0: as they should be
+	called  string // the calendar's name
+}
+
+// Start starts a provider, which ends with the test. Its accounts are desk@acme.example and other@acme.example.
+func Start(t testing.TB, name string, change ...func(*oauthtest.Options)) *Provider {
+	t.Helper()
+	p := &Provider{name: name, called: "Front desk"}
+	mux := http.NewServeMux()
+	s := httptest.NewServer(p.overheard(mux))
+	t.Cleanup(s.Close)
+	p.URL, p.issuer = s.URL, s.URL
+	o := oauthtest.Options{
+		Issuer: s.URL, AuthorizePath: "/auth", TokenPath: "/token", Accounts: []string{"desk@acme.example", "other@acme.example"},
+		Clients: map[string]string{ClientID: ClientSecret, "client-of-acme": "secret-of-acme"},
+	}
+	for _, c := range change {
+		c(&o)
+	}
+	p.Server = oauthtest.New(o)
+	mux.Handle("/auth", p.Server)
+	mux.Handle("/token", p.Server)
+	mux.HandleFunc("GET /api/me", p.answer(ScopeEvents, func(who string) any { return map[string]string{"email": who} }))
+	mux.HandleFunc("GET /api/calendars", p.answer(ScopeList, func(string) any { return []string{p.calendar()} }))
+	return p
+}
+
+// Refuse makes the API answer with that status; 0 ends it.
+func (p *Provider) Refuse(status int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refusal = status
+}
+
+// Call gives the calendar a name.
+func (p *Provider) Call(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.called = name
+}
+
+func (p *Provider) calendar() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.called
+}
+
+func (p *Provider) answer(scope string, what func(who string) any) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		p.mu.Lock()
+		refusal := p.refusal
+		p.mu.Unlock()
+		token, ok := p.Bearer(r)
+		switch {
+		case refusal != 0:
+			w.WriteHeader(refusal)
+		case !ok:
+			w.WriteHeader(http.StatusUnauthorized)
+		case !strings.Contains(strings.Join(token.Scopes, " "), scope):
+			w.WriteHeader(http.StatusForbidden)
+		default:
+			_ = json.NewEncoder(w).Encode(what(token.Account))
+		}
+	}
+}
+
+// Secrets are all codes, verifiers, tokens and client secrets that went to and fro.
+func (p *Provider) Secrets() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]string{ClientSecret}, p.secrets...)
+}
+
+// overheard notes the secrets in what passes.
+func (p *Provider) overheard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/token" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		recorder := httptest.NewRecorder()
+		next.ServeHTTP(recorder, r)
+		form, _ := url.ParseQuery(string(body))
+		var given map[string]any
+		_ = json.Unmarshal(recorder.Body.Bytes(), &given)
+		p.mu.Lock()
+		for _, name := range []string{"code", "code_verifier", "refresh_token", "access_token"} {
+			told, _ := given[name].(string)
+			for _, secret := range []string{form.Get(name), told} {
+				if secret != "" {
+					p.secrets = append(p.secrets, secret)
+				}
+			}
+		}
+		p.mu.Unlock()
+		for name, values := range recorder.Header() {
+			w.Header()[name] = values
+		}
+		w.WriteHeader(recorder.Code)
+		_, _ = w.Write(recorder.Body.Bytes())
+	})
+}
+
+// Decide is a customer who presses a button of the page at the address, "approve" or "deny". It answers where he is sent.
+func (p *Provider) Decide(t testing.TB, address, button string) *url.URL {
+	t.Helper()
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.PostForm(address, url.Values{button: {"yes"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	to, err := response.Location()
+	if err != nil {
+		body, _ := io.ReadAll(response.Body)
+		t.Fatalf("the provider sends nobody back: %d %s", response.StatusCode, body)
+	}
+	return to
+}
+
+// Operator is the configuration's part.
+func (p *Provider) Operator() adapter.Operator {
+	return adapter.Operator{ClientID: ClientID, ClientSecret: ClientSecret, Addresses: adapter.Addresses{
+		"auth_url": p.URL + "/auth", "token_url": p.URL + "/token", "api_url": p.URL + "/api/", "issuer": p.issuer,
+	}}
+}
+
+type settings struct {
+	CalendarID   string `setting:"calendar_id" help:"Calendar."`
+	ClientID     string `setting:"client_id" help:"OAuth client."`
+	Robot        bool   `setting:"robot" help:"Get tokens without a customer."`
+	ClientSecret string `credential:"client_secret" help:"Its secret."`
+	RefreshToken string `credential:"refresh_token" help:"Brought in."`
+}
+
+func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
+	g := adapter.Grant{
+		Flow: adapter.Consent, TokenURL: at["token_url"], AuthURL: at["auth_url"], Issuer: at["issuer"], ClientID: s.ClientID,
+		Scopes: []adapter.Scope{
+			{Name: ScopeEvents, Words: "See and change events in your calendars"},
+			{Name: ScopeList, Words: "See the list of your calendars"},
+		},
+	}
+	if s.Robot {
+		g.Flow = adapter.ClientCredentials
+	}
+	return g, nil
+}
+
+// Adapter is the adapter for the provider.
+func (p *Provider) Adapter() adapter.Adapter {
+	return adapter.Calendar(adapter.Declaration{
+		Name: p.name, Title: strings.ToUpper(p.name[:1]) + p.name[1:] + " Calendar", Help: "For tests.",
+		Auth: adapter.Auth{Scheme: adapter.OAuth2, OAuth: &adapter.OAuth{API: "api_url", Grant: adapter.GrantOf(grant)}},
+	}, func(_ context.Context, s settings, env adapter.Environment) (calendar.Driver, error) {
+		return driver{api: env.Addresses["api_url"], client: env.HTTP, id: s.CalendarID}, nil
+	})
+}
+
+// driver answers the two questions; what else a calendar can do must not be asked.
+type driver struct {
+	calendar.Driver
+	api    string
+	client *http.Client
+	id     string
+}
+
+func (d driver) Account(ctx context.Context) (a calendar.Account, err error) {
+	var me struct{ Email string }
+	err = d.get(ctx, "me", &me)
+	return calendar.Account{Email: me.Email}, err
+}
+
+func (d driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
+	var names []string
+	if err := d.get(ctx, "calendars", &names); err != nil {
+		return nil, err
+	}
+	all := []calendar.Calendar{{ID: "holidays", Name: "Holidays", ReadOnly: true}}
+	for _, name := range names {
+		all = append(all, calendar.Calendar{ID: name, Name: name, IsDefault: d.id == "" || d.id == name})
+	}
+	return all, nil
+}
+
+func (d driver) get(ctx context.Context, what string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.api+what, nil)
+	if err != nil {
+		return err
+	}
+	response, err := d.client.Do(req)
+	if err != nil {
+		return fault.From(err)
+	}
+	defer response.Body.Close()
+	switch response.StatusCode {
+	case http.StatusOK:
+		return json.NewDecoder(response.Body).Decode(into)
+	case http.StatusUnauthorized:
+		return fault.New(fault.Disconnected, fault.ReasonReconnectRequired, "The token is refused.")
+	case http.StatusForbidden:
+		return fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "The account may not.")
+	}
+	return fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The provider is not there.")
+}
