@@ -403,3 +403,35 @@ func FuzzUnseal(f *testing.F) {
 		}
 	})
 }
+
+func TestTokensAndCredentialsAreNotMixedUp(t *testing.T) {
+	v := open(t, "", t.TempDir())
+	tokens, err := v.SealTokens("acme", "c1", []byte(`{"password":"x"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plain, err := v.UnsealTokens("acme", "c1", tokens); err != nil || string(plain) != `{"password":"x"}` {
+		t.Errorf("tokens come back as %q, %v", plain, err)
+	}
+	if _, err := v.Unseal("acme", "c1", tokens); !errors.Is(err, fault.Unavailable) {
+		t.Errorf("tokens open as credentials: %v", err)
+	}
+	if _, err := v.UnsealTokens("acme", "c1", seal(t, v, "acme", "c1")); !errors.Is(err, fault.Unavailable) {
+		t.Errorf("credentials open as tokens: %v", err)
+	}
+	for _, other := range [][2]string{{"acme", "c2"}, {"beta", "c1"}, {"acm", "ec1"}} {
+		if _, err := v.UnsealTokens(other[0], other[1], tokens); !errors.Is(err, fault.Unavailable) {
+			t.Errorf("tokens open for %v: %v", other, err)
+		}
+	}
+	if _, err := v.UnsealTokens("acme", "c1", nil); !errors.Is(err, fault.Unavailable) {
+		t.Errorf("nothing opens: %v", err)
+	}
+}
+
+// What is stored already must stay readable.
+func TestTheBindingOfCredentialsStays(t *testing.T) {
+	if got := string(forCredentials.binding("acme", "c1")); got != "frontdesk credentials 1\n4\nacme\nc1" {
+		t.Errorf("the binding is %q", got)
+	}
+}
