@@ -1,0 +1,283 @@
+package oauth
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+	"frontdesk/core/oauth/oauthtest"
+	"frontdesk/core/store"
+	"frontdesk/core/store/storetest"
+	"frontdesk/core/vault"
+)
+
+const (
+	tenantID = "acme"
+	theOne   = "c1"
+)
+
+// house is a provider, a store and the connections that keepers share.
+type house struct {
+	t      *testing.T
+	url    string
+	store  *store.Store
+	vault  *vault.Vault
+	fake   *oauthtest.Server
+	logged lockedBuffer
+
+	mu      sync.Mutex
+	given   map[string]Source // by connection
+	changed []string
+	gate    func(keeper string, r *http.Request, forward func() (*http.Response, error)) (*http.Response, error)
+}
+
+// onEveryStore runs a test on SQLite and on PostgreSQL, in a bubble of its own time.
+func onEveryStore(t *testing.T, rotation oauthtest.Rotation, lifetime time.Duration, test func(h *house)) {
+	t.Helper()
+	for name, open := range map[string]func(testing.TB) string{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
+		t.Run(name, func(t *testing.T) {
+			url := open(t) // outside: the server is no part of the bubble
+			synctest.Test(t, func(t *testing.T) { test(build(t, url, rotation, lifetime)) })
+		})
+	}
+}
+
+func onSQLite(t *testing.T, rotation oauthtest.Rotation, lifetime time.Duration, test func(h *house)) {
+	t.Helper()
+	url := storetest.SQLite(t)
+	synctest.Test(t, func(t *testing.T) { test(build(t, url, rotation, lifetime)) })
+}
+
+func build(t *testing.T, url string, rotation oauthtest.Rotation, lifetime time.Duration) *house {
+	t.Helper()
+	h := &house{t: t, url: url, store: storetest.Open(t, url), given: map[string]Source{}}
+	var err error
+	if h.vault, err = vault.Open("", t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	h.fake = oauthtest.New(oauthtest.Options{
+		AuthorizePath: "/auth", TokenPath: "/token", Clients: map[string]string{"id": clientSecret}, Rotation: rotation, Lifetime: lifetime,
+	})
+	if err := h.store.CreateTenant(t.Context(), store.Tenant{ID: tenantID, Name: tenantID, CreatedAt: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	h.connect(theOne)
+	t.Cleanup(func() {
+		for _, word := range []string{"access-", "refresh-", clientSecret} {
+			if strings.Contains(h.logged.String(), word) {
+				t.Errorf("the log holds a secret: %s", h.logged.String())
+			}
+		}
+	})
+	return h
+}
+
+// connect makes a connection with a refresh token among its credentials.
+func (h *house) connect(id string) {
+	h.t.Helper()
+	err := h.store.CreateConnection(h.t.Context(), store.Connection{
+		ID: id, TenantID: tenantID, Name: id, Kind: "calendar", Provider: "provider", CreatedAt: time.Now(),
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.give(id, h.fake.Grant("id", "ada@example.com", events))
+}
+
+// give replaces the credentials of a connection.
+func (h *house) give(id, refresh string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.given[id] = Source{Refresh: refresh, Since: "since " + refresh}
+}
+
+// keeper makes a keeper with a store of its own, as another replica has.
+func (h *house) keeper(name string, change ...func(*Keeper)) *Keeper {
+	h.t.Helper()
+	s, err := store.Open(h.t.Context(), h.url)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	k := NewKeeper(Options{
+		Store: s, Vault: h.vault, Owner: name, Log: slog.New(slog.NewTextHandler(&h.logged, nil)),
+		Sources: func(ctx context.Context, tenantID, connectionID string) (Source, error) {
+			row, err := s.Connection(ctx, tenantID, connectionID)
+			if err != nil {
+				return Source{}, err
+			}
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			source := h.given[connectionID]
+			source.Revision = row.Revision
+			source.Client = Client{
+				Provider: "provider", ID: "id", Secret: clientSecret, HTTP: &http.Client{Transport: wireTo{h, name}},
+				Grant: adapter.Grant{Flow: adapter.Consent, TokenURL: "https://provider.example/token"},
+			}
+			return source, nil
+		},
+		Changed: func(connectionID string) {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.changed = append(h.changed, connectionID)
+		},
+	})
+	for _, c := range change {
+		c(k)
+	}
+	h.t.Cleanup(func() {
+		k.Close()
+		_ = s.Close() // a test may have closed it
+	})
+	return k
+}
+
+// run runs a keeper until stop, or the end of the test.
+func (h *house) run(k *Keeper) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		k.Run(ctx)
+	}()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		<-done
+	})
+	h.t.Cleanup(stop)
+	return stop
+}
+
+// through has requests of keepers go through a gate.
+func (h *house) through(gate func(keeper string, r *http.Request, forward func() (*http.Response, error)) (*http.Response, error)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.gate = gate
+}
+
+// wireTo brings requests to the fake without a network, which a bubble could not wait for.
+type wireTo struct {
+	house  *house
+	keeper string
+}
+
+func (w wireTo) RoundTrip(r *http.Request) (answer *http.Response, err error) {
+	w.house.mu.Lock()
+	gate := w.house.gate
+	w.house.mu.Unlock()
+	forward := func() (*http.Response, error) { return w.forward(r) }
+	if gate == nil {
+		return forward()
+	}
+	return gate(w.keeper, r, forward)
+}
+
+func (w wireTo) forward(r *http.Request) (answer *http.Response, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			if broken, ok := v.(error); !ok || !errors.Is(broken, http.ErrAbortHandler) {
+				panic(v)
+			}
+			answer, err = nil, io.ErrUnexpectedEOF
+		}
+	}()
+	in := r.Clone(r.Context())
+	in.Host = r.URL.Host
+	recorder := httptest.NewRecorder()
+	w.house.fake.ServeHTTP(recorder, in)
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	return recorder.Result(), nil
+}
+
+// token asks for a token that has to work.
+func (h *house) token(k *Keeper, id string) string {
+	h.t.Helper()
+	access, err := k.Token(h.t.Context(), tenantID, id)
+	if err != nil {
+		h.t.Fatalf("%s gets no token: %v", id, err)
+	}
+	if _, ok := h.fake.Bearer(bearer(access)); !ok {
+		h.t.Fatalf("the token of %s does not work", id)
+	}
+	return access
+}
+
+func (h *house) row(id string) store.Tokens {
+	h.t.Helper()
+	row, _, err := h.store.Tokens(h.t.Context(), tenantID, id)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return row
+}
+
+func (h *house) status(id string) string {
+	h.t.Helper()
+	c, err := h.store.Connection(h.t.Context(), tenantID, id)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return c.Status
+}
+
+// wantFamily fails the test unless each redeem was kept and no refresh token was presented twice.
+func (h *house) wantFamily() {
+	h.t.Helper()
+	if reuses := h.fake.Reuses(); reuses != 0 {
+		h.t.Errorf("%d refresh tokens were used again", reuses)
+	}
+	if redeems, version := h.fake.Redeems(), h.row(theOne).Version; int64(redeems) != version {
+		h.t.Errorf("%d redeems, of which %d were kept", redeems, version)
+	}
+}
+
+// wantReason fails the test unless err is a fault of that reason.
+func wantReason(t *testing.T, err error, reason string) {
+	t.Helper()
+	if f := fault.From(err); f == nil || f.Reason != reason {
+		t.Errorf("got %v, want %s", err, reason)
+	}
+}
+
+// all runs do from n goroutines at once, and waits.
+func all(n int, do func(i int)) {
+	var work sync.WaitGroup
+	for i := range n {
+		work.Go(func() { do(i) })
+	}
+	work.Wait()
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+func (b *lockedBuffer) count(word string) int { return strings.Count(b.String(), word) }
+
+func name(i int) string { return fmt.Sprintf("c%04d", i) }

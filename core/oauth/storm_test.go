@@ -1,0 +1,93 @@
+package oauth
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"frontdesk/core/oauth/oauthtest"
+)
+
+func TestOneRedeemPerExpiry(t *testing.T) {
+	t.Run("ahead of time, while 600 callers on three replicas notice nothing", func(t *testing.T) {
+		const life, expiries = time.Minute, 5
+		onEveryStore(t, oauthtest.SingleUse, life, func(h *house) {
+			var failed, late atomic.Int64
+			h.fake.Delay(2 * time.Second)
+			end := time.Now().Add(expiries * life)
+			var work sync.WaitGroup
+			for _, name := range []string{"a", "b", "c"} {
+				k := h.keeper(name)
+				h.token(k, theOne) // the first one is asked for by a call
+				stop := h.run(k)
+				defer stop()
+				for i := range 200 {
+					work.Go(func() {
+						for time.Now().Before(end) {
+							asked := time.Now()
+							access, err := k.Token(h.t.Context(), tenantID, theOne)
+							if _, ok := h.fake.Bearer(bearer(access)); !ok || err != nil {
+								failed.Add(1)
+							}
+							if time.Since(asked) > 0 {
+								late.Add(1)
+							}
+							time.Sleep(time.Second + time.Duration(i)*time.Millisecond)
+						}
+					})
+				}
+			}
+			work.Wait()
+			if failed.Load() != 0 || late.Load() != 0 {
+				h.t.Errorf("%d calls failed, %d waited", failed.Load(), late.Load())
+			}
+			if redeems := h.fake.Redeems(); redeems < expiries || redeems > expiries*4/3+1 {
+				h.t.Errorf("%d redeems in %d lives", redeems, expiries)
+			}
+			h.wantFamily()
+		})
+	})
+	for _, delay := range []time.Duration{0, 300 * time.Millisecond, 15 * time.Second} {
+		t.Run("when a provider refuses the token to 600 callers at once, and answers after "+delay.String(), func(t *testing.T) {
+			onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+				keepers := []*Keeper{h.keeper("a"), h.keeper("b"), h.keeper("c")}
+				access := ""
+				for _, k := range keepers {
+					access = h.token(k, theOne)
+				}
+				h.fake.Delay(delay)
+				for expiry := 1; expiry <= 5; expiry++ {
+					time.Sleep(time.Minute) // a token that was made for a refusal just before is not doubted again
+					h.fake.ExpireAccess()
+					all(600, func(i int) {
+						again, err := keepers[i%3].Renew(h.t.Context(), tenantID, theOne, access)
+						if !again || err != nil {
+							h.t.Errorf("no other token: %v", err)
+						}
+					})
+					if redeems := h.fake.Redeems(); redeems != 1+expiry {
+						h.t.Errorf("%d redeems after %d expiries", redeems-1, expiry)
+					}
+					renewed := h.token(keepers[0], theOne)
+					if renewed == access {
+						h.t.Error("the refused token is answered again")
+					}
+					access = renewed
+				}
+				h.wantFamily()
+			})
+		})
+	}
+	t.Run("when nobody had a token yet", func(t *testing.T) {
+		onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+			h.fake.Delay(time.Second)
+			keepers := []*Keeper{h.keeper("a"), h.keeper("b"), h.keeper("c")}
+			all(600, func(i int) { h.token(keepers[i%3], theOne) })
+			if redeems := h.fake.Redeems(); redeems != 1 {
+				h.t.Errorf("%d redeems", redeems)
+			}
+			h.wantFamily()
+		})
+	})
+}
