@@ -16,7 +16,7 @@ import (
 type connectLink struct {
 	Tenant       string            `required:"" help:"The tenant's name." placeholder:"NAME"`
 	Provider     string            `required:"" help:"The provider's name, as \"frontdesk providers\" lists it." placeholder:"P"`
-	Kind         string            `help:"calendar, crm or telephony; needed only where the provider has several." enum:",calendar,crm,telephony" default:"" placeholder:"KIND"`
+	Kind         string            `help:"calendar, crm or telephony; needed only where the provider has several." placeholder:"KIND"`
 	Name         string            `help:"The connection's name; the provider's name when it is not given. One that is there is reconnected: it keeps its id, its settings and all that is remembered for it." placeholder:"N"`
 	Default      bool              `help:"Make it the tenant's default of its kind."`
 	Set          map[string]string `help:"A setting: NAME=VALUE. Others that the connection has stay." placeholder:"K=V" mapsep:"none"`
@@ -37,6 +37,9 @@ func (connectLink) Help() string {
 
 // Run makes the link and prints it, and nothing else, on standard output.
 func (c connectLink) Run(ctx context.Context, s *session) error {
+	if c.Kind != "" && !slices.Contains(adapter.Kinds(), adapter.Kind(c.Kind)) {
+		return usage("--kind must be calendar, crm or telephony")
+	}
 	cfg, err := s.config()
 	if err != nil {
 		return err
@@ -99,6 +102,8 @@ func kindOf(registry adapter.Registry, provider string) (adapter.Kind, error) {
 		return consented[0], nil
 	case len(consented) == 0 && len(all) > 0: // of whichever kind, it is refused for another reason
 		return adapter.Kind(all[0]), nil
+	case len(names) == 0:
+		return "", fault.New(fault.NotFound, "PROVIDER_UNKNOWN", "This build has no provider that customers could give consent at.")
 	case len(all) == 0:
 		return "", fault.Newf(fault.NotFound, "PROVIDER_UNKNOWN", "There is no provider %q. Customers can give consent at %s.", provider, strings.Join(names, ", "))
 	}
