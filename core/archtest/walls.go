@@ -35,6 +35,7 @@ func Walls() []Wall {
 			Folder: "adapters/*/*/fake", May: []string{"adapters/*/*/fake/**", "core/oauth/oauthtest", "core/timezone"}, ForTests: true,
 			Why: "A pretended provider is written from the provider's documents, not from the adapter's code.",
 		},
+		{Folder: "adapters/*/*/fake/serve", May: []string{"..", "core/oauth/oauthtest"}, ForTests: true, Why: "A pretended provider, served."},
 		{
 			Folder: "adapters/*/sandbox",
 			May:    []string{"core/adapter/magic", "core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault"},
@@ -130,7 +131,7 @@ func Walls() []Wall {
 func conformance() []string {
 	return []string{
 		"core/adapter/adaptertest", "core/adapter/conformance", "core/adapter/described", "core/adapter/magic",
-		"core/calendar/calendartest", "core/crm/crmtest", "core/telephony/telephonytest",
+		"core/calendar/calendartest", "core/crm/crmtest", "core/telephony/telephonytest", "core/oauth/oauthtest",
 	}
 }
 

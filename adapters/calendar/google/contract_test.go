@@ -1,0 +1,190 @@
+package google_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"frontdesk/adapters/calendar/google"
+	"frontdesk/adapters/calendar/google/fake"
+	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/described"
+	"frontdesk/core/calendar"
+	"frontdesk/core/calendar/calendartest"
+	"frontdesk/core/oauth/oauthtest"
+	"frontdesk/core/upstream"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	email    = "alice@example.com"
+	second   = "c_5a1b@group.calendar.google.com"
+	holidays = "en.uk#holiday@group.v.calendar.google.com"
+	clientID = "front-desk.apps.example.com"
+	secret   = "correct horse battery staple"
+)
+
+// scopes are those the adapter asks for.
+func scopes(t testing.TB) []string {
+	t.Helper()
+	grant, err := google.Adapter().Auth.OAuth.Grant(adapter.Values{}, adapter.Addresses{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return grant.ScopeNames()
+}
+
+// site is the fake, served, with a customer who has consented.
+type site struct {
+	*fake.Server
+	url            string
+	refresh, token string
+}
+
+func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Handler) *site {
+	t.Helper()
+	how.Accounts = []string{email}
+	how.OAuth = oauthtest.Options{Clients: map[string]string{clientID: secret}}
+	server := fake.New(how)
+	server.AddCalendar(email, fake.Calendar{ID: second, Name: "Work"})
+	server.AddCalendar(email, fake.Calendar{ID: holidays, Name: "Holidays", Role: "reader", Solutions: []string{}})
+	server.AddCalendar(email, fake.Calendar{ID: "boss@example.com", Name: "Boss", Role: "freeBusyReader"})
+	var handler http.Handler = server
+	for _, wrap := range around {
+		handler = wrap(handler)
+	}
+	served := httptest.NewServer(handler)
+	t.Cleanup(served.Close)
+	s := &site{Server: server, url: served.URL, refresh: server.OAuth.Grant(clientID, email, scopes(t)...)}
+	s.token = s.redeem(t, s.refresh)
+	return s
+}
+
+// redeem trades a refresh token for an access token.
+func (s *site) redeem(t testing.TB, refresh string) string {
+	t.Helper()
+	answer, err := http.PostForm(s.url+fake.TokenPath, url.Values{
+		"grant_type": {"refresh_token"}, "refresh_token": {refresh}, "client_id": {clientID}, "client_secret": {secret},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var told struct {
+		Token string `json:"access_token"`
+	}
+	if err := json.NewDecoder(answer.Body).Decode(&told); err != nil || told.Token == "" {
+		t.Fatalf("no access token: %v", err)
+	}
+	return told.Token
+}
+
+// open opens a driver as the gateway does: with a client that authorises, and a driver that knows no token.
+func (s *site) open(t testing.TB, token string, more map[string]any) calendar.Driver {
+	t.Helper()
+	base, err := url.Parse(s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := upstream.NewPool(upstream.PoolOptions{})
+	t.Cleanup(pool.Close)
+	client := pool.Client(upstream.ClientOptions{Provider: "google", AuthorizeFor: base, Authorize: func(r *http.Request) error {
+		r.Header.Set("Authorization", "Bearer "+token)
+		return nil
+	}})
+	driver, err := google.Adapter().OpenCalendar(context.Background(),
+		adapter.Values{Settings: more, Credentials: map[string]string{"refresh_token": s.refresh}},
+		adapter.Environment{Zone: "America/New_York", HTTP: client, Now: time.Now, Addresses: adapter.Addresses{"api_url": s.url}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return driver
+}
+
+func (s *site) driver(t testing.TB) calendar.Driver { return s.open(t, s.token, nil) }
+
+func TestContract(t *testing.T) {
+	for _, c := range []struct {
+		rule string
+		how  fake.Options
+		more map[string]any
+	}{
+		{rule: "plain"},
+		{rule: "with short pages", how: fake.Options{PageSize: 2}},
+		{rule: "with a first page that is empty", how: fake.Options{PageSize: 3, EmptyPages: true}},
+		{rule: "where conferences take their time", how: fake.Options{MeetPolls: 2}},
+		{rule: "with another calendar as the default one", more: map[string]any{"calendar_id": second}},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			calendartest.Run(t, func(t *testing.T) calendartest.Harness { return harness(t, serve(t, c.how), c.more) })
+		})
+	}
+}
+
+func TestEveryRequestIsAsGoogleDescribesThem(t *testing.T) {
+	api := described.Open(t, "google-calendar.openapi.json", "/calendar/v3")
+	calendartest.Run(t, func(t *testing.T) calendartest.Harness {
+		return harness(t, serve(t, fake.Options{PageSize: 2, MeetPolls: 1}, api.Handler), nil)
+	})
+	api.Report(t)
+}
+
+func harness(t *testing.T, s *site, more map[string]any) calendartest.Harness {
+	return calendartest.Harness{
+		Open:     func() calendar.Driver { return s.open(t, s.token, more) },
+		Calendar: email, Second: second, ReadOnly: holidays,
+		UnknownCalendar: "nobody@example.com", UnknownEvent: "nosuchevent0",
+		Email: email, Secrets: []string{s.token, s.refresh, secret}, Now: time.Now,
+		Provider: &outside{s.Server},
+	}
+}
+
+// outside is what people do in Google's own pages, in the words of the suite.
+type outside struct{ *fake.Server }
+
+func clock(at time.Time, zone string) map[string]any {
+	return map[string]any{"dateTime": at.Format(time.RFC3339), "timeZone": zone}
+}
+
+func (o *outside) MakeSeries(_ context.Context, s calendartest.Series) error {
+	_, err := o.Make(email, s.CalendarID, map[string]any{
+		"summary": s.Title, "recurrence": []any{"RRULE:" + s.Rule}, "start": clock(s.Start, s.Zone), "end": clock(s.Start.Add(s.Length), s.Zone),
+	})
+	return err
+}
+
+func (o *outside) MakeDays(_ context.Context, calendarID, title string, from, to calendar.Time) error {
+	date := func(t calendar.Time) map[string]any { return map[string]any{"date": t.Instant.Format(time.DateOnly)} }
+	_, err := o.Make(email, calendarID, map[string]any{"summary": title, "start": date(from), "end": date(to)})
+	return err
+}
+
+func (o *outside) MakeFree(_ context.Context, calendarID, title string, from, to time.Time) error {
+	_, err := o.Make(email, calendarID, map[string]any{
+		"summary": title, "transparency": "transparent", "start": clock(from, "UTC"), "end": clock(to, "UTC"),
+	})
+	return err
+}
+
+func (o *outside) Answer(_ context.Context, ref calendar.EventRef, guest, response string) error {
+	return o.Respond(email, ref.CalendarID, ref.ID, guest, response)
+}
+
+func (o *outside) Retitle(_ context.Context, ref calendar.EventRef, title string) error {
+	return o.Server.Retitle(email, ref.CalendarID, ref.ID, title)
+}
+
+func (o *outside) Notices(_ context.Context, ref calendar.EventRef) ([]calendartest.Notice, error) {
+	var list []calendartest.Notice
+	for _, n := range o.Server.Notices(email, ref.CalendarID, ref.ID) {
+		list = append(list, calendartest.Notice(n))
+	}
+	return list, nil
+}

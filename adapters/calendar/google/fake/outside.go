@@ -1,0 +1,98 @@
+package fake
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// What people do in Google's own pages, behind the back of who calls the API.
+
+var errNoEvent = errors.New("there is no such event")
+
+// Make puts an event into a calendar, written as the API writes it, and answers its id. What is given is kept as it is,
+// an organizer and a status of its own among it.
+func (s *Server) Make(email, calendarID string, given map[string]any) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cal := s.accounts[email].calendar(calendarID)
+	if cal == nil {
+		return "", fmt.Errorf("there is no calendar %q", calendarID)
+	}
+	e := &event{data: copied(given)}
+	if textOf(e.data, "id") == "" {
+		e.data["id"] = fmt.Sprintf("made%04d", s.next())
+	}
+	c := call{Server: s, account: s.accounts[email]}
+	if refused := c.complete(cal, e, nil); refused != nil {
+		return "", errors.New(refused.message)
+	}
+	merge(e.data, given)
+	if refused := settle(cal, e.data); refused != nil {
+		return "", errors.New(refused.message)
+	}
+	cal.events[textOf(e.data, "id")] = e
+	return textOf(e.data, "id"), nil
+}
+
+// Retitle gives an event another title.
+func (s *Server) Retitle(email, calendarID, id, title string) error {
+	return s.edit(email, calendarID, id, func(e *event) error {
+		e.data["summary"] = title
+		return nil
+	})
+}
+
+// Respond has an attendee answer: accepted, declined, tentative or needsAction.
+func (s *Server) Respond(email, calendarID, id, guest, response string) error {
+	return s.edit(email, calendarID, id, func(e *event) error {
+		guests := attendeesOf(e.data)
+		i := slices.IndexFunc(guests, func(g map[string]any) bool { return strings.EqualFold(textOf(g, "email"), guest) })
+		if i < 0 {
+			return fmt.Errorf("%s is not invited", guest)
+		}
+		guests[i]["responseStatus"] = response
+		return nil
+	})
+}
+
+func (s *Server) edit(email, calendarID, id string, change func(*event) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cal := s.accounts[email].calendar(calendarID)
+	if cal == nil {
+		return errNoEvent
+	}
+	e := cal.find(id)
+	if e == nil {
+		return errNoEvent
+	}
+	cal.events[id] = e
+	s.stamp(e)
+	return change(e)
+}
+
+// Notices are the messages that were sent about an event.
+func (s *Server) Notices(email, calendarID, id string) []Notice {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if cal := s.accounts[email].calendar(calendarID); cal != nil {
+		if e := cal.find(id); e != nil {
+			return slices.Clone(e.notices)
+		}
+	}
+	return nil
+}
+
+// Event is an event as it is kept, or nil.
+func (s *Server) Event(email, calendarID, id string) map[string]any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if cal := s.accounts[email].calendar(calendarID); cal != nil {
+		if e := cal.find(id); e != nil {
+			return copied(e.data)
+		}
+	}
+	return nil
+}
