@@ -3,6 +3,7 @@ package all
 
 import (
 	"frontdesk/adapters/calendar/caldav"
+	"frontdesk/adapters/calendar/google"
 	calendarsandbox "frontdesk/adapters/calendar/sandbox"
 	crmsandbox "frontdesk/adapters/crm/sandbox"
 	telephonysandbox "frontdesk/adapters/telephony/sandbox"
@@ -13,6 +14,7 @@ import (
 func Adapters() []adapter.Adapter {
 	return []adapter.Adapter{
 		caldav.Adapter(),
+		google.Adapter(),
 		calendarsandbox.Adapter(),
 		crmsandbox.Adapter(),
 		telephonysandbox.Adapter(),
