@@ -2,12 +2,316 @@ package microsoft
 
 import (
 	"context"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	_ "time/tzdata" // zones must not depend on what the machine has installed
 
+	"golang.org/x/sync/semaphore"
+
+	"frontdesk/adapters/calendar/microsoft/graph"
 	"frontdesk/core/adapter"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 )
 
-func open(context.Context, settings, adapter.Environment) (calendar.Driver, error) {
-	return nil, fault.New(fault.Unsupported, fault.ReasonNotSupported, "The calendars of Microsoft are not connected yet.")
+// driver is one mailbox.
+type driver struct {
+	settings settings // without the credentials
+	api      *graph.Client
+	base     *url.URL // of the API
+	now      func() time.Time
+
+	// slots are the requests that may run on the mailbox at one time. The guard counts calls; a batch is several requests.
+	slots *semaphore.Weighted
+
+	mu       sync.Mutex
+	standard string              // id of the default calendar, once it is known
+	meetings map[string]meetings // by calendar id
+}
+
+var (
+	_ calendar.Driver     = (*driver)(nil)
+	_ calendar.ManyLister = (*driver)(nil)
+)
+
+// atOnce is what Outlook runs for one app and mailbox at a time; the fifth request is refused with MailboxConcurrency
+// (learn.microsoft.com/graph/throttling-limits, "Outlook service limits").
+const atOnce = 4
+
+func open(_ context.Context, s settings, env adapter.Environment) (calendar.Driver, error) {
+	base, err := url.Parse(strings.TrimRight(env.Addresses["api_url"], "/"))
+	if err != nil || base.Host == "" {
+		return nil, misconfigured("has an address that cannot be read")
+	}
+	api, err := graph.New(env.HTTP, base.String())
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	s.RefreshToken, s.ClientSecret = "", "" // the client holds them
+	return &driver{
+		settings: s, api: api, base: base, now: env.Now,
+		slots: semaphore.NewWeighted(atOnce), meetings: map[string]meetings{},
+	}, nil
+}
+
+// maxAttendees is what Exchange Online takes in one meeting
+// (learn.microsoft.com/graph/api/resources/event, property attendees).
+const maxAttendees = 500
+
+// Traits tells what Exchange does. A repeated POST with one transactionId makes no second event; what else is known of
+// that is said at Book. That free/busy is left out: getSchedule takes addresses, not calendars, and does not serve
+// personal accounts (learn.microsoft.com/graph/api/calendar-getschedule).
+func (d *driver) Traits() calendar.Traits {
+	return calendar.Traits{
+		IdempotentBook: true, SendsInvites: true, Instances: true, Conferencing: true, LocationURL: true,
+		MaxAttendees: maxAttendees, MaxConcurrent: atOnce,
+	}
+}
+
+// The preferences that requests are made with. Without immutable ids an event that is moved to another folder gets another
+// id; they count only if every request asks for them (learn.microsoft.com/graph/outlook-immutable-id). Without a zone
+// Graph answers in UTC today, and in the one a header names.
+const (
+	immutable  = `IdType="ImmutableId"`
+	inUTC      = `outlook.timezone="UTC"`
+	asText     = `outlook.body-content-type="text"`
+	asPage     = `outlook.body-content-type="html"`
+	preferText = immutable + ", " + inUTC + ", " + asText
+	preferPage = immutable + ", " + inUTC + ", " + asPage
+)
+
+// exchange is what a request is about, to tell what a refusal means.
+type exchange struct {
+	missing *fault.Error // what is not there, when Graph says that something is not; nil where nothing can be missing
+	writes  bool
+	slots   int64
+}
+
+// ask makes one request.
+func ask[T any](ctx context.Context, d *driver, about exchange, do func(context.Context) (T, error)) (T, error) {
+	var none T
+	n := max(about.slots, 1)
+	if err := d.slots.Acquire(ctx, n); err != nil {
+		f := *fault.From(err)
+		f.Unsent = true
+		return none, &f
+	}
+	defer d.slots.Release(n)
+	answer, err := do(ctx)
+	if err != nil {
+		return none, d.told(err, about)
+	}
+	return answer, nil
+}
+
+// tell makes one request whose answer says nothing.
+func tell(ctx context.Context, d *driver, about exchange, do func(context.Context) error) error {
+	_, err := ask(ctx, d, about, func(ctx context.Context) (struct{}, error) { return struct{}{}, do(ctx) })
+	return err
+}
+
+// user is whose calendars they are. With application permissions there is no /me.
+func (d *driver) user() *graph.UserItemRequestBuilder {
+	if d.settings.Mailbox != "" {
+		return d.api.ByUserID(d.settings.Mailbox)
+	}
+	return d.api.Me()
+}
+
+// Account asks whose account it is. Application permissions on calendars allow no look at the user: there the owner of
+// the calendar is asked for, which proves the mailbox as well.
+func (d *driver) Account(ctx context.Context) (calendar.Account, error) {
+	if d.settings.Mailbox != "" {
+		return d.owner(ctx)
+	}
+	user, err := ask(ctx, d, exchange{}, func(ctx context.Context) (*graph.User, error) {
+		return d.user().Get(ctx, []string{"id", "displayName", "mail", "userPrincipalName"}, graph.Options{Prefer: immutable})
+	})
+	if err != nil {
+		return calendar.Account{}, err
+	}
+	account := calendar.Account{Email: text(user.Mail), Name: text(user.DisplayName)}
+	if account.Email != "" {
+		return account, nil
+	}
+	// Personal accounts have no mail. The name to sign in with is an address there; in a directory it need not be one, and
+	// that of a guest holds #EXT#.
+	owner, err := d.owner(ctx)
+	switch name := text(user.UserPrincipalName); {
+	case err != nil:
+		return calendar.Account{}, err
+	case owner.Email != "":
+		account.Email = owner.Email
+	case !strings.Contains(name, "#EXT#"):
+		account.Email = name
+	}
+	return account, nil
+}
+
+func (d *driver) owner(ctx context.Context) (calendar.Account, error) {
+	c, err := d.readStandard(ctx)
+	if err != nil || c.Owner == nil {
+		return calendar.Account{}, err
+	}
+	return calendar.Account{Email: text(c.Owner.Address), Name: text(c.Owner.Name)}, nil
+}
+
+var calendarFields = []string{"id", "name", "canEdit", "isDefaultCalendar", "owner", "allowedOnlineMeetingProviders", "defaultOnlineMeetingProvider"}
+
+// readStandard reads the mailbox's default calendar and remembers its id.
+func (d *driver) readStandard(ctx context.Context) (*graph.Calendar, error) {
+	c, err := ask(ctx, d, exchange{missing: noCalendar()}, func(ctx context.Context) (*graph.Calendar, error) {
+		return d.user().Calendar().Get(ctx, calendarFields, graph.Options{Prefer: immutable})
+	})
+	if err != nil {
+		return nil, err
+	}
+	if text(c.ID) == "" {
+		return nil, misconfigured("answers a calendar without an id")
+	}
+	d.mu.Lock()
+	d.standard = *c.ID
+	d.mu.Unlock()
+	d.learn(c)
+	return c, nil
+}
+
+// calendarID names the calendar that is meant: calendars keep their ids, so the default one's is asked for once.
+func (d *driver) calendarID(ctx context.Context, id string) (string, error) {
+	if id == "" {
+		id = d.settings.CalendarID
+	}
+	if id != "" {
+		if !segment(id) {
+			return "", noCalendar()
+		}
+		return id, nil
+	}
+	d.mu.Lock()
+	id = d.standard
+	d.mu.Unlock()
+	if id != "" {
+		return id, nil
+	}
+	c, err := d.readStandard(ctx)
+	if err != nil {
+		return "", err
+	}
+	return *c.ID, nil
+}
+
+// segment reports whether an id can be a segment of a path. Builders escape all but what needs no escape, so that these
+// alone would lead elsewhere.
+func segment(id string) bool { return id != "" && id != "." && id != ".." }
+
+func (d *driver) calendar(id string) *graph.CalendarItemRequestBuilder {
+	return d.user().Calendars().ByCalendarID(id)
+}
+
+// Calendars lists the mailbox's calendars. Graph tells no zone of a calendar, and the mailbox's own is in settings that
+// need another permission.
+func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
+	const most = 100
+	calendars, top := d.user().Calendars(), int32(most)
+	page, err := ask(ctx, d, exchange{}, func(ctx context.Context) (*graph.CalendarCollectionResponse, error) {
+		return calendars.Get(ctx, graph.PageQuery{Select: calendarFields, Top: &top}, graph.Options{Prefer: immutable})
+	})
+	var all []calendar.Calendar
+	for {
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range page.Value {
+			d.learn(c)
+			isDefault := c.IsDefaultCalendar != nil && *c.IsDefaultCalendar
+			if d.settings.CalendarID != "" {
+				isDefault = text(c.ID) == d.settings.CalendarID
+			}
+			all = append(all, calendar.Calendar{
+				ID: text(c.ID), Name: text(c.Name), IsDefault: isDefault, ReadOnly: c.CanEdit != nil && !*c.CanEdit,
+			})
+		}
+		next := text(page.NextLink)
+		if next == "" {
+			return all, nil
+		}
+		if _, err = d.follow(next); err != nil {
+			return nil, err
+		}
+		page, err = ask(ctx, d, exchange{}, func(ctx context.Context) (*graph.CalendarCollectionResponse, error) {
+			return calendars.WithURL(ctx, next, graph.Options{Prefer: immutable})
+		})
+	}
+}
+
+// follow answers the address of a further page, relative to the API's, if it lies within the API: the token goes with it.
+func (d *driver) follow(link string) (string, error) {
+	u, err := url.Parse(link)
+	if err != nil || u.User != nil || u.Scheme != d.base.Scheme || !strings.EqualFold(u.Host, d.base.Host) ||
+		!strings.HasPrefix(u.EscapedPath(), d.base.EscapedPath()+"/") || slices.Contains(strings.Split(u.Path, "/"), "..") {
+		return "", misconfigured("names a further page at another address than its own")
+	}
+	return strings.TrimPrefix(u.RequestURI(), d.base.EscapedPath()), nil
+}
+
+// meetings are the online meetings that a calendar can have.
+type meetings struct {
+	provider string
+	until    time.Time
+}
+
+// remembered is how long a calendar is taken to have the online meetings that it had.
+const remembered = time.Hour
+
+// learn remembers what online meetings a calendar can have. That it can have none is not: a licence may come any time.
+func (d *driver) learn(c *graph.Calendar) string {
+	provider := meetingProvider(c)
+	if provider != "" && text(c.ID) != "" {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.meetings[*c.ID] = meetings{provider, d.now().Add(remembered)}
+	}
+	return provider
+}
+
+// meetingProvider is the kind of online meeting that is usual in a calendar, of those that it allows.
+func meetingProvider(c *graph.Calendar) string {
+	const teams, none = "teamsForBusiness", "unknown"
+	allowed := slices.DeleteFunc(slices.Clone(c.AllowedOnlineMeetingProviders), func(p string) bool { return p == none || p == "" })
+	usual := text(c.DefaultOnlineMeetingProvider)
+	switch {
+	case len(allowed) == 0:
+		return ""
+	case slices.Contains(allowed, usual):
+		return usual
+	case slices.Contains(allowed, teams):
+		return teams
+	}
+	return allowed[0]
+}
+
+// online answers the kind of online meeting to ask for, before anything is booked: an account that has none gets an event
+// without a link and no error (elie222/inbox-zero#3442).
+func (d *driver) online(ctx context.Context, calendarID string) (string, error) {
+	d.mu.Lock()
+	known := d.meetings[calendarID]
+	d.mu.Unlock()
+	if known.provider != "" && d.now().Before(known.until) {
+		return known.provider, nil
+	}
+	c, err := ask(ctx, d, exchange{missing: noCalendar()}, func(ctx context.Context) (*graph.Calendar, error) {
+		return d.calendar(calendarID).Get(ctx, calendarFields, graph.Options{Prefer: immutable})
+	})
+	if err != nil {
+		return "", err
+	}
+	provider := d.learn(c)
+	if provider == "" {
+		return "", noLink("The account's calendar has no online meetings: personal accounts and those without a licence for Teams have none. " +
+			"Book with a link of your own, or connect an account that has them.")
+	}
+	return provider, nil
 }

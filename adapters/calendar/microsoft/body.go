@@ -1,0 +1,77 @@
+package microsoft
+
+import (
+	"html"
+	"regexp"
+	"strings"
+
+	"frontdesk/adapters/calendar/microsoft/graph"
+)
+
+func plainBody(description string) *graph.ItemBody {
+	return &graph.ItemBody{ContentType: new("text"), Content: &description}
+}
+
+func content(e *graph.Event) string {
+	if e.Body == nil {
+		return ""
+	}
+	return text(e.Body.Content)
+}
+
+// A body is asked for as text. Exchange ends its lines as mail does, puts one more at the end, and below a line of
+// underscores says how to join an online meeting.
+var rule = regexp.MustCompile(`_{20,}`)
+
+// readBody is the description: the body without what Exchange adds.
+func readBody(e *graph.Event) string {
+	body := strings.ReplaceAll(content(e), "\r\n", "\n")
+	if i := joinStart(body, joinURL(e)); i >= 0 {
+		body = body[:i]
+	}
+	return strings.TrimRight(body, "\n")
+}
+
+// joinStart is where the part of a body begins that says how to join; -1 where there is none. It is told by the link and the
+// rule above it, not by its words, which are in the organizer's language.
+func joinStart(body, join string) int {
+	at := -1
+	if join != "" {
+		at = strings.Index(body, join)
+		if at < 0 {
+			at = strings.Index(body, html.EscapeString(join))
+		}
+	}
+	if at < 0 {
+		return -1
+	}
+	rules := rule.FindAllStringIndex(body[:at], -1)
+	if len(rules) == 0 {
+		return -1
+	}
+	return rules[len(rules)-1][0]
+}
+
+// opening is a tag that begins something, at the end of a text.
+var opening = regexp.MustCompile(`(?i)<(?:div|span|p|font|table|tbody|tr|td|b|i|u)(?:\s[^<>]*)?>\s*$`)
+
+// splice puts a description in the place of all that stands above how to join. It reports whether that was found.
+func splice(page, join, description string) (string, bool) {
+	start := joinStart(page, join)
+	if start < 0 {
+		return "", false
+	}
+	for {
+		tag := opening.FindStringIndex(page[:start])
+		if tag == nil {
+			break
+		}
+		start = tag[0]
+	}
+	above := strings.ReplaceAll(html.EscapeString(description), "\n", "<br>\r\n")
+	rest := page[start:]
+	if !strings.Contains(strings.ToLower(rest), "</body>") {
+		rest += "</body></html>"
+	}
+	return "<html><body>\r\n<div>" + above + "</div>\r\n<br>\r\n" + rest, true
+}

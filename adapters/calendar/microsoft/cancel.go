@@ -1,0 +1,46 @@
+package microsoft
+
+import (
+	"context"
+
+	"frontdesk/adapters/calendar/microsoft/graph"
+	"frontdesk/core/calendar"
+)
+
+var cancelFields = []string{"id", "isOrganizer", "isCancelled", "responseRequested", "attendees"}
+
+// Cancel removes an event in the way that its role asks for, which has to be read. Neither action takes a condition
+// (learn.microsoft.com/graph/api/event-cancel), so a version is compared with what was read: a change in the moment between
+// the two requests is not seen.
+func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.Cancellation) error {
+	calendarID, err := d.calendarID(ctx, ref.CalendarID)
+	if err != nil {
+		return eventOf(err)
+	}
+	event, err := d.read(ctx, calendarID, ref.ID, cancelFields, preferText)
+	if err != nil {
+		return err
+	}
+	if c.IfUnchanged != "" && c.IfUnchanged != versionOf(event) {
+		return changedMeanwhile()
+	}
+	return d.remove(ctx, calendarID, event, c.Comment)
+}
+
+// remove takes an event out of the calendar. The organizer of a meeting cancels it, who was invited declines it, and what
+// concerns nobody else is deleted; so is an invitation that was withdrawn, or that wants no answer.
+func (d *driver) remove(ctx context.Context, calendarID string, event *graph.Event, comment string) error {
+	at := d.calendar(calendarID).Events().ByEventID(text(event.ID))
+	options := graph.Options{Prefer: immutable}
+	organizer := event.IsOrganizer == nil || *event.IsOrganizer
+	wanted := event.ResponseRequested == nil || *event.ResponseRequested
+	return tell(ctx, d, exchange{missing: noEvent(), writes: true}, func(ctx context.Context) error {
+		switch {
+		case organizer && len(event.Attendees) > 0:
+			return at.Cancel(ctx, &graph.CancelRequestBody{Comment: &comment}, options)
+		case !organizer && wanted && !is(event.IsCancelled):
+			return at.Decline(ctx, &graph.DeclineRequestBody{Comment: &comment, SendResponse: new(true)}, options)
+		}
+		return at.Delete(ctx, options)
+	})
+}

@@ -1,0 +1,237 @@
+package microsoft_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"frontdesk/adapters/calendar/microsoft"
+	"frontdesk/adapters/calendar/microsoft/fake"
+	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/described"
+	"frontdesk/core/calendar"
+	"frontdesk/core/calendar/calendartest"
+	"frontdesk/core/upstream"
+)
+
+const (
+	email        = "alice@example.com"
+	clientID     = "client"
+	clientSecret = "correct horse battery"
+)
+
+// delegated are the scopes that a customer grants.
+var delegated = []string{"offline_access", "User.Read", "Calendars.ReadWrite"}
+
+func TestContractOnTheFake(t *testing.T) {
+	for _, c := range []struct {
+		rule    string
+		how     fake.Options
+		mailbox string
+	}{
+		{"of a customer who agreed", fake.Options{}, ""},
+		{"with application permissions", fake.Options{}, email},
+		{"in another zone, with links that come late", fake.Options{Zone: "Asia/Tokyo", LateLinks: 2}, ""},
+		{"that forgets transactions", fake.Options{Forgets: true, Zone: "America/Los_Angeles"}, ""},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			api := described.Open(t, "msgraph-calendar.openapi.json", "/v1.0")
+			calendartest.Run(t, func(t *testing.T) calendartest.Harness { return harness(t, c.how, c.mailbox, api) })
+			api.Report(t)
+		})
+	}
+}
+
+func harness(t *testing.T, how fake.Options, mailbox string, api *described.Description) calendartest.Harness {
+	a := serve(t, how, held(api))
+	a.mailbox = mailbox
+	second, holidays := a.AddCalendar("Second", false), a.AddCalendar("Holidays", true)
+	t.Cleanup(func() {
+		if n := a.Crowded(); n > 0 {
+			t.Errorf("%d requests found four running already", n)
+		}
+		if n := a.Mutable(); n > 0 {
+			t.Errorf("%d requests did not ask for immutable ids", n)
+		}
+	})
+	token := a.token()
+	return calendartest.Harness{
+		Open:     func() calendar.Driver { return a.openWith(token) },
+		Calendar: a.Default(), Second: second, ReadOnly: holidays,
+		UnknownCalendar: "AAMkAGI/no+calendar=", UnknownEvent: "AAMkAGI/no+event=",
+		Email: email, Secrets: []string{clientSecret, token}, Now: time.Now,
+		Provider: &provider{a.Server},
+	}
+}
+
+// account is a mailbox at the fake, and how a driver of it is opened.
+type account struct {
+	*fake.Server
+	t       testing.TB
+	url     string
+	mailbox string
+	setting map[string]any
+}
+
+// serve serves a fake. around may stand before it.
+func serve(t testing.TB, how fake.Options, around func(http.Handler) http.Handler) *account {
+	t.Helper()
+	how.Clients, how.Account, how.Name = map[string]string{clientID: clientSecret}, email, "Alice Example"
+	server := fake.New(how)
+	var handler http.Handler = server
+	if around != nil {
+		handler = around(handler)
+	}
+	served := httptest.NewServer(handler)
+	t.Cleanup(served.Close)
+	return &account{Server: server, t: t, url: served.URL, setting: map[string]any{}}
+}
+
+// token gets an access token: by a customer's refresh token, or by the application's own credentials.
+func (a *account) token() string {
+	a.t.Helper()
+	form := url.Values{"client_id": {clientID}, "client_secret": {clientSecret}}
+	if a.mailbox == "" {
+		form.Set("grant_type", "refresh_token")
+		form.Set("refresh_token", a.OAuth().Grant(clientID, email, delegated...))
+	} else {
+		form.Set("grant_type", "client_credentials")
+		form.Set("scope", "https://graph.microsoft.com/.default")
+	}
+	resp, err := http.PostForm(a.url+"/common/oauth2/v2.0/token", form)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var answer struct {
+		Token string `json:"access_token"`
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil || answer.Token == "" {
+		a.t.Fatalf("no token: %v, status %d", err, resp.StatusCode)
+	}
+	return answer.Token
+}
+
+func (a *account) open() calendar.Driver { return a.openWith(a.token()) }
+
+// openWith opens a driver as the gateway does: with a client that authorises, and a driver that knows no secret.
+func (a *account) openWith(token string) calendar.Driver {
+	a.t.Helper()
+	pool := upstream.NewPool(upstream.PoolOptions{})
+	a.t.Cleanup(pool.Close)
+	base, err := url.Parse(a.url)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	client := pool.Client(upstream.ClientOptions{Provider: "microsoft", AuthorizeFor: base, Authorize: func(r *http.Request) error {
+		r.Header.Set("Authorization", "Bearer "+token)
+		return nil
+	}})
+	return openDriver(a.t, client, a.url+"/v1.0", a.mailbox, a.setting)
+}
+
+func openDriver(t testing.TB, client *http.Client, api, mailbox string, more map[string]any) calendar.Driver {
+	t.Helper()
+	given := map[string]any{"client_id": clientID}
+	if mailbox != "" {
+		given["mailbox"], given["directory"] = mailbox, "example.onmicrosoft.com"
+	}
+	for name, value := range more {
+		given[name] = value
+	}
+	driver, err := microsoft.Adapter().OpenCalendar(context.Background(),
+		adapter.Values{Settings: given, Credentials: map[string]string{"client_secret": clientSecret}},
+		adapter.Environment{Zone: "America/New_York", HTTP: client, Now: time.Now, Addresses: adapter.Addresses{"api_url": api}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return driver
+}
+
+// held holds every request against the description, each part of a batch as a request of its own. What Graph put into a
+// link is its own affair.
+func held(api *described.Description) func(http.Handler) http.Handler {
+	check := api.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	note := func(r *http.Request) {
+		query := r.URL.Query()
+		query.Del("$skiptoken")
+		r.URL.RawQuery = query.Encode()
+		check.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			again := func() io.ReadCloser { return io.NopCloser(bytes.NewReader(body)) }
+			one := r.Clone(r.Context())
+			one.Body = again()
+			r.Body = again()
+			switch {
+			case err != nil: // who asked has left
+			case !strings.HasPrefix(r.URL.Path, "/v1.0/"):
+			case r.URL.Path == "/v1.0/$batch":
+				var batch struct {
+					Requests []struct {
+						Method, URL string
+						Headers     map[string]string
+					}
+				}
+				_ = json.Unmarshal(body, &batch) // the fake refuses it
+				for _, p := range batch.Requests {
+					part := httptest.NewRequestWithContext(r.Context(), p.Method, "http://"+r.Host+"/v1.0"+p.URL, nil)
+					for name, value := range p.Headers {
+						part.Header.Set(name, value)
+					}
+					note(part)
+				}
+			default:
+				note(one)
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// provider is all that can be done at the fake.
+type provider struct{ *fake.Server }
+
+func (p *provider) MakeSeries(_ context.Context, s calendartest.Series) error {
+	_, err := p.Series(s.CalendarID, s.Title, s.Start, s.Length, s.Zone, s.Rule)
+	return err
+}
+
+func (p *provider) MakeDays(_ context.Context, calendarID, title string, from, to calendar.Time) error {
+	_, err := p.Days(calendarID, title, from.Instant, to.Instant)
+	return err
+}
+
+func (p *provider) MakeFree(_ context.Context, calendarID, title string, from, to time.Time) error {
+	_, err := p.Free(calendarID, title, from, to)
+	return err
+}
+
+func (p *provider) Answer(_ context.Context, ref calendar.EventRef, email, response string) error {
+	if response == "tentative" {
+		response = "tentativelyAccepted"
+	}
+	return p.Server.Answer(ref.ID, email, response)
+}
+
+func (p *provider) Retitle(_ context.Context, ref calendar.EventRef, title string) error {
+	return p.Server.Retitle(ref.ID, title)
+}
+
+// Notices tells whom Exchange notified.
+func (p *provider) Notices(_ context.Context, ref calendar.EventRef) ([]calendartest.Notice, error) {
+	var list []calendartest.Notice
+	for _, n := range p.Server.Notices(ref.ID) {
+		list = append(list, calendartest.Notice(n))
+	}
+	return list, nil
+}

@@ -1,0 +1,148 @@
+package microsoft
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"frontdesk/adapters/calendar/microsoft/graph"
+	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
+)
+
+// duplicateTransaction is the code for a transactionId that was used for another event.
+const duplicateTransaction = "ErrorDuplicateTransactionId"
+
+// told makes a fault of how a request failed. What the transport says is a fault already, and stays what it is.
+func (d *driver) told(err error, about exchange) error {
+	var (
+		refused *graph.Error
+		strange *graph.Unreadable
+	)
+	switch {
+	case errors.As(err, &refused):
+		f := d.refusal(refused, about)
+		if refused.Code == duplicateTransaction {
+			f = f.Because(refused) // Book looks for it
+		}
+		return f
+	case errors.As(err, &strange):
+		return unreadable(strange, about.writes)
+	}
+	return fault.From(err)
+}
+
+// refusal makes a fault of an answer that refuses: by its code, where that tells more than the status
+// (learn.microsoft.com/graph/errors; the codes that begin with Error are those of Exchange).
+func (d *driver) refusal(e *graph.Error, about exchange) *fault.Error {
+	f := upstream.StatusFault(name, e.Status, e.Header, e.Body)
+	if id := requestID(e); id != "" && !strings.Contains(f.Upstream, id) {
+		f.Upstream += " request-id " + id
+	}
+	told := d.meaning(e, about)
+	if told == nil {
+		return f
+	}
+	told = told.With("provider", name).With("upstream_status", f.Metadata["upstream_status"])
+	told.RetryAfter, told.Upstream = f.RetryAfter, f.Upstream
+	return told
+}
+
+func requestID(e *graph.Error) string {
+	if e.RequestID != "" {
+		return e.RequestID
+	}
+	return e.Header.Get("request-id")
+}
+
+// meaning is what a code says, nil where the status says it.
+func (d *driver) meaning(e *graph.Error, about exchange) *fault.Error {
+	switch e.Code {
+	case "ErrorItemNotFound", "ErrorInvalidIdMalformed", "ErrorInvalidId", "ErrorInvalidIdEmpty", "ErrorInvalidMailboxItemId",
+		"ErrorFolderNotFound", "ErrorCalendarNotFound", "ErrorParentFolderNotFound", "RequestBroker--ParseUri":
+		return about.missing
+	case "MailboxNotEnabledForRESTAPI", "MailboxNotSupportedForRESTAPI", "ErrorNonExistentMailbox", "ErrorMailboxMoveInProgress":
+		return misconfigured("has no mailbox in the cloud for this account. Give the account an Exchange Online mailbox, or connect another one")
+	case "Request_ResourceNotFound", "ResourceNotFound", "ErrorInvalidUser":
+		if d.settings.Mailbox != "" {
+			return misconfigured("knows no such mailbox. Check settings.mailbox and settings.directory")
+		}
+		return misconfigured("has no mailbox for this account. Connect another one")
+	case "ApplicationThrottled", "TooManyRequests", "activityLimitReached", "ErrorServerBusy", "MailboxConcurrency", "ErrorExceededConnectionCount":
+		return rateLimited()
+	case "ErrorIrresolvableConflict", "ErrorStaleObject", "ErrorChangeKeyRequiredForWriteOperations":
+		return changedMeanwhile()
+	case duplicateTransaction:
+		return removedSince()
+	case "InvalidAuthenticationToken", "AuthenticationError", "ErrorInvalidToken":
+		return fault.New(fault.Disconnected, fault.ReasonReconnectRequired, "Microsoft refuses the connection's credentials. Connect the account again.")
+	case "TimeZoneNotSupportedException":
+		return fault.New(fault.Invalid, fault.ReasonProviderRefused, "Microsoft does not know this time zone. Give the times in another one.")
+	case "ErrorOccurrenceCrossingBoundary":
+		return fault.New(fault.Invalid, fault.ReasonProviderRefused,
+			"Outlook lets a meeting of a series not be moved onto or past the one before or after it. Choose a time between the two.")
+	case "ErrorAccessDenied", "ErrorInsufficientPermissionsInAccessToken", "Authorization_RequestDenied":
+		return fault.New(fault.Forbidden, fault.ReasonPermissionDenied,
+			"Microsoft does not allow this to the connected account: the calendar can only be read, or the permission to change calendars was not granted.")
+	case "ErrorQuotaExceeded":
+		return fault.New(fault.Exhausted, fault.ReasonProviderRefused, "The mailbox has no room left.")
+	}
+	switch {
+	case e.Status == statusBandwidth:
+		return rateLimited()
+	case e.Status == http.StatusNotFound && e.Code == "": // not Graph's way to say so
+		return misconfigured("answers that its address is not there. Check the configured api_url")
+	}
+	return nil
+}
+
+// statusBandwidth is Microsoft's 509 for an exceeded limit of bytes.
+const statusBandwidth = 509
+
+// unreadable is for a success whose body is not what was asked for. What was written may have been.
+func unreadable(u *graph.Unreadable, writes bool) *fault.Error {
+	f := misconfigured("answers something other than expected. Check the configured api_url")
+	if writes {
+		f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+			"Microsoft accepted the request, but what it answered could not be read.").With("provider", name)
+	}
+	f = f.Because(u)
+	f.Upstream = upstream.StatusFault(name, u.Status, nil, u.Body).Upstream
+	return f
+}
+
+func misconfigured(what string) *fault.Error {
+	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured, "Microsoft Graph %s.", what).With("provider", name)
+}
+
+func rateLimited() *fault.Error {
+	return fault.New(fault.RateLimited, fault.ReasonProviderRateLimited, "Microsoft limits how often it is called. Try again later.")
+}
+
+func noEvent() *fault.Error {
+	return fault.New(fault.NotFound, fault.ReasonEventNotFound, "There is no such event in the account's calendars.").With("provider", name)
+}
+
+func noCalendar() *fault.Error {
+	return fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "The account has no such calendar.").With("provider", name)
+}
+
+// eventOf is what a failure to find the calendar says of an event in it.
+func eventOf(err error) error {
+	if f := fault.From(err); f.Reason == fault.ReasonCalendarNotFound {
+		return noEvent()
+	}
+	return err
+}
+
+func changedMeanwhile() *fault.Error {
+	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "The event was changed by someone else in the meantime.").With("provider", name)
+}
+
+func removedSince() *fault.Error {
+	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "This booking was made before, and its event was moved or removed since.").With("provider", name)
+}
+
+func noLink(detail string) *fault.Error {
+	return fault.New(fault.Unsupported, fault.ReasonConferencing, detail).With("provider", name)
+}

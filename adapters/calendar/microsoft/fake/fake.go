@@ -1,0 +1,248 @@
+// Package fake is Microsoft Graph's calendar for tests: stateful, strict, and able to fail on demand. It is written from
+// Microsoft's documentation (learn.microsoft.com/graph/api/resources/calendar and the pages it leads to: event,
+// calendar-list-calendarview, event-cancel, event-update, outlook-immutable-id, json-batching, paging, throttling,
+// errors) and from what threads tell where that is silent, and shares no code with the adapter.
+//
+//	server := fake.New(fake.Options{Clients: map[string]string{"id": "secret"}, Account: "alice@example.com"})
+//	http.ListenAndServe("127.0.0.1:9102", server)
+//
+// Graph lies under /v1.0, who gives tokens under /common/oauth2/v2.0.
+package fake
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"frontdesk/core/oauth/oauthtest"
+)
+
+// Options say how the account is.
+type Options struct {
+	Clients   map[string]string // of OAuth: id to secret
+	Redirects []string          // registered addresses to come back to; nil takes any
+	Account   string            // the address of the mailbox
+	Name      string            // its owner
+
+	Personal  bool // an account of Outlook.com: no mail, no online meetings
+	Guest     bool // a guest of the directory: no mail, a name with #EXT#, no owner told
+	NoMailbox bool // an account without Exchange Online
+	Silent    bool // online meetings are allowed, and events made without one
+	LateLinks int  // reads of an event before its link is there
+
+	// Forgets has a transactionId count no longer once its event was removed. Otherwise it stays taken. What Exchange does,
+	// nobody tells.
+	Forgets bool
+
+	Zone string // IANA name of the mailbox's zone; "" is UTC
+	Now  func() time.Time
+}
+
+// Server is one mailbox, and who gives tokens for it. It is an http.Handler; safe for concurrent use.
+type Server struct {
+	options Options
+	oauth   *oauthtest.Server
+	zone    *time.Location
+
+	running atomic.Int32
+	peak    atomic.Int32
+	calls   atomic.Int32
+
+	mu        sync.Mutex
+	calendars []*box
+	events    map[string]*event  // by immutable id
+	pages     map[string]further // by skip token
+	crowded   int                // requests refused since too many ran
+	mutable   int                // requests that did not ask for immutable ids
+	count     int                // of everything made, for ids and change keys
+	faults    faults
+	requests  []string // method and path, without the address's query
+}
+
+type box struct {
+	id, name string
+	readOnly bool
+	standard bool
+}
+
+const (
+	graphPath = "/v1.0"
+	oauthPath = "/common/oauth2/v2.0/"
+)
+
+// New makes a server whose mailbox has its default calendar.
+func New(o Options) *Server {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	zone, err := time.LoadLocation(o.Zone)
+	if err != nil {
+		panic(err) // the test names none that there is not
+	}
+	s := &Server{options: o, zone: zone, events: map[string]*event{}, pages: map[string]further{}}
+	s.oauth = oauthtest.New(oauthtest.Options{
+		AuthorizePath: oauthPath + "authorize", TokenPath: oauthPath + "token",
+		Clients: o.Clients, Redirects: o.Redirects, Accounts: []string{o.Account}, Rotation: oauthtest.Renew, Now: o.Now,
+		// learn.microsoft.com/entra/identity-platform/scopes-oidc: a refresh token needs offline_access, which is not named
+		// among what was granted; scopes of Graph come with its address.
+		Offline: func(ask url.Values) bool { return slices.Contains(strings.Fields(ask.Get("scope")), "offline_access") },
+		Granted: func(scopes []string) string {
+			var granted []string
+			for _, scope := range scopes {
+				if scope != "offline_access" {
+					granted = append(granted, "https://graph.microsoft.com/"+scope)
+				}
+			}
+			return strings.Join(granted, " ")
+		},
+	})
+	s.addCalendar("Calendar", false)
+	return s
+}
+
+// OAuth is who gives the tokens.
+func (s *Server) OAuth() *oauthtest.Server { return s.oauth }
+
+// Default is the id of the default calendar.
+func (s *Server) Default() string { return s.calendars[0].id }
+
+// AddCalendar makes a calendar and answers its id.
+func (s *Server) AddCalendar(name string, readOnly bool) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.addCalendar(name, readOnly)
+}
+
+func (s *Server) addCalendar(name string, readOnly bool) string {
+	b := &box{id: s.newID(), name: name, readOnly: readOnly, standard: len(s.calendars) == 0}
+	s.calendars = append(s.calendars, b)
+	return b.id
+}
+
+// newID makes an id as Exchange's are: case matters, and there is in it what has to be escaped in a path.
+func (s *Server) newID() string {
+	s.count++
+	return fmt.Sprintf("AAMkAGI/T+%s=", base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%06d", s.count)))
+}
+
+// newKey makes a change key.
+func (s *Server) newKey() string {
+	s.count++
+	return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "key%07d", s.count))
+}
+
+// Calls counts the requests to Graph so far; a batch is one.
+func (s *Server) Calls() int { return int(s.calls.Load()) }
+
+// Peak is how many requests, parts of batches among them, ran at one time.
+func (s *Server) Peak() int { return int(s.peak.Load()) }
+
+// Crowded counts the requests that were refused because more than four ran at one time.
+func (s *Server) Crowded() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.crowded
+}
+
+// Mutable counts the requests about calendars and events that did not ask for immutable ids.
+func (s *Server) Mutable() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mutable
+}
+
+// Requests are the requests so far, as method and path, those of batches' parts among them.
+func (s *Server) Requests() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if directory, rest, ok := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/oauth2/v2.0/"); ok && !strings.Contains(directory, "/") {
+		signIn := r.Clone(r.Context())
+		signIn.URL.Path = oauthPath + rest // any directory has the one account
+		s.oauth.ServeHTTP(w, signIn)
+		return
+	}
+	path, below := strings.CutPrefix(r.URL.EscapedPath(), graphPath+"/")
+	if !below {
+		http.NotFound(w, r)
+		return
+	}
+	s.calls.Add(1)
+	if !s.held(r) {
+		return
+	}
+	token, good := s.oauth.Bearer(r)
+	if !good {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="", authorization_uri="https://login.microsoftonline.com/common/oauth2/authorize", client_id="00000003-0000-0000-c000-000000000000"`)
+		send(w, refuse(http.StatusUnauthorized, "InvalidAuthenticationToken", "Access token has expired or is not yet valid."))
+		return
+	}
+	if path == "$batch" {
+		s.batch(w, r, token)
+		return
+	}
+	a := s.serve(r, token, path)
+	if s.drops(r.Method) {
+		panic(http.ErrAbortHandler) // carried out, and the answer lost
+	}
+	send(w, a)
+}
+
+// answer is an answer before it is sent.
+type answer struct {
+	status int
+	header http.Header
+	body   any // nil: none
+	raw    string
+}
+
+func send(w http.ResponseWriter, a answer) {
+	for name, values := range a.header {
+		w.Header()[name] = values
+	}
+	w.Header().Set("request-id", requestID)
+	if a.raw != "" {
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(a.status)
+		_, _ = w.Write([]byte(a.raw))
+		return
+	}
+	if a.body == nil {
+		w.WriteHeader(a.status)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json; odata.metadata=minimal; charset=utf-8")
+	w.WriteHeader(a.status)
+	_ = json.NewEncoder(w).Encode(a.body) // who asked may have left
+}
+
+const requestID = "5a2e1d9c-0000-4000-8000-000000000102"
+
+// refuse is an error as Graph writes it (learn.microsoft.com/graph/errors).
+func refuse(status int, code, message string) answer {
+	return answer{status: status, body: map[string]any{"error": map[string]any{
+		"code": code, "message": message,
+		"innerError": map[string]any{"request-id": requestID, "client-request-id": requestID, "date": "2026-11-21T10:00:00"},
+	}}}
+}
+
+func notFound() answer {
+	return refuse(http.StatusNotFound, "ErrorItemNotFound", "The specified object was not found in the store.")
+}
+
+func denied() answer {
+	return refuse(http.StatusForbidden, "ErrorAccessDenied", "Access is denied. Check credentials and try again.")
+}
+
+func invalid(code, message string) answer { return refuse(http.StatusBadRequest, code, message) }

@@ -1,0 +1,172 @@
+package fake
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"frontdesk/core/timezone"
+)
+
+// What others do to the mailbox: its owner in Outlook, and those who invite or are invited.
+
+var (
+	errNoCalendar = errors.New("fake: no such calendar")
+	errNoEvent    = errors.New("fake: no such event")
+	errNoZone     = errors.New("fake: a zone without a name of Windows")
+)
+
+func (s *Server) put(calendarID, subject string, set func(*event) error) (id string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.calendars, func(b *box) bool { return b.id == calendarID })
+	if i < 0 {
+		return "", errNoCalendar
+	}
+	e := &event{
+		id: s.newID(), key: s.newKey(), box: s.calendars[i], subject: subject, showAs: "busy", created: s.options.Now(),
+		zone: "UTC", endZone: "UTC", body: itemBody{ContentType: "html", Content: "<html><body></body></html>"},
+	}
+	if err := set(e); err != nil {
+		return "", err
+	}
+	s.events[e.id] = e
+	return e.id, nil
+}
+
+// Series makes a recurring event.
+func (s *Server) Series(calendarID, subject string, start time.Time, length time.Duration, zone, rule string) (id string, err error) {
+	return s.put(calendarID, subject, func(e *event) error {
+		windows, known := timezone.ToWindows(zone)
+		if !known {
+			return errNoZone
+		}
+		e.start, e.end, e.zone, e.endZone = start, start.Add(length), windows, windows
+		e.changed, e.cancelled = map[string]*event{}, map[string]bool{}
+		e.rule, err = s.series(start, zoneOf(windows), rule)
+		return err
+	})
+}
+
+// Days makes an event of whole days; the times are their midnights as if UTC, the end exclusive.
+func (s *Server) Days(calendarID, subject string, from, to time.Time) (id string, err error) {
+	return s.put(calendarID, subject, func(e *event) error {
+		e.start, e.end, e.days, e.showAs = from, to, true, "free"
+		return nil
+	})
+}
+
+// Free makes an event that does not make its owner busy.
+func (s *Server) Free(calendarID, subject string, from, to time.Time) (id string, err error) {
+	return s.put(calendarID, subject, func(e *event) error {
+		e.start, e.end, e.showAs = from, to, "free"
+		return nil
+	})
+}
+
+// Invite has another invite the account.
+func (s *Server) Invite(calendarID, subject, organizer string, from, to time.Time) (id string, err error) {
+	return s.put(calendarID, subject, func(e *event) error {
+		e.start, e.end, e.organizer = from, to, organizer
+		e.attendees = []attendee{{EmailAddress: emailAddress{Address: s.options.Account}, Type: "required", response: "none"}}
+		return nil
+	})
+}
+
+// Withdraw has the organizer of an invitation cancel it.
+func (s *Server) Withdraw(id string) error {
+	return s.edit(id, func(e *event) { e.withdrawn, e.subject = true, "Canceled: "+e.subject })
+}
+
+// Retitle gives an event another title.
+func (s *Server) Retitle(id, subject string) error {
+	return s.edit(id, func(e *event) { e.subject = subject })
+}
+
+// SetZone has an event be of a zone of that name, whatever it is.
+func (s *Server) SetZone(id, name string) error {
+	return s.edit(id, func(e *event) { e.zone, e.endZone = name, name })
+}
+
+// Age has an event have been made that much earlier.
+func (s *Server) Age(id string, by time.Duration) error {
+	return s.edit(id, func(e *event) { e.created = e.created.Add(-by) })
+}
+
+// Move puts an event into another folder: its immutable id stays, the other one becomes another.
+func (s *Server) Move(id string) error { return s.edit(id, func(e *event) { e.moves++ }) }
+
+// Remove removes an event.
+func (s *Server) Remove(id string) error { return s.edit(id, func(e *event) { e.removed = true }) }
+
+// Answer has one invited answer: "accepted", "declined" or "tentativelyAccepted".
+func (s *Server) Answer(id, email, response string) error {
+	found := false
+	err := s.edit(id, func(e *event) {
+		for i, a := range e.attendees {
+			if strings.EqualFold(a.EmailAddress.Address, email) {
+				e.attendees[i].response, found = response, true
+			}
+		}
+	})
+	if err == nil && !found {
+		return errNoEvent
+	}
+	return err
+}
+
+// Joins reports whether an event has its online meeting still.
+func (s *Server) Joins(id string) (joins bool) {
+	_ = s.look(id, func(e *event) { joins = e.join != "" && strings.Contains(e.body.Content, escape(e.join)) })
+	return joins
+}
+
+// Body is the body of an event as it is kept.
+func (s *Server) Body(id string) (content string) {
+	_ = s.look(id, func(e *event) { content = e.body.Content })
+	return content
+}
+
+// Notices are what was sent about an event, in order.
+func (s *Server) Notices(id string) (list []Notice) {
+	_ = s.look(id, func(e *event) { list = slices.Clone(e.notices) })
+	return list
+}
+
+// Events counts the events that are there, series as one.
+func (s *Server) Events() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.events {
+		if !e.removed && e.master == nil {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *Server) edit(id string, change func(*event)) error {
+	return s.look(id, func(e *event) {
+		e.attendees = slices.Clone(e.attendees)
+		change(e)
+		e.key = s.newKey()
+		if e.master != nil {
+			e.master.changed[e.date] = e
+			s.events[e.id] = e
+		}
+	})
+}
+
+func (s *Server) look(id string, at func(*event)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.events[id]
+	if e == nil {
+		if e, _ = s.find(id); e == nil {
+			return errNoEvent
+		}
+	}
+	at(e)
+	return nil
+}

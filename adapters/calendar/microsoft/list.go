@@ -1,0 +1,195 @@
+package microsoft
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"frontdesk/adapters/calendar/microsoft/graph"
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+)
+
+// What a calendar view is asked for.
+const (
+	maxTop     = 1000
+	defaultTop = 250
+	// longestView is refused beyond (learn.microsoft.com/graph/api/calendar-list-calendarview).
+	longestView = 1825 * 24 * time.Hour
+	// aDayAnywhere is how far apart the midnights of one day lie on earth, from UTC+14 to UTC-12: a whole day lies in the
+	// zone of who asks, and Exchange looks for it in the zone it was made in.
+	aDayAnywhere = 26 * time.Hour
+)
+
+// Events reads a page of a calendar's view, with series expanded.
+func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, error) {
+	id, err := d.calendarID(ctx, q.CalendarID)
+	if err != nil {
+		return calendar.Page{}, err
+	}
+	query, err := viewOf(q)
+	if err != nil {
+		return calendar.Page{}, err
+	}
+	page, err := d.view(ctx, id, query, q.Cursor)
+	if err != nil {
+		return calendar.Page{}, err
+	}
+	return toPage(page, id, q)
+}
+
+// view reads a page: the first of a query, or the one that a link names.
+func (d *driver) view(ctx context.Context, calendarID string, query graph.PageQuery, link string) (*graph.EventCollectionResponse, error) {
+	view, options := d.calendar(calendarID).CalendarView(), graph.Options{Prefer: preferText}
+	if link != "" {
+		if _, err := d.follow(link); err != nil {
+			return nil, err
+		}
+	}
+	return ask(ctx, d, exchange{missing: noCalendar()}, func(ctx context.Context) (*graph.EventCollectionResponse, error) {
+		if link != "" {
+			return view.WithURL(ctx, link, options)
+		}
+		return view.Get(ctx, query, options)
+	})
+}
+
+// viewOf is the first page of a query.
+func viewOf(q calendar.Query) (graph.PageQuery, error) {
+	span := q.To.Sub(q.From)
+	if span > longestView {
+		return graph.PageQuery{}, fault.New(fault.Exhausted, fault.ReasonTooManyEvents,
+			"Microsoft lists at most 1,825 days at once. Ask for a shorter time.").With("provider", name)
+	}
+	around := min(aDayAnywhere, (longestView-span)/2)
+	top := int32(defaultTop)
+	if q.Limit > 0 {
+		top = int32(min(q.Limit, maxTop))
+	}
+	return graph.PageQuery{
+		Select: eventFields, OrderBy: []string{"start/dateTime"}, Top: &top,
+		StartDateTime: instant(q.From.Add(-around)), EndDateTime: instant(q.To.Add(around)),
+	}, nil
+}
+
+func instant(t time.Time) *string { return new(t.UTC().Format(time.RFC3339)) }
+
+// toPage takes what lies in the window, which was asked for with a day around it.
+func toPage(page *graph.EventCollectionResponse, calendarID string, q calendar.Query) (calendar.Page, error) {
+	zone, err := time.LoadLocation(q.Zone)
+	if err != nil {
+		zone = time.UTC
+	}
+	answer := calendar.Page{Next: text(page.NextLink)}
+	for _, e := range page.Value {
+		event, err := toEvent(e, calendarID)
+		if err != nil {
+			return calendar.Page{}, err
+		}
+		if overlaps(place(event.Start, zone), place(event.End, zone), q.From, q.To) {
+			answer.Events = append(answer.Events, event)
+		}
+	}
+	return answer, nil
+}
+
+func overlaps(start, end, from, to time.Time) bool {
+	if !start.Before(to) {
+		return false
+	}
+	return end.After(from) || start.Equal(end) && start.Equal(from)
+}
+
+// place is when a time is: a whole day begins at midnight in the zone, or where that is skipped just after it.
+func place(t calendar.Time, zone *time.Location) time.Time {
+	if !t.AllDay {
+		return t.Instant
+	}
+	year, month, day := t.Instant.Date()
+	return time.Date(year, month, day, 0, 0, 0, 0, zone)
+}
+
+// EventsOf reads pages of several calendars by batches. A part that fails fails the call.
+func (d *driver) EventsOf(ctx context.Context, queries []calendar.Query) ([]calendar.Page, error) {
+	pages := make([]calendar.Page, 0, len(queries))
+	for len(pages) < len(queries) {
+		step := queries[len(pages):min(len(pages)+graph.MaxBatchParts, len(queries))]
+		some, err := d.batch(ctx, step)
+		if err != nil {
+			return nil, err
+		}
+		pages = append(pages, some...)
+	}
+	return pages, nil
+}
+
+func (d *driver) batch(ctx context.Context, queries []calendar.Query) ([]calendar.Page, error) {
+	ids, request := make([]string, len(queries)), &graph.BatchRequest{}
+	for i, q := range queries {
+		id, err := d.calendarID(ctx, q.CalendarID)
+		if err != nil {
+			return nil, err
+		}
+		address, err := d.pageAddress(ctx, id, q)
+		if err != nil {
+			return nil, err
+		}
+		ids[i] = id
+		request.Requests = append(request.Requests, &graph.BatchPart{
+			ID: strconv.Itoa(i), Method: "GET", Address: address, Headers: map[string]string{"Prefer": preferText},
+		})
+	}
+	// Outlook runs up to four parts at a time by itself (learn.microsoft.com/graph/json-batching, "Request dependencies").
+	about := exchange{slots: min(atOnce, int64(len(queries)))}
+	response, err := ask(ctx, d, about, func(ctx context.Context) (*graph.BatchResponse, error) {
+		return d.api.Batch().Post(ctx, request, graph.Options{})
+	})
+	if err != nil {
+		return nil, err
+	}
+	answers := map[string]*graph.BatchAnswer{}
+	for _, a := range response.Responses {
+		answers[text(a.ID)] = a
+	}
+	pages := make([]calendar.Page, len(queries))
+	for i, q := range queries {
+		page, err := d.part(answers[strconv.Itoa(i)])
+		if err != nil {
+			return nil, err
+		}
+		if pages[i], err = toPage(page, ids[i], q); err != nil {
+			return nil, err
+		}
+	}
+	return pages, nil
+}
+
+// pageAddress is where the page of a query is, relative to the API.
+func (d *driver) pageAddress(ctx context.Context, calendarID string, q calendar.Query) (string, error) {
+	if q.Cursor != "" {
+		return d.follow(q.Cursor)
+	}
+	query, err := viewOf(q)
+	if err != nil {
+		return "", err
+	}
+	address, err := d.calendar(calendarID).CalendarView().Address(ctx, query)
+	if err != nil {
+		return "", fault.From(err)
+	}
+	return address, nil
+}
+
+// part is the page that a part of a batch answered: what the batch as a whole answered says nothing of its parts.
+func (d *driver) part(answer *graph.BatchAnswer) (*graph.EventCollectionResponse, error) {
+	if answer == nil || answer.Status == nil {
+		return nil, unreadable(&graph.Unreadable{Reason: "a batch lacks the answer of a part"}, false)
+	}
+	if refusal := answer.Refusal(); refusal != nil {
+		return nil, d.told(refusal, exchange{missing: noCalendar()})
+	}
+	if answer.Page == nil || answer.Page.Value == nil {
+		return nil, unreadable(&graph.Unreadable{Reason: "a part of a batch is no page of events"}, false)
+	}
+	return answer.Page, nil
+}

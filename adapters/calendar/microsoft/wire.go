@@ -1,0 +1,195 @@
+package microsoft
+
+import (
+	"net/url"
+	"strings"
+	"time"
+
+	"frontdesk/adapters/calendar/microsoft/graph"
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+	"frontdesk/core/timezone"
+)
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func is(b *bool) bool { return b != nil && *b }
+
+// toEvent is the event as Graph told it.
+func toEvent(e *graph.Event, calendarID string) (calendar.Event, error) {
+	event := calendar.Event{
+		ID: text(e.ID), CalendarID: calendarID, SeriesID: text(e.SeriesMasterID), Version: versionOf(e),
+		Title: text(e.Subject), Description: readBody(e), URL: link(e),
+		IsCancelled: is(e.IsCancelled), IsFree: text(e.ShowAs) == "free",
+	}
+	var err error
+	if event.Start, err = readTime(e.Start, e.OriginalStartTimeZone, is(e.IsAllDay)); err != nil {
+		return event, err
+	}
+	if event.End, err = readTime(e.End, e.OriginalEndTimeZone, is(e.IsAllDay)); err != nil {
+		return event, err
+	}
+	if e.Organizer != nil {
+		event.Organizer = person(e.Organizer.EmailAddress)
+	}
+	for _, a := range e.Attendees {
+		p := person(a.EmailAddress)
+		event.Attendees = append(event.Attendees, calendar.Attendee{Email: p.Email, Name: p.Name, Type: text(a.Type), Response: response(a.Status)})
+	}
+	return event, nil
+}
+
+func person(a *graph.EmailAddress) calendar.Person {
+	if a == nil {
+		return calendar.Person{}
+	}
+	return calendar.Person{Email: text(a.Address), Name: text(a.Name)}
+}
+
+// response is the common word for an answer (learn.microsoft.com/graph/api/resources/responsestatus).
+func response(s *graph.ResponseStatus) string {
+	if s == nil {
+		return "needs_action"
+	}
+	switch given := text(s.Response); given {
+	case "", "none", "notResponded":
+		return "needs_action"
+	case "organizer":
+		return "accepted"
+	case "tentativelyAccepted":
+		return "tentative"
+	default:
+		return given
+	}
+}
+
+// versionOf is the ETag, which is the change key in other clothes.
+func versionOf(e *graph.Event) string {
+	if tag := text(e.ETag); tag != "" || text(e.ChangeKey) == "" {
+		return tag
+	}
+	return `W/"` + *e.ChangeKey + `"`
+}
+
+func joinURL(e *graph.Event) string {
+	if e.OnlineMeeting == nil {
+		return ""
+	}
+	return text(e.OnlineMeeting.JoinURL)
+}
+
+// link is where the meeting is, else Outlook's page of the event.
+func link(e *graph.Event) string {
+	if join := joinURL(e); join != "" {
+		return join
+	}
+	if e.Location != nil {
+		for _, place := range []string{text(e.Location.DisplayName), text(e.Location.LocationURI)} {
+			if u, err := url.Parse(place); err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") {
+				return place
+			}
+		}
+	}
+	return text(e.WebLink)
+}
+
+// The form of a wall clock; Graph tells seven digits of a second (learn.microsoft.com/graph/api/resources/datetimetimezone).
+const wallClock = "2006-01-02T15:04:05.0000000"
+
+// writeSpan writes a start and an end in the zone, under the name that Windows gives it. A wall clock that comes twice, or
+// that the zone of Windows would read otherwise, is written in UTC: the instant counts more than the zone it is shown in.
+func writeSpan(start, end time.Time, zone string) (from, to *graph.DateTimeTimeZone) {
+	windows, location := zoneOf(zone)
+	if !told(location, windows, start) || !told(location, windows, end) {
+		windows, location = "UTC", time.UTC
+	}
+	write := func(t time.Time) *graph.DateTimeTimeZone {
+		return &graph.DateTimeTimeZone{DateTime: new(t.In(location).Format(wallClock)), TimeZone: &windows}
+	}
+	return write(start), write(end)
+}
+
+// zoneOf names a zone for Graph. The IANA names that Graph takes beside those of Windows are all among those that have one.
+func zoneOf(name string) (windows string, location *time.Location) {
+	windows, known := timezone.ToWindows(name)
+	location, err := time.LoadLocation(name)
+	if !known || err != nil {
+		return "UTC", time.UTC
+	}
+	return windows, location
+}
+
+// told reports whether the wall clock that the location shows at t means t, and no other instant, in the zone of Windows.
+func told(location *time.Location, windows string, t time.Time) bool {
+	iana, _ := timezone.FromWindows(windows)
+	theirs, err := time.LoadLocation(iana)
+	if err != nil {
+		return false
+	}
+	_, offset := t.In(location).Zone()
+	if _, there := t.In(theirs).Zone(); there != offset {
+		return false
+	}
+	for _, near := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
+		_, other := t.Add(near).In(theirs).Zone()
+		twin := t.Add(time.Duration(offset-other) * time.Second)
+		if _, there := twin.In(theirs).Zone(); other != offset && there == other {
+			return false
+		}
+	}
+	return true
+}
+
+// readTime reads a time that was asked for in UTC. The zone to show it in is the one it was made in, under whichever name
+// Graph has for it; "tzone://Microsoft/Custom" and its kind are none. Whole days are midnight to midnight in any zone, so
+// that only the date counts (microsoftgraph/microsoft-graph-docs#1802).
+func readTime(t *graph.DateTimeTimeZone, original *string, allDay bool) (calendar.Time, error) {
+	if t == nil {
+		return calendar.Time{}, badTime("")
+	}
+	location := readZone(text(t.TimeZone))
+	if location == nil {
+		location = time.UTC
+	}
+	value := text(t.DateTime)
+	at, err := time.ParseInLocation("2006-01-02T15:04:05", value, location)
+	if err != nil {
+		if at, err = time.Parse(time.RFC3339, value); err != nil {
+			return calendar.Time{}, badTime(value)
+		}
+	}
+	if allDay {
+		return calendar.Day(at.Date()), nil
+	}
+	shown := ""
+	if zone := readZone(text(original)); zone != nil {
+		shown = zone.String()
+	}
+	return calendar.At(at.UTC(), shown), nil
+}
+
+// readZone is the zone of a name of either kind; nil when there is none.
+func readZone(name string) *time.Location {
+	if iana, ok := timezone.FromWindows(name); ok {
+		name = iana
+	}
+	if name == "" || strings.EqualFold(name, "Local") {
+		return nil
+	}
+	location, err := time.LoadLocation(name)
+	if err != nil {
+		return nil
+	}
+	return location
+}
+
+func badTime(value string) *fault.Error {
+	f := misconfigured("tells of an event at a time that cannot be read")
+	f.Upstream = value
+	return f
+}
