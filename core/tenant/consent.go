@@ -170,10 +170,19 @@ func (d *Directory) FinishConsent(ctx context.Context, a ConsentAnswer) (Consent
 // takeConsent ends the consent that an answer is for, and answers it with its link. What it is refused for is told in the
 // log only: to whoever brings a state that is not his, all of it is the same.
 func (d *Directory) takeConsent(ctx context.Context, a ConsentAnswer) (store.Consent, linked, error) {
-	if len(a.Query["state"]) != 1 || len(a.Query.Get("state")) != secretLength {
+	states := a.Query["state"]
+	if len(states) > 1 {
+		for _, state := range states[:2] { // sent about like this, they are not good any more
+			if _, err := d.store.TakeConsent(ctx, hashOf(state)); err != nil && !errors.Is(err, fault.NotFound) {
+				return store.Consent{}, linked{}, err
+			}
+		}
+		return store.Consent{}, linked{}, notThisConsent("the answer has several states")
+	}
+	if len(states) == 0 || len(states[0]) != secretLength {
 		return store.Consent{}, linked{}, notThisConsent("the answer has no state, or none of ours")
 	}
-	taken, err := d.store.TakeConsent(ctx, hashOf(a.Query.Get("state")))
+	taken, err := d.store.TakeConsent(ctx, hashOf(states[0]))
 	if errors.Is(err, fault.NotFound) {
 		return taken, linked{}, notThisConsent("the state is unknown, or was used before")
 	}

@@ -92,17 +92,17 @@ func Start(t *testing.T) *Browser {
 		t.Fatal(err)
 	}
 	var made struct{ TargetID, SessionID string }
-	b.call("Target.createTarget", map[string]any{"url": "about:blank"}, &made)
-	b.call("Target.attachToTarget", map[string]any{"targetId": made.TargetID, "flatten": true}, &made)
+	b.Call("Target.createTarget", map[string]any{"url": "about:blank"}, &made)
+	b.Call("Target.attachToTarget", map[string]any{"targetId": made.TargetID, "flatten": true}, &made)
 	b.session = made.SessionID
 	for _, domain := range []string{"Page", "Network", "Runtime", "Log"} {
-		b.call(domain+".enable", nil, nil)
+		b.Call(domain+".enable", nil, nil)
 	}
 	return b
 }
 
-// call sends a command and waits for its result.
-func (b *Browser) call(method string, params map[string]any, into any) {
+// Call sends a command of the DevTools Protocol and waits for its result.
+func (b *Browser) Call(method string, params map[string]any, into any) {
 	b.t.Helper()
 	b.last++
 	command := map[string]any{"id": b.last, "method": method, "params": params}
@@ -163,7 +163,7 @@ func (b *Browser) read() message {
 // Open loads a page to its end.
 func (b *Browser) Open(url string) {
 	b.t.Helper()
-	b.Loading(func() { b.call("Page.navigate", map[string]any{"url": url}, nil) })
+	b.Loading(func() { b.Call("Page.navigate", map[string]any{"url": url}, nil) })
 }
 
 // Loading does what loads a page, and waits for its load event.
@@ -188,7 +188,7 @@ func (b *Browser) Eval(expression string, into any) {
 		Result           struct{ Value json.RawMessage }
 		ExceptionDetails json.RawMessage
 	}
-	b.call("Runtime.evaluate", map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true}, &got)
+	b.Call("Runtime.evaluate", map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true}, &got)
 	if got.ExceptionDetails != nil {
 		b.t.Fatalf("%s: %s", expression, got.ExceptionDetails)
 	}
@@ -203,9 +203,9 @@ func (b *Browser) Eval(expression string, into any) {
 // Look sets the size of the window and whether the person prefers dark.
 func (b *Browser) Look(width, height int, scheme string) {
 	b.t.Helper()
-	b.call("Emulation.setDeviceMetricsOverride",
+	b.Call("Emulation.setDeviceMetricsOverride",
 		map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
-	b.call("Emulation.setEmulatedMedia",
+	b.Call("Emulation.setEmulatedMedia",
 		map[string]any{"features": []any{map[string]any{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 }
 
@@ -218,7 +218,7 @@ func (b *Browser) Screenshot(name string) {
 		return
 	}
 	var shot struct{ Data string }
-	b.call("Page.captureScreenshot", map[string]any{"captureBeyondViewport": true}, &shot)
+	b.Call("Page.captureScreenshot", map[string]any{"captureBeyondViewport": true}, &shot)
 	picture, err := base64.StdEncoding.DecodeString(shot.Data)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o644)

@@ -1,0 +1,251 @@
+package consent
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/api"
+	"frontdesk/core/consent/consenttest"
+	"frontdesk/core/oauth/oauthtest"
+	"frontdesk/core/service"
+	"frontdesk/core/store"
+	"frontdesk/core/store/storetest"
+	"frontdesk/core/tenant"
+	"frontdesk/core/upstream"
+	"frontdesk/core/vault"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world is a gateway's surface over real use cases, two providers that customers consent to, and a customer's browser.
+type world struct {
+	t         *testing.T
+	url       string
+	meet      *consenttest.Provider
+	dial      *consenttest.Provider // another one
+	store     *store.Store
+	directory *tenant.Directory
+	nanos     atomic.Int64 // of the clock
+	log       *lockedBuffer
+	seen      *lockedBuffer // all that was answered
+	jar       http.CookieJar
+	client    *http.Client
+}
+
+func (w *world) now() time.Time           { return time.Unix(0, w.nanos.Load()).UTC() }
+func (w *world) advance(by time.Duration) { w.nanos.Add(int64(by)) }
+
+// start builds a world whose gateway is reached over plain HTTP, as browsers take for safe at 127.0.0.1.
+func start(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, log: &lockedBuffer{}, seen: &lockedBuffer{}}
+	w.nanos.Store(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC).UnixNano())
+	server := httptest.NewUnstartedServer(nil)
+	w.url = "http://" + server.Listener.Addr().String()
+	registered := func(name string) func(*oauthtest.Options) {
+		return func(o *oauthtest.Options) {
+			o.Redirects = []string{w.url + "/oauth/callback/" + name}
+			o.Offline = func(ask url.Values) bool {
+				return ask.Get("scope") != "" && !strings.Contains(ask.Get("redirect_uri"), "nothing")
+			}
+		}
+	}
+	w.meet, w.dial = consenttest.Start(t, "meet", registered("meet")), consenttest.Start(t, "dial", registered("dial"))
+	registry, err := adapter.NewRegistry([]adapter.Adapter{w.meet.Adapter(), w.dial.Adapter()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.store = storetest.Open(t, storetest.SQLite(t))
+	keys, err := vault.Open("", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// No redaction stands between a secret and this log.
+	log := slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	pool := upstream.NewPool(upstream.PoolOptions{Log: log})
+	t.Cleanup(pool.Close)
+	w.directory = tenant.NewDirectory(tenant.Options{
+		Store: w.store, Vault: keys, Registry: registry, Pool: pool, Now: w.now, Log: log,
+		Operators: map[string]adapter.Operator{"meet": w.meet.Operator(), "dial": w.dial.Operator()},
+	})
+	t.Cleanup(w.directory.Close)
+	server.Config.Handler = surface(t, w.url, w.directory, log)
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	server.Start()
+	t.Cleanup(server.Close)
+	w.newBrowser()
+	if _, err := w.directory.CreateTenant(t.Context(), "acme", tenant.Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func surface(t *testing.T, publicURL string, d Directory, log *slog.Logger) http.Handler {
+	t.Helper()
+	pages, err := New(publicURL, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	directory, _ := d.(*tenant.Directory)
+	handler, err := api.New(api.Options{
+		PublicURL: publicURL, Log: log, Keys: directory,
+		Services: api.Services{Calendar: &service.Calendar{}, Tickets: &service.Tickets{}, Numbers: &service.Numbers{}},
+		Pages: []api.Page{
+			{Method: http.MethodGet, Path: "/connect/{token}", Operation: "connect-page", Serve: pages.Ask},
+			{Method: http.MethodHead, Path: "/connect/{token}", Operation: "connect-page", Serve: pages.Ask},
+			{Method: http.MethodPost, Path: "/connect/{token}", Operation: "connect-begin", Serve: pages.Begin},
+			{Method: http.MethodGet, Path: "/oauth/callback/{provider}", Operation: "connect-finish", Serve: pages.Finish},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return handler
+}
+
+// newBrowser is a customer in another browser from now on.
+func (w *world) newBrowser() {
+	w.jar, _ = cookiejar.New(nil)
+	w.client = &http.Client{
+		Jar: w.jar, Transport: &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// link is a new link to the connection "front-office" at meet.
+func (w *world) link(change ...func(*tenant.NewLink)) (token string) {
+	w.t.Helper()
+	n := tenant.NewLink{Connection: tenant.NewConnection{Name: "front-office", Kind: adapter.KindCalendar, Provider: "meet"}}
+	for _, c := range change {
+		c(&n)
+	}
+	token, _, err := w.directory.NewConnectLink(w.t.Context(), "acme", n)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return token
+}
+
+// answer is what a request was answered with.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// text is the body of a page without its head.
+func (a answer) text() string {
+	_, text, found := strings.Cut(a.body, "</head>")
+	if !found {
+		return a.body
+	}
+	return text
+}
+
+// send makes a request as a browser of today does that stays on the gateway's pages.
+func (w *world) send(method, address string, headers ...string) answer {
+	w.t.Helper()
+	req, err := http.NewRequest(method, address, http.NoBody)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	req.Header.Set("Sec-Fetch-Site", "same-origin")
+	for i := 0; i+1 < len(headers); i += 2 {
+		if req.Header.Del(headers[i]); headers[i+1] != "" {
+			req.Header.Set(headers[i], headers[i+1])
+		}
+	}
+	return w.do(req)
+}
+
+func (w *world) do(req *http.Request) answer {
+	w.t.Helper()
+	response, err := w.client.Do(req)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	a := answer{response.StatusCode, response.Header, string(body)}
+	fmt.Fprintln(w.seen, a.text())
+	return a
+}
+
+// begin presses the button of a link's page, and answers where that leads.
+func (w *world) begin(token string) string {
+	w.t.Helper()
+	a := w.send(http.MethodPost, w.url+"/connect/"+token)
+	if a.status != http.StatusSeeOther {
+		w.t.Fatalf("the button leads nowhere: %d %s", a.status, a.text())
+	}
+	return a.header.Get("Location")
+}
+
+// back is the address that the provider sends the browser back to, once the customer has pressed the button there.
+func (w *world) back(token, button string) *url.URL {
+	w.t.Helper()
+	return w.meet.Decide(w.t, w.begin(token), button)
+}
+
+// connect goes the whole way.
+func (w *world) connect(token string) answer {
+	w.t.Helper()
+	a := w.send(http.MethodGet, w.back(token, "approve").String())
+	if a.status != http.StatusOK {
+		w.t.Fatalf("not connected: %d %s", a.status, a.text())
+	}
+	return a
+}
+
+// stored is all that a consent may change, as text.
+func (w *world) stored() string {
+	w.t.Helper()
+	connections, err := w.store.AllConnections(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	tokens, err := w.store.AllTokens(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	text, err := json.Marshal([]any{connections, tokens})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return string(text)
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
