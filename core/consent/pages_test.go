@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/html"
 
 	"frontdesk/core/fault"
+	"frontdesk/core/oauth/oauthtest"
 	"frontdesk/core/tenant"
 )
 
@@ -41,6 +42,62 @@ func TestThePageOfALinkTellsWhoAsksForWhat(t *testing.T) {
 			t.Errorf("reconnecting, no %q in\n%s", says, again.text())
 		}
 	}
+}
+
+func TestWhoMayChooseAnotherAccountIsToldSo(t *testing.T) {
+	w := start(t)
+	w.connect(w.link())
+	free := w.send(http.MethodGet, w.url+"/connect/"+w.link(func(n *tenant.NewLink) { n.OtherAccount = true }))
+	if !strings.Contains(free.body, "So far it is") || !strings.Contains(free.body, "desk@acme.example") {
+		t.Error(free.text())
+	}
+}
+
+// The address that customers are sent back to is the operator's, whatever a request says where it went.
+func TestTheRedirectDoesNotFollowTheHostOfARequest(t *testing.T) {
+	w := start(t)
+	req, err := http.NewRequest(http.MethodPost, w.url+"/connect/"+w.link(), http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Host = "evil.example"
+	for name, value := range map[string]string{"Sec-Fetch-Site": "same-origin", "X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https", "Forwarded": "host=evil.example"} {
+		req.Header.Set(name, value)
+	}
+	a := w.do(req)
+	to, err := url.Parse(a.header.Get("Location"))
+	if err != nil || to.Query().Get("redirect_uri") != w.url+"/oauth/callback/meet" {
+		t.Errorf("sent to %s, %v", to, err)
+	}
+}
+
+// A provider that takes any redirect URI gives its code away to whoever changed the request; it is no use at the callback.
+func TestACodeForAnotherRedirectGivesNoTokens(t *testing.T) {
+	w := start(t, func(o *oauthtest.Options) { o.Redirects = nil })
+	token, before := w.link(), w.stored()
+	own := w.url + "/oauth/callback/meet"
+	for rule, redirect := range map[string]string{
+		"something attached to the path": own + "/evil", "a slash attached": own + "/", "the path cut off": w.url + "/oauth/callback", "another provider's": w.url + "/oauth/callback/dial",
+		"https for http": strings.Replace(own, "http:", "https:", 1), "another port": strings.Replace(own, w.url, "http://127.0.0.1:1", 1),
+		"another host": strings.Replace(own, "127.0.0.1", "evil.example", 1), "a host by another name": strings.Replace(own, "127.0.0.1", "localhost", 1),
+		"a user in front": strings.Replace(own, "127.0.0.1", "127.0.0.1@evil.example", 1), "the scheme in capitals": strings.Replace(own, "http:", "HTTP:", 1),
+		"encoded": strings.Replace(own, "callback", "c%61llback", 1), "a query attached": own + "?x=1", "a dot segment": strings.Replace(own, "/meet", "/x/../meet", 1),
+	} {
+		ask, err := url.Parse(w.begin(token))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := ask.Query()
+		q.Set("redirect_uri", redirect)
+		ask.RawQuery = q.Encode()
+		stolen := w.meet.Decide(t, ask.String(), "approve").Query()
+		stolen.Del("x")
+		a := w.send(http.MethodGet, own+"?"+stolen.Encode())
+		if a.status != http.StatusBadRequest || !strings.Contains(a.body, "did not accept the sign-in") || w.stored() != before {
+			t.Errorf("%s: %d %s", rule, a.status, a.text())
+		}
+	}
+	w.connect(token)
 }
 
 func TestLookingAtALinkDoesNothing(t *testing.T) {

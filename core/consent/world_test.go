@@ -51,7 +51,7 @@ func (w *world) now() time.Time           { return time.Unix(0, w.nanos.Load()).
 func (w *world) advance(by time.Duration) { w.nanos.Add(int64(by)) }
 
 // start builds a world whose gateway is reached over plain HTTP, as browsers take for safe at 127.0.0.1.
-func start(t *testing.T) *world {
+func start(t *testing.T, change ...func(*oauthtest.Options)) *world {
 	t.Helper()
 	w := &world{t: t, log: &lockedBuffer{}, seen: &lockedBuffer{}}
 	w.nanos.Store(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC).UnixNano())
@@ -65,7 +65,7 @@ func start(t *testing.T) *world {
 			}
 		}
 	}
-	w.meet, w.dial = consenttest.Start(t, "meet", registered("meet")), consenttest.Start(t, "dial", registered("dial"))
+	w.meet, w.dial = consenttest.Start(t, "meet", append([]func(*oauthtest.Options){registered("meet")}, change...)...), consenttest.Start(t, "dial", registered("dial"))
 	registry, err := adapter.NewRegistry([]adapter.Adapter{w.meet.Adapter(), w.dial.Adapter()})
 	if err != nil {
 		t.Fatal(err)

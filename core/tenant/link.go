@@ -59,6 +59,7 @@ type ConnectLink struct {
 	Connection string   // its name
 	Reconnects bool     // the connection is there already
 	Email      string   // the account that was connected before; "" none, or not known
+	Free       bool     // another account than that may be chosen
 	Allows     []string // what the customer will be asked to allow, in words
 	SignIn     string   // scheme and host of where the customer will be asked
 	ExpiresAt  time.Time
@@ -263,7 +264,8 @@ func (d *Directory) consentClient(l linked) (oauth.Client, error) {
 func (l linked) shown() ConnectLink {
 	shown := ConnectLink{
 		Tenant: l.tenant.Name, Provider: l.row.Provider, Title: l.adapter.Title, Connection: l.row.Name,
-		Reconnects: l.row.Reconnects || l.there.ID != "", Email: l.there.Email, ExpiresAt: l.row.ExpiresAt, SignIn: originOf(l.client.Grant.AuthURL),
+		Reconnects: l.row.Reconnects || l.there.ID != "", Email: l.there.Email, Free: l.row.OtherAccount,
+		ExpiresAt: l.row.ExpiresAt, SignIn: originOf(l.client.Grant.AuthURL),
 	}
 	for _, s := range l.client.Grant.Scopes {
 		if s.Words != "" {
