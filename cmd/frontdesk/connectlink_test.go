@@ -1,0 +1,102 @@
+package main
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// withClients are the OAuth clients of an operator.
+func withClients() []string {
+	return []string{
+		"FRONTDESK_PROVIDERS__GOOGLE__CLIENT_ID=the-client", "FRONTDESK_PROVIDERS__GOOGLE__CLIENT_SECRET=s3cret-canary",
+		"FRONTDESK_SERVER__PUBLIC_URL=https://gw.example/desk",
+	}
+}
+
+var linkForm = regexp.MustCompile(`^https://gw\.example/desk/connect/fdc_[0-9A-Za-z]{38}\n$`)
+
+func TestALinkIsAllOfStandardOutput(t *testing.T) {
+	h := newHouse(t, "", withClients()...)
+	h.must("tenant", "create", "acme")
+	out, errs, code := h.do("", "connect-link", "--tenant", "acme", "--provider", "google", "--set", "calendar_id=team@example.com", "--expires", "2h")
+	if code != exitOK || !linkForm.MatchString(out) {
+		t.Fatalf("exit %d, standard output %q\n%s", code, out, errs)
+	}
+	for _, says := range []string{"Google Calendar", "acme", `"google"`, "It is good until ", "https://gw.example/desk/oauth/callback/google"} {
+		if !strings.Contains(errs, says) {
+			t.Errorf("no %q on standard error:\n%s", says, errs)
+		}
+	}
+	if strings.Contains(errs, "fdc_") || strings.Contains(errs, "canary") {
+		t.Errorf("a secret is on standard error: %s", errs)
+	}
+	if listed := h.must("connection", "list", "--tenant", "acme", "--json"); listed != "[]" {
+		t.Errorf("a link alone makes a connection: %s", listed)
+	}
+}
+
+func TestALinkIsRefusedWhereItWouldLeadNowhere(t *testing.T) {
+	bare, h := newHouse(t, ""), newHouse(t, "", withClients()...)
+	for _, house := range []*house{bare, h} {
+		house.must("tenant", "create", "acme")
+		house.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "sandbox", "--name", "desk")
+	}
+	for _, c := range []struct {
+		says  string
+		house *house
+		code  int
+		args  []string
+		errs  []string
+	}{
+		{"no tenant", h, exitUsage, []string{"--provider", "google"}, []string{"--tenant"}},
+		{"no provider", h, exitUsage, []string{"--tenant", "acme"}, []string{"--provider"}},
+		{"a kind there is not", h, exitUsage, []string{"--tenant", "acme", "--provider", "google", "--kind", "mail"}, []string{"--kind", "calendar, crm or telephony"}},
+		{"a duration that is none", h, exitUsage, []string{"--tenant", "acme", "--provider", "google", "--expires", "soon"}, []string{"--expires"}},
+		{"an unknown tenant", h, exitFailed, []string{"--tenant", "nobody", "--provider", "google"}, []string{`"nobody"`}},
+		{"an unknown provider", h, exitFailed, []string{"--tenant", "acme", "--provider", "outlook"}, []string{`"outlook"`, "google"}},
+		{"a provider of another kind", h, exitFailed, []string{"--tenant", "acme", "--provider", "google", "--kind", "crm"}, []string{"provider must be one of"}},
+		{"a provider with passwords", h, exitFailed, []string{"--tenant", "acme", "--provider", "caldav"}, []string{"do not give consent", "connection add"}},
+		{"a sandbox", h, exitFailed, []string{"--tenant", "acme", "--provider", "sandbox"}, []string{"do not give consent"}},
+		{"a name that another provider's connection has", h, exitFailed, []string{"--tenant", "acme", "--provider", "google", "--name", "desk"}, []string{`"desk"`, "sandbox", "--name"}},
+		{"a setting that is none", h, exitFailed, []string{"--tenant", "acme", "--provider", "google", "--set", "colour=red"}, []string{"settings.colour"}},
+		{"too long a life", h, exitFailed, []string{"--tenant", "acme", "--provider", "google", "--expires", "8000h"}, []string{"expires"}},
+		{"no OAuth client", bare, exitFailed, []string{"--tenant", "acme", "--provider", "google"},
+			[]string{"providers.google.client_id", "providers.google.client_secret", "setting client_id", "credential client_secret"}},
+	} {
+		t.Run(c.says, func(t *testing.T) {
+			out, errs, code := c.house.do("", append([]string{"connect-link"}, c.args...)...)
+			if code != c.code || out != "" {
+				t.Errorf("exit %d, want %d; standard output %q\n%s", code, c.code, out, errs)
+			}
+			for _, says := range c.errs {
+				if !strings.Contains(errs, says) {
+					t.Errorf("no %q in %s", says, errs)
+				}
+			}
+		})
+	}
+}
+
+func TestALinkLeadsToThePageOfTheGatewayThatServes(t *testing.T) {
+	onBothStores(t, func(t *testing.T, storeURL string) {
+		h := newHouse(t, storeURL, append(withClients(), "FRONTDESK_LOG__LEVEL=debug")...)
+		h.must("tenant", "create", "acme")
+		r := h.serve()
+		token := strings.TrimPrefix(h.must("connect-link", "--tenant", "acme", "--provider", "google"), "https://gw.example/desk/connect/")
+		customer := r.as("")
+		page := customer.do(http.StatusOK, http.MethodGet, "/connect/"+token, "")
+		for _, says := range []string{"Connect Google Calendar", "acme", "accounts.google.com", "See, make, change and cancel events"} {
+			if !strings.Contains(string(page.body), says) {
+				t.Errorf("no %q in\n%s", says, page.body)
+			}
+		}
+		customer.do(http.StatusNotFound, http.MethodGet, "/connect/"+token[:41], "")
+		customer.do(http.StatusNotFound, http.MethodGet, "//connect/"+token, "")
+		customer.do(http.StatusBadRequest, http.MethodGet, "/oauth/callback/google?code=canary-code&state=canary-state", "")
+		if log := r.log(); strings.Contains(log, token[:41]) || strings.Contains(log, "canary") || !strings.Contains(log, "connect-page") || !strings.Contains(log, "connect-finish") {
+			t.Errorf("the log:\n%s", log)
+		}
+	})
+}
