@@ -200,6 +200,7 @@ func TestTheLogNamesOperationsAndNotPaths(t *testing.T) {
 type still struct {
 	answer    tenant.ConsentAnswer
 	callbacks string
+	takes     time.Duration // to finish
 	err       error
 }
 
@@ -214,7 +215,25 @@ func (s *still) BeginConsent(_ context.Context, _, callbacks string) (tenant.Beg
 
 func (s *still) FinishConsent(_ context.Context, a tenant.ConsentAnswer) (tenant.Consented, error) {
 	s.answer = a
+	time.Sleep(s.takes)
 	return tenant.Consented{}, s.err
+}
+
+// The server gives every answer a time; finishing a consent may take longer, and the page comes all the same.
+func TestAProviderThatTakesItsTimeIsWaitedFor(t *testing.T) {
+	server := httptest.NewUnstartedServer(surface(t, "https://gw.example", &still{takes: 300 * time.Millisecond}, slog.New(slog.DiscardHandler)))
+	server.Config.WriteTimeout = 100 * time.Millisecond
+	server.Start()
+	defer server.Close()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Get(server.URL + "/oauth/callback/meet?state=s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		t.Errorf("status %d", response.StatusCode)
+	}
 }
 
 func TestTheCookieFitsTheAddressOfTheGateway(t *testing.T) {

@@ -94,9 +94,9 @@ func TestConnectLinks(t *testing.T) {
 	t.Run("finishing marks the link as used and the connection as working, in one", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			l := link(t, s, "a")
-			c := connection(t, s, "c1")
+			connection(t, s, "c1")
 			must(t, s.SetConnectionStatus(t.Context(), "c1", "reconnect_required", ""))
-			c = got(s.Connection(t.Context(), "acme", "c1"))(t)
+			c := got(s.Connection(t.Context(), "acme", "c1"))(t)
 			mine := []byte("mine")
 			must(t, s.ClaimConnectLink(t.Context(), l.Hash, mine, noon, noon.Add(time.Minute)))
 			c.Email = "b@example.com"

@@ -150,8 +150,16 @@ func (p *Provider) overheard(next http.Handler) http.Handler {
 // Decide is a customer who presses a button of the page at the address, "approve" or "deny". It answers where he is sent.
 func (p *Provider) Decide(t testing.TB, address, button string) *url.URL {
 	t.Helper()
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Transport: &http.Transport{DisableKeepAlives: true}}
-	response, err := client.PostForm(address, url.Values{button: {"yes"}})
+	client := &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport:     &http.Transport{DisableKeepAlives: true},
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(url.Values{button: {"yes"}}.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	response, err := client.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
