@@ -6,6 +6,7 @@ import (
 	"encoding/base32"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -101,7 +102,7 @@ func (d *driver) listed(ctx context.Context, calendarID string) (*gcal.CalendarL
 	if !addressable(calendarID) {
 		return nil, noCalendar()
 	}
-	entry, err := d.api.CalendarList.Get(calendarID).Fields(calendarFields).Context(kept(ctx)).Do()
+	entry, err := present(d.api.CalendarList.Get(calendarID).Fields(calendarFields).Context(kept(ctx)).Do())
 	if err != nil {
 		return nil, calendarMissing(refusal(err, reading))
 	}
@@ -126,7 +127,7 @@ func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
 	call := d.api.CalendarList.List().MinAccessRole("reader").ShowHidden(true).MaxResults(250).Fields(fields).Context(kept(ctx))
 	var list []calendar.Calendar
 	for {
-		page, err := call.Do()
+		page, err := present(call.Do())
 		if err != nil {
 			return nil, refusal(err, reading)
 		}
@@ -160,8 +161,8 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 			return calendar.Event{}, err
 		}
 	}
-	made, err := d.api.Events.Insert(calendarID, event).ConferenceDataVersion(1).SendUpdates("all").
-		Fields(eventFields).Context(kept(ctx)).Do()
+	made, err := present(d.api.Events.Insert(calendarID, event).ConferenceDataVersion(1).SendUpdates("all").
+		Fields(eventFields).Context(kept(ctx)).Do())
 	switch f := refusal(err, writing); {
 	case f == nil:
 	case hasStatus(f, http.StatusConflict):
@@ -221,7 +222,7 @@ func (d *driver) Event(ctx context.Context, ref calendar.EventRef) (calendar.Eve
 }
 
 func (d *driver) get(ctx context.Context, calendarID, id string, fields googleapi.Field) (*gcal.Event, error) {
-	found, err := d.api.Events.Get(calendarID, id).Fields(fields).Context(kept(ctx)).Do()
+	found, err := present(d.api.Events.Get(calendarID, id).Fields(fields).Context(kept(ctx)).Do())
 	if err != nil {
 		return nil, eventMissing(refusal(err, reading))
 	}
@@ -266,7 +267,7 @@ func (d *driver) Change(ctx context.Context, ref calendar.EventRef, c calendar.C
 	}
 	call := d.api.Events.Patch(calendarID, ref.ID, patch).ConferenceDataVersion(1).SendUpdates("all").Fields(eventFields).Context(kept(ctx))
 	call.Header().Set("If-Match", version)
-	changed, err := call.Do()
+	changed, err := present(call.Do())
 	if err != nil {
 		return calendar.Event{}, eventMissing(refusal(err, writing))
 	}
@@ -319,20 +320,26 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 	if q.Cursor != "" {
 		call.PageToken(q.Cursor)
 	}
-	answer, err := call.Do()
+	answer, err := present(call.Do())
 	if err != nil {
 		return calendar.Page{}, calendarMissing(refusal(err, reading))
 	}
 	page := calendar.Page{Next: answer.NextPageToken}
-	for _, item := range answer.Items {
-		if item == nil || isCancelled(item) && item.Start == nil {
-			continue // a cancelled instance that says nothing but its id
-		}
-		event, err := d.event(ctx, calendarID, item, reading)
+	told := slices.DeleteFunc(answer.Items, func(e *gcal.Event) bool {
+		return e == nil || isCancelled(e) && e.Start == nil // a cancelled instance says nothing but its id
+	})
+	for _, item := range told {
+		event, err := eventOf(item)
 		if err != nil {
-			return calendar.Page{}, err
+			return calendar.Page{}, unreadable(err, reading)
 		}
 		page.Events = append(page.Events, event)
+	}
+	if len(told) > 0 {
+		calendarID = d.listedAs(ctx, calendarID, told)
+	}
+	for i := range page.Events {
+		page.Events[i].CalendarID = calendarID
 	}
 	return page, nil
 }
@@ -351,21 +358,23 @@ func (d *driver) event(ctx context.Context, calendarID string, told *gcal.Event,
 	if err != nil {
 		return calendar.Event{}, unreadable(err, doing)
 	}
-	event.CalendarID = calendarID
-	if calendarID == primary {
-		event.CalendarID = d.ownAddress(ctx, told)
-	}
+	event.CalendarID = d.listedAs(ctx, calendarID, []*gcal.Event{told})
 	return event, nil
 }
 
-// ownAddress is the id that primary stands for, under which it is listed. Mostly an event tells it: of its own events, a
-// calendar is the organizer. Where it cannot be had, primary will do, since it is taken as well.
-func (d *driver) ownAddress(ctx context.Context, told *gcal.Event) string {
+// listedAs is the id under which a calendar is listed: for primary, the account's address. Mostly an event in it tells
+// that: of its own events, a calendar is the organizer. Where it cannot be had, primary will do, since it is taken as well.
+func (d *driver) listedAs(ctx context.Context, calendarID string, told []*gcal.Event) string {
+	if calendarID != primary {
+		return calendarID
+	}
 	if known := d.address.Load(); known != nil {
 		return *known
 	}
-	if told.Organizer != nil && told.Organizer.Self && told.Organizer.Email != "" {
-		return told.Organizer.Email
+	for _, e := range told {
+		if e.Organizer != nil && e.Organizer.Self && e.Organizer.Email != "" {
+			return e.Organizer.Email
+		}
 	}
 	entry, err := d.listed(ctx, primary)
 	if err != nil {

@@ -22,6 +22,14 @@ const (
 	writing doing = true
 )
 
+// present makes an error of an answer that is null, which Google's library takes for a good one.
+func present[T any](answer *T, err error) (*T, error) {
+	if err == nil && answer == nil {
+		err = errors.New("the answer is null")
+	}
+	return answer, err
+}
+
 // refusal makes a fault of what Google's library answered; nil for nil. The meaning is in the first error's reason
 // (developers.google.com/workspace/calendar/api/guides/errors); where the status says as much, the status has to do.
 func refusal(err error, doing doing) *fault.Error {

@@ -28,6 +28,9 @@ func (s *Server) Make(email, calendarID string, given map[string]any) (string, e
 	if refused := c.complete(cal, e, nil); refused != nil {
 		return "", errors.New(refused.message)
 	}
+	for name := range given {
+		delete(e.data, name)
+	}
 	merge(e.data, given)
 	if refused := settle(cal, e.data); refused != nil {
 		return "", errors.New(refused.message)
