@@ -176,7 +176,7 @@ func TestAttacks(t *testing.T) {
 		{"a scope was unticked", func(a attempt) answer {
 			a.meet.Untick(consenttest.ScopeList)
 			return get(a, a.meet.Decide(a.t, a.begin(a.token), "approve").String())
-		}, 403, "See the list of your calendars", true},
+		}, 403, "Something is missing", true},
 		{"the link has expired meanwhile", func(a attempt) answer {
 			a.advance(24 * time.Hour)
 			return get(a, a.back.String())

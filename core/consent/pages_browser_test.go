@@ -40,6 +40,10 @@ func TestACustomerConnectsAnAccount(t *testing.T) {
 	if got := p.heading(); got != "Sign in" {
 		t.Fatalf("the button leads to %q", got)
 	}
+	// A browser without Sec-Fetch-Site says as much by Origin alone.
+	if got := w.posted.Load(); got != w.url+" same-origin" {
+		t.Errorf("the form says that it comes from %q", got)
+	}
 	p.press("button[name=deny]")
 	if got := p.heading(); got != "You declined" {
 		t.Fatalf("declining leads to %q", got)

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"frontdesk/core/consent/consenttest"
 	"frontdesk/core/fault"
 	"frontdesk/core/oauth/oauthtest"
 	"frontdesk/core/tenant"
@@ -100,6 +101,14 @@ func TestACodeForAnotherRedirectGivesNoTokens(t *testing.T) {
 	w.connect(token)
 }
 
+func TestAnOldBrowserCanPressTheButton(t *testing.T) {
+	w := start(t)
+	a := w.send(http.MethodPost, w.url+"/connect/"+w.link(), "Sec-Fetch-Site", "", "Origin", w.url)
+	if a.status != http.StatusSeeOther {
+		t.Errorf("%d %s", a.status, a.text())
+	}
+}
+
 func TestLookingAtALinkDoesNothing(t *testing.T) {
 	w := start(t)
 	token := w.link()
@@ -142,6 +151,15 @@ func TestWhoDeclinedFindsTheWayBack(t *testing.T) {
 		t.Errorf("no way back in\n%s", a.text())
 	}
 	w.connect(token)
+}
+
+func TestWhatWasUntickedIsNamed(t *testing.T) {
+	w := start(t)
+	w.meet.Untick(consenttest.ScopeList)
+	a := w.send(http.MethodGet, w.back(w.link(), "approve").String())
+	if !strings.Contains(a.text(), "<li>See the list of your calendars</li>") || strings.Contains(a.text(), "See and change events") {
+		t.Error(a.text())
+	}
 }
 
 func TestAnotherAccountIsToldBothAddresses(t *testing.T) {
@@ -285,9 +303,10 @@ func TestEveryFailureHasAPage(t *testing.T) {
 	for reason := range byReason {
 		all = append(all, fault.New(fault.Internal, reason, "canary detail"))
 	}
+	d := &still{}
+	handler := surface(t, "https://gw.example", d, slog.New(slog.DiscardHandler))
 	for _, err := range all {
-		d := &still{err: err}
-		handler := surface(t, "https://gw.example", d, slog.New(slog.DiscardHandler))
+		d.err = err
 		for _, r := range []*http.Request{
 			httptest.NewRequest(http.MethodGet, "/connect/t", nil), httptest.NewRequest(http.MethodPost, "/connect/t", nil),
 			httptest.NewRequest(http.MethodGet, "/oauth/callback/meet?state=s", nil),

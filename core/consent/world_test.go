@@ -43,6 +43,7 @@ type world struct {
 	nanos     atomic.Int64 // of the clock
 	log       *lockedBuffer
 	seen      *lockedBuffer // all that was answered
+	posted    atomic.Value  // string: what the last form said of where it comes from
 	jar       http.CookieJar
 	client    *http.Client
 }
@@ -84,7 +85,13 @@ func start(t *testing.T, change ...func(*oauthtest.Options)) *world {
 		Operators: map[string]adapter.Operator{"meet": w.meet.Operator(), "dial": w.dial.Operator()},
 	})
 	t.Cleanup(w.directory.Close)
-	server.Config.Handler = surface(t, w.url, w.directory, log)
+	handler := surface(t, w.url, w.directory, log)
+	server.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			w.posted.Store(r.Header.Get("Origin") + " " + r.Header.Get("Sec-Fetch-Site"))
+		}
+		handler.ServeHTTP(rw, r)
+	})
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	server.Start()
 	t.Cleanup(server.Close)
