@@ -43,14 +43,25 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 		return calendar.Event{}, err
 	}
 	if text(answer.ID) == "" {
-		return calendar.Event{}, unreadable(&graph.Unreadable{Reason: "an event without an id"}, true)
+		return calendar.Event{}, unreadable(errNoID, true)
 	}
 	if b.Conferencing == calendar.ConferencingProvider {
 		if answer, err = d.linked(ctx, id, answer); err != nil {
 			return calendar.Event{}, err
 		}
 	}
-	return toEvent(answer, id)
+	return written(answer, id)
+}
+
+var errNoID = &graph.Unreadable{Reason: "an event without an id"}
+
+// written is the event as a write answered it. What cannot be read was written all the same.
+func written(e *graph.Event, calendarID string) (calendar.Event, error) {
+	event, err := toEvent(e, calendarID)
+	if err != nil {
+		return calendar.Event{}, unreadable(&graph.Unreadable{Reason: err.Error()}, true)
+	}
+	return event, nil
 }
 
 // maxLocation is what Outlook keeps of a location's name, in UTF-16 units ([MS-OXOCAL] section 2.2.1.4, PidLidLocation,
@@ -105,7 +116,7 @@ func madeBefore(e *graph.Event, began time.Time) bool {
 // still reads an event that an earlier call made, as it now is.
 func (d *driver) still(ctx context.Context, calendarID, id string) (*graph.Event, error) {
 	if !segment(id) {
-		return nil, unreadable(&graph.Unreadable{Reason: "an event without an id"}, true)
+		return nil, unreadable(errNoID, true)
 	}
 	event, err := d.read(ctx, calendarID, id, eventFields, preferText)
 	if errors.Is(err, fault.NotFound) {
@@ -124,7 +135,7 @@ func (d *driver) lookUp(ctx context.Context, calendarID string, b calendar.Booki
 		StartDateTime: instant(b.Start.Add(-around)), EndDateTime: instant(b.End.Add(around)),
 	}
 	page, err := d.view(ctx, calendarID, query, "")
-	for {
+	for range mostPages {
 		if err != nil {
 			return nil, err
 		}
@@ -138,6 +149,7 @@ func (d *driver) lookUp(ctx context.Context, calendarID string, b calendar.Booki
 		}
 		page, err = d.view(ctx, calendarID, query, *page.NextLink)
 	}
+	return nil, endless()
 }
 
 // linked answers the event with its link. Exchange may make the link a moment after the event; where it makes none, the

@@ -91,7 +91,7 @@ func (d *driver) Change(ctx context.Context, ref calendar.EventRef, c calendar.C
 	if err != nil {
 		return calendar.Event{}, err
 	}
-	return toEvent(answer, calendarID)
+	return written(answer, calendarID)
 }
 
 // merge answers the list to write, nil where it is the one that is there. Who stays is written as they are, by which Exchange

@@ -220,7 +220,7 @@ func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
 		return calendars.Get(ctx, graph.PageQuery{Select: calendarFields, Top: &top}, graph.Options{Prefer: immutable})
 	})
 	var all []calendar.Calendar
-	for {
+	for range mostPages {
 		if err != nil {
 			return nil, err
 		}
@@ -245,7 +245,11 @@ func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
 			return calendars.WithURL(ctx, next, graph.Options{Prefer: immutable})
 		})
 	}
+	return nil, endless()
 }
+
+// mostPages ends what follows pages by itself, should they lead in a circle.
+const mostPages = 100
 
 // follow answers the address of a further page, relative to the API's, if it lies within the API: the token goes with it.
 func (d *driver) follow(link string) (string, error) {

@@ -115,6 +115,8 @@ func misconfigured(what string) *fault.Error {
 	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured, "Microsoft Graph %s.", what).With("provider", name)
 }
 
+func endless() *fault.Error { return misconfigured("answers pages without an end") }
+
 func rateLimited() *fault.Error {
 	return fault.New(fault.RateLimited, fault.ReasonProviderRateLimited, "Microsoft limits how often it is called. Try again later.")
 }

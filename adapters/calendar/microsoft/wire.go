@@ -105,7 +105,7 @@ const wallClock = "2006-01-02T15:04:05.0000000"
 // that the zone of Windows would read otherwise, is written in UTC: the instant counts more than the zone it is shown in.
 func writeSpan(start, end time.Time, zone string) (from, to *graph.DateTimeTimeZone) {
 	windows, location := zoneOf(zone)
-	if !told(location, windows, start) || !told(location, windows, end) {
+	if !unmistakable(location, windows, start) || !unmistakable(location, windows, end) {
 		windows, location = "UTC", time.UTC
 	}
 	write := func(t time.Time) *graph.DateTimeTimeZone {
@@ -124,8 +124,8 @@ func zoneOf(name string) (windows string, location *time.Location) {
 	return windows, location
 }
 
-// told reports whether the wall clock that the location shows at t means t, and no other instant, in the zone of Windows.
-func told(location *time.Location, windows string, t time.Time) bool {
+// unmistakable reports whether the wall clock that the location shows at t means t, and no other instant, in the zone of Windows.
+func unmistakable(location *time.Location, windows string, t time.Time) bool {
 	iana, _ := timezone.FromWindows(windows)
 	theirs, err := time.LoadLocation(iana)
 	if err != nil {

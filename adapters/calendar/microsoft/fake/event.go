@@ -125,7 +125,7 @@ func (s *Server) create(c *call, b *box) answer {
 		e.transaction = *w.TransactionID
 	}
 	e.body = itemBody{ContentType: "html", Content: "<html><body></body></html>"}
-	if a := s.apply(c, e, w); a != nil {
+	if a := e.apply(w); a != nil {
 		return *a
 	}
 	if w.IsOnline != nil && *w.IsOnline && !s.options.Personal && !s.options.Silent {
@@ -161,7 +161,7 @@ func (s *Server) repeated(c *call, transaction string, digest [32]byte) *answer 
 }
 
 // apply writes what is given into an event.
-func (s *Server) apply(c *call, e *event, w write) *answer {
+func (e *event) apply(w write) *answer {
 	if (w.Start == nil) != (w.End == nil) {
 		a := invalid("ErrorPropertyValidationFailure", "Start and end change together.")
 		return &a
@@ -305,7 +305,7 @@ func (s *Server) update(c *call, e *event) answer {
 	}
 	was := *e
 	changed := *e
-	if a := s.apply(c, &changed, w); a != nil {
+	if a := changed.apply(w); a != nil {
 		return *a
 	}
 	if e.master != nil && w.Start != nil && s.crosses(&changed) {

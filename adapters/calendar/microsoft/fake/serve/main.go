@@ -6,12 +6,16 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log"
 	"net"
 	"net/http"
+	"os"
+	"os/signal"
 	"time"
 
 	"frontdesk/adapters/calendar/microsoft/fake"
@@ -22,10 +26,13 @@ func main() {
 	account := flag.String("account", "alice@example.com", "address of the mailbox")
 	personal := flag.Bool("personal", false, "an account of Outlook.com, which has no online meetings")
 	flag.Parse()
-	if err := serve(*listen, fake.Options{
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	err := serve(ctx, os.Stdout, *listen, fake.Options{
 		Clients: map[string]string{clientID: clientSecret}, Account: *account, Name: "Alice Example", Personal: *personal, Zone: "Europe/Berlin",
-	}); err != nil && !errors.Is(err, http.ErrServerClosed) {
-		log.Fatal(err)
+	})
+	if err != nil {
+		log.Print(err)
 	}
 }
 
@@ -34,11 +41,12 @@ const (
 	clientSecret = "not-a-secret"
 )
 
-func serve(address string, o fake.Options) error {
+// serve serves the account until the context ends.
+func serve(ctx context.Context, out io.Writer, address string, o fake.Options) error {
 	server := fake.New(o)
 	server.AddCalendar("Second", false)
 	server.AddCalendar("Holidays", true)
-	listener, err := net.Listen("tcp", address)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return err
 	}
@@ -46,8 +54,15 @@ func serve(address string, o fake.Options) error {
 	for _, variable := range [][2]string{
 		{"API_URL", at + "/v1.0"}, {"AUTHORITY", at + "/common"}, {"CLIENT_ID", clientID}, {"CLIENT_SECRET", clientSecret},
 	} {
-		fmt.Printf("FRONTDESK_PROVIDERS__MICROSOFT__%s=%s\n", variable[0], variable[1])
+		if _, err := fmt.Fprintf(out, "FRONTDESK_PROVIDERS__MICROSOFT__%s=%s\n", variable[0], variable[1]); err != nil {
+			return errors.Join(err, listener.Close())
+		}
 	}
 	s := &http.Server{Handler: server, ReadHeaderTimeout: 10 * time.Second}
-	return s.Serve(listener)
+	closed := context.AfterFunc(ctx, func() { _ = s.Close() })
+	defer closed()
+	if err := s.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
 }

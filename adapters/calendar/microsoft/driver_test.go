@@ -1,0 +1,644 @@
+package microsoft_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"frontdesk/adapters/calendar/microsoft/fake"
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
+)
+
+// monday is when the meetings of these tests begin.
+var monday = time.Date(2027, 3, 8, 9, 0, 0, 0, time.UTC)
+
+func booking(a *account) calendar.Booking {
+	return calendar.Booking{
+		Key: "k1", CalendarID: a.Default(), Title: "Viewing", Description: "Bring ID\nand a pen",
+		Start: monday, End: monday.Add(time.Hour), Zone: "Europe/Berlin",
+	}
+}
+
+func week(calendarID string) calendar.Query {
+	return calendar.Query{CalendarID: calendarID, From: monday.AddDate(0, 0, -1), To: monday.AddDate(0, 0, 6), Zone: "Europe/Berlin"}
+}
+
+func book(t *testing.T, d calendar.Driver, b calendar.Booking) calendar.Event {
+	t.Helper()
+	event, err := d.Book(t.Context(), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return event
+}
+
+func refOf(e calendar.Event) calendar.EventRef {
+	return calendar.EventRef{CalendarID: e.CalendarID, ID: e.ID}
+}
+
+// wantFault fails unless err is a fault of that code and reason.
+func wantFault(t *testing.T, what string, err error, code fault.Code, reason string) *fault.Error {
+	t.Helper()
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Code != code || f.Reason != reason {
+		t.Fatalf("%s: %v, want %s %s", what, err, string(code), reason)
+	}
+	return f
+}
+
+// since are the requests that the call makes.
+func since(a *account, call func()) []string {
+	before := len(a.Requests())
+	call()
+	return a.Requests()[before:]
+}
+
+func TestABookingWithoutALinkOfTheProvidersIsOneRequest(t *testing.T) {
+	a := serve(t, fake.Options{}, nil)
+	d := a.open()
+	b := booking(a)
+	b.Attendees = []string{"bob@example.com"}
+	for i, kind := range []calendar.Conferencing{calendar.ConferencingNone, calendar.ConferencingURL} {
+		b.Key, b.Conferencing, b.LocationURL = fmt.Sprint("k", i), kind, "https://meet.example.com/1"
+		before := a.Calls()
+		book(t, d, b)
+		if n := a.Calls() - before; n != 1 {
+			t.Errorf("conferencing %q: %d requests", kind, n)
+		}
+	}
+	b.CalendarID, b.Conferencing = "", calendar.ConferencingNone
+	for i, want := range []int{2, 1} { // the default calendar's id is asked for once
+		b.Key = fmt.Sprint("default", i)
+		before := a.Calls()
+		book(t, d, b)
+		if n := a.Calls() - before; n != want {
+			t.Errorf("booking %d in the default calendar: %d requests, want %d", i, n, want)
+		}
+	}
+	b.Conferencing = calendar.ConferencingProvider
+	for i, want := range []int{1, 1} { // readStandard told its meetings already
+		b.Key = fmt.Sprint("linked", i)
+		before := a.Calls()
+		book(t, d, b)
+		if n := a.Calls() - before; n != want {
+			t.Errorf("booking %d with a link: %d requests, want %d", i, n, want)
+		}
+	}
+}
+
+func TestACallThatIsRefusedIsOneRequest(t *testing.T) {
+	a := serve(t, fake.Options{}, nil)
+	d := a.open()
+	event := book(t, d, booking(a))
+	title := "Other"
+	a.Stop() // 503 with Retry-After: Kiota's own middleware would send it four times, a POST too
+	for what, call := range map[string]func(context.Context) error{
+		"Account":   func(ctx context.Context) error { _, err := d.Account(ctx); return err },
+		"Calendars": func(ctx context.Context) error { _, err := d.Calendars(ctx); return err },
+		"Book":      func(ctx context.Context) error { _, err := d.Book(ctx, booking(a)); return err },
+		"Event":     func(ctx context.Context) error { _, err := d.Event(ctx, refOf(event)); return err },
+		"Change": func(ctx context.Context) error {
+			_, err := d.Change(ctx, refOf(event), calendar.Change{Title: &title})
+			return err
+		},
+		"Cancel": func(ctx context.Context) error { return d.Cancel(ctx, refOf(event), calendar.Cancellation{}) },
+		"Events": func(ctx context.Context) error { _, err := d.Events(ctx, week(a.Default())); return err },
+		"EventsOf": func(ctx context.Context) error {
+			_, err := d.(calendar.ManyLister).EventsOf(ctx, []calendar.Query{week(a.Default())})
+			return err
+		},
+	} {
+		before := a.Calls()
+		f := wantFault(t, what, call(t.Context()), fault.Unavailable, fault.ReasonProviderUnavailable)
+		if n := a.Calls() - before; n != 1 {
+			t.Errorf("%s: %d requests", what, n)
+		}
+		if f.RetryAfter != time.Second || f.Unsent || !strings.Contains(f.Upstream, "request-id") {
+			t.Errorf("%s: wait %s, unsent %t, upstream %q", what, f.RetryAfter, f.Unsent, f.Upstream)
+		}
+	}
+}
+
+func TestAClaimsChallengeIsNotAnsweredByKiota(t *testing.T) {
+	for _, challenge := range []string{`Bearer claims="eyJhY2Nlc3NfdG9rZW4iOnt9fQ=="`, `Bearer claims=unquoted`, `Bearer claims`} {
+		calls := 0
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			calls++
+			w.Header().Set("WWW-Authenticate", challenge)
+			w.WriteHeader(http.StatusUnauthorized)
+		}))
+		t.Cleanup(server.Close)
+		d := openDriver(t, server.Client(), server.URL, "", nil)
+		_, err := d.Account(t.Context())
+		wantFault(t, challenge, err, fault.Disconnected, fault.ReasonReconnectRequired)
+		if calls != 1 {
+			t.Errorf("%s: %d requests", challenge, calls)
+		}
+	}
+}
+
+func TestAWriteGoesOutAgainWithRenewedCredentials(t *testing.T) {
+	a := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/v1.0/") && (r.ContentLength <= 0 || len(r.TransferEncoding) > 0) {
+				t.Errorf("a body of %d bytes, sent in pieces %q", r.ContentLength, r.TransferEncoding)
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
+	token := a.token()
+	pool := upstream.NewPool(upstream.PoolOptions{})
+	t.Cleanup(pool.Close)
+	base, err := url.Parse(a.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	renewed := 0
+	client := pool.Client(upstream.ClientOptions{
+		Provider: "microsoft", AuthorizeFor: base,
+		Authorize: func(r *http.Request) error { r.Header.Set("Authorization", "Bearer "+token); return nil },
+		Renew: func(*http.Request) (bool, error) {
+			renewed++
+			token = a.token()
+			return true, nil
+		},
+	})
+	d := openDriver(t, client, a.url+"/v1.0", "", nil)
+	a.OAuth().ExpireAccess()
+	event := book(t, d, booking(a))
+	if renewed != 1 || event.Title != "Viewing" {
+		t.Errorf("renewed %d times, booked %+v", renewed, event)
+	}
+}
+
+func TestWhatWasNeverSentIsSaidSo(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := "http://" + listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	pool := upstream.NewPool(upstream.PoolOptions{})
+	t.Cleanup(pool.Close)
+	d := openDriver(t, pool.Client(upstream.ClientOptions{Provider: "microsoft"}), address+"/v1.0", "", nil)
+	_, err = d.Book(t.Context(), calendar.Booking{Key: "k", CalendarID: "c", Start: monday, End: monday.Add(time.Hour), Zone: "UTC"})
+	if f := wantFault(t, "Book", err, fault.Unavailable, fault.ReasonProviderUnavailable); !f.Unsent {
+		t.Error("nothing was sent, and it is not said")
+	}
+}
+
+func TestWhoseAccountItIs(t *testing.T) {
+	for rule, c := range map[string]struct {
+		how     fake.Options
+		mailbox string
+		want    calendar.Account
+	}{
+		"the mail of a company's account":         {fake.Options{}, "", calendar.Account{Email: email, Name: "Alice Example"}},
+		"the calendar's owner of a personal one":  {fake.Options{Personal: true}, "", calendar.Account{Email: email, Name: "Alice Example"}},
+		"no name of a guest, which is no address": {fake.Options{Guest: true}, "", calendar.Account{Name: "Alice Example"}},
+		"the calendar's owner for an application": {fake.Options{}, email, calendar.Account{Email: email, Name: "Alice Example"}},
+	} {
+		a := serve(t, c.how, nil)
+		a.mailbox = c.mailbox
+		got, err := a.open().Account(t.Context())
+		if err != nil || got != c.want {
+			t.Errorf("%s: %+v, %v", rule, got, err)
+		}
+	}
+}
+
+func TestAnAccountWithoutAMailboxIsToldWhatToDo(t *testing.T) {
+	a := serve(t, fake.Options{NoMailbox: true}, nil)
+	_, err := a.open().Events(t.Context(), week(a.Default()))
+	f := wantFault(t, "Events", err, fault.Unsupported, fault.ReasonProviderMisconfigured)
+	if !strings.Contains(f.Detail, "Exchange Online") {
+		t.Error(f.Detail)
+	}
+	b := serve(t, fake.Options{}, nil)
+	b.mailbox = "nobody@example.com"
+	_, err = b.open().Account(t.Context())
+	f = wantFault(t, "Account", err, fault.Unsupported, fault.ReasonProviderMisconfigured)
+	if !strings.Contains(f.Detail, "settings.mailbox") {
+		t.Error(f.Detail)
+	}
+}
+
+func TestTheCalendarOfTheSettingsIsTheDefaultOne(t *testing.T) {
+	a := serve(t, fake.Options{}, nil)
+	second := a.AddCalendar("Second", false)
+	a.setting["calendar_id"] = second
+	d := a.open()
+	list, err := d.Calendars(t.Context())
+	if err != nil || len(list) != 2 || list[0].IsDefault || !list[1].IsDefault {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	b := booking(a)
+	b.CalendarID = ""
+	if event := book(t, d, b); event.CalendarID != second {
+		t.Errorf("booked in %q", event.CalendarID)
+	}
+}
+
+func TestCalendarsAreFollowedOverPages(t *testing.T) {
+	a := serve(t, fake.Options{}, nil)
+	for i := range 130 {
+		a.AddCalendar(fmt.Sprint("Room ", i), false)
+	}
+	list, err := a.open().Calendars(t.Context())
+	if err != nil || len(list) != 131 {
+		t.Errorf("%d calendars, %v", len(list), err)
+	}
+}
+
+func TestALinkThatCannotBeIsRefusedBeforeAnythingIsBooked(t *testing.T) {
+	a := serve(t, fake.Options{Personal: true}, nil)
+	b := booking(a)
+	b.Conferencing = calendar.ConferencingProvider
+	asked := since(a, func() {
+		_, err := a.open().Book(t.Context(), b)
+		wantFault(t, "Book with a link", err, fault.Unsupported, fault.ReasonConferencing)
+	})
+	if slices.ContainsFunc(asked, func(r string) bool { return strings.HasPrefix(r, http.MethodPost) }) {
+		t.Errorf("asked for %q", asked)
+	}
+	b.Conferencing, b.LocationURL = calendar.ConferencingURL, "https://meet.example.com/"+strings.Repeat("x", 300)
+	_, err := a.open().Book(t.Context(), b)
+	wantFault(t, "Book with a link that is too long", err, fault.Unsupported, fault.ReasonConferencing)
+	if a.Events() != 0 {
+		t.Error("something was booked")
+	}
+}
+
+func TestAMeetingMadeWithoutItsLinkIsRemovedAgain(t *testing.T) {
+	a := serve(t, fake.Options{Silent: true}, nil)
+	b := booking(a)
+	b.Conferencing, b.Attendees = calendar.ConferencingProvider, []string{"bob@example.com"}
+	d := a.open()
+	_, err := d.Book(t.Context(), b)
+	wantFault(t, "Book", err, fault.Unsupported, fault.ReasonConferencing)
+	if a.Events() != 0 {
+		t.Error("the event was left behind")
+	}
+
+	b.Key = "k2"
+	restore := a.Fail("cancel", http.StatusServiceUnavailable, "ServiceUnavailable", nil)
+	_, err = d.Book(t.Context(), b)
+	wantFault(t, "Book that cannot remove it", err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	restore()
+	_, err = d.Book(t.Context(), b) // the repeat settles it
+	wantFault(t, "Book again", err, fault.Unsupported, fault.ReasonConferencing)
+	if a.Events() != 0 {
+		t.Error("the event was left behind by the repeat")
+	}
+}
+
+func TestAnotherDescriptionKeepsHowToJoin(t *testing.T) {
+	a := serve(t, fake.Options{}, nil)
+	d := a.open()
+	b := booking(a)
+	b.Conferencing, b.Description = calendar.ConferencingProvider, "Bring <ID> & a pen\n____ short rule\nsee you"
+	event := book(t, d, b)
+	if event.Description != b.Description {
+		t.Fatalf("booked %q", event.Description)
+	}
+	title, description := "Other", "Two\nlines <b>not bold</b> & \"more\""
+	asked := since(a, func() {
+		if _, err := d.Change(t.Context(), refOf(event), calendar.Change{Title: &title, Description: &b.Description}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if len(asked) != 2 || !a.Joins(event.ID) { // the same description is not written
+		t.Errorf("asked %q, joins %t", asked, a.Joins(event.ID))
+	}
+	changed, err := d.Change(t.Context(), refOf(event), calendar.Change{Description: &description})
+	if err != nil || changed.Description != description || changed.URL != event.URL || !a.Joins(event.ID) {
+		t.Errorf("changed to %q, link %q, joins %t, %v", changed.Description, changed.URL, a.Joins(event.ID), err)
+	}
+	if body := a.Body(event.ID); strings.Contains(body, "Bring") || strings.Count(body, "meet_invite_block") != 1 {
+		t.Errorf("the body is %s", body)
+	}
+	empty := ""
+	if changed, err = d.Change(t.Context(), refOf(event), calendar.Change{Description: &empty}); err != nil || changed.Description != "" || !a.Joins(event.ID) {
+		t.Errorf("cleared to %q, %v", changed.Description, err)
+	}
+}
+
+func TestOnlyWhatChangesIsSent(t *testing.T) {
+	var sent []string
+	a := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPatch {
+				sent = append(sent, bodyOf(t, r)+" "+r.Header.Get("If-Match"))
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
+	d := a.open()
+	b := booking(a)
+	b.Attendees = []string{"Bob@example.com", "eve@example.com"}
+	event := book(t, d, b)
+	title, same, fewer := "Other", []string{"EVE@example.com", "bob@example.com", "bob@EXAMPLE.com"}, []string{}
+	from, to := monday.Add(24*time.Hour), monday.Add(25*time.Hour)
+	for _, c := range []struct {
+		change calendar.Change
+		want   string
+	}{
+		{calendar.Change{Title: &title}, `{"subject":"Other"} `},
+		{calendar.Change{Attendees: &same, Description: &b.Description}, ""},
+		{calendar.Change{}, ""},
+		{calendar.Change{Start: &from, End: &to, Zone: "America/New_York"},
+			`{"start":{"dateTime":"2027-03-09T04:00:00.0000000","timeZone":"Eastern Standard Time"},"end":{"dateTime":"2027-03-09T05:00:00.0000000","timeZone":"Eastern Standard Time"},"isAllDay":false} `},
+		{calendar.Change{Attendees: &fewer}, `{"attendees":[]} `},
+	} {
+		sent = nil
+		if _, err := d.Change(t.Context(), refOf(event), c.change); err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Join(sent, "; ")
+		if i := strings.Index(got, `W/"`); i > 0 && c.change.Attendees != nil { // written on what was read
+			got = got[:i]
+		}
+		if got != c.want {
+			t.Errorf("%+v sent %s, want %s", c.change, got, c.want)
+		}
+	}
+}
+
+func TestHowAnEventLeavesTheCalendar(t *testing.T) {
+	a := serve(t, fake.Options{}, nil)
+	d := a.open()
+	alone := book(t, d, booking(a))
+	b := booking(a)
+	b.Key, b.Attendees = "k2", []string{"bob@example.com"}
+	meeting := book(t, d, b)
+	invited, err1 := a.Invite(a.Default(), "Theirs", "carol@example.com", monday, monday.Add(time.Hour))
+	withdrawn, err2 := a.Invite(a.Default(), "Off", "carol@example.com", monday, monday.Add(time.Hour))
+	if err := errors.Join(err1, err2, a.Withdraw(withdrawn)); err != nil {
+		t.Fatal(err)
+	}
+	listed, err := d.Events(t.Context(), week(a.Default()))
+	if err != nil || !slices.ContainsFunc(listed.Events, func(e calendar.Event) bool { return e.ID == withdrawn && e.IsCancelled }) {
+		t.Errorf("the withdrawn invitation is not listed as cancelled: %v", err)
+	}
+	for _, c := range []struct{ what, id, want string }{
+		{"one's own, alone", alone.ID, "DELETE"},
+		{"one's own meeting", meeting.ID, "POST /cancel"},
+		{"an invitation", invited, "POST /decline"},
+		{"a withdrawn invitation", withdrawn, "DELETE"},
+	} {
+		ref := calendar.EventRef{CalendarID: a.Default(), ID: c.id}
+		asked := since(a, func() {
+			if err := d.Cancel(t.Context(), ref, calendar.Cancellation{Comment: "ill"}); err != nil {
+				t.Fatalf("%s: %v", c.what, err)
+			}
+		})
+		method, path, _ := strings.Cut(asked[len(asked)-1], " ")
+		if action := path[strings.LastIndexByte(path, '/'):]; action == "/cancel" || action == "/decline" {
+			method += " " + action
+		}
+		if method != c.want || len(asked) != 2 {
+			t.Errorf("%s: asked %q", c.what, asked)
+		}
+	}
+	if got := a.Notices(invited); len(got) != 1 || got[0] != (fake.Notice{To: "carol@example.com", Kind: "declined: ill"}) {
+		t.Errorf("the organizer got %v", got)
+	}
+}
+
+func TestABookingIsFoundAgainOrSaidToBeGone(t *testing.T) {
+	a := serve(t, fake.Options{}, nil)
+	d := a.open()
+	b := booking(a)
+	first := book(t, d, b)
+
+	if err := a.Age(first.ID, time.Minute); err != nil { // as an earlier call's
+		t.Fatal(err)
+	}
+	asked := since(a, func() {
+		if again := book(t, d, b); again.ID != first.ID {
+			t.Errorf("booked %q, want %q", again.ID, first.ID)
+		}
+	})
+	if len(asked) != 2 || !strings.HasPrefix(asked[1], "GET") {
+		t.Errorf("an old event is not read again: %q", asked)
+	}
+
+	other := b
+	other.Description = "An event that is not quite the same"
+	if again := book(t, d, other); again.ID != first.ID || again.Description != b.Description {
+		t.Errorf("ErrorDuplicateTransactionId: booked %+v", again)
+	}
+	if err := a.Remove(first.ID); err != nil {
+		t.Fatal(err)
+	}
+	_, err := d.Book(t.Context(), b)
+	wantFault(t, "Book of a removed event", err, fault.Conflict, fault.ReasonChangedMeanwhile)
+	if a.Events() != 0 {
+		t.Error("it was booked anew")
+	}
+}
+
+func TestIDsOutliveAMove(t *testing.T) {
+	a := serve(t, fake.Options{}, nil)
+	d := a.open()
+	event := book(t, d, booking(a))
+	if err := a.Move(event.ID); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := d.Event(t.Context(), refOf(event)); err != nil || got.ID != event.ID {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestAZoneThatIsNoneIsNotShown(t *testing.T) {
+	a := serve(t, fake.Options{}, nil)
+	d := a.open()
+	event := book(t, d, booking(a))
+	for name, want := range map[string]string{
+		"tzone://Microsoft/Custom": "", "Customized Time Zone": "", "": "", "Local": "",
+		"Europe/Madrid": "Europe/Madrid", "India Standard Time": "Asia/Kolkata",
+	} {
+		if err := a.SetZone(event.ID, name); err != nil {
+			t.Fatal(err)
+		}
+		got, err := d.Event(t.Context(), refOf(event))
+		if err != nil || got.Start.Zone != want || !got.Start.Instant.Equal(monday) {
+			t.Errorf("%q: %+v, %v", name, got.Start, err)
+		}
+	}
+}
+
+func TestAnOccurrenceStaysBetweenItsNeighbours(t *testing.T) {
+	a := serve(t, fake.Options{}, nil)
+	d := a.open()
+	if _, err := a.Series(a.Default(), "Daily", monday, time.Hour, "Europe/Berlin", "FREQ=DAILY;COUNT=5"); err != nil {
+		t.Fatal(err)
+	}
+	page, err := d.Events(t.Context(), week(a.Default()))
+	if err != nil || len(page.Events) != 5 {
+		t.Fatalf("%d events, %v", len(page.Events), err)
+	}
+	from, to := monday.AddDate(0, 0, 3), monday.AddDate(0, 0, 3).Add(time.Hour)
+	_, err = d.Change(t.Context(), refOf(page.Events[1]), calendar.Change{Start: &from, End: &to, Zone: "Europe/Berlin"})
+	f := wantFault(t, "Change", err, fault.Invalid, fault.ReasonProviderRefused)
+	if !strings.Contains(f.Detail, "series") {
+		t.Error(f.Detail)
+	}
+}
+
+func TestASpanThatGraphRefusesIsNotAskedFor(t *testing.T) {
+	a := serve(t, fake.Options{}, nil)
+	d := a.open()
+	q := week(a.Default())
+	q.To = q.From.AddDate(0, 0, 1825)
+	if _, err := d.Events(t.Context(), q); err != nil {
+		t.Errorf("1,825 days: %v", err)
+	}
+	q.To = q.To.Add(time.Second)
+	before := a.Calls()
+	_, err := d.Events(t.Context(), q)
+	wantFault(t, "a second more", err, fault.Exhausted, fault.ReasonTooManyEvents)
+	if a.Calls() != before {
+		t.Error("it was asked for")
+	}
+}
+
+func TestAPageElsewhereIsNotFollowed(t *testing.T) {
+	var seen []string
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		seen = append(seen, r.URL.Path+" "+r.Header.Get("Authorization"))
+	}))
+	t.Cleanup(elsewhere.Close)
+	a := serve(t, fake.Options{}, nil)
+	d := a.open()
+	for _, link := range []string{
+		elsewhere.URL + "/v1.0/me/calendarView", "http://user@" + strings.TrimPrefix(a.url, "http://") + "/v1.0/me/calendarView",
+		a.url + "/beta/me/calendarView", a.url + "/v1.0/../beta/me", a.url + ".example.com/v1.0/me", "//example.com/v1.0/me", "%", "/v1.0/me",
+		strings.Replace(a.url, "http:", "https:", 1) + "/v1.0/me/calendarView",
+	} {
+		q := week(a.Default())
+		q.Cursor = link
+		before := a.Calls()
+		_, err := d.Events(t.Context(), q)
+		wantFault(t, link, err, fault.Unsupported, fault.ReasonProviderMisconfigured)
+		_, err = d.(calendar.ManyLister).EventsOf(t.Context(), []calendar.Query{q})
+		wantFault(t, link, err, fault.Unsupported, fault.ReasonProviderMisconfigured)
+		if a.Calls() != before {
+			t.Errorf("%s was followed", link)
+		}
+	}
+	if len(seen) > 0 {
+		t.Errorf("another host was asked: %q", seen)
+	}
+}
+
+func TestABatchReadsManyCalendarsInFewRequests(t *testing.T) {
+	a := serve(t, fake.Options{}, nil)
+	d := a.open()
+	queries := []calendar.Query{week("")}
+	for i := range 24 {
+		queries = append(queries, week(a.AddCalendar(fmt.Sprint("Room ", i), false)))
+	}
+	var want []string
+	for i, q := range queries {
+		b := booking(a)
+		b.CalendarID, b.Title = q.CalendarID, fmt.Sprint("Meeting ", i)
+		want = append(want, book(t, d, b).ID)
+	}
+	queries[3].Limit = 1
+	before := a.Calls()
+	pages, err := d.(calendar.ManyLister).EventsOf(t.Context(), queries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, page := range pages {
+		if len(page.Events) != 1 || page.Events[0].ID != want[i] {
+			t.Errorf("query %d answers %+v", i, page.Events)
+		}
+	}
+	if n := a.Calls() - before; n != 2 {
+		t.Errorf("%d requests for %d calendars", n, len(queries))
+	}
+	if a.Peak() > 4 || a.Crowded() > 0 {
+		t.Errorf("%d ran at one time, %d were refused", a.Peak(), a.Crowded())
+	}
+}
+
+func TestABatchGoesOnWhereAPageEnded(t *testing.T) {
+	a := serve(t, fake.Options{}, nil)
+	d := a.open()
+	for i := range 5 {
+		b := booking(a)
+		b.Key = fmt.Sprint("k", i)
+		book(t, d, b)
+	}
+	q, ids := week(a.Default()), map[string]bool{}
+	q.Limit = 2
+	for range 4 {
+		pages, err := d.(calendar.ManyLister).EventsOf(t.Context(), []calendar.Query{q})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range pages[0].Events {
+			ids[e.ID] = true
+		}
+		if q.Cursor = pages[0].Next; q.Cursor == "" {
+			break
+		}
+	}
+	if len(ids) != 5 || q.Cursor != "" {
+		t.Errorf("%d events, then %q", len(ids), q.Cursor)
+	}
+}
+
+func TestABatchFailsAsThePartThatFailed(t *testing.T) {
+	a := serve(t, fake.Options{}, nil)
+	second := a.AddCalendar("Second", false)
+	d := a.open()
+	part := url.QueryEscape(second)
+	for _, c := range []struct {
+		what   string
+		fail   func() func()
+		code   fault.Code
+		reason string
+		wait   time.Duration
+	}{
+		{"throttled, with a wait of its own", func() func() {
+			return a.Fail(part, http.StatusTooManyRequests, "ApplicationThrottled", http.Header{"Retry-After": {"23"}})
+		}, fault.RateLimited, fault.ReasonProviderRateLimited, 23 * time.Second},
+		{"throttled without one", func() func() {
+			return a.Fail(part, http.StatusTooManyRequests, "MailboxConcurrency", nil)
+		}, fault.RateLimited, fault.ReasonProviderRateLimited, 0},
+		{"not there", func() func() {
+			return a.Fail(part, http.StatusNotFound, "ErrorItemNotFound", nil)
+		}, fault.NotFound, fault.ReasonCalendarNotFound, 0},
+		{"refused", func() func() {
+			return a.Fail(part, http.StatusForbidden, "ErrorAccessDenied", nil)
+		}, fault.Forbidden, fault.ReasonPermissionDenied, 0},
+		{"down, with a page that is not Graph's", func() func() {
+			return a.FailWith(part, http.StatusBadGateway, "<html>Bad gateway</html>")
+		}, fault.Unavailable, fault.ReasonProviderUnavailable, 0},
+		{"a success that is none", func() func() {
+			return a.FailWith(part, http.StatusOK, "<html>Sign in</html>")
+		}, fault.Unsupported, fault.ReasonProviderMisconfigured, 0},
+	} {
+		restore := c.fail()
+		_, err := d.(calendar.ManyLister).EventsOf(t.Context(), []calendar.Query{week(a.Default()), week(second)})
+		restore()
+		if f := wantFault(t, c.what, err, c.code, c.reason); f.RetryAfter != c.wait {
+			t.Errorf("%s: a wait of %s", c.what, f.RetryAfter)
+		}
+	}
+}

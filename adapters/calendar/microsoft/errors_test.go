@@ -1,0 +1,166 @@
+package microsoft_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+)
+
+func bodyOf(t testing.TB, r *http.Request) string {
+	t.Helper()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	r.Body = io.NopCloser(strings.NewReader(string(body)))
+	return string(body)
+}
+
+// said is a body that names a code.
+func said(code string) string {
+	return fmt.Sprintf(`{"error":{"code":%q,"message":"As it says.","innerError":{"request-id":"rid-1"}}}`, code)
+}
+
+func TestWhatAnAnswerOfGraphMeans(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		body   string
+		code   fault.Code
+		reason string
+	}{
+		{400, said("ErrorInvalidIdMalformed"), fault.NotFound, fault.ReasonEventNotFound},
+		{404, said("ErrorItemNotFound"), fault.NotFound, fault.ReasonEventNotFound},
+		{404, said("MailboxNotEnabledForRESTAPI"), fault.Unsupported, fault.ReasonProviderMisconfigured},
+		{404, said("MailboxNotSupportedForRESTAPI"), fault.Unsupported, fault.ReasonProviderMisconfigured},
+		{404, said("ErrorInvalidUser"), fault.Unsupported, fault.ReasonProviderMisconfigured},
+		{403, said("ErrorAccessDenied"), fault.Forbidden, fault.ReasonPermissionDenied},
+		{403, said("ErrorInsufficientPermissionsInAccessToken"), fault.Forbidden, fault.ReasonPermissionDenied},
+		{429, said("TooManyRequests"), fault.RateLimited, fault.ReasonProviderRateLimited},
+		{429, said("ApplicationThrottled"), fault.RateLimited, fault.ReasonProviderRateLimited},
+		{503, said("ErrorServerBusy"), fault.RateLimited, fault.ReasonProviderRateLimited},
+		{503, said("MailboxConcurrency"), fault.RateLimited, fault.ReasonProviderRateLimited},
+		{409, said("ErrorIrresolvableConflict"), fault.Conflict, fault.ReasonChangedMeanwhile},
+		{412, said("ErrorIrresolvableConflict"), fault.Conflict, fault.ReasonChangedMeanwhile},
+		{412, "", fault.Conflict, fault.ReasonChangedMeanwhile},
+		{401, said("InvalidAuthenticationToken"), fault.Disconnected, fault.ReasonReconnectRequired},
+		{400, said("InvalidAuthenticationToken"), fault.Disconnected, fault.ReasonReconnectRequired},
+		{400, said("TimeZoneNotSupportedException"), fault.Invalid, fault.ReasonProviderRefused},
+		{400, said("ErrorOccurrenceCrossingBoundary"), fault.Invalid, fault.ReasonProviderRefused},
+		{400, said("SomethingNew"), fault.Invalid, fault.ReasonProviderRefused},
+		{507, said("ErrorQuotaExceeded"), fault.Exhausted, fault.ReasonProviderRefused},
+		{500, said("ErrorInternalServerError"), fault.Unavailable, fault.ReasonProviderUnavailable},
+		{503, said("ServiceUnavailable"), fault.Unavailable, fault.ReasonProviderUnavailable},
+		{504, said("UnknownError"), fault.Timeout, fault.ReasonDeadlineExceeded},
+		{509, "", fault.RateLimited, fault.ReasonProviderRateLimited},
+		// Bodies that are not as they should be.
+		{503, "", fault.Unavailable, fault.ReasonProviderUnavailable},
+		{502, "<html><body>Bad Gateway</body></html>", fault.Unavailable, fault.ReasonProviderUnavailable},
+		{404, "", fault.Unsupported, fault.ReasonProviderMisconfigured},
+		{404, "<html>No such page</html>", fault.Unsupported, fault.ReasonProviderMisconfigured},
+		{400, `{"error":{"code":"ErrorInvalidIdMalformed"}}`, fault.NotFound, fault.ReasonEventNotFound}, // no message
+		{400, `{"error":{}}`, fault.Invalid, fault.ReasonProviderRefused},
+		{400, `{"error":null}`, fault.Invalid, fault.ReasonProviderRefused},
+		{400, `{"error":"text"}`, fault.Invalid, fault.ReasonProviderRefused},
+		{400, `{"error":{"code":7,"message":[]}}`, fault.Invalid, fault.ReasonProviderRefused},
+		{400, `[]`, fault.Invalid, fault.ReasonProviderRefused},
+		{400, `null`, fault.Invalid, fault.ReasonProviderRefused},
+		{400, `{"error":`, fault.Invalid, fault.ReasonProviderRefused},
+		{302, "", fault.Unsupported, fault.ReasonProviderMisconfigured},
+		{200, "", fault.Unsupported, fault.ReasonProviderMisconfigured},
+		{200, "<html>Sign in</html>", fault.Unsupported, fault.ReasonProviderMisconfigured},
+		{200, "null", fault.Unsupported, fault.ReasonProviderMisconfigured},
+		{200, "[]", fault.Unsupported, fault.ReasonProviderMisconfigured},
+		{200, "{}", fault.NotFound, fault.ReasonEventNotFound}, // no event: "delta" and the like
+		{200, `{"id":"x","start":{"dateTime":"soon"}}`, fault.Unsupported, fault.ReasonProviderMisconfigured},
+		{200, `{"id":7}`, fault.Unsupported, fault.ReasonProviderMisconfigured},
+		{200, `{"id":"x","attendees":[null]}`, fault.Unsupported, fault.ReasonProviderMisconfigured},
+		{204, "", fault.Unsupported, fault.ReasonProviderMisconfigured},
+	} {
+		d := answering(t, c.status, c.body, http.Header{"Retry-After": {"9"}, "Request-Id": {"rid-1"}})
+		_, err := d.Event(t.Context(), calendar.EventRef{CalendarID: "c", ID: "e"})
+		what := fmt.Sprintf("%d %s", c.status, c.body)
+		f := wantFault(t, what, err, c.code, c.reason)
+		if f.Metadata["provider"] != "microsoft" {
+			t.Errorf("%s: metadata %v", what, f.Metadata)
+		}
+		if c.status >= 400 && c.code != fault.NotFound && (f.RetryAfter != 9*time.Second || !strings.Contains(f.Upstream, "rid-1")) {
+			t.Errorf("%s: wait %s, upstream %q", what, f.RetryAfter, f.Upstream)
+		}
+		if strings.Contains(f.Detail, "As it says") {
+			t.Errorf("%s: what the provider said is shown to the tenant: %s", what, f.Detail)
+		}
+	}
+}
+
+func TestAWriteWhoseAnswerCannotBeReadIsOfUnknownOutcome(t *testing.T) {
+	title := "Other"
+	for _, body := range []string{"", "<html>Welcome</html>", "null", "{}"} {
+		d := answering(t, http.StatusCreated, body, nil)
+		_, err := d.Book(t.Context(), calendar.Booking{Key: "k", CalendarID: "c", Start: monday, End: monday, Zone: "UTC"})
+		wantFault(t, "Book answered "+body, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+		_, err = d.Change(t.Context(), calendar.EventRef{CalendarID: "c", ID: "e"}, calendar.Change{Title: &title})
+		wantFault(t, "Change answered "+body, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	}
+}
+
+// answering is a driver of a Graph that answers everything alike.
+func answering(t testing.TB, status int, body string, header http.Header) calendar.Driver {
+	t.Helper()
+	client := &http.Client{
+		Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			w := httptest.NewRecorder()
+			for name, values := range header {
+				w.Header()[name] = values
+			}
+			w.Header().Set("Content-Type", "text/html") // what a body is, it says itself
+			w.WriteHeader(status)
+			_, _ = w.WriteString(body)
+			resp := w.Result()
+			resp.Request = r
+			return resp, nil
+		}),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return openDriver(t, client, "https://graph.example.com/v1.0", "", nil)
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// FuzzAnswers: whatever Graph answers, a call ends with an answer or a fault.
+func FuzzAnswers(f *testing.F) {
+	for _, body := range []string{
+		"", "null", "{}", "[]", `{"value":[null]}`, `{"value":[{}]}`, `{"value":{}}`, `{"error":{"code":"ErrorItemNotFound"}}`,
+		`{"id":"x","start":{"dateTime":"2027-03-08T09:00:00.0000000","timeZone":"UTC"},"end":{"dateTime":"2027-03-08T09:00:00Z","timeZone":"x"},"attendees":[{}],"body":{"content":"____________________x"},"onlineMeeting":{"joinUrl":"x"},"isOnlineMeeting":true}`,
+		`{"responses":[{"id":"0","status":200,"body":"PGh0bWw+"},{"id":"0","status":"x","headers":{"Retry-After":3}}]}`,
+		`{"value":[],"@odata.nextLink":"https://example.com"}`, `{"responses":[{"id":"0","status":1e99,"body":{"value":[{"start":null}]}}]}`,
+	} {
+		f.Add(200, body)
+		f.Add(400, body)
+	}
+	f.Fuzz(func(t *testing.T, status int, body string) {
+		if status < 200 || status > 599 {
+			return
+		}
+		d := answering(t, status, body, nil)
+		ref, title, description := calendar.EventRef{CalendarID: "c", ID: "e"}, "t", "d"
+		list := []string{"bob@example.com"}
+		_, _ = d.Account(t.Context())
+		_, _ = d.Event(t.Context(), ref)
+		_, _ = d.Events(t.Context(), week("c"))
+		_, _ = d.(calendar.ManyLister).EventsOf(t.Context(), []calendar.Query{week("c"), week("c")})
+		_, _ = d.Change(t.Context(), ref, calendar.Change{Title: &title, Description: &description, Attendees: &list})
+		_ = d.Cancel(t.Context(), ref, calendar.Cancellation{})
+		_, _ = d.Book(t.Context(), calendar.Booking{
+			Key: "k", CalendarID: "c", Start: monday, End: monday, Zone: "UTC", Conferencing: calendar.ConferencingProvider,
+		})
+	})
+}
