@@ -4,6 +4,7 @@ package all
 import (
 	"frontdesk/adapters/calendar/caldav"
 	"frontdesk/adapters/calendar/google"
+	"frontdesk/adapters/calendar/microsoft"
 	calendarsandbox "frontdesk/adapters/calendar/sandbox"
 	crmsandbox "frontdesk/adapters/crm/sandbox"
 	telephonysandbox "frontdesk/adapters/telephony/sandbox"
@@ -15,6 +16,7 @@ func Adapters() []adapter.Adapter {
 	return []adapter.Adapter{
 		caldav.Adapter(),
 		google.Adapter(),
+		microsoft.Adapter(),
 		calendarsandbox.Adapter(),
 		crmsandbox.Adapter(),
 		telephonysandbox.Adapter(),
