@@ -3,8 +3,10 @@ package oauth
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
 	"frontdesk/core/store"
 )
@@ -72,15 +74,19 @@ func (k *Keeper) begin(f *flight) *flight {
 }
 
 func (k *Keeper) fly(f *flight) {
-	ctx, cancel := context.WithTimeout(k.base, k.limits.flight)
+	ctx, cancel := patient(k.base, k.limits.flight)
 	defer cancel()
+	began := k.options.Now()
 	f.entry, f.err = k.have(ctx, f)
+	if f.err = tooLate(ctx, f.err); f.err != nil && k.base.Err() != nil {
+		f.err = closing()
+	}
 	k.mu.Lock()
 	if k.flights[f.connectionID] == f {
 		delete(k.flights, f.connectionID)
 	}
 	if !f.forgotten {
-		k.remember(f)
+		k.remember(f, k.options.Now().Sub(began))
 	}
 	delete(k.running, f)
 	k.mu.Unlock()
@@ -91,17 +97,25 @@ func (k *Keeper) fly(f *flight) {
 }
 
 // remember keeps what a flight brought. A connection that no call asks for on this replica takes no room in its memory.
-func (k *Keeper) remember(f *flight) {
+func (k *Keeper) remember(f *flight, took time.Duration) {
 	now := k.options.Now()
 	switch {
 	case f.entry != nil:
 		if f.urgent || k.memory.has(f.connectionID) {
 			k.memory.put(f.entry)
 		}
-	case f.err != nil && f.urgent && k.memory.get(f.connectionID, now) == nil:
+	case f.err != nil && f.urgent:
+		if there := k.memory.get(f.connectionID, now); there != nil && there.err == nil {
+			return
+		}
 		// A 429 says itself when asking makes sense again.
 		recall := max(k.limits.recall, min(fault.From(f.err).RetryAfter, time.Minute))
-		k.memory.put(&entry{connectionID: f.connectionID, err: f.err, until: now.Add(recall)})
+		e := &entry{connectionID: f.connectionID, err: f.err, until: now.Add(recall)}
+		if took > k.limits.slow { // calls are answered at once, while one after the other has it tried again
+			e.until = now.Add(k.limits.refusal)
+			e.look.Store(now.Add(recall).UnixMilli())
+		}
+		k.memory.put(e)
 	}
 }
 
@@ -119,6 +133,11 @@ func (v view) refresh() string {
 		return v.kept.Refresh
 	}
 	return v.source.Refresh
+}
+
+// obtainable reports whether there is something to ask for a token with.
+func (v view) obtainable() bool {
+	return v.source.Client.Grant.Flow != adapter.Consent || v.refresh() != ""
 }
 
 // look reads the row before the source: credentials that change in between then meet a row that has changed too when it is
@@ -141,8 +160,12 @@ func (k *Keeper) look(ctx context.Context, tenantID, connectionID string) (v vie
 	return v, err
 }
 
-// errBusy says that another replica renews the tokens, or that there are others by now.
-var errBusy = errors.New("oauth: someone else renews the tokens")
+var (
+	// errBusy says that another replica renews the tokens, or that there are others by now.
+	errBusy = errors.New("oauth: someone else renews the tokens")
+	// errTaken is an errBusy where the turn is held though the lease is not: whoever has it is stopped, or just about to end.
+	errTaken = fmt.Errorf("%w, and does not go on", errBusy)
+)
 
 // have finds or makes what the flight is for.
 func (k *Keeper) have(ctx context.Context, f *flight) (*entry, error) {
@@ -178,7 +201,11 @@ func (k *Keeper) have(ctx context.Context, f *flight) (*entry, error) {
 		case !f.urgent:
 			return nil, nil
 		}
-		if !pause(ctx, jitter(k.limits.wait)) {
+		wait := k.limits.wait
+		if errors.Is(err, errTaken) {
+			wait = k.limits.taken
+		}
+		if !pause(ctx, jitter(wait)) {
 			return nil, fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
 				"The connection's access could not be renewed in time. Repeat the request shortly.")
 		}

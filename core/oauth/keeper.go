@@ -3,11 +3,9 @@ package oauth
 import (
 	"context"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"time"
 
-	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
 	"frontdesk/core/store"
 	"frontdesk/core/vault"
@@ -62,6 +60,7 @@ type limits struct {
 	flight  time.Duration
 	confirm time.Duration // between a refusal and the second try
 	wait    time.Duration // between looks at a row that another replica renews
+	taken   time.Duration // between tries to take over from one whose lease has lapsed
 	recall  time.Duration // of a failure: calls are told at once that long
 	refusal time.Duration // of a refusal: then the row is read again
 	again   time.Duration // the least between two renewals that a provider's 401 asked for
@@ -69,13 +68,16 @@ type limits struct {
 	backoff time.Duration // the first, after a failure
 	longest time.Duration // backoff
 	drain   time.Duration
+	queue   time.Duration // how long a renewal ahead of time waits for its turn at an endpoint
+	slow    time.Duration // a failure that took longer is told to calls while the endpoint is asked again
 }
 
 func standard() limits {
 	return limits{
 		lease: 30 * time.Second, redeem: 20 * time.Second, save: time.Minute, flight: 2 * time.Minute,
-		confirm: 1500 * time.Millisecond, wait: 150 * time.Millisecond, recall: time.Second, refusal: 30 * time.Second,
+		confirm: 1500 * time.Millisecond, wait: 150 * time.Millisecond, taken: time.Second, recall: time.Second, refusal: 30 * time.Second,
 		again: 30 * time.Second, poll: 3 * time.Second, backoff: 5 * time.Second, longest: 10 * time.Minute, drain: 20 * time.Second,
+		queue: 5 * time.Second, slow: 2 * time.Second,
 	}
 }
 
@@ -109,8 +111,8 @@ func NewKeeper(o Options) *Keeper {
 func (k *Keeper) Token(ctx context.Context, tenantID, connectionID string) (access string, err error) {
 	now := k.options.Now()
 	if e := k.memory.get(connectionID, now); e != nil {
-		if e.err == nil && e.timeToLook(now) {
-			k.begin(&flight{tenantID: tenantID, connectionID: connectionID})
+		if e.timeToLook(now) {
+			k.begin(&flight{tenantID: tenantID, connectionID: connectionID, urgent: e.err != nil})
 		}
 		return e.access, e.err
 	}
@@ -219,24 +221,4 @@ func (k *Keeper) anyRunning() *flight {
 		return f
 	}
 	return nil
-}
-
-// jitter is d give or take a half, so that replicas and connections do not act in step.
-func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d) }
-
-// pause waits and reports whether the wait came to its end.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
-}
-
-// obtainable reports whether there is something to ask for a token with.
-func (v view) obtainable() bool {
-	return v.source.Client.Grant.Flow != adapter.Consent || v.refresh() != ""
 }

@@ -33,13 +33,15 @@ func (k *Keeper) keptOf(t Tokens, since string) kept {
 	return had
 }
 
-// refreshAt is a point between 75 and 90 % of the token's life; zero for one without end.
+// refreshAt is a point between 75 and 90 % of the token's life, but where there is room for it early enough that whoever
+// looks for what is due gets there in time; zero for one without end.
 func (k *Keeper) refreshAt(had kept) time.Time {
 	if had.Expires.IsZero() {
 		return time.Time{}
 	}
 	life := had.Expires.Sub(had.Issued)
-	return had.Issued.Add(time.Duration(float64(life) * (earliest + span*rand.Float64())))
+	at := time.Duration(float64(life) * (earliest + span*rand.Float64()))
+	return had.Issued.Add(min(at, max(life-4*k.limits.poll, life*3/5)))
 }
 
 // goodUntil leaves time for a request to arrive; zero for a token without end.

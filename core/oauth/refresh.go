@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/url"
 	"time"
 
 	"frontdesk/core/fault"
-	"frontdesk/core/store"
 )
 
 // renew asks the provider for new tokens where nobody else does. The order is what the promises hang on: turn and lease,
@@ -20,17 +18,17 @@ func (k *Keeper) renew(ctx context.Context, f *flight, v view) (*entry, error) {
 	if _, err := k.options.Vault.Primary(); err != nil {
 		return nil, err // what cannot be sealed is not asked for
 	}
-	leave, err := k.enter(ctx, v.source.Client.Grant.TokenURL, f.urgent)
+	place, err := k.enter(ctx, v.source.Client.Grant.TokenURL, f.urgent)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
+	defer k.leave(place)
 	release, held, err := k.options.Store.HoldTurn(ctx, f.connectionID)
 	if err != nil {
 		return nil, err
 	}
 	if !held {
-		return nil, errBusy
+		return nil, errTaken
 	}
 	defer release()
 	leased, err := k.lease(ctx, &v)
@@ -41,6 +39,7 @@ func (k *Keeper) renew(ctx context.Context, f *flight, v view) (*entry, error) {
 		return nil, errBusy
 	}
 	t, err := k.redeem(ctx, v)
+	place.sick.Store(errors.Is(err, fault.Timeout) || errors.Is(err, fault.Unavailable))
 	switch {
 	case IsRefused(err):
 		return k.refuse(ctx, f, v)
@@ -74,15 +73,15 @@ func (k *Keeper) lease(ctx context.Context, v *view) (bool, error) {
 // have to do about it is the dearest of all failures. It answers errBusy where the refusal is explained by newer tokens or
 // other credentials.
 func (k *Keeper) redeem(ctx context.Context, v view) (Tokens, error) {
-	ctx, cancel := context.WithTimeout(ctx, k.limits.redeem)
+	ctx, cancel := patient(ctx, k.limits.redeem)
 	defer cancel()
 	t, err := v.source.Client.Token(ctx, v.refresh())
 	if !IsRefused(err) {
-		return t, err
+		return t, tooLate(ctx, err)
 	}
 	for _, wait := range []time.Duration{0, jitter(k.limits.confirm)} {
 		if wait > 0 && !pause(ctx, wait) {
-			return Tokens{}, fault.From(ctx.Err())
+			return Tokens{}, tooLate(ctx, fault.From(ctx.Err()))
 		}
 		now, err := k.look(ctx, v.row.TenantID, v.row.ConnectionID)
 		if err != nil {
@@ -92,7 +91,8 @@ func (k *Keeper) redeem(ctx context.Context, v view) (Tokens, error) {
 			return Tokens{}, errBusy
 		}
 	}
-	return v.source.Client.Token(ctx, v.refresh())
+	t, err = v.source.Client.Token(ctx, v.refresh())
+	return t, tooLate(ctx, err)
 }
 
 // save commits what the provider gave. There is no way back to the refresh token that was paid with, so it insists.
@@ -124,7 +124,7 @@ func (k *Keeper) save(ctx context.Context, f *flight, v view, t Tokens) (*entry,
 
 // insist does what the store has to do until it did, for a limited time.
 func (k *Keeper) insist(ctx context.Context, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, k.limits.save)
+	ctx, cancel := patient(ctx, k.limits.save)
 	defer cancel()
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
 		err := do(ctx)
@@ -178,93 +178,5 @@ func (k *Keeper) postpone(ctx context.Context, v view, why error) {
 	if why != nil && !errors.Is(why, errBusy) && v.row.Failures == 0 {
 		k.options.Log.LogAttrs(ctx, slog.LevelWarn, "tokens could not be renewed", slog.String("tenant_id", v.row.TenantID),
 			slog.String("connection_id", v.row.ConnectionID), slog.String("provider", v.source.Client.Provider), slog.Any("error", why))
-	}
-}
-
-// endpoint counts the redeems at one host.
-type endpoint struct {
-	slots chan struct{}
-	users int // that hold or want a slot
-}
-
-// enter waits for a slot at the token endpoint's host, or where no call waits answers errBusy when there is none.
-func (k *Keeper) enter(ctx context.Context, tokenURL string, urgent bool) (leave func(), err error) {
-	host := tokenURL
-	if u, err := url.Parse(tokenURL); err == nil {
-		host = u.Host
-	}
-	k.mu.Lock()
-	e, ok := k.endpoints[host]
-	if !ok {
-		e = &endpoint{slots: make(chan struct{}, perEndpoint)}
-		k.endpoints[host] = e
-	}
-	e.users++
-	k.mu.Unlock()
-	forget := func() {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		if e.users--; e.users == 0 {
-			delete(k.endpoints, host)
-		}
-	}
-	leave = func() { <-e.slots; forget() }
-	select {
-	case e.slots <- struct{}{}:
-		return leave, nil
-	default:
-	}
-	if !urgent {
-		forget()
-		return nil, errBusy
-	}
-	select {
-	case e.slots <- struct{}{}:
-		return leave, nil
-	case <-ctx.Done():
-		forget()
-		return nil, fault.From(ctx.Err())
-	}
-}
-
-// Run renews tokens ahead of time until ctx ends. Redeems that are under way then are finished and committed, within
-// twenty seconds.
-func (k *Keeper) Run(ctx context.Context) {
-	defer k.finish(k.limits.drain)
-	for {
-		k.sweep(ctx)
-		k.memory.purge(k.options.Now())
-		if !pause(ctx, jitter(k.limits.poll)) {
-			return
-		}
-	}
-}
-
-// sweep begins to renew everything that is due, page by page, so that connections that fail do not stand before others.
-func (k *Keeper) sweep(ctx context.Context) {
-	var last store.Tokens
-	for {
-		due, err := k.options.Store.DueTokens(ctx, k.options.Now(), last, sweepPage)
-		if err != nil {
-			if ctx.Err() == nil {
-				k.options.Log.LogAttrs(ctx, slog.LevelWarn, "the store does not say which tokens are due", slog.Any("error", err))
-			}
-			return
-		}
-		for _, row := range due {
-			select {
-			case k.workers <- struct{}{}:
-			case <-ctx.Done():
-				return
-			}
-			f := &flight{tenantID: row.TenantID, connectionID: row.ConnectionID, landed: func() { <-k.workers }}
-			if k.begin(f) != f {
-				<-k.workers
-			}
-			last = row
-		}
-		if len(due) < sweepPage {
-			return
-		}
 	}
 }

@@ -1,0 +1,684 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/oauth/oauthtest"
+	"frontdesk/core/store"
+	"frontdesk/core/store/storetest"
+)
+
+func TestATokenInMemoryAsksNobody(t *testing.T) {
+	onSQLite(t, oauthtest.Keep, time.Hour, func(h *house) {
+		k := h.keeper("a")
+		access := h.token(k, theOne)
+		if err := k.options.Store.Close(); err != nil {
+			h.t.Fatal(err)
+		}
+		for range 40 { // minutes, in which nothing is due yet
+			if again := h.token(k, theOne); again != access {
+				h.t.Fatal("another token")
+			}
+			time.Sleep(time.Minute)
+		}
+		if calls := h.fake.TokenCalls(); calls != 1 {
+			h.t.Errorf("%d calls", calls)
+		}
+	})
+}
+
+func TestWhatAnotherReplicaRenewedIsNoticed(t *testing.T) {
+	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+		a, b := h.keeper("a"), h.keeper("b")
+		before := h.token(b, theOne)
+		h.run(a) // and b only serves calls
+		time.Sleep(56 * time.Minute)
+		h.token(b, theOne) // which has it look
+		synctest.Wait()
+		if after := h.token(b, theOne); after == before || h.fake.Redeems() != 2 {
+			h.t.Errorf("%d redeems, the same token: %t", h.fake.Redeems(), after == before)
+		}
+		h.wantFamily()
+	})
+}
+
+func TestCallsRenewWhereNobodyElseDoes(t *testing.T) {
+	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+		k := h.keeper("a")
+		before := h.token(k, theOne)
+		time.Sleep(56 * time.Minute)
+		if h.token(k, theOne) != before {
+			h.t.Error("a call waited for a renewal while its token lived")
+		}
+		synctest.Wait()
+		if h.token(k, theOne) == before {
+			h.t.Error("nothing was renewed")
+		}
+		h.wantFamily()
+	})
+}
+
+func TestTheHolderOfTheTurnIsStopped(t *testing.T) {
+	url := storetest.Postgres(t) // SQLite has no turns
+	synctest.Test(t, func(t *testing.T) {
+		h := build(t, url, oauthtest.SingleUse, time.Hour)
+		acted, resume := make(chan struct{}), make(chan struct{})
+		h.through(func(keeper string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
+			answer, err := forward()
+			if keeper == "a" {
+				close(acted)
+				<-resume
+			}
+			return answer, err
+		})
+		a, b := h.keeper("a"), h.keeper("b")
+		var work sync.WaitGroup
+		work.Go(func() { h.token(a, theOne) })
+		<-acted
+		work.Go(func() { h.token(b, theOne) })
+		h.run(b)
+		time.Sleep(2 * a.limits.lease)
+		if calls := h.fake.TokenCalls(); calls != 1 {
+			t.Errorf("%d calls while the holder was stopped", calls)
+		}
+		close(resume)
+		work.Wait()
+		if h.fake.Redeems() != 1 {
+			t.Errorf("%d redeems", h.fake.Redeems())
+		}
+		h.wantFamily()
+	})
+}
+
+func TestTheHolderOfTheLeaseIsKilled(t *testing.T) {
+	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+		k := h.keeper("b")
+		v, err := k.look(h.t.Context(), tenantID, theOne)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		// Its turn goes with it, its lease stays.
+		if leased, err := k.lease(h.t.Context(), &v); !leased || err != nil {
+			h.t.Fatal(leased, err)
+		}
+		began := time.Now()
+		h.token(k, theOne)
+		if waited := time.Since(began); waited < k.limits.lease || waited > k.limits.lease+time.Second {
+			h.t.Errorf("taken over after %s", waited)
+		}
+		h.wantFamily()
+	})
+}
+
+func TestALostReplyIsMadeUpForByTheOldToken(t *testing.T) {
+	onEveryStore(t, oauthtest.Renew, time.Hour, func(h *house) {
+		k := h.keeper("a")
+		h.fake.DropNextReply()
+		_, err := k.Token(h.t.Context(), tenantID, theOne)
+		wantReason(h.t, err, fault.ReasonProviderUnavailable)
+		time.Sleep(k.limits.recall)
+		h.token(k, theOne)
+		if h.fake.Redeems() != 2 || h.status(theOne) != "ok" {
+			h.t.Errorf("%d redeems, the connection is %s", h.fake.Redeems(), h.status(theOne))
+		}
+	})
+}
+
+func TestNothingIsUsedBeforeItIsStored(t *testing.T) {
+	cluster := storetest.Start(t)
+	url := cluster.URL("postgres")
+	synctest.Test(t, func(t *testing.T) {
+		h := build(t, url, oauthtest.SingleUse, time.Hour)
+		k := h.keeper("a")
+		down := make(chan struct{})
+		h.through(func(_ string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
+			answer, err := forward()
+			if err := cluster.Down(); err != nil {
+				t.Error(err)
+			}
+			close(down)
+			return answer, err
+		})
+		var got string
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			got = h.token(k, theOne)
+		}()
+		<-down
+		time.Sleep(20 * time.Second)
+		select {
+		case <-done:
+			t.Error("the token was used before it was stored")
+		default:
+		}
+		h.through(nil)
+		if err := cluster.Up(); err != nil {
+			t.Fatal(err)
+		}
+		<-done
+		if h.fake.TokenCalls() != 1 || h.token(h.keeper("b"), theOne) != got {
+			t.Errorf("%d calls", h.fake.TokenCalls())
+		}
+		h.wantFamily()
+	})
+}
+
+func TestAConsentInTheMiddleOfARedeemWins(t *testing.T) {
+	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+		k, settings := h.keeper("a"), h.keeper("b")
+		agreed := Tokens{Access: "agreed", Refresh: h.fake.Grant("id", "bob@example.com", events), Expires: time.Now().Add(time.Hour)}
+		h.through(func(_ string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
+			h.through(nil)
+			if err := settings.Keep(h.t.Context(), tenantID, theOne, h.given[theOne].Since, agreed); err != nil {
+				h.t.Error(err)
+			}
+			return forward()
+		})
+		access, err := k.Token(h.t.Context(), tenantID, theOne)
+		if access != "agreed" || err != nil {
+			h.t.Errorf("the token is another one, %v", err)
+		}
+		time.Sleep(time.Minute)
+		if _, err := k.Renew(h.t.Context(), tenantID, theOne, "agreed"); err != nil {
+			h.t.Fatal(err)
+		}
+		if who, _ := h.fake.Bearer(bearer(h.token(k, theOne))); who.Account != "bob@example.com" {
+			h.t.Errorf("renewed for %s", who.Account)
+		}
+		c, err := h.store.Connection(h.t.Context(), tenantID, theOne)
+		if err != nil || c.Revision != 2 || h.fake.Reuses() != 0 {
+			h.t.Errorf("the revision is %d, %v", c.Revision, err)
+		}
+	})
+}
+
+// refusing has the token endpoint refuse the first n requests, all where n is less than 0.
+func (h *house) refusing(n int) (restore func()) {
+	var restoreNow func()
+	var asked atomic.Int64
+	restoreNow = h.fake.Answer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1) == int64(n) {
+			restoreNow()
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = w.Write([]byte(`{"error":"invalid_grant"}`))
+	}))
+	return restoreNow
+}
+
+func TestARefusal(t *testing.T) {
+	t.Run("that is not repeated does not count", func(t *testing.T) {
+		onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+			h.refusing(1)
+			h.token(h.keeper("a"), theOne)
+			if h.status(theOne) != "ok" || h.fake.TokenCalls() != 2 || strings.Contains(h.logged.String(), "WARN") {
+				h.t.Errorf("the connection is %s after %d calls: %s", h.status(theOne), h.fake.TokenCalls(), &h.logged)
+			}
+			h.wantFamily()
+		})
+	})
+	t.Run("that is repeated marks the connection once, and nobody asks again", func(t *testing.T) {
+		onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+			keepers := []*Keeper{h.keeper("a"), h.keeper("b"), h.keeper("c")}
+			restore := h.refusing(-1)
+			all(600, func(i int) {
+				_, err := keepers[i%3].Token(h.t.Context(), tenantID, theOne)
+				wantReason(h.t, err, fault.ReasonReconnectRequired)
+			})
+			h.run(keepers[0])
+			for range 10 {
+				time.Sleep(5 * time.Minute)
+				_, err := keepers[1].Token(h.t.Context(), tenantID, theOne)
+				wantReason(h.t, err, fault.ReasonReconnectRequired)
+			}
+			c, err := h.store.Connection(h.t.Context(), tenantID, theOne)
+			if err != nil || c.Status != "reconnect_required" || c.Revision != 2 {
+				h.t.Errorf("the connection is %s, revision %d, %v", c.Status, c.Revision, err)
+			}
+			if calls, warnings := h.fake.TokenCalls(), strings.Count(h.logged.String(), "WARN"); calls != 2 || warnings != 1 || len(h.changed) != 1 {
+				h.t.Errorf("%d calls, %d warnings, told %v", calls, warnings, h.changed)
+			}
+
+			restore()
+			k := h.keeper("d") // without memory
+			_, err = k.Token(h.t.Context(), tenantID, theOne)
+			wantReason(h.t, err, fault.ReasonReconnectRequired)
+			if h.fake.TokenCalls() != 2 {
+				h.t.Error("it was asked again")
+			}
+			if err := k.Schedule(h.t.Context(), tenantID, theOne); err != nil {
+				h.t.Fatal(err)
+			}
+			h.token(k, theOne) // another chance
+		})
+	})
+	t.Run("of a connection that was changed meanwhile does not mark it", func(t *testing.T) {
+		onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+			k := h.keeper("a")
+			h.through(func(_ string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
+				if h.fake.TokenCalls() == 1 { // the second try
+					h.through(nil)
+					c, err := h.store.Connection(h.t.Context(), tenantID, theOne)
+					if err == nil {
+						err = h.store.UpdateConnection(h.t.Context(), c, c.Revision)
+					}
+					if err != nil {
+						h.t.Error(err)
+					}
+					h.give(theOne, h.fake.Grant("id", "bob@example.com", events))
+				}
+				return forward()
+			})
+			h.refusing(2)
+			if who, _ := h.fake.Bearer(bearer(h.token(k, theOne))); who.Account != "bob@example.com" || h.status(theOne) != "ok" {
+				h.t.Errorf("the token is of %s, the connection is %s", who.Account, h.status(theOne))
+			}
+		})
+	})
+	t.Run("leaves room for new credentials", func(t *testing.T) {
+		onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+			k := h.keeper("a")
+			h.refusing(2)
+			_, err := k.Token(h.t.Context(), tenantID, theOne)
+			wantReason(h.t, err, fault.ReasonReconnectRequired)
+			h.give(theOne, h.fake.Grant("id", "bob@example.com", events))
+			if err := k.Schedule(h.t.Context(), tenantID, theOne); err != nil {
+				h.t.Fatal(err)
+			}
+			h.token(k, theOne)
+		})
+	})
+}
+
+func TestATokenEndpointThatIsDown(t *testing.T) {
+	for name, down := range map[string]func(h *house) (up func()){
+		"answers 503": func(h *house) func() { return h.fake.Fail(http.StatusServiceUnavailable, "no") },
+		"hangs": func(h *house) func() {
+			return h.fake.Answer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+				k := h.keeper("a")
+				h.token(k, theOne)
+				h.run(k)
+				time.Sleep(44 * time.Minute)
+				up := down(h)
+				for range 15*60 - 5 { // to the end of its life
+					began := time.Now()
+					h.token(k, theOne)
+					if time.Since(began) > 0 {
+						h.t.Fatal("a call waited while its token lived")
+					}
+					time.Sleep(time.Second)
+				}
+				if calls := h.fake.TokenCalls(); calls < 3 || calls > 30 {
+					h.t.Errorf("%d tries ahead of time", calls)
+				}
+				time.Sleep(time.Minute)
+				_, _ = k.Token(h.t.Context(), tenantID, theOne) // the first one learns how it is
+				calls, failures := h.fake.TokenCalls(), 0
+				for range 60 * 100 {
+					ctx, cancel := context.WithTimeout(h.t.Context(), 8*time.Second)
+					began := time.Now()
+					if _, err := k.Token(ctx, tenantID, theOne); err != nil {
+						failures++
+					}
+					cancel()
+					if waited := time.Since(began); waited > 0 {
+						h.t.Errorf("a call waited %s", waited)
+					}
+					time.Sleep(10 * time.Millisecond)
+				}
+				if calls = h.fake.TokenCalls() - calls; failures != 6000 || calls == 0 || calls > 70 {
+					h.t.Errorf("%d calls failed, %d tries in a minute", failures, calls)
+				}
+				up()
+				recovered := time.Now()
+				for {
+					if _, err := k.Token(h.t.Context(), tenantID, theOne); err == nil {
+						break
+					}
+					time.Sleep(100 * time.Millisecond)
+				}
+				if took := time.Since(recovered); took > 22*time.Second {
+					h.t.Errorf("recovered after %s", took)
+				}
+				if h.status(theOne) != "ok" {
+					h.t.Error("the connection is marked")
+				}
+				h.wantFamily()
+			})
+		})
+	}
+	t.Run("recovers without a call", func(t *testing.T) {
+		onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+			k := h.keeper("a")
+			up := h.fake.Fail(http.StatusServiceUnavailable, "no")
+			if err := k.Schedule(h.t.Context(), tenantID, theOne); err != nil {
+				h.t.Fatal(err)
+			}
+			h.run(k)
+			time.Sleep(time.Hour)
+			up()
+			time.Sleep(k.limits.longest * 2)
+			if h.fake.Redeems() != 1 {
+				h.t.Errorf("%d redeems", h.fake.Redeems())
+			}
+		})
+	})
+	t.Run("is not asked before it wants to be", func(t *testing.T) {
+		onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+			k := h.keeper("a")
+			h.fake.Answer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Retry-After", "40")
+				w.WriteHeader(http.StatusTooManyRequests)
+			}))
+			if err := k.Schedule(h.t.Context(), tenantID, theOne); err != nil {
+				h.t.Fatal(err)
+			}
+			h.run(k)
+			for range 50 {
+				time.Sleep(500 * time.Millisecond)
+				_, err := k.Token(h.t.Context(), tenantID, theOne)
+				wantReason(h.t, err, fault.ReasonProviderRateLimited)
+			}
+			if calls := h.fake.TokenCalls(); calls > 2 { // ahead of time, and for the first call
+				h.t.Errorf("%d calls", calls)
+			}
+		})
+	})
+}
+
+func TestManyThatAreDueAtOnce(t *testing.T) {
+	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+		many := 1000
+		if strings.HasPrefix(h.url, "postgres") {
+			many = 200 // more only takes longer
+		}
+		for i := range many - 1 {
+			h.connect(name(i))
+		}
+		var now, most atomic.Int64
+		h.through(func(_ string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
+			defer now.Add(-1)
+			if n := now.Add(1); n > most.Load() {
+				most.Store(n)
+			}
+			return forward()
+		})
+		h.fake.Delay(300 * time.Millisecond)
+		keepers := []*Keeper{h.keeper("a"), h.keeper("b")}
+		for i := range many - 1 {
+			if err := keepers[0].Schedule(h.t.Context(), tenantID, name(i)); err != nil {
+				h.t.Fatal(err)
+			}
+		}
+		if err := keepers[0].Schedule(h.t.Context(), tenantID, theOne); err != nil {
+			h.t.Fatal(err)
+		}
+		began := time.Now()
+		for _, k := range keepers {
+			h.run(k)
+		}
+		for h.fake.Redeems() < many && time.Since(began) < 10*time.Minute {
+			time.Sleep(time.Second)
+		}
+		took := time.Since(began)
+		time.Sleep(time.Minute)
+		if h.fake.Redeems() != many || h.fake.Reuses() != 0 || h.fake.TokenCalls() != many {
+			h.t.Errorf("%d redeems, %d reuses, %d calls", h.fake.Redeems(), h.fake.Reuses(), h.fake.TokenCalls())
+		}
+		if most.Load() > 2*perEndpoint || took > time.Minute {
+			h.t.Errorf("%d at once, all after %s", most.Load(), took)
+		}
+	})
+}
+
+func TestAnEndpointThatHangsLeavesRoomForOthers(t *testing.T) {
+	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+		k := h.keeper("a")
+		sources := k.options.Sources
+		k.options.Sources = func(ctx context.Context, tenantID, connectionID string) (Source, error) {
+			s, err := sources(ctx, tenantID, connectionID)
+			if connectionID != theOne {
+				s.Client.Grant.TokenURL = "https://hangs.example/token"
+			}
+			return s, err
+		}
+		h.through(func(_ string, r *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
+			if r.URL.Host == "hangs.example" {
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			}
+			return forward()
+		})
+		for i := range 100 {
+			h.connect(name(i))
+			if err := k.Schedule(h.t.Context(), tenantID, name(i)); err != nil {
+				h.t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Second)
+		if err := k.Schedule(h.t.Context(), tenantID, theOne); err != nil { // behind all of them
+			h.t.Fatal(err)
+		}
+		h.run(k)
+		time.Sleep(time.Minute)
+		if h.fake.Redeems() != 1 {
+			h.t.Error("the other endpoint's connection was not renewed in a minute")
+		}
+	})
+}
+
+func TestCredentialsThatAreGivenAgain(t *testing.T) {
+	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+		k := h.keeper("a")
+		access := h.token(k, theOne)
+		if err := k.Schedule(h.t.Context(), tenantID, theOne); err != nil { // with the same ones: the rotated token counts
+			h.t.Fatal(err)
+		}
+		if h.token(k, theOne) != access || h.fake.Redeems() != 1 {
+			h.t.Error("the tokens were thrown away")
+		}
+		h.give(theOne, h.fake.Grant("id", "bob@example.com", events))
+		if err := k.Schedule(h.t.Context(), tenantID, theOne); err != nil {
+			h.t.Fatal(err)
+		}
+		if who, _ := h.fake.Bearer(bearer(h.token(k, theOne))); who.Account != "bob@example.com" {
+			h.t.Errorf("the token is of %s", who.Account)
+		}
+		if h.fake.Reuses() != 0 {
+			h.t.Error("a used refresh token was presented")
+		}
+	})
+}
+
+func TestOtherCredentialsInTheMiddleOfARedeem(t *testing.T) {
+	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+		k := h.keeper("a")
+		h.through(func(_ string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
+			h.through(nil)
+			answer, err := forward()
+			h.give(theOne, h.fake.Grant("id", "bob@example.com", events))
+			if err := k.Schedule(h.t.Context(), tenantID, theOne); err != nil {
+				h.t.Error(err)
+			}
+			return answer, err
+		})
+		if who, _ := h.fake.Bearer(bearer(h.token(k, theOne))); who.Account != "bob@example.com" {
+			h.t.Errorf("the token is of %s", who.Account)
+		}
+		if who, _ := h.fake.Bearer(bearer(h.token(k, theOne))); who.Account != "bob@example.com" {
+			h.t.Errorf("and then of %s", who.Account)
+		}
+	})
+}
+
+func TestAConnectionBeforeItsConsent(t *testing.T) {
+	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+		k := h.keeper("a")
+		refresh := h.given[theOne].Refresh
+		h.give(theOne, "")
+		if err := k.Schedule(h.t.Context(), tenantID, theOne); err != nil {
+			h.t.Fatal(err)
+		}
+		h.run(k)
+		time.Sleep(time.Minute)
+		_, err := k.Token(h.t.Context(), tenantID, theOne)
+		wantReason(h.t, err, fault.ReasonReconnectRequired)
+		if !strings.Contains(fault.From(err).Detail, "not connected") || h.fake.TokenCalls() != 0 {
+			h.t.Errorf("%v after %d calls", err, h.fake.TokenCalls())
+		}
+		if err := k.Keep(h.t.Context(), tenantID, theOne, h.given[theOne].Since, Tokens{Access: "agreed", Refresh: refresh, Expires: time.Now().Add(time.Hour)}); err != nil {
+			h.t.Fatal(err)
+		}
+		if access, err := k.Token(h.t.Context(), tenantID, theOne); access != "agreed" || err != nil {
+			h.t.Errorf("after the consent: %v", err)
+		}
+		time.Sleep(time.Hour)
+		h.token(k, theOne)
+	})
+}
+
+func TestACallerWhoLeavesDoesNotEndARedeem(t *testing.T) {
+	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+		k := h.keeper("a")
+		h.fake.Delay(10 * time.Second)
+		ctx, cancel := context.WithTimeout(h.t.Context(), time.Second)
+		defer cancel()
+		if _, err := k.Token(ctx, tenantID, theOne); !errors.Is(err, fault.Timeout) {
+			h.t.Errorf("the caller is told %v", err)
+		}
+		time.Sleep(10 * time.Second)
+		h.token(k, theOne)
+		h.wantFamily()
+		if h.fake.TokenCalls() != 1 {
+			h.t.Errorf("%d calls", h.fake.TokenCalls())
+		}
+	})
+}
+
+func TestTheEndOfRunFinishesWhatIsUnderWay(t *testing.T) {
+	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+		k := h.keeper("a")
+		h.fake.Delay(10 * time.Second)
+		if err := k.Schedule(h.t.Context(), tenantID, theOne); err != nil {
+			h.t.Fatal(err)
+		}
+		stop := h.run(k)
+		for h.fake.TokenCalls() == 0 {
+			time.Sleep(time.Second)
+		}
+		stop()
+		if row := h.row(theOne); h.fake.Redeems() != 1 || row.Version != 2 || !row.RefreshAt.After(time.Now()) { // scheduled, then renewed
+			h.t.Errorf("%d redeems, the row is %+v", h.fake.Redeems(), row)
+		}
+	})
+}
+
+func TestClose(t *testing.T) {
+	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+		k := h.keeper("a")
+		h.fake.Answer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+		k.limits.redeem = time.Hour
+		var err error
+		var work sync.WaitGroup
+		work.Go(func() { _, err = k.Token(h.t.Context(), tenantID, theOne) })
+		synctest.Wait()
+		began := time.Now()
+		k.Close()
+		work.Wait()
+		if took := time.Since(began); took != k.limits.drain || !errors.Is(err, fault.Unavailable) {
+			h.t.Errorf("closed after %s, the call is told %v", took, err)
+		}
+		if _, err := k.Token(h.t.Context(), tenantID, theOne); !errors.Is(err, fault.Unavailable) {
+			h.t.Errorf("after its end: %v", err)
+		}
+	})
+}
+
+func TestWhatAProviderAlwaysRefusesIsNotRenewedForEachCall(t *testing.T) {
+	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+		k := h.keeper("a")
+		again := 0
+		for range 100 {
+			other, err := k.Renew(h.t.Context(), tenantID, theOne, h.token(k, theOne))
+			if err != nil {
+				h.t.Fatal(err)
+			}
+			if other {
+				again++
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		if again != 1 || h.fake.Redeems() != 2 {
+			h.t.Errorf("renewed %d times, %d redeems", again, h.fake.Redeems())
+		}
+	})
+}
+
+func TestATokenWithoutAnEnd(t *testing.T) {
+	onSQLite(t, oauthtest.SingleUse, -1, func(h *house) {
+		k := h.keeper("a")
+		access := h.token(k, theOne)
+		h.run(k)
+		time.Sleep(20 * time.Minute)
+		if h.token(k, theOne) != access || h.fake.TokenCalls() != 1 {
+			h.t.Errorf("%d calls", h.fake.TokenCalls())
+		}
+		h.fake.ExpireAccess()
+		if again, err := k.Renew(h.t.Context(), tenantID, theOne, access); !again || err != nil {
+			h.t.Errorf("another one: %t, %v", again, err)
+		}
+		h.token(k, theOne)
+	})
+}
+
+func TestAConnectionThatIsRemoved(t *testing.T) {
+	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+		k := h.keeper("a")
+		h.through(func(_ string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
+			if err := h.store.DeleteConnection(h.t.Context(), tenantID, theOne); err != nil {
+				h.t.Error(err)
+			}
+			return forward()
+		})
+		_, err := k.Token(h.t.Context(), tenantID, theOne)
+		wantReason(h.t, err, store.ReasonConnectionNotFound)
+		if all, err := h.store.AllTokens(h.t.Context()); len(all) != 0 || err != nil {
+			h.t.Errorf("%d tokens are left, %v", len(all), err)
+		}
+	})
+}
+
+func TestARowOfAnotherConnectionIsNotOpened(t *testing.T) {
+	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+		k := h.keeper("a")
+		h.connect("c2")
+		h.token(k, "c2")
+		stolen := h.row("c2")
+		stolen.ConnectionID = theOne
+		if err := h.store.ResetTokens(h.t.Context(), stolen); err != nil {
+			h.t.Fatal(err)
+		}
+		if _, err := k.Token(h.t.Context(), tenantID, theOne); !errors.Is(err, fault.Unavailable) || h.fake.Redeems() != 1 {
+			h.t.Errorf("got %v", err)
+		}
+		if err := k.Schedule(h.t.Context(), tenantID, theOne); err != nil { // the operator enters the credentials again
+			h.t.Fatal(err)
+		}
+		h.token(k, theOne)
+	})
+}
