@@ -90,7 +90,7 @@ func TestAttacks(t *testing.T) {
 		{"the cookie twice", func(a attempt) answer {
 			mine := cookieOf(a, a.back.Query().Get("state"))
 			a.newBrowser()
-			return a.send(http.MethodGet, a.back.String(), "Cookie", mine.Name+"=stranger; "+mine.Name+"="+mine.Value)
+			return a.send(http.MethodGet, a.back.String(), "Cookie", mine.Name+"="+mine.Value+"; "+mine.Name+"=stranger")
 		}, 400, notHere, false},
 		{"the callback of another provider", func(a attempt) answer {
 			return get(a, strings.Replace(a.back.String(), "/callback/meet", "/callback/dial", 1))

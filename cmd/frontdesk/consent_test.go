@@ -1,0 +1,133 @@
+package main
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	google "frontdesk/adapters/calendar/google/fake"
+	microsoft "frontdesk/adapters/calendar/microsoft/fake"
+	"frontdesk/core/oauth/oauthtest"
+)
+
+// consenting is a provider at which customers give consent, as its fake plays it.
+type consenting struct {
+	calendar string // of the account
+	needs    string // a scope that no connection works without
+	handler  http.Handler
+	oauth    *oauthtest.Server
+	environ  func(at string) []string
+}
+
+func googleAt(redirect string) consenting {
+	fake := google.New(google.Options{Accounts: []string{account}, OAuth: oauthtest.Options{
+		Clients: map[string]string{"the-client": "s3cret-canary"}, Redirects: []string{redirect}, Issuer: "https://accounts.google.com",
+	}})
+	return consenting{account, "https://www.googleapis.com/auth/calendar.events", fake, fake.OAuth, func(at string) []string {
+		return []string{
+			"FRONTDESK_PROVIDERS__GOOGLE__CLIENT_ID=the-client", "FRONTDESK_PROVIDERS__GOOGLE__CLIENT_SECRET=s3cret-canary",
+			"FRONTDESK_PROVIDERS__GOOGLE__AUTH_URL=" + at + google.AuthorizePath, "FRONTDESK_PROVIDERS__GOOGLE__TOKEN_URL=" + at + google.TokenPath,
+			"FRONTDESK_PROVIDERS__GOOGLE__API_URL=" + at,
+		}
+	}}
+}
+
+func microsoftAt(redirect string) consenting {
+	fake := microsoft.New(microsoft.Options{
+		Account: account, Clients: map[string]string{"the-client": "s3cret-canary"}, Redirects: []string{redirect},
+	})
+	return consenting{"Calendar", "Calendars.ReadWrite", fake, fake.OAuth(), func(at string) []string {
+		return []string{
+			"FRONTDESK_PROVIDERS__MICROSOFT__CLIENT_ID=the-client", "FRONTDESK_PROVIDERS__MICROSOFT__CLIENT_SECRET=s3cret-canary",
+			"FRONTDESK_PROVIDERS__MICROSOFT__AUTHORITY=" + at + "/common", "FRONTDESK_PROVIDERS__MICROSOFT__API_URL=" + at + "/v1.0",
+		}
+	}}
+}
+
+const account = "desk@acme.example"
+
+// From the operator's command to a meeting in the customer's calendar, over the providers' own forms of everything.
+func TestACustomerConnectsACalendarAndAnAgentBooksInIt(t *testing.T) {
+	for name, at := range map[string]func(redirect string) consenting{"google": googleAt, "microsoft": microsoftAt} {
+		t.Run(name, func(t *testing.T) {
+			address := freeAddress(t)
+			p := at("http://" + address + "/oauth/callback/" + name)
+			server := httptest.NewServer(p.handler)
+			t.Cleanup(server.Close)
+			h := newHouse(t, "", append(p.environ(server.URL), "FRONTDESK_SERVER__LISTEN="+address, "FRONTDESK_SERVER__PUBLIC_URL=http://"+address, "FRONTDESK_LOG__LEVEL=debug")...)
+			h.must("tenant", "create", "acme")
+			r := h.serve()
+			link := h.must("connect-link", "--tenant", "acme", "--provider", name)
+			jar, err := cookiejar.New(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := browser{t, &http.Client{Jar: jar}}
+
+			b.press(b.press(link, nil), url.Values{"deny": {"yes"}}, "You declined")
+			p.oauth.Untick(p.needs)
+			b.press(b.press(link, nil), url.Values{"approve": {"yes"}}, "Something is missing")
+			b.press(b.press(link, nil), url.Values{"approve": {"yes"}}, "is connected", account, p.calendar)
+
+			if listed := h.must("connection", "list", "--tenant", "acme"); !strings.Contains(listed, account) || !strings.Contains(listed, "ok") {
+				t.Errorf("connections:\n%s", listed)
+			}
+			agent := r.as(h.must("key", "create", "--tenant", "acme"))
+			meeting := `{"title":"Fitting","start_time":"2027-03-02T10:00:00Z","end_time":"2027-03-02T10:30:00Z"}`
+			if event := agent.post(http.StatusOK, "calendar/book-meeting", meeting).text("event", "event_id"); event == "" {
+				t.Error("no meeting is booked")
+			}
+			if verified := agent.post(http.StatusOK, "calendar/verify-calendar-connection", "{}"); verified.text("email") != account {
+				t.Errorf("the connection verifies as %s", verified.body)
+			}
+			token := link[strings.LastIndex(link, "/")+1:]
+			for _, secret := range []string{token, "s3cret-canary", "code-", "access-", "refresh-"} {
+				if strings.Contains(r.log(), secret) {
+					t.Errorf("%q is in the log:\n%s", secret, r.log())
+				}
+			}
+		})
+	}
+}
+
+// browser follows links and forms as a customer's does.
+type browser struct {
+	t      *testing.T
+	client *http.Client
+}
+
+// press sends the form of the page at an address, which has to lead to a page that says this. It answers the address there.
+func (b browser) press(address string, form url.Values, says ...string) string {
+	b.t.Helper()
+	response, err := b.client.PostForm(address, form)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, text := range says {
+		if !strings.Contains(string(body), text) {
+			b.t.Fatalf("%d, no %q in\n%s", response.StatusCode, text, body)
+		}
+	}
+	return response.Request.URL.String()
+}
+
+// freeAddress is one that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
