@@ -283,13 +283,13 @@ func TestEachAnswerOfATokenEndpointIsItsFault(t *testing.T) {
 		{"one that repeats what was sent", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_ = r.ParseForm()
 			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(400)
+			w.WriteHeader(http.StatusBadRequest)
 			fmt.Fprintf(w, `{"error":"invalid_grant","error_description":"what is %s of %s?"}`, r.PostForm.Get("refresh_token"), r.PostForm.Get("client_secret"))
 		}), fault.Disconnected, fault.ReasonReconnectRequired, 0},
 		{"one that repeats it as the code", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_ = r.ParseForm()
 			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(400)
+			w.WriteHeader(http.StatusBadRequest)
 			fmt.Fprintf(w, `{"error":"%s"}`, r.PostForm.Get("refresh_token"))
 		}), fault.Unsupported, fault.ReasonProviderMisconfigured, 0},
 	} {

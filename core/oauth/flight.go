@@ -17,6 +17,7 @@ type flight struct {
 	tenantID, connectionID string
 	urgent                 bool   // a call waits for it; else it only renews what is due and does not wait for others
 	refused                string // an access token that is none, whatever the store says
+	insisted               insistence
 	done                   chan struct{}
 	forgotten              bool // what it brings is not remembered; guarded by Keeper.mu
 	landed                 func()
@@ -25,13 +26,15 @@ type flight struct {
 	err   error
 }
 
-// get answers an access token, waiting for one where there is none.
-func (k *Keeper) get(ctx context.Context, tenantID, connectionID, refused string) (string, error) {
+// get answers an access token, waiting for the wanted flight, or another one, where there is none.
+func (k *Keeper) get(ctx context.Context, wanted *flight) (string, error) {
+	refused := wanted.refused
 	for {
-		if e := k.memory.get(connectionID, k.options.Now()); e != nil && (e.err != nil || e.access != refused) {
+		if e := k.memory.get(wanted.connectionID, k.options.Now()); e != nil && (e.err != nil || e.access != refused) {
 			return e.access, e.err
 		}
-		f := k.begin(&flight{tenantID: tenantID, connectionID: connectionID, refused: refused, urgent: true})
+		own := *wanted
+		f := k.begin(&own)
 		if f == nil {
 			return "", closing()
 		}
@@ -218,9 +221,7 @@ func (k *Keeper) entryOf(f *flight, v view) *entry {
 		// Some time is left to whoever looks for what is due.
 		e.look.Store(v.row.RefreshAt.Add(jitter(lookEvery)).UnixMilli())
 	}
-	if f.refused != "" {
-		e.insisted = k.options.Now()
-	}
+	e.insisted = f.insisted
 	return e
 }
 

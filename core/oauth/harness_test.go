@@ -278,6 +278,4 @@ func (b *lockedBuffer) String() string {
 	return b.b.String()
 }
 
-func (b *lockedBuffer) count(word string) int { return strings.Count(b.String(), word) }
-
 func name(i int) string { return fmt.Sprintf("c%04d", i) }

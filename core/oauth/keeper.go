@@ -63,7 +63,8 @@ type limits struct {
 	taken   time.Duration // between tries to take over from one whose lease has lapsed
 	recall  time.Duration // of a failure: calls are told at once that long
 	refusal time.Duration // of a refusal: then the row is read again
-	again   time.Duration // the least between two renewals that a provider's 401 asked for
+	again   time.Duration // in which a provider's 401 may ask for so many renewals
+	agains  int
 	poll    time.Duration // between looks for tokens that are due
 	backoff time.Duration // the first, after a failure
 	longest time.Duration // backoff
@@ -76,7 +77,7 @@ func standard() limits {
 	return limits{
 		lease: 30 * time.Second, redeem: 20 * time.Second, save: time.Minute, flight: 2 * time.Minute,
 		confirm: 1500 * time.Millisecond, wait: 150 * time.Millisecond, taken: time.Second, recall: time.Second, refusal: 30 * time.Second,
-		again: 30 * time.Second, poll: 3 * time.Second, backoff: 5 * time.Second, longest: 10 * time.Minute, drain: 20 * time.Second,
+		again: 30 * time.Second, agains: 10, poll: 3 * time.Second, backoff: 5 * time.Second, longest: 10 * time.Minute, drain: 20 * time.Second,
 		queue: 5 * time.Second, slow: 2 * time.Second,
 	}
 }
@@ -116,21 +117,26 @@ func (k *Keeper) Token(ctx context.Context, tenantID, connectionID string) (acce
 		}
 		return e.access, e.err
 	}
-	return k.get(ctx, tenantID, connectionID, "")
+	return k.get(ctx, &flight{tenantID: tenantID, connectionID: connectionID, urgent: true})
 }
 
 // Renew is for an access token that a provider has refused. It reports whether there is another one by now, another
-// replica's or a new one. A token that was itself made because of a refusal just before is not made anew: what the provider
-// refuses then is not the token's age.
+// replica's or a new one. Where one after the other is refused within a short time, no further one is made: what the
+// provider refuses then is not the token's age.
 func (k *Keeper) Renew(ctx context.Context, tenantID, connectionID, refused string) (again bool, err error) {
 	now := k.options.Now()
+	f := &flight{tenantID: tenantID, connectionID: connectionID, refused: refused, urgent: true, insisted: insistence{since: now}}
 	if e := k.memory.get(connectionID, now); e != nil && e.access == refused {
-		if !e.insisted.IsZero() && now.Sub(e.insisted) < k.limits.again {
+		if now.Sub(e.insisted.since) < k.limits.again {
+			f.insisted = e.insisted
+		}
+		if f.insisted.times >= k.limits.agains {
 			return false, nil
 		}
 		k.memory.drop(e)
 	}
-	if _, err := k.get(ctx, tenantID, connectionID, refused); err != nil {
+	f.insisted.times++
+	if _, err := k.get(ctx, f); err != nil {
 		return false, err
 	}
 	return true, nil

@@ -13,7 +13,13 @@ type entry struct {
 	err          error
 	until        time.Time    // it counts until then; zero: without end
 	look         atomic.Int64 // in milliseconds: when to see whether someone renewed it; 0 is never
-	insisted     time.Time    // when it was made because a provider refused the one before; zero: it was not
+	insisted     insistence   // of the provider's refusals that led to it
+}
+
+// insistence counts the tokens made because a provider refused the one before.
+type insistence struct {
+	times int
+	since time.Time // the first of them
 }
 
 // lookEvery is the time between two looks for a successor.

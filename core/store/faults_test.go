@@ -35,6 +35,10 @@ var calls = map[string]func(context.Context, *store.Store) error{
 	"update": func(ctx context.Context, s *store.Store) error {
 		return s.Documents("c1").Update(ctx, func(tx adapter.StorageTx) error { return tx.Put("k", nil) })
 	},
+	"turn": func(ctx context.Context, s *store.Store) error {
+		_, _, err := s.HoldTurn(ctx, "c1")
+		return err
+	},
 	"view": func(ctx context.Context, s *store.Store) error {
 		return s.Documents("c1").View(ctx, func(tx adapter.StorageTx) error { return nil })
 	},

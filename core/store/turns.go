@@ -22,6 +22,9 @@ const (
 //
 // On SQLite it is always held: the processes of one machine that share a file have their leases alone.
 func (s *Store) HoldTurn(ctx context.Context, connectionID string) (release func(), held bool, err error) {
+	if s.closed.Load() {
+		return nil, false, unavailable(sql.ErrConnDone)
+	}
 	if s.turns == nil {
 		return func() {}, true, nil
 	}
