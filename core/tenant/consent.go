@@ -144,7 +144,7 @@ func (d *Directory) FinishConsent(ctx context.Context, a ConsentAnswer) (Consent
 	defer cancel()
 	tokens, err := l.client.Exchange(asking, code, taken.Redirect, secrets["verifier"])
 	if err != nil {
-		return done, without(err, code, secrets["verifier"], l.client.Secret)
+		return done, err
 	}
 	for _, s := range l.client.Missing(tokens.Scopes) {
 		words := s.Words
@@ -399,19 +399,6 @@ func (d *Directory) prepare(ctx context.Context, l linked, email string) error {
 		row.Status, row.Email, row.IsDefault = string(StatusReconnectRequired), email, row.IsDefault || l.row.IsDefault
 		return err
 	})
-	return err
-}
-
-// without answers an error that holds none of the secrets: a provider may say in its error what it was sent.
-func without(err error, secrets ...string) error {
-	text := err.Error()
-	for _, secret := range secrets {
-		if secret != "" && strings.Contains(text, secret) {
-			bare := *fault.From(err)
-			bare.Upstream, bare.Err = "(what it said holds a secret)", nil
-			return &bare
-		}
-	}
 	return err
 }
 
