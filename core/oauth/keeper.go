@@ -54,30 +54,30 @@ type Keeper struct {
 
 // limits are what tests shorten.
 type limits struct {
-	lease   time.Duration // longer than a redeem may take
-	redeem  time.Duration // both tries of it
-	save    time.Duration // how long to insist on keeping what was given
-	flight  time.Duration
-	confirm time.Duration // between a refusal and the second try
-	wait    time.Duration // between looks at a row that another replica renews
-	taken   time.Duration // between tries to take over from one whose lease has lapsed
-	recall  time.Duration // of a failure: calls are told at once that long
-	refusal time.Duration // of a refusal: then the row is read again
-	again   time.Duration // in which a provider's 401 may ask for so many renewals
-	agains  int
-	poll    time.Duration // between looks for tokens that are due
-	backoff time.Duration // the first, after a failure
-	longest time.Duration // backoff
-	drain   time.Duration
-	queue   time.Duration // how long a renewal ahead of time waits for its turn at an endpoint
-	slow    time.Duration // a failure that took longer is told to calls while the endpoint is asked again
+	lease    time.Duration // longer than a redeem may take
+	redeem   time.Duration // both tries of it
+	save     time.Duration // how long to insist on keeping what was given
+	flight   time.Duration
+	confirm  time.Duration // between a refusal and the second try
+	wait     time.Duration // between looks at a row that another replica renews
+	taken    time.Duration // between tries to take over from one whose lease has lapsed
+	recall   time.Duration // of a failure: calls are told at once that long
+	refusal  time.Duration // of a refusal: then the row is read again
+	again    time.Duration // in which a provider's 401 may ask for renewals
+	renewals int           // that a provider may ask for in that time
+	poll     time.Duration // between looks for tokens that are due
+	backoff  time.Duration // the first, after a failure
+	longest  time.Duration // backoff
+	drain    time.Duration
+	queue    time.Duration // how long a renewal ahead of time waits for its turn at an endpoint
+	slow     time.Duration // a failure that took longer is told to calls while the endpoint is asked again
 }
 
 func standard() limits {
 	return limits{
 		lease: 30 * time.Second, redeem: 20 * time.Second, save: time.Minute, flight: 2 * time.Minute,
 		confirm: 1500 * time.Millisecond, wait: 150 * time.Millisecond, taken: time.Second, recall: time.Second, refusal: 30 * time.Second,
-		again: 30 * time.Second, agains: 10, poll: 3 * time.Second, backoff: 5 * time.Second, longest: 10 * time.Minute, drain: 20 * time.Second,
+		again: 30 * time.Second, renewals: 10, poll: 3 * time.Second, backoff: 5 * time.Second, longest: 10 * time.Minute, drain: 20 * time.Second,
 		queue: 5 * time.Second, slow: 2 * time.Second,
 	}
 }
@@ -130,7 +130,7 @@ func (k *Keeper) Renew(ctx context.Context, tenantID, connectionID, refused stri
 		if now.Sub(e.insisted.since) < k.limits.again {
 			f.insisted = e.insisted
 		}
-		if f.insisted.times >= k.limits.agains {
+		if f.insisted.times >= k.limits.renewals {
 			return false, nil
 		}
 		k.memory.drop(e)

@@ -623,7 +623,7 @@ func TestWhatAProviderAlwaysRefusesIsNotRenewedForEachCall(t *testing.T) {
 			}
 			time.Sleep(100 * time.Millisecond)
 		}
-		if again != k.limits.agains || h.fake.Redeems() != again+1 {
+		if again != k.limits.renewals || h.fake.Redeems() != again+1 {
 			h.t.Errorf("renewed %d times, %d redeems", again, h.fake.Redeems())
 		}
 	})

@@ -17,11 +17,11 @@ func TestOneRedeemPerExpiry(t *testing.T) {
 			h.fake.Delay(2 * time.Second)
 			end := time.Now().Add(expiries * life)
 			var work sync.WaitGroup
+			var stops []func()
 			for _, name := range []string{"a", "b", "c"} {
 				k := h.keeper(name)
 				h.token(k, theOne) // the first one is asked for by a call
-				stop := h.run(k)
-				defer stop()
+				stops = append(stops, h.run(k))
 				for i := range 200 {
 					work.Go(func() {
 						for time.Now().Before(end) {
@@ -39,6 +39,9 @@ func TestOneRedeemPerExpiry(t *testing.T) {
 				}
 			}
 			work.Wait()
+			for _, stop := range stops { // which commits a redeem that is under way
+				stop()
+			}
 			if failed.Load() != 0 || late.Load() != 0 {
 				h.t.Errorf("%d calls failed, %d waited", failed.Load(), late.Load())
 			}
