@@ -137,6 +137,23 @@ func TestAFailureAfterTheBookingIsAnUnknownOutcome(t *testing.T) {
 	}
 }
 
+func TestALookThatWasNotSentDoesNotMakeTheBookingUnsent(t *testing.T) {
+	s := serve(t, fake.Options{MeetPolls: 5})
+	sent := 0
+	driver := s.openAs(t, nil, s.url, time.Now, func(r *http.Request) error {
+		if sent++; sent > 2 {
+			return errors.New("no token to be had")
+		}
+		r.Header.Set("Authorization", "Bearer "+s.token)
+		return nil
+	})
+	_, err := driver.Book(t.Context(), meeting("k1"))
+	wanted(t, conformance.WantFault("Book", err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown))
+	if fault.From(err).Unsent {
+		t.Error("the booking is called unsent")
+	}
+}
+
 func TestAnEventCancelledWhileItsLinkIsMadeStaysCancelled(t *testing.T) {
 	var s *site
 	var cancel atomic.Pointer[calendar.Driver]

@@ -277,8 +277,8 @@ func (d *driver) Change(ctx context.Context, ref calendar.EventRef, c calendar.C
 	return d.event(ctx, calendarID, changed, writing)
 }
 
-// Cancel deletes the event or instance. Google tells the attendees of one's own event; of another's event it removes this
-// calendar's copy, and tells its organizer that the invitation is declined. It has no place for a comment.
+// Cancel deletes the event or instance. Google tells the attendees of one's own event; of another's it removes this
+// calendar's copy. It has no place for a comment.
 func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.Cancellation) error {
 	calendarID, err := d.locate(ref)
 	if err != nil {

@@ -214,7 +214,7 @@ func TestCancellingTwiceTellsThatTheEventWasThere(t *testing.T) {
 	}
 }
 
-// Of another's event, the account has a copy: it cannot change what all share, and by removing it declines.
+// Of another's event, the account has a copy: it cannot change what all share, and removes the copy alone.
 func TestAnInvitationBelongsToItsOrganizer(t *testing.T) {
 	s := serve(t, fake.Options{})
 	_, err := s.Make(email, email, map[string]any{
@@ -231,8 +231,8 @@ func TestAnInvitationBelongsToItsOrganizer(t *testing.T) {
 		t.Errorf("said %q, want who can change it", detail)
 	}
 	wanted(t, driver.Cancel(t.Context(), ref, calendar.Cancellation{}))
-	if got, want := s.Notices(email, email, ref.ID), []fake.Notice{{To: "boss@example.com", Kind: "decline"}}; !slices.Equal(got, want) {
-		t.Errorf("told %v, want %v", got, want)
+	if got := s.Notices(email, email, ref.ID); len(got) > 0 {
+		t.Errorf("told %v of another's event", got)
 	}
 }
 
@@ -405,6 +405,22 @@ func TestTheAddressMayEndInASlash(t *testing.T) {
 		if account := must[calendar.Account](t)(driver.Account(t.Context())); account.Email != email {
 			t.Errorf("%s: the account is %q", address, account.Email)
 		}
+	}
+}
+
+func TestEntriesThatSayNothingAreNotListed(t *testing.T) {
+	s := serve(t, fake.Options{})
+	driver := s.driver(t)
+	s.Instead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"nextPageToken":"more","items":[null,{"id":"gone0","status":"cancelled","recurringEventId":"gone"},`+
+			`{"id":"withdrawn","status":"cancelled","start":{"date":"2027-03-04"},"end":{"date":"2027-03-05"}}]}`)
+	}))
+	got := must[calendar.Page](t)(driver.Events(t.Context(), calendar.Query{CalendarID: second, From: noon, To: noon.Add(time.Hour)}))
+	want := calendar.Page{Next: "more", Events: []calendar.Event{
+		{ID: "withdrawn", CalendarID: second, IsCancelled: true, Start: calendar.Day(2027, 3, 4), End: calendar.Day(2027, 3, 5)},
+	}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 

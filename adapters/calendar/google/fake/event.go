@@ -18,8 +18,7 @@ type event struct {
 	notices []Notice
 }
 
-// Notice is a message to an attendee: an invitation, an update or a cancellation. Of a deleted copy of another's event its
-// organizer has a decline.
+// Notice is a message to an attendee: an invitation, an update or a cancellation.
 type Notice struct{ To, Kind string }
 
 // mostAttendees is how many an event can have.
@@ -159,8 +158,6 @@ func (c call) remove(cal *collection, id string) (map[string]any, *refusal) {
 	}
 	if found.isOwn() {
 		c.notify(found, "cancellation", guestsOf(found.data))
-	} else {
-		c.notify(found, "decline", []string{textOf(objectOf(found.data, "organizer"), "email")})
 	}
 	return nil, nil
 }
