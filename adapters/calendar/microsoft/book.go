@@ -64,8 +64,8 @@ func written(e *graph.Event, calendarID string) (calendar.Event, error) {
 	return event, nil
 }
 
-// maxLocation is what Outlook keeps of a location's name, in UTF-16 units ([MS-OXOCAL] section 2.2.1.4, PidLidLocation,
-// and Outlook's own limit of a text field): a link that is cut leads nowhere.
+// maxLocation is what Exchange keeps of a location, in UTF-16 units ([MS-OXCICAL], "Property: LOCATION", which has longer ones
+// cut): a link that is cut leads nowhere.
 const maxLocation = 255
 
 // booked is the event that a booking asks for.

@@ -47,8 +47,9 @@ func (d *driver) read(ctx context.Context, calendarID, id string, fields []strin
 	return event, nil
 }
 
-// Change changes what is named, with If-Match where a version is given. A list of attendees and a description are written
-// whole, on what was just read: then that reading's version is the condition.
+// Change changes what is named, with If-Match where a version is given: then one request does it, since who gives a version
+// has read the event and knows that it still takes place. A list of attendees and a description are written whole, on what
+// was just read: there that reading's version is the condition.
 func (d *driver) Change(ctx context.Context, ref calendar.EventRef, c calendar.Change) (calendar.Event, error) {
 	calendarID, err := d.calendarID(ctx, ref.CalendarID)
 	if err != nil {
@@ -60,15 +61,17 @@ func (d *driver) Change(ctx context.Context, ref calendar.EventRef, c calendar.C
 		patch.IsAllDay = new(false)
 	}
 	changes, version := patch.Subject != nil || patch.Start != nil, c.IfUnchanged
-	if c.Description != nil || c.Attendees != nil || !changes {
+	if c.Description != nil || c.Attendees != nil || !changes || version == "" {
 		now, err := d.read(ctx, calendarID, ref.ID, eventFields, preferText)
 		if err != nil {
 			return calendar.Event{}, err
 		}
-		if version != "" && version != versionOf(now) {
+		switch {
+		case is(now.IsCancelled):
+			return calendar.Event{}, noEvent()
+		case version != "" && version != versionOf(now):
 			return calendar.Event{}, changedMeanwhile()
 		}
-		version = versionOf(now)
 		if c.Attendees != nil {
 			patch.Attendees = merge(now.Attendees, *c.Attendees)
 		}
@@ -77,7 +80,10 @@ func (d *driver) Change(ctx context.Context, ref calendar.EventRef, c calendar.C
 				return calendar.Event{}, err
 			}
 		}
-		if !changes && patch.Attendees == nil && patch.Body == nil {
+		switch whole := patch.Attendees != nil || patch.Body != nil; {
+		case whole:
+			version = versionOf(now)
+		case !changes:
 			return toEvent(now, calendarID)
 		}
 	}

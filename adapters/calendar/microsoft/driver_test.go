@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"frontdesk/adapters/calendar/microsoft/fake"
+	"frontdesk/core/adapter/conformance"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 	"frontdesk/core/upstream"
@@ -376,6 +377,24 @@ func TestOnlyWhatChangesIsSent(t *testing.T) {
 	}
 }
 
+func TestAChangeOfAKnownVersionIsOneRequest(t *testing.T) {
+	a := serve(t, fake.Options{}, nil)
+	d := a.open()
+	event := book(t, d, booking(a))
+	title, from, to := "Other", monday.Add(time.Hour), monday.Add(2*time.Hour)
+	change := calendar.Change{IfUnchanged: event.Version, Title: &title, Start: &from, End: &to, Zone: "Europe/Berlin"}
+	asked := since(a, func() {
+		if _, err := d.Change(t.Context(), refOf(event), change); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if len(asked) != 1 {
+		t.Errorf("asked %q", asked)
+	}
+	_, err := d.Change(t.Context(), refOf(event), change)
+	wantFault(t, "the same again", err, fault.Conflict, fault.ReasonChangedMeanwhile)
+}
+
 func TestHowAnEventLeavesTheCalendar(t *testing.T) {
 	a := serve(t, fake.Options{}, nil)
 	d := a.open()
@@ -392,6 +411,9 @@ func TestHowAnEventLeavesTheCalendar(t *testing.T) {
 	if err != nil || !slices.ContainsFunc(listed.Events, func(e calendar.Event) bool { return e.ID == withdrawn && e.IsCancelled }) {
 		t.Errorf("the withdrawn invitation is not listed as cancelled: %v", err)
 	}
+	title := "Still on"
+	_, err = d.Change(t.Context(), calendar.EventRef{CalendarID: a.Default(), ID: withdrawn}, calendar.Change{Title: &title})
+	wantFault(t, "Change of a withdrawn invitation", err, fault.NotFound, fault.ReasonEventNotFound)
 	for _, c := range []struct{ what, id, want string }{
 		{"one's own, alone", alone.ID, "DELETE"},
 		{"one's own meeting", meeting.ID, "POST /cancel"},
@@ -640,5 +662,60 @@ func TestABatchFailsAsThePartThatFailed(t *testing.T) {
 		if f := wantFault(t, c.what, err, c.code, c.reason); f.RetryAfter != c.wait {
 			t.Errorf("%s: a wait of %s", c.what, f.RetryAfter)
 		}
+	}
+}
+
+func TestPagesThatLeadInACircleEnd(t *testing.T) {
+	d := answering(t, http.StatusOK, `{"value":[{"id":"c","name":"n"}],"@odata.nextLink":"https://graph.example.com/v1.0/me/calendars?$skip=1"}`, nil)
+	_, err := d.Calendars(t.Context())
+	wantFault(t, "Calendars", err, fault.Unsupported, fault.ReasonProviderMisconfigured)
+}
+
+func TestIDsThatWouldLeadElsewhereAreNotAskedFor(t *testing.T) {
+	a := serve(t, fake.Options{}, nil)
+	d := a.open()
+	title := "Other"
+	before := a.Calls()
+	for _, id := range []string{".", ".."} {
+		for what, call := range map[string]func(calendar.EventRef) error{
+			"Event": func(r calendar.EventRef) error { _, err := d.Event(t.Context(), r); return err },
+			"Change": func(r calendar.EventRef) error {
+				_, err := d.Change(t.Context(), r, calendar.Change{IfUnchanged: "v", Title: &title})
+				return err
+			},
+			"Cancel": func(r calendar.EventRef) error { return d.Cancel(t.Context(), r, calendar.Cancellation{}) },
+		} {
+			wantFault(t, what, call(calendar.EventRef{CalendarID: a.Default(), ID: id}), fault.NotFound, fault.ReasonEventNotFound)
+			wantFault(t, what, call(calendar.EventRef{CalendarID: id, ID: "AAMk"}), fault.NotFound, fault.ReasonEventNotFound)
+		}
+		b := booking(a)
+		b.CalendarID = id
+		_, err := d.Book(t.Context(), b)
+		wantFault(t, "Book", err, fault.NotFound, fault.ReasonCalendarNotFound)
+		_, err = d.Events(t.Context(), week(id))
+		wantFault(t, "Events", err, fault.NotFound, fault.ReasonCalendarNotFound)
+	}
+	if a.Calls() != before {
+		t.Errorf("%q", a.Requests())
+	}
+}
+
+func TestNoMoreRequestsRunAtOneTimeThanTheMailboxTakes(t *testing.T) {
+	a := serve(t, fake.Options{}, nil)
+	d := a.open()
+	queries := []calendar.Query{week(a.Default())}
+	for i := range 3 {
+		queries = append(queries, week(a.AddCalendar(fmt.Sprint("Room ", i), false)))
+	}
+	err := conformance.AtOnce(24, func(i int) error {
+		if i%2 == 0 {
+			_, err := d.Events(t.Context(), queries[i%4])
+			return err
+		}
+		_, err := d.(calendar.ManyLister).EventsOf(t.Context(), queries)
+		return err
+	})
+	if err != nil || a.Crowded() > 0 || a.Peak() > 4 {
+		t.Errorf("%d ran at one time, %d were refused: %v", a.Peak(), a.Crowded(), err)
 	}
 }

@@ -105,7 +105,7 @@ func TestAWriteWhoseAnswerCannotBeReadIsOfUnknownOutcome(t *testing.T) {
 		d := answering(t, http.StatusCreated, body, nil)
 		_, err := d.Book(t.Context(), calendar.Booking{Key: "k", CalendarID: "c", Start: monday, End: monday, Zone: "UTC"})
 		wantFault(t, "Book answered "+body, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
-		_, err = d.Change(t.Context(), calendar.EventRef{CalendarID: "c", ID: "e"}, calendar.Change{Title: &title})
+		_, err = d.Change(t.Context(), calendar.EventRef{CalendarID: "c", ID: "e"}, calendar.Change{IfUnchanged: "v", Title: &title})
 		wantFault(t, "Change answered "+body, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	}
 }

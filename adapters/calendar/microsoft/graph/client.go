@@ -19,7 +19,6 @@ const jsonType = "application/json"
 // Client speaks to Graph. It is safe for concurrent use.
 type Client struct {
 	adapter abstractions.RequestAdapter
-	base    string // without a slash at its end
 }
 
 // New makes a client of the API at base. Credentials are the HTTP client's business.
@@ -29,9 +28,8 @@ func New(client *http.Client, base string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	base = strings.TrimRight(base, "/")
-	adapter.SetBaseUrl(base)
-	return &Client{adapter: adapter, base: base}, nil
+	adapter.SetBaseUrl(strings.TrimRight(base, "/"))
+	return &Client{adapter: adapter}, nil
 }
 
 // Me is the signed-in user.
@@ -46,9 +44,6 @@ func (c *Client) ByUserID(id string) *UserItemRequestBuilder {
 func (c *Client) Batch() *BatchRequestBuilder {
 	return &BatchRequestBuilder{*abstractions.NewBaseRequestBuilder(c.adapter, "{+baseurl}/$batch", nil)}
 }
-
-// Base is the address of the API, without a slash at its end.
-func (c *Client) Base() string { return c.base }
 
 // Options are headers of one request.
 type Options struct {
