@@ -1,0 +1,340 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	googlefake "frontdesk/adapters/calendar/google/fake"
+	microsoftfake "frontdesk/adapters/calendar/microsoft/fake"
+	"frontdesk/core/oauth/oauthtest"
+)
+
+// pretended is a provider that is not there: its API and its authorization server, over HTTP.
+type pretended struct {
+	name    string
+	title   string
+	oauth   *oauthtest.Server
+	revoke  func()
+	environ []string
+
+	mu     sync.Mutex
+	around func(w http.ResponseWriter, r *http.Request, serve http.Handler) // what comes between; nil: nothing
+}
+
+const customer = "pat@example.com"
+
+// eachProvider runs a test with each provider that customers connect by consent; start starts one of its own.
+func eachProvider(t *testing.T, test func(t *testing.T, start func(testing.TB) *pretended)) {
+	for name, start := range map[string]func(testing.TB) *pretended{"google": pretendGoogle, "microsoft": pretendMicrosoft} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, start)
+		})
+	}
+}
+
+func pretendGoogle(t testing.TB) *pretended {
+	p := &pretended{name: "google", title: "Google Calendar"}
+	base := p.serve(t, func(base string) http.Handler {
+		fake := googlefake.New(googlefake.Options{
+			Accounts: []string{customer}, Zone: "America/New_York", MeetPolls: 1,
+			OAuth: oauthtest.Options{Issuer: base, Clients: map[string]string{"desk": "desk-secret"}},
+		})
+		p.oauth, p.revoke = fake.OAuth, fake.Revoke
+		return fake
+	})
+	p.environ = []string{
+		"FRONTDESK_PROVIDERS__GOOGLE__CLIENT_ID=desk", "FRONTDESK_PROVIDERS__GOOGLE__CLIENT_SECRET=desk-secret",
+		"FRONTDESK_PROVIDERS__GOOGLE__AUTH_URL=" + base + googlefake.AuthorizePath, "FRONTDESK_PROVIDERS__GOOGLE__TOKEN_URL=" + base + googlefake.TokenPath,
+		"FRONTDESK_PROVIDERS__GOOGLE__API_URL=" + base, "FRONTDESK_PROVIDERS__GOOGLE__ISSUER=" + base,
+	}
+	return p
+}
+
+func pretendMicrosoft(t testing.TB) *pretended {
+	p := &pretended{name: "microsoft", title: "Microsoft 365"}
+	base := p.serve(t, func(string) http.Handler {
+		fake := microsoftfake.New(microsoftfake.Options{
+			Account: customer, Name: "Pat", Zone: "America/New_York", LateLinks: 1, Clients: map[string]string{"desk": "desk-secret"},
+		})
+		p.oauth, p.revoke = fake.OAuth(), fake.Revoke
+		return fake
+	})
+	p.environ = []string{
+		"FRONTDESK_PROVIDERS__MICROSOFT__CLIENT_ID=desk", "FRONTDESK_PROVIDERS__MICROSOFT__CLIENT_SECRET=desk-secret",
+		"FRONTDESK_PROVIDERS__MICROSOFT__AUTHORITY=" + base + "/common", "FRONTDESK_PROVIDERS__MICROSOFT__API_URL=" + base + "/v1.0",
+	}
+	return p
+}
+
+// serve runs the provider on a port of its own and answers its address.
+func (p *pretended) serve(t testing.TB, of func(base string) http.Handler) string {
+	server := httptest.NewUnstartedServer(nil)
+	base := "http://" + server.Listener.Addr().String()
+	handler := of(base)
+	server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p.mu.Lock()
+		around := p.around
+		p.mu.Unlock()
+		if around == nil {
+			handler.ServeHTTP(w, r)
+			return
+		}
+		around(w, r, handler)
+	})
+	server.Start()
+	t.Cleanup(server.Close)
+	return base
+}
+
+func (p *pretended) put(around func(http.ResponseWriter, *http.Request, http.Handler)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.around = around
+}
+
+// connect makes a tenant and has its customer follow a link to consent. The gateway has to serve at its public address.
+func (p *pretended) connect(h *house, r *running, more ...string) (page string) {
+	h.t.Helper()
+	link := h.must(append([]string{"connect-link", "--tenant", "acme", "--provider", p.name}, more...)...)
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	browser := &http.Client{Jar: jar}
+	shown := visit(h.t, browser, http.MethodGet, link, nil)
+	if !strings.Contains(shown.page, "acme") || !strings.Contains(shown.page, p.title) {
+		h.t.Fatalf("the page does not say who asks for what:\n%s", shown.page)
+	}
+	atProvider := visit(h.t, browser, http.MethodPost, link, url.Values{})
+	if strings.HasPrefix(atProvider.address, r.api) {
+		h.t.Fatalf("the customer was not sent to the provider:\n%s", atProvider.page)
+	}
+	back := visit(h.t, browser, http.MethodPost, atProvider.address, url.Values{"approve": {"yes"}})
+	if !strings.HasPrefix(back.address, r.api+"/oauth/callback/"+p.name) {
+		h.t.Fatalf("the customer came back to %s:\n%s", back.address, back.page)
+	}
+	return back.page
+}
+
+type visited struct{ address, page string }
+
+func visit(t testing.TB, browser *http.Client, method, address string, form url.Values) visited {
+	t.Helper()
+	req, err := http.NewRequest(method, address, strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if form != nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	res, err := browser.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	page, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s: status %d, %v\n%s", method, address, res.StatusCode, err, page)
+	}
+	return visited{res.Request.URL.String(), string(page)}
+}
+
+// servePublicly starts a gateway whose public address is where it listens.
+func (h *house) servePublicly() *running {
+	h.t.Helper()
+	listen := "127.0.0.1:" + freePort(h.t)
+	h.environ = append(h.environ, "FRONTDESK_SERVER__LISTEN="+listen, "FRONTDESK_SERVER__PUBLIC_URL=http://"+listen)
+	return h.serve()
+}
+
+// One script for every provider, from the link that a customer is sent to the meeting that is cancelled. Access tokens
+// expire again and again in between, and no call notices.
+func TestFromConsentToCancelledMeeting(t *testing.T) {
+	t.Parallel()
+	eachProvider(t, func(t *testing.T, start func(testing.TB) *pretended) {
+		p := start(t)
+		h := newHouse(t, "", p.environ...)
+		h.must("tenant", "create", "acme", "--timezone", "America/New_York")
+		r := h.servePublicly()
+		c := r.as(h.must("key", "create", "--tenant", "acme"))
+
+		before := c.post(200, "calendar/verify-calendar-connection", `{}`)
+		if before.get("ok") != false || before.text("email") != "" {
+			t.Errorf("verify before the consent: %s", before.body)
+		}
+		page := p.connect(h, r)
+		if !strings.Contains(page, customer) {
+			t.Errorf("the last page does not say which account was connected:\n%s", page)
+		}
+
+		expire := p.oauth.ExpireAccess
+		verified := c.post(200, "calendar/verify-calendar-connection", `{}`)
+		if verified.get("ok") != true || verified.text("email") != customer {
+			t.Fatalf("verify: %s", verified.body)
+		}
+		expire()
+		calendars := c.post(200, "calendar/list-calendars", `{}`)
+		if n := len(calendars.get("calendars").([]any)); n == 0 {
+			t.Errorf("calendars: %s", calendars.body)
+		}
+		expire()
+		booked := c.post(200, "calendar/book-meeting", `{"title": "Consultation", "description": "Bring the plans.",
+			"start_time": "2027-03-02T10:00:00", "end_time": "2027-03-02T10:30:00",
+			"attendee_emails": ["sam@example.com", "kim@example.com"], "conferencing_type": "provider"}`)
+		event := booked.text("event", "event_id")
+		if event == "" || booked.text("event", "start_time") != "2027-03-02T10:00:00-05:00" || !strings.HasPrefix(booked.text("event", "event_url"), "https://") {
+			t.Fatalf("booked: %s", booked.body)
+		}
+		expire()
+		listed := c.post(200, "calendar/list-events", `{"start_time": "2027-03-02", "end_time": "2027-03-03"}`)
+		if listed.text("events", 0, "event_id") != event || listed.text("events", 0, "subject") != "Consultation" ||
+			listed.text("events", 0, "event_url") != booked.text("event", "event_url") || len(listed.get("events", 0, "attendees").([]any)) != 2 {
+			t.Errorf("listed: %s", listed.body)
+		}
+		expire()
+		moved := c.post(200, "calendar/update-meeting", fmt.Sprintf(`{"event_id": %q, "start_time": "2027-03-02T15:00:00", "attendee_emails": ["sam@example.com"]}`, event))
+		if moved.text("event", "end_time") != "2027-03-02T15:30:00-05:00" {
+			t.Errorf("moved: %s", moved.body)
+		}
+		expire()
+		c.post(200, "calendar/cancel-meeting", fmt.Sprintf(`{"event_id": %q}`, event))
+		c.post(200, "calendar/cancel-meeting", fmt.Sprintf(`{"event_id": %q}`, event))
+		expire()
+		left := c.post(200, "calendar/list-events", `{"start_time": "2027-03-02", "end_time": "2027-03-03"}`)
+		for i := range left.get("events").([]any) {
+			if left.get("events", i, "is_cancelled") != true {
+				t.Errorf("after the cancellation: %s", left.body)
+			}
+		}
+
+		link := c.post(200, "calendar/book-meeting", `{"title": "By a link", "start_time": "2027-03-03T10:00:00", "end_time": "2027-03-03T10:30:00",
+			"conferencing_type": "url", "location_url": "https://meet.example.com/room?a=1&b=2"}`)
+		if link.text("event", "event_url") != "https://meet.example.com/room?a=1&b=2" {
+			t.Errorf("booked with a link: %s", link.body)
+		}
+		if log := r.log(); strings.Contains(log, "desk-secret") || strings.Contains(log, "access-") || strings.Contains(log, "refresh-") || strings.Contains(log, "fdc_") {
+			t.Errorf("a secret is in the log:\n%s", log)
+		}
+	})
+}
+
+// A consent that the customer takes back is told at once, shown to the operator, and mended by another link: the connection
+// keeps its id, and with it what the gateway knows.
+func TestConsentIsTakenBackAndGivenAgain(t *testing.T) {
+	t.Parallel()
+	eachProvider(t, func(t *testing.T, start func(testing.TB) *pretended) {
+		p := start(t)
+		h := newHouse(t, "", p.environ...)
+		h.must("tenant", "create", "acme")
+		r := h.servePublicly()
+		c := r.as(h.must("key", "create", "--tenant", "acme"))
+		p.connect(h, r, "--name", "front-office")
+		event := c.post(200, "calendar/book-meeting", `{"title": "Kept", "start_time": "2027-03-02T10:00:00Z", "end_time": "2027-03-02T10:30:00Z"}`).text("event", "event_id")
+
+		p.revoke()
+		refused := c.post(400, "calendar/list-events", `{}`)
+		if refused.reason() != "RECONNECT_REQUIRED" || !strings.Contains(string(refused.body), "/problems/reconnect-required") {
+			t.Errorf("refused with %s", refused.body)
+		}
+		calls := p.oauth.TokenCalls()
+		again := c.post(400, "calendar/list-events", `{}`)
+		if again.reason() != "RECONNECT_REQUIRED" || p.oauth.TokenCalls() != calls {
+			t.Errorf("asked again: %s, and %d calls for a token", again.body, p.oauth.TokenCalls()-calls)
+		}
+		verified := c.post(200, "calendar/verify-calendar-connection", `{}`)
+		if verified.get("ok") != false || verified.text("email") != customer {
+			t.Errorf("verify: %s", verified.body)
+		}
+		if status := connectionStatus(h); status != "reconnect_required" {
+			t.Errorf("connection list says %q", status)
+		}
+		if _, told, code := h.do("", "connection", "verify", "--tenant", "acme", "front-office"); code != 1 || !strings.Contains(told, "connect-link --tenant acme --provider "+p.name+" --name front-office") {
+			t.Errorf("connection verify: exit %d, %s", code, told)
+		}
+
+		p.connect(h, r, "--name", "front-office")
+		if status := connectionStatus(h); status != "ok" {
+			t.Errorf("connection list says %q after the second consent", status)
+		}
+		c.post(200, "calendar/cancel-meeting", fmt.Sprintf(`{"event_id": %q}`, event))
+	})
+}
+
+func connectionStatus(h *house) string {
+	var list []struct{ Status string }
+	if err := json.Unmarshal([]byte(h.must("connection", "list", "--tenant", "acme", "--json")), &list); err != nil || len(list) != 1 {
+		h.t.Fatalf("%v, %v", list, err)
+	}
+	return list[0].Status
+}
+
+// A gateway that dies between the provider's commit and its own: the call that is repeated has one effect.
+func TestKillBetweenTheProvidersCommitAndOurs(t *testing.T) {
+	t.Parallel()
+	eachProvider(t, func(t *testing.T, start func(testing.TB) *pretended) {
+		onBothStores(t, func(t *testing.T, storeURL string) {
+			p := start(t)
+			h := newHouse(t, storeURL, p.environ...)
+			h.must("tenant", "create", "acme")
+			r := h.servePublicly()
+			key := h.must("key", "create", "--tenant", "acme")
+			p.connect(h, r)
+
+			// dies calls, and has the gateway killed when the provider has acted; then it repeats the call to another one.
+			dies := func(operation, body string) answer {
+				t.Helper()
+				id := fmt.Sprintf("call-%s-%d", operation, time.Now().UnixNano())
+				killed := make(chan struct{})
+				p.put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
+					if req.Method == http.MethodGet || strings.Contains(req.URL.Path, "token") || strings.HasSuffix(req.URL.Path, "/$batch") {
+						serve.ServeHTTP(w, req)
+						return
+					}
+					p.put(nil)
+					serve.ServeHTTP(httptest.NewRecorder(), req)
+					r.kill()
+					close(killed)
+				})
+				_, err := r.as(key).call(http.MethodPost, "/v1/calendar/"+operation, body, "Idempotency-Key: "+id)
+				if err == nil {
+					t.Fatalf("%s was answered though the gateway was killed", operation)
+				}
+				<-killed
+				r = h.serve()
+				return r.as(key).settle(request{path: "/v1/calendar/" + operation, body: body}, id)
+			}
+			window := `{"start_time": "2027-03-02", "end_time": "2027-03-03", "timezone": "UTC"}`
+
+			booked := dies("book-meeting", `{"title": "Once", "start_time": "2027-03-02T10:00:00Z", "end_time": "2027-03-02T10:30:00Z", "attendee_emails": ["sam@example.com"]}`)
+			event := booked.text("event", "event_id")
+			listed := r.as(key).post(200, "calendar/list-events", window)
+			if len(listed.get("events").([]any)) != 1 || listed.text("events", 0, "event_id") != event {
+				t.Fatalf("booked %s, listed %s", event, listed.body)
+			}
+			dies("update-meeting", fmt.Sprintf(`{"event_id": %q, "title": "Twice", "start_time": "2027-03-02T12:00:00Z"}`, event))
+			listed = r.as(key).post(200, "calendar/list-events", window)
+			if len(listed.get("events").([]any)) != 1 || listed.text("events", 0, "subject") != "Twice" || listed.text("events", 0, "start_time") != "2027-03-02T12:00:00Z" {
+				t.Fatalf("updated, listed %s", listed.body)
+			}
+			if gone := dies("cancel-meeting", fmt.Sprintf(`{"event_id": %q}`, event)); gone.get("ok") != true {
+				t.Errorf("cancelled: %s", gone.body)
+			}
+			listed = r.as(key).post(200, "calendar/list-events", window)
+			for i := range listed.get("events").([]any) {
+				if listed.get("events", i, "is_cancelled") != true {
+					t.Errorf("cancelled, listed %s", listed.body)
+				}
+			}
+		})
+	})
+}
