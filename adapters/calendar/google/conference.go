@@ -50,8 +50,9 @@ func (a *abilities) has(calendarID string) bool {
 	return a.now().Before(a.until[calendarID])
 }
 
+// makesLinks reports whether nothing is known against it: where Google does not tell, it refuses without booking anything.
 func makesLinks(entry *gcal.CalendarListEntry) bool {
-	return entry.ConferenceProperties != nil && slices.Contains(entry.ConferenceProperties.AllowedConferenceSolutionTypes, hangoutsMeet)
+	return entry.ConferenceProperties == nil || slices.Contains(entry.ConferenceProperties.AllowedConferenceSolutionTypes, hangoutsMeet)
 }
 
 // canMeet fails when the calendar makes no meeting links. Of a calendar that the account does not list nothing is known

@@ -152,13 +152,25 @@ func (d *driver) lookUp(ctx context.Context, calendarID string, b calendar.Booki
 	return nil, endless()
 }
 
+// Pauses between looks at a meeting whose link is not there yet. Mostly it is there at once.
+const (
+	firstPause   = 50 * time.Millisecond
+	longestPause = 800 * time.Millisecond
+)
+
 // linked answers the event with its link. Exchange may make the link a moment after the event; where it makes none, the
 // event goes again.
 func (d *driver) linked(ctx context.Context, calendarID string, event *graph.Event) (*graph.Event, error) {
-	const looks = 3
-	for range looks {
+	for pause := firstPause; pause <= longestPause; pause *= 2 {
 		if joinURL(event) != "" {
 			return event, nil
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, leftBehind(ctx.Err())
+		case <-timer.C:
 		}
 		var err error
 		if event, err = d.read(ctx, calendarID, *event.ID, eventFields, preferText); err != nil {

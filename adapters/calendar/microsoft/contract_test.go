@@ -42,15 +42,23 @@ func TestContractOnTheFake(t *testing.T) {
 		{"that forgets transactions", fake.Options{Forgets: true, Zone: "America/Los_Angeles"}, ""},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
+			calendartest.Run(t, func(t *testing.T) calendartest.Harness { return harness(t, c.how, c.mailbox, nil) })
+		})
+	}
+}
+
+func TestEveryRequestIsAsMicrosoftDescribesThem(t *testing.T) {
+	for rule, mailbox := range map[string]string{"of a customer who agreed": "", "with application permissions": email} {
+		t.Run(rule, func(t *testing.T) {
 			api := described.Open(t, "msgraph-calendar.openapi.json", "/v1.0")
-			calendartest.Run(t, func(t *testing.T) calendartest.Harness { return harness(t, c.how, c.mailbox, api) })
+			calendartest.Run(t, func(t *testing.T) calendartest.Harness { return harness(t, fake.Options{}, mailbox, held(api)) })
 			api.Report(t)
 		})
 	}
 }
 
-func harness(t *testing.T, how fake.Options, mailbox string, api *described.Description) calendartest.Harness {
-	a := serve(t, how, held(api))
+func harness(t *testing.T, how fake.Options, mailbox string, around func(http.Handler) http.Handler) calendartest.Harness {
+	a := serve(t, how, around)
 	a.mailbox = mailbox
 	second, holidays := a.AddCalendar("Second", false), a.AddCalendar("Holidays", true)
 	t.Cleanup(func() {
