@@ -49,7 +49,7 @@ func countsRefusals(s Subject) bool { return can[Stopper](s) && can[CallCounter]
 func can[T any](s Subject) bool { return Can[T](s.Provider) }
 
 // promptly is more than any call takes whose provider answers at once, and less than a pause between tries.
-const promptly = 5 * time.Second
+const promptly = 2500 * time.Millisecond
 
 func holdsNoSecret(ctx context.Context, s Subject) error {
 	for _, c := range s.Calls {
