@@ -45,6 +45,8 @@ type Declaration struct {
 	Title string // for people, e.g. "Google Calendar"
 	Help  string // one or two sentences for the operator: what it connects and what is needed
 	Auth  Auth
+	// AuthOf chooses among several ways by what a connection has been given, in the place of Auth; make it with [AuthBy].
+	AuthOf func(v Values) (Auth, error)
 
 	// Sandbox marks the built-in providers: they reach nothing outside, keep their data through
 	// Environment.Storage, and are what a fd_test_ key may use.
@@ -57,7 +59,10 @@ type Auth struct {
 	Scheme Scheme
 	// Username and Password (Basic), or Password alone (Bearer, Header), name credential fields of the settings struct.
 	Username, Password string
+	UsernameSuffix     string // put behind the user name (Basic), e.g. "/token"
+	FixedPassword      string // where the user name alone is the secret (Basic): what stands for a password
 	HeaderName         string // for Header
+	Prefix             string // put before the token (Header), e.g. "token "
 	// BaseURL names the setting whose address the credentials belong to: they are sent to that host, and to hosts of
 	// the same registrable domain over https, and to nothing else. Empty: the driver's own constant addresses.
 	BaseURL string
@@ -82,6 +87,8 @@ type Environment struct {
 	ConnectionID string
 	Zone         string           // IANA name: the tenant's, never ""
 	Addresses    Addresses        // of the provider, as the operator's configuration has them
+	// Instance answers where the account's API is, as its authorization server told (Grant.Instance); nil without that.
+	Instance func(ctx context.Context) (string, error)
 	HTTP         *http.Client     // authorised, pooled, capped, and bound to the egress rules; see core/upstream
 	Storage      Storage          // for Declaration.Sandbox, else nil
 	Now          func() time.Time // the clock
@@ -158,6 +165,25 @@ func checker[S any]() func(Values) error {
 	return func(v Values) error {
 		_, err := decode[S](v)
 		return err
+	}
+}
+
+// AuthFor answers how requests of a connection with these settings and credentials are authorised.
+func (a Adapter) AuthFor(v Values) (Auth, error) {
+	if a.AuthOf == nil {
+		return a.Auth, nil
+	}
+	return a.AuthOf(v)
+}
+
+// AuthBy makes a Declaration.AuthOf of a function of the settings struct S. Of credentials it sees only which there are.
+func AuthBy[S any](choose func(s S) (Auth, error)) func(Values) (Auth, error) {
+	return func(v Values) (Auth, error) {
+		s, err := decode[S](v)
+		if err != nil {
+			return Auth{}, err
+		}
+		return choose(s)
 	}
 }
 

@@ -58,12 +58,23 @@ type Grant struct {
 	Scopes   []Scope
 	ClientID string // the tenant's own client, with FieldClientSecret; "" is the operator's
 
+	// TenantAddress marks addresses that come from the connection's settings: the egress rules apply to them.
+	TenantAddress bool
+	// Instance, where it is set, is what the token answer tells of where the account's API is (Salesforce's instance_url).
+	Instance *Instance
+
 	// With Consent:
 	AuthURL string            // where the customer agrees
 	Issuer  string            // what iss says in the redirect, where it is there (RFC 9207); "" is not compared
 	Ask     map[string]string // parameters of the provider's own for AuthURL, e.g. access_type=offline
 
 	Assertion *Assertion // with JWTBearer
+}
+
+// Instance is an address that comes with the tokens.
+type Instance struct {
+	Field string                     // of the token answer
+	Check func(address string) error // whether it is one of the provider's own
 }
 
 // Scope is one permission.
