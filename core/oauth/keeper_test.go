@@ -286,6 +286,22 @@ func TestARefusal(t *testing.T) {
 			}
 		})
 	})
+	t.Run("that newer tokens explain is not tried again", func(t *testing.T) {
+		onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+			k, settings := h.keeper("a"), h.keeper("b")
+			h.through(func(_ string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
+				agreed := Tokens{Access: "agreed", Refresh: h.fake.Grant("id", "bob@example.com", events), Expires: time.Now().Add(time.Hour)}
+				if err := settings.Keep(h.t.Context(), tenantID, theOne, h.given[theOne].Since, agreed); err != nil {
+					h.t.Error(err)
+				}
+				return forward()
+			})
+			h.refusing(-1)
+			if access, err := k.Token(h.t.Context(), tenantID, theOne); access != "agreed" || err != nil || h.fake.TokenCalls() != 1 {
+				h.t.Errorf("%v after %d calls", err, h.fake.TokenCalls())
+			}
+		})
+	})
 	t.Run("leaves room for new credentials", func(t *testing.T) {
 		onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *house) {
 			k := h.keeper("a")
@@ -302,11 +318,14 @@ func TestARefusal(t *testing.T) {
 }
 
 func TestATokenEndpointThatIsDown(t *testing.T) {
-	for name, down := range map[string]func(h *house) (up func()){
-		"answers 503": func(h *house) func() { return h.fake.Fail(http.StatusServiceUnavailable, "no") },
-		"hangs": func(h *house) func() {
+	for name, c := range map[string]struct {
+		down   func(h *house) (up func())
+		reason string
+	}{
+		"answers 503": {func(h *house) func() { return h.fake.Fail(http.StatusServiceUnavailable, "no") }, fault.ReasonProviderUnavailable},
+		"hangs": {func(h *house) func() {
 			return h.fake.Answer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
-		},
+		}, fault.ReasonDeadlineExceeded},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *house) {
@@ -314,7 +333,7 @@ func TestATokenEndpointThatIsDown(t *testing.T) {
 				h.token(k, theOne)
 				h.run(k)
 				time.Sleep(44 * time.Minute)
-				up := down(h)
+				up := c.down(h)
 				for range 15*60 - 5 { // to the end of its life
 					began := time.Now()
 					h.token(k, theOne)
@@ -333,6 +352,7 @@ func TestATokenEndpointThatIsDown(t *testing.T) {
 					ctx, cancel := context.WithTimeout(h.t.Context(), 8*time.Second)
 					began := time.Now()
 					if _, err := k.Token(ctx, tenantID, theOne); err != nil {
+						wantReason(h.t, err, c.reason)
 						failures++
 					}
 					cancel()
@@ -505,6 +525,35 @@ func TestCredentialsThatAreGivenAgain(t *testing.T) {
 	})
 }
 
+func TestWhatWasReadBeforeAChangeIsNotRemembered(t *testing.T) {
+	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+		h.token(h.keeper("a"), theOne)
+		k := h.keeper("b")
+		sources, reading, goOn := k.options.Sources, make(chan struct{}), make(chan struct{})
+		var held atomic.Bool
+		k.options.Sources = func(ctx context.Context, tenantID, connectionID string) (Source, error) {
+			s, err := sources(ctx, tenantID, connectionID)
+			if held.CompareAndSwap(false, true) {
+				close(reading)
+				<-goOn
+			}
+			return s, err
+		}
+		var work sync.WaitGroup
+		work.Go(func() { _, _ = k.Token(h.t.Context(), tenantID, theOne) })
+		<-reading
+		h.give(theOne, h.fake.Grant("id", "bob@example.com", events))
+		if err := k.Schedule(h.t.Context(), tenantID, theOne); err != nil {
+			h.t.Fatal(err)
+		}
+		close(goOn)
+		work.Wait()
+		if who, _ := h.fake.Bearer(bearer(h.token(k, theOne))); who.Account != "bob@example.com" {
+			h.t.Errorf("the token is of %s", who.Account)
+		}
+	})
+}
+
 func TestOtherCredentialsInTheMiddleOfARedeem(t *testing.T) {
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
 		k := h.keeper("a")
@@ -549,6 +598,25 @@ func TestAConnectionBeforeItsConsent(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		h.token(k, theOne)
+	})
+}
+
+func TestTheRefreshTokenOfAConsentIsKept(t *testing.T) {
+	onSQLite(t, oauthtest.Keep, time.Hour, func(h *house) { // as Google: no answer repeats it
+		k := h.keeper("a")
+		refresh := h.given[theOne].Refresh
+		h.give(theOne, "")
+		if err := k.Keep(h.t.Context(), tenantID, theOne, h.given[theOne].Since, Tokens{Access: "agreed", Refresh: refresh}); err != nil {
+			h.t.Fatal(err)
+		}
+		access := "agreed"
+		for range 3 {
+			if _, err := k.Renew(h.t.Context(), tenantID, theOne, access); err != nil {
+				h.t.Fatal(err)
+			}
+			access = h.token(k, theOne)
+			time.Sleep(time.Minute)
+		}
 	})
 }
 
