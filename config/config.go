@@ -60,8 +60,11 @@ type Secrets struct {
 
 // Providers are the OAuth clients and addresses of providers.
 type Providers struct {
-	Google    Google    `yaml:"google" help:"Google Calendar. The OAuth client is of the type Web application, with the redirect URI PUBLIC_URL/oauth/callback/google."`
-	Microsoft Microsoft `yaml:"microsoft" help:"Microsoft 365 and Outlook.com. The OAuth client is an app registration of the platform Web, with the redirect URI PUBLIC_URL/oauth/callback/microsoft."`
+	Google     Google     `yaml:"google" help:"Google Calendar. The OAuth client is of the type Web application, with the redirect URI PUBLIC_URL/oauth/callback/google."`
+	Microsoft  Microsoft  `yaml:"microsoft" help:"Microsoft 365 and Outlook.com. The OAuth client is an app registration of the platform Web, with the redirect URI PUBLIC_URL/oauth/callback/microsoft."`
+	Salesforce Salesforce `yaml:"salesforce" help:"Salesforce. The OAuth client is an external client app with the callback URL PUBLIC_URL/oauth/callback/salesforce."`
+	HubSpot    HubSpot    `yaml:"hubspot" help:"HubSpot. The OAuth client is an app with the redirect URL PUBLIC_URL/oauth/callback/hubspot."`
+	Zendesk    Zendesk    `yaml:"zendesk" help:"Zendesk. The OAuth client is a global one, with the redirect URL PUBLIC_URL/oauth/callback/zendesk; where an account is, its connection says (base_url)."`
 }
 
 // Google is the OAuth client at Google and its addresses.
@@ -80,6 +83,28 @@ type Microsoft struct {
 	ClientSecret string `yaml:"client_secret" default:"" kind:"line or none" help:"Its secret; env:VAR or file:PATH reads it from there."`
 	Authority    string `yaml:"authority" default:"https://login.microsoftonline.com/common" kind:"base" help:"Where customers give their consent and tokens are had; its last part is which accounts: common, organizations, consumers or a directory."`
 	APIURL       string `yaml:"api_url" default:"https://graph.microsoft.com/v1.0" kind:"base" help:"Microsoft Graph, or that of a national cloud."`
+}
+
+// Salesforce is the OAuth client at Salesforce and its address.
+type Salesforce struct {
+	ClientID     string `yaml:"client_id" default:"" kind:"line or none" help:"Of the external client app, its consumer key. Without one, tenants bring their own."`
+	ClientSecret string `yaml:"client_secret" default:"" kind:"line or none" help:"Its consumer secret; env:VAR or file:PATH reads it from there."`
+	LoginURL     string `yaml:"login_url" default:"https://login.salesforce.com" kind:"base" help:"Where customers give their consent and tokens are had; https://test.salesforce.com for sandboxes."`
+}
+
+// HubSpot is the OAuth client at HubSpot and its addresses.
+type HubSpot struct {
+	ClientID     string `yaml:"client_id" default:"" kind:"line or none" help:"Of the app. Without one, tenants bring their own or a private app's token."`
+	ClientSecret string `yaml:"client_secret" default:"" kind:"line or none" help:"Its secret; env:VAR or file:PATH reads it from there."`
+	AuthURL      string `yaml:"auth_url" default:"https://app.hubspot.com/oauth/authorize" kind:"base" help:"Where customers give their consent."`
+	TokenURL     string `yaml:"token_url" default:"https://api.hubapi.com/oauth/2026-09/token" kind:"base" help:"Where tokens are had."`
+	APIURL       string `yaml:"api_url" default:"https://api.hubapi.com" kind:"base" help:"The root of the API."`
+}
+
+// Zendesk is the OAuth client at Zendesk.
+type Zendesk struct {
+	ClientID     string `yaml:"client_id" default:"" kind:"line or none" help:"Of the global OAuth client. Without one, tenants bring their own or an API token."`
+	ClientSecret string `yaml:"client_secret" default:"" kind:"line or none" help:"Its secret; env:VAR or file:PATH reads it from there."`
 }
 
 // Egress is where addresses given by tenants may lead.
@@ -197,8 +222,11 @@ func (c *Config) settle(d *decoder) {
 // secrets are the values that may say where the secret is, by their keys.
 func (c *Config) secrets() map[string]*string {
 	return map[string]*string{
-		"providers.google.client_secret":    &c.Providers.Google.ClientSecret,
-		"providers.microsoft.client_secret": &c.Providers.Microsoft.ClientSecret,
+		"providers.google.client_secret":     &c.Providers.Google.ClientSecret,
+		"providers.microsoft.client_secret":  &c.Providers.Microsoft.ClientSecret,
+		"providers.salesforce.client_secret": &c.Providers.Salesforce.ClientSecret,
+		"providers.hubspot.client_secret":    &c.Providers.HubSpot.ClientSecret,
+		"providers.zendesk.client_secret":    &c.Providers.Zendesk.ClientSecret,
 	}
 }
 

@@ -36,7 +36,11 @@ func TestNothingGivenIsTheDefaults(t *testing.T) {
 				AuthURL: "https://accounts.google.com/o/oauth2/v2/auth", TokenURL: "https://oauth2.googleapis.com/token",
 				APIURL: "https://www.googleapis.com/", Issuer: "https://accounts.google.com",
 			},
-			Microsoft: Microsoft{Authority: "https://login.microsoftonline.com/common", APIURL: "https://graph.microsoft.com/v1.0"},
+			Microsoft:  Microsoft{Authority: "https://login.microsoftonline.com/common", APIURL: "https://graph.microsoft.com/v1.0"},
+			Salesforce: Salesforce{LoginURL: "https://login.salesforce.com"},
+			HubSpot: HubSpot{
+				AuthURL: "https://app.hubspot.com/oauth/authorize", TokenURL: "https://api.hubapi.com/oauth/2026-09/token", APIURL: "https://api.hubapi.com",
+			},
 		},
 		Egress: Egress{Allow: []string{}},
 		Limits: Limits{RequestsPerMinutePerKey: 60000, RequestsPerMinutePerTenant: 120000, MaxInFlight: 1024},

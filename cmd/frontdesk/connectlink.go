@@ -86,14 +86,14 @@ func kindOf(registry adapter.Registry, provider string) (adapter.Kind, error) {
 	var all, names []string
 	var consented []adapter.Kind
 	for _, a := range registry.All() {
-		if a.Auth.Scheme == adapter.OAuth2 && !slices.Contains(names, a.Name) {
+		if a.MayConsent() && !slices.Contains(names, a.Name) {
 			names = append(names, a.Name)
 		}
 		if a.Name != provider {
 			continue
 		}
 		all = append(all, string(a.Kind))
-		if a.Auth.Scheme == adapter.OAuth2 {
+		if a.MayConsent() {
 			consented = append(consented, a.Kind)
 		}
 	}

@@ -85,13 +85,13 @@ const (
 type Environment struct {
 	TenantID     string
 	ConnectionID string
-	Zone         string           // IANA name: the tenant's, never ""
-	Addresses    Addresses        // of the provider, as the operator's configuration has them
+	Zone         string    // IANA name: the tenant's, never ""
+	Addresses    Addresses // of the provider, as the operator's configuration has them
 	// Instance answers where the account's API is, as its authorization server told (Grant.Instance); nil without that.
 	Instance func(ctx context.Context) (string, error)
-	HTTP         *http.Client     // authorised, pooled, capped, and bound to the egress rules; see core/upstream
-	Storage      Storage          // for Declaration.Sandbox, else nil
-	Now          func() time.Time // the clock
+	HTTP     *http.Client     // authorised, pooled, capped, and bound to the egress rules; see core/upstream
+	Storage  Storage          // for Declaration.Sandbox, else nil
+	Now      func() time.Time // the clock
 }
 
 // Storage is a small document store that belongs to one connection. Keys are paths of printable characters
@@ -168,12 +168,17 @@ func checker[S any]() func(Values) error {
 	}
 }
 
-// AuthFor answers how requests of a connection with these settings and credentials are authorised.
-func (a Adapter) AuthFor(v Values) (Auth, error) {
+// MayConsent reports whether customers can connect to the provider by consent, as far as the declaration tells.
+func (a Adapter) MayConsent() bool { return a.AuthOf != nil || a.Auth.Scheme == OAuth2 }
+
+// With answers the adapter with the way to authorise that fits a connection's settings and credentials as its only one.
+func (a Adapter) With(v Values) (Adapter, error) {
 	if a.AuthOf == nil {
-		return a.Auth, nil
+		return a, nil
 	}
-	return a.AuthOf(v)
+	auth, err := a.AuthOf(v)
+	a.Auth, a.AuthOf = auth, nil
+	return a, err
 }
 
 // AuthBy makes a Declaration.AuthOf of a function of the settings struct S. Of credentials it sees only which there are.

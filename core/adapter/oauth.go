@@ -23,7 +23,8 @@ const (
 
 // OAuth is how a provider gives out access tokens (RFC 6749), as data: core/oauth does the work.
 type OAuth struct {
-	// API names the address, of [Addresses], that access tokens are for: they are sent to its host and to nothing else.
+	// API names the address, of [Addresses], that access tokens are for: they are sent to its host and to nothing else. Where
+	// the address is a setting, Auth.BaseURL names it; where it comes with the tokens, neither.
 	API string
 	// Grant answers how the tokens of a connection with these settings are had; make it with [GrantOf]. Of credentials it
 	// sees only which there are. It fails with fault.Invalid, a field for each thing that does not fit.

@@ -23,16 +23,21 @@ func guardOptions(cfg config.Config, g *Gateway) guard.Options {
 
 // operators are what the configuration says of providers, by the names of their adapters.
 func operators(cfg config.Config) map[string]adapter.Operator {
-	google, microsoft := cfg.Providers.Google, cfg.Providers.Microsoft
+	p := cfg.Providers
 	return map[string]adapter.Operator{
-		"google": {
-			ClientID: google.ClientID, ClientSecret: google.ClientSecret,
-			Addresses: adapter.Addresses{"auth_url": google.AuthURL, "token_url": google.TokenURL, "api_url": google.APIURL, "issuer": google.Issuer},
-		},
-		"microsoft": {
-			ClientID: microsoft.ClientID, ClientSecret: microsoft.ClientSecret,
-			Addresses: adapter.Addresses{"authority": microsoft.Authority, "api_url": microsoft.APIURL},
-		},
+		"google": {ClientID: p.Google.ClientID, ClientSecret: p.Google.ClientSecret, Addresses: adapter.Addresses{
+			"auth_url": p.Google.AuthURL, "token_url": p.Google.TokenURL, "api_url": p.Google.APIURL, "issuer": p.Google.Issuer,
+		}},
+		"microsoft": {ClientID: p.Microsoft.ClientID, ClientSecret: p.Microsoft.ClientSecret, Addresses: adapter.Addresses{
+			"authority": p.Microsoft.Authority, "api_url": p.Microsoft.APIURL,
+		}},
+		"salesforce": {ClientID: p.Salesforce.ClientID, ClientSecret: p.Salesforce.ClientSecret, Addresses: adapter.Addresses{
+			"login_url": p.Salesforce.LoginURL,
+		}},
+		"hubspot": {ClientID: p.HubSpot.ClientID, ClientSecret: p.HubSpot.ClientSecret, Addresses: adapter.Addresses{
+			"auth_url": p.HubSpot.AuthURL, "token_url": p.HubSpot.TokenURL, "api_url": p.HubSpot.APIURL,
+		}},
+		"zendesk": {ClientID: p.Zendesk.ClientID, ClientSecret: p.Zendesk.ClientSecret},
 	}
 }
 

@@ -41,6 +41,8 @@ type Tokens struct {
 	Refresh string    // "" when it gave none: the one in use stays
 	Expires time.Time // zero when it did not say
 	Scopes  []string  // granted; nil when it did not say, which means all that were asked for (RFC 6749 section 5.1)
+	// Instance is where the account's API is, with adapter.Grant.Instance; "" where the server did not say.
+	Instance string
 }
 
 // NewVerifier makes a PKCE code verifier (RFC 7636 section 4.1).
@@ -150,6 +152,12 @@ func (c Client) answered(t *oauth2.Token, err error, w *wire, secrets ...string)
 	answer := Tokens{Access: t.AccessToken, Refresh: t.RefreshToken, Expires: t.Expiry}
 	if scope, _ := t.Extra("scope").(string); scope != "" {
 		answer.Scopes = strings.Fields(scope)
+	}
+	if in := c.Grant.Instance; in != nil {
+		answer.Instance, _ = t.Extra(in.Field).(string)
+		if answer.Instance != "" && in.Check(answer.Instance) != nil {
+			return Tokens{}, c.misfit("names an address for the account that is not one of its own").With("provider", c.Provider)
+		}
 	}
 	return answer, nil
 }

@@ -26,30 +26,30 @@ type flight struct {
 	err   error
 }
 
-// get answers an access token, waiting for the wanted flight, or another one, where there is none.
-func (k *Keeper) get(ctx context.Context, wanted *flight) (string, error) {
+// get answers an entry with an access token, waiting for the wanted flight, or another one, where there is none.
+func (k *Keeper) get(ctx context.Context, wanted *flight) (*entry, error) {
 	refused := wanted.refused
 	for {
 		if e := k.memory.get(wanted.connectionID, k.options.Now()); e != nil && (e.err != nil || e.access != refused) {
-			return e.access, e.err
+			return e, e.err
 		}
 		own := *wanted
 		f := k.begin(&own)
 		if f == nil {
-			return "", closing()
+			return nil, closing()
 		}
 		select {
 		case <-f.done:
 		case <-ctx.Done():
-			return "", fault.From(ctx.Err())
+			return nil, fault.From(ctx.Err())
 		}
 		switch { // what a flight that was begun by others brought may not do
 		case f.urgent && f.err != nil:
-			return "", f.err
+			return nil, f.err
 		case f.entry != nil && f.entry.err != nil:
-			return "", f.entry.err
+			return nil, f.entry.err
 		case f.entry != nil && f.entry.access != refused:
-			return f.entry.access, nil
+			return f.entry, nil
 		}
 	}
 }
@@ -216,7 +216,7 @@ func (k *Keeper) have(ctx context.Context, f *flight) (*entry, error) {
 }
 
 func (k *Keeper) entryOf(f *flight, v view) *entry {
-	e := &entry{connectionID: f.connectionID, access: v.kept.Access, until: v.kept.goodUntil()}
+	e := &entry{connectionID: f.connectionID, access: v.kept.Access, instance: v.kept.Instance, until: v.kept.goodUntil()}
 	if !v.row.RefreshAt.IsZero() {
 		// Some time is left to whoever looks for what is due.
 		e.look.Store(v.row.RefreshAt.Add(jitter(lookEvery)).UnixMilli())

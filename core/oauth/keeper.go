@@ -110,12 +110,29 @@ func NewKeeper(o Options) *Keeper {
 // Token answers an access token of the connection. It fails with fault.Disconnected, reason RECONNECT_REQUIRED, where the
 // provider refuses to give one or the customer has not agreed yet. While the one in memory lives it asks nobody.
 func (k *Keeper) Token(ctx context.Context, tenantID, connectionID string) (access string, err error) {
+	e, err := k.current(ctx, tenantID, connectionID)
+	if err != nil {
+		return "", err
+	}
+	return e.access, nil
+}
+
+// Instance answers where the account's API is, as it was told with the access token that Token answers.
+func (k *Keeper) Instance(ctx context.Context, tenantID, connectionID string) (address string, err error) {
+	e, err := k.current(ctx, tenantID, connectionID)
+	if err != nil {
+		return "", err
+	}
+	return e.instance, nil
+}
+
+func (k *Keeper) current(ctx context.Context, tenantID, connectionID string) (*entry, error) {
 	now := k.options.Now()
 	if e := k.memory.get(connectionID, now); e != nil {
 		if e.timeToLook(now) {
 			k.begin(&flight{tenantID: tenantID, connectionID: connectionID, urgent: e.err != nil})
 		}
-		return e.access, e.err
+		return e, e.err
 	}
 	return k.get(ctx, &flight{tenantID: tenantID, connectionID: connectionID, urgent: true})
 }

@@ -21,12 +21,14 @@ type kept struct {
 	Expires time.Time `json:"expires,omitzero"`
 	Scopes  []string  `json:"scopes,omitempty"`
 	Since   string    `json:"since"`
+
+	Instance string `json:"instance,omitempty"`
 }
 
 // keptOf makes the kept form of what was just given. Expires is counted by our clock from now, like all of our times.
 func (k *Keeper) keptOf(t Tokens, since string) kept {
 	now := k.options.Now()
-	had := kept{Access: t.Access, Refresh: t.Refresh, Issued: now, Scopes: t.Scopes, Since: since}
+	had := kept{Access: t.Access, Refresh: t.Refresh, Issued: now, Scopes: t.Scopes, Since: since, Instance: t.Instance}
 	if left := time.Until(t.Expires); left > 0 { // less than nothing tells nothing: a refusal will
 		had.Expires = now.Add(left)
 	}

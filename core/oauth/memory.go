@@ -10,6 +10,7 @@ import (
 type entry struct {
 	connectionID string
 	access       string
+	instance     string // see Tokens.Instance
 	err          error
 	until        time.Time    // it counts until then; zero: without end
 	look         atomic.Int64 // in milliseconds: when to see whether someone renewed it; 0 is never

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -98,9 +99,8 @@ func (k *Keeper) redeem(ctx context.Context, v view) (Tokens, error) {
 // save commits what the provider gave. There is no way back to the refresh token that was paid with, so it insists.
 func (k *Keeper) save(ctx context.Context, f *flight, v view, t Tokens) (*entry, error) {
 	had := k.keptOf(t, v.source.Since)
-	if had.Refresh == "" {
-		had.Refresh = v.kept.Refresh
-	}
+	// What the provider does not tell again stays.
+	had.Refresh, had.Instance = cmp.Or(had.Refresh, v.kept.Refresh), cmp.Or(had.Instance, v.kept.Instance)
 	row := v.row
 	row.RefreshAt = k.refreshAt(had)
 	var saved bool

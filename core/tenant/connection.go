@@ -291,6 +291,11 @@ func (d *Directory) checkConnection(prefix string, n NewConnection) []fault.Fiel
 		values := adapter.Values{Settings: n.Settings, Credentials: n.Credentials}
 		f := fault.From(a.Check(values))
 		if f == nil {
+			var err error
+			a, err = a.With(values)
+			f = fault.From(err)
+		}
+		if f == nil {
 			f = fault.From(a.CheckGrant(values, d.operators[a.Name].Addresses))
 		}
 		if f != nil {

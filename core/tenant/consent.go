@@ -6,7 +6,6 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -18,7 +17,6 @@ import (
 	"frontdesk/core/fault"
 	"frontdesk/core/oauth"
 	"frontdesk/core/store"
-	"frontdesk/core/upstream"
 )
 
 const (
@@ -160,7 +158,7 @@ func (d *Directory) FinishConsent(ctx context.Context, a ConsentAnswer) (Consent
 		return done, fault.Newf(fault.Unsupported, ReasonNotLasting,
 			"%s gave access for a short time only, without a refresh token.", l.adapter.Title)
 	}
-	if err := d.whose(asking, l, tokens.Access, &done); err != nil {
+	if err := d.whose(asking, l, tokens, &done); err != nil {
 		return done, err
 	}
 	done.Connection, err = d.connect(ctx, l, done.Email, tokens)
@@ -240,23 +238,16 @@ func errorCode(code string) string {
 	return code
 }
 
-// whose asks the provider, with nothing but the new access token, whose account it is and what is in it.
-func (d *Directory) whose(ctx context.Context, l linked, access string, done *Consented) error {
+// whose asks the provider, with nothing but the new tokens, whose account it is and what is in it.
+func (d *Directory) whose(ctx context.Context, l linked, tokens oauth.Tokens, done *Consented) error {
 	env := adapter.Environment{
 		TenantID: l.tenant.ID, ConnectionID: l.connectionID(), Zone: zoneOf(l.tenant), Now: d.now, Addresses: d.operators[l.adapter.Name].Addresses,
 	}
-	api, err := url.Parse(env.Addresses[l.adapter.Auth.OAuth.API])
-	if err != nil || api.Host == "" {
-		return fault.From(fmt.Errorf("tenant: the adapter %s has no address %q", l.adapter.Name, l.adapter.Auth.OAuth.API))
-	}
-	env.HTTP = d.pool.Client(upstream.ClientOptions{
-		Authorize:    func(r *http.Request) error { r.Header.Set("Authorization", "Bearer "+access); return nil },
-		AuthorizeFor: api, Connection: env.ConnectionID, Provider: l.adapter.Name,
-	})
-	seen := adapter.Values{Settings: l.settings, Credentials: maps.Clone(l.values.Credentials)}
-	for name := range seen.Credentials {
-		seen.Credentials[name] = withheld
-	}
+	env.Instance = func(context.Context) (string, error) { return tokens.Instance, nil }
+	env.HTTP = d.pool.Client(d.clientOptions(l.adapter, Connection{ID: env.ConnectionID, Provider: l.adapter.Name, Settings: l.settings}, authority{
+		authorise: func(r *http.Request) error { r.Header.Set("Authorization", bearer+tokens.Access); return nil },
+	}))
+	seen := adapter.Values{Settings: l.settings, Credentials: allWithheld(l.values.Credentials)}
 	switch l.adapter.Kind {
 	case adapter.KindCalendar:
 		driver, err := l.adapter.OpenCalendar(ctx, seen, env)

@@ -1,6 +1,7 @@
 package tenant
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net"
@@ -25,23 +26,28 @@ type authority struct {
 }
 
 // credentials unseals a connection's credentials and answers what puts them on a request, and the credentials as the
-// adapter may see them. The secret that authorises lives on in that function alone.
-func (d *Directory) credentials(a adapter.Adapter, c Connection, row store.Connection) (authority, map[string]string, error) {
+// adapter may see them. The secret that authorises lives on in that function alone. Of a, the way to authorise is chosen.
+func (d *Directory) credentials(a *adapter.Adapter, c Connection, row store.Connection) (authority, map[string]string, error) {
 	plain, err := d.vault.Unseal(row.TenantID, row.ID, row.Credentials)
 	if err != nil {
 		return authority{}, nil, err
 	}
+	if *a, err = a.With(adapter.Values{Settings: c.Settings, Credentials: plain}); err != nil {
+		return authority{}, nil, unusable(c, err)
+	}
 	seen := maps.Clone(plain)
 	if a.Auth.Scheme == adapter.OAuth2 {
-		for name := range seen {
-			seen[name] = withheld
-		}
-		return d.tokenAuthority(c), seen, nil
+		return d.tokenAuthority(c), allWithheld(plain), nil
 	}
-	if a.Auth.Scheme != adapter.None && seen[a.Auth.Password] != "" {
-		seen[a.Auth.Password] = withheld
+	hidden := a.Auth.Password
+	if a.Auth.FixedPassword != "" {
+		hidden = a.Auth.Username
 	}
-	username, secret := plain[a.Auth.Username], plain[a.Auth.Password]
+	if a.Auth.Scheme != adapter.None && seen[hidden] != "" {
+		seen[hidden] = withheld
+	}
+	username, secret := plain[a.Auth.Username]+a.Auth.UsernameSuffix, cmp.Or(plain[a.Auth.Password], a.Auth.FixedPassword)
+	header, prefix := a.Auth.HeaderName, a.Auth.Prefix
 	authorise := func(*http.Request) error { return nil }
 	switch a.Auth.Scheme {
 	case adapter.None:
@@ -50,11 +56,20 @@ func (d *Directory) credentials(a adapter.Adapter, c Connection, row store.Conne
 	case adapter.Bearer:
 		authorise = func(r *http.Request) error { r.Header.Set("Authorization", bearer+secret); return nil }
 	case adapter.Header:
-		authorise = func(r *http.Request) error { r.Header.Set(a.Auth.HeaderName, secret); return nil }
+		authorise = func(r *http.Request) error { r.Header.Set(header, prefix+secret); return nil }
 	default:
 		return authority{}, nil, fault.From(fmt.Errorf("tenant: the adapter %s declares an unknown scheme %q", a.Name, a.Auth.Scheme))
 	}
 	return authority{authorise: authorise}, seen, nil
+}
+
+// allWithheld tells which credentials there are.
+func allWithheld(credentials map[string]string) map[string]string {
+	seen := maps.Clone(credentials)
+	for name := range seen {
+		seen[name] = withheld
+	}
+	return seen
 }
 
 // bearer is the scheme of RFC 6750.
@@ -63,7 +78,7 @@ const bearer = "Bearer "
 // clientOptions say where the client of a connection may go, and where its credentials may.
 func (d *Directory) clientOptions(a adapter.Adapter, c Connection, by authority) upstream.ClientOptions {
 	home := baseURL(a, c)
-	if a.Auth.Scheme == adapter.OAuth2 {
+	if home == nil && a.Auth.Scheme == adapter.OAuth2 {
 		home = parsed(d.operators[a.Name].Addresses[a.Auth.OAuth.API])
 	}
 	return upstream.ClientOptions{

@@ -189,7 +189,11 @@ func (d *Directory) follow(ctx context.Context, row store.ConnectLink) (linked, 
 	}
 	kind := adapter.Kind(row.Kind)
 	l.adapter, _ = d.registry.Find(kind, row.Provider)
-	if l.adapter.Name != "" && l.adapter.Auth.Scheme != adapter.OAuth2 {
+	// One whose settings do not fit is told of that below.
+	if chosen, err := l.adapter.With(l.values); err == nil {
+		l.adapter = chosen
+	}
+	if l.adapter.Name != "" && !l.adapter.MayConsent() {
 		return l, fault.Newf(fault.Unsupported, ReasonNoConsent,
 			"Customers do not give consent at %s: its connections have credentials. Make one with connection add.", l.adapter.Title)
 	}

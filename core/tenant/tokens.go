@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
@@ -24,7 +25,7 @@ func (d *Directory) oauthClient(a adapter.Adapter, v adapter.Values) (oauth.Clie
 	}
 	c := oauth.Client{
 		Provider: a.Name, Grant: grant, ID: operator.ClientID, Secret: operator.ClientSecret,
-		HTTP: d.pool.Client(upstream.ClientOptions{Provider: a.Name}),
+		HTTP: d.pool.Client(upstream.ClientOptions{Provider: a.Name, TenantAddress: grant.TenantAddress, CallTimeout: redeemLimit}),
 	}
 	if grant.ClientID != "" {
 		c.ID, c.Secret = grant.ClientID, v.Credentials[adapter.FieldClientSecret]
@@ -38,6 +39,10 @@ func (d *Directory) oauthClient(a adapter.Adapter, v adapter.Values) (oauth.Clie
 	return c, nil
 }
 
+// redeemLimit ends a redeem that nothing else ends. The keeper bounds redeems by the time that the process lived through: an
+// answer that waits for one that was stopped is to be read, since its refresh token may be good for one use.
+const redeemLimit = 5 * time.Minute
+
 // source tells the keeper how the tokens of a connection are had, as the store has it now.
 func (d *Directory) source(ctx context.Context, tenantID, connectionID string) (oauth.Source, error) {
 	row, err := d.store.Connection(ctx, tenantID, connectionID)
@@ -49,12 +54,18 @@ func (d *Directory) source(ctx context.Context, tenantID, connectionID string) (
 		return oauth.Source{}, err
 	}
 	a, found := d.registry.Find(c.Kind, c.Provider)
-	if !found || a.Auth.Scheme != adapter.OAuth2 {
+	if !found {
 		return oauth.Source{}, noAdapter(c)
 	}
 	values := adapter.Values{Settings: c.Settings}
 	if values.Credentials, err = d.vault.Unseal(row.TenantID, row.ID, row.Credentials); err != nil {
 		return oauth.Source{}, err
+	}
+	if a, err = a.With(values); err != nil {
+		return oauth.Source{}, unusable(c, err)
+	}
+	if a.Auth.Scheme != adapter.OAuth2 {
+		return oauth.Source{}, fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured, "The connection %q has no tokens.", c.Name)
 	}
 	client, err := d.oauthClient(a, values)
 	if err != nil {
@@ -94,7 +105,11 @@ type growth struct {
 // growthOf answers what the tokens of a connection with these settings and credentials grow from.
 func (d *Directory) growthOf(kind adapter.Kind, provider string, v adapter.Values) growth {
 	a, found := d.registry.Find(kind, provider)
-	if !found || a.Auth.Scheme != adapter.OAuth2 {
+	if !found {
+		return growth{}
+	}
+	a, err := a.With(v)
+	if err != nil || a.Auth.Scheme != adapter.OAuth2 {
 		return growth{}
 	}
 	g, err := a.Auth.OAuth.Grant(v, d.operators[a.Name].Addresses)

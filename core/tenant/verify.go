@@ -9,6 +9,7 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
+	"frontdesk/core/store"
 	"frontdesk/core/vault"
 )
 
@@ -47,7 +48,7 @@ func (d *Directory) VerifyConnection(ctx context.Context, tenantName, name strin
 		used = c // it did not even open
 	}
 	if failure != nil {
-		return d.refused(ctx, tenantName, used, found, fault.From(failure))
+		return d.refused(ctx, d.linkTo(row, tenantName), used, found, fault.From(failure))
 	}
 	found.OK = true
 	if err := d.MarkVerified(ctx, used, found.Email); err != nil {
@@ -121,8 +122,8 @@ func calendarLine(name, id, zone string, isDefault, readOnly bool) string {
 }
 
 // refused makes the answer of a failure and records that credentials were refused.
-func (d *Directory) refused(ctx context.Context, tenantName string, c Connection, found Verification, f *fault.Error) (Verification, error) {
-	found.OK, found.Problem, found.Advice = false, f.Detail, d.advice(tenantName, c, f)
+func (d *Directory) refused(ctx context.Context, link string, c Connection, found Verification, f *fault.Error) (Verification, error) {
+	found.OK, found.Problem, found.Advice = false, f.Detail, advice(link, f)
 	if found.Email == "" {
 		found.Email = c.Email
 	}
@@ -132,9 +133,22 @@ func (d *Directory) refused(ctx context.Context, tenantName string, c Connection
 	return found, d.MarkReconnect(ctx, c, f.Detail)
 }
 
-// advice says what a person can do about a failed verification.
-func (d *Directory) advice(tenantName string, c Connection, f *fault.Error) string {
-	a, _ := d.registry.Find(c.Kind, c.Provider)
+// linkTo answers the command that makes a link to connect the account again, "" where the connection does not live by
+// tokens.
+func (d *Directory) linkTo(row store.Connection, tenantName string) string {
+	c, err := connectionOf(row)
+	if err != nil {
+		return ""
+	}
+	credentials, err := d.vault.Unseal(row.TenantID, row.ID, row.Credentials)
+	if err != nil || !d.growthOf(c.Kind, c.Provider, adapter.Values{Settings: c.Settings, Credentials: credentials}).isOAuth {
+		return ""
+	}
+	return fmt.Sprintf("frontdesk connect-link --tenant %s --provider %s --name %s", tenantName, c.Provider, c.Name)
+}
+
+// advice says what a person can do about a failed verification; link is what linkTo answered.
+func advice(link string, f *fault.Error) string {
 	switch {
 	case f.Reason == fault.ReasonEgressRefused:
 		return "The address lies in a network the gateway does not reach. If it is meant to, its operator adds that network to egress.allow."
@@ -142,10 +156,9 @@ func (d *Directory) advice(tenantName string, c Connection, f *fault.Error) stri
 		return "Give the gateway the key set that the credentials were sealed with (secrets.keyset), or enter them again with connection add."
 	case f.Reason == fault.ReasonProviderMisconfigured:
 		return "Correct the connection's settings, then verify again."
-	case f.Code == fault.Disconnected && a.Auth.Scheme == adapter.OAuth2:
-		return fmt.Sprintf("Have the customer connect the account again: send the link that "+
-			"\"frontdesk connect-link --tenant %s --provider %s --name %s\" prints. "+
-			"A service account's key or an application's secret is entered again with connection add under the same name.", tenantName, c.Provider, c.Name)
+	case f.Code == fault.Disconnected && link != "":
+		return fmt.Sprintf("Have the customer connect the account again: send the link that %q prints. "+
+			"A service account's key or an application's secret is entered again with connection add under the same name.", link)
 	case f.Code == fault.Disconnected:
 		return "Enter the credentials again, with apply or with connection add under the same name. Then verify again."
 	case f.Code == fault.Forbidden:

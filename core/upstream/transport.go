@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -26,7 +27,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	// http.Client.Timeout would do the same, but replaces the error by one of its own that hides the fault.
-	ctx, cancel := context.WithTimeout(req.Context(), t.pool.options.CallTimeout)
+	ctx, cancel := context.WithTimeout(req.Context(), cmp.Or(t.client.CallTimeout, t.pool.options.CallTimeout))
 	anchor := t.client.AuthorizeFor
 	if anchor == nil {
 		anchor = req.URL

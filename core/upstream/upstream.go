@@ -145,6 +145,9 @@ type ClientOptions struct {
 	// TenantAddress marks a client whose addresses come from a tenant: the egress rules apply.
 	TenantAddress bool
 
+	// CallTimeout bounds a whole call in the place of the pool's; 0: the pool's.
+	CallTimeout time.Duration
+
 	Connection, Provider string // for metrics, logs and the words of a fault
 }
 
