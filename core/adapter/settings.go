@@ -1,7 +1,11 @@
 package adapter
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"reflect"
 	"slices"
@@ -16,11 +20,12 @@ import (
 type Field struct {
 	Name     string // the word in configuration
 	Secret   bool   // a credential: sealed in the store, never shown
-	Type     string // "text", "url", "int", "bool", "duration", "list", "map"
+	Type     string // "text", "url", "int", "bool", "duration", "list", "ints", "map", "object", "objects"
 	Choices  []string
 	Default  string
 	Required bool
 	Help     string
+	Fields   []Field // what an object, or each of a list of objects, has
 	index    int
 }
 
@@ -43,9 +48,11 @@ type Values struct {
 //
 //	setting:"NAME" or credential:"NAME", help:"...", required:"true", default:"...", choices:"a,b", kind:"url"
 //
-// Types: string, int, bool, time.Duration, []string, map[string]string.
-func fieldsOf[S any]() []Field {
-	t := reflect.TypeFor[S]()
+// Types: string, int, bool, time.Duration, []string, []int, map[string]string, and for settings structs declared likewise and
+// lists of them.
+func fieldsOf[S any]() []Field { return fieldsIn(reflect.TypeFor[S](), true) }
+
+func fieldsIn(t reflect.Type, outermost bool) []Field {
 	fields := make([]Field, 0, t.NumField())
 	for i := range t.NumField() {
 		sf := t.Field(i)
@@ -56,24 +63,15 @@ func fieldsOf[S any]() []Field {
 		if c := sf.Tag.Get("choices"); c != "" {
 			f.Choices = strings.Split(c, ",")
 		}
-		switch sf.Type {
-		case reflect.TypeFor[string]():
-			f.Type = "text"
-			if sf.Tag.Get("kind") == "url" {
-				f.Type = "url"
-			}
-		case reflect.TypeFor[int]():
-			f.Type = "int"
-		case reflect.TypeFor[bool]():
-			f.Type = "bool"
-		case reflect.TypeFor[time.Duration]():
-			f.Type = "duration"
-		case reflect.TypeFor[[]string]():
-			f.Type = "list"
-		case reflect.TypeFor[map[string]string]():
-			f.Type = "map"
+		f.Type = typeOf(sf)
+		switch f.Type {
+		case "object":
+			f.Fields = fieldsIn(sf.Type, false)
+		case "objects":
+			f.Fields = fieldsIn(sf.Type.Elem(), false)
 		}
-		if f.Name == "" || f.Help == "" || f.Type == "" || !sf.IsExported() {
+		nested := f.Fields != nil || !outermost
+		if f.Name == "" || f.Help == "" || f.Type == "" || !sf.IsExported() || f.Secret && nested {
 			panic(fmt.Sprintf("adapter: field %s of %s lacks a name, a help text or a usable type", sf.Name, t))
 		}
 		fields = append(fields, f)
@@ -81,58 +79,173 @@ func fieldsOf[S any]() []Field {
 	return fields
 }
 
+func typeOf(sf reflect.StructField) string {
+	switch t := sf.Type; t {
+	case reflect.TypeFor[string]():
+		if sf.Tag.Get("kind") == "url" {
+			return "url"
+		}
+		return "text"
+	case reflect.TypeFor[int]():
+		return "int"
+	case reflect.TypeFor[bool]():
+		return "bool"
+	case reflect.TypeFor[time.Duration]():
+		return "duration"
+	case reflect.TypeFor[[]string]():
+		return "list"
+	case reflect.TypeFor[[]int]():
+		return "ints"
+	case reflect.TypeFor[map[string]string]():
+		return "map"
+	default:
+		if t.Kind() == reflect.Struct {
+			return "object"
+		}
+		if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct {
+			return "objects"
+		}
+	}
+	return ""
+}
+
 // decode makes an S of the values, or reports every fault of them at once.
 func decode[S any](v Values) (S, error) {
 	var s S
-	var faults []fault.Field
-	target := reflect.ValueOf(&s).Elem()
 	fields := fieldsOf[S]()
-	known := map[string]bool{}
+	target := reflect.ValueOf(&s).Elem()
+	var settings, credentials []Field
 	for _, f := range fields {
-		known[f.Path()] = true
-		var given any
 		if f.Secret {
-			if c := v.Credentials[f.Name]; c != "" {
-				given = c
-			}
+			credentials = append(credentials, f)
 		} else {
-			given = v.Settings[f.Name]
-		}
-		if given == nil || given == "" {
-			if f.Required {
-				faults = append(faults, fault.Field{Path: f.Path(), Message: "is required: " + f.Help})
-				continue
-			}
-			if f.Default == "" {
-				continue
-			}
-			given = f.Default
-		}
-		if err := set(target.Field(f.index), f, given); err != "" {
-			faults = append(faults, fault.Field{Path: f.Path(), Message: err})
+			settings = append(settings, f)
 		}
 	}
-	names := make([]string, 0, len(fields))
-	for _, f := range fields {
-		names = append(names, f.Path())
+	secrets := make(map[string]any, len(v.Credentials))
+	for name, secret := range v.Credentials {
+		secrets[name] = secret
 	}
-	faults = append(faults, unknown("settings.", v.Settings, known, names)...)
-	faults = append(faults, unknown("credentials.", v.Credentials, known, names)...)
+	faults := fill(target, "settings.", settings, v.Settings)
+	faults = append(faults, fill(target, "credentials.", credentials, secrets)...)
+	faults = append(faults, unknown("settings.", settings, fields, v.Settings)...)
+	faults = append(faults, unknown("credentials.", credentials, fields, secrets)...)
 	if len(faults) > 0 {
 		return s, fault.InvalidFields(faults...)
 	}
 	return s, nil
 }
 
-func unknown[V any](prefix string, given map[string]V, known map[string]bool, names []string) []fault.Field {
+// fill stores what is given in the fields of a struct and answers what is wrong with it.
+func fill(target reflect.Value, prefix string, fields []Field, given map[string]any) []fault.Field {
+	var faults []fault.Field
+	for _, f := range fields {
+		value := given[f.Name]
+		if value == nil || value == "" {
+			if f.Required {
+				faults = append(faults, fault.Field{Path: prefix + f.Name, Message: "is required: " + f.Help})
+				continue
+			}
+			if f.Default == "" {
+				continue
+			}
+			value = f.Default
+		}
+		faults = append(faults, store(target.Field(f.index), prefix+f.Name, f, value)...)
+	}
+	return faults
+}
+
+// unknown reports what is given and not among the fields; known are those to name in its place.
+func unknown(prefix string, fields, known []Field, given map[string]any) []fault.Field {
+	names := make([]string, 0, len(known))
+	for _, f := range known {
+		names = append(names, f.pathBelow(prefix))
+	}
 	var faults []fault.Field
 	for name := range given {
-		if !known[prefix+name] {
+		if !slices.ContainsFunc(fields, func(f Field) bool { return f.Name == name }) {
 			faults = append(faults, fault.Field{Path: prefix + name, Message: "is not known here; known are " + strings.Join(names, ", ") + "."})
 		}
 	}
 	slices.SortFunc(faults, func(a, b fault.Field) int { return strings.Compare(a.Path, b.Path) })
 	return faults
+}
+
+// pathBelow names a field beside others: by its path among the outermost, and by its name alone inside an object.
+func (f Field) pathBelow(prefix string) string {
+	if prefix == "settings." || prefix == "credentials." {
+		return f.Path()
+	}
+	return f.Name
+}
+
+// store stores given in the field and answers what is wrong with it and in it.
+func store(target reflect.Value, path string, f Field, given any) []fault.Field {
+	wrong := func(message string) []fault.Field { return []fault.Field{{Path: path, Message: message}} }
+	if text, isText := given.(string); isText && slices.Contains([]string{"map", "object", "objects"}, f.Type) {
+		read, err := fromJSON(text)
+		if err != nil {
+			return wrong("must be " + shapes[f.Type] + ", or that as JSON: " + err.Error() + ".")
+		}
+		given = read
+	}
+	switch f.Type {
+	case "object":
+		members, ok := given.(map[string]any)
+		if !ok {
+			return wrong("must be " + shapes[f.Type] + ".")
+		}
+		return object(target, path+".", f.Fields, members)
+	case "objects":
+		items, ok := given.([]any)
+		if !ok {
+			return wrong("must be " + shapes[f.Type] + ".")
+		}
+		return objects(target, path, f.Fields, items)
+	}
+	if message := set(target, f, given); message != "" {
+		return wrong(message)
+	}
+	return nil
+}
+
+// shapes say what a value with parts must be.
+var shapes = map[string]string{
+	"map": "a mapping of texts", "object": "a mapping of keys to values", "objects": "a list of mappings of keys to values",
+}
+
+func object(target reflect.Value, prefix string, fields []Field, given map[string]any) []fault.Field {
+	return append(fill(target, prefix, fields, given), unknown(prefix, fields, fields, given)...)
+}
+
+func objects(target reflect.Value, path string, fields []Field, given []any) []fault.Field {
+	var faults []fault.Field
+	list := reflect.MakeSlice(target.Type(), len(given), len(given))
+	for i, item := range given {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		members, ok := item.(map[string]any)
+		if !ok {
+			faults = append(faults, fault.Field{Path: at, Message: "must be " + shapes["object"] + "."})
+			continue
+		}
+		faults = append(faults, object(list.Index(i), at+".", fields, members)...)
+	}
+	target.Set(list)
+	return faults
+}
+
+// fromJSON reads a value with parts as a command line gives it.
+func fromJSON(text string) (any, error) {
+	d := json.NewDecoder(bytes.NewReader([]byte(text)))
+	var read any
+	if err := d.Decode(&read); err != nil {
+		return nil, errors.New("it is not JSON")
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("it is more than one JSON value")
+	}
+	return read, nil
 }
 
 // set stores given in the field; it answers what is wrong, "" when nothing is.
@@ -154,28 +267,29 @@ func set(target reflect.Value, f Field, given any) string {
 		}
 		target.SetString(text)
 	case "int":
-		n, err := 0, error(nil)
-		switch g := given.(type) {
-		case string:
-			n, err = strconv.Atoi(g)
-		case float64:
-			n = int(g)
-			if float64(n) != g {
-				err = strconv.ErrSyntax
-			}
-		case int:
-			n = g
-		case uint64:
-			n = int(g)
-		case int64:
-			n = int(g)
-		default:
-			err = strconv.ErrSyntax
-		}
-		if err != nil {
+		n, ok := whole(given)
+		if !ok {
 			return "must be a whole number."
 		}
 		target.SetInt(int64(n))
+	case "ints":
+		items, isList := given.([]any)
+		if isText {
+			for part := range strings.SplitSeq(text, ",") {
+				items = append(items, strings.TrimSpace(part))
+			}
+		} else if !isList {
+			items = []any{given}
+		}
+		numbers := make([]int, 0, len(items))
+		for _, item := range items {
+			n, ok := whole(item)
+			if !ok {
+				return "must be a list of whole numbers."
+			}
+			numbers = append(numbers, n)
+		}
+		target.Set(reflect.ValueOf(numbers))
 	case "bool":
 		b, isBool := given.(bool)
 		if isText {
@@ -227,4 +341,22 @@ func set(target reflect.Value, f Field, given any) string {
 		target.Set(reflect.ValueOf(m))
 	}
 	return ""
+}
+
+// whole reads a whole number, of whatever type it comes as.
+func whole(given any) (int, bool) {
+	switch g := given.(type) {
+	case string:
+		n, err := strconv.Atoi(g)
+		return n, err == nil
+	case float64:
+		return int(g), float64(int(g)) == g
+	case int:
+		return g, true
+	case uint64:
+		return int(g), true
+	case int64:
+		return int(g), true
+	}
+	return 0, false
 }
