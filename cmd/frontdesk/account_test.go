@@ -1,13 +1,20 @@
 package main
 
 import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -47,7 +54,10 @@ func pretendGoogle(t testing.TB) *pretended {
 	base := p.serve(t, func(base string) http.Handler {
 		fake := googlefake.New(googlefake.Options{
 			Accounts: []string{customer}, Zone: "America/New_York", MeetPolls: 1,
-			OAuth: oauthtest.Options{Issuer: base, Clients: map[string]string{"desk": "desk-secret"}},
+			OAuth: oauthtest.Options{
+				Issuer: base, Clients: map[string]string{"desk": "desk-secret", "own": "own-secret"},
+				Assertions: map[string]*rsa.PublicKey{robot: &robotKey().PublicKey},
+			},
 		})
 		p.oauth, p.revoke = fake.OAuth, fake.Revoke
 		return fake
@@ -64,7 +74,8 @@ func pretendMicrosoft(t testing.TB) *pretended {
 	p := &pretended{name: "microsoft", title: "Microsoft 365"}
 	base := p.serve(t, func(string) http.Handler {
 		fake := microsoftfake.New(microsoftfake.Options{
-			Account: customer, Name: "Pat", Zone: "America/New_York", LateLinks: 1, Clients: map[string]string{"desk": "desk-secret"},
+			Account: customer, Name: "Pat", Zone: "America/New_York", LateLinks: 1,
+			Clients: map[string]string{"desk": "desk-secret", "own": "own-secret"},
 		})
 		p.oauth, p.revoke = fake.OAuth(), fake.Revoke
 		return fake
@@ -74,6 +85,22 @@ func pretendMicrosoft(t testing.TB) *pretended {
 		"FRONTDESK_PROVIDERS__MICROSOFT__AUTHORITY=" + base + "/common", "FRONTDESK_PROVIDERS__MICROSOFT__API_URL=" + base + "/v1.0",
 	}
 	return p
+}
+
+// robot is a service account at Google.
+const robot = "robot@project.example"
+
+var robotKey = sync.OnceValue(func() *rsa.PrivateKey {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		panic(err)
+	}
+	return key
+})
+
+// withoutClient is the configuration without an OAuth client of the operator's.
+func (p *pretended) withoutClient() []string {
+	return slices.DeleteFunc(slices.Clone(p.environ), func(v string) bool { return strings.Contains(v, "__CLIENT_") })
 }
 
 // serve runs the provider on a port of its own and answers its address.
@@ -336,5 +363,85 @@ func TestKillBetweenTheProvidersCommitAndOurs(t *testing.T) {
 				}
 			}
 		})
+	})
+}
+
+// A tenant brings its own OAuth client. Its secret is entered again with the customer's consent kept.
+func TestATenantsOwnClient(t *testing.T) {
+	t.Parallel()
+	eachProvider(t, func(t *testing.T, start func(testing.TB) *pretended) {
+		p := start(t)
+		h := newHouse(t, "", append(p.withoutClient(), "OWN_SECRET=own-secret")...)
+		h.must("tenant", "create", "acme")
+		r := h.servePublicly()
+		c := r.as(h.must("key", "create", "--tenant", "acme"))
+		if _, told, code := h.do("", "connect-link", "--tenant", "acme", "--provider", p.name); code == 0 || !strings.Contains(told, "providers."+p.name+".client_id") {
+			t.Errorf("a link without any client: exit %d, %s", code, told)
+		}
+		add := []string{"connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", p.name, "--name", "own",
+			"--set", "client_id=own", "--secret", "client_secret=env:OWN_SECRET"}
+		h.must(add...)
+		if status := connectionStatus(h); status != "reconnect_required" {
+			t.Errorf("before the consent the connection is %q", status)
+		}
+		p.connect(h, r, "--name", "own")
+		c.post(200, "calendar/list-events", `{}`)
+		h.must(add...)
+		p.oauth.ExpireAccess()
+		c.post(200, "calendar/list-events", `{}`)
+		if status := connectionStatus(h); status != "ok" {
+			t.Errorf("after the secret was entered again the connection is %q", status)
+		}
+	})
+}
+
+// Companies connect without a customer's consent: by a service account of Google, and by application permissions of
+// Microsoft.
+func TestCompaniesConnectWithoutConsent(t *testing.T) {
+	t.Parallel()
+	book := `{"title": "Once", "start_time": "2027-03-02T10:00:00Z", "end_time": "2027-03-02T10:30:00Z", "attendee_emails": ["sam@example.com"], "conferencing_type": "provider"}`
+	verify := func(h *house, p *pretended) {
+		h.t.Helper()
+		if told := h.must("connection", "verify", "--tenant", "acme", p.name); !strings.Contains(told, customer) {
+			h.t.Errorf("verify: %s", told)
+		}
+		c := h.serve().as(h.must("key", "create", "--tenant", "acme"))
+		p.oauth.ExpireAccess()
+		c.post(200, "calendar/book-meeting", book)
+	}
+	t.Run("google", func(t *testing.T) {
+		p := pretendGoogle(t)
+		der, err := x509.MarshalPKCS8PrivateKey(robotKey())
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := json.Marshal(map[string]string{
+			"type": "service_account", "client_email": robot, "private_key_id": "1", "token_uri": "http://169.254.169.254/",
+			"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "key.json")
+		if err := os.WriteFile(path, file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h := newHouse(t, "", p.withoutClient()...)
+		h.must("tenant", "create", "acme")
+		h.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "google",
+			"--set", "subject="+customer, "--secret", "service_account=file:"+path)
+		verify(h, p)
+	})
+	t.Run("microsoft", func(t *testing.T) {
+		p := pretendMicrosoft(t)
+		p.put(func(w http.ResponseWriter, r *http.Request, serve http.Handler) {
+			r.URL.Path = strings.Replace(r.URL.Path, "/contoso.example/", "/common/", 1) // the directory is not common
+			serve.ServeHTTP(w, r)
+		})
+		h := newHouse(t, "", p.environ...)
+		h.must("tenant", "create", "acme")
+		h.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "microsoft",
+			"--set", "directory=contoso.example", "--set", "mailbox="+customer)
+		verify(h, p)
 	})
 }
