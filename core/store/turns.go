@@ -25,6 +25,9 @@ func (s *Store) HoldTurn(ctx context.Context, connectionID string) (release func
 	if s.closed.Load() {
 		return nil, false, unavailable(sql.ErrConnDone)
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, false, s.fault(ctx, err)
+	}
 	if s.turns == nil {
 		return func() {}, true, nil
 	}
