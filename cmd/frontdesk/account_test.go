@@ -380,7 +380,9 @@ func TestATenantsOwnClient(t *testing.T) {
 		}
 		add := []string{"connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", p.name, "--name", "own",
 			"--set", "client_id=own", "--secret", "client_secret=env:OWN_SECRET"}
-		h.must(add...)
+		if _, told, code := h.do("", add...); code != 0 || !strings.Contains(told, "connect-link --tenant acme --provider "+p.name+" --name own") {
+			t.Errorf("connection add: exit %d, %s", code, told)
+		}
 		if status := connectionStatus(h); status != "reconnect_required" {
 			t.Errorf("before the consent the connection is %q", status)
 		}

@@ -40,15 +40,20 @@ func (c connectionAdd) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
+		var made tenant.Connection
 		if there {
-			_, err = g.Directory().UpdateConnection(ctx, c.Tenant, n.Name, tenant.ConnectionChange{Default: n.Default, Settings: n.Settings, Credentials: n.Credentials})
+			made, err = g.Directory().UpdateConnection(ctx, c.Tenant, n.Name, tenant.ConnectionChange{Default: n.Default, Settings: n.Settings, Credentials: n.Credentials})
 		} else {
-			_, err = g.Directory().AddConnection(ctx, c.Tenant, n)
+			made, err = g.Directory().AddConnection(ctx, c.Tenant, n)
 		}
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(s.err, "Check it with: frontdesk connection verify --tenant %s %s\n", c.Tenant, n.Name)
+		if made.Status == tenant.StatusReconnectRequired {
+			fmt.Fprintf(s.err, "Its customer has to agree; this makes the link: frontdesk connect-link --tenant %s --provider %s --name %s\n", c.Tenant, n.Provider, n.Name)
+		} else {
+			fmt.Fprintf(s.err, "Check it with: frontdesk connection verify --tenant %s %s\n", c.Tenant, n.Name)
+		}
 		_, err = fmt.Fprintln(s.out, n.Name)
 		return err
 	})
