@@ -85,15 +85,19 @@ func (p updatePlan) canonical() updatePlan {
 
 // madeOn reports whether the event is as the change would make it.
 func (p updatePlan) madeOn(e calendar.Event, zone *time.Location) bool {
+	wanted, organizer := emailKeys(p.Attendees), normalize.EmailKey(e.Organizer.Email)
 	var invited []string
 	for _, a := range e.Attendees {
-		invited = append(invited, a.Email)
+		// Some providers list the organizer among the guests, whoever is invited.
+		if key := normalize.EmailKey(a.Email); key != organizer || slices.Contains(wanted, key) {
+			invited = append(invited, a.Email)
+		}
 	}
 	return (p.Title == "" || p.Title == e.Title) &&
 		(p.Description == "" || p.Description == e.Description) &&
 		(p.Start == nil || normalize.Instant(*p.Start, zone).Equal(normalize.Instant(e.Start, zone))) &&
 		(p.End == nil || normalize.Instant(*p.End, zone).Equal(normalize.Instant(e.End, zone))) &&
-		(len(p.Attendees) == 0 || slices.Equal(emailKeys(p.Attendees), emailKeys(invited)))
+		(len(p.Attendees) == 0 || slices.Equal(wanted, emailKeys(invited)))
 }
 
 func (s *Calendar) resumeUpdate(ctx context.Context, a *attempt) error {

@@ -1,0 +1,37 @@
+package service
+
+import (
+	"testing"
+	"time"
+
+	"frontdesk/core/calendar"
+)
+
+func TestAChangeIsThereWhereTheGuestsAreAsked(t *testing.T) {
+	guests := func(emails ...string) (list []calendar.Attendee) {
+		for _, email := range emails {
+			list = append(list, calendar.Attendee{Email: email})
+		}
+		return list
+	}
+	for _, rule := range []struct {
+		name   string
+		wanted []string
+		there  []calendar.Attendee
+		want   bool
+	}{
+		{"the same in other letters and order", []string{"kim@example.com", "Pat@example.com"}, guests("pat@Example.com", "kim@example.com"), true},
+		{"one more", []string{"kim@example.com"}, guests("kim@example.com", "pat@example.com"), false},
+		{"one less", []string{"kim@example.com", "pat@example.com"}, guests("kim@example.com"), false},
+		{"the organizer, whom the provider lists", []string{"kim@example.com"}, guests("desk@example.com", "kim@example.com"), true},
+		{"the organizer, who was named", []string{"desk@example.com", "kim@example.com"}, guests("desk@example.com", "kim@example.com"), true},
+		{"no change of guests", nil, guests("kim@example.com"), true},
+	} {
+		t.Run(rule.name, func(t *testing.T) {
+			event := calendar.Event{Organizer: calendar.Person{Email: "Desk@example.com"}, Attendees: rule.there}
+			if got := (updatePlan{Attendees: rule.wanted}).madeOn(event, time.UTC); got != rule.want {
+				t.Errorf("made: %t, want %t", got, rule.want)
+			}
+		})
+	}
+}
