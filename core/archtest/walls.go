@@ -82,7 +82,7 @@ func Walls() []Wall {
 		{Folder: "core/guard", May: []string{"core/fault", "core/telemetry"}, Why: "One guard around every call, whatever the contract."},
 		{Folder: "core/vault", May: []string{"core/fault"}, Why: "Seals bytes, whosever they are."},
 		{
-			Folder: "core/oauth", May: []string{"core/adapter", "core/fault", "core/store", "core/upstream", "core/vault"},
+			Folder: "core/oauth", May: []string{"core/adapter", "core/fault", "core/store", "core/telemetry", "core/upstream", "core/vault"},
 			Tests: []string{"core/oauth/oauthtest", "core/store/storetest"},
 			Why:   "Access tokens of all connections: asked for, sealed, kept and renewed.",
 		},
@@ -96,7 +96,7 @@ func Walls() []Wall {
 		{
 			Folder: "core/tenant",
 			May: []string{
-				"core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/oauth", "core/store", "core/upstream", "core/vault",
+				"core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/oauth", "core/store", "core/telemetry", "core/upstream", "core/vault",
 			},
 			Tests: []string{"core/consent/consenttest", "core/oauth/oauthtest", "core/store/storetest", "core/adapter/adaptertest"},
 			Why:   "Whose connection it is, and its driver, opened.",

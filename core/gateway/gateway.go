@@ -95,7 +95,7 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 	g.guard = guard.New(guardOptions(cfg, g))
 	process := owner()
 	g.directory = tenant.NewDirectory(tenant.Options{
-		Store: g.store, Vault: g.vault, Registry: g.registry, Pool: g.pool, Operators: operators(cfg), Owner: process, Now: g.now, Log: g.log,
+		Store: g.store, Vault: g.vault, Registry: g.registry, Pool: g.pool, Operators: operators(cfg), Owner: process, Now: g.now, Log: g.log, Metrics: g.metrics,
 	})
 	g.services = service.New(service.Options{
 		Store: g.store, Directory: g.directory, Guard: g.guard, Log: g.log, Now: g.now, Owner: process,

@@ -8,6 +8,7 @@ import (
 
 	"frontdesk/core/fault"
 	"frontdesk/core/store"
+	"frontdesk/core/telemetry"
 	"frontdesk/core/vault"
 )
 
@@ -30,6 +31,7 @@ type Options struct {
 	Owner   string                                                                   // of this process, for the leases
 	Now     func() time.Time                                                         // nil: time.Now
 	Log     *slog.Logger                                                             // nil: nothing is logged
+	Metrics *telemetry.Metrics                                                       // may be nil
 	Changed func(connectionID string)                                                // told when the keeper marked a connection as to be reconnected; nil: nobody is
 }
 

@@ -41,6 +41,7 @@ func (k *Keeper) renew(ctx context.Context, f *flight, v view) (*entry, error) {
 	}
 	t, err := k.redeem(ctx, v)
 	place.sick.Store(errors.Is(err, fault.Timeout) || errors.Is(err, fault.Unavailable))
+	k.measure(v, err)
 	switch {
 	case IsRefused(err):
 		return k.refuse(ctx, f, v)
@@ -49,6 +50,16 @@ func (k *Keeper) renew(ctx context.Context, f *flight, v view) (*entry, error) {
 		return nil, err
 	}
 	return k.save(ctx, f, v, t)
+}
+
+func (k *Keeper) measure(v view, err error) {
+	switch f := fault.From(err); {
+	case errors.Is(err, errBusy): // another has them
+	case f != nil:
+		k.options.Metrics.TokenRenewal(v.source.Client.Provider, string(f.Code))
+	default:
+		k.options.Metrics.TokenRenewal(v.source.Client.Provider, "")
+	}
 }
 
 // lease takes the lease of what was seen. It compares the version, so that it holds for nothing else.

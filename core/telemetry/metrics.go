@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"runtime"
@@ -41,6 +42,8 @@ type Metrics struct {
 
 	exchanges *prometheus.CounterVec
 	egress    *prometheus.CounterVec
+
+	renewals *prometheus.CounterVec
 
 	intents   *prometheus.CounterVec
 	unsettled prometheus.Gauge
@@ -96,6 +99,9 @@ func NewMetrics(b Build) *Metrics {
 		egress: counter("frontdesk_egress_refused_total",
 			"Connections refused because the address given by a tenant leads to a network it must not reach.", "provider"),
 
+		renewals: counter("frontdesk_token_renewals_total",
+			"Access tokens asked for at a provider: ok, or the fault's code; disconnected is one that a customer has to mend.", "provider", "outcome"),
+
 		intents: counter("frontdesk_intents_total",
 			"Intents by operation and what became of them.", "operation", "outcome"),
 		unsettled: prometheus.NewGauge(prometheus.GaugeOpts{Name: "frontdesk_intents_unsettled",
@@ -106,7 +112,7 @@ func NewMetrics(b Build) *Metrics {
 		m.requests, m.requestSeconds, m.requestsRunning,
 		m.calls, m.callSeconds, m.retries, m.retryDenied, m.late,
 		m.breakers, m.breakerChanges, m.bulkheadInUse, m.bulkheadWaiting, m.bulkheadRefused,
-		m.exchanges, m.egress, m.intents, m.unsettled, buildInfo(b))
+		m.exchanges, m.egress, m.renewals, m.intents, m.unsettled, buildInfo(b))
 	return m
 }
 
@@ -184,6 +190,14 @@ func (m *Metrics) Exchange(provider string, status int, code string) {
 		outcome = statusClass(status)
 	}
 	m.exchanges.WithLabelValues(m.names.of("provider", provider), m.names.of("outcome", outcome)).Inc()
+}
+
+// TokenRenewal counts an access token that was asked for; code says why there is none, "" where there is.
+func (m *Metrics) TokenRenewal(provider, code string) {
+	if m == nil {
+		return
+	}
+	m.renewals.WithLabelValues(m.names.of("provider", provider), m.names.of("outcome", cmp.Or(code, "ok"))).Inc()
 }
 
 // EgressRefused counts a connection to an address that a tenant must not reach.

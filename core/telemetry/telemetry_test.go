@@ -111,6 +111,7 @@ func exercise(m *Metrics) {
 	b.Refused()
 	m.Exchange("caldav", 200, "")
 	m.EgressRefused("caldav")
+	m.TokenRenewal("google", "")
 	m.Intent("book-meeting", "done")
 	m.UnsettledIntents(1)
 }

@@ -25,6 +25,7 @@ import (
 	"frontdesk/core/adapter"
 	"frontdesk/core/oauth"
 	"frontdesk/core/store"
+	"frontdesk/core/telemetry"
 	"frontdesk/core/upstream"
 	"frontdesk/core/vault"
 )
@@ -37,12 +38,13 @@ type Options struct {
 	Pool     *upstream.Pool
 	// Operators are what the configuration says of providers, by their names.
 	Operators map[string]adapter.Operator
-	Now       func() time.Time // the clock; time.Now when nil
-	Random    io.Reader        // of keys and ids; crypto/rand when nil
-	Log       *slog.Logger     // nothing is logged when nil
-	CacheFor  time.Duration    // how long an answer about a key may be used; 2 s when 0
-	Owner     string           // names this process in leases
-	Drivers   int              // how many are kept open; 10,000 when 0
+	Now       func() time.Time   // the clock; time.Now when nil
+	Random    io.Reader          // of keys and ids; crypto/rand when nil
+	Log       *slog.Logger       // nothing is logged when nil
+	CacheFor  time.Duration      // how long an answer about a key may be used; 2 s when 0
+	Owner     string             // names this process in leases
+	Metrics   *telemetry.Metrics // may be nil
+	Drivers   int                // how many are kept open; 10,000 when 0
 }
 
 // Directory is the tenants, connections and keys of a gateway. It is safe for concurrent use. Make one with
@@ -96,7 +98,7 @@ func NewDirectory(o Options) *Directory {
 	}
 	d.callers, d.drivers = newCallers(), newDrivers(o.Drivers)
 	d.keeper = oauth.NewKeeper(oauth.Options{
-		Store: d.store, Vault: d.vault, Sources: d.source, Owner: o.Owner, Now: d.now, Log: d.log,
+		Store: d.store, Vault: d.vault, Sources: d.source, Owner: o.Owner, Now: d.now, Log: d.log, Metrics: o.Metrics,
 		Changed: func(string) { d.callers.forget() },
 	})
 	d.consented = d.keeper
