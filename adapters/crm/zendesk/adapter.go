@@ -1,0 +1,89 @@
+// Package zendesk opens and reads tickets of Zendesk Support by its Ticketing API.
+package zendesk
+
+import (
+	"net/url"
+	"strings"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+)
+
+// name is the adapter's configuration word.
+const name = "zendesk"
+
+type settings struct {
+	BaseURL  string `setting:"base_url" kind:"url" required:"true" help:"Address of the account, such as https://acme.zendesk.com."`
+	ClientID string `setting:"client_id" help:"Unique identifier of your own OAuth client (Admin Center, Apps and integrations, APIs, OAuth clients), with client_secret; without it the gateway's is used."`
+
+	Email        string `credential:"email" help:"With api_token: address of the agent in whose name tickets are opened."`
+	APIToken     string `credential:"api_token" help:"An API token, with email. Zendesk gives out no new ones, and ends all of them on 30 April 2027: prefer connect-link."`
+	AccessToken  string `credential:"access_token" help:"An OAuth access token without an end, in the place of consent and api_token."`
+	RefreshToken string `credential:"refresh_token" help:"A refresh token had elsewhere, of the same OAuth client. With connect-link an agent gives one by consent instead."`
+	ClientSecret string `credential:"client_secret" help:"The secret of client_id."`
+}
+
+// Adapter is the adapter's declaration.
+func Adapter() adapter.Adapter {
+	return adapter.CRM(adapter.Declaration{
+		Name:   name,
+		Title:  "Zendesk",
+		Help:   "Tickets of Zendesk Support. An agent connects by consent (connect-link), with an OAuth access token, or, until April 2027, with an API token.",
+		AuthOf: adapter.AuthBy(authOf),
+	}, open)
+}
+
+// authOf chooses the way by the credentials that there are.
+func authOf(s settings) (adapter.Auth, error) {
+	if _, err := root(s.BaseURL); err != nil {
+		return adapter.Auth{}, err
+	}
+	consent := s.RefreshToken != "" || s.ClientID != "" || s.ClientSecret != ""
+	switch {
+	case s.APIToken != "" && s.Email == "":
+		return adapter.Auth{}, fault.InvalidField("credentials.email", "is required with credentials.api_token: the address of the agent to act for.")
+	case s.APIToken == "" && s.Email != "":
+		return adapter.Auth{}, fault.InvalidField("credentials.email", "goes with credentials.api_token only.")
+	case s.APIToken != "" && (consent || s.AccessToken != ""):
+		return adapter.Auth{}, fault.InvalidField("credentials.api_token", "cannot be together with an access_token, refresh_token or OAuth client: choose one way.")
+	case s.AccessToken != "" && consent:
+		return adapter.Auth{}, fault.InvalidField("credentials.access_token", "cannot be together with a refresh_token or OAuth client: choose one way.")
+	case s.APIToken != "":
+		// developer.zendesk.com/api-reference/introduction/security-and-auth, "API token".
+		return adapter.Auth{Scheme: adapter.Basic, Username: "email", UsernameSuffix: "/token", Password: "api_token", BaseURL: "base_url"}, nil
+	case s.AccessToken != "":
+		return adapter.Auth{Scheme: adapter.Bearer, Password: "access_token", BaseURL: "base_url"}, nil
+	}
+	return adapter.Auth{Scheme: adapter.OAuth2, BaseURL: "base_url", OAuth: &adapter.OAuth{Grant: adapter.GrantOf(grant)}}, nil
+}
+
+// scopes are the least that serves: of the resources that have a scope of their own, ticket fields and custom statuses are
+// none, so that reading them takes read (developer.zendesk.com/api-reference/ticketing/oauth/oauth_tokens, "Scopes").
+var scopes = []adapter.Scope{
+	{Name: "read", Words: "See your tickets, and the statuses and priorities they can have"},
+	{Name: "tickets:write", Words: "Open tickets"},
+}
+
+// grant is by the endpoints of the account (support.zendesk.com, "Using OAuth authentication with your application").
+// Refresh tokens are good for one use, and the access token goes with them
+// (developer.zendesk.com/api-reference/ticketing/oauth/grant_type_tokens).
+func grant(s settings, _ adapter.Addresses) (adapter.Grant, error) {
+	base, err := root(s.BaseURL)
+	if err != nil {
+		return adapter.Grant{}, err
+	}
+	return adapter.Grant{
+		Flow: adapter.Consent, AuthURL: base + "/oauth/authorizations/new", TokenURL: base + "/oauth/tokens",
+		TenantAddress: true, ClientID: s.ClientID, Scopes: scopes,
+	}, nil
+}
+
+// root is the address that paths are put behind. What people copy from a browser, such as /agent/dashboard, is refused:
+// beneath it there is no API.
+func root(address string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		return "", fault.InvalidField("settings.base_url", "must be the address of the account alone, without a path, such as https://acme.zendesk.com.")
+	}
+	return u.Scheme + "://" + u.Host, nil
+}

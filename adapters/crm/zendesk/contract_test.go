@@ -1,0 +1,181 @@
+package zendesk_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"frontdesk/adapters/crm/zendesk"
+	"frontdesk/adapters/crm/zendesk/fake"
+	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/described"
+	"frontdesk/core/crm"
+	"frontdesk/core/crm/crmtest"
+	"frontdesk/core/oauth/oauthtest"
+	"frontdesk/core/upstream"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	email    = "agent@example.com"
+	clientID = "front-desk"
+	secret   = "correct horse battery staple"
+	apiToken = "6wiIBWbGkBMo1mRDMuVwkw1EPsNkeUj95PIz2akv"
+)
+
+// site is the fake, served, with credentials of one kind.
+type site struct {
+	*fake.Server
+	url         string
+	secrets     []string
+	credentials map[string]string
+	authorize   func(*http.Request) error
+}
+
+func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Handler) *site {
+	t.Helper()
+	how.Email, how.APIToken = email, apiToken
+	how.OAuth = oauthtest.Options{Clients: map[string]string{clientID: secret}}
+	server := fake.New(how)
+	var handler http.Handler = server
+	for _, wrap := range around {
+		handler = wrap(handler)
+	}
+	served := httptest.NewServer(handler)
+	t.Cleanup(served.Close)
+	return &site{
+		Server: server, url: served.URL, secrets: []string{apiToken},
+		credentials: map[string]string{"email": email, "api_token": "withheld"},
+		authorize:   func(r *http.Request) error { r.SetBasicAuth(email+"/token", apiToken); return nil },
+	}
+}
+
+// byConsent gives the site the tokens of an agent who consented to what the adapter asks for.
+func byConsent(t testing.TB, s *site) *site {
+	t.Helper()
+	values := adapter.Values{Settings: map[string]any{"base_url": s.url}}
+	auth, err := zendesk.Adapter().AuthOf(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	grant, err := auth.OAuth.Grant(values, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refresh := s.OAuth.Grant(clientID, email, grant.ScopeNames()...)
+	answer, err := http.PostForm(grant.TokenURL, url.Values{
+		"grant_type": {"refresh_token"}, "refresh_token": {refresh}, "client_id": {clientID}, "client_secret": {secret},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var told struct {
+		Token string `json:"access_token"`
+	}
+	if err := json.NewDecoder(answer.Body).Decode(&told); err != nil || told.Token == "" {
+		t.Fatalf("no access token: %v", err)
+	}
+	s.secrets, s.credentials = []string{told.Token, refresh, secret}, map[string]string{"refresh_token": "withheld"}
+	s.authorize = func(r *http.Request) error { r.Header.Set("Authorization", "Bearer "+told.Token); return nil }
+	return s
+}
+
+// open opens a driver as the gateway does: with a client that authorises, and a driver that knows no secret.
+func (s *site) open(t testing.TB) crm.Driver {
+	t.Helper()
+	base, err := url.Parse(s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := upstream.NewPool(upstream.PoolOptions{})
+	t.Cleanup(pool.Close)
+	driver, err := zendesk.Adapter().OpenCRM(context.Background(),
+		adapter.Values{Settings: map[string]any{"base_url": s.url + "/"}, Credentials: s.credentials},
+		adapter.Environment{
+			Zone: "America/New_York", Now: time.Now,
+			HTTP: pool.Client(upstream.ClientOptions{Provider: "zendesk", AuthorizeFor: base, Authorize: s.authorize}),
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return driver
+}
+
+var (
+	custom = []string{"New", "Open", "Pending", "On-hold", "Solved", "Waiting for the plumber", "Nothing to mend"}
+	system = []string{"Open", "Pending", "On-hold", "Solved"}
+)
+
+func TestContract(t *testing.T) {
+	for _, c := range []struct {
+		rule     string
+		how      fake.Options
+		consent  bool
+		statuses []string
+	}{
+		{rule: "with an API token", statuses: custom},
+		{rule: "by consent", consent: true, statuses: custom},
+		{rule: "without custom statuses", how: fake.Options{SystemStatuses: true}, statuses: system},
+		{rule: "without the list of custom statuses", how: fake.Options{NoStatuses: true}, statuses: system},
+		{rule: "with one comment in a page", how: fake.Options{PageSize: 1}, statuses: custom},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			crmtest.Run(t, func(t *testing.T) crmtest.Harness {
+				s := serve(t, c.how)
+				if c.consent {
+					byConsent(t, s)
+				}
+				return harness(t, s, c.statuses)
+			})
+		})
+	}
+}
+
+func TestEveryRequestIsAsZendeskDescribesThem(t *testing.T) {
+	api := described.Open(t, "zendesk-tickets.openapi.json", "/")
+	crmtest.Run(t, func(t *testing.T) crmtest.Harness {
+		return harness(t, serve(t, fake.Options{PageSize: 1}, api.Handler), custom)
+	})
+	api.Report(t)
+}
+
+func harness(t *testing.T, s *site, statuses []string) crmtest.Harness {
+	h := crmtest.Harness{
+		Open:       func() crm.Driver { return s.open(t) },
+		Account:    crm.Account{Email: email, Name: "Johnny Agent"},
+		Vocabulary: crm.Vocabulary{Statuses: statuses, Priorities: []string{"Low", "Normal", "High", "Urgent"}},
+		Known:      crmtest.Related{OwnerID: id(fake.Colleague), AccountID: id(fake.Organization), ContactID: id(fake.Customer)},
+		Unknown:    crmtest.Related{OwnerID: "20978392000999", AccountID: "50997400000999", ContactID: "20978392000999"},
+		Secrets:    s.secrets, Now: time.Now, Provider: outside{s.Server},
+	}
+	h.DefaultStatus = "New"
+	return h
+}
+
+func id(n int64) string { return strconv.FormatInt(n, 10) }
+
+// outside is what agents do in Zendesk's own pages, in the words of the suite.
+type outside struct{ *fake.Server }
+
+func (o outside) Tickets(context.Context) (int, error) { return o.Server.Tickets(), nil }
+
+func (o outside) Comment(_ context.Context, ticketID string, c crmtest.Comment) error {
+	return o.Server.Comment(ticketID, c.Body, c.HTML, c.Public)
+}
+
+func (o outside) Move(_ context.Context, ticketID, status string) error {
+	return o.Server.Move(ticketID, status)
+}
+
+func (outside) Labels() (resolved, closed, reopened string) { return "Solved", "Closed", "Open" }
+
+func (outside) TellsTimes() {}

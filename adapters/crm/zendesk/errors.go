@@ -1,0 +1,148 @@
+package zendesk
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
+)
+
+// told is an answer that refuses. Zendesk has three shapes of them, {error, description, details}, {error: {title,
+// message}} and {status, error}, and says some things as plain text. Only the first shape has words to go by.
+type told struct {
+	Error   string
+	Details map[string][]detail
+}
+
+// detail is one thing that is wrong with a field, or with the ticket as a whole ("base").
+type detail struct {
+	Error       string `json:"error"`
+	Description string `json:"description"`
+}
+
+func (t *told) read(body []byte) {
+	var shape struct {
+		Error   json.RawMessage `json:"error"`
+		Details json.RawMessage `json:"details"`
+	}
+	if json.Unmarshal(body, &shape) != nil {
+		return
+	}
+	// What is of another shape stays empty.
+	_ = json.Unmarshal(shape.Error, &t.Error)
+	if json.Unmarshal(shape.Details, &t.Details) != nil {
+		t.Details = nil
+	}
+}
+
+// refusal makes a fault of an answer that refuses. Where the status says as much, the status has to do.
+func refusal(method string, status int, header http.Header, body []byte) *fault.Error {
+	plain := upstream.StatusFault(name, status, header, body)
+	var t told
+	t.read(body)
+	switch status {
+	case http.StatusBadRequest:
+		if t.Error == "IdempotentRequestError" {
+			return said(plain, fault.Conflict, fault.ReasonProviderConflict, "Zendesk has a ticket of this key already, made of other values. Look in Zendesk.")
+		}
+	case http.StatusUnprocessableEntity:
+		return notValid(plain, t)
+	case http.StatusNotFound:
+		if t.Error != "RecordNotFound" {
+			return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured,
+				"There is no Zendesk account at the connection's address, or it has no such API. Check base_url.")
+		}
+	case http.StatusConflict:
+		// Two writes met, and the later one is undone (developer.zendesk.com/api-reference/introduction/requests,
+		// "409"). A repetition succeeds; that of a try which is still running (IdempotentRequestInProgress) does not yet.
+		if t.Error == "DatabaseConflict" && method == http.MethodPost {
+			return said(plain, fault.Unavailable, fault.ReasonProviderUnavailable, "Zendesk was busy with another change and did not open the ticket. Try again.")
+		}
+	}
+	return plain
+}
+
+// fields are ours, by Zendesk's names for them.
+var fields = map[string]string{
+	"assignee": "owner_id", "assignee_id": "owner_id", "organization": "account_id", "organization_id": "account_id",
+	"requester": "contact_id", "requester_id": "contact_id", "status": "status", "custom_status_id": "status", "custom_status": "status",
+	"priority": "priority", "subject": "subject", "comment": "description", "description": "description",
+}
+
+// notValid names the fields that Zendesk names. What a rule of the account asks for beside them has no field here.
+func notValid(plain *fault.Error, t told) *fault.Error {
+	var named []fault.Field
+	for _, place := range slices.Sorted(maps.Keys(t.Details)) {
+		for _, d := range t.Details[place] {
+			path, known := fields[strings.ToLower(place)]
+			if !known && place == "base" {
+				// "Assignee: is required when solving a ticket": the field is in the words alone.
+				of, _, _ := strings.Cut(d.Description, ":")
+				path, known = fields[strings.ToLower(of)]
+			}
+			if !known || slices.ContainsFunc(named, func(f fault.Field) bool { return f.Path == path }) {
+				continue
+			}
+			message := "is not accepted by Zendesk. Check that it exists, and that it goes with the other values."
+			if d.Error == "BlankValue" {
+				message = "is required by Zendesk for this ticket."
+			}
+			named = append(named, fault.Field{Path: path, Message: message})
+		}
+	}
+	if len(named) == 0 {
+		return said(plain, fault.Invalid, fault.ReasonProviderRefused,
+			"Zendesk's rules do not accept this ticket. They may require a field that the gateway does not send; an administrator of Zendesk can make it optional.")
+	}
+	invalid := fault.InvalidFields(named...)
+	f := said(plain, invalid.Code, invalid.Reason, invalid.Detail)
+	f.Fields = named
+	return f
+}
+
+// said is a fault that tells more than its status does.
+func said(plain *fault.Error, code fault.Code, reason, detail string) *fault.Error {
+	f := *plain
+	f.Code, f.Reason, f.Detail = code, reason, detail
+	return &f
+}
+
+func isCode(err error, code fault.Code) bool {
+	f := fault.From(err)
+	return f != nil && f.Code == code
+}
+
+func hasStatus(err error, status int) bool {
+	f := fault.From(err)
+	return f != nil && f.Metadata["upstream_status"] == strconv.Itoa(status)
+}
+
+// ticketMissing says of what was not found that it is a ticket.
+func ticketMissing(err error) error {
+	if isCode(err, fault.NotFound) {
+		return said(fault.From(err), fault.NotFound, fault.ReasonTicketNotFound, noTicket().Detail)
+	}
+	return err
+}
+
+func noTicket() *fault.Error {
+	return fault.New(fault.NotFound, fault.ReasonTicketNotFound, "There is no such ticket in Zendesk.").With("provider", name)
+}
+
+// unreadable is a success that says something other than expected.
+func unreadable(method string, err error) *fault.Error {
+	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "Zendesk answered something other than expected. Check the connection's base_url.")
+	if method != http.MethodGet {
+		f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, "Zendesk accepted the ticket, but what it answered could not be read.")
+	}
+	f = f.With("provider", name)
+	if err != nil {
+		f = f.Because(err)
+	}
+	return f
+}

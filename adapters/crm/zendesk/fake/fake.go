@@ -1,0 +1,239 @@
+// Package fake is Zendesk Support for tests: stateful, strict, and able to fail on demand. It is written from Zendesk's
+// documentation (developer.zendesk.com/api-reference/ticketing) and shares no code with the adapter. Beside the API it
+// serves the account's OAuth endpoints, by core/oauth/oauthtest.
+//
+//	server := fake.New(fake.Options{})
+//	http.ListenAndServe("127.0.0.1:9111", server)
+//
+// There is one account with two agents, one organization and one customer. It is stricter than Zendesk where a mistake
+// should fail a test: a property or parameter that is not known is refused.
+package fake
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"frontdesk/core/oauth/oauthtest"
+)
+
+// Options say how the account is.
+type Options struct {
+	Email       string // of the agent who has the API token and consents; "" is agent@example.com
+	APIToken    string // "" is none
+	AccessToken string // an OAuth token without an end; "" is none
+	OAuth       oauthtest.Options
+	Now         func() time.Time
+
+	SystemStatuses bool          // the account has no custom statuses
+	NoStatuses     bool          // the account has not even the list of them
+	ListLag        time.Duration // how old a ticket is before the list by external id has it
+	PageSize       int           // so many comments in a page at most; 0 is as many as are asked for
+	NeedsAssignee  bool          // a ticket without an assignee cannot be solved
+	NeedsField     bool          // tickets have a field of the account's own that is required
+}
+
+// The addresses.
+const (
+	APIPath       = "/api/v2"
+	AuthorizePath = "/oauth/authorizations/new"
+	TokenPath     = "/oauth/tokens"
+)
+
+// Who is there.
+const (
+	Agent        = 20978392000101
+	Colleague    = 20978392000202
+	Customer     = 20978392000303
+	Organization = 50997400000401
+	other        = 50997400000402 // an organization that the customer is not in
+)
+
+// Server is an http.Handler; safe for concurrent use.
+type Server struct {
+	OAuth *oauthtest.Server
+
+	options Options
+
+	mu      sync.Mutex
+	tickets []*ticket
+	keys    map[string]*idempotent
+	made    int64
+	calls   int
+	faults  faults
+	revoked bool
+}
+
+// idempotent is what became of a request with an Idempotency-Key.
+type idempotent struct {
+	request string
+	answer  map[string]any
+	at      time.Time
+}
+
+// keyLife is how long an Idempotency-Key is remembered.
+const keyLife = 2 * time.Hour
+
+// New makes a server.
+func New(o Options) *Server {
+	o.Email = cmp.Or(o.Email, "agent@example.com")
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	auth := o.OAuth
+	auth.AuthorizePath, auth.TokenPath, auth.Rotation, auth.Accounts, auth.Now = AuthorizePath, TokenPath, oauthtest.SingleUse, []string{o.Email}, o.Now
+	return &Server{OAuth: oauthtest.New(auth), options: o, keys: map[string]*idempotent{}}
+}
+
+// ServeHTTP serves the API and the OAuth endpoints.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch path := r.URL.EscapedPath(); {
+	case path == AuthorizePath, path == TokenPath:
+		s.OAuth.ServeHTTP(w, r)
+	case strings.HasPrefix(path, APIPath+"/"):
+		s.serve(w, r, strings.TrimPrefix(path, APIPath+"/"))
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, path string) {
+	if s.faulty(w, r) {
+		return
+	}
+	status, answer, refused := s.answer(w, r, path)
+	if s.drops(r) {
+		panic(http.ErrAbortHandler) // the connection is closed without an answer
+	}
+	if refused != nil {
+		refused.write(w)
+		return
+	}
+	write(w, status, answer)
+}
+
+func write(w http.ResponseWriter, status int, body map[string]any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // who asked may have left
+}
+
+// answer finds what the path means, and lets it act.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, path string) (int, map[string]any, *refusal) {
+	scopes, known := s.who(r)
+	if !known {
+		return 0, nil, unauthenticated()
+	}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return 0, nil, &refusal{status: 400, body: map[string]any{"error": "InvalidQuery", "description": "The query cannot be read."}}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := call{Server: s, query: query, scopes: scopes}
+	route := r.Method + " " + path
+	if id, part, isTicket := ticketPath(path); isTicket {
+		route = r.Method + " ticket" + part
+		c.id = id
+	}
+	switch route {
+	case "GET users/me":
+		return c.reading(c.me, "users")
+	case "GET custom_statuses":
+		return c.reading(c.customStatuses, "")
+	case "GET ticket_fields":
+		return c.reading(c.ticketFields, "")
+	case "GET tickets":
+		return c.reading(c.list, "tickets", "external_id")
+	case "GET ticket":
+		return c.reading(c.show, "tickets")
+	case "GET ticket/comments":
+		return c.reading(c.comments, "tickets", "sort", "page[size]", "page[after]")
+	case "GET ticket/metrics":
+		return c.reading(c.metrics, "tickets")
+	case "POST tickets":
+		if refused := c.allowed("tickets", "write"); refused != nil {
+			return 0, nil, refused
+		}
+		return c.create(w, r)
+	}
+	return 0, nil, &refusal{status: 404, body: map[string]any{"error": "InvalidEndpoint", "description": "Not found"}}
+}
+
+// ticketPath takes tickets/ID and what follows apart.
+func ticketPath(path string) (id int64, part string, is bool) {
+	rest, is := strings.CutPrefix(path, "tickets/")
+	if !is {
+		return 0, "", false
+	}
+	digits, part, deeper := strings.Cut(rest, "/")
+	if deeper {
+		part = "/" + part
+	}
+	if err := json.Unmarshal([]byte(digits), &id); err != nil {
+		id = -1
+	}
+	return id, part, true
+}
+
+// who answers the scopes of the credentials, of which a token of the API has all.
+func (s *Server) who(r *http.Request) (scopes []string, known bool) {
+	all := []string{"read", "write"}
+	s.mu.Lock()
+	revoked := s.revoked
+	s.mu.Unlock()
+	if user, token, basic := r.BasicAuth(); basic {
+		return all, !revoked && s.options.APIToken != "" && user == s.options.Email+"/token" && token == s.options.APIToken
+	}
+	if r.Header.Get("Authorization") == "Bearer "+s.options.AccessToken && s.options.AccessToken != "" {
+		return all, !revoked
+	}
+	token, known := s.OAuth.Bearer(r)
+	return token.Scopes, known
+}
+
+// call is one request that has good credentials. The server is locked meanwhile.
+type call struct {
+	*Server
+	query  url.Values
+	scopes []string
+	id     int64
+}
+
+// allowed reports whether the token has the scope of the resource, or that of all. The resource "" has none of its own.
+func (c call) allowed(resource, doing string) *refusal {
+	if slices.Contains(c.scopes, doing) || resource != "" && slices.Contains(c.scopes, resource+":"+doing) {
+		return nil
+	}
+	return forbidden()
+}
+
+func (c call) reading(read func() (map[string]any, *refusal), resource string, parameters ...string) (int, map[string]any, *refusal) {
+	if refused := c.allowed(resource, "read"); refused != nil {
+		return 0, nil, refused
+	}
+	for name, values := range c.query {
+		if !slices.Contains(parameters, name) || len(values) != 1 {
+			return 0, nil, &refusal{status: 400, body: map[string]any{"error": "InvalidParameter", "description": name}}
+		}
+	}
+	answer, refused := read()
+	return http.StatusOK, answer, refused
+}
+
+// next is a number that was never given before.
+func (s *Server) next() int64 {
+	s.made++
+	return s.made
+}
+
+func (c call) me() (map[string]any, *refusal) {
+	return map[string]any{"user": map[string]any{
+		"id": Agent, "name": "Johnny Agent", "email": c.options.Email, "role": "agent", "authenticity_token": "a-token-for-browsers",
+	}}, nil
+}

@@ -1,0 +1,65 @@
+package fake
+
+// status is a custom status. The first of each category is Zendesk's own.
+type status struct {
+	id       int64
+	category string
+	label    string
+	active   bool
+}
+
+// statuses of the account, in the order of the API.
+var statuses = []status{
+	{1, "new", "New", true}, {2, "open", "Open", true}, {3, "pending", "Pending", true}, {4, "hold", "On-hold", true}, {5, "solved", "Solved", true},
+	{6, "open", "Waiting for the plumber", true}, {7, "open", "Escalated to the owner", false}, {8, "solved", "Nothing to mend", true},
+}
+
+// system are the options of the system's field, with the names that the account's language has for them.
+var system = [][2]string{{"Open", "open"}, {"Pending", "pending"}, {"On-hold", "hold"}, {"Solved", "solved"}}
+
+var priorities = [][2]string{{"Low", "low"}, {"Normal", "normal"}, {"High", "high"}, {"Urgent", "urgent"}}
+
+func (c call) customStatuses() (map[string]any, *refusal) {
+	if c.options.NoStatuses {
+		return nil, &refusal{status: 404, body: map[string]any{"error": "InvalidEndpoint", "description": "Not found"}}
+	}
+	list := []any{}
+	for _, s := range statuses {
+		if c.options.SystemStatuses {
+			break
+		}
+		list = append(list, map[string]any{
+			"id": s.id, "status_category": s.category, "agent_label": s.label, "raw_agent_label": s.label, "end_user_label": s.label,
+			"active": s.active, "default": s.id <= 5,
+		})
+	}
+	return map[string]any{"custom_statuses": list}, nil
+}
+
+func (c call) ticketFields() (map[string]any, *refusal) {
+	field := func(id int, kind, title string, options [][2]string) map[string]any {
+		f := map[string]any{"id": id, "type": kind, "title": title, "active": true, "required": false}
+		if options != nil {
+			list := []any{}
+			for _, o := range options {
+				list = append(list, map[string]any{"name": o[0], "value": o[1]})
+			}
+			f["system_field_options"] = list
+		}
+		return f
+	}
+	return map[string]any{"ticket_fields": []any{
+		field(34, "subject", "Subject", nil), field(35, "description", "Description", nil),
+		field(36, "status", "Status", system), field(37, "priority", "Priority", priorities),
+	}, "count": 4, "next_page": nil}, nil
+}
+
+// statusOf finds a custom status.
+func statusOf(found func(status) bool) (status, bool) {
+	for _, s := range statuses {
+		if found(s) {
+			return s, true
+		}
+	}
+	return status{}, false
+}

@@ -1,0 +1,33 @@
+package fake
+
+import "net/http"
+
+// refusal is an answer that refuses, in one of the shapes that Zendesk has.
+type refusal struct {
+	status int
+	body   map[string]any
+}
+
+func (r *refusal) write(w http.ResponseWriter) { write(w, r.status, r.body) }
+
+func unauthenticated() *refusal {
+	return &refusal{status: 401, body: map[string]any{"error": "Couldn't authenticate you"}}
+}
+
+func forbidden() *refusal {
+	return &refusal{status: 403, body: map[string]any{"error": map[string]any{
+		"title": "Forbidden", "message": "You do not have access to this page. Please contact the account owner of this help desk for further help.",
+	}}}
+}
+
+func notFound() *refusal {
+	return &refusal{status: 404, body: map[string]any{"error": "RecordNotFound", "description": "Not found"}}
+}
+
+// invalid is a ticket that the account's rules refuse, at one field or at "base".
+func invalid(field, code, description string) *refusal {
+	return &refusal{status: 422, body: map[string]any{
+		"error": "RecordInvalid", "description": "Record validation errors",
+		"details": map[string]any{field: []any{map[string]any{"error": code, "description": description}}},
+	}}
+}

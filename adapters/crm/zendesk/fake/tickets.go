@@ -1,0 +1,211 @@
+package fake
+
+import (
+	"encoding/json"
+	"html"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+type ticket struct {
+	id                            int64
+	externalID, subject, priority string
+	status                        string // or the category of the custom one
+	custom                        int64
+	assignee, requester, org      int64
+	created, updated              time.Time
+	solved, statusChanged         time.Time
+	comments                      []comment
+}
+
+type comment struct {
+	id          int64
+	html, plain string
+	public      bool
+	at          time.Time
+}
+
+// ask is the body of creating a ticket, so far as it is known here.
+type ask struct {
+	Ticket *struct {
+		Subject string `json:"subject"`
+		Comment *struct {
+			Body     string `json:"body"`
+			HTMLBody string `json:"html_body"`
+			Public   *bool  `json:"public"`
+		} `json:"comment"`
+		ExternalID     string `json:"external_id"`
+		Status         string `json:"status"`
+		CustomStatusID int64  `json:"custom_status_id"`
+		Priority       string `json:"priority"`
+		AssigneeID     int64  `json:"assignee_id"`
+		OrganizationID int64  `json:"organization_id"`
+		RequesterID    int64  `json:"requester_id"`
+	} `json:"ticket"`
+}
+
+// create makes a ticket, or answers again what it answered to the same Idempotency-Key
+// (developer.zendesk.com/api-reference/ticketing/introduction, "Idempotency").
+func (c call) create(w http.ResponseWriter, r *http.Request) (int, map[string]any, *refusal) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil || r.Header.Get("Content-Type") != "application/json" {
+		return 0, nil, &refusal{status: 415, body: map[string]any{"status": "415", "error": "Unsupported Media Type"}}
+	}
+	key := r.Header.Get("Idempotency-Key")
+	if len(key) > 255 {
+		return 0, nil, &refusal{status: 400, body: map[string]any{"error": "IdempotentRequestError", "description": "The key is too long"}}
+	}
+	earlier := c.keys[key]
+	if key != "" && earlier != nil && c.options.Now().Before(earlier.at.Add(keyLife)) {
+		if earlier.request != string(body) {
+			return 0, nil, &refusal{status: 400, body: map[string]any{
+				"error": "IdempotentRequestError", "description": "Request parameters don't match the given idempotency key",
+			}}
+		}
+		w.Header().Set("X-Idempotency-Lookup", "hit")
+		return http.StatusCreated, earlier.answer, nil
+	}
+	made, refused := c.newTicket(body)
+	if refused != nil {
+		return 0, nil, refused
+	}
+	c.tickets = append(c.tickets, made)
+	answer := map[string]any{"ticket": made.shown(c.options)}
+	if key != "" {
+		c.keys[key] = &idempotent{string(body), answer, c.options.Now()}
+		w.Header().Set("X-Idempotency-Lookup", "miss")
+	}
+	return http.StatusCreated, answer, nil
+}
+
+func (c call) newTicket(body []byte) (*ticket, *refusal) {
+	var a ask
+	decoder := json.NewDecoder(strings.NewReader(string(body)))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&a); err != nil || a.Ticket == nil {
+		return nil, &refusal{status: 400, body: map[string]any{"error": "Unprocessable Entity", "message": "Server could not parse JSON"}}
+	}
+	wanted := a.Ticket
+	now := c.options.Now().UTC().Truncate(time.Second)
+	t := &ticket{
+		externalID: wanted.ExternalID, subject: wanted.Subject, priority: wanted.Priority, status: "new", custom: 1,
+		assignee: wanted.AssigneeID, requester: wanted.RequesterID, org: wanted.OrganizationID, created: now, updated: now, statusChanged: now,
+	}
+	if t.requester == 0 {
+		t.requester = Agent // whose token it is
+	}
+	if t.assignee != 0 {
+		t.status, t.custom = "open", 2
+	}
+	switch users := []int64{Agent, Colleague, Customer}; {
+	case wanted.Comment == nil || wanted.Comment.Body == "" && wanted.Comment.HTMLBody == "":
+		return nil, invalid("base", "BlankValue", "Description: cannot be blank")
+	case utf8.RuneCountInString(wanted.Comment.Body) > 65535:
+		return nil, invalid("comment", "TooLong", "Description: is too long (maximum is 65535 characters)")
+	case utf8.RuneCountInString(wanted.Subject) > 255:
+		return nil, invalid("subject", "TooLong", "Subject: is too long (maximum is 255 characters)")
+	case !slices.Contains(users, t.requester):
+		return nil, invalid("requester", "InvalidValue", "Requester: is invalid")
+	case t.assignee != 0 && !slices.Contains(users[:2], t.assignee):
+		return nil, invalid("assignee", "InvalidValue", "Assignee: is invalid")
+	case t.org != 0 && t.org != Organization && t.org != other, t.org == other && t.requester == Customer:
+		return nil, invalid("organization", "InvalidValue", "Organization: is not one of the requester's")
+	case t.priority != "" && !slices.ContainsFunc(priorities, func(p [2]string) bool { return p[1] == t.priority }):
+		return nil, invalid("priority", "InvalidValue", "Priority: "+t.priority+" is not valid")
+	case wanted.CustomStatusID != 0 && !c.choose(t, func(s status) bool { return s.id == wanted.CustomStatusID && s.active && !c.options.SystemStatuses }):
+		return nil, invalid("custom_status_id", "InvalidValue", "Custom status: is not valid")
+	case wanted.Status != "" && !c.choose(t, func(s status) bool { return s.category == wanted.Status }):
+		return nil, invalid("status", "InvalidValue", "Status: "+wanted.Status+" is not valid")
+	case c.options.NeedsField:
+		return nil, invalid("base", "BlankValue", "Room: is required")
+	case t.status == "solved" && t.assignee == 0 && c.options.NeedsAssignee:
+		return nil, invalid("base", "BlankValue", "Assignee: is required when solving a ticket")
+	case t.status == "solved" && t.assignee == 0:
+		t.assignee = Agent // who solves it
+	}
+	if t.status == "solved" {
+		t.solved = now
+	}
+	t.id = 35000 + c.next()
+	public := wanted.Comment.Public == nil || *wanted.Comment.Public
+	t.comments = []comment{{c.next(), html.EscapeString(wanted.Comment.Body), wanted.Comment.Body, public, now}}
+	return t, nil
+}
+
+func (c call) choose(t *ticket, fits func(status) bool) bool {
+	s, found := statusOf(fits)
+	if found {
+		t.status, t.custom = s.category, s.id
+	}
+	return found
+}
+
+// shown is the ticket as the API tells it.
+func (t *ticket) shown(o Options) map[string]any {
+	orNull := func(id int64) any {
+		if id == 0 {
+			return nil
+		}
+		return id
+	}
+	shown := map[string]any{
+		"id": t.id, "url": "https://acme.zendesk.com/api/v2/tickets/0.json", "external_id": nil, "subject": t.subject, "raw_subject": t.subject,
+		"description": t.comments[0].plain, "status": t.status, "priority": nil, "type": nil, "tags": []any{}, "custom_fields": []any{},
+		"assignee_id": orNull(t.assignee), "organization_id": orNull(t.org), "requester_id": t.requester, "submitter_id": Agent,
+		"created_at": t.created, "updated_at": t.updated, "due_at": nil, "via": map[string]any{"channel": "api"},
+	}
+	if t.externalID != "" {
+		shown["external_id"] = t.externalID
+	}
+	if t.priority != "" {
+		shown["priority"] = t.priority
+	}
+	if !o.SystemStatuses && !o.NoStatuses {
+		shown["custom_status_id"] = t.custom
+	}
+	return shown
+}
+
+func (c call) list() (map[string]any, *refusal) {
+	found := []any{}
+	for _, t := range c.tickets {
+		listed := !c.options.Now().Before(t.created.Add(c.options.ListLag))
+		if want := c.query.Get("external_id"); listed && (want == "" || strings.EqualFold(t.externalID, want)) {
+			found = append(found, t.shown(c.options))
+		}
+	}
+	return map[string]any{"tickets": found, "count": len(found), "next_page": nil, "previous_page": nil}, nil
+}
+
+func (s *Server) find(id int64) (*ticket, *refusal) {
+	for _, t := range s.tickets {
+		if t.id == id {
+			return t, nil
+		}
+	}
+	return nil, notFound()
+}
+
+func (c call) show() (map[string]any, *refusal) {
+	t, refused := c.find(c.id)
+	if refused != nil {
+		return nil, refused
+	}
+	return map[string]any{"ticket": t.shown(c.options)}, nil
+}
+
+func (c call) metrics() (map[string]any, *refusal) {
+	t, refused := c.find(c.id)
+	if refused != nil {
+		return nil, refused
+	}
+	metric := map[string]any{"id": t.id + 1000, "ticket_id": t.id, "created_at": t.created, "solved_at": nil, "status_updated_at": t.statusChanged}
+	if !t.solved.IsZero() {
+		metric["solved_at"] = t.solved
+	}
+	return map[string]any{"ticket_metric": metric}, nil
+}

@@ -1,0 +1,145 @@
+package zendesk
+
+import (
+	"slices"
+	"strings"
+
+	"frontdesk/core/crm"
+)
+
+// labels is what the account calls the statuses and priorities of its tickets.
+type labels struct {
+	custom     []customStatus // where the account has them, they take the place of the system's
+	system     []option
+	priorities []option
+}
+
+type customStatus struct {
+	id     int64
+	label  string
+	active bool
+}
+
+// option is one value of a field of Zendesk's own.
+type option struct{ value, label string }
+
+// systemStatuses are what Zendesk calls its own statuses in English. The options of the field leave out those that agents
+// do not choose.
+var systemStatuses = []option{
+	{"new", "New"}, {"open", "Open"}, {"pending", "Pending"}, {"hold", "On-hold"}, {solved, "Solved"}, {closed, "Closed"},
+}
+
+func labelsOf(statuses customStatusesAnswer, fields fieldsAnswer) labels {
+	var known labels
+	for _, s := range statuses.Statuses {
+		if label := strings.TrimSpace(s.Label); label != "" && s.ID != 0 {
+			known.custom = append(known.custom, customStatus{s.ID, label, s.Active})
+		}
+	}
+	for _, f := range fields.Fields {
+		for _, o := range f.Options {
+			given := option{o.Value, strings.TrimSpace(o.Name)}
+			switch {
+			case given.value == "" || given.label == "":
+			case f.Type == "status":
+				known.system = append(known.system, given)
+			case f.Type == "priority" || f.Type == "basic_priority":
+				known.priorities = append(known.priorities, given)
+			}
+		}
+	}
+	return known
+}
+
+// vocabulary is what a new ticket may carry. It cannot be closed from the start.
+func (l labels) vocabulary() crm.Vocabulary {
+	var v crm.Vocabulary
+	for _, s := range l.custom {
+		if s.active {
+			v.Statuses = with(v.Statuses, s.label)
+		}
+	}
+	if len(l.custom) == 0 {
+		for _, s := range l.system {
+			if s.value != closed {
+				v.Statuses = with(v.Statuses, s.label)
+			}
+		}
+	}
+	for _, p := range l.priorities {
+		v.Priorities = with(v.Priorities, p.label)
+	}
+	return v
+}
+
+// with adds a label that is not there. Two statuses of one name cannot be told apart by it: the first one is meant.
+func with(list []string, label string) []string {
+	if slices.ContainsFunc(list, func(known string) bool { return strings.EqualFold(known, label) }) {
+		return list
+	}
+	return append(list, label)
+}
+
+// put gives a new ticket its labels; it names the fields whose label is not known.
+func (l labels) put(status, priority string, on *newTicket) (unknown []string) {
+	on.Status, on.CustomStatusID, on.Priority = "", 0, ""
+	if status != "" && !l.putStatus(status, on) {
+		unknown = append(unknown, "status")
+	}
+	if priority != "" {
+		i := slices.IndexFunc(l.priorities, func(p option) bool { return p.label == priority })
+		if i < 0 {
+			return append(unknown, "priority")
+		}
+		on.Priority = l.priorities[i].value
+	}
+	return unknown
+}
+
+func (l labels) putStatus(label string, on *newTicket) bool {
+	for _, s := range l.custom {
+		if s.active && s.label == label {
+			on.CustomStatusID = s.id
+			return true
+		}
+	}
+	for _, s := range l.system {
+		if len(l.custom) == 0 && s.value != closed && s.label == label {
+			on.Status = s.value
+			return true
+		}
+	}
+	return false
+}
+
+// knows reports whether the status of a ticket has a label here.
+func (l labels) knows(t ticket) bool {
+	if len(l.custom) == 0 || t.CustomStatusID == nil || t.Status == closed {
+		return true
+	}
+	return slices.ContainsFunc(l.custom, func(s customStatus) bool { return s.id == *t.CustomStatusID })
+}
+
+// statusOf is the status as agents see it. Closed is no custom status: a ticket keeps the one that it was solved with.
+func (l labels) statusOf(t ticket) string {
+	if t.CustomStatusID != nil && t.Status != closed {
+		for _, s := range l.custom {
+			if s.id == *t.CustomStatusID {
+				return s.label
+			}
+		}
+	}
+	return labelOf(append(slices.Clone(l.system), systemStatuses...), t.Status)
+}
+
+func (l labels) priorityOf(value string) string { return labelOf(l.priorities, value) }
+
+// labelOf is the value itself where it has no label.
+func labelOf(options []option, value string) string {
+	for _, o := range options {
+		if o.value == value {
+			return o.label
+		}
+	}
+	return value
+}

@@ -1,0 +1,173 @@
+package zendesk
+
+import (
+	"cmp"
+	"strconv"
+	"time"
+
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+)
+
+// ticketAnswer is what creating and reading a ticket answer (developer.zendesk.com/api-reference/ticketing/tickets/tickets).
+type ticketAnswer struct {
+	Ticket ticket `json:"ticket"`
+}
+
+type ticket struct {
+	ID             int64     `json:"id"`
+	ExternalID     string    `json:"external_id"`
+	Subject        string    `json:"subject"`
+	Description    string    `json:"description"` // of the first comment, plain
+	Status         string    `json:"status"`      // with custom statuses: the category
+	CustomStatusID *int64    `json:"custom_status_id"`
+	Priority       string    `json:"priority"`
+	AssigneeID     *int64    `json:"assignee_id"`
+	OrganizationID *int64    `json:"organization_id"`
+	RequesterID    *int64    `json:"requester_id"`
+	CreatedAt      time.Time `json:"created_at"`
+	UpdatedAt      time.Time `json:"updated_at"`
+}
+
+// The system statuses that have a meaning here.
+const (
+	solved = "solved"
+	closed = "closed"
+)
+
+// done reports whether the ticket's work has an end, of which the metrics tell the time.
+func (t ticket) done() bool { return t.Status == solved || t.Status == closed }
+
+// ticketOf makes a ticket of what Zendesk told. Times of an end and the last comment are asked for separately.
+func ticketOf(t ticket, words labels) crm.Ticket {
+	id := strconv.FormatInt(t.ID, 10)
+	return crm.Ticket{
+		ID: id, Number: id, Subject: t.Subject, Description: crm.Plain(t.Description),
+		Status: words.statusOf(t), Priority: words.priorityOf(t.Priority),
+		OwnerID: text(t.AssigneeID), AccountID: text(t.OrganizationID), ContactID: text(t.RequesterID),
+		CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
+	}
+}
+
+func text(id *int64) string {
+	if id == nil {
+		return ""
+	}
+	return strconv.FormatInt(*id, 10)
+}
+
+// newTicket is what creating a ticket takes. A first comment is asked for; it becomes the description.
+type newTicket struct {
+	Subject        string  `json:"subject"`
+	Comment        comment `json:"comment"`
+	ExternalID     string  `json:"external_id"`
+	Status         string  `json:"status,omitempty"`
+	CustomStatusID int64   `json:"custom_status_id,omitempty"`
+	Priority       string  `json:"priority,omitempty"`
+	AssigneeID     int64   `json:"assignee_id,omitempty"`
+	OrganizationID int64   `json:"organization_id,omitempty"`
+	RequesterID    int64   `json:"requester_id,omitempty"`
+}
+
+type newTicketRequest struct {
+	Ticket newTicket `json:"ticket"`
+}
+
+// comment is a comment, to be made or told. Its plain body is the one that no markup was put into.
+type comment struct {
+	Body      string `json:"body"`
+	PlainBody string `json:"plain_body,omitempty"`
+	Public    bool   `json:"public"`
+}
+
+// newTicketOf makes the body of a request, but for the labels.
+func newTicketOf(t crm.NewTicket) (newTicket, error) {
+	made := newTicket{
+		Subject: t.Subject, ExternalID: externalID(t.Key),
+		Comment: comment{Body: cmp.Or(t.Description, t.Subject), Public: true},
+	}
+	var faults []fault.Field
+	for _, related := range []struct {
+		path, given string
+		to          *int64
+	}{
+		{"owner_id", t.OwnerID, &made.AssigneeID}, {"account_id", t.AccountID, &made.OrganizationID}, {"contact_id", t.ContactID, &made.RequesterID},
+	} {
+		if related.given == "" {
+			continue
+		}
+		var ok bool
+		if *related.to, ok = parsed(related.given); !ok {
+			faults = append(faults, fault.Field{Path: related.path, Message: "is no id of Zendesk: send its digits."})
+		}
+	}
+	if len(faults) > 0 {
+		return made, fault.InvalidFields(faults...)
+	}
+	return made, nil
+}
+
+// externalID names the ticket of a key.
+func externalID(key string) string { return "frontdesk-" + key }
+
+// parsed reads an id exactly as Zendesk writes it.
+func parsed(id string) (int64, bool) {
+	n, err := strconv.ParseInt(id, 10, 64)
+	return n, err == nil && n > 0 && strconv.FormatInt(n, 10) == id
+}
+
+// ticketsAnswer is a list of tickets.
+type ticketsAnswer struct {
+	Tickets []ticket `json:"tickets"`
+}
+
+// commentsAnswer is a page of comments.
+type commentsAnswer struct {
+	Comments []comment `json:"comments"`
+	Meta     struct {
+		HasMore     bool   `json:"has_more"`
+		AfterCursor string `json:"after_cursor"`
+	} `json:"meta"`
+}
+
+// metricsAnswer is the times of one ticket (developer.zendesk.com/api-reference/ticketing/tickets/ticket_metrics).
+type metricsAnswer struct {
+	Metric struct {
+		SolvedAt        time.Time `json:"solved_at"`
+		StatusUpdatedAt time.Time `json:"status_updated_at"`
+	} `json:"ticket_metric"`
+}
+
+// userAnswer is who asks.
+type userAnswer struct {
+	User struct {
+		ID    *int64 `json:"id"` // null: nobody, whose name is Anonymous user
+		Name  string `json:"name"`
+		Email string `json:"email"`
+	} `json:"user"`
+}
+
+// customStatusesAnswer is all statuses of the account, inactive ones too
+// (developer.zendesk.com/api-reference/ticketing/tickets/custom_ticket_statuses).
+type customStatusesAnswer struct {
+	Statuses []struct {
+		ID     int64  `json:"id"`
+		Label  string `json:"agent_label"`
+		Active bool   `json:"active"`
+	} `json:"custom_statuses"`
+}
+
+// fieldsAnswer is the fields of tickets. Those of Zendesk's own have options
+// (developer.zendesk.com/api-reference/ticketing/tickets/ticket_fields).
+type fieldsAnswer struct {
+	Fields []struct {
+		Type    string `json:"type"`
+		Options []struct {
+			Name  string `json:"name"`
+			Value string `json:"value"`
+		} `json:"system_field_options"`
+	} `json:"ticket_fields"`
+}
+
+// text is a comment's, without markup: what its author wrote, or what its HTML says. A comment on a call has no plain body.
+func (c comment) text() crm.Text { return crm.Plain(cmp.Or(c.PlainBody, c.Body)) }
