@@ -1,0 +1,182 @@
+// Package salesforce connects to the cases of Salesforce Service Cloud by its REST API.
+package salesforce
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+)
+
+// name is the adapter's configuration word.
+const name = "salesforce"
+
+type settings struct {
+	Flow            string `setting:"flow" choices:"consent,jwt_bearer,client_credentials" default:"consent" help:"How access is had: consent of a person (connect-link), jwt_bearer with client_id, username and private_key, or client_credentials with client_id, client_secret and base_url."`
+	BaseURL         string `setting:"base_url" kind:"url" help:"Your My Domain address, such as https://acme.my.salesforce.com or https://acme--test.sandbox.my.salesforce.com; signing in and the API are there. Without it people sign in at login.salesforce.com, and Salesforce tells where the API is."`
+	Username        string `setting:"username" help:"With jwt_bearer: the Salesforce user to act as."`
+	ClientID        string `setting:"client_id" help:"The consumer key of your own app at Salesforce; without it the gateway's is used."`
+	APIVersion      string `setting:"api_version" default:"v62.0" help:"Version of the REST API, v46.0 or later."`
+	NumberFormat    string `setting:"number_format" default:"[0-9]{1,30}" help:"Regular expression of a whole case number, where the organisation has changed its display format."`
+	NumberWidth     int    `setting:"number_width" default:"8" help:"How many digits case numbers are padded to with zeros; 0 where they are not."`
+	ExternalIDField string `setting:"external_id_field" help:"API name of a text field of cases, of 64 characters or more, marked External ID and Unique, such as Frontdesk_Key__c. With it no repeated call opens a second case."`
+	Comments        string `setting:"comments" choices:"case_comments,emails,feed" default:"case_comments" help:"Where the last public comment is looked for: published case comments, emails of the case, or posts in the case's feed that are visible to all who can see the case."`
+
+	RefreshToken string `credential:"refresh_token" help:"A refresh token had elsewhere, of the same app. With connect-link a person gives one by consent instead."`
+	ClientSecret string `credential:"client_secret" help:"The consumer secret of client_id."`
+	PrivateKey   string `credential:"private_key" help:"With jwt_bearer: the private key, in PEM, whose certificate the app holds."`
+}
+
+// Adapter is the adapter's declaration.
+func Adapter() adapter.Adapter {
+	return adapter.CRM(adapter.Declaration{
+		Name:   name,
+		Title:  "Salesforce",
+		Help:   "Cases of Salesforce Service Cloud. A person connects by consent (connect-link), a company by a certificate (jwt_bearer) or its own app (client_credentials).",
+		AuthOf: adapter.AuthBy(auth),
+	}, open)
+}
+
+// auth says that requests go to the address that is set, or else to the one that came with the tokens.
+func auth(s settings) (adapter.Auth, error) {
+	a := adapter.Auth{Scheme: adapter.OAuth2, OAuth: &adapter.OAuth{Grant: adapter.GrantOf(grant)}}
+	if s.BaseURL != "" {
+		a.BaseURL = "base_url"
+	}
+	return a, nil
+}
+
+// The default addresses of the authorization server, which the audience of an assertion names as well ("OAuth 2.0 JWT
+// Bearer Flow for Server-to-Server Integration", Salesforce Help).
+const (
+	production = "https://login.salesforce.com"
+	sandboxes  = "https://test.salesforce.com"
+)
+
+// scopes are what the web server flow asks for. The other flows have what the app is allowed in the organisation: the
+// client credentials flow takes no scope parameter.
+var scopes = []adapter.Scope{
+	{Name: "api", Words: "See and open cases for you"},
+	{Name: "refresh_token", Words: "Stay connected when you are not there"},
+}
+
+func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
+	if faults := s.faults(); len(faults) > 0 {
+		return adapter.Grant{}, fault.InvalidFields(faults...)
+	}
+	login := strings.TrimRight(cmp.Or(at["login_url"], production), "/")
+	home := login
+	g := adapter.Grant{Flow: adapter.Flow(s.Flow), ClientID: s.ClientID}
+	if s.BaseURL != "" {
+		home, g.TenantAddress = strings.TrimRight(s.BaseURL, "/"), true
+	} else {
+		g.Instance = &adapter.Instance{Field: "instance_url", Check: func(address string) error { return ownAddress(address, login) }}
+	}
+	g.TokenURL = home + "/services/oauth2/token"
+	switch g.Flow {
+	case adapter.JWTBearer:
+		g.ClientID = "" // it signs with its key, and has no secret
+		g.Assertion = &adapter.Assertion{
+			Credential: "private_key", Subject: s.Username, Audience: audience(home, login),
+			Key: func(secret string) (adapter.SigningKey, error) {
+				return adapter.SigningKey{Issuer: s.ClientID, PEM: []byte(secret)}, nil
+			},
+		}
+	case adapter.ClientCredentials:
+		if home == production || home == sandboxes {
+			return g, fault.InvalidField("settings.base_url", "is required with the flow client_credentials: Salesforce answers it at My Domain addresses only.")
+		}
+	default:
+		g.AuthURL, g.Scopes = home+"/services/oauth2/authorize", scopes
+	}
+	return g, nil
+}
+
+// audience is the authorization server as an assertion names it: of a sandbox's My Domain that is the sandboxes' own.
+func audience(home, login string) string {
+	if u, err := url.Parse(home); err == nil && strings.HasSuffix(u.Hostname(), ".sandbox.my.salesforce.com") {
+		return sandboxes
+	}
+	return login
+}
+
+// domains are those that Salesforce serves organisations at ("My Domain URL Formats", Salesforce Help), government cloud
+// and China included.
+var domains = []string{".salesforce.com", ".force.com", ".salesforce.mil", ".sfcrmproducts.cn"}
+
+// ownAddress reports an address for the API that is not Salesforce's: access tokens go there. An emulator that the
+// operator has set as login_url may name itself.
+func ownAddress(address, login string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil {
+		return fmt.Errorf("salesforce: the instance is no address")
+	}
+	if l, err := url.Parse(login); err == nil && l.Scheme == u.Scheme && l.Host == u.Host {
+		return nil
+	}
+	for _, domain := range domains {
+		if u.Scheme == "https" && u.Port() == "" && strings.HasSuffix(strings.ToLower(u.Hostname()), domain) {
+			return nil
+		}
+	}
+	return fmt.Errorf("salesforce: the instance is none of Salesforce's addresses")
+}
+
+var (
+	version       = regexp.MustCompile(`^v([0-9]{2,3})\.0$`)
+	externalField = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,76}__c$`)
+)
+
+// oldest is the first version that answers an upsert with the id of a case that was there already ("Upsert Records", REST
+// API Developer Guide); the answer before was empty.
+const oldest = 46
+
+// faults are what does not fit in the settings, each by its path.
+func (s settings) faults() (faults []fault.Field) {
+	add := func(path, message string) { faults = append(faults, fault.Field{Path: path, Message: message}) }
+	if v := version.FindStringSubmatch(s.APIVersion); v == nil {
+		add("settings.api_version", "must be as Salesforce writes versions, such as v62.0.")
+	} else if n, _ := strconv.Atoi(v[1]); n < oldest {
+		add("settings.api_version", fmt.Sprintf("must be v%d.0 or later.", oldest))
+	}
+	if _, err := s.number(); err != nil {
+		add("settings.number_format", "must be a regular expression (RE2), such as [0-9]{1,30}.")
+	}
+	if s.NumberWidth < 0 || s.NumberWidth > 30 {
+		add("settings.number_width", "must be from 0 to 30.")
+	}
+	if s.ExternalIDField != "" && !externalField.MatchString(s.ExternalIDField) {
+		add("settings.external_id_field", "must be the API name of a custom field, such as Frontdesk_Key__c.")
+	}
+	if u, err := url.Parse(s.BaseURL); err != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		add("settings.base_url", "must be the My Domain address alone, such as https://acme.my.salesforce.com.")
+	}
+	if adapter.Flow(s.Flow) == adapter.JWTBearer {
+		for _, field := range []struct{ path, value string }{
+			{"settings.client_id", s.ClientID}, {"settings.username", s.Username}, {"credentials.private_key", s.PrivateKey},
+		} {
+			if field.value == "" {
+				add(field.path, "is required with the flow jwt_bearer.")
+			}
+		}
+	} else if s.Username != "" || s.PrivateKey != "" {
+		add("settings.flow", "must be jwt_bearer where there is a username or private_key.")
+	}
+	if adapter.Flow(s.Flow) != adapter.Consent && s.RefreshToken != "" {
+		add("credentials.refresh_token", "goes with the flow consent only.")
+	}
+	return faults
+}
+
+// number is the whole form of a case number.
+func (s settings) number() (*regexp.Regexp, error) {
+	if _, err := regexp.Compile(s.NumberFormat); err != nil { // alone: "a)|(b" compiles only inside of a group
+		return nil, err
+	}
+	return regexp.Compile(`\A(?:` + s.NumberFormat + `)\z`)
+}

@@ -1,0 +1,213 @@
+package salesforce_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"frontdesk/adapters/crm/salesforce"
+	"frontdesk/adapters/crm/salesforce/fake"
+	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/described"
+	"frontdesk/core/crm"
+	"frontdesk/core/crm/crmtest"
+	"frontdesk/core/oauth/oauthtest"
+	"frontdesk/core/upstream"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	user     = "alice@acme.example"
+	clientID = "3MVG9.frontdesk"
+	secret   = "correct horse battery staple"
+	keyField = "Frontdesk_Key__c"
+)
+
+// site is the fake, served, with a person who has consented.
+type site struct {
+	*fake.Server
+	url            string
+	refresh, token string
+}
+
+func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Handler) *site {
+	t.Helper()
+	how.Accounts = []string{user}
+	how.OAuth = oauthtest.Options{Clients: map[string]string{clientID: secret}}
+	server := fake.New(how)
+	var handler http.Handler = server
+	for _, wrap := range around {
+		handler = wrap(handler)
+	}
+	served := httptest.NewServer(handler)
+	t.Cleanup(served.Close)
+	s := &site{Server: server, url: served.URL, refresh: server.OAuth.Grant(clientID, user, "api", "refresh_token")}
+	s.token, _ = s.redeem(t, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {s.refresh}})
+	return s
+}
+
+// redeem has an access token given.
+func (s *site) redeem(t testing.TB, form url.Values) (token, instance string) {
+	t.Helper()
+	form.Set("client_id", clientID)
+	form.Set("client_secret", secret)
+	answer, err := http.PostForm(s.url+fake.TokenPath, form)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var told struct {
+		Token    string `json:"access_token"`
+		Instance string `json:"instance_url"`
+	}
+	if err := json.NewDecoder(answer.Body).Decode(&told); err != nil || told.Token == "" {
+		t.Fatalf("no access token: %v", err)
+	}
+	return told.Token, told.Instance
+}
+
+// open opens a driver as the gateway does: with a client that authorises, and a driver that knows no token.
+func (s *site) open(t testing.TB, more map[string]any) crm.Driver {
+	t.Helper()
+	pool := upstream.NewPool(upstream.PoolOptions{})
+	t.Cleanup(pool.Close)
+	client := pool.Client(upstream.ClientOptions{Provider: "salesforce", Authorize: func(r *http.Request) error {
+		r.Header.Set("Authorization", "Bearer "+s.token)
+		return nil
+	}})
+	driver, err := salesforce.Adapter().OpenCRM(context.Background(),
+		adapter.Values{Settings: more, Credentials: map[string]string{"refresh_token": "withheld"}},
+		adapter.Environment{Zone: "Europe/London", HTTP: client, Now: time.Now, Instance: func(context.Context) (string, error) { return s.url, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return driver
+}
+
+func TestContract(t *testing.T) {
+	for _, c := range []struct {
+		rule string
+		how  fake.Options
+		more map[string]any
+	}{
+		{rule: "plain"},
+		{rule: "with keys", how: fake.Options{ExternalID: keyField}, more: map[string]any{"external_id_field": keyField}},
+		{rule: "with emails", more: map[string]any{"comments": "emails"}},
+		{rule: "with posts", more: map[string]any{"comments": "feed"}},
+		{
+			rule: "with labels that are translated", how: fake.Options{
+				Statuses:   []fake.Value{{Value: "New", Label: "Neu", Default: true}, {Value: "On Hold", Label: "Wartet", Inactive: true}, {Value: "Closed", Label: "Geschlossen", Closed: true}},
+				Priorities: []fake.Value{{Value: "High", Label: "Hoch"}, {Value: "Low", Label: "Niedrig", Default: true}},
+			},
+		},
+		{
+			rule: "with numbers of another format", how: fake.Options{Numbers: "CS-%05d"},
+			more: map[string]any{"number_format": "(CS-)?[0-9]{1,20}", "number_width": 0},
+		},
+		{rule: "with numbers that may be anything", more: map[string]any{"number_format": "(?s).*"}},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			crmtest.Run(t, func(t *testing.T) crmtest.Harness { return harness(t, serve(t, c.how), c.how, c.more) })
+		})
+	}
+}
+
+func TestAnAddressThatIsSetIsUsed(t *testing.T) {
+	s := serve(t, fake.Options{})
+	other := httptest.NewServer(s.Server)
+	t.Cleanup(other.Close)
+	s.url = "http://127.0.0.1:1"
+	if _, err := s.open(t, map[string]any{"base_url": other.URL + "/"}).Account(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEveryRequestIsAsSalesforceDescribesThem(t *testing.T) {
+	api := described.Open(t, "salesforce-case.openapi.json", "")
+	data := func(next http.Handler) http.Handler {
+		checked := api.Handler(next)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.URL.Path, fake.DataPath) {
+				checked.ServeHTTP(w, r)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+	for _, how := range []struct {
+		org  fake.Options
+		more map[string]any
+	}{{}, {fake.Options{ExternalID: keyField}, map[string]any{"external_id_field": keyField}}} {
+		crmtest.Run(t, func(t *testing.T) crmtest.Harness { return harness(t, serve(t, how.org, data), how.org, how.more) })
+	}
+	api.Report(t)
+}
+
+func harness(t *testing.T, s *site, how fake.Options, more map[string]any) crmtest.Harness {
+	vocabulary := crm.Vocabulary{Statuses: []string{"New", "Working", "Escalated", "Closed"}, Priorities: []string{"High", "Medium", "Low"}}
+	status, priority := "New", "Medium"
+	if how.Statuses != nil {
+		vocabulary = crm.Vocabulary{Statuses: []string{"Neu", "Geschlossen"}, Priorities: []string{"Hoch", "Niedrig"}}
+		status, priority = "Neu", "Niedrig"
+	}
+	comments, _ := more["comments"].(string)
+	return crmtest.Harness{
+		Open:    func() crm.Driver { return s.open(t, more) },
+		Account: crm.Account{Name: "Acme"}, Vocabulary: vocabulary, DefaultStatus: status, DefaultPriority: priority,
+		Known:   crmtest.Related{OwnerID: fake.Owner, AccountID: fake.Account, ContactID: fake.Contact},
+		Unknown: crmtest.Related{OwnerID: fake.RecordID("005", 9), AccountID: fake.RecordID("001", 9), ContactID: fake.RecordID("003", 9)},
+		Secrets: []string{s.token, s.refresh, secret}, Now: time.Now,
+		Provider: &outside{Server: s.Server, comments: comments, closed: vocabulary.Statuses[len(vocabulary.Statuses)-1]},
+	}
+}
+
+// outside is what people do in Salesforce's own pages, in the words of the suite.
+type outside struct {
+	*fake.Server
+	comments string
+	closed   string
+}
+
+var tags = regexp.MustCompile(`<[^>]*>`)
+
+func (o *outside) Comment(_ context.Context, id string, c crmtest.Comment) error {
+	switch o.comments {
+	case "emails":
+		if c.HTML {
+			return o.Email(id, "", c.Body, !c.Public)
+		}
+		return o.Email(id, c.Body, "", !c.Public)
+	case "feed":
+		return o.Post(id, c.Body, c.HTML, c.Public)
+	}
+	if c.HTML { // case comments have no markup: who types one types what is shown
+		c.Body = strings.ReplaceAll(tags.ReplaceAllString(c.Body, ""), "&amp;", "&")
+	}
+	return o.Server.Comment(id, c.Body, c.Public)
+}
+
+func (o *outside) Move(_ context.Context, id, status string) error {
+	if status == o.closed {
+		status = "Closed"
+	}
+	return o.Server.Move(id, status)
+}
+
+// Labels implements crmtest.Mover: a case is resolved by being closed.
+func (o *outside) Labels() (resolved, closed, reopened string) { return "", o.closed, "" }
+
+func (o *outside) TellsTimes() {}
+
+// Limit implements conformance.Limiter.
+func (o *outside) Limit(time.Duration) { o.Server.Limit() }
+
+func (o *outside) NamesNoWait() {}

@@ -1,0 +1,257 @@
+package salesforce
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync/atomic"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
+)
+
+var (
+	_ crm.Driver    = (*driver)(nil)
+	_ crm.KeyFinder = keyed{}
+)
+
+// driver is a connection to one organisation.
+type driver struct {
+	http     *http.Client
+	instance func(context.Context) (string, error) // where base is ""
+	base     string
+	version  string
+	number   *regexp.Regexp
+	width    int
+	keyField string // where keys are kept; "" is nowhere
+	selected string // what is read of a case
+	labels   atomic.Pointer[picklists]
+}
+
+// keyed is a driver of an organisation that keeps keys.
+type keyed struct{ *driver }
+
+func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, error) {
+	if faults := s.faults(); len(faults) > 0 {
+		return nil, fault.InvalidFields(faults...)
+	}
+	number, err := s.number()
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	d := &driver{
+		http: env.HTTP, instance: env.Instance, base: strings.TrimRight(s.BaseURL, "/"), version: s.APIVersion,
+		number: number, width: s.NumberWidth, keyField: s.ExternalIDField, selected: selection(s.Comments),
+	}
+	if d.keyField != "" {
+		return keyed{d}, nil
+	}
+	return d, nil
+}
+
+// Traits implements crm.Driver. Salesforce limits calls at one time only among those that take 20 s or more ("API Request
+// Limits and Allocations").
+func (d *driver) Traits() crm.Traits {
+	return crm.Traits{IdempotentCreate: d.keyField != "", NumberWidth: d.width}
+}
+
+// Account names the organisation. Who signed in is told by /services/oauth2/userinfo alone, which answers an access token
+// that has ended with 403 ("Query for User Information", Salesforce Help), where it could not be told from a refusal and
+// would not be renewed.
+func (d *driver) Account(ctx context.Context) (crm.Account, error) {
+	var found result[struct{ Name string }]
+	if err := d.query(ctx, "SELECT Name FROM Organization LIMIT 1", &found); err != nil {
+		return crm.Account{}, err
+	}
+	if len(found.Records) == 0 {
+		return crm.Account{}, unreadable(nil)
+	}
+	return crm.Account{Name: found.Records[0].Name}, nil
+}
+
+// Vocabulary is read of the description of cases.
+func (d *driver) Vocabulary(ctx context.Context) (crm.Vocabulary, error) {
+	lists, err := d.describe(ctx)
+	if err != nil {
+		return crm.Vocabulary{}, err
+	}
+	return crm.Vocabulary{Statuses: lists.status.labels(), Priorities: lists.priority.labels()}, nil
+}
+
+// describe reads the picklists anew, and remembers them.
+func (d *driver) describe(ctx context.Context) (*picklists, error) {
+	var described description
+	if err := d.call(ctx, http.MethodGet, "/sobjects/Case/describe", nil, &described); err != nil {
+		return nil, err
+	}
+	lists := described.picklists()
+	d.labels.Store(lists)
+	return lists, nil
+}
+
+// values answers what the API calls the labels of a ticket. What is remembered of them is read anew before a label is
+// refused.
+func (d *driver) values(ctx context.Context, t crm.NewTicket) (status, priority string, err error) {
+	if t.Status == "" && t.Priority == "" {
+		return "", "", nil
+	}
+	lists, fresh := d.labels.Load(), false
+	for {
+		if lists == nil {
+			if lists, err = d.describe(ctx); err != nil {
+				return "", "", err
+			}
+			fresh = true
+		}
+		status, knownStatus := lists.status.value(t.Status)
+		priority, knownPriority := lists.priority.value(t.Priority)
+		if knownStatus && knownPriority {
+			return status, priority, nil
+		}
+		if fresh {
+			return "", "", unknownLabels(knownStatus, knownPriority)
+		}
+		lists = nil
+	}
+}
+
+// Create makes the case and reads it back in one call, of which all happens or nothing ("Send Multiple Requests Using
+// Composite", REST API Developer Guide). With a field for keys it is an upsert: a repeated one finds the case of the first.
+func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
+	if faults := malformed(t); len(faults) > 0 {
+		return crm.Ticket{}, fault.InvalidFields(faults...)
+	}
+	status, priority, err := d.values(ctx, t)
+	if err != nil {
+		return crm.Ticket{}, err
+	}
+	write := part{
+		Method: http.MethodPost, URL: d.path("/sobjects/Case"), ReferenceID: made,
+		Body: &newCase{t.Subject, t.Description, status, priority, t.OwnerID, t.AccountID, t.ContactID},
+	}
+	if d.keyField != "" {
+		write.Method, write.URL = http.MethodPatch, d.path("/sobjects/Case/"+d.keyField+"/"+url.PathEscape(t.Key))
+	}
+	if t.OwnerID != "" {
+		// Otherwise the organisation's rules, or its default owner, take the place of the one that is given. A part of a
+		// composite call has headers of its own ("Composite Subrequest"; "Assignment Rule Header").
+		write.Headers = map[string]string{"Sforce-Auto-Assign": "FALSE"}
+	}
+	read := part{Method: http.MethodGet, URL: d.path("/query?q=" + escapedQuery(d.selected+" WHERE Id = '"+reference+"'")), ReferenceID: "read"}
+	var answer compositeAnswer
+	err = d.call(ctx, http.MethodPost, "/composite", composite{AllOrNone: true, Parts: []part{write, read}}, &answer)
+	if err != nil {
+		return crm.Ticket{}, err
+	}
+	if refused, f := answer.refusal(t); f != nil {
+		if d.keyField != "" && refused == duplicateValue { // another call with the key was just ahead of this one
+			return keyed{d}.ByKey(ctx, t.Key)
+		}
+		return crm.Ticket{}, f
+	}
+	return answer.ticket()
+}
+
+// ByNumber implements crm.Driver. SOQL compares without case; the contract does not.
+func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error) {
+	if !d.number.MatchString(number) {
+		return crm.Ticket{}, noTicket()
+	}
+	found, err := d.find(ctx, "CaseNumber", number)
+	if err != nil {
+		return crm.Ticket{}, err
+	}
+	var exact []crm.Ticket
+	for _, t := range found {
+		if t.Number == number {
+			exact = append(exact, t)
+		}
+	}
+	return only(exact)
+}
+
+// ByKey implements crm.KeyFinder.
+func (d keyed) ByKey(ctx context.Context, key string) (crm.Ticket, error) {
+	found, err := d.find(ctx, d.keyField, key)
+	if err != nil {
+		return crm.Ticket{}, err
+	}
+	return only(found)
+}
+
+// find reads the cases whose field has the value: two are one too many.
+func (d *driver) find(ctx context.Context, field, value string) ([]crm.Ticket, error) {
+	var found result[record]
+	if err := d.query(ctx, d.selected+" WHERE "+field+" = "+quoted(value)+" LIMIT 2", &found); err != nil {
+		return nil, err
+	}
+	tickets := make([]crm.Ticket, 0, len(found.Records))
+	for _, r := range found.Records {
+		tickets = append(tickets, r.ticket())
+	}
+	return tickets, nil
+}
+
+func only(found []crm.Ticket) (crm.Ticket, error) {
+	switch len(found) {
+	case 0:
+		return crm.Ticket{}, noTicket()
+	case 1:
+		return found[0], nil
+	}
+	return crm.Ticket{}, ambiguous()
+}
+
+func (d *driver) query(ctx context.Context, soql string, out any) error {
+	return d.call(ctx, http.MethodGet, "/query?q="+url.QueryEscape(soql), nil, out)
+}
+
+func (d *driver) path(resource string) string { return "/services/data/" + d.version + resource }
+
+// home is where the organisation's API is.
+func (d *driver) home(ctx context.Context) (string, error) {
+	if d.base != "" {
+		return d.base, nil
+	}
+	if d.instance == nil {
+		return "", noInstance()
+	}
+	address, err := d.instance(ctx)
+	if err != nil {
+		return "", fault.From(err)
+	}
+	if address == "" {
+		return "", noInstance()
+	}
+	return strings.TrimRight(address, "/"), nil
+}
+
+// call sends one request to the API, and reads the answer into out.
+func (d *driver) call(ctx context.Context, method, resource string, in, out any) error {
+	home, err := d.home(ctx)
+	if err != nil {
+		return err
+	}
+	req, err := request(ctx, method, home+d.path(resource), in)
+	if err != nil {
+		return err
+	}
+	status, header, body, err := upstream.Do(d.http, req)
+	if err != nil {
+		return err
+	}
+	if status < 200 || status > 299 {
+		return refusal(status, header, body)
+	}
+	if err := decode(body, out); err != nil {
+		if method != http.MethodGet {
+			return unknown(err)
+		}
+		return unreadable(err)
+	}
+	return nil
+}

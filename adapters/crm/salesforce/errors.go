@@ -1,0 +1,257 @@
+package salesforce
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
+)
+
+var errNoObject = errors.New("salesforce: the answer is not the JSON that was expected")
+
+// apiError is one of the errors in an answer ("Status Codes and Error Responses", REST API Developer Guide). Its message
+// is for the logs: what administrators write into validation rules and triggers is in it, with whatever data they add.
+type apiError struct {
+	Code   string   `json:"errorCode"`
+	Fields []string `json:"fields"`
+}
+
+// The codes that say of a whole call, or of a part of one, what the caller has to know.
+const (
+	duplicateValue   = "DUPLICATE_VALUE"
+	processingHalted = "PROCESSING_HALTED" // another part failed
+)
+
+// limitWait is told where the organisation's calls of the day are used up: the allowance is of the last 24 hours, so
+// that some come back all the time, and Salesforce names no moment ("API Request Limits and Allocations").
+const limitWait = 5 * time.Minute
+
+func firstError(body []byte) apiError {
+	var told []apiError
+	if json.Unmarshal(body, &told) != nil || len(told) == 0 {
+		return apiError{}
+	}
+	return told[0]
+}
+
+// refusal makes a fault of an answer that refuses a whole call.
+func refusal(status int, header http.Header, body []byte) *fault.Error {
+	plain := upstream.StatusFault(name, status, header, body)
+	if status == http.StatusNotFound { // no call is about one record's address
+		return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured,
+			"Salesforce has no such API there. Check the connection's base_url and api_version.")
+	}
+	return meaning(plain, firstError(body), crm.NewTicket{})
+}
+
+// refusal makes a fault of a part that failed, and answers its code; nil where none did. Of all that failed it is the
+// one that did so by itself.
+func (a compositeAnswer) refusal(t crm.NewTicket) (code string, f *fault.Error) {
+	for _, p := range a.Parts {
+		if p.Status >= 200 && p.Status <= 299 {
+			continue
+		}
+		first := firstError(p.Body)
+		if f != nil && first.Code == processingHalted {
+			continue
+		}
+		code, f = first.Code, partRefusal(p.Status, p.Body, first, t)
+		if code != processingHalted {
+			break
+		}
+	}
+	return code, f
+}
+
+func partRefusal(status int, body []byte, first apiError, t crm.NewTicket) *fault.Error {
+	if status < 300 { // a part without a status says nothing of what became of it
+		return unknown(errNoObject)
+	}
+	plain := upstream.StatusFault(name, status, nil, body)
+	switch status {
+	case http.StatusMultipleChoices: // an upsert that fits several cases
+		f := ambiguous()
+		f.Upstream = plain.Upstream
+		return f
+	case http.StatusNotFound:
+		return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured,
+			"Salesforce knows no such field of cases, or does not show it to the connected user. Check the connection's external_id_field.")
+	}
+	return meaning(plain, first, t)
+}
+
+// meaning reads the codes whose status says too little: most are 400, and 403 can mean a limit. See "Core Data Types Used
+// in API Calls", StatusCode and ExceptionCode, SOAP API Developer Guide.
+func meaning(plain *fault.Error, e apiError, t crm.NewTicket) *fault.Error {
+	switch e.Code {
+	case "INVALID_SESSION_ID":
+		return said(plain, fault.Disconnected, fault.ReasonReconnectRequired,
+			"Salesforce does not accept the connection's session. Connect the account again.")
+	case "REQUEST_LIMIT_EXCEEDED":
+		f := said(plain, fault.RateLimited, fault.ReasonProviderRateLimited,
+			"The Salesforce organisation has used up its API calls. Try again later, or raise its limit there.")
+		f.RetryAfter = cmp.Or(plain.RetryAfter, limitWait)
+		return f
+	case "SERVER_UNAVAILABLE":
+		return said(plain, fault.Unavailable, fault.ReasonProviderUnavailable, "Salesforce is not available at the moment.")
+	case "QUERY_TIMEOUT":
+		return said(plain, fault.Timeout, fault.ReasonDeadlineExceeded, "Salesforce did not finish in time.")
+	case "UNABLE_TO_LOCK_ROW":
+		return said(plain, fault.Conflict, fault.ReasonProviderConflict,
+			"Somebody else is changing a record at Salesforce that the ticket belongs to. Try again.")
+	case "STORAGE_LIMIT_EXCEEDED":
+		return said(plain, fault.Exhausted, fault.ReasonProviderRefused, "The Salesforce organisation has no room left for cases.")
+	case duplicateValue, "DUPLICATES_DETECTED":
+		return said(plain, fault.Conflict, fault.ReasonProviderConflict, "The Salesforce organisation takes the ticket for one that it has already.")
+	case "API_DISABLED_FOR_ORG", "API_CURRENTLY_DISABLED":
+		return said(plain, fault.Forbidden, fault.ReasonPermissionDenied,
+			"The Salesforce organisation or the connected user has no access by API. Have the permission API Enabled given.")
+	case "INVALID_FIELD", "INVALID_FIELD_FOR_INSERT_UPDATE", "INVALID_TYPE":
+		return said(plain, fault.Forbidden, fault.ReasonPermissionDenied,
+			"Salesforce does not let the connected user see or set every field of cases that is needed. Give the user field-level access to them; the log names the one that is missing. Check the connection's comments setting.")
+	case "INSUFFICIENT_ACCESS_OR_READONLY":
+		return said(plain, fault.Forbidden, fault.ReasonPermissionDenied,
+			"Salesforce does not allow this to the connected user. Give the user the permission, or connect another one.")
+	case "INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST":
+		return invalid(plain, e, "is no value that the Salesforce organisation takes for such a case.")
+	case "STRING_TOO_LONG":
+		return invalid(plain, e, "is longer than Salesforce takes.")
+	case "REQUIRED_FIELD_MISSING":
+		return missing(plain, e)
+	case "INVALID_CROSS_REFERENCE_KEY", "INVALID_ID_FIELD", "MALFORMED_ID", "FIELD_INTEGRITY_EXCEPTION", "ENTITY_IS_DELETED",
+		"INACTIVE_OWNER_OR_USER", "INSUFFICIENT_ACCESS_ON_CROSS_REFERENCE_ENTITY":
+		return unknownRecord(plain, e, t)
+	case "FIELD_CUSTOM_VALIDATION_EXCEPTION":
+		return invalid(plain, e, "is refused by a validation rule of the Salesforce organisation.")
+	case "FIELD_FILTER_VALIDATION_EXCEPTION", "CANNOT_INSERT_UPDATE_ACTIVATE_ENTITY", "CANNOT_EXECUTE_FLOW_TRIGGER":
+		return invalid(plain, e, "is refused by the Salesforce organisation's own automation.")
+	}
+	return plain
+}
+
+// paths are the API's fields in the words of the interface.
+var paths = map[string]string{
+	"Subject": "subject", "Description": "description", "Status": "status", "Priority": "priority",
+	"OwnerId": "owner_id", "AccountId": "account_id", "ContactId": "contact_id",
+}
+
+// invalid names the fields that Salesforce names; without one it is the ticket that is refused.
+func invalid(plain *fault.Error, e apiError, message string) *fault.Error {
+	var faults []fault.Field
+	for _, field := range e.Fields {
+		if path, known := paths[field]; known {
+			faults = append(faults, fault.Field{Path: path, Message: message})
+		}
+	}
+	if len(faults) == 0 {
+		return said(plain, fault.Invalid, fault.ReasonProviderRefused,
+			"The ticket "+strings.TrimSuffix(message, ".")+". The gateway's log has its words.")
+	}
+	return named(plain, faults)
+}
+
+func named(plain *fault.Error, faults []fault.Field) *fault.Error {
+	f := fault.InvalidFields(faults...)
+	f.Metadata, f.Upstream = plain.Metadata, plain.Upstream
+	return f
+}
+
+var apiName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,80}$`)
+
+// missing tells a field that the caller can give from one that only the organisation's administrator can.
+func missing(plain *fault.Error, e apiError) *fault.Error {
+	var others []string
+	for _, field := range e.Fields {
+		if _, ours := paths[field]; !ours && apiName.MatchString(field) {
+			others = append(others, field)
+		}
+	}
+	if len(others) == 0 {
+		return invalid(plain, e, "is required by the Salesforce organisation.")
+	}
+	return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured,
+		"The Salesforce organisation requires of every case what the gateway does not send: "+strings.Join(others, ", ")+". Give it a default value there.")
+}
+
+// unknownRecord names the related record that does not exist, or that the user may not use. Salesforce often does not say
+// which one it means: then it can be each that was given.
+func unknownRecord(plain *fault.Error, e apiError, t crm.NewTicket) *fault.Error {
+	given := related(t)
+	if of := slices.DeleteFunc(slices.Clone(given), func(r relation) bool { return !slices.Contains(e.Fields, r.field) }); len(of) > 0 {
+		given = of
+	}
+	var faults []fault.Field
+	for _, r := range given {
+		message := "is no record of its kind that the connected Salesforce user can use."
+		if len(given) > 1 {
+			message = "may be the one that Salesforce does not know, or does not let the connected user use; it does not say which."
+		}
+		faults = append(faults, fault.Field{Path: r.path, Message: message})
+	}
+	if len(faults) == 0 {
+		return said(plain, fault.Forbidden, fault.ReasonPermissionDenied,
+			"Salesforce does not let the connected user use a record that the case would belong to.")
+	}
+	return named(plain, faults)
+}
+
+// said is a fault that tells more than its status does.
+func said(plain *fault.Error, code fault.Code, reason, detail string) *fault.Error {
+	f := *plain
+	f.Code, f.Reason, f.Detail = code, reason, detail
+	return &f
+}
+
+func unknownLabels(status, priority bool) *fault.Error {
+	var faults []fault.Field
+	for _, label := range []struct {
+		path  string
+		known bool
+	}{{"status", status}, {"priority", priority}} {
+		if !label.known {
+			faults = append(faults, fault.Field{Path: label.path, Message: "is not a label of the Salesforce organisation."})
+		}
+	}
+	return fault.InvalidFields(faults...)
+}
+
+func noTicket() *fault.Error {
+	return fault.New(fault.NotFound, fault.ReasonTicketNotFound, "There is no such case at Salesforce.").With("provider", name)
+}
+
+func ambiguous() *fault.Error {
+	return fault.New(fault.Conflict, fault.ReasonProviderConflict,
+		"Several cases at Salesforce have this number or key. Mark the field as unique there, and correct them.").With("provider", name)
+}
+
+func noInstance() *fault.Error {
+	return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
+		"Salesforce did not tell where the organisation's API is. Set the connection's base_url.").With("provider", name)
+}
+
+// unreadable is a good answer to a read that says something other than expected.
+func unreadable(err error) *fault.Error {
+	return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
+		"Salesforce answered something other than expected. Check the connection's base_url.").With("provider", name).Because(err)
+}
+
+// unknown is a good answer to a write that says something other than expected.
+func unknown(err error) *fault.Error {
+	return fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+		"Salesforce accepted the ticket, but what it answered could not be read.").With("provider", name).Because(err)
+}
+
+// unseen is a case that was made and cannot be read: an assignment rule gave it to somebody whose cases the user does not
+// see.
+func unseen() *fault.Error {
+	return fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+		"Salesforce opened the case, but does not show it to the connected user. Let the user see the cases of the owner they are assigned to.").With("provider", name)
+}

@@ -1,0 +1,304 @@
+// Package fake is Salesforce for tests: stateful, strict, and able to fail on demand. It is written from Salesforce's
+// documentation (REST API Developer Guide, SOQL and SOSL Reference, Object Reference, and of Salesforce Help "OAuth
+// Authorization Flows") and shares no code with the adapter. Beside the API it serves the OAuth endpoints, by
+// core/oauth/oauthtest.
+//
+//	server := fake.New(fake.Options{})
+//	http.ListenAndServe("127.0.0.1:9104", server)
+//
+// It is one organisation, whose cases every user sees. Of the API it has what handles cases: query, describe, insert and
+// upsert, alone and in composite calls. Of SOQL it knows fields, toLabel, one level of child queries, comparisons by = and
+// !=, AND, ORDER BY and LIMIT.
+package fake
+
+import (
+	"cmp"
+	"crypto/rsa"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"frontdesk/core/oauth/oauthtest"
+)
+
+// Options say how the organisation is.
+type Options struct {
+	Name     string   // of the organisation; "" is Acme
+	Accounts []string // user names; nil is alice@acme.example
+	Now      func() time.Time
+
+	OAuth        oauthtest.Options         // what is not set is as at Salesforce
+	Certificates map[string]*rsa.PublicKey // of apps, by client id, for the JWT bearer flow
+
+	Statuses, Priorities []Value // nil is as in a new organisation
+	Required             []string
+	Hidden               []string                                // fields that the users do not see
+	ExternalID           string                                  // a custom field of cases, unique; "" is none
+	Numbers              string                                  // the display format of case numbers, for fmt; "" is %08d
+	Validate             func(fields map[string]any) (no string) // a validation rule: its sentence where it refuses a case
+}
+
+// Value is one of a picklist.
+type Value struct {
+	Value    string
+	Label    string // "" is the value
+	Inactive bool
+	Default  bool
+	Closed   bool // of Status: cases that have it are closed
+}
+
+// The addresses.
+const (
+	AuthorizePath = "/services/oauth2/authorize"
+	TokenPath     = "/services/oauth2/token"
+	DataPath      = "/services/data/"
+)
+
+// Records that the organisation has.
+var (
+	Owner        = RecordID("005", 1) // a user
+	Queue        = RecordID("00G", 1)
+	DefaultOwner = RecordID("00G", 2) // who gets a case that no rule assigns
+	Account      = RecordID("001", 1)
+	Contact      = RecordID("003", 1)
+)
+
+// Server is an http.Handler; safe for concurrent use.
+type Server struct {
+	OAuth *oauthtest.Server // who may call
+
+	options Options
+
+	mu      sync.Mutex
+	rows    map[string]row // of what is referred to, by the first 15 characters of the id
+	cases   []*caseRow
+	numbers int
+	made    int
+	calls   int
+	faults  faults
+}
+
+// row is a record: text, truth or nil by field.
+type row map[string]any
+
+// caseRow is a case with what belongs to it.
+type caseRow struct {
+	row
+	comments, emails, posts []row
+}
+
+// New makes a server.
+func New(o Options) *Server {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if len(o.Accounts) == 0 {
+		o.Accounts = []string{"alice@acme.example"}
+	}
+	if o.Statuses == nil {
+		o.Statuses = []Value{{Value: "New", Default: true}, {Value: "Working"}, {Value: "Escalated"}, {Value: "Closed", Closed: true}}
+	}
+	if o.Priorities == nil {
+		o.Priorities = []Value{{Value: "High"}, {Value: "Medium", Default: true}, {Value: "Low"}}
+	}
+	o.Name, o.Numbers = cmp.Or(o.Name, "Acme"), cmp.Or(o.Numbers, "%08d")
+	auth := o.OAuth
+	auth.AuthorizePath, auth.TokenPath = AuthorizePath, TokenPath
+	if auth.Accounts == nil {
+		auth.Accounts = o.Accounts
+	}
+	if auth.Now == nil {
+		auth.Now = o.Now
+	}
+	// The life of a token is the session timeout of the organisation, which is not told.
+	auth.Lifetime = cmp.Or(auth.Lifetime, -1)
+	if auth.Offline == nil {
+		auth.Offline = func(ask url.Values) bool {
+			return slices.Contains(strings.Fields(ask.Get("scope")), "refresh_token")
+		}
+	}
+	s := &Server{OAuth: oauthtest.New(auth), options: o, rows: map[string]row{}, numbers: 1000}
+	for _, id := range []string{Owner, Queue, DefaultOwner, Account, Contact} {
+		s.rows[id[:15]] = row{"Id": id}
+	}
+	return s
+}
+
+// RecordID makes the 18 characters of an id: a kind of three, and a number.
+func RecordID(kind string, n int) string {
+	id := fmt.Sprintf("%sdM%010d", kind, n)
+	// Of each five characters, which are capitals ("ID Field Type", Object Reference).
+	for at := 0; at < 15; at += 5 {
+		bits := 0
+		for i, c := range id[at : at+5] {
+			if c >= 'A' && c <= 'Z' {
+				bits |= 1 << i
+			}
+		}
+		id += string("ABCDEFGHIJKLMNOPQRSTUVWXYZ012345"[bits])
+	}
+	return id
+}
+
+// ServeHTTP serves the API and the OAuth endpoints.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch path := r.URL.Path; {
+	case path == AuthorizePath:
+		s.OAuth.ServeHTTP(w, r)
+	case path == TokenPath:
+		s.token(w, r)
+	case strings.HasPrefix(path, DataPath):
+		s.serve(w, r)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	if s.faulty(w, r) {
+		return
+	}
+	answer := s.answer(r)
+	if s.drops(r) {
+		panic(http.ErrAbortHandler) // the connection is closed without an answer
+	}
+	write(w, answer)
+}
+
+// reply is an answer, of a call or of a part of one.
+type reply struct {
+	status int
+	body   any
+}
+
+func write(w http.ResponseWriter, answer reply) {
+	w.Header().Set("Content-Type", "application/json;charset=UTF-8")
+	w.Header().Set("Sforce-Limit-Info", "api-usage=18/5000")
+	w.WriteHeader(answer.status)
+	_ = json.NewEncoder(w).Encode(answer.body) // who asked may have left
+}
+
+func (s *Server) answer(r *http.Request) reply {
+	who, ok := s.OAuth.Bearer(r)
+	if !ok {
+		return refuse(http.StatusUnauthorized, "INVALID_SESSION_ID", "Session expired or invalid")
+	}
+	if !slices.Contains(who.Scopes, "api") && !slices.Contains(who.Scopes, "full") {
+		return refuse(http.StatusForbidden, "INVALID_SESSION_ID", "This session is not valid for use with the REST API")
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+	if err != nil {
+		return refuse(http.StatusBadRequest, "JSON_PARSER_ERROR", "The body cannot be read")
+	}
+	if len(body) > 0 && !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+		return refuse(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "Content-Type is not application/json")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.resource(call{
+		method: r.Method, address: r.URL, body: body, autoAssign: r.Header.Get("Sforce-Auto-Assign"), user: Owner,
+	})
+}
+
+// call is a request, or a part of one. The server is locked meanwhile.
+type call struct {
+	method     string
+	address    *url.URL
+	body       []byte
+	autoAssign string
+	user       string
+	within     string // the version of the composite call that it is a part of
+}
+
+func (s *Server) resource(c call) reply {
+	versioned, resource, _ := strings.Cut(strings.TrimPrefix(c.address.EscapedPath(), DataPath), "/")
+	if !strings.HasPrefix(versioned, "v") || !strings.HasSuffix(versioned, ".0") || c.within != "" && c.within != versioned {
+		return notFound()
+	}
+	segments := strings.Split(strings.TrimSuffix(resource, "/"), "/")
+	for i := range segments {
+		plain, err := url.PathUnescape(segments[i])
+		if err != nil || plain == "" {
+			return notFound()
+		}
+		segments[i] = plain
+	}
+	path := strings.Join(segments, "/")
+	switch {
+	case path == "query" && c.method == http.MethodGet:
+		return s.query(c)
+	case path == "composite" && c.method == http.MethodPost && c.within == "":
+		return s.composite(c, versioned)
+	case path == "sobjects/Case/describe" && c.method == http.MethodGet:
+		return reply{http.StatusOK, s.describe()}
+	case path == "sobjects/Case" && c.method == http.MethodPost:
+		return s.insert(c, "", "")
+	case len(segments) == 4 && path[:min(len(path), 14)] == "sobjects/Case/" && c.method == http.MethodPatch:
+		return s.upsert(c, segments[2], segments[3])
+	}
+	return notFound()
+}
+
+func notFound() reply {
+	return refuse(http.StatusNotFound, "NOT_FOUND", "The requested resource does not exist")
+}
+
+// refuse is an error as Salesforce writes it.
+func refuse(status int, code, message string, fields ...string) reply {
+	e := map[string]any{"message": message, "errorCode": code}
+	if status == http.StatusBadRequest {
+		e["fields"] = append([]string{}, fields...)
+	}
+	return reply{status, []any{e}}
+}
+
+func (s *Server) hides(field string) bool { return slices.Contains(s.options.Hidden, field) }
+
+func (s *Server) describe() map[string]any {
+	var fields []any
+	for _, list := range []struct {
+		name   string
+		values []Value
+	}{{"Status", s.options.Statuses}, {"Priority", s.options.Priorities}} {
+		if s.hides(list.name) {
+			continue
+		}
+		values := []any{}
+		for _, v := range list.values {
+			values = append(values, map[string]any{
+				"active": !v.Inactive, "defaultValue": v.Default, "label": cmp.Or(v.Label, v.Value), "value": v.Value, "validFor": nil,
+			})
+		}
+		fields = append(fields, map[string]any{
+			"name": list.name, "type": "picklist", "nillable": true, "createable": true, "updateable": true,
+			"defaultedOnCreate": true, "restrictedPicklist": true, "externalId": false, "picklistValues": values,
+		})
+	}
+	for _, name := range []string{"Subject", "Description"} {
+		fields = append(fields, map[string]any{"name": name, "type": "string", "nillable": true, "createable": true, "picklistValues": []any{}})
+	}
+	return map[string]any{"name": "Case", "fields": fields}
+}
+
+// snapshot remembers the cases, to undo what a call did.
+func (s *Server) snapshot() (undo func()) {
+	cases := make([]*caseRow, 0, len(s.cases))
+	for _, c := range s.cases {
+		kept := *c
+		kept.row = maps.Clone(c.row)
+		cases = append(cases, &kept)
+	}
+	return func() { s.cases = cases }
+}
+
+// stamp is a time as the API writes it.
+func (s *Server) stamp() string {
+	return s.options.Now().UTC().Format("2006-01-02T15:04:05.000-0700")
+}

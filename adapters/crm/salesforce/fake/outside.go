@@ -1,0 +1,121 @@
+package fake
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// What agents do in Salesforce's own pages.
+
+// Tickets counts the cases.
+func (s *Server) Tickets(context.Context) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.cases), nil
+}
+
+// Case is a case's fields, as text, truth or nil; nil when there is none with that id.
+func (s *Server) Case(id string) map[string]any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.cases {
+		if c.row["Id"] == id {
+			return c.row
+		}
+	}
+	return nil
+}
+
+// Comment makes a case comment, which customers see where it is published.
+func (s *Server) Comment(id, body string, published bool) error {
+	return s.change(id, func(c *caseRow) {
+		c.comments = append(c.comments, row{
+			"Id": s.childID("00a"), "CommentBody": body, "IsPublished": published, "CreatedDate": s.stamp(),
+		})
+	})
+}
+
+// Email sends an email of a case, or keeps it as a draft. Each body may be "".
+func (s *Server) Email(id, text, html string, draft bool) error {
+	return s.change(id, func(c *caseRow) {
+		status := "3" // sent
+		if draft {
+			status = "5"
+		}
+		c.emails = append(c.emails, row{
+			"Id": s.childID("02s"), "TextBody": orNil(text), "HtmlBody": orNil(html), "Status": status, "MessageDate": s.stamp(),
+		})
+	})
+}
+
+// Post posts in a case's feed, for all who see the case or for colleagues.
+func (s *Server) Post(id, body string, rich, public bool) error {
+	return s.change(id, func(c *caseRow) {
+		visibility := "InternalUsers"
+		if public {
+			visibility = "AllUsers"
+		}
+		c.posts = append(c.posts, row{
+			"Id": s.childID("0D5"), "Body": body, "IsRichText": rich, "Type": "TextPost", "Visibility": visibility, "CreatedDate": s.stamp(),
+		})
+	})
+}
+
+// Move gives a case a status.
+func (s *Server) Move(id, status string) error {
+	if !slices.ContainsFunc(s.options.Statuses, func(v Value) bool { return v.Value == status }) {
+		return fmt.Errorf("fake: there is no status %q", status)
+	}
+	return s.change(id, func(c *caseRow) {
+		c.row["Status"] = status
+		s.settle(c)
+	})
+}
+
+// Add makes a case of these fields, whatever they are.
+func (s *Server) Add(fields map[string]any) (id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.made++
+	at := s.stamp()
+	added := &caseRow{row: row{"Id": RecordID("500", s.made), "IsClosed": false, "CreatedDate": at, "LastModifiedDate": at}}
+	for field, value := range fields {
+		added.row[field] = value
+	}
+	s.cases = append(s.cases, added)
+	return added.row["Id"].(string)
+}
+
+// Statuses replaces the values of Status.
+func (s *Server) Statuses(values ...Value) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.options.Statuses = values
+}
+
+func (s *Server) change(id string, how func(*caseRow)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.cases {
+		if c.row["Id"] == id {
+			how(c)
+			c.row["LastModifiedDate"] = s.stamp()
+			return nil
+		}
+	}
+	return fmt.Errorf("fake: there is no case %q", id)
+}
+
+// childID is an id after every earlier one.
+func (s *Server) childID(kind string) string {
+	s.made++
+	return RecordID(kind, s.made)
+}
+
+func orNil(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}

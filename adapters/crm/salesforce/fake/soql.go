@@ -1,0 +1,402 @@
+package fake
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// query answers GET query?q=.
+func (s *Server) query(c call) reply {
+	values := c.address.Query()
+	if len(values) != 1 || len(values["q"]) != 1 {
+		return refuse(http.StatusBadRequest, "MALFORMED_QUERY", "The parameter q is required, and no other is known")
+	}
+	parsed, err := parse(values.Get("q"))
+	if err != nil {
+		return refuse(http.StatusBadRequest, "MALFORMED_QUERY", err.Error())
+	}
+	var rows []*caseRow
+	switch parsed.from {
+	case "Case":
+		rows = s.cases
+	case "Organization":
+		rows = []*caseRow{{row: row{"Id": RecordID("00D", 1), "Name": s.options.Name}}}
+	default:
+		return refuse(http.StatusBadRequest, "INVALID_TYPE", "sObject type '"+parsed.from+"' is not supported.")
+	}
+	found, no := s.run(parsed, rows)
+	if no != nil {
+		return *no
+	}
+	return reply{http.StatusOK, found}
+}
+
+// columns are the fields of each kind of record.
+func (s *Server) columns(of string) []string {
+	switch of {
+	case "Organization":
+		return []string{"Id", "Name"}
+	case "CaseComments":
+		return []string{"Id", "CommentBody", "IsPublished", "CreatedDate"}
+	case "EmailMessages":
+		return []string{"Id", "TextBody", "HtmlBody", "Status", "MessageDate"}
+	case "Feeds":
+		return []string{"Id", "Body", "IsRichText", "Type", "Visibility", "CreatedDate"}
+	}
+	all := []string{
+		"Id", "CaseNumber", "Subject", "Description", "Status", "Priority", "Origin", "OwnerId", "AccountId", "ContactId",
+		"IsClosed", "ClosedDate", "CreatedDate", "LastModifiedDate",
+	}
+	if s.options.ExternalID != "" {
+		all = append(all, s.options.ExternalID)
+	}
+	return slices.DeleteFunc(all, s.hides)
+}
+
+func (s *Server) run(q soql, rows []*caseRow) (map[string]any, *reply) {
+	known := s.columns(q.from)
+	for _, name := range q.names() {
+		if !slices.Contains(known, name) {
+			no := refuse(http.StatusBadRequest, "INVALID_FIELD", "No such column '"+name+"' on entity '"+q.from+"'.")
+			return nil, &no
+		}
+	}
+	var found []*caseRow
+	for _, r := range rows {
+		fits := true
+		for _, c := range q.where {
+			if c.field == "Id" && !anyID.MatchString(c.text) {
+				no := refuse(http.StatusBadRequest, "INVALID_QUERY_FILTER_OPERATOR", "invalid ID field: "+c.text)
+				return nil, &no
+			}
+			fits = fits && c.fits(r.row)
+		}
+		if fits {
+			found = append(found, r)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b *caseRow) int {
+		for _, by := range q.order {
+			x, _ := a.row[by.field].(string)
+			y, _ := b.row[by.field].(string)
+			if d := cmp.Compare(x, y); d != 0 {
+				if by.descending {
+					return -d
+				}
+				return d
+			}
+		}
+		return 0
+	})
+	if q.limit >= 0 && len(found) > q.limit {
+		found = found[:q.limit]
+	}
+	records := make([]any, 0, len(found))
+	for _, r := range found {
+		record, no := s.shown(q, r)
+		if no != nil {
+			return nil, no
+		}
+		records = append(records, record)
+	}
+	return map[string]any{"totalSize": len(records), "done": true, "records": records}, nil
+}
+
+func (s *Server) shown(q soql, r *caseRow) (map[string]any, *reply) {
+	record := map[string]any{"attributes": map[string]any{"type": q.from}}
+	for _, item := range q.items {
+		if item.child == nil {
+			record[item.field] = r.row[item.field]
+			if item.label {
+				record[item.field] = s.label(item.field, r.row[item.field])
+			}
+			continue
+		}
+		var children []row
+		switch item.child.from {
+		case "CaseComments":
+			children = r.comments
+		case "EmailMessages":
+			children = r.emails
+		case "Feeds":
+			children = r.posts
+		default:
+			no := refuse(http.StatusBadRequest, "INVALID_TYPE", "Didn't understand relationship '"+item.child.from+"' in FROM part of query call.")
+			return nil, &no
+		}
+		wrapped := make([]*caseRow, 0, len(children))
+		for _, c := range children {
+			wrapped = append(wrapped, &caseRow{row: c})
+		}
+		found, no := s.run(*item.child, wrapped)
+		if no != nil {
+			return nil, no
+		}
+		record[item.child.from] = found
+		if found["totalSize"] == 0 {
+			record[item.child.from] = nil
+		}
+	}
+	return record, nil
+}
+
+func (s *Server) label(field string, value any) any {
+	for _, v := range slices.Concat(s.options.Statuses, s.options.Priorities) {
+		if v.Value == value && (field == "Status" || field == "Priority") {
+			return cmp.Or(v.Label, v.Value)
+		}
+	}
+	return value
+}
+
+// soql is a query.
+type soql struct {
+	items []item
+	from  string
+	where []condition
+	order []ordering
+	limit int // -1: none
+}
+
+type item struct {
+	field string
+	label bool
+	child *soql
+}
+
+type condition struct {
+	field   string
+	differs bool
+	text    string // as it is compared: SOQL has no regard to case
+}
+
+type ordering struct {
+	field      string
+	descending bool
+}
+
+func (c condition) fits(r row) bool {
+	var has string
+	switch v := r[c.field].(type) {
+	case string:
+		has = v
+	case bool:
+		has = strconv.FormatBool(v)
+	}
+	return strings.EqualFold(has, c.text) != c.differs
+}
+
+// names are the fields that a query uses, but not its children's.
+func (q soql) names() (names []string) {
+	for _, i := range q.items {
+		if i.child == nil {
+			names = append(names, i.field)
+		}
+	}
+	for _, c := range q.where {
+		names = append(names, c.field)
+	}
+	for _, o := range q.order {
+		names = append(names, o.field)
+	}
+	return names
+}
+
+// malformed is what is wrong with a query.
+type malformed string
+
+// Error implements error.
+func (m malformed) Error() string { return string(m) }
+
+// parse reads a query.
+func parse(text string) (soql, error) {
+	tokens, err := tokenize(text)
+	if err != nil {
+		return soql{}, err
+	}
+	p := &parser{tokens: tokens}
+	q, err := p.query()
+	if err == nil && p.at < len(p.tokens) {
+		err = malformed("unexpected token: " + p.tokens[p.at].text)
+	}
+	return q, err
+}
+
+type token struct {
+	text    string
+	literal bool // it stood in quotes
+}
+
+func tokenize(text string) (tokens []token, err error) {
+	runes := []rune(text)
+	for i := 0; i < len(runes); {
+		switch c := runes[i]; {
+		case unicode.IsSpace(c):
+			i++
+		case c == '\'':
+			var literal token
+			literal, i, err = quotedText(runes, i+1)
+			if err != nil {
+				return nil, err
+			}
+			tokens = append(tokens, literal)
+		case strings.ContainsRune("(),=", c):
+			tokens = append(tokens, token{text: string(c)})
+			i++
+		case c == '!' && i+1 < len(runes) && runes[i+1] == '=':
+			tokens = append(tokens, token{text: "!="})
+			i += 2
+		case c == '_' || c < 128 && (unicode.IsLetter(c) || unicode.IsDigit(c)):
+			start := i
+			for i < len(runes) && (runes[i] == '_' || runes[i] < 128 && (unicode.IsLetter(runes[i]) || unicode.IsDigit(runes[i]))) {
+				i++
+			}
+			tokens = append(tokens, token{text: string(runes[start:i])})
+		default:
+			return nil, malformed("unexpected character " + strconv.QuoteRune(c))
+		}
+	}
+	return tokens, nil
+}
+
+// quotedText reads a literal from behind its opening quote ("Quoted String Escape Sequences": a backslash in any other
+// context is an error).
+func quotedText(runes []rune, i int) (token, int, error) {
+	escapes := map[rune]rune{'n': '\n', 'r': '\r', 't': '\t', 'b': '\b', 'f': '\f', '"': '"', '\'': '\'', '\\': '\\'}
+	var b strings.Builder
+	for ; i < len(runes); i++ {
+		switch c := runes[i]; c {
+		case '\'':
+			return token{text: b.String(), literal: true}, i + 1, nil
+		case '\\':
+			i++
+			if i == len(runes) || escapes[runes[i]] == 0 {
+				return token{}, i, malformed("Illegal string literal: a backslash escapes nothing that is known")
+			}
+			b.WriteRune(escapes[runes[i]])
+		default:
+			b.WriteRune(c)
+		}
+	}
+	return token{}, i, malformed("mismatched character '<EOF>' expecting '''")
+}
+
+type parser struct {
+	tokens []token
+	at     int
+}
+
+// take moves behind the word, where it is next.
+func (p *parser) take(word string) bool {
+	if p.at < len(p.tokens) && !p.tokens[p.at].literal && strings.EqualFold(p.tokens[p.at].text, word) {
+		p.at++
+		return true
+	}
+	return false
+}
+
+func (p *parser) name() (string, error) {
+	if p.at == len(p.tokens) || p.tokens[p.at].literal || strings.ContainsAny(p.tokens[p.at].text, "(),=!") {
+		return "", malformed("expecting a name")
+	}
+	p.at++
+	return p.tokens[p.at-1].text, nil
+}
+
+func (p *parser) query() (q soql, err error) {
+	q.limit = -1
+	if !p.take("SELECT") {
+		return q, malformed("expecting SELECT")
+	}
+	for more := true; more; more = p.take(",") {
+		i, err := p.item()
+		if err != nil {
+			return q, err
+		}
+		q.items = append(q.items, i)
+	}
+	if !p.take("FROM") {
+		return q, malformed("expecting FROM")
+	}
+	if q.from, err = p.name(); err != nil {
+		return q, err
+	}
+	if p.take("WHERE") {
+		for more := true; more; more = p.take("AND") {
+			c, err := p.condition()
+			if err != nil {
+				return q, err
+			}
+			q.where = append(q.where, c)
+		}
+	}
+	if p.take("ORDER") {
+		if !p.take("BY") {
+			return q, malformed("expecting BY")
+		}
+		for more := true; more; more = p.take(",") {
+			field, err := p.name()
+			if err != nil {
+				return q, err
+			}
+			q.order = append(q.order, ordering{field, p.take("DESC")})
+		}
+	}
+	if p.take("LIMIT") {
+		number, err := p.name()
+		if err != nil {
+			return q, err
+		}
+		if q.limit, err = strconv.Atoi(number); err != nil {
+			return q, malformed("expecting a number")
+		}
+	}
+	return q, nil
+}
+
+func (p *parser) item() (item, error) {
+	if p.take("(") {
+		child, err := p.query()
+		if err == nil && !p.take(")") {
+			err = malformed("expecting a parenthesis")
+		}
+		return item{child: &child}, err
+	}
+	if p.take("toLabel") {
+		if !p.take("(") {
+			return item{}, malformed("expecting a parenthesis")
+		}
+		field, err := p.name()
+		if err == nil && !p.take(")") {
+			err = malformed("expecting a parenthesis")
+		}
+		return item{field: field, label: true}, err
+	}
+	field, err := p.name()
+	return item{field: field}, err
+}
+
+func (p *parser) condition() (condition, error) {
+	field, err := p.name()
+	if err != nil {
+		return condition{}, err
+	}
+	c := condition{field: field, differs: p.take("!=")}
+	if !c.differs && !p.take("=") {
+		return c, malformed("expecting an operator")
+	}
+	if p.at == len(p.tokens) {
+		return c, malformed("expecting a value")
+	}
+	value := p.tokens[p.at]
+	if !value.literal && value.text != "true" && value.text != "false" {
+		return c, malformed("unexpected token: " + value.text)
+	}
+	p.at++
+	c.text = value.text
+	return c, nil
+}

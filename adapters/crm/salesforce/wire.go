@@ -1,0 +1,293 @@
+package salesforce
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+)
+
+// fields are read of every case. Labels are as the user's language has them, as the description of cases does
+// ("toLabel()", SOQL and SOSL Reference).
+const fields = "Id, CaseNumber, Subject, Description, toLabel(Status), toLabel(Priority), OwnerId, AccountId, ContactId, " +
+	"IsClosed, ClosedDate, CreatedDate, LastModifiedDate"
+
+// lastComment is the query, for each choice of the setting, of the most recent public comment among a case's children.
+// CaseComment.IsPublished is what customers see; every email of a case but a draft went to or came from one; of posts
+// Visibility AllUsers are those that customers see as well (Object Reference: CaseComment, EmailMessage, CaseFeed).
+var lastComment = map[string]string{
+	"case_comments": "SELECT CommentBody FROM CaseComments WHERE IsPublished = true ORDER BY CreatedDate DESC, Id DESC LIMIT 1",
+	"emails":        "SELECT TextBody, HtmlBody FROM EmailMessages WHERE Status != '5' ORDER BY MessageDate DESC, Id DESC LIMIT 1",
+	"feed":          "SELECT Body, IsRichText FROM Feeds WHERE Type = 'TextPost' AND Visibility = 'AllUsers' ORDER BY CreatedDate DESC, Id DESC LIMIT 1",
+}
+
+// selection is the beginning of a query for cases.
+func selection(comments string) string {
+	return "SELECT " + fields + ", (" + lastComment[comments] + ") FROM Case"
+}
+
+// quoted makes a text a literal of SOQL: quote and backslash are the characters reserved in one ("Reserved Characters").
+func quoted(s string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
+}
+
+// The parts of a composite call are named, and a later one may use an earlier one's answer.
+const (
+	made      = "made"
+	reference = "@{" + made + ".id}"
+)
+
+// escapedQuery is a query for the address of a part, with the reference left as it is.
+func escapedQuery(soql string) string {
+	return strings.ReplaceAll(url.QueryEscape(soql), url.QueryEscape(reference), reference)
+}
+
+type composite struct {
+	AllOrNone bool   `json:"allOrNone"`
+	Parts     []part `json:"compositeRequest"`
+}
+
+type part struct {
+	Method      string            `json:"method"`
+	URL         string            `json:"url"`
+	ReferenceID string            `json:"referenceId"`
+	Headers     map[string]string `json:"httpHeaders,omitempty"`
+	Body        *newCase          `json:"body,omitempty"`
+}
+
+type newCase struct {
+	Subject     string
+	Description string `json:",omitempty"`
+	Status      string `json:",omitempty"`
+	Priority    string `json:",omitempty"`
+	OwnerID     string `json:"OwnerId,omitempty"`
+	AccountID   string `json:"AccountId,omitempty"`
+	ContactID   string `json:"ContactId,omitempty"`
+}
+
+// request makes a request of the API.
+func request(ctx context.Context, method, address string, in any) (*http.Request, error) {
+	var body io.Reader
+	if in != nil {
+		encoded, err := json.Marshal(in)
+		if err != nil {
+			return nil, fault.From(err)
+		}
+		body = bytes.NewReader(encoded)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, address, body)
+	if err != nil {
+		f := noInstance() // without the error, whose text holds the whole address
+		f.Unsent = true
+		return nil, f
+	}
+	req.Header.Set("Accept", "application/json")
+	if in != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return req, nil
+}
+
+// decode reads an answer; null is none.
+func decode(body []byte, out any) error {
+	if trimmed := bytes.TrimSpace(body); len(trimmed) == 0 || trimmed[0] != '{' {
+		return errNoObject
+	}
+	return json.Unmarshal(body, out)
+}
+
+// result is the answer to a query.
+type result[T any] struct {
+	Records []T `json:"records"`
+}
+
+// record is a case.
+type record struct {
+	ID               string `json:"Id"`
+	CaseNumber       string
+	Subject          string
+	Description      string
+	Status, Priority string
+	OwnerID          string `json:"OwnerId"`
+	AccountID        string `json:"AccountId"`
+	ContactID        string `json:"ContactId"`
+	IsClosed         bool
+	ClosedDate       stamp
+	CreatedDate      stamp
+	LastModifiedDate stamp
+
+	CaseComments  *result[struct{ CommentBody string }] // null where there is none
+	EmailMessages *result[struct{ TextBody, HTMLBody string }]
+	Feeds         *result[struct {
+		Body       string
+		IsRichText bool
+	}]
+}
+
+// stamp is a time such as 2026-05-01T07:25:37.000+0000, which RFC 3339 does not know; null is zero.
+type stamp struct{ time.Time }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *stamp) UnmarshalJSON(text []byte) error {
+	var written string
+	if err := json.Unmarshal(text, &written); err != nil || written == "" {
+		return err
+	}
+	at, err := time.Parse("2006-01-02T15:04:05Z0700", written)
+	s.Time = at.UTC()
+	return err
+}
+
+func (r record) ticket() crm.Ticket {
+	t := crm.Ticket{
+		ID: r.ID, Number: r.CaseNumber, Subject: r.Subject, Description: crm.Plain(r.Description),
+		Status: strings.TrimSpace(r.Status), Priority: strings.TrimSpace(r.Priority),
+		OwnerID: r.OwnerID, AccountID: r.AccountID, ContactID: r.ContactID,
+		CreatedAt: r.CreatedDate.Time, UpdatedAt: r.LastModifiedDate.Time, LastComment: r.comment(),
+	}
+	if r.IsClosed {
+		t.ClosedAt = r.ClosedDate.Time
+	}
+	return t
+}
+
+func (r record) comment() crm.Text {
+	switch {
+	case r.CaseComments != nil && len(r.CaseComments.Records) > 0:
+		return crm.Plain(r.CaseComments.Records[0].CommentBody)
+	case r.EmailMessages != nil && len(r.EmailMessages.Records) > 0:
+		email := r.EmailMessages.Records[0]
+		if strings.TrimSpace(email.TextBody) == "" && email.HTMLBody != "" {
+			return crm.Text{Body: email.HTMLBody, HTML: true}
+		}
+		return crm.Plain(email.TextBody)
+	case r.Feeds != nil && len(r.Feeds.Records) > 0:
+		post := r.Feeds.Records[0]
+		return crm.Text{Body: post.Body, HTML: post.IsRichText}
+	}
+	return crm.Text{}
+}
+
+// compositeAnswer has an answer for each part, in order.
+type compositeAnswer struct {
+	Parts []struct {
+		Body   json.RawMessage `json:"body"`
+		Status int             `json:"httpStatusCode"`
+	} `json:"compositeResponse"`
+}
+
+// ticket is what the second part read of the case that the first one made.
+func (a compositeAnswer) ticket() (crm.Ticket, error) {
+	if len(a.Parts) != 2 {
+		return crm.Ticket{}, unknown(errNoObject)
+	}
+	var found result[record]
+	if err := decode(a.Parts[1].Body, &found); err != nil {
+		return crm.Ticket{}, unknown(err)
+	}
+	if len(found.Records) != 1 || found.Records[0].ID == "" || found.Records[0].CaseNumber == "" {
+		return crm.Ticket{}, unseen()
+	}
+	return found.Records[0].ticket(), nil
+}
+
+// description is what describes cases, as the connected user sees them.
+type description struct {
+	Fields []struct {
+		Name       string `json:"name"`
+		Createable bool   `json:"createable"`
+		Values     []struct {
+			Active bool   `json:"active"`
+			Label  string `json:"label"` // null: the value itself
+			Value  string `json:"value"`
+		} `json:"picklistValues"`
+	} `json:"fields"`
+}
+
+// picklists are the labels that a new case may carry.
+type picklists struct{ status, priority picklist }
+
+type picklist []struct{ label, value string }
+
+func (p picklist) labels() []string {
+	labels := make([]string, 0, len(p))
+	for _, o := range p {
+		labels = append(labels, o.label)
+	}
+	return labels
+}
+
+// value is what the API calls a label; "" for none.
+func (p picklist) value(label string) (value string, known bool) {
+	if label == "" {
+		return "", true
+	}
+	for _, o := range p {
+		if o.label == label {
+			return o.value, true
+		}
+	}
+	return "", false
+}
+
+// picklists leaves out what is not active, and of labels that are alike but for case all but the first: nobody could say
+// which one is meant. A field that the user may not set has no label to give.
+func (d description) picklists() *picklists {
+	var lists picklists
+	for _, field := range d.Fields {
+		if !field.Createable || field.Name != "Status" && field.Name != "Priority" {
+			continue
+		}
+		var list picklist
+		for _, v := range field.Values {
+			label := strings.TrimSpace(v.Label)
+			if label == "" {
+				label = strings.TrimSpace(v.Value)
+			}
+			doubled := slices.ContainsFunc(list.labels(), func(l string) bool { return strings.ToLower(l) == strings.ToLower(label) })
+			if v.Active && label != "" && !doubled {
+				list = append(list, struct{ label, value string }{label, v.Value})
+			}
+		}
+		if field.Name == "Status" {
+			lists.status = list
+		} else {
+			lists.priority = list
+		}
+	}
+	return &lists
+}
+
+// recordID is the form of ids: 15 characters, with or without the three that make them safe where case is lost.
+var recordID = regexp.MustCompile(`\A[a-zA-Z0-9]{15}(?:[a-zA-Z0-9]{3})?\z`)
+
+// related are the records that a new ticket names, by our path and by the API's field.
+func related(t crm.NewTicket) (given []relation) {
+	for _, r := range []relation{{"owner_id", "OwnerId", t.OwnerID}, {"account_id", "AccountId", t.AccountID}, {"contact_id", "ContactId", t.ContactID}} {
+		if r.id != "" {
+			given = append(given, r)
+		}
+	}
+	return given
+}
+
+type relation struct{ path, field, id string }
+
+// malformed are the ids of a ticket that cannot be any record's.
+func malformed(t crm.NewTicket) (faults []fault.Field) {
+	for _, r := range related(t) {
+		if !recordID.MatchString(r.id) {
+			faults = append(faults, fault.Field{Path: r.path, Message: "must be a Salesforce id: 15 or 18 letters and digits."})
+		}
+	}
+	return faults
+}
