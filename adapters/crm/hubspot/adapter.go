@@ -1,0 +1,93 @@
+// Package hubspot connects to HubSpot's tickets by its dated API (developers.hubspot.com/docs/api-reference).
+package hubspot
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+)
+
+// name is the adapter's configuration word.
+const name = "hubspot"
+
+type settings struct {
+	Pipeline    string `setting:"pipeline" help:"Label or id of the pipeline that new tickets go into, and whose stages are the statuses; the account's first one unless set."`
+	KeyProperty string `setting:"key_property" help:"Internal name of a ticket property of your own, a single-line text that requires unique values. With it, a ticket whose making was cut off is found again and never made twice."`
+	APIVersion  string `setting:"api_version" default:"2026-09" help:"Version of HubSpot's API, as its addresses have it."`
+	ClientID    string `setting:"client_id" help:"Your own OAuth client (app) at HubSpot, with client_secret; without it the gateway's is used."`
+
+	AccessToken  string `credential:"access_token" help:"The access token of a private app or a service key; instead of a customer's consent."`
+	RefreshToken string `credential:"refresh_token" help:"A refresh token had elsewhere, of the same OAuth client. With connect-link the customer gives one by consent instead."`
+	ClientSecret string `credential:"client_secret" help:"The secret of client_id."`
+}
+
+// Adapter is the adapter's declaration.
+func Adapter() adapter.Adapter {
+	return adapter.CRM(adapter.Declaration{
+		Name:  name,
+		Title: "HubSpot",
+		Help:  "Tickets of a HubSpot account. A customer connects by consent (connect-link), or brings the access token of a private app with the same scopes.",
+		AuthOf: adapter.AuthBy(func(s settings) (adapter.Auth, error) {
+			if s.AccessToken == "" {
+				return adapter.Auth{Scheme: adapter.OAuth2, OAuth: &adapter.OAuth{API: "api_url", Grant: adapter.GrantOf(grant)}}, nil
+			}
+			if s.RefreshToken != "" || s.ClientID != "" || s.ClientSecret != "" {
+				return adapter.Auth{}, fault.InvalidField("credentials.access_token",
+					"cannot be together with a refresh_token, client_id or client_secret: choose one way.")
+			}
+			return adapter.Auth{Scheme: adapter.Bearer, Password: "access_token"}, nil
+		}),
+	}, open)
+}
+
+// scopes are the least that all ticket operations need. Pipelines and properties of tickets come with tickets; owners are
+// named by their ids, which HubSpot itself checks (developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/scopes).
+var scopes = []adapter.Scope{
+	{Name: "oauth"}, // which every app has, and the account's own details need
+	{Name: "tickets", Words: "See and make tickets"},
+	{Name: "crm.objects.contacts.read", Words: "See which contact a ticket is about"},
+	{Name: "crm.objects.companies.read", Words: "See which company a ticket is about"},
+	{Name: "conversations.read", Words: "See the last message to the customer about a ticket", Optional: true},
+}
+
+func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
+	return adapter.Grant{Flow: adapter.Consent, AuthURL: at["auth_url"], TokenURL: at["token_url"], ClientID: s.ClientID, Scopes: scopes}, nil
+}
+
+var (
+	// versions are dates, a beta's with that word ("2026-09-beta").
+	versions = regexp.MustCompile(`^20[0-9]{2}-[0-9]{2}(-beta)?$`)
+	// properties' internal names (developers.hubspot.com/docs/api-reference/latest/crm/properties/guide).
+	properties = regexp.MustCompile(`^[a-z][a-z0-9_]{0,99}$`)
+)
+
+func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, error) {
+	var faults []fault.Field
+	if !versions.MatchString(s.APIVersion) {
+		faults = append(faults, fault.Field{Path: "settings.api_version", Message: "must be a version as HubSpot's addresses have it, such as 2026-09."})
+	}
+	if s.KeyProperty != "" && !properties.MatchString(s.KeyProperty) {
+		faults = append(faults, fault.Field{Path: "settings.key_property", Message: "must be a property's internal name: lower-case letters, digits and underscores."})
+	}
+	if len(faults) > 0 {
+		return nil, fault.InvalidFields(faults...)
+	}
+	zone, err := time.LoadLocation(env.Zone)
+	if err != nil {
+		zone = time.UTC
+	}
+	d := &driver{
+		client: env.HTTP, base: strings.TrimSuffix(env.Addresses["api_url"], "/"), version: s.APIVersion,
+		pipeline: strings.TrimSpace(s.Pipeline), now: env.Now,
+	}
+	d.zone.Store(zone)
+	if s.KeyProperty == "" {
+		return d, nil
+	}
+	return &keyed{driver: d, property: s.KeyProperty}, nil
+}

@@ -1,0 +1,215 @@
+package hubspot_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"frontdesk/adapters/crm/hubspot"
+	"frontdesk/adapters/crm/hubspot/fake"
+	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/described"
+	"frontdesk/core/crm"
+	"frontdesk/core/crm/crmtest"
+	"frontdesk/core/oauth/oauthtest"
+	"frontdesk/core/upstream"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	private  = "pat-na1-correct-horse"
+	clientID = "front-desk"
+	secret   = "correct horse battery staple"
+	key      = "frontdesk_key"
+)
+
+// site is the fake, served.
+type site struct {
+	*fake.Server
+	url string
+}
+
+func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Handler) *site {
+	t.Helper()
+	if how.Tokens == nil {
+		how.Tokens = map[string][]string{private: nil}
+	}
+	how.OAuth = oauthtest.Options{Clients: map[string]string{clientID: secret}}
+	server := fake.New(how)
+	var handler http.Handler = server
+	for _, wrap := range around {
+		handler = wrap(handler)
+	}
+	served := httptest.NewServer(handler)
+	t.Cleanup(served.Close)
+	return &site{Server: server, url: served.URL}
+}
+
+// consented is the access token of a customer who agreed to what the adapter asks for.
+func (s *site) consented(t testing.TB) string {
+	t.Helper()
+	auth, err := hubspot.Adapter().AuthOf(adapter.Values{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	grant, err := auth.OAuth.Grant(adapter.Values{}, adapter.Addresses{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.PostForm(s.url+fake.TokenPath, url.Values{
+		"grant_type": {"refresh_token"}, "client_id": {clientID}, "client_secret": {secret},
+		"refresh_token": {s.OAuth.Grant(clientID, "admin@example.com", grant.ScopeNames()...)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var told struct {
+		Token string `json:"access_token"`
+	}
+	if err := json.NewDecoder(answer.Body).Decode(&told); err != nil || told.Token == "" {
+		t.Fatalf("no access token: %v", err)
+	}
+	return told.Token
+}
+
+// open opens a driver as the gateway does: with a client that authorises, and a driver that knows no token.
+func (s *site) open(t testing.TB, token string, more map[string]any, now func() time.Time) crm.Driver {
+	t.Helper()
+	base, err := url.Parse(s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := upstream.NewPool(upstream.PoolOptions{})
+	t.Cleanup(pool.Close)
+	client := pool.Client(upstream.ClientOptions{Provider: "hubspot", AuthorizeFor: base, Authorize: func(r *http.Request) error {
+		r.Header.Set("Authorization", "Bearer "+token)
+		return nil
+	}})
+	driver, err := hubspot.Adapter().OpenCRM(context.Background(),
+		adapter.Values{Settings: more, Credentials: map[string]string{"access_token": "withheld"}},
+		adapter.Environment{Zone: "America/New_York", HTTP: client, Now: now, Addresses: adapter.Addresses{"api_url": s.url}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return driver
+}
+
+// driver is one of the private app's, at the real time.
+func (s *site) driver(t testing.TB, settings ...string) crm.Driver {
+	t.Helper()
+	more := map[string]any{}
+	for _, set := range settings {
+		name, value, _ := strings.Cut(set, "=")
+		more[name] = value
+	}
+	return s.open(t, private, more, time.Now)
+}
+
+var (
+	support  = crm.Vocabulary{Statuses: []string{"New", "Waiting on contact", "Waiting on us", "Closed"}, Priorities: []string{"Low", "Medium", "High", "Urgent"}}
+	returned = crm.Vocabulary{Statuses: []string{"Announced", "Arrived", "Refunded"}, Priorities: support.Priorities}
+)
+
+func TestContract(t *testing.T) {
+	for _, c := range []struct {
+		rule    string
+		how     fake.Options
+		more    map[string]any
+		consent bool
+		words   crm.Vocabulary
+	}{
+		{rule: "with a private app's token", words: support},
+		{rule: "with a customer's consent to the scopes asked for", consent: true, words: support},
+		{rule: "with a pipeline named by its label", more: map[string]any{"pipeline": "returns"}, words: returned},
+		{rule: "with a pipeline named by its id", more: map[string]any{"pipeline": "77130"}, words: returned},
+		{rule: "with a property for the key", how: fake.Options{Unique: []string{key}}, more: map[string]any{"key_property": key}, words: support},
+		{rule: "with another version", how: fake.Options{Version: "2027-03"}, more: map[string]any{"api_version": "2027-03"}, words: support},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			crmtest.Run(t, func(t *testing.T) crmtest.Harness {
+				s, token := serve(t, c.how), private
+				if c.consent {
+					token = s.consented(t)
+				}
+				return harness(t, s, token, c.more, c.words)
+			})
+		})
+	}
+}
+
+func TestEveryRequestIsAsHubSpotDescribesThem(t *testing.T) {
+	api := described.Open(t, "hubspot-tickets-2026-09.openapi.json", "/")
+	// The description leaves the account's details out.
+	checked := func(next http.Handler) http.Handler {
+		held := api.Handler(next)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/account-info/2026-09/details" {
+				next.ServeHTTP(w, r)
+				return
+			}
+			held.ServeHTTP(w, r)
+		})
+	}
+	crmtest.Run(t, func(t *testing.T) crmtest.Harness {
+		return harness(t, serve(t, fake.Options{}, checked), private, nil, support)
+	})
+	api.Report(t)
+}
+
+func harness(t *testing.T, s *site, token string, more map[string]any, words crm.Vocabulary) crmtest.Harness {
+	return crmtest.Harness{
+		Open:          func() crm.Driver { return s.open(t, token, more, time.Now) },
+		Account:       crm.Account{Name: "HubSpot account 2519445"},
+		Vocabulary:    words,
+		DefaultStatus: words.Statuses[0],
+		Known:         crmtest.Related{OwnerID: "6166860", AccountID: "202", ContactID: "101"},
+		Unknown:       crmtest.Related{OwnerID: "6166999", AccountID: "909", ContactID: "808"},
+		Secrets:       []string{token, secret},
+		Now:           time.Now,
+		Provider:      &outside{Server: s.Server, closed: words.Statuses[len(words.Statuses)-1], open: words.Statuses[0]},
+	}
+}
+
+// outside is what people do in HubSpot's own pages, in the words of the suite.
+type outside struct {
+	*fake.Server
+	closed, open string
+}
+
+var (
+	_ crmtest.Counter    = (*outside)(nil)
+	_ crmtest.Commenter  = (*outside)(nil)
+	_ crmtest.Mover      = (*outside)(nil)
+	_ crmtest.TellsTimes = (*outside)(nil)
+)
+
+func (o *outside) Tickets(context.Context) (int, error) { return o.Count(), nil }
+
+func (o *outside) Comment(_ context.Context, ticketID string, c crmtest.Comment) error {
+	entry := fake.Entry{Kind: "COMMENT", Text: c.Body}
+	if c.Public {
+		entry.Kind = "MESSAGE"
+	}
+	if c.HTML {
+		entry.Text, entry.HTML = "", c.Body
+	}
+	return o.Write(ticketID, entry)
+}
+
+func (o *outside) Move(_ context.Context, ticketID, status string) error {
+	return o.Server.Move(ticketID, status)
+}
+
+// Labels implements crmtest.Mover. HubSpot knows no ticket that is resolved.
+func (o *outside) Labels() (resolved, closed, reopened string) { return "", o.closed, o.open }
+
+func (o *outside) TellsTimes() {}

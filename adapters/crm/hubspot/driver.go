@@ -1,0 +1,238 @@
+package hubspot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+)
+
+var (
+	_ crm.Driver    = (*driver)(nil)
+	_ crm.IDFinder  = (*driver)(nil)
+	_ crm.Driver    = (*keyed)(nil)
+	_ crm.KeyFinder = (*keyed)(nil)
+	_ crm.IDFinder  = (*keyed)(nil)
+)
+
+// driver is one HubSpot account. What it remembers is only ever a saving: another replica's driver answers the same.
+// It never searches: HubSpot's search misses what was just made.
+type driver struct {
+	client        *http.Client
+	base, version string
+	pipeline      string // label or id, or "" for the first
+	now           func() time.Time
+
+	zone       atomic.Pointer[time.Location] // the tenant's, until the account's own is known
+	pipelines  remembered[[]pipeline]
+	priorities remembered[[]option]
+	silence    remembered[struct{}] // while it lasts, conversations are not to be read
+}
+
+// Traits implements crm.Driver.
+func (d *driver) Traits() crm.Traits { return crm.Traits{} }
+
+// Account reads the account's details, which tell no address, and a name in the newer versions only.
+func (d *driver) Account(ctx context.Context) (crm.Account, error) {
+	var details struct {
+		PortalID   int64  `json:"portalId"`
+		PortalName string `json:"portalName"`
+		TimeZone   string `json:"timeZone"`
+	}
+	if err := d.get(ctx, "/account-info/"+d.version+"/details", nil, &details); err != nil {
+		return crm.Account{}, err
+	}
+	if details.PortalID == 0 {
+		return crm.Account{}, unreadable(http.MethodGet)
+	}
+	if zone, err := time.LoadLocation(details.TimeZone); err == nil && details.TimeZone != "" {
+		d.zone.Store(zone)
+	}
+	if details.PortalName != "" {
+		return crm.Account{Name: details.PortalName}, nil
+	}
+	return crm.Account{Name: fmt.Sprintf("HubSpot account %d", details.PortalID)}, nil
+}
+
+// Vocabulary implements crm.Driver. The statuses are the stages of the chosen pipeline.
+func (d *driver) Vocabulary(ctx context.Context) (crm.Vocabulary, error) {
+	list, err := d.askPipelines(ctx)
+	if err != nil {
+		return crm.Vocabulary{}, err
+	}
+	p, err := d.chosen(list)
+	if err != nil {
+		return crm.Vocabulary{}, err
+	}
+	options, err := d.askPriorities(ctx)
+	if err != nil {
+		return crm.Vocabulary{}, err
+	}
+	return crm.Vocabulary{
+		Statuses:   labels(p.Stages, func(s stage) (string, bool) { return s.Label, true }),
+		Priorities: labels(options, func(o option) (string, bool) { return o.Label, !o.Hidden }),
+	}, nil
+}
+
+// Create implements crm.Driver. HubSpot does not know a repeated request: see [keyed].
+func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
+	return d.create(ctx, t, nil)
+}
+
+// create makes a ticket, with what it is about, in one call, and with these properties besides.
+func (d *driver) create(ctx context.Context, t crm.NewTicket, more map[string]string) (crm.Ticket, error) {
+	if err := wellFormed(t); err != nil {
+		return crm.Ticket{}, err
+	}
+	p, s, err := d.opening(ctx, t.Status)
+	if err != nil {
+		return crm.Ticket{}, err
+	}
+	priority, err := d.priorityNamed(ctx, t.Priority)
+	if err != nil {
+		return crm.Ticket{}, err
+	}
+	body := newCreation(t, p.ID, s.ID, priority)
+	for property, value := range more {
+		body.Properties[property] = value
+	}
+	var made record
+	if err := d.ask(ctx, http.MethodPost, d.objects(), body, &made); err != nil {
+		if hasStatus(err, http.StatusBadRequest) { // a stage or priority may have gone since it was remembered
+			d.pipelines.forget()
+			d.priorities.forget()
+		}
+		return crm.Ticket{}, err
+	}
+	if !isID(made.ID) {
+		return crm.Ticket{}, unreadable(http.MethodPost)
+	}
+	return d.created(ctx, t, body, made), nil
+}
+
+// created is the new ticket. It is not read again, since that could fail and tell of a failure where there is none; for the
+// same reason labels that cannot be had are left empty. What the answer leaves out is as it was sent: HubSpot took it.
+func (d *driver) created(ctx context.Context, t crm.NewTicket, sent creation, made record) crm.Ticket {
+	for property, value := range sent.Properties {
+		if _, told := made.Properties[property]; !told {
+			if made.Properties == nil {
+				made.Properties = map[string]*string{}
+			}
+			made.Properties[property] = &value
+		}
+	}
+	s, _ := d.stageOf(ctx, made.property(pipelineProperty), made.property(stageProperty))
+	priority, _ := d.priorityOf(ctx, made.property(priorityProperty))
+	ticket := made.ticket(s, priority)
+	ticket.AccountID, ticket.ContactID = t.AccountID, t.ContactID
+	return ticket
+}
+
+// ByNumber implements crm.Driver. A ticket's number is its id.
+func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error) {
+	if !isID(number) {
+		return crm.Ticket{}, noTicket()
+	}
+	t, err := d.read(ctx, number, "")
+	if err == nil && t.ID != number { // a ticket that was merged into another is answered with that one
+		return crm.Ticket{}, noTicket()
+	}
+	return t, err
+}
+
+// ByID implements crm.IDFinder.
+func (d *driver) ByID(ctx context.Context, id string) (crm.Ticket, error) { return d.ByNumber(ctx, id) }
+
+// read answers a ticket by its id, or by the value of a property that is unique.
+func (d *driver) read(ctx context.Context, id, idProperty string) (crm.Ticket, error) {
+	query := url.Values{"properties": {strings.Join(wanted, ",")}, "associations": {"contacts,companies"}}
+	if idProperty != "" {
+		query.Set("idProperty", idProperty)
+	}
+	var r record
+	if err := d.get(ctx, d.objects()+"/"+url.PathEscape(id), query, &r); err != nil {
+		return crm.Ticket{}, ticketMissing(err)
+	}
+	if !isID(r.ID) {
+		return crm.Ticket{}, unreadable(http.MethodGet)
+	}
+	s, err := d.stageOf(ctx, r.property(pipelineProperty), r.property(stageProperty))
+	if err != nil {
+		return crm.Ticket{}, err
+	}
+	priority, err := d.priorityOf(ctx, r.property(priorityProperty))
+	if err != nil {
+		return crm.Ticket{}, err
+	}
+	t := r.ticket(s, priority)
+	t.LastComment, err = d.lastComment(ctx, t.ID, t.ContactID)
+	return t, err
+}
+
+func (d *driver) objects() string { return "/crm/objects/" + d.version + "/tickets" }
+
+// keyed is a driver whose account keeps the key of each ticket in a property with unique values, by which HubSpot refuses
+// a second one. It does not make tickets by batch/upsert, which takes the same property: that has no associations, and
+// sets an existing ticket back to how it began.
+type keyed struct {
+	*driver
+	property string
+	unique   atomic.Bool // the property is known to be fit
+}
+
+// Traits implements crm.Driver.
+func (k *keyed) Traits() crm.Traits { return crm.Traits{IdempotentCreate: true} }
+
+// Create implements crm.Driver. Whether a refusal is because of the key is not read out of HubSpot's words: the ticket of
+// the key is there, or not.
+func (k *keyed) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
+	if err := k.fit(ctx); err != nil {
+		return crm.Ticket{}, err
+	}
+	made, err := k.create(ctx, t, map[string]string{k.property: t.Key})
+	if err == nil || !hasStatus(err, http.StatusBadRequest, http.StatusConflict) {
+		return made, err
+	}
+	first, lookErr := k.ByKey(ctx, t.Key)
+	if errors.Is(lookErr, fault.NotFound) {
+		return crm.Ticket{}, err
+	}
+	return first, lookErr
+}
+
+// ByKey implements crm.KeyFinder.
+func (k *keyed) ByKey(ctx context.Context, key string) (crm.Ticket, error) {
+	if err := k.fit(ctx); err != nil {
+		return crm.Ticket{}, err
+	}
+	return k.read(ctx, key, k.property)
+}
+
+// fit looks once whether the property does what is promised of it: with values that need not be unique HubSpot would
+// take a second ticket without a word.
+func (k *keyed) fit(ctx context.Context) error {
+	if k.unique.Load() {
+		return nil
+	}
+	var property struct {
+		Unique bool `json:"hasUniqueValue"`
+	}
+	err := k.get(ctx, "/crm/properties/"+k.version+"/tickets/"+k.property, nil, &property)
+	if err != nil && !errors.Is(err, fault.NotFound) {
+		return err
+	}
+	if err != nil || !property.Unique {
+		return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
+			"The HubSpot account has no ticket property %s that requires unique values. Make one, a single-line text, or correct the connection's setting key_property.",
+			k.property).With("provider", name)
+	}
+	k.unique.Store(true)
+	return nil
+}

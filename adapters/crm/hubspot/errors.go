@@ -1,0 +1,267 @@
+package hubspot
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
+)
+
+// statusMigrating is HubSpot's own: the account moves to another data centre, for up to a day
+// (developers.hubspot.com/docs/api-reference/error-handling).
+const statusMigrating = 477
+
+// refusal makes a fault of an answer that refuses. Where the status says as much, the status has to do.
+func (d *driver) refusal(status int, header http.Header, body []byte) *fault.Error {
+	plain := upstream.StatusFault(name, status, header, body)
+	var told apiError
+	if json.Unmarshal(body, &told) != nil {
+		told = apiError{} // such as a proxy's page
+	}
+	switch status {
+	case http.StatusBadRequest, http.StatusConflict:
+		return notValid(plain, told)
+	case http.StatusForbidden:
+		return notAllowed(plain, told)
+	case http.StatusNotFound:
+		return notThere(plain, told)
+	case http.StatusLocked:
+		f := said(plain, fault.Unavailable, fault.ReasonProviderUnavailable, "HubSpot is still busy with an earlier change of the record. Try again in a moment.")
+		return waiting(f, 2*time.Second)
+	case statusMigrating:
+		f := said(plain, fault.Unavailable, fault.ReasonProviderUnavailable, "HubSpot is moving the account to another data centre, which takes some hours. Try again later.")
+		return waiting(f, time.Hour)
+	case http.StatusTooManyRequests:
+		return d.tooMany(plain, told)
+	}
+	return plain
+}
+
+// apiError is HubSpot's error in all its shapes.
+type apiError struct {
+	CorrelationID string    `json:"correlationId"`
+	Message       string    `json:"message"`
+	Category      string    `json:"category"`
+	PolicyName    string    `json:"policyName"`
+	Context       about     `json:"context"`
+	Errors        []problem `json:"errors"`
+}
+
+type problem struct {
+	Message string `json:"message"`
+	Name    string `json:"name"`
+	In      string `json:"in"`
+	Context about  `json:"context"`
+}
+
+// about is what an error is about: mostly lists of text. Anything else in it is passed over.
+type about map[string][]string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *about) UnmarshalJSON(text []byte) error {
+	var values map[string]any
+	_ = json.Unmarshal(text, &values) // what is no object leaves nothing
+	*c = about{}
+	for key, value := range values {
+		list, isList := value.([]any)
+		if !isList {
+			list = []any{value}
+		}
+		for _, item := range list {
+			if said, isText := item.(string); isText {
+				(*c)[key] = append((*c)[key], said)
+			}
+		}
+	}
+	return nil
+}
+
+// problems are the errors within, and the error itself as one more.
+func (e apiError) problems() []problem {
+	return append(slices.Clone(e.Errors), problem{Message: e.Message, Context: e.Context})
+}
+
+// notValid names what is wrong by our fields, or by HubSpot's property where it is none of ours: an account can have
+// rules of its own for tickets, which hold for API writes too.
+func notValid(plain *fault.Error, told apiError) *fault.Error {
+	var fields []fault.Field
+	foreign := ""
+	for _, property := range told.properties() {
+		field, known := ours[property]
+		switch {
+		case known:
+			fields = append(fields, field)
+		case shortName.MatchString(property):
+			foreign = property
+		}
+	}
+	fields = append(fields, told.missingRecords()...)
+	if len(fields) > 0 {
+		slices.SortStableFunc(fields, func(a, b fault.Field) int { return strings.Compare(a.Path, b.Path) })
+		invalid := fault.InvalidFields(slices.CompactFunc(fields, func(a, b fault.Field) bool { return a.Path == b.Path })...)
+		f := said(plain, invalid.Code, invalid.Reason, invalid.Detail)
+		f.Fields = invalid.Fields
+		return f
+	}
+	if foreign != "" {
+		return said(plain, fault.Invalid, fault.ReasonProviderRefused,
+			"HubSpot refuses the ticket because of its property "+foreign+": the account's rules for tickets are not met. Change the rule in HubSpot's settings of ticket properties.")
+	}
+	return plain
+}
+
+// ours are the fields that HubSpot's properties stand for.
+var ours = map[string]fault.Field{
+	subjectProperty:  {Path: "subject", Message: "is refused by HubSpot."},
+	contentProperty:  {Path: "description", Message: "is refused by HubSpot."},
+	stageProperty:    {Path: "status", Message: "is no stage of the HubSpot pipeline, or a rule of the pipeline forbids it for new tickets."},
+	priorityProperty: {Path: "priority", Message: "is no priority of the HubSpot account."},
+	ownerProperty:    {Path: "owner_id", Message: "names no owner of the HubSpot account who can have tickets. An owner's id is not the user's id."},
+}
+
+var shortName = regexp.MustCompile(`^[A-Za-z0-9_]{1,100}$`)
+
+// properties lists the properties that the error is about. Those with unusable values are in the message, as JSON; those
+// that are missing in the context.
+func (e apiError) properties() []string {
+	var list []string
+	for _, p := range e.problems() {
+		list = append(list, p.Context["properties"]...)
+		list = append(list, p.Context["propertyName"]...)
+		if p.Name != "" {
+			list = append(list, p.Name)
+		} else if p.In != "" {
+			list = append(list, p.In)
+		}
+		if start := strings.IndexByte(p.Message, '['); start >= 0 {
+			var within []struct {
+				Name string `json:"name"`
+			}
+			if json.NewDecoder(strings.NewReader(p.Message[start:])).Decode(&within) != nil {
+				continue // no list of properties
+			}
+			for _, property := range within {
+				list = append(list, property.Name)
+			}
+		}
+	}
+	return list
+}
+
+// missingRecords names the associated records that do not exist, as the two checks of HubSpot tell them: by
+// INVALID_OBJECT_IDS ("CONTACT=101 is not valid"), or by the type of the object that was not found.
+func (e apiError) missingRecords() []fault.Field {
+	var fields []fault.Field
+	for _, p := range e.problems() {
+		kinds := slices.Clone(p.Context["objectType"])
+		for _, invalid := range p.Context["INVALID_OBJECT_IDS"] {
+			kind, _, _ := strings.Cut(invalid, "=")
+			kinds = append(kinds, kind)
+		}
+		for _, kind := range kinds {
+			switch strings.ToLower(kind) {
+			case "contact", "0-1":
+				fields = append(fields, fault.Field{Path: "contact_id", Message: "names no contact of the HubSpot account."})
+			case "company", "0-2":
+				fields = append(fields, fault.Field{Path: "account_id", Message: "names no company of the HubSpot account."})
+			}
+		}
+	}
+	return fields
+}
+
+// notAllowed names the scope that is missing.
+func notAllowed(plain *fault.Error, told apiError) *fault.Error {
+	var missing []string
+	for _, p := range told.problems() {
+		for _, under := range []string{"requiredGranularScopes", "requiredScopes", "missingScopes"} {
+			missing = append(missing, p.Context[under]...)
+		}
+	}
+	missing = slices.DeleteFunc(missing, func(s string) bool { return !scopeName.MatchString(s) })
+	if len(missing) == 0 && told.Category != "MISSING_SCOPES" {
+		return plain
+	}
+	which := "a scope that this needs"
+	if len(missing) > 0 {
+		which = "the scope " + strings.Join(missing[:min(len(missing), 8)], " or ")
+	}
+	return said(plain, fault.Forbidden, fault.ReasonPermissionDenied,
+		"The HubSpot connection lacks "+which+". Give it to the app at HubSpot, then connect the account again, or enter the private app's new token.")
+}
+
+var scopeName = regexp.MustCompile(`^[a-z][a-z0-9._-]{0,79}$`)
+
+// notThere tells a record that is not there, of which HubSpot's own error speaks, from an address that is not.
+func notThere(plain *fault.Error, told apiError) *fault.Error {
+	if told.CorrelationID != "" || told.Category == "OBJECT_NOT_FOUND" {
+		if fields := told.missingRecords(); len(fields) > 0 {
+			return notValid(plain, told)
+		}
+		return plain
+	}
+	return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured,
+		"HubSpot has nothing at the address that was called. Check the connection's api_version and the configured api_url.")
+}
+
+// tooMany tells the waits of HubSpot's policies, which names them and seldom a time
+// (developers.hubspot.com/docs/developer-tooling/platform/usage-guidelines).
+func (d *driver) tooMany(plain *fault.Error, told apiError) *fault.Error {
+	switch told.PolicyName {
+	case "DAILY":
+		f := said(plain, plain.Code, plain.Reason, "The HubSpot account has used up its calls of the day. It has new ones after midnight, by its own time zone.")
+		return waiting(f, d.untilMidnight())
+	case "TEN_SECONDLY_ROLLING":
+		return waiting(plain, 10*time.Second)
+	case "SECONDLY":
+		return waiting(plain, time.Second)
+	}
+	return plain
+}
+
+// untilMidnight is the rest of the account's day.
+func (d *driver) untilMidnight() time.Duration {
+	now := d.now().In(d.zone.Load())
+	return time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, now.Location()).Sub(now)
+}
+
+// waiting names a wait where the answer has named none.
+func waiting(f *fault.Error, wait time.Duration) *fault.Error {
+	if f.RetryAfter > 0 {
+		return f
+	}
+	c := *f
+	c.RetryAfter = wait
+	return &c
+}
+
+// said is a fault that tells more than its status does.
+func said(plain *fault.Error, code fault.Code, reason, detail string) *fault.Error {
+	f := *plain
+	f.Code, f.Reason, f.Detail = code, reason, detail
+	return &f
+}
+
+func hasStatus(err error, statuses ...int) bool {
+	told, _ := strconv.Atoi(fault.From(err).Metadata["upstream_status"])
+	return slices.Contains(statuses, told)
+}
+
+// ticketMissing says of what was not found that it is a ticket.
+func ticketMissing(err error) error {
+	f := fault.From(err)
+	if f == nil || f.Code != fault.NotFound {
+		return err
+	}
+	return said(f, f.Code, fault.ReasonTicketNotFound, noTicket().Detail)
+}
+
+func noTicket() *fault.Error {
+	return fault.New(fault.NotFound, fault.ReasonTicketNotFound, "The HubSpot account has no ticket with this number.").With("provider", name)
+}

@@ -1,0 +1,245 @@
+// Package fake is HubSpot's ticket API for tests: stateful, strict, and able to fail on demand. It is written from HubSpot's
+// documentation (developers.hubspot.com/docs/api-reference/latest and .../error-handling) and from errors that others have
+// recorded, and shares no code with the adapter. Beside the API it serves HubSpot's OAuth endpoints, by
+// core/oauth/oauthtest.
+//
+//	server := fake.New(fake.Options{Tokens: map[string][]string{"pat-eu1-secret": nil}})
+//	http.ListenAndServe("127.0.0.1:9104", server)
+//
+// The account has two ticket pipelines, the owners 6166860 and 6166861, the contacts 101 to 103 and the companies 202 and
+// 203. It is stricter than HubSpot where a mistake should fail a test: a parameter or a member of a body that is not known
+// is refused.
+package fake
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"frontdesk/core/oauth/oauthtest"
+)
+
+// Options say how the server is.
+type Options struct {
+	Version string   // of the API, as addresses have it; "" is 2026-09
+	Zone    string   // of the account; "" is US/Eastern
+	Unique  []string // ticket properties of the account's own, with unique values
+	Plain   []string // and such without
+	Require []string // properties that a rule of the account asks for
+
+	Tokens map[string][]string // of private apps, with their scopes; nil scopes are all
+	OAuth  oauthtest.Options   // what is not set is as at HubSpot
+
+	PerTenSeconds, PerDay int           // calls that are allowed; 0 is any number
+	SearchLag             time.Duration // until search knows of a ticket
+	Now                   func() time.Time
+}
+
+// The addresses, which at HubSpot lie on two hosts.
+const (
+	AuthorizePath = "/oauth/authorize"
+	TokenPath     = "/oauth/2026-09/token"
+)
+
+// PortalID is the account's id.
+const PortalID = 2519445
+
+// Server is an http.Handler; safe for concurrent use.
+type Server struct {
+	OAuth *oauthtest.Server // who may call, and with which scopes
+
+	options Options
+	zone    *time.Location
+
+	mu        sync.Mutex
+	pipelines []pipeline
+	tickets   []*ticket
+	threads   []*thread
+	made      int64 // counts ids
+	revoked   bool
+	calls     int
+	asked     []string    // method and path of each call
+	recent    []time.Time // calls of the last ten seconds
+	daily     map[string]int
+	searches  []time.Time
+	faults    faults
+}
+
+// New makes a server.
+func New(o Options) *Server {
+	o.Version, o.Zone = cmp.Or(o.Version, "2026-09"), cmp.Or(o.Zone, "US/Eastern")
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	zone, err := time.LoadLocation(o.Zone)
+	if err != nil {
+		panic(err)
+	}
+	auth := o.OAuth
+	auth.AuthorizePath, auth.TokenPath = AuthorizePath, TokenPath
+	auth.Lifetime = cmp.Or(auth.Lifetime, 30*time.Minute)
+	if auth.Accounts == nil {
+		auth.Accounts = []string{"admin@example.com"}
+	}
+	if auth.Now == nil {
+		auth.Now = o.Now
+	}
+	return &Server{
+		OAuth: oauthtest.New(auth), options: o, zone: zone, made: 409229446354,
+		pipelines: initialPipelines(), daily: map[string]int{},
+	}
+}
+
+// ServeHTTP serves the API and the OAuth endpoints.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == AuthorizePath || r.URL.Path == TokenPath {
+		s.OAuth.ServeHTTP(w, r)
+		return
+	}
+	if s.faulty(w, r) {
+		return
+	}
+	answer, refused := s.answer(w, r)
+	if s.drops(r) {
+		panic(http.ErrAbortHandler) // the connection is closed without an answer
+	}
+	switch {
+	case refused != nil:
+		refused.write(w)
+	case r.Method == http.MethodPost && !strings.HasSuffix(r.URL.Path, "/search"):
+		write(w, http.StatusCreated, answer)
+	default:
+		write(w, http.StatusOK, answer)
+	}
+}
+
+func write(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json;charset=utf-8")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // who asked may have left
+}
+
+// call is one request that has a good token. The server is locked meanwhile.
+type call struct {
+	*Server
+	scopes  []string // nil is all
+	query   url.Values
+	request *http.Request
+}
+
+// answer finds what the path means, and lets it act.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, *refusal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	scopes, private, ok := s.who(r)
+	if !ok {
+		return nil, invalidAuthentication()
+	}
+	if limited := s.metered(w, r, private); limited != nil {
+		return nil, limited
+	}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, validation("The query cannot be read.")
+	}
+	segments := strings.Split(strings.Trim(r.URL.EscapedPath(), "/"), "/")
+	for i := range segments {
+		if segments[i], err = url.PathUnescape(segments[i]); err != nil {
+			return nil, noSuchPath()
+		}
+	}
+	c := call{Server: s, scopes: scopes, query: query, request: r}
+	return c.route(r.Method, segments)
+}
+
+// route matches a path: VERSION stands for the version that is served, and * for any segment.
+func (c call) route(method string, path []string) (any, *refusal) {
+	for _, known := range []struct {
+		method, path string
+		serve        func(c call, parts []string) (any, *refusal)
+	}{
+		{http.MethodGet, "account-info/VERSION/details", call.account},
+		{http.MethodGet, "crm/pipelines/VERSION/tickets", call.listPipelines},
+		{http.MethodGet, "crm/properties/VERSION/tickets/*", call.property},
+		{http.MethodPost, "crm/objects/VERSION/tickets", call.create},
+		{http.MethodPost, "crm/objects/VERSION/tickets/search", call.search},
+		{http.MethodGet, "crm/objects/VERSION/tickets/*", call.read},
+		{http.MethodGet, "conversations/conversations/VERSION/threads", call.listThreads},
+		{http.MethodGet, "conversations/conversations/VERSION/threads/*/messages", call.listMessages},
+	} {
+		want := strings.Split(strings.Replace(known.path, "VERSION", c.options.Version, 1), "/")
+		if method != known.method || len(want) != len(path) {
+			continue
+		}
+		var parts []string
+		if !slices.EqualFunc(want, path, func(w, p string) bool {
+			if w == "*" {
+				parts = append(parts, p)
+				return p != ""
+			}
+			return w == p
+		}) {
+			continue
+		}
+		return known.serve(c, parts)
+	}
+	return nil, noSuchPath()
+}
+
+// who answers the scopes of the one who asks, and whether it is a private app.
+func (s *Server) who(r *http.Request) (scopes []string, private, ok bool) {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if own, known := s.options.Tokens[token]; known && strings.EqualFold(scheme, "Bearer") && !s.revoked {
+		return own, true, true
+	}
+	if t, known := s.OAuth.Bearer(r); known {
+		return append([]string{}, t.Scopes...), false, true
+	}
+	return nil, false, false
+}
+
+// needs refuses a token that lacks one of the scopes.
+func (c call) needs(scopes ...string) *refusal {
+	for _, name := range scopes {
+		if c.scopes != nil && !slices.Contains(c.scopes, name) {
+			return missingScopes(name)
+		}
+	}
+	return nil
+}
+
+// takes refuses parameters that are none of the method's, or stand there twice.
+func (c call) takes(names ...string) *refusal {
+	for name, values := range c.query {
+		if !slices.Contains(names, name) || len(values) != 1 {
+			return validation("Unknown or repeated parameter " + name)
+		}
+	}
+	return nil
+}
+
+// list reads a parameter that holds several values.
+func (c call) list(name string) []string {
+	return strings.FieldsFunc(c.query.Get(name), func(r rune) bool { return r == ',' })
+}
+
+func (c call) account([]string) (any, *refusal) {
+	if refused := c.takes(); refused != nil {
+		return nil, refused
+	}
+	return map[string]any{
+		"portalId": PortalID, "accountType": "STANDARD", "timeZone": c.options.Zone, "companyCurrency": "USD", "additionalCurrencies": []string{},
+		"utcOffset": "-05:00", "utcOffsetMilliseconds": -18000000, "uiDomain": "app.hubspot.com", "dataHostingLocation": "na1",
+	}, nil
+}
+
+// next is an id that was never given before.
+func (s *Server) next() int64 {
+	s.made++
+	return s.made
+}

@@ -1,0 +1,244 @@
+package hubspot
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"frontdesk/core/fault"
+)
+
+// pipeline is a way that tickets go, and its stages are their statuses
+// (developers.hubspot.com/docs/api-reference/latest/crm/pipelines/guide).
+type pipeline struct {
+	ID           string  `json:"id"`
+	Label        string  `json:"label"`
+	DisplayOrder int     `json:"displayOrder"`
+	Archived     bool    `json:"archived"`
+	Stages       []stage `json:"stages"`
+}
+
+type stage struct {
+	ID           string         `json:"id"`
+	Label        string         `json:"label"`
+	DisplayOrder int            `json:"displayOrder"`
+	Archived     bool           `json:"archived"`
+	Metadata     map[string]any `json:"metadata"`
+}
+
+// closed reports whether tickets of this stage are closed. A pipeline may have several such stages.
+func (s stage) closed() bool {
+	return s.Metadata["ticketState"] == "CLOSED" || s.Metadata["isClosed"] == "true"
+}
+
+// option is a value that a property may have.
+type option struct {
+	Label        string `json:"label"`
+	Value        string `json:"value"`
+	DisplayOrder int    `json:"displayOrder"`
+	Hidden       bool   `json:"hidden"`
+}
+
+// remembered is what was asked once and saves asking again, for a while: labels change, and are not told of.
+type remembered[T any] struct {
+	mu    sync.Mutex
+	value T
+	until time.Time
+}
+
+const rememberedFor = 10 * time.Minute
+
+func (r *remembered[T]) get(now time.Time) (value T, fresh bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.value, now.Before(r.until)
+}
+
+func (r *remembered[T]) put(value T, until time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.value, r.until = value, until
+}
+
+// forget has the next one ask.
+func (r *remembered[T]) forget() {
+	var none T
+	r.put(none, time.Time{})
+}
+
+// look finds in what is remembered, and asks once anew where it is not there.
+func look[T, F any](r *remembered[T], now time.Time, ask func() (T, error), find func(T) (F, bool)) (F, bool, error) {
+	if known, fresh := r.get(now); fresh {
+		if found, ok := find(known); ok {
+			return found, true, nil
+		}
+	}
+	known, err := ask()
+	if err != nil {
+		var none F
+		return none, false, err
+	}
+	found, ok := find(known)
+	return found, ok, nil
+}
+
+// askPipelines reads the pipelines with their stages, each in the order in which HubSpot shows them.
+func (d *driver) askPipelines(ctx context.Context) ([]pipeline, error) {
+	var answer struct {
+		Results []pipeline `json:"results"`
+	}
+	if err := d.get(ctx, "/crm/pipelines/"+d.version+"/tickets", nil, &answer); err != nil {
+		return nil, err
+	}
+	list := slices.DeleteFunc(answer.Results, func(p pipeline) bool { return p.Archived })
+	slices.SortStableFunc(list, func(a, b pipeline) int { return cmp.Compare(a.DisplayOrder, b.DisplayOrder) })
+	for i := range list {
+		stages := slices.DeleteFunc(list[i].Stages, func(s stage) bool { return s.Archived })
+		slices.SortStableFunc(stages, func(a, b stage) int { return cmp.Compare(a.DisplayOrder, b.DisplayOrder) })
+		for j := range stages {
+			stages[j].Label = strings.TrimSpace(stages[j].Label)
+		}
+		list[i].Stages = stages
+	}
+	d.pipelines.put(list, d.now().Add(rememberedFor))
+	return list, nil
+}
+
+// askPriorities reads the values that a ticket's priority may have.
+func (d *driver) askPriorities(ctx context.Context) ([]option, error) {
+	var answer struct {
+		Options []option `json:"options"`
+	}
+	if err := d.get(ctx, "/crm/properties/"+d.version+"/tickets/hs_ticket_priority", nil, &answer); err != nil {
+		return nil, err
+	}
+	list := answer.Options
+	for i := range list {
+		list[i].Label = strings.TrimSpace(list[i].Label)
+	}
+	// Options without a place of their own have -1, and are shown behind those that have one.
+	place := func(o option) int {
+		if o.DisplayOrder < 0 {
+			return math.MaxInt
+		}
+		return o.DisplayOrder
+	}
+	slices.SortStableFunc(list, func(a, b option) int { return cmp.Compare(place(a), place(b)) })
+	d.priorities.put(list, d.now().Add(rememberedFor))
+	return list, nil
+}
+
+// chosen is the pipeline that the setting names by its id or, without case, by its label; the first one where none is named.
+func (d *driver) chosen(list []pipeline) (pipeline, error) {
+	at := slices.IndexFunc(list, func(p pipeline) bool { return d.pipeline == "" || p.ID == d.pipeline })
+	if at < 0 {
+		at = slices.IndexFunc(list, func(p pipeline) bool { return strings.EqualFold(strings.TrimSpace(p.Label), d.pipeline) })
+	}
+	if at >= 0 && len(list[at].Stages) > 0 {
+		return list[at], nil
+	}
+	labels := make([]string, 0, len(list))
+	for _, p := range list {
+		labels = append(labels, p.Label)
+	}
+	return pipeline{}, fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
+		"The HubSpot account has no ticket pipeline %q with stages; it has: %s. Correct the connection's setting pipeline.",
+		d.pipeline, strings.Join(labels, ", ")).With("provider", name)
+}
+
+// opening answers where a new ticket starts: the chosen pipeline, and its stage of that label, or its first.
+func (d *driver) opening(ctx context.Context, label string) (pipeline, stage, error) {
+	type place struct {
+		in pipeline
+		at stage
+	}
+	var unknown error
+	found, ok, err := look(&d.pipelines, d.now(), func() ([]pipeline, error) { return d.askPipelines(ctx) },
+		func(list []pipeline) (place, bool) {
+			p, err := d.chosen(list)
+			if unknown = err; err != nil {
+				return place{}, false
+			}
+			at := slices.IndexFunc(p.Stages, func(s stage) bool { return label == "" || s.Label == label })
+			if at < 0 {
+				unknown = fault.InvalidField("status", "is no stage of the HubSpot pipeline "+p.Label+".")
+				return place{}, false
+			}
+			return place{p, p.Stages[at]}, true
+		})
+	if err != nil {
+		return pipeline{}, stage{}, err
+	}
+	if !ok {
+		return pipeline{}, stage{}, unknown
+	}
+	return found.in, found.at, nil
+}
+
+// stageOf finds a ticket's stage, of whichever pipeline. One that is nowhere has no label.
+func (d *driver) stageOf(ctx context.Context, pipelineID, stageID string) (stage, error) {
+	if stageID == "" {
+		return stage{}, nil
+	}
+	found, _, err := look(&d.pipelines, d.now(), func() ([]pipeline, error) { return d.askPipelines(ctx) },
+		func(list []pipeline) (stage, bool) { return stageIn(list, pipelineID, stageID) })
+	return found, err
+}
+
+func stageIn(list []pipeline, pipelineID, stageID string) (stage, bool) {
+	for _, p := range list {
+		at := slices.IndexFunc(p.Stages, func(s stage) bool { return s.ID == stageID })
+		if at >= 0 && (pipelineID == "" || p.ID == pipelineID) {
+			return p.Stages[at], true
+		}
+	}
+	return stage{}, false
+}
+
+// priorityOf finds the label of a priority; one that is nowhere has none.
+func (d *driver) priorityOf(ctx context.Context, value string) (string, error) {
+	if value == "" {
+		return "", nil
+	}
+	found, _, err := d.option(ctx, func(o option) bool { return o.Value == value })
+	return found.Label, err
+}
+
+// priorityNamed finds the value of a label.
+func (d *driver) priorityNamed(ctx context.Context, label string) (string, error) {
+	if label == "" {
+		return "", nil
+	}
+	found, ok, err := d.option(ctx, func(o option) bool { return !o.Hidden && o.Label == label })
+	if err == nil && !ok {
+		err = fault.InvalidField("priority", "is no priority of the HubSpot account.")
+	}
+	return found.Value, err
+}
+
+func (d *driver) option(ctx context.Context, is func(option) bool) (option, bool, error) {
+	return look(&d.priorities, d.now(), func() ([]option, error) { return d.askPriorities(ctx) },
+		func(list []option) (option, bool) {
+			at := slices.IndexFunc(list, is)
+			if at < 0 {
+				return option{}, false
+			}
+			return list[at], true
+		})
+}
+
+// labels lists what there is to choose, once each: labels are told apart without their case.
+func labels[T any](list []T, of func(T) (label string, offered bool)) []string {
+	var known []string
+	for _, item := range list {
+		label, offered := of(item)
+		if offered && label != "" && !slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, label) }) {
+			known = append(known, label)
+		}
+	}
+	return known
+}

@@ -1,0 +1,160 @@
+package hubspot
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+)
+
+// The properties of a ticket (developers.hubspot.com/docs/api-reference/latest/crm/objects/tickets/guide).
+const (
+	subjectProperty  = "subject"
+	contentProperty  = "content"
+	pipelineProperty = "hs_pipeline"
+	stageProperty    = "hs_pipeline_stage"
+	priorityProperty = "hs_ticket_priority"
+	ownerProperty    = "hubspot_owner_id"
+	closedProperty   = "closed_date"
+)
+
+// wanted are the properties to ask for: without being named most are not answered.
+var wanted = []string{subjectProperty, contentProperty, pipelineProperty, stageProperty, priorityProperty, ownerProperty, closedProperty}
+
+// record is a ticket as HubSpot answers it. Properties that are empty are null.
+type record struct {
+	ID           string                  `json:"id"`
+	Properties   map[string]*string      `json:"properties"`
+	CreatedAt    string                  `json:"createdAt"`
+	UpdatedAt    string                  `json:"updatedAt"`
+	Associations map[string]associations `json:"associations"`
+}
+
+type associations struct {
+	Results []related `json:"results"`
+}
+
+type related struct {
+	ID   string `json:"id"`
+	Type string `json:"type"`
+}
+
+// creation is the body that makes a ticket.
+type creation struct {
+	Properties   map[string]string `json:"properties"`
+	Associations []association     `json:"associations,omitempty"`
+}
+
+type association struct {
+	To    to                `json:"to"`
+	Types []associationType `json:"types"`
+}
+
+type to struct {
+	ID string `json:"id"`
+}
+
+type associationType struct {
+	Category string `json:"associationCategory"`
+	ID       int    `json:"associationTypeId"`
+}
+
+// Types of association from a ticket
+// (developers.hubspot.com/docs/api-reference/latest/crm/associations/associate-records/guide, "Association type ID values").
+const (
+	ticketToContact        = 16
+	ticketToPrimaryCompany = 26
+)
+
+// newCreation makes the body. What is empty is not sent: HubSpot would take it for a value that is cleared.
+func newCreation(t crm.NewTicket, pipelineID, stageID, priority string) creation {
+	c := creation{Properties: map[string]string{subjectProperty: t.Subject, pipelineProperty: pipelineID, stageProperty: stageID}}
+	for property, value := range map[string]string{contentProperty: t.Description, priorityProperty: priority, ownerProperty: t.OwnerID} {
+		if value != "" {
+			c.Properties[property] = value
+		}
+	}
+	for _, other := range []struct {
+		id   string
+		kind int
+	}{{t.ContactID, ticketToContact}, {t.AccountID, ticketToPrimaryCompany}} {
+		if other.id != "" {
+			c.Associations = append(c.Associations, association{To: to{other.id}, Types: []associationType{{"HUBSPOT_DEFINED", other.kind}}})
+		}
+	}
+	return c
+}
+
+// wellFormed refuses ids that are none of HubSpot's, which has numbers for all.
+func wellFormed(t crm.NewTicket) error {
+	var faults []fault.Field
+	for _, field := range []struct{ path, given, what string }{
+		{"owner_id", t.OwnerID, "owner"}, {"account_id", t.AccountID, "company"}, {"contact_id", t.ContactID, "contact"},
+	} {
+		if field.given != "" && !isID(field.given) {
+			faults = append(faults, fault.Field{Path: field.path, Message: "is no id of a HubSpot " + field.what + ", which is a number."})
+		}
+	}
+	if len(faults) > 0 {
+		return fault.InvalidFields(faults...)
+	}
+	return nil
+}
+
+// isID reports whether s is an id: a number of up to 18 digits, as HubSpot writes it.
+func isID(s string) bool { return ids.MatchString(s) }
+
+var ids = regexp.MustCompile(`^[1-9][0-9]{0,17}$`)
+
+// property is "" where HubSpot has none.
+func (r record) property(name string) string {
+	if value := r.Properties[name]; value != nil {
+		return *value
+	}
+	return ""
+}
+
+// ticket makes the ticket of what is told by the record alone: not its labels and comment.
+func (r record) ticket(s stage, priority string) crm.Ticket {
+	t := crm.Ticket{
+		ID: r.ID, Number: r.ID, // a ticket has no other number: hs_ticket_id is its id
+		Subject: r.property(subjectProperty), Description: description(r.property(contentProperty)),
+		Status: s.Label, Priority: priority,
+		OwnerID: r.property(ownerProperty), AccountID: r.related("companies", "ticket_to_company"), ContactID: r.related("contacts", "ticket_to_contact"),
+		CreatedAt: instant(r.CreatedAt), UpdatedAt: instant(r.UpdatedAt),
+	}
+	if s.ID == "" || s.closed() { // a ticket that was opened again may keep the date
+		t.ClosedAt = instant(r.property(closedProperty))
+	}
+	return t
+}
+
+// related is the record of a kind that the ticket is about. A company is associated by several types at once; the one
+// named is the primary company's.
+func (r record) related(kind, first string) string {
+	list := r.Associations[kind].Results
+	if len(list) == 0 {
+		return ""
+	}
+	return list[max(0, slices.IndexFunc(list, func(r related) bool { return r.Type == first }))].ID
+}
+
+// description tells text from HTML. The property is plain text, and what people type there stays so; forms and mails
+// put whole HTML into it, which begins and ends with a tag of a block.
+func description(content string) crm.Text {
+	return crm.Text{Body: content, HTML: blocks.MatchString(content)}
+}
+
+var blocks = regexp.MustCompile(`(?is)^\s*(<!doctype[^>]*>\s*)?<(html|body|div|p|table|ul|ol|h[1-6]|blockquote|span|br)(\s[^>]*)?/?>.*>\s*$`)
+
+// instant is zero where there is no time to read.
+func instant(s string) time.Time {
+	at, err := time.Parse(time.RFC3339, strings.TrimSpace(s))
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
