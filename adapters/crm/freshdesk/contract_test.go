@@ -1,0 +1,118 @@
+package freshdesk_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"frontdesk/adapters/crm/freshdesk"
+	"frontdesk/adapters/crm/freshdesk/fake"
+	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/described"
+	"frontdesk/core/crm"
+	"frontdesk/core/crm/crmtest"
+	"frontdesk/core/upstream"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	email  = "agent@example.com"
+	apiKey = "fd-6wiIBWbGkBMo1mRDMuVw"
+)
+
+// site is the fake, served.
+type site struct {
+	*fake.Server
+	url string
+}
+
+func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Handler) *site {
+	t.Helper()
+	how.Email, how.APIKey = email, apiKey
+	server := fake.New(how)
+	var handler http.Handler = server
+	for _, wrap := range around {
+		handler = wrap(handler)
+	}
+	served := httptest.NewServer(handler)
+	t.Cleanup(served.Close)
+	return &site{server, served.URL}
+}
+
+// open opens a driver as the gateway does: with a client that authorises, and a driver that knows no secret.
+func (s *site) open(t testing.TB) crm.Driver {
+	t.Helper()
+	base, err := url.Parse(s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := upstream.NewPool(upstream.PoolOptions{})
+	t.Cleanup(pool.Close)
+	driver, err := freshdesk.Adapter().OpenCRM(context.Background(),
+		adapter.Values{
+			Settings:    map[string]any{"base_url": s.url + "/", "requester_email": "calls@example.com"},
+			Credentials: map[string]string{"api_key": "withheld"},
+		},
+		adapter.Environment{
+			Zone: "America/New_York", Now: time.Now,
+			HTTP: pool.Client(upstream.ClientOptions{
+				Provider: "freshdesk", AuthorizeFor: base,
+				Authorize: func(r *http.Request) error { r.SetBasicAuth(apiKey, "X"); return nil },
+			}),
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return driver
+}
+
+func TestContract(t *testing.T) {
+	crmtest.Run(t, func(t *testing.T) crmtest.Harness { return harness(t, serve(t, fake.Options{})) })
+}
+
+func TestEveryRequestIsAsFreshdeskDescribesThem(t *testing.T) {
+	api := described.Open(t, "freshdesk-tickets.openapi.json", "/")
+	crmtest.Run(t, func(t *testing.T) crmtest.Harness { return harness(t, serve(t, fake.Options{}, api.Handler)) })
+	api.Report(t)
+}
+
+func harness(t *testing.T, s *site) crmtest.Harness {
+	return crmtest.Harness{
+		Open:    func() crm.Driver { return s.open(t) },
+		Account: crm.Account{Email: email, Name: "Rachel Agent"},
+		Vocabulary: crm.Vocabulary{
+			Statuses:   []string{"Open", "Pending", "Waiting on the plumber", "Resolved", "Closed", "Waiting on customer"},
+			Priorities: []string{"Low", "Medium", "High", "Urgent"},
+		},
+		DefaultStatus: "Open", DefaultPriority: "Low",
+		Known:   crmtest.Related{OwnerID: id(fake.Colleague), AccountID: id(fake.Company), ContactID: id(fake.Contact)},
+		Unknown: crmtest.Related{OwnerID: "501001999999", AccountID: "501000999999", ContactID: "501001999998"},
+		Secrets: []string{apiKey}, Now: time.Now, Provider: outside{s.Server},
+	}
+}
+
+func id(n int64) string { return strconv.FormatInt(n, 10) }
+
+// outside is what agents do in Freshdesk's own pages, in the words of the suite.
+type outside struct{ *fake.Server }
+
+func (o outside) Tickets(context.Context) (int, error) { return o.Server.Tickets(), nil }
+
+func (o outside) Comment(_ context.Context, ticketID string, c crmtest.Comment) error {
+	return o.Server.Comment(ticketID, c.Body, c.HTML, c.Public)
+}
+
+func (o outside) Move(_ context.Context, ticketID, status string) error {
+	return o.Server.Move(ticketID, status)
+}
+
+func (outside) Labels() (resolved, closed, reopened string) { return "Resolved", "Closed", "Open" }
+
+func (outside) TellsTimes() {}

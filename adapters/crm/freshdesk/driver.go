@@ -1,0 +1,170 @@
+package freshdesk
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync/atomic"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+)
+
+// driver is one account, seen by one agent. What it remembers is only ever a saving.
+//
+// It finds no ticket by a key. What Freshdesk keeps of a ticket beside its own fields, a tag or a field of the account's, is
+// found by the filter of tickets alone, which has a new ticket minutes later (developers.freshdesk.com/api, "Filter
+// tickets"): "surely none" is not to be had.
+type driver struct {
+	client    *http.Client
+	base      string
+	requester string
+	labels    atomic.Pointer[labels]
+}
+
+var _ crm.Driver = (*driver)(nil)
+
+func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, error) {
+	base, err := s.check()
+	if err != nil {
+		return nil, err
+	}
+	return &driver{client: env.HTTP, base: base + "/api/v2", requester: s.RequesterEmail}, nil
+}
+
+// Traits are Freshdesk's, of any account: it promises nothing.
+func (d *driver) Traits() crm.Traits { return crm.Traits{} }
+
+// Account asks whose the key is.
+func (d *driver) Account(ctx context.Context) (crm.Account, error) {
+	var me agent
+	if err := d.get(ctx, "/agents/me", nil, &me); err != nil {
+		return crm.Account{}, err
+	}
+	if me.ID <= 0 {
+		return crm.Account{}, unreadable(http.MethodGet, nil)
+	}
+	return crm.Account{Email: me.Contact.Email, Name: me.Contact.Name}, nil
+}
+
+// Vocabulary asks for the labels anew.
+func (d *driver) Vocabulary(ctx context.Context) (crm.Vocabulary, error) {
+	known, err := d.askLabels(ctx)
+	if err != nil {
+		return crm.Vocabulary{}, err
+	}
+	return known.vocabulary(), nil
+}
+
+// askLabels reads the fields, and remembers them.
+func (d *driver) askLabels(ctx context.Context) (labels, error) {
+	var fields []field
+	if err := d.get(ctx, "/ticket_fields", nil, &fields); err != nil {
+		return labels{}, err
+	}
+	known := labelsOf(fields)
+	d.labels.Store(&known)
+	return known, nil
+}
+
+// knownLabels are those remembered, where enough does with them, and else asked for.
+func (d *driver) knownLabels(ctx context.Context, enough func(labels) bool) (labels, error) {
+	if known := d.labels.Load(); known != nil && enough(*known) {
+		return *known, nil
+	}
+	return d.askLabels(ctx)
+}
+
+// Create makes a ticket. The labels are had before, so that nothing but reading the answer can fail after it.
+func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
+	wanted, err := newTicketOf(t, d.requester)
+	if err != nil {
+		return crm.Ticket{}, err
+	}
+	known, err := d.knownLabels(ctx, func(known labels) bool { return len(known.put(t.Status, t.Priority, &wanted)) == 0 })
+	if err != nil {
+		return crm.Ticket{}, unacted(err)
+	}
+	var faults []fault.Field
+	for _, path := range known.put(t.Status, t.Priority, &wanted) {
+		faults = append(faults, fault.Field{Path: path, Message: "is no label of the Freshdesk account any more."})
+	}
+	if len(faults) > 0 {
+		return crm.Ticket{}, fault.InvalidFields(faults...)
+	}
+	var made ticket
+	if err := d.call(ctx, http.MethodPost, "/tickets", nil, wanted, &made); err != nil {
+		return crm.Ticket{}, err
+	}
+	if made.ID <= 0 {
+		return crm.Ticket{}, unreadable(http.MethodPost, nil)
+	}
+	return ticketOf(made, known), nil
+}
+
+// unacted marks a fault of what was asked before the ticket was sent: nothing can have been made.
+func unacted(err error) error {
+	f := *fault.From(err)
+	f.Unsent = true
+	return &f
+}
+
+// included is how many conversations come with a ticket: its first ones.
+const included = 10
+
+// ByNumber reads a ticket by its id, which is the number that people see.
+func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error) {
+	id, ok := parsed(number)
+	if !ok {
+		return crm.Ticket{}, noTicket()
+	}
+	path := "/tickets/" + strconv.FormatInt(id, 10)
+	var found ticket
+	if err := d.get(ctx, path, url.Values{"include": {"conversations,stats"}}, &found); err != nil {
+		return crm.Ticket{}, ticketMissing(err)
+	}
+	switch {
+	case found.ID != id:
+		return crm.Ticket{}, unreadable(http.MethodGet, nil)
+	case found.Deleted:
+		return crm.Ticket{}, noTicket()
+	}
+	known, err := d.knownLabels(ctx, func(known labels) bool { return known.statuses.knows(found.Status) })
+	if err != nil {
+		return crm.Ticket{}, err
+	}
+	told := ticketOf(found, known)
+	if len(found.Conversations) < included {
+		told.LastComment = lastPublic(found.Conversations)
+		return told, nil
+	}
+	if told.LastComment, err = d.lastComment(ctx, path); err != nil {
+		return crm.Ticket{}, ticketMissing(err)
+	}
+	return told, nil
+}
+
+const (
+	conversationsPerPage = 100
+	mostPages            = 5
+)
+
+// lastComment reads the conversations to their end, since they come oldest first and in no other order. Where the end is too
+// far the newest comment is not known, and an older one is not told in its place.
+func (d *driver) lastComment(ctx context.Context, path string) (crm.Text, error) {
+	var all []conversation
+	for n := range mostPages {
+		var page []conversation
+		query := url.Values{"per_page": {strconv.Itoa(conversationsPerPage)}, "page": {strconv.Itoa(n + 1)}}
+		if err := d.get(ctx, path+"/conversations", query, &page); err != nil {
+			return crm.Text{}, err
+		}
+		all = append(all, page...)
+		if len(page) < conversationsPerPage {
+			return lastPublic(all), nil
+		}
+	}
+	return crm.Text{}, nil
+}

@@ -1,0 +1,155 @@
+// Package fake is Freshdesk for tests: stateful, strict, and able to fail on demand. It is written from Freshdesk's
+// documentation (developers.freshdesk.com/api) and shares no code with the adapter.
+//
+//	server := fake.New(fake.Options{APIKey: "key"})
+//	http.ListenAndServe("127.0.0.1:9112", server)
+//
+// There is one account with two agents, one company and one contact. It is stricter than Freshdesk where a mistake should
+// fail a test: a parameter that is not known is refused, and so is another password than X.
+package fake
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Options say how the account is.
+type Options struct {
+	APIKey     string
+	Email      string // of the agent whose key it is; "" is agent@example.com
+	Now        func() time.Time
+	NeedsField bool // tickets have a field of the account's own that is required
+}
+
+// APIPath is where the API is.
+const APIPath = "/api/v2"
+
+// Who is there.
+const (
+	Agent     = 501001202520
+	Colleague = 501001202521
+	Contact   = 501001204168
+	Company   = 501000456789
+)
+
+// Server is an http.Handler; safe for concurrent use.
+type Server struct {
+	options Options
+
+	mu       sync.Mutex
+	tickets  []*ticket
+	contacts map[string]int64 // by address
+	made     int64
+	calls    int
+	faults   faults
+}
+
+// New makes a server.
+func New(o Options) *Server {
+	o.Email = cmp.Or(o.Email, "agent@example.com")
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Server{options: o, contacts: map[string]int64{"caller@example.com": Contact}}
+}
+
+// ServeHTTP serves the API.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path, api := strings.CutPrefix(r.URL.EscapedPath(), APIPath+"/")
+	if !api {
+		http.NotFound(w, r)
+		return
+	}
+	if s.faulty(w, r) {
+		return
+	}
+	status, answer, refused := s.answer(r, path)
+	if s.drops(r) {
+		panic(http.ErrAbortHandler) // the connection is closed without an answer
+	}
+	if refused != nil {
+		refused.write(w)
+		return
+	}
+	write(w, status, answer)
+}
+
+func write(w http.ResponseWriter, status int, body any) {
+	if body == nil {
+		w.WriteHeader(status)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("X-Ratelimit-Total", "400")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // who asked may have left
+}
+
+// answer finds what the path means, and lets it act.
+func (s *Server) answer(r *http.Request, path string) (int, any, *refusal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if key, password, basic := r.BasicAuth(); !basic || key != s.options.APIKey || key == "" || password != "X" || s.faults.revoked {
+		return 0, nil, unauthenticated()
+	}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return 0, nil, invalid("query", "invalid_value")
+	}
+	c := call{Server: s, query: query}
+	route := r.Method + " " + path
+	if rest, is := strings.CutPrefix(path, "tickets/"); is {
+		digits, part, _ := strings.Cut(rest, "/")
+		if c.id, err = strconv.ParseInt(digits, 10, 64); err != nil {
+			return 0, nil, notFound()
+		}
+		route = r.Method + " ticket " + part
+	}
+	switch route {
+	case "GET agents/me":
+		return c.reading(c.me)
+	case "GET ticket_fields":
+		return c.reading(c.fields, "type")
+	case "GET ticket ":
+		return c.reading(c.show, "include")
+	case "GET ticket conversations":
+		return c.reading(c.conversations, "page", "per_page")
+	case "POST tickets":
+		return c.create(r)
+	}
+	return 0, nil, notFound()
+}
+
+// call is one request that has a good key. The server is locked meanwhile.
+type call struct {
+	*Server
+	query url.Values
+	id    int64
+}
+
+func (c call) reading(read func() (any, *refusal), parameters ...string) (int, any, *refusal) {
+	for name, values := range c.query {
+		if !slices.Contains(parameters, name) || len(values) != 1 {
+			return 0, nil, invalid(name, "invalid_field")
+		}
+	}
+	answer, refused := read()
+	return http.StatusOK, answer, refused
+}
+
+// next is a number that was never given before.
+func (s *Server) next() int64 {
+	s.made++
+	return s.made
+}
+
+func (c call) me() (any, *refusal) {
+	return map[string]any{"id": Agent, "available": true, "contact": map[string]any{"name": "Rachel Agent", "email": c.options.Email, "active": true}}, nil
+}

@@ -1,0 +1,33 @@
+package fake
+
+import "net/http"
+
+// refusal is an answer that refuses.
+type refusal struct {
+	status int
+	body   any // nil is an empty body
+}
+
+func (r *refusal) write(w http.ResponseWriter) { write(w, r.status, r.body) }
+
+func unauthenticated() *refusal {
+	return &refusal{401, map[string]any{"code": "invalid_credentials", "message": "You have to be logged in to perform this action."}}
+}
+
+func forbidden() *refusal {
+	return &refusal{403, map[string]any{"code": "access_denied", "message": "You are not authorized to perform this action."}}
+}
+
+// notFound has an empty body.
+func notFound() *refusal { return &refusal{status: 404} }
+
+// invalid is a request of which some fields are not valid, all of them for one cause.
+func invalid(field, code string) *refusal {
+	messages := map[string]string{
+		"missing_field": "It should not be blank as this is a mandatory field", "invalid_field": "Unexpected/invalid field in request",
+		"invalid_value": "There is no record matching the given value",
+	}
+	return &refusal{400, map[string]any{
+		"description": "Validation failed", "errors": []any{map[string]any{"field": field, "message": messages[code], "code": code}},
+	}}
+}

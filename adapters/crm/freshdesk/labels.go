@@ -1,0 +1,162 @@
+package freshdesk
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"frontdesk/core/crm"
+)
+
+// field is one of the fields of tickets (developers.freshdesk.com/api, "Ticket fields"). What the choices look like is
+// another thing in each kind of field.
+type field struct {
+	Type    string          `json:"type"`
+	Choices json.RawMessage `json:"choices"`
+}
+
+// labels is what the account calls the statuses and priorities of its tickets.
+type labels struct{ statuses, priorities choices }
+
+// choices are the values of a field in the account's order.
+type choices []choice
+
+type choice struct {
+	number int
+	label  string
+}
+
+// standard is what the numbers that every account has are called where it does not say.
+var standard = labels{
+	statuses:   choices{{statusOpen, "Open"}, {statusPending, "Pending"}, {statusResolved, "Resolved"}, {statusClosed, "Closed"}},
+	priorities: choices{{priorityLow, "Low"}, {priorityMedium, "Medium"}, {priorityHigh, "High"}, {priorityUrgent, "Urgent"}},
+}
+
+// labelsOf reads the choices of the two fields: of statuses, the labels for agents and for customers by number; of
+// priorities, the number by label.
+func labelsOf(fields []field) labels {
+	var known labels
+	for _, f := range fields {
+		switch f.Type {
+		case "default_status":
+			for _, m := range members(f.Choices) {
+				var names []string
+				number, err := strconv.Atoi(m.name)
+				if err == nil && json.Unmarshal(m.value, &names) == nil && len(names) > 0 {
+					known.statuses = known.statuses.with(number, names[0])
+				}
+			}
+		case "default_priority":
+			for _, m := range members(f.Choices) {
+				var number int
+				if json.Unmarshal(m.value, &number) == nil {
+					known.priorities = known.priorities.with(number, m.name)
+				}
+			}
+		}
+	}
+	if len(known.statuses) == 0 {
+		known.statuses = standard.statuses
+	}
+	if len(known.priorities) == 0 {
+		known.priorities = standard.priorities
+	}
+	return known
+}
+
+func (c choices) with(number int, label string) choices {
+	if label = strings.TrimSpace(label); number <= 0 || label == "" {
+		return c
+	}
+	return append(c, choice{number, label})
+}
+
+// member is a name and a value of a JSON object.
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// members reads an object in its order, which is that of the account. What is no object has none.
+func members(object []byte) []member {
+	d := json.NewDecoder(bytes.NewReader(object))
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		return nil
+	}
+	var all []member
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil
+		}
+		m := member{name: name.(string)} // which a decoder answers in this place or fails
+		if d.Decode(&m.value) != nil {
+			return nil
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+func (l labels) vocabulary() crm.Vocabulary {
+	return crm.Vocabulary{Statuses: l.statuses.labels(), Priorities: l.priorities.labels()}
+}
+
+// labels has each once. Two choices of one name cannot be told apart by it: the first one is meant.
+func (c choices) labels() []string {
+	var list []string
+	for _, known := range c {
+		if !slices.ContainsFunc(list, func(label string) bool { return strings.EqualFold(label, known.label) }) {
+			list = append(list, known.label)
+		}
+	}
+	return list
+}
+
+// numberOf finds what is sent for a label.
+func (c choices) numberOf(label string) (int, bool) {
+	i := slices.IndexFunc(c, func(known choice) bool { return known.label == label })
+	if i < 0 {
+		return 0, false
+	}
+	return c[i].number, true
+}
+
+func (c choices) knows(number int) bool {
+	return slices.ContainsFunc(c, func(known choice) bool { return known.number == number })
+}
+
+// labelOf is the number itself where it has no label.
+func (c choices) labelOf(number int) string {
+	for _, known := range c {
+		if known.number == number {
+			return known.label
+		}
+	}
+	if number == 0 {
+		return ""
+	}
+	return strconv.Itoa(number)
+}
+
+// put gives a new ticket its labels; it names the fields whose label is not known.
+func (l labels) put(status, priority string, on *newTicket) (unknown []string) {
+	for _, f := range []struct {
+		path, label string
+		among       choices
+		to          *int
+	}{{"status", status, l.statuses, &on.Status}, {"priority", priority, l.priorities, &on.Priority}} {
+		if f.label == "" {
+			continue
+		}
+		number, ok := f.among.numberOf(f.label)
+		if !ok {
+			unknown = append(unknown, f.path)
+			continue
+		}
+		*f.to = number
+	}
+	return unknown
+}
