@@ -168,6 +168,22 @@ func TestLabelsAreAskedForAgainWhereOneIsMissed(t *testing.T) {
 	if read, err := d.ByNumber(t.Context(), made.Number); err != nil || read.Status != "Escalated to the owner" {
 		t.Errorf("a status that is not given any more is told as %q, %v", read.Status, err)
 	}
+	s.AddStatus("Waiting for a spare part", "hold")
+	if err := s.Move(made.ID, "Waiting for a spare part"); err != nil {
+		t.Fatal(err)
+	}
+	if read, err := d.ByNumber(t.Context(), made.Number); err != nil || read.Status != "Waiting for a spare part" {
+		t.Errorf("a status that is new is told as %q, %v", read.Status, err)
+	}
+}
+
+func TestATicketOfAnotherKeyIsNotTaken(t *testing.T) {
+	s := serve(t, fake.Options{})
+	s.Instead(says(200, "application/json", `{"tickets":[{"id":1,"external_id":"frontdesk-kk"},{"id":2,"external_id":null}]}`))
+	_, err := s.open(t).(crm.KeyFinder).ByKey(t.Context(), "k")
+	if f := fault.From(err); f == nil || f.Reason != fault.ReasonTicketNotFound {
+		t.Errorf("answered %v", err)
+	}
 }
 
 func TestATicketThatWasMadeIsToldWhateverElseFails(t *testing.T) {

@@ -84,7 +84,7 @@ func (s *Server) Move(ticketID, label string) error {
 		t.status, t.custom = "closed", 5
 		return nil
 	}
-	found, ok := statusOf(func(s status) bool { return s.label == label })
+	found, ok := s.statusOf(func(s status) bool { return s.label == label })
 	if !ok || t.status == "closed" {
 		return fmt.Errorf("ticket %s cannot be moved to %q", ticketID, label)
 	}

@@ -60,13 +60,14 @@ type Server struct {
 
 	options Options
 
-	mu      sync.Mutex
-	tickets []*ticket
-	keys    map[string]*idempotent
-	made    int64
-	calls   int
-	faults  faults
-	revoked bool
+	mu       sync.Mutex
+	statuses []status
+	tickets  []*ticket
+	keys     map[string]*idempotent
+	made     int64
+	calls    int
+	faults   faults
+	revoked  bool
 }
 
 // idempotent is what became of a request with an Idempotency-Key.
@@ -87,7 +88,7 @@ func New(o Options) *Server {
 	}
 	auth := o.OAuth
 	auth.AuthorizePath, auth.TokenPath, auth.Rotation, auth.Accounts, auth.Now = AuthorizePath, TokenPath, oauthtest.SingleUse, []string{o.Email}, o.Now
-	return &Server{OAuth: oauthtest.New(auth), options: o, keys: map[string]*idempotent{}}
+	return &Server{OAuth: oauthtest.New(auth), options: o, statuses: slices.Clone(statuses), keys: map[string]*idempotent{}}
 }
 
 // ServeHTTP serves the API and the OAuth endpoints.

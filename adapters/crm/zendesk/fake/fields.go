@@ -8,7 +8,7 @@ type status struct {
 	active   bool
 }
 
-// statuses of the account, in the order of the API.
+// statuses that the account has from the start, in the order of the API.
 var statuses = []status{
 	{1, "new", "New", true}, {2, "open", "Open", true}, {3, "pending", "Pending", true}, {4, "hold", "On-hold", true}, {5, "solved", "Solved", true},
 	{6, "open", "Waiting for the plumber", true}, {7, "open", "Escalated to the owner", false}, {8, "solved", "Nothing to mend", true},
@@ -24,7 +24,7 @@ func (c call) customStatuses() (map[string]any, *refusal) {
 		return nil, &refusal{status: 404, body: map[string]any{"error": "InvalidEndpoint", "description": "Not found"}}
 	}
 	list := []any{}
-	for _, s := range statuses {
+	for _, s := range c.statuses {
 		if c.options.SystemStatuses {
 			break
 		}
@@ -55,11 +55,18 @@ func (c call) ticketFields() (map[string]any, *refusal) {
 }
 
 // statusOf finds a custom status.
-func statusOf(found func(status) bool) (status, bool) {
-	for _, s := range statuses {
-		if found(s) {
-			return s, true
+func (s *Server) statusOf(fits func(status) bool) (status, bool) {
+	for _, one := range s.statuses {
+		if fits(one) {
+			return one, true
 		}
 	}
 	return status{}, false
+}
+
+// AddStatus gives the account another custom status, as an administrator does.
+func (s *Server) AddStatus(label, category string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.statuses = append(s.statuses, status{100 + s.next(), category, label, true})
 }

@@ -137,7 +137,7 @@ func (c call) newTicket(body []byte) (*ticket, *refusal) {
 }
 
 func (c call) choose(t *ticket, fits func(status) bool) bool {
-	s, found := statusOf(fits)
+	s, found := c.statusOf(fits)
 	if found {
 		t.status, t.custom = s.category, s.id
 	}
