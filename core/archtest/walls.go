@@ -34,6 +34,7 @@ func Walls() []Wall {
 			Folder: "adapters/calendar/caldav/servertest", ForTests: true,
 			Why: "Starts real servers.",
 		},
+		{Folder: "adapters/crm/rest/servertest", ForTests: true, Why: "Starts a real server."},
 		{
 			Folder: "adapters/*/*/fake", May: []string{"adapters/*/*/fake/**", "core/oauth/oauthtest", "core/timezone"}, ForTests: true,
 			Why: "A pretended provider is written from the provider's documents, not from the adapter's code.",
@@ -43,6 +44,10 @@ func Walls() []Wall {
 			Folder: "adapters/*/sandbox",
 			May:    []string{"core/adapter/magic", "core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault"},
 			Tests:  conformance(), Why: "A sandbox reaches nothing outside: it is handed its storage.",
+		},
+		{
+			Folder: "adapters/crm/rest", May: []string{"./**", "core/adapter", "core/crm", "core/fault", "core/upstream"},
+			Tests: append(conformance(), "config"), Why: "An adapter whose examples are files as apply reads them.",
 		},
 		{
 			Folder: "adapters/*/*",
@@ -176,6 +181,7 @@ func Reservations() []Reserved {
 		{Package: "github.com/prometheus/", For: []string{"core/telemetry", "core/gateway"}, Why: "One list of metrics."},
 		{Package: "github.com/alecthomas/kong", For: []string{"cmd/frontdesk"}, Why: "The command line is the command's."},
 		{Package: "github.com/goccy/go-yaml", For: []string{"config", "core/api"}, Why: "Files are read strictly, in one place."},
+		{Package: "github.com/itchyny/gojq", For: []string{"adapters/crm/rest"}, Why: "Settings that describe an API are one adapter's."},
 		{Package: "os/exec", Why: "Nothing starts a program but tests."},
 		{Package: "unsafe", Why: "Nothing needs it."},
 		{Package: "math/rand", Why: "math/rand/v2 is there."},

@@ -41,6 +41,14 @@ type IDFinder interface {
 	ByID(ctx context.Context, id string) (Ticket, error)
 }
 
+// Explainer is a Driver that can say how it comes to its answers, for people who verify a connection that they described
+// themselves.
+type Explainer interface {
+	// Explain asks the provider live, changes nothing there, and answers a line for each thing it did and what came of it,
+	// without secrets; with an error, the lines of what went well before it.
+	Explain(ctx context.Context) ([]string, error)
+}
+
 // Traits are facts about a CRM. The zero value promises nothing.
 type Traits struct {
 	IdempotentCreate bool // a repeated Create with the same Key makes no second ticket

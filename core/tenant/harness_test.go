@@ -191,6 +191,10 @@ func (d *crmDriver) Vocabulary(context.Context) (crm.Vocabulary, error) {
 	return crm.Vocabulary{Statuses: []string{"New", "Closed"}, Priorities: []string{"Low", "High"}}, nil
 }
 
+func (d *crmDriver) Explain(context.Context) ([]string, error) {
+	return []string{"account: asked at /me", "ticket: not tried"}, nil
+}
+
 type noSettings struct{}
 
 func numbers() adapter.Adapter {

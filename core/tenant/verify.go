@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/crm"
 	"frontdesk/core/fault"
 	"frontdesk/core/store"
 	"frontdesk/core/vault"
@@ -87,10 +88,16 @@ func (d *Directory) ask(ctx context.Context, caller Caller, kind adapter.Kind) (
 		}
 		v.Email, v.Name = account.Email, account.Name
 		words, err := o.Driver.Vocabulary(ctx)
-		if err == nil {
-			v.Details = append(v.Details, "statuses: "+strings.Join(words.Statuses, ", "), "priorities: "+strings.Join(words.Priorities, ", "))
+		if err != nil {
+			return v, o.Connection, err
 		}
-		return v, o.Connection, err
+		v.Details = append(v.Details, "statuses: "+strings.Join(words.Statuses, ", "), "priorities: "+strings.Join(words.Priorities, ", "))
+		if explainer, can := o.Driver.(crm.Explainer); can {
+			lines, err := explainer.Explain(ctx)
+			v.Details = append(v.Details, lines...)
+			return v, o.Connection, err
+		}
+		return v, o.Connection, nil
 	default:
 		o, err := open(ctx, d, caller, kind, inAnyState, adapter.Adapter.OpenTelephony)
 		if err != nil {

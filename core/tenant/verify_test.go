@@ -27,7 +27,8 @@ func TestVerifySaysWhatItFound(t *testing.T) {
 		for name, want := range map[string]Verification{
 			"cal": {OK: true, Email: "desk@acme.example", Name: "Front Desk", Details: []string{
 				"calendar: Desk (/desk/), zone Europe/Berlin, default", "calendar: Holidays (/holidays/), read-only"}},
-			"crm": {OK: true, Email: "help@acme.example", Name: "Acme", Details: []string{"statuses: New, Closed", "priorities: Low, High"}},
+			"crm": {OK: true, Email: "help@acme.example", Name: "Acme", Details: []string{
+				"statuses: New, Closed", "priorities: Low, High", "account: asked at /me", "ticket: not tried"}},
 			"tel": {OK: true, Name: "Lines", Details: []string{"account: AC1"}},
 		} {
 			got, err := h.VerifyConnection(t.Context(), "acme", name)

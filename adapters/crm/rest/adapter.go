@@ -1,0 +1,246 @@
+// Package rest connects to ticket systems that no other adapter knows, by nothing but settings: which requests open, find
+// and describe a ticket, and what of their answers is what.
+//
+//	base_url: https://tickets.example.com/api/
+//	account:
+//	  steps: [{name: me, path: users/me}]
+//	  name: .steps.me.body.display_name
+//	statuses: [open, closed]
+//	create:
+//	  steps:
+//	    - {name: create, method: POST, path: tickets, body: '{title: .ticket.subject, text: .ticket.description} | given'}
+//	  number: .steps.create.body.id
+//	get:
+//	  steps: [{name: ticket, path: 'tickets/{.number}'}]
+//	ticket:
+//	  id: .steps.ticket.body.id
+//	  number: .steps.ticket.body.id
+//	  subject: .steps.ticket.body.title
+//
+// The folder examples has whole connections. What stands in the settings:
+//
+//   - An operation (account, vocabulary, create, get, by_key) is a list of at most ten steps, each one request, done in turn.
+//   - Values are jq expressions (jqlang.org). Their input is one object: ticket (of create; what is not given is null, and
+//     status_value and priority_value are the vocabulary's values of the labels), number (of get), key (of create and by_key),
+//     and steps, which holds by name {status, headers, body} of each step done so far. Header names are in lower case; a
+//     step that was left out is null. Two functions are added: "given" drops an object's members that are null, "quoted" puts a
+//     text into single quotes, escaped by backslash, for conditions in a query language (@json does so with double quotes).
+//   - path, query and headers are text in which {expression} stands for a value; "{{" and "}}" are braces. In paths and
+//     queries values are escaped, so that each stays one segment or one parameter. A parameter or header that is a
+//     single {expression} of null is left out.
+//   - body is an expression whose value is sent as JSON, or, with encoding: form, as a form of its members.
+//   - A step is done when its status is 2xx, or one of expect. faults say which other answers mean what; for those that no
+//     rule fits, the status does.
+//   - create gives the new ticket's number, and get reads it back; or create has a ticket mapping of its own. by_key gives the
+//     number of the ticket that a create with the key made, null where there is surely none; a system whose search lags cannot
+//     say that. Where the system itself takes a repeated create for one, idempotency_header names the header of the key.
+//   - description and last_comment are a text, or {text, html: true}. Times are RFC 3339, the same with a space or an
+//     offset without colon, seconds or milliseconds since 1970, or as time_layout says; 1970 and before is no time.
+//
+// A number from a caller is sent only if number_pattern matches all of it, and never with a character other than letters,
+// digits, "-", "_" and ".", whatever the pattern: no number ends a text, begins a condition or leaves its path.
+// It does not follow pages of a list.
+package rest
+
+import (
+	"net/url"
+	"strings"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+)
+
+// name is the adapter's configuration word.
+const name = "rest"
+
+type settings struct {
+	BaseURL string            `setting:"base_url" kind:"url" required:"true" help:"Address that all paths are below, such as https://tickets.example.com/api/."`
+	Headers map[string]string `setting:"headers" help:"Headers of every request, such as Accept. Secrets are credentials, not headers."`
+
+	AuthHeader string   `setting:"auth_header" help:"With token: the header that carries it; Authorization when absent."`
+	AuthPrefix string   `setting:"auth_prefix" help:"With token: what stands before it; \"Bearer \" in Authorization and nothing in another header when absent."`
+	TokenURL   string   `setting:"token_url" kind:"url" help:"With OAuth: where access tokens are had, with client_id and client_secret."`
+	AuthURL    string   `setting:"auth_url" kind:"url" help:"With OAuth: where a person agrees; without it, and without refresh_token, the client acts for itself."`
+	ClientID   string   `setting:"client_id" help:"With OAuth: the client's id."`
+	Scopes     []string `setting:"scopes" help:"With OAuth: the scopes to ask for."`
+
+	NumberPattern string `setting:"number_pattern" default:"[0-9]{1,30}" help:"Regular expression that all of a ticket's number must match before it is sent."`
+	NumberWidth   int    `setting:"number_width" help:"Digits that the system pads numbers to with zeros; 0 is not padded."`
+	MaxConcurrent int    `setting:"max_concurrent" help:"Requests at one time that the system allows; 0 is no limit known."`
+	SampleNumber  string `setting:"sample_number" help:"Number of a ticket that connection verify reads, to show what comes of get."`
+	TimeLayout    string `setting:"time_layout" help:"How the system writes times, as a layout of Go's package time, where it is none of the usual forms."`
+	TimeZone      string `setting:"time_zone" default:"UTC" help:"IANA zone of times that name none."`
+
+	IdempotencyHeader string `setting:"idempotency_header" help:"Header in which the system takes a key, such as Idempotency-Key, so that a repeated create makes no second ticket."`
+
+	Statuses   []string           `setting:"statuses" help:"Labels of the statuses a new ticket may have, where they are not asked for by vocabulary."`
+	Priorities []string           `setting:"priorities" help:"Labels of the priorities, likewise."`
+	Vocabulary vocabularySettings `setting:"vocabulary" help:"How statuses and priorities are asked for, or which values stand for their labels."`
+	Account    accountSettings    `setting:"account" required:"true" help:"How it is asked whose account this is: steps, name, email."`
+	Create     createSettings     `setting:"create" required:"true" help:"How a ticket is opened: steps, and number or ticket."`
+	Get        operation          `setting:"get" required:"true" help:"How the ticket of a number is read: steps."`
+	ByKey      keySettings        `setting:"by_key" help:"How the ticket is found that was opened with a key: steps, number."`
+	Ticket     ticketSettings     `setting:"ticket" required:"true" help:"What of the answers of get is what of the ticket: expressions."`
+	Faults     []ruleSettings     `setting:"faults" help:"Which answers of any step mean what fault, where the status alone misleads."`
+
+	Username     string `credential:"username" help:"With password: the account's user name (HTTP basic)."`
+	Password     string `credential:"password" help:"The account's password."`
+	Token        string `credential:"token" help:"A token or API key, in auth_header."`
+	ClientSecret string `credential:"client_secret" help:"With OAuth: the client's secret."`
+	RefreshToken string `credential:"refresh_token" help:"With OAuth: a refresh token had elsewhere; with auth_url and connect-link a person gives one by consent."`
+}
+
+type operation struct {
+	Steps []stepSettings `setting:"steps" required:"true" help:"The requests, in their order."`
+}
+
+type accountSettings struct {
+	Steps []stepSettings `setting:"steps" required:"true" help:"The requests, in their order; they fail where the credentials do not count."`
+	Name  string         `setting:"name" help:"Expression: the account's or organisation's name."`
+	Email string         `setting:"email" help:"Expression: the account's address."`
+}
+
+type vocabularySettings struct {
+	Steps      []stepSettings `setting:"steps" help:"The requests, in their order; none where the expressions need no answer."`
+	Statuses   string         `setting:"statuses" help:"Expression: a list of labels, or of {label, value} where a value is sent and answered in a label's place."`
+	Priorities string         `setting:"priorities" help:"Expression: the same of the priorities."`
+}
+
+type createSettings struct {
+	Steps  []stepSettings `setting:"steps" required:"true" help:"The requests, in their order."`
+	Number string         `setting:"number" help:"Expression: the new ticket's number, which get reads back."`
+	Ticket ticketSettings `setting:"ticket" help:"In the place of number: what of the answers of create is what of the ticket."`
+}
+
+type keySettings struct {
+	Steps  []stepSettings `setting:"steps" required:"true" help:"The requests, in their order."`
+	Number string         `setting:"number" required:"true" help:"Expression: the number of the ticket with the key, null when there is surely none."`
+}
+
+type ticketSettings struct {
+	ID            string `setting:"id" required:"true" help:"Expression: the ticket's id."`
+	Number        string `setting:"number" required:"true" help:"Expression: the number that callers know it by."`
+	Subject       string `setting:"subject" help:"Expression."`
+	Description   string `setting:"description" help:"Expression: a text, or {text, html: true}."`
+	Status        string `setting:"status" help:"Expression: the status's label."`
+	StatusValue   string `setting:"status_value" help:"In the place of status: expression of the value that stands for the label in the vocabulary."`
+	Priority      string `setting:"priority" help:"Expression: the priority's label."`
+	PriorityValue string `setting:"priority_value" help:"In the place of priority: expression of the value that stands for the label in the vocabulary."`
+	OwnerID       string `setting:"owner_id" help:"Expression."`
+	AccountID     string `setting:"account_id" help:"Expression."`
+	ContactID     string `setting:"contact_id" help:"Expression."`
+	CreatedAt     string `setting:"created_at" help:"Expression of a time."`
+	UpdatedAt     string `setting:"updated_at" help:"Expression of a time."`
+	ClosedAt      string `setting:"closed_at" help:"Expression of a time."`
+	ResolvedAt    string `setting:"resolved_at" help:"Expression of a time."`
+	LastComment   string `setting:"last_comment" help:"Expression of the most recent public comment: a text, or {text, html: true}."`
+}
+
+type stepSettings struct {
+	Name     string            `setting:"name" required:"true" help:"The step's name: letters, digits and underscores."`
+	Method   string            `setting:"method" default:"GET" choices:"GET,POST,PUT,PATCH" help:"The method."`
+	Path     string            `setting:"path" required:"true" help:"Path below base_url, with {expressions}."`
+	Query    map[string]string `setting:"query" help:"Query parameters, with {expressions}."`
+	Headers  map[string]string `setting:"headers" help:"Headers of this request, with {expressions}."`
+	Body     string            `setting:"body" help:"Expression: what is sent."`
+	Encoding string            `setting:"encoding" default:"json" choices:"json,form" help:"How body is sent."`
+	When     string            `setting:"when" help:"Expression: the step is left out where it is false or null."`
+	Expect   []int             `setting:"expect" help:"Statuses of a step that is done; any 2xx when absent."`
+	Reads    bool              `setting:"reads" help:"The request changes nothing, though its method is not GET: a search by POST."`
+	Faults   []ruleSettings    `setting:"faults" help:"Which answers of this step mean what fault; they go before those of all steps."`
+}
+
+type ruleSettings struct {
+	Status  []int  `setting:"status" help:"Statuses that the rule is for; any when absent."`
+	Match   string `setting:"match" help:"Expression on {status, headers, body} of the answer; the rule is for those where it is neither false nor null."`
+	Fault   string `setting:"fault" required:"true" choices:"not_found,invalid,forbidden,disconnected,rate_limited,unavailable,conflict" help:"What it means."`
+	Field   string `setting:"field" choices:"subject,description,status,priority,owner_id,account_id,contact_id" help:"With invalid: the field of the new ticket that is refused."`
+	Message string `setting:"message" help:"A sentence about it for the caller."`
+}
+
+// Adapter is the adapter's declaration.
+func Adapter() adapter.Adapter {
+	return adapter.CRM(adapter.Declaration{
+		Name:  name,
+		Title: "Any ticket system by REST",
+		Help: "A ticket system with an HTTP API in JSON, described by the connection's settings alone: its requests, and what of their answers is what. " +
+			"Credentials are username and password, a token, or an OAuth client's. The settings are many: write them in a file for apply.",
+		AuthOf: adapter.AuthBy(authOf),
+	}, open)
+}
+
+// authOf chooses the way by what there is, and refuses settings that cannot be used, so that they are refused when they
+// are given rather than when they are needed.
+func authOf(s settings) (adapter.Auth, error) {
+	c := compile(s)
+	faults := c.faults
+	wrong := func(path, message string) { faults = append(faults, fault.Field{Path: path, Message: message}) }
+	var auth adapter.Auth
+	var ways []string
+	if s.Username != "" || s.Password != "" {
+		ways = append(ways, "username and password")
+		auth = adapter.Auth{Scheme: adapter.Basic, Username: "username", Password: "password"}
+		if s.Username == "" {
+			wrong("credentials.username", "is required with password.")
+		}
+		if s.Password == "" {
+			wrong("credentials.password", "is required with username.")
+		}
+	}
+	if s.Token != "" {
+		ways = append(ways, "token")
+		header, prefix := s.header()
+		auth = adapter.Auth{Scheme: adapter.Header, Password: "token", HeaderName: header, Prefix: prefix}
+	} else if s.AuthHeader != "" || s.AuthPrefix != "" {
+		wrong("credentials.token", "is required with auth_header and auth_prefix.")
+	}
+	if s.TokenURL != "" || s.AuthURL != "" || s.ClientID != "" || s.ClientSecret != "" || s.RefreshToken != "" {
+		ways = append(ways, "OAuth")
+		auth = adapter.Auth{Scheme: adapter.OAuth2, OAuth: &adapter.OAuth{Grant: adapter.GrantOf(grant)}}
+		if s.TokenURL == "" {
+			wrong("settings.token_url", "is required with OAuth.")
+		}
+		if s.ClientID == "" {
+			wrong("settings.client_id", "is required with OAuth.")
+		}
+	}
+	if len(ways) > 1 {
+		wrong("credentials", "are more than one way to authorise: "+strings.Join(ways, ", ")+". Choose one.")
+	}
+	if len(faults) > 0 {
+		return adapter.Auth{}, fault.InvalidFields(faults...)
+	}
+	auth.BaseURL = "base_url"
+	return auth, nil
+}
+
+// header is where a token goes, and what stands before it.
+func (s settings) header() (name, prefix string) {
+	switch {
+	case s.AuthHeader == "" && s.AuthPrefix == "":
+		return "Authorization", "Bearer "
+	case s.AuthHeader == "":
+		return "Authorization", s.AuthPrefix
+	}
+	return s.AuthHeader, s.AuthPrefix
+}
+
+func grant(s settings, _ adapter.Addresses) (adapter.Grant, error) {
+	g := adapter.Grant{Flow: adapter.ClientCredentials, TokenURL: s.TokenURL, ClientID: s.ClientID, TenantAddress: true}
+	for _, scope := range s.Scopes {
+		g.Scopes = append(g.Scopes, adapter.Scope{Name: scope})
+	}
+	if s.AuthURL != "" || s.RefreshToken != "" {
+		g.Flow, g.AuthURL = adapter.Consent, s.AuthURL
+	}
+	return g, nil
+}
+
+// base is where paths begin. The declaration has made sure that the address can be read.
+func (s settings) base() *url.URL {
+	u, err := url.Parse(s.BaseURL)
+	if err != nil {
+		return &url.URL{}
+	}
+	return u
+}

@@ -1,0 +1,276 @@
+package rest
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"frontdesk/core/fault"
+)
+
+// maxSteps is how many requests one operation may make.
+const maxSteps = 10
+
+// step is one request, read.
+type step struct {
+	label   string // for people: "get.steps[1] (comments)"
+	name    string
+	method  string
+	path    template
+	query   map[string]template
+	headers map[string]template
+	body    expression
+	form    bool
+	when    expression
+	expect  []int
+	acts    bool // the request may change something
+	looksUp bool // the step is on the way to a ticket: what is not found is one
+	rules   []rule
+}
+
+// rule says what an answer means.
+type rule struct {
+	status         []int
+	match          expression
+	fault          string
+	field, message string
+}
+
+// mapping is what of the answers is what of a ticket.
+type mapping struct {
+	id, number, subject, ownerID, accountID, contactID expression
+	status, statusValue, priority, priorityValue       expression
+	description, lastComment                           expression
+	createdAt, updatedAt, closedAt, resolvedAt         expression
+}
+
+// compiled is the settings, read.
+type compiled struct {
+	settings settings
+	base     *url.URL
+	number   *regexp.Regexp
+	zone     *time.Location
+	headers  map[string]template
+
+	account, vocabulary, create, get, byKey []step
+	accountName, accountEmail               expression
+	statuses, priorities                    expression
+	createNumber, keyNumber                 expression
+	createTicket, ticket                    mapping
+	faults                                  []fault.Field // what is wrong with the settings
+}
+
+// compile reads the settings and notes every fault of them.
+func compile(s settings) *compiled {
+	c := &compiled{settings: s, base: s.base()}
+	if c.base.RawQuery != "" || c.base.Fragment != "" {
+		c.wrong("base_url", "must not have a query or fragment; parameters are given by each step.")
+	}
+	var err error
+	if c.number, err = regexp.Compile(`\A(?:` + s.NumberPattern + `)\z`); err != nil {
+		c.wrong("number_pattern", "is not a regular expression: "+strings.TrimPrefix(err.Error(), "error parsing regexp: ")+".")
+	}
+	if c.zone, err = time.LoadLocation(s.TimeZone); err != nil || s.TimeZone == "Local" {
+		c.wrong("time_zone", "must be an IANA time zone such as Europe/Berlin.")
+	}
+	if s.NumberWidth < 0 {
+		c.wrong("number_width", "must not be negative.")
+	}
+	if s.MaxConcurrent < 0 {
+		c.wrong("max_concurrent", "must not be negative.")
+	}
+	if s.IdempotencyHeader != "" {
+		c.header("idempotency_header", s.IdempotencyHeader)
+	}
+	if s.AuthHeader != "" && !token.MatchString(s.AuthHeader) {
+		c.wrong("auth_header", "must be the name of a header.")
+	}
+	c.headers = c.templates("headers", s.Headers, c.header)
+	rules := c.rules("faults", s.Faults)
+
+	c.account = c.steps("account", s.Account.Steps, rules)
+	c.accountName = c.expression("account.name", s.Account.Name)
+	c.accountEmail = c.expression("account.email", s.Account.Email)
+	c.words(s, rules)
+	c.create = c.steps("create", s.Create.Steps, rules)
+	c.createNumber = c.expression("create.number", s.Create.Number)
+	c.get = c.steps("get", s.Get.Steps, rules)
+	c.byKey = c.steps("by_key", s.ByKey.Steps, rules)
+	c.keyNumber = c.expression("by_key.number", s.ByKey.Number)
+	c.ticket = c.mapping("ticket", s.Ticket)
+	c.createTicket = c.mapping("create.ticket", s.Create.Ticket)
+	if c.createNumber.given() == c.createTicket.number.given() {
+		c.wrong("create", "must have either number, so that get reads the new ticket back, or ticket.")
+	}
+	if !slices.ContainsFunc(c.create, func(s step) bool { return s.acts }) {
+		c.wrong("create.steps", "must have a step that opens the ticket: one whose method is not GET.")
+	}
+	return c
+}
+
+func (c *compiled) wrong(place, message string) {
+	c.faults = append(c.faults, fault.Field{Path: "settings." + place, Message: message})
+}
+
+// words reads how labels are known.
+func (c *compiled) words(s settings, rules []rule) {
+	c.vocabulary = c.steps("vocabulary", s.Vocabulary.Steps, rules)
+	c.statuses = c.expression("vocabulary.statuses", s.Vocabulary.Statuses)
+	c.priorities = c.expression("vocabulary.priorities", s.Vocabulary.Priorities)
+	for _, list := range []struct {
+		name   string
+		labels []string
+		asked  bool
+	}{{"statuses", s.Statuses, c.statuses.given()}, {"priorities", s.Priorities, c.priorities.given()}} {
+		if len(list.labels) > 0 && list.asked {
+			c.wrong(list.name, "cannot be together with vocabulary."+list.name+".")
+		}
+	}
+	if len(c.vocabulary) > 0 && !c.statuses.given() && !c.priorities.given() {
+		c.wrong("vocabulary", "has steps and makes nothing of them; give statuses or priorities.")
+	}
+}
+
+func (c *compiled) expression(place, source string) expression {
+	if source == "" {
+		return expression{}
+	}
+	e, problem := parse(place, source)
+	if problem != "" {
+		c.wrong(place, problem)
+	}
+	return e
+}
+
+func (c *compiled) template(place, source string) template {
+	t, problem := parseTemplate(place, source)
+	if problem != "" {
+		c.wrong(place, problem)
+	}
+	return t
+}
+
+func (c *compiled) templates(place string, sources map[string]string, check func(place, name string)) map[string]template {
+	made := make(map[string]template, len(sources))
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		at := place + "." + name
+		check(at, name)
+		made[name] = c.template(at, sources[name])
+	}
+	return made
+}
+
+// token is the form of a header's name (RFC 9110 section 5.1).
+var token = regexp.MustCompile("\\A[!#$%&'*+.^_`|~0-9A-Za-z-]+\\z")
+
+// header checks the name of a header that the settings set.
+func (c *compiled) header(place, name string) {
+	credentials, _ := c.settings.header()
+	switch canonical := textproto.CanonicalMIMEHeaderKey(name); {
+	case !token.MatchString(name):
+		c.wrong(place, "must be the name of a header.")
+	case canonical == "Authorization", canonical == textproto.CanonicalMIMEHeaderKey(credentials):
+		c.wrong(place, "is set from the credentials.")
+	case slices.Contains([]string{"Host", "Connection", "Content-Length", "Content-Type", "Transfer-Encoding", "Upgrade"}, canonical):
+		c.wrong(place, "is set by the gateway.")
+	}
+}
+
+// stepName is what expressions can write as .steps.NAME.
+var stepName = regexp.MustCompile(`\A[A-Za-z_][A-Za-z0-9_]*\z`)
+
+func (c *compiled) steps(operation string, list []stepSettings, rules []rule) []step {
+	if len(list) > maxSteps {
+		c.wrong(operation+".steps", fmt.Sprintf("must be at most %d.", maxSteps))
+	}
+	if len(list) == 0 && (operation == "account" || operation == "get") {
+		c.wrong(operation+".steps", "must have a step.")
+	}
+	seen := map[string]bool{}
+	made := make([]step, 0, len(list))
+	for i, s := range list {
+		place := fmt.Sprintf("%s.steps[%d]", operation, i)
+		if !stepName.MatchString(s.Name) {
+			c.wrong(place+".name", "must be letters, digits and underscores, not beginning with a digit.")
+		} else if seen[s.Name] {
+			c.wrong(place+".name", "is the name of an earlier step, too.")
+		}
+		seen[s.Name] = true
+		made = append(made, c.step(operation, place, s, rules))
+	}
+	return made
+}
+
+func (c *compiled) step(operation, place string, s stepSettings, rules []rule) step {
+	made := step{
+		label: fmt.Sprintf("%s (%s)", place, s.Name), name: s.Name, method: s.Method, form: s.Encoding == "form", expect: s.Expect,
+		path: c.template(place+".path", s.Path), query: c.templates(place+".query", s.Query, func(string, string) {}),
+		headers: c.templates(place+".headers", s.Headers, c.header),
+		body:    c.expression(place+".body", s.Body), when: c.expression(place+".when", s.When),
+		acts: s.Method != http.MethodGet && !s.Reads, looksUp: operation == "get" || operation == "by_key",
+		rules: append(c.rules(place+".faults", s.Faults), rules...),
+	}
+	words := made.path.words()
+	switch {
+	case strings.ContainsAny(words, `?#\`) || strings.ContainsFunc(words, func(r rune) bool { return r <= ' ' || r > '~' }):
+		c.wrong(place+".path", "must be a path alone: parameters are given by query, and other characters escaped.")
+	case slices.ContainsFunc(strings.Split(words, "/"), func(segment string) bool { return segment == ".." || segment == "." }):
+		c.wrong(place+".path", `must not have "." or ".." among its segments.`)
+	default:
+		if _, err := url.PathUnescape(words); err != nil {
+			c.wrong(place+".path", `has a "%" that begins no escape; write "%25" for a percent sign.`)
+		}
+	}
+	if made.method == http.MethodGet && made.body.given() {
+		c.wrong(place+".body", "cannot be sent with GET.")
+	}
+	if made.acts && operation != "create" {
+		c.wrong(place+".method", "may change something, which this operation must not; say reads: true if it does not.")
+	}
+	for _, status := range s.Expect {
+		if status < 200 || status > 599 {
+			c.wrong(place+".expect", "must be statuses from 200 to 599.")
+		}
+	}
+	return made
+}
+
+func (c *compiled) rules(place string, list []ruleSettings) []rule {
+	made := make([]rule, 0, len(list))
+	for i, s := range list {
+		at := fmt.Sprintf("%s[%d]", place, i)
+		if len(s.Status) == 0 && s.Match == "" {
+			c.wrong(at, "must have a status or a match, else it would be for every answer.")
+		}
+		if s.Field != "" && s.Fault != "invalid" {
+			c.wrong(at+".field", "goes with fault: invalid only.")
+		}
+		made = append(made, rule{status: s.Status, match: c.expression(at+".match", s.Match), fault: s.Fault, field: s.Field, message: s.Message})
+	}
+	return made
+}
+
+func (c *compiled) mapping(place string, s ticketSettings) mapping {
+	e := func(field, source string) expression { return c.expression(place+"."+field, source) }
+	either := func(field, one, other string) {
+		if one != "" && other != "" {
+			c.wrong(place+"."+field+"_value", "cannot be together with "+field+".")
+		}
+	}
+	either("status", s.Status, s.StatusValue)
+	either("priority", s.Priority, s.PriorityValue)
+	return mapping{
+		id: e("id", s.ID), number: e("number", s.Number), subject: e("subject", s.Subject), description: e("description", s.Description),
+		status: e("status", s.Status), statusValue: e("status_value", s.StatusValue),
+		priority: e("priority", s.Priority), priorityValue: e("priority_value", s.PriorityValue),
+		ownerID: e("owner_id", s.OwnerID), accountID: e("account_id", s.AccountID), contactID: e("contact_id", s.ContactID),
+		createdAt: e("created_at", s.CreatedAt), updatedAt: e("updated_at", s.UpdatedAt),
+		closedAt: e("closed_at", s.ClosedAt), resolvedAt: e("resolved_at", s.ResolvedAt), lastComment: e("last_comment", s.LastComment),
+	}
+}

@@ -1,0 +1,160 @@
+package rest_test
+
+import (
+	"context"
+	"html"
+	"maps"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"frontdesk/adapters/crm/rest/servertest"
+	"frontdesk/config"
+	"frontdesk/core/adapter/described"
+	"frontdesk/core/crm"
+	"frontdesk/core/crm/crmtest"
+)
+
+// example answers the one connection of an example, as apply reads it.
+func example(t testing.TB, file string) config.Connection {
+	t.Helper()
+	read, err := config.LoadTenants(filepath.Join("examples", file),
+		[]string{"RT_USERNAME=" + rtUser, "RT_PASSWORD=" + rtPassword, "REDMINE_API_KEY=" + redmineKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(read.Tenants) != 1 || len(read.Tenants[0].Connections) != 1 {
+		t.Fatalf("%s has not one connection", file)
+	}
+	return read.Tenants[0].Connections[0]
+}
+
+// exampleAt is the settings of an example, with the address of a test.
+func exampleAt(t testing.TB, file, address string) map[string]any {
+	t.Helper()
+	settings := maps.Clone(example(t, file).Settings)
+	settings["base_url"] = address
+	return settings
+}
+
+func asRT(r *http.Request) { r.SetBasicAuth(rtUser, rtPassword) }
+
+// rtSite is Request Tracker, pretended or real, and what its people do in it.
+type rtSite struct{ *site }
+
+func (s rtSite) at(path string) string { return s.url + "/REST/2.0/" + path }
+
+func (s rtSite) Tickets(ctx context.Context) (int, error) {
+	var found struct{ Total int }
+	err := s.ask(ctx, http.MethodGet, s.at("tickets?query=id+%3E+0"), nil, &found)
+	return found.Total, err
+}
+
+func (s rtSite) Comment(ctx context.Context, id string, c crmtest.Comment) error {
+	how, kind := "comment", "text/plain"
+	if c.Public {
+		how = "correspond"
+	}
+	if c.HTML {
+		kind = "text/html"
+	}
+	return s.ask(ctx, http.MethodPost, s.at("ticket/"+id+"/"+how), map[string]any{"Content": c.Body, "ContentType": kind}, nil)
+}
+
+func (s rtSite) Move(ctx context.Context, id, status string) error {
+	return s.ask(ctx, http.MethodPut, s.at("ticket/"+id), map[string]any{"Status": status}, nil)
+}
+
+func (s rtSite) Labels() (resolved, closed, reopened string) { return "resolved", "", "open" }
+func (s rtSite) TellsTimes()                                 {}
+
+func (s rtSite) harness(t *testing.T) crmtest.Harness {
+	settings := exampleAt(t, "request-tracker.yaml", s.at(""))
+	return crmtest.Harness{
+		Open:          func() crm.Driver { return s.open(t, settings) },
+		Account:       crm.Account{Name: "Request Tracker, queue General"},
+		Vocabulary:    crm.Vocabulary{Statuses: []string{"new", "open", "resolved"}, Priorities: []string{"Low", "Medium", "High"}},
+		DefaultStatus: "new", DefaultPriority: "Low",
+		Known: crmtest.Related{OwnerID: "root", ContactID: "caller@example.com"}, Unknown: crmtest.Related{OwnerID: "no such user"},
+		Secrets: []string{rtPassword}, Now: time.Now, Provider: s,
+	}
+}
+
+func TestRequestTrackerPretended(t *testing.T) {
+	crmtest.Run(t, func(t *testing.T) crmtest.Harness { return rtSite{serve(t, &rtFake{}, asRT)}.harness(t) })
+}
+
+func TestEveryRequestIsAsRequestTrackerDescribesThem(t *testing.T) {
+	api := described.Open(t, "rt-rest2.openapi.json", "/REST/2.0")
+	crmtest.Run(t, func(t *testing.T) crmtest.Harness {
+		h := rtSite{serve(t, api.Handler(&rtFake{}), asRT)}.harness(t)
+		h.Known.OwnerID, h.Unknown = "", crmtest.Related{} // users are not described
+		return h
+	})
+	api.Report(t)
+}
+
+func TestRequestTrackerReal(t *testing.T) {
+	account := servertest.RequestTracker(t)
+	address, err := url.Parse(account.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	proxy := &httputil.ReverseProxy{
+		Transport: transport, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(address) },
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }, // who asked has left
+	}
+	crmtest.Run(t, func(t *testing.T) crmtest.Harness {
+		return rtSite{serve(t, proxy, func(r *http.Request) { r.SetBasicAuth(account.User, account.Password) })}.harness(t)
+	})
+}
+
+// redmineSite is the pretended Redmine, and what its people do in it.
+type redmineSite struct {
+	*site
+	fake *redmineFake
+}
+
+func (s redmineSite) Tickets(context.Context) (int, error) { return s.fake.count(), nil }
+
+func (s redmineSite) Comment(ctx context.Context, id string, c crmtest.Comment) error {
+	if c.HTML { // Redmine keeps none: an agent writes the words
+		c.Body = html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(c.Body, ""))
+	}
+	return s.change(ctx, id, map[string]any{"notes": c.Body, "private_notes": !c.Public})
+}
+
+func (s redmineSite) Move(ctx context.Context, id, status string) error {
+	return s.change(ctx, id, map[string]any{"status_id": s.fake.status(status)})
+}
+
+func (s redmineSite) change(ctx context.Context, id string, change map[string]any) error {
+	return s.ask(ctx, http.MethodPut, s.url+"/issues/"+id+".json", map[string]any{"issue": change}, nil)
+}
+
+func (s redmineSite) Labels() (resolved, closed, reopened string) { return "", "Closed", "New" }
+func (s redmineSite) TellsTimes()                                 {}
+
+func asRedmine(r *http.Request) { r.Header.Set("X-Redmine-API-Key", redmineKey) }
+
+func TestRedminePretended(t *testing.T) {
+	crmtest.Run(t, func(t *testing.T) crmtest.Harness {
+		fake := &redmineFake{}
+		s := redmineSite{serve(t, fake, asRedmine), fake}
+		settings := exampleAt(t, "redmine.yaml", s.url)
+		return crmtest.Harness{
+			Open:          func() crm.Driver { return s.open(t, settings) },
+			Account:       crm.Account{Name: "Alice Desk", Email: "alice@example.com"},
+			Vocabulary:    crm.Vocabulary{Statuses: []string{"New", "In Progress", "Closed"}, Priorities: []string{"Low", "Normal", "High"}},
+			DefaultStatus: "New", DefaultPriority: "Normal",
+			Known: crmtest.Related{OwnerID: "5"}, Unknown: crmtest.Related{OwnerID: "99"},
+			Secrets: []string{redmineKey}, Now: time.Now, Provider: s,
+		}
+	})
+}

@@ -1,0 +1,185 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+)
+
+var (
+	_ crm.Driver    = (*driver)(nil)
+	_ crm.Explainer = (*driver)(nil)
+	_ crm.KeyFinder = finder{}
+)
+
+type driver struct {
+	*compiled
+	http *http.Client
+
+	mu    sync.Mutex
+	words *words // nil: not asked for yet
+}
+
+// finder is a driver whose settings say how a ticket is found by its key.
+type finder struct{ *driver }
+
+func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, error) {
+	c := compile(s)
+	if len(c.faults) > 0 {
+		return nil, fault.InvalidFields(c.faults...)
+	}
+	d := &driver{compiled: c, http: env.HTTP}
+	if c.keyNumber.given() {
+		return finder{d}, nil
+	}
+	return d, nil
+}
+
+// Traits implements crm.Driver.
+func (d *driver) Traits() crm.Traits {
+	return crm.Traits{
+		IdempotentCreate: d.settings.IdempotencyHeader != "", NumberWidth: d.settings.NumberWidth, MaxConcurrent: d.settings.MaxConcurrent,
+	}
+}
+
+// Account implements crm.Driver.
+func (d *driver) Account(ctx context.Context) (crm.Account, error) {
+	return d.account(ctx, d.begin(map[string]any{}))
+}
+
+func (d *driver) account(ctx context.Context, r *run) (crm.Account, error) {
+	if err := r.steps(ctx, d.compiled.account); err != nil {
+		return crm.Account{}, err
+	}
+	name, err := d.accountName.text(ctx, r.input)
+	if err != nil {
+		return crm.Account{}, err
+	}
+	email, err := d.accountEmail.text(ctx, r.input)
+	if strings.Count(email, "@") != 1 {
+		email = ""
+	}
+	return crm.Account{Name: name, Email: email}, err
+}
+
+// Create implements crm.Driver.
+func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
+	ticket, err := d.newTicket(ctx, t)
+	if err != nil {
+		return crm.Ticket{}, err
+	}
+	r := d.begin(map[string]any{"ticket": ticket, "key": t.Key})
+	r.key = t.Key
+	made, number, err := d.create(ctx, r)
+	if err != nil && r.acted && d.settings.IdempotencyHeader == "" {
+		return crm.Ticket{}, afterActing(err, number)
+	}
+	return made, err
+}
+
+// create opens the ticket, and answers its number as soon as it is known.
+func (d *driver) create(ctx context.Context, r *run) (made crm.Ticket, number string, err error) {
+	if err := r.steps(ctx, d.compiled.create); err != nil {
+		return crm.Ticket{}, "", err
+	}
+	if !d.createNumber.given() {
+		made, err := d.createTicket.ticket(ctx, r)
+		return made, made.Number, err
+	}
+	if number, err = d.createNumber.text(ctx, r.input); err != nil {
+		return crm.Ticket{}, "", err
+	}
+	if !d.sendable(number) {
+		return crm.Ticket{}, "", misfit(d.createNumber.place, "gives no number that number_pattern allows")
+	}
+	made, err = d.read(ctx, number)
+	return made, number, err
+}
+
+// newTicket is the ticket as expressions see it.
+func (d *driver) newTicket(ctx context.Context, t crm.NewTicket) (map[string]any, error) {
+	ticket := map[string]any{}
+	for name, text := range map[string]string{
+		"subject": t.Subject, "description": t.Description, "status": t.Status, "priority": t.Priority,
+		"owner_id": t.OwnerID, "account_id": t.AccountID, "contact_id": t.ContactID,
+	} {
+		ticket[name] = nil
+		if text != "" {
+			ticket[name] = text
+		}
+	}
+	var err error
+	if ticket["status_value"], err = d.valueOf(ctx, "status", d.statuses, words.statusLabels, t.Status); err != nil {
+		return nil, err
+	}
+	ticket["priority_value"], err = d.valueOf(ctx, "priority", d.priorities, words.priorityLabels, t.Priority)
+	return ticket, err
+}
+
+// ByNumber implements crm.Driver.
+func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error) {
+	if !d.sendable(number) {
+		return crm.Ticket{}, noTicket(nil)
+	}
+	return d.read(ctx, number)
+}
+
+// harmless are characters that neither end a text nor begin a condition in any query language, and stay in their segment
+// of a path.
+var harmless = regexp.MustCompile(`\A[A-Za-z0-9._-]{1,64}\z`)
+
+// sendable reports whether a number may be sent.
+func (d *driver) sendable(number string) bool {
+	return harmless.MatchString(number) && strings.Trim(number, ".") != "" && d.number.MatchString(number)
+}
+
+// read looks a ticket up by its number, and takes it only if the number is exactly that: systems read "007" as 7.
+func (d *driver) read(ctx context.Context, number string) (crm.Ticket, error) {
+	return d.reading(ctx, d.begin(map[string]any{"number": number}), number)
+}
+
+func (d *driver) reading(ctx context.Context, r *run, number string) (crm.Ticket, error) {
+	if err := r.steps(ctx, d.get); err != nil {
+		return crm.Ticket{}, err
+	}
+	t, err := d.ticket.ticket(ctx, r)
+	if err != nil {
+		return crm.Ticket{}, err
+	}
+	if t.Number != number {
+		return crm.Ticket{}, noTicket(nil)
+	}
+	return t, nil
+}
+
+// ByKey implements crm.KeyFinder.
+func (f finder) ByKey(ctx context.Context, key string) (crm.Ticket, error) {
+	d := f.driver
+	r := d.begin(map[string]any{"key": key})
+	if err := r.steps(ctx, d.byKey); err != nil {
+		return crm.Ticket{}, err
+	}
+	number, err := d.keyNumber.text(ctx, r.input)
+	if err != nil {
+		return crm.Ticket{}, err
+	}
+	if number == "" {
+		return crm.Ticket{}, noTicket(nil)
+	}
+	if !d.sendable(number) {
+		return crm.Ticket{}, misfit(d.keyNumber.place, "gives no number that number_pattern allows")
+	}
+	t, err := d.read(ctx, number)
+	if f := fault.From(err); f != nil && f.Code == fault.NotFound {
+		// It is there, as the search says: only the reading lags.
+		return crm.Ticket{}, fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
+			"The ticket system knows the ticket and does not show it yet. Try again later.").Because(err)
+	}
+	return t, err
+}

@@ -1,0 +1,101 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
+)
+
+// statusFor is a status that says plainly what a rule's fault is.
+var statusFor = map[string]int{
+	"not_found": http.StatusNotFound, "invalid": http.StatusUnprocessableEntity, "forbidden": http.StatusForbidden,
+	"disconnected": http.StatusUnauthorized, "rate_limited": http.StatusTooManyRequests,
+	"unavailable": http.StatusServiceUnavailable, "conflict": http.StatusConflict,
+}
+
+// ruled answers what the first rule that fits says of an answer, nil when none does.
+func (r *run) ruled(ctx context.Context, s step, told answer) error {
+	for _, rule := range s.rules {
+		if len(rule.status) > 0 && !slices.Contains(rule.status, told.status) {
+			continue
+		}
+		if rule.match.given() {
+			fits, err := rule.match.holds(ctx, told.value())
+			if ctx.Err() != nil {
+				return fault.From(ctx.Err())
+			}
+			if err != nil || !fits { // an answer of another shape is not what the rule is for
+				continue
+			}
+		}
+		f := upstream.StatusFault(name, statusFor[rule.fault], told.header, told.raw).With("upstream_status", strconv.Itoa(told.status))
+		if rest, ok := strings.CutPrefix(f.Upstream, strconv.Itoa(statusFor[rule.fault])); ok {
+			f.Upstream = strconv.Itoa(told.status) + rest
+		}
+		if f.Code == fault.NotFound && s.looksUp {
+			return noTicket(f)
+		}
+		if rule.field != "" {
+			f.Reason = fault.ReasonInvalidRequest
+			f.Detail = "The ticket system refuses the ticket: see the field named."
+			message := rule.message
+			if message == "" {
+				message = "is refused by the ticket system."
+			}
+			f.Fields = []fault.Field{{Path: rule.field, Message: message}}
+		} else if rule.message != "" {
+			f.Detail = rule.message
+		}
+		return at(s, f)
+	}
+	return nil
+}
+
+// plain says what an answer means by its status. That a path is not there means that there is no ticket where one is looked
+// up, and elsewhere that the settings are wrong.
+func (r *run) plain(s step, told answer) *fault.Error {
+	f := upstream.StatusFault(name, told.status, told.header, told.raw)
+	switch {
+	case f.Code != fault.NotFound:
+		return f
+	case s.looksUp:
+		return noTicket(f)
+	}
+	missing := fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
+		"The ticket system has nothing at the path of the request (status %d). Check base_url and the path.", told.status)
+	missing.Upstream = f.Upstream
+	return missing
+}
+
+func noTicket(because *fault.Error) *fault.Error {
+	f := fault.New(fault.NotFound, fault.ReasonTicketNotFound, "There is no ticket with this number.")
+	if because != nil {
+		f.Upstream = because.Upstream
+	}
+	return f
+}
+
+// at names the step that failed, which nothing else tells whoever wrote the settings.
+func at(s step, f *fault.Error) *fault.Error {
+	f = f.With("step", s.label)
+	f.Detail += " The step was " + s.label + "."
+	return f
+}
+
+// afterActing is for what fails when the ticket may be there already: it must not look as if nothing had happened.
+func afterActing(err error, number string) error {
+	f := fault.From(err)
+	unknown := fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+		"The ticket system accepted the ticket, but what came of it could not be read. Look in the ticket system. "+f.Detail)
+	if number != "" {
+		unknown = fault.Newf(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+			"The ticket %s was opened, but could not be read back. Look in the ticket system. %s", number, f.Detail)
+	}
+	unknown.Metadata, unknown.Upstream = f.Metadata, f.Upstream
+	return unknown.Because(err)
+}

@@ -1,0 +1,128 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+)
+
+// Explain implements crm.Explainer. It asks for the account and the vocabulary, reads the ticket of sample_number, and says
+// what create would send first: a ticket that it opened would stay.
+func (d *driver) Explain(ctx context.Context) ([]string, error) {
+	var lines []string
+	note := func(line string) { lines = append(lines, line) }
+	begin := func(input map[string]any) *run {
+		r := d.begin(input)
+		r.trace = note
+		return r
+	}
+	account, err := d.account(ctx, begin(map[string]any{}))
+	if err != nil {
+		return lines, err
+	}
+	note("account" + facts("name", account.Name, "email", account.Email))
+	if len(d.vocabulary) > 0 {
+		known, err := d.labels(ctx, begin(map[string]any{}))
+		if err != nil {
+			return lines, err
+		}
+		note("vocabulary" + facts("statuses", strings.Join(known.Statuses, ", "), "priorities", strings.Join(known.Priorities, ", ")))
+	}
+	line, err := d.rehearse(ctx)
+	if err != nil {
+		return lines, err
+	}
+	note(line)
+	number := d.settings.SampleNumber
+	if number == "" {
+		note("get: not tried; set sample_number to the number of a ticket")
+		return lines, nil
+	}
+	if !d.sendable(number) {
+		return lines, fault.InvalidField("settings.sample_number", "is not a number that number_pattern allows.")
+	}
+	t, err := d.reading(ctx, begin(map[string]any{"number": number}), number)
+	if err != nil {
+		return lines, err
+	}
+	note("ticket" + facts(
+		"id", t.ID, "number", t.Number, "subject", t.Subject, "description", t.Description.Body, "status", t.Status, "priority", t.Priority,
+		"owner_id", t.OwnerID, "account_id", t.AccountID, "contact_id", t.ContactID, "created_at", moment(t.CreatedAt), "updated_at", moment(t.UpdatedAt),
+		"closed_at", moment(t.ClosedAt), "resolved_at", moment(t.ResolvedAt), "last_comment", t.LastComment.Body))
+	return lines, nil
+}
+
+// rehearse makes the first request of create for a ticket of every field, as far as that needs no answer, and sends nothing.
+func (d *driver) rehearse(ctx context.Context) (string, error) {
+	sample := crm.NewTicket{Key: "0verify0", Subject: "A subject", Description: "A description.", OwnerID: "1", AccountID: "1", ContactID: "1"}
+	known, err := d.ask(ctx, d.begin(map[string]any{}))
+	if err != nil {
+		return "", err
+	}
+	if len(known.statuses) > 0 {
+		sample.Status = known.statuses[0].name
+	}
+	if len(known.priorities) > 0 {
+		sample.Priority = known.priorities[0].name
+	}
+	ticket, err := d.newTicket(ctx, sample)
+	if err != nil {
+		return "", err
+	}
+	r := d.begin(map[string]any{"ticket": ticket, "key": sample.Key})
+	first := d.compiled.create[0]
+	if first.when.given() {
+		return first.label + ": not tried; it has a condition", nil
+	}
+	req, err := r.request(ctx, first)
+	if err != nil {
+		return "", err
+	}
+	line := fmt.Sprintf("%s: would send %s %s", first.label, req.Method, req.URL.EscapedPath())
+	if req.Body == nil {
+		return line, nil
+	}
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return "", fault.From(err)
+	}
+	if json.Valid(body) {
+		return line + " " + short(string(body), 600), nil
+	}
+	return line + " " + strconv.Quote(short(string(body), 600)), nil
+}
+
+// facts writes names and values, without those that are empty.
+func facts(pairs ...string) string {
+	var told []string
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			told = append(told, pairs[i]+" "+strconv.Quote(short(pairs[i+1], 80)))
+		}
+	}
+	if len(told) == 0 {
+		return ": nothing"
+	}
+	return ": " + strings.Join(told, ", ")
+}
+
+func short(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + "…"
+}
+
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format(time.RFC3339)
+}

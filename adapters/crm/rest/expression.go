@@ -1,0 +1,192 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/itchyny/gojq"
+
+	"frontdesk/core/fault"
+)
+
+const (
+	expressionTime  = time.Second // for one value
+	maxValueBytes   = 1 << 20     // of texts in one value
+	maxValueMembers = 100_000     // of lists and objects in one value
+	maxWords        = 300         // of what is told about an expression that fails
+)
+
+// expression is a jq expression of the settings.
+type expression struct {
+	place string // in the settings
+	code  *gojq.Code
+}
+
+// given reports whether the settings have the expression.
+func (e expression) given() bool { return e.code != nil }
+
+// parse compiles an expression. It reaches no environment, no input beside its own and no module. What is wrong with it
+// is answered with the place inside it.
+func parse(place, source string) (expression, string) {
+	query, err := gojq.Parse(source)
+	if err != nil {
+		var at *gojq.ParseError
+		if errors.As(err, &at) {
+			return expression{}, fmt.Sprintf("is not a jq expression: %v at character %d of %q.", err, at.Offset, source)
+		}
+		return expression{}, fmt.Sprintf("is not a jq expression: %v.", err)
+	}
+	code, err := gojq.Compile(query, gojq.WithFunction("given", 0, 0, given), gojq.WithFunction("quoted", 0, 0, quoted))
+	if err != nil {
+		return expression{}, fmt.Sprintf("cannot be used as a jq expression: %v.", err)
+	}
+	return expression{place: place, code: code}, ""
+}
+
+// given drops the members of an object that are null.
+func given(v any, _ []any) any {
+	members, ok := v.(map[string]any)
+	if !ok {
+		return fmt.Errorf("given cannot be applied to: %s", gojq.TypeOf(v))
+	}
+	kept := make(map[string]any, len(members))
+	for name, member := range members {
+		if member != nil {
+			kept[name] = member
+		}
+	}
+	return kept
+}
+
+// quoted puts a text into single quotes for a query language that escapes by backslash, as SOQL and TicketSQL do.
+func quoted(v any, _ []any) any {
+	text, ok := textOf(v)
+	if !ok {
+		return fmt.Errorf("quoted cannot be applied to: %s", gojq.TypeOf(v))
+	}
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
+}
+
+// value answers the first value of the expression, nil when it has none or is not there.
+func (e expression) value(ctx context.Context, input any) (any, error) {
+	if !e.given() {
+		return nil, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	limited, cancel := context.WithTimeout(ctx, expressionTime)
+	defer cancel()
+	v, any := e.code.RunWithContext(limited, input).Next()
+	if !any {
+		return nil, nil
+	}
+	if err, failed := v.(error); failed {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if limited.Err() != nil {
+			return nil, misfit(e.place, fmt.Sprintf("takes longer than %s", expressionTime))
+		}
+		return nil, misfit(e.place, err.Error())
+	}
+	if (&budget{bytes: maxValueBytes, members: maxValueMembers}).exceeds(v) {
+		return nil, misfit(e.place, "has a value that is too large")
+	}
+	return v, nil
+}
+
+// holds reports whether the expression has a value other than false and null.
+func (e expression) holds(ctx context.Context, input any) (bool, error) {
+	v, err := e.value(ctx, input)
+	return err == nil && v != nil && v != false, err
+}
+
+// text answers the expression's value as text, "" for null.
+func (e expression) text(ctx context.Context, input any) (string, error) {
+	v, err := e.value(ctx, input)
+	if err != nil {
+		return "", err
+	}
+	text, ok := textOf(v)
+	if !ok {
+		return "", misfit(e.place, "gives "+kindOf(v)+", where a text is needed")
+	}
+	return text, nil
+}
+
+// textOf writes a single value as text; null is "".
+func textOf(v any) (string, bool) {
+	switch v := v.(type) {
+	case nil:
+		return "", true
+	case string:
+		return v, true
+	case bool:
+		return strconv.FormatBool(v), true
+	case int:
+		return strconv.Itoa(v), true
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64), true
+	case *big.Int:
+		return v.String(), true
+	case json.Number:
+		return v.String(), true
+	}
+	return "", false
+}
+
+// kindOf says what a value is.
+func kindOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "an object"
+	}
+	return "a " + gojq.TypeOf(v)
+}
+
+// budget is how large a value may be.
+type budget struct{ bytes, members int }
+
+func (b *budget) exceeds(v any) bool {
+	switch v := v.(type) {
+	case string:
+		b.bytes -= len(v)
+	case []any:
+		b.members -= len(v)
+		for _, item := range v {
+			if b.bytes < 0 || b.members < 0 || b.exceeds(item) {
+				return true
+			}
+		}
+	case map[string]any:
+		b.members -= len(v)
+		for name, member := range v {
+			b.bytes -= len(name)
+			if b.bytes < 0 || b.members < 0 || b.exceeds(member) {
+				return true
+			}
+		}
+	}
+	return b.bytes < 0 || b.members < 0
+}
+
+// misfit is for settings that do not fit what the ticket system answers.
+func misfit(place, what string) *fault.Error {
+	what = strings.ToValidUTF8(what, "")
+	if len(what) > maxWords {
+		what = strings.ToValidUTF8(what[:maxWords], "") + "…"
+	}
+	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
+		"The connection's settings do not fit its ticket system: settings.%s: %s.", place, what).With("setting", "settings."+place)
+}

@@ -1,0 +1,216 @@
+package rest_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"frontdesk/adapters/crm/rest"
+	"frontdesk/core/adapter"
+	"frontdesk/core/crm"
+	"frontdesk/core/upstream"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// gate stands before a ticket system and has it fail as ticket systems do.
+type gate struct {
+	next http.Handler
+
+	mu      sync.Mutex
+	calls   int
+	refuse  http.HandlerFunc
+	hanging chan struct{}
+	drop    bool
+	seen    []string // the requests, as "GET /path?query"
+}
+
+func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.mu.Lock()
+	g.calls++
+	g.seen = append(g.seen, r.Method+" "+r.URL.RequestURI())
+	refuse, hanging := g.refuse, g.hanging
+	drop := g.drop && r.Method == http.MethodPost
+	if drop {
+		g.drop = false
+	}
+	g.mu.Unlock()
+	if hanging != nil {
+		select {
+		case <-hanging:
+		case <-r.Context().Done():
+			return
+		}
+	}
+	if refuse != nil {
+		refuse(w, r)
+		return
+	}
+	if drop {
+		g.next.ServeHTTP(httptest.NewRecorder(), r)
+		panic(http.ErrAbortHandler)
+	}
+	g.next.ServeHTTP(w, r)
+}
+
+func (g *gate) with(refuse http.HandlerFunc) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.refuse = refuse
+}
+
+func refusing(status int, header ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		for i := 0; i+1 < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		fmt.Fprintf(w, `{"message":%q}`, http.StatusText(status))
+	}
+}
+
+func (g *gate) Stop()   { g.with(refusing(http.StatusServiceUnavailable)) }
+func (g *gate) Forbid() { g.with(refusing(http.StatusForbidden)) }
+func (g *gate) Limit(wait time.Duration) {
+	g.with(refusing(http.StatusTooManyRequests, "Retry-After", strconv.Itoa(int(wait/time.Second))))
+}
+
+func (g *gate) DropNextReply() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.drop = true
+}
+
+func (g *gate) Calls() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.calls
+}
+
+func (g *gate) requests() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return append([]string(nil), g.seen...)
+}
+
+func (g *gate) Hang() (release func()) {
+	hanging := make(chan struct{})
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.hanging = hanging
+	return sync.OnceFunc(func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.hanging = nil
+		close(hanging)
+	})
+}
+
+// site is a ticket system behind a gate, and how a request there is authorised.
+type site struct {
+	*gate
+	url       string
+	authorize func(*http.Request)
+
+	mu      sync.Mutex
+	revoked bool
+}
+
+func serve(t testing.TB, system http.Handler, authorize func(*http.Request)) *site {
+	t.Helper()
+	g := &gate{next: system}
+	served := httptest.NewServer(g)
+	t.Cleanup(served.Close)
+	return &site{gate: g, url: served.URL, authorize: authorize}
+}
+
+// Revoke has the credentials count no more, as the ticket system itself says it.
+func (s *site) Revoke() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.revoked = true
+}
+
+func (s *site) authorise(r *http.Request) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.revoked {
+		r.SetBasicAuth("root", "wrong")
+		return nil
+	}
+	s.authorize(r)
+	return nil
+}
+
+// open opens a driver as the gateway does: its client authorises, and of secrets it knows only that there are some.
+func (s *site) open(t testing.TB, settings map[string]any) crm.Driver {
+	t.Helper()
+	d, err := s.tryOpen(t, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func (s *site) tryOpen(t testing.TB, settings map[string]any) (crm.Driver, error) {
+	t.Helper()
+	base, err := url.Parse(s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := upstream.NewPool(upstream.PoolOptions{})
+	t.Cleanup(pool.Close)
+	client := pool.Client(upstream.ClientOptions{Provider: "rest", AuthorizeFor: base, Authorize: s.authorise})
+	return rest.Adapter().OpenCRM(context.Background(),
+		adapter.Values{Settings: settings, Credentials: map[string]string{"token": "withheld"}},
+		adapter.Environment{Zone: "UTC", HTTP: client, Now: time.Now})
+}
+
+// ask calls the ticket system as one of its own people does, past the gate.
+func (s *site) ask(ctx context.Context, method, address string, in, out any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	if in == nil {
+		body = nil
+	}
+	r := httptest.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
+	r.RequestURI = ""
+	r.Header.Set("Content-Type", "application/json")
+	s.authorize(r)
+	w := httptest.NewRecorder()
+	s.next.ServeHTTP(w, r)
+	answer := w.Result()
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode > 299 {
+		return fmt.Errorf("%s %s answered %d: %s (%w)", method, address, answer.StatusCode, text, err)
+	}
+	if out == nil {
+		return nil
+	}
+	return json.Unmarshal(text, out)
+}
+
+func readFile(t testing.TB, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}

@@ -1,0 +1,269 @@
+package rest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// rtFake pretends to be Request Tracker 5.0.3 as far as the example goes, from RT::REST2's documentation
+// (docs.bestpractical.com/rt/5.0/RT/REST2.html) and what a running one answered. One queue, the user root.
+type rtFake struct {
+	mu           sync.Mutex
+	tickets      []*rtTicket
+	transactions []rtTransaction
+}
+
+type rtTicket struct {
+	id                               int
+	subject, status, priority, owner string
+	requestors                       []string
+	refersTo                         []string
+	created, updated, resolved       time.Time
+}
+
+type rtTransaction struct {
+	id, ticket  int
+	kind        string
+	text, ctype string
+}
+
+const (
+	rtUser     = "root"
+	rtPassword = "password"
+)
+
+var (
+	rtUsers    = []string{"root", "Nobody"}
+	rtStatuses = []string{"new", "open", "stalled", "resolved", "rejected", "deleted"}
+	rtInitial  = []string{"new", "open", "resolved"}
+	rtRefers   = regexp.MustCompile(`\ARefersTo = '((?:[^'\\]|\\.)*)'\z`)
+	rtHistory  = regexp.MustCompile(`\AObjectType = 'RT::Ticket' AND ObjectId = ([0-9]+) AND Type = '(Create|Correspond)'\z`)
+)
+
+func (f *rtFake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if user, password, ok := r.BasicAuth(); !ok || user != rtUser || password != rtPassword {
+		w.Header().Set("WWW-Authenticate", `Basic realm="example.com"`)
+		rtRefuse(w, http.StatusUnauthorized, "Unauthorized")
+		return
+	}
+	path, ok := strings.CutPrefix(r.URL.EscapedPath(), "/REST/2.0/")
+	if !ok {
+		rtRefuse(w, http.StatusNotFound, "Not Found")
+		return
+	}
+	parts := strings.Split(path, "/")
+	switch route := r.Method + " " + parts[0] + strings.Repeat("/*", len(parts)-1); route {
+	case "GET rt":
+		rtAnswer(w, http.StatusOK, map[string]any{"Version": "5.0.3", "Plugins": []any{}})
+	case "GET queue/*":
+		rtKnown(w, parts[1] == "General" || parts[1] == "1", map[string]any{"id": 1, "Name": "General", "Lifecycle": "default"})
+	case "GET user/*":
+		rtKnown(w, slices.Contains(rtUsers, parts[1]), map[string]any{"Name": parts[1], "Privileged": 1})
+	case "POST ticket":
+		f.create(w, r)
+	case "GET ticket/*":
+		if t := f.ticket(parts[1]); t != nil {
+			rtAnswer(w, http.StatusOK, t.shown())
+			return
+		}
+		rtRefuse(w, http.StatusNotFound, "Not Found")
+	case "PUT ticket/*":
+		f.move(w, r, f.ticket(parts[1]))
+	case "POST ticket/*/*":
+		f.write(w, r, f.ticket(parts[1]), parts[2])
+	case "GET tickets":
+		f.search(w, r)
+	case "GET transactions":
+		f.history(w, r)
+	case "GET transaction/*/*":
+		f.attachments(w, parts[1])
+	default:
+		rtRefuse(w, http.StatusNotFound, "Not Found")
+	}
+}
+
+func rtKnown(w http.ResponseWriter, known bool, v any) {
+	if !known {
+		rtRefuse(w, http.StatusNotFound, "Not Found")
+		return
+	}
+	rtAnswer(w, http.StatusOK, v)
+}
+
+func rtAnswer(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v)
+}
+
+func rtRefuse(w http.ResponseWriter, status int, message string) {
+	rtAnswer(w, status, map[string]any{"message": message})
+}
+
+// ticket finds a ticket as RT does: leading zeros do not matter to it.
+func (f *rtFake) ticket(id string) *rtTicket {
+	n, err := strconv.Atoi(id)
+	if err != nil || n < 1 || n > len(f.tickets) {
+		return nil
+	}
+	return f.tickets[n-1]
+}
+
+func (f *rtFake) create(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Queue, Subject, Content, ContentType, Status, Owner, Requestor string
+		Priority                                                       *int
+		RefersTo                                                       []string
+	}
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	if err := d.Decode(&in); err != nil || r.Header.Get("Content-Type") != "application/json" {
+		rtRefuse(w, http.StatusBadRequest, fmt.Sprintf("JSON object must be a ticket: %v", err))
+		return
+	}
+	if in.Queue != "General" {
+		rtRefuse(w, http.StatusForbidden, "No permission to create tickets in the queue '"+in.Queue+"'")
+		return
+	}
+	if in.Status == "" {
+		in.Status = "new"
+	}
+	if !slices.Contains(rtStatuses, in.Status) {
+		rtRefuse(w, http.StatusBadRequest, "Status '"+in.Status+"' isn't a valid status for tickets in this queue.")
+		return
+	}
+	if !slices.Contains(rtInitial, in.Status) {
+		rtRefuse(w, http.StatusBadRequest, "New tickets can not have status '"+in.Status+"' in this queue.")
+		return
+	}
+	now := time.Now().UTC().Truncate(time.Second)
+	t := &rtTicket{id: len(f.tickets) + 1, subject: in.Subject, status: in.Status, priority: "0", owner: "Nobody", refersTo: in.RefersTo, created: now, resolved: time.Unix(0, 0).UTC()}
+	if in.Priority != nil {
+		t.priority = strconv.Itoa(*in.Priority)
+	}
+	if slices.Contains(rtUsers, in.Owner) {
+		t.owner = in.Owner // an unknown one is silently nobody
+	}
+	if in.Requestor != "" {
+		t.requestors = []string{in.Requestor}
+	}
+	f.tickets = append(f.tickets, t)
+	t.set(in.Status, now)
+	f.note(t, "Create", in.Content, in.ContentType)
+	rtAnswer(w, http.StatusCreated, map[string]any{"id": strconv.Itoa(t.id), "type": "ticket", "_url": "http://" + r.Host + "/REST/2.0/ticket/" + strconv.Itoa(t.id)})
+}
+
+// set leaves the time of resolution when a ticket is opened again.
+func (t *rtTicket) set(status string, now time.Time) {
+	t.status, t.updated = status, now
+	if status == "resolved" || status == "rejected" || status == "deleted" {
+		t.resolved = now
+	}
+}
+
+func (f *rtFake) note(t *rtTicket, kind, text, ctype string) {
+	f.transactions = append(f.transactions, rtTransaction{len(f.transactions) + 30, t.id, kind, text, ctype})
+	t.updated = time.Now().UTC().Truncate(time.Second)
+}
+
+func (t *rtTicket) shown() map[string]any {
+	requestors := []any{}
+	for _, address := range t.requestors {
+		requestors = append(requestors, map[string]any{"id": address, "type": "user"})
+	}
+	return map[string]any{
+		"id": t.id, "Type": "ticket", "Subject": t.subject, "Status": t.status, "Priority": t.priority,
+		"Queue": map[string]any{"id": "1", "type": "queue"}, "Owner": map[string]any{"id": t.owner, "type": "user"}, "Requestor": requestors,
+		"Created": t.created.Format(time.RFC3339), "LastUpdated": t.updated.Format(time.RFC3339), "Resolved": t.resolved.Format(time.RFC3339),
+		"Due": "1970-01-01T00:00:00Z",
+	}
+}
+
+func (f *rtFake) move(w http.ResponseWriter, r *http.Request, t *rtTicket) {
+	var in struct{ Status string }
+	if t == nil || json.NewDecoder(r.Body).Decode(&in) != nil || !slices.Contains(rtStatuses, in.Status) {
+		rtRefuse(w, http.StatusBadRequest, "Status '"+in.Status+"' isn't a valid status for tickets in this queue.")
+		return
+	}
+	t.set(in.Status, time.Now().UTC().Truncate(time.Second))
+	rtAnswer(w, http.StatusOK, []string{"Status changed"})
+}
+
+// write adds a reply or a remark. The first reply opens a new ticket.
+func (f *rtFake) write(w http.ResponseWriter, r *http.Request, t *rtTicket, how string) {
+	var in struct{ Content, ContentType string }
+	kind, ok := map[string]string{"correspond": "Correspond", "comment": "Comment"}[how]
+	if t == nil || !ok || json.NewDecoder(r.Body).Decode(&in) != nil || in.ContentType == "" {
+		rtRefuse(w, http.StatusBadRequest, "Content and ContentType are required")
+		return
+	}
+	f.note(t, kind, in.Content, in.ContentType)
+	if kind == "Correspond" && t.status == "new" {
+		t.status = "open"
+	}
+	rtAnswer(w, http.StatusCreated, []string{"Correspondence added"})
+}
+
+// search knows the conditions on links and on every ticket, in TicketSQL.
+func (f *rtFake) search(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query().Get("query")
+	link := rtRefers.FindStringSubmatch(query)
+	if link == nil && query != "id > 0" {
+		rtRefuse(w, http.StatusBadRequest, "Wrong query, expecting a KEYWORD in '"+query+"' at /usr/share/request-tracker5/lib/RT/SQL.pm line 170.")
+		return
+	}
+	items := []any{}
+	for _, t := range f.tickets {
+		if link == nil || slices.Contains(t.refersTo, link[1]) {
+			items = append(items, map[string]any{"id": strconv.Itoa(t.id), "type": "ticket", "_url": "http://rt.example/REST/2.0/ticket/" + strconv.Itoa(t.id)})
+		}
+	}
+	rtPage(w, r, items)
+}
+
+func rtPage(w http.ResponseWriter, r *http.Request, items []any) {
+	size := 20
+	if given := r.URL.Query().Get("per_page"); given != "" {
+		size, _ = strconv.Atoi(given)
+	}
+	total := len(items)
+	items = items[:min(size, total)]
+	rtAnswer(w, http.StatusOK, map[string]any{"count": len(items), "page": 1, "pages": 1, "per_page": size, "total": total, "items": items})
+}
+
+func (f *rtFake) history(w http.ResponseWriter, r *http.Request) {
+	asked := rtHistory.FindStringSubmatch(r.URL.Query().Get("query"))
+	if asked == nil {
+		rtRefuse(w, http.StatusBadRequest, "Wrong query at /usr/share/request-tracker5/lib/RT/SQL.pm line 170.")
+		return
+	}
+	items := []any{}
+	for _, x := range f.transactions {
+		if strconv.Itoa(x.ticket) == asked[1] && x.kind == asked[2] {
+			items = append(items, map[string]any{"id": strconv.Itoa(x.id), "type": "transaction", "_url": "http://rt.example/REST/2.0/transaction/" + strconv.Itoa(x.id)})
+		}
+	}
+	if r.URL.Query().Get("order") == "DESC" {
+		slices.Reverse(items)
+	}
+	rtPage(w, r, items)
+}
+
+func (f *rtFake) attachments(w http.ResponseWriter, id string) {
+	items := []any{}
+	for _, x := range f.transactions {
+		if strconv.Itoa(x.id) == id && x.text != "" {
+			items = append(items, map[string]any{"id": "5", "type": "attachment", "_url": "http://rt.example/REST/2.0/attachment/5", "ContentType": x.ctype, "Content": x.text})
+		}
+	}
+	rtAnswer(w, http.StatusOK, map[string]any{"count": len(items), "page": 1, "pages": 1, "per_page": 20, "total": len(items), "items": items})
+}

@@ -1,0 +1,246 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
+)
+
+// run is one operation on its way through its steps.
+type run struct {
+	driver *driver
+	key    string         // names the ticket across retries; "" outside create
+	input  map[string]any // of expressions
+	done   map[string]any // input["steps"]
+	acted  bool           // a step that may change something was done
+	trace  func(line string)
+}
+
+func (d *driver) begin(input map[string]any) *run {
+	r := &run{driver: d, input: input, done: map[string]any{}, trace: func(string) {}}
+	r.input["steps"] = r.done
+	return r
+}
+
+// steps does the steps of an operation, one after the other.
+func (r *run) steps(ctx context.Context, list []step) error {
+	for _, s := range list {
+		r.done[s.name] = nil
+		wanted := true
+		if s.when.given() {
+			var err error
+			if wanted, err = s.when.holds(ctx, r.input); err != nil {
+				return err
+			}
+		}
+		if !wanted {
+			r.trace(s.label + ": left out")
+			continue
+		}
+		if err := r.step(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) step(ctx context.Context, s step) error {
+	req, err := r.request(ctx, s)
+	if err != nil {
+		return err
+	}
+	status, header, body, err := upstream.Do(r.driver.http, req)
+	if err != nil {
+		return at(s, fault.From(err))
+	}
+	r.trace(fmt.Sprintf("%s: %s %s answered %d", s.label, req.Method, req.URL.EscapedPath(), status))
+	told := answer{status: status, header: header, raw: body}
+	readable := told.read()
+	if err := r.ruled(ctx, s, told); err != nil {
+		return err
+	}
+	if !s.expects(status) {
+		return at(s, r.plain(s, told))
+	}
+	if !readable {
+		f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
+			"The ticket system answered something other than JSON. Check the connection's address and paths.")
+		if s.acts {
+			f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+				"The ticket system accepted the request, but what it answered could not be read.")
+		}
+		f.Upstream = upstream.StatusFault(name, status, nil, body).Upstream
+		return at(s, f)
+	}
+	r.acted = r.acted || s.acts
+	r.done[s.name] = told.value()
+	return nil
+}
+
+// expects reports whether a step with that status is done.
+func (s step) expects(status int) bool {
+	if s.expect == nil {
+		return status >= 200 && status <= 299
+	}
+	return slices.Contains(s.expect, status)
+}
+
+// request makes the request of a step.
+func (r *run) request(ctx context.Context, s step) (*http.Request, error) {
+	address, err := r.address(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	header := http.Header{"Accept": {"application/json"}}
+	for _, set := range []map[string]template{r.driver.headers, s.headers} {
+		for _, name := range slices.Sorted(maps.Keys(set)) {
+			text, present, err := set[name].text(ctx, r.input)
+			if err != nil {
+				return nil, err
+			}
+			if !present {
+				continue
+			}
+			if strings.ContainsFunc(text, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
+				return nil, misfit(set[name].place, "gives control characters, which no header can have")
+			}
+			header.Set(name, text)
+		}
+	}
+	if h := r.driver.settings.IdempotencyHeader; h != "" && s.acts && r.key != "" {
+		header.Set(h, r.key)
+	}
+	body, kind, err := r.body(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, s.method, address.String(), body)
+	if err != nil {
+		return nil, misfit(s.path.place, "gives an address that cannot be used")
+	}
+	if kind != "" {
+		header.Set("Content-Type", kind)
+	}
+	req.Header = header
+	return req, nil
+}
+
+// address is base_url, path and query.
+func (r *run) address(ctx context.Context, s step) (*url.URL, error) {
+	below, err := s.path.path(ctx, r.input)
+	if err != nil {
+		return nil, err
+	}
+	address := *r.driver.base
+	address.RawPath = strings.TrimRight(address.EscapedPath(), "/") + "/" + strings.TrimLeft(below, "/")
+	if address.Path, err = url.PathUnescape(address.RawPath); err != nil {
+		return nil, misfit(s.path.place, "gives a path that cannot be read")
+	}
+	query := url.Values{}
+	for name, value := range s.query {
+		text, present, err := value.text(ctx, r.input)
+		if err != nil {
+			return nil, err
+		}
+		if present {
+			query.Set(name, text)
+		}
+	}
+	address.RawQuery = query.Encode()
+	return &address, nil
+}
+
+// body is what a step sends and what kind it is, nil for nothing.
+func (r *run) body(ctx context.Context, s step) (io.Reader, string, error) {
+	if !s.body.given() {
+		return nil, "", nil
+	}
+	v, err := s.body.value(ctx, r.input)
+	if err != nil {
+		return nil, "", err
+	}
+	if s.form {
+		form, err := formOf(s.body.place, v)
+		return strings.NewReader(form), "application/x-www-form-urlencoded", err
+	}
+	encoded, err := json.Marshal(v)
+	if err != nil {
+		return nil, "", misfit(s.body.place, "gives a value that JSON does not have")
+	}
+	return bytes.NewReader(encoded), "application/json", nil
+}
+
+// formOf writes an object as a form. A member that is a list is sent as often as it is long, null is not sent.
+func formOf(place string, v any) (string, error) {
+	members, ok := v.(map[string]any)
+	if !ok {
+		return "", misfit(place, "gives "+kindOf(v)+", where a form needs an object")
+	}
+	form := url.Values{}
+	for name, member := range members {
+		values, isList := member.([]any)
+		if !isList {
+			values = []any{member}
+		}
+		for _, value := range values {
+			text, ok := textOf(value)
+			if !ok {
+				return "", misfit(place, "gives "+kindOf(value)+" for "+name+", where a form needs a text")
+			}
+			if value != nil {
+				form.Add(name, text)
+			}
+		}
+	}
+	return form.Encode(), nil
+}
+
+// answer is what came of a request.
+type answer struct {
+	status int
+	header http.Header
+	raw    []byte
+	body   any
+}
+
+// read reads the body and reports whether it is one that a step can have: JSON, nothing, or plain text.
+func (a *answer) read() bool {
+	if len(bytes.TrimSpace(a.raw)) == 0 {
+		return true
+	}
+	d := json.NewDecoder(bytes.NewReader(a.raw))
+	d.UseNumber()
+	var body any
+	if d.Decode(&body) == nil {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			a.body = body
+			return true
+		}
+	}
+	a.body = strings.ToValidUTF8(string(a.raw), "\uFFFD")
+	kind, _, _ := mime.ParseMediaType(a.header.Get("Content-Type"))
+	return kind == "text/plain"
+}
+
+// value is the answer as expressions see it.
+func (a *answer) value() map[string]any {
+	header := make(map[string]any, len(a.header))
+	for name, values := range a.header {
+		if len(values) > 0 {
+			header[strings.ToLower(name)] = values[0]
+		}
+	}
+	return map[string]any{"status": a.status, "headers": header, "body": a.body}
+}

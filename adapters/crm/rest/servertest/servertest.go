@@ -1,0 +1,141 @@
+// Package servertest starts a real ticket system for tests: on loopback, with a database of its own, for as long as the test
+// runs. One that is not installed skips the test, unless FRONTDESK_REQUIRE_ALL=1 says that all have to be there.
+package servertest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// Account is an account at a started server.
+type Account struct {
+	URL            string // of the server
+	User, Password string
+}
+
+// Where Debian's package request-tracker5 puts what it takes to run Request Tracker.
+const (
+	program = "/usr/share/request-tracker5/libexec/rt-server"
+	setUp   = "/usr/sbin/rt-setup-database-5"
+)
+
+// RequestTracker starts a Request Tracker 5 with its first user and its first queue, General. It needs no root.
+func RequestTracker(tb testing.TB) Account {
+	tb.Helper()
+	for _, file := range []string{program, setUp} {
+		if _, err := os.Stat(file); err == nil {
+			continue
+		}
+		if os.Getenv("FRONTDESK_REQUIRE_ALL") == "1" {
+			tb.Fatalf("%s is not installed, and FRONTDESK_REQUIRE_ALL=1 wants every server", file)
+		}
+		tb.Skipf("%s is not installed", file)
+	}
+	folder := tb.TempDir()
+	host, port := "127.0.0.1", freePort(tb)
+	address := net.JoinHostPort(host, port)
+	for _, name := range []string{"conf", "var", "mason", "sessions"} {
+		if err := os.Mkdir(filepath.Join(folder, name), 0o700); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	// A cheap hash of the password: RT makes one for every call.
+	config := fmt.Sprintf(`
+Set($rtname, 'example.com'); Set($Organization, 'example.com'); Set($Timezone, 'UTC'); Set($BcryptCost, 4);
+Set($WebPath, ''); Set($WebDomain, '%[2]s'); Set($WebPort, %[3]s); Set($WebBaseURL, 'http://%[2]s:%[3]s');
+Set($DatabaseType, 'SQLite'); Set($DatabaseName, '%[1]s/var/rtdb');
+Set($MailCommand, 'testfile'); Set($LogToSyslog, undef); Set($LogToSTDERR, 'error');
+$RT::VarPath = '%[1]s/var'; $RT::MasonDataDir = '%[1]s/mason'; $RT::MasonSessionDir = '%[1]s/sessions';
+1;
+`, folder, host, port)
+	site := filepath.Join(folder, "conf", "RT_SiteConfig.pm")
+	if err := os.WriteFile(site, []byte(config), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	environ := append(os.Environ(), "RT_SITE_CONFIG="+site, "RT_SITE_CONFIG_DIR="+filepath.Join(folder, "none"), "TMPDIR="+filepath.Join(folder, "var"))
+	make := exec.CommandContext(tb.Context(), setUp, "--action", "init", "--skip-create")
+	make.Env = environ
+	if said, err := make.CombinedOutput(); err != nil {
+		tb.Fatalf("making the database: %v\n%s", err, tail(said))
+	}
+	serve := exec.Command("perl", program, "--host", host, "--port", port)
+	serve.Env, serve.Dir = environ, folder
+	start(tb, serve, filepath.Join(folder, "log"))
+	a := Account{URL: "http://" + address, User: "root", Password: "password"}
+	a.await(tb)
+	return a
+}
+
+// freePort is a port of loopback that nobody listens at.
+func freePort(tb testing.TB) string {
+	tb.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer listener.Close()
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	return port
+}
+
+// start runs a program until the test ends.
+func start(tb testing.TB, command *exec.Cmd, logFile string) {
+	tb.Helper()
+	log, err := os.Create(logFile)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	command.Stdout, command.Stderr = log, log
+	if err := command.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		_ = command.Process.Kill()
+		_ = command.Wait() // it was killed, so its status says nothing
+		_ = log.Close()
+		if text, err := os.ReadFile(logFile); err == nil && tb.Failed() && len(text) > 0 {
+			tb.Logf("Request Tracker said:\n%s", tail(text))
+		}
+	})
+}
+
+// await returns when the server answers its user.
+func (a Account) await(tb testing.TB) {
+	tb.Helper()
+	const patience, pause = 60 * time.Second, 100 * time.Millisecond
+	ctx, cancel := context.WithTimeout(tb.Context(), patience)
+	defer cancel()
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.URL+"/REST/2.0/rt", nil)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		req.SetBasicAuth(a.User, a.Password)
+		if resp, err := http.DefaultClient.Do(req); err == nil {
+			_ = resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				http.DefaultClient.CloseIdleConnections()
+				return
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			tb.Fatalf("Request Tracker does not answer at %s", a.URL)
+		}
+	}
+}
+
+func tail(text []byte) string {
+	const most = 4000
+	return string(text[max(0, len(text)-most):])
+}

@@ -1,0 +1,137 @@
+package rest
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// template is a text of the settings in which {expressions} stand for values.
+type template struct {
+	place string
+	parts []part
+}
+
+// part is either words or an expression.
+type part struct {
+	words string
+	expression
+}
+
+// parseTemplate reads a template and answers what is wrong with it, "" when nothing is.
+func parseTemplate(place, source string) (template, string) {
+	t := template{place: place}
+	words := func(w string) {
+		if n := len(t.parts); n > 0 && !t.parts[n-1].given() {
+			t.parts[n-1].words += w
+			return
+		}
+		t.parts = append(t.parts, part{words: w})
+	}
+	for rest := source; rest != ""; {
+		i := strings.IndexAny(rest, "{}")
+		if i < 0 {
+			words(rest)
+			break
+		}
+		if i > 0 {
+			words(rest[:i])
+		}
+		at := len(source) - len(rest) + i
+		if strings.HasPrefix(rest[i:], "{{") || strings.HasPrefix(rest[i:], "}}") {
+			words(rest[i : i+1])
+			rest = rest[i+2:]
+			continue
+		}
+		if rest[i] == '}' {
+			return t, fmt.Sprintf(`has a "}" at character %d that ends nothing; write "}}" for a brace.`, at+1)
+		}
+		length := closing(rest[i+1:])
+		if length < 0 {
+			return t, fmt.Sprintf(`has a "{" at character %d that does not end; write "{{" for a brace.`, at+1)
+		}
+		e, problem := parse(place, rest[i+1:i+1+length])
+		if problem != "" {
+			return t, fmt.Sprintf("from character %d on %s", at+2, problem)
+		}
+		t.parts = append(t.parts, part{expression: e})
+		rest = rest[i+length+2:]
+	}
+	return t, ""
+}
+
+// closing answers where the brace is that ends an expression, past those in objects and texts of its own; -1 for nowhere.
+func closing(s string) int {
+	depth, inText := 0, false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case inText && c == '\\':
+			i++
+		case c == '"':
+			inText = !inText
+		case inText:
+		case c == '{':
+			depth++
+		case c == '}' && depth == 0:
+			return i
+		case c == '}':
+			depth--
+		}
+	}
+	return -1
+}
+
+// words are the template's own, without its expressions.
+func (t template) words() string {
+	var b strings.Builder
+	for _, p := range t.parts {
+		b.WriteString(p.words)
+	}
+	return b.String()
+}
+
+// path writes the template as a path in which each value is a part of one segment.
+func (t template) path(ctx context.Context, input any) (string, error) {
+	var b strings.Builder
+	for _, p := range t.parts {
+		if !p.given() {
+			b.WriteString(p.words)
+			continue
+		}
+		text, err := p.text(ctx, input)
+		if err != nil {
+			return "", err
+		}
+		// An empty segment, and those that mean another one, would ask for something else.
+		if text == "" || text == "." || text == ".." {
+			return "", misfit(t.place, fmt.Sprintf("gives %q, which no part of a path can be", text))
+		}
+		b.WriteString(url.PathEscape(text))
+	}
+	return b.String(), nil
+}
+
+// text writes the template as a text; present is false where it is one expression of null.
+func (t template) text(ctx context.Context, input any) (text string, present bool, err error) {
+	var b strings.Builder
+	for _, p := range t.parts {
+		if !p.given() {
+			b.WriteString(p.words)
+			continue
+		}
+		v, err := p.value(ctx, input)
+		if err != nil {
+			return "", false, err
+		}
+		if v == nil && len(t.parts) == 1 {
+			return "", false, nil
+		}
+		written, ok := textOf(v)
+		if !ok {
+			return "", false, misfit(t.place, "gives "+kindOf(v)+", where a text is needed")
+		}
+		b.WriteString(written)
+	}
+	return b.String(), true, nil
+}

@@ -1,0 +1,164 @@
+package rest
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+)
+
+// label is a word of the vocabulary and the value that stands for it.
+type label struct {
+	name  string
+	value any // the name itself where there is no other
+}
+
+// words is the vocabulary with its values.
+type words struct{ statuses, priorities []label }
+
+func (w words) statusLabels() []label   { return w.statuses }
+func (w words) priorityLabels() []label { return w.priorities }
+
+// Vocabulary implements crm.Driver. Labels that stand in the settings are answered when the account does: who may not use
+// it learns that now.
+func (d *driver) Vocabulary(ctx context.Context) (crm.Vocabulary, error) {
+	return d.labels(ctx, d.begin(map[string]any{}))
+}
+
+func (d *driver) labels(ctx context.Context, r *run) (crm.Vocabulary, error) {
+	if len(d.vocabulary) == 0 {
+		if err := r.steps(ctx, d.compiled.account); err != nil {
+			return crm.Vocabulary{}, err
+		}
+	}
+	w, err := d.ask(ctx, r)
+	if err != nil {
+		return crm.Vocabulary{}, err
+	}
+	return crm.Vocabulary{Statuses: names(w.statuses), Priorities: names(w.priorities)}, nil
+}
+
+func names(labels []label) []string {
+	list := make([]string, 0, len(labels))
+	for _, l := range labels {
+		list = append(list, l.name)
+	}
+	return list
+}
+
+// ask has the vocabulary anew, and keeps it.
+func (d *driver) ask(ctx context.Context, r *run) (words, error) {
+	if err := r.steps(ctx, d.vocabulary); err != nil {
+		return words{}, err
+	}
+	var w words
+	for _, list := range []struct {
+		into   *[]label
+		fixed  []string
+		source expression
+	}{{&w.statuses, d.settings.Statuses, d.statuses}, {&w.priorities, d.settings.Priorities, d.priorities}} {
+		v, err := list.source.value(ctx, r.input)
+		if err != nil {
+			return words{}, err
+		}
+		for _, name := range list.fixed {
+			*list.into = append(*list.into, label{name, name})
+		}
+		items, isList := v.([]any)
+		if v != nil && !isList {
+			return words{}, misfit(list.source.place, "gives "+kindOf(v)+", where a list is needed")
+		}
+		for _, item := range items {
+			l, ok := labelFrom(item)
+			if !ok {
+				return words{}, misfit(list.source.place, "gives a list of other things than labels, or {label, value}")
+			}
+			*list.into = append(*list.into, l)
+		}
+		*list.into = distinct(*list.into)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.words = &w
+	return w, nil
+}
+
+func labelFrom(v any) (label, bool) {
+	if name, ok := v.(string); ok {
+		return label{name, name}, true
+	}
+	members, ok := v.(map[string]any)
+	name, isText := members["label"].(string)
+	if value := members["value"]; value != nil {
+		return label{name, value}, ok && isText
+	}
+	return label{name, name}, ok && isText
+}
+
+// distinct keeps of labels that are the same to a caller the first, and none that is empty.
+func distinct(labels []label) []label {
+	kept := make([]label, 0, len(labels))
+	for _, l := range labels {
+		l.name = strings.TrimSpace(l.name)
+		if l.name != "" && !slices.ContainsFunc(kept, func(k label) bool { return strings.EqualFold(k.name, l.name) }) {
+			kept = append(kept, l)
+		}
+	}
+	return kept
+}
+
+// find looks among the labels, once more after asking anew.
+func (d *driver) find(ctx context.Context, of func(words) []label, is func(label) bool) (label, bool, error) {
+	d.mu.Lock()
+	w := d.words
+	d.mu.Unlock()
+	if w != nil {
+		if i := slices.IndexFunc(of(*w), is); i >= 0 {
+			return of(*w)[i], true, nil
+		}
+	}
+	asked, err := d.ask(ctx, d.begin(map[string]any{}))
+	if err != nil {
+		return label{}, false, err
+	}
+	if i := slices.IndexFunc(of(asked), is); i >= 0 {
+		return of(asked)[i], true, nil
+	}
+	return label{}, false, nil
+}
+
+// valueOf answers what is sent for a label, nil for none.
+func (d *driver) valueOf(ctx context.Context, field string, source expression, of func(words) []label, given string) (any, error) {
+	if given == "" {
+		return nil, nil
+	}
+	if !source.given() {
+		return given, nil
+	}
+	l, found, err := d.find(ctx, of, func(l label) bool { return l.name == given })
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, fault.InvalidField(field, "is not a label that the ticket system knows.")
+	}
+	return l.value, nil
+}
+
+// labelOf answers the label that a value stands for, "" where none is known.
+func (d *driver) labelOf(ctx context.Context, source expression, of func(words) []label, v any) (string, error) {
+	value, ok := textOf(v)
+	if !ok {
+		return "", misfit(source.place, "gives "+kindOf(v)+", where a value of the vocabulary is needed")
+	}
+	if value == "" {
+		return "", nil
+	}
+	l, _, err := d.find(ctx, of, func(l label) bool {
+		text, ok := textOf(l.value)
+		return ok && text == value
+	})
+	return l.name, err
+}
