@@ -90,11 +90,14 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 	if err != nil {
 		return crm.Ticket{}, err
 	}
-	if found, err := d.ByKey(ctx, t.Key); err == nil || !isCode(err, fault.NotFound) {
-		return found, err
+	switch found, err := d.ByKey(ctx, t.Key); {
+	case err == nil:
+		return found, nil
+	case !isCode(err, fault.NotFound):
+		return crm.Ticket{}, unacted(err)
 	}
 	if err := d.label(ctx, t, &wanted); err != nil {
-		return crm.Ticket{}, err
+		return crm.Ticket{}, unacted(err)
 	}
 	var made ticketAnswer
 	header := http.Header{"Idempotency-Key": {externalID(t.Key)}}
@@ -105,6 +108,13 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 		return crm.Ticket{}, unreadable(http.MethodPost, nil)
 	}
 	return d.created(ctx, made.Ticket), nil
+}
+
+// unacted marks a fault of what was asked before the ticket was sent: this try can have made none.
+func unacted(err error) error {
+	f := *fault.From(err)
+	f.Unsent = true
+	return &f
 }
 
 // label puts the labels on a ticket, which takes a look at the account's only where there are any.

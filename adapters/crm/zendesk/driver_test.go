@@ -202,6 +202,24 @@ func TestATicketThatWasMadeIsToldWhateverElseFails(t *testing.T) {
 	}
 }
 
+func TestWhatFailsBeforeATicketIsSentMadeNone(t *testing.T) {
+	for _, part := range []string{"/tickets", "/ticket_fields"} {
+		s := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, part) {
+					w.WriteHeader(http.StatusBadGateway)
+					return
+				}
+				next.ServeHTTP(w, r)
+			})
+		})
+		_, err := s.open(t).Create(t.Context(), pipe("k"))
+		if f := fault.From(err); f == nil || f.Code != fault.Unavailable || !f.Unsent || s.Tickets() != 0 {
+			t.Errorf("without %s: answered %v", part, err)
+		}
+	}
+}
+
 func TestATicketIsClosedWhenZendeskSaysSo(t *testing.T) {
 	watch := &clock{at: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
 	s := serve(t, fake.Options{Now: watch.now})
