@@ -36,13 +36,14 @@ type message struct {
 const (
 	// readThreads is how many of a ticket's conversations are looked into; most have one, and another after each reopening.
 	readThreads = 2
-	// noComments is how long to take it that the connection may not read conversations.
+	// noComments is how long to take it that conversations cannot be read.
 	noComments = time.Hour
 )
 
 // lastComment is the newest message to or from the contact about the ticket. Threads cannot be asked for by ticket, so
 // that the contact's own newest hundred of each status are looked through: at most four calls. It is empty where the
-// connection may not read conversations, which is not asked again for a while.
+// connection may not read conversations, or the API's version has none, which is not asked again for a while. Any other
+// failure is one of the whole reading: a ticket does not lose its comment because HubSpot is busy.
 func (d *driver) lastComment(ctx context.Context, ticketID, contactID string) (crm.Text, error) {
 	if _, silent := d.silence.get(d.now()); silent || !isID(contactID) {
 		return crm.Text{}, nil
@@ -57,7 +58,9 @@ func (d *driver) lastComment(ctx context.Context, ticketID, contactID string) (c
 		}
 	}
 	switch {
-	case errors.Is(err, fault.Forbidden):
+	case errors.Is(err, fault.NotFound): // the contact went
+		return crm.Text{}, nil
+	case errors.Is(err, fault.Forbidden), errors.Is(err, fault.Unsupported):
 		d.silence.put(struct{}{}, d.now().Add(noComments))
 		return crm.Text{}, nil
 	case err != nil:

@@ -33,7 +33,7 @@ type driver struct {
 	zone       atomic.Pointer[time.Location] // the tenant's, until the account's own is known
 	pipelines  remembered[[]pipeline]
 	priorities remembered[[]option]
-	silence    remembered[struct{}] // while it lasts, conversations are not to be read
+	silence    remembered[struct{}] // while it lasts, conversations cannot be read
 }
 
 // Traits implements crm.Driver.
@@ -191,13 +191,13 @@ type keyed struct {
 func (k *keyed) Traits() crm.Traits { return crm.Traits{IdempotentCreate: true} }
 
 // Create implements crm.Driver. Whether a refusal is because of the key is not read out of HubSpot's words: the ticket of
-// the key is there, or not.
+// the key is there, or not. It may be there and the request not valid any more, such as where a stage was removed since.
 func (k *keyed) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	if err := k.fit(ctx); err != nil {
 		return crm.Ticket{}, err
 	}
 	made, err := k.create(ctx, t, map[string]string{k.property: t.Key})
-	if err == nil || !hasStatus(err, http.StatusBadRequest, http.StatusConflict) {
+	if !errors.Is(err, fault.Invalid) && !errors.Is(err, fault.Conflict) {
 		return made, err
 	}
 	first, lookErr := k.ByKey(ctx, t.Key)

@@ -220,6 +220,40 @@ func TestWithoutTheScopeForConversationsACommentIsEmptyAndNotAskedForAgainForAWh
 	}
 }
 
+func TestAConversationThatCannotBeReadIsToldApart(t *testing.T) {
+	for _, c := range []struct {
+		rule, body string
+		status     int
+		want       fault.Code
+	}{
+		{"a version without conversations", "<html>", 404, ""},
+		{"a contact that went", `{"status":"error","correlationId":"1","message":"resource not found"}`, 404, ""},
+		{"an account that may not", `{"status":"error","correlationId":"1","message":"no"}`, 403, ""},
+		{"HubSpot is busy", `{"policyName":"SECONDLY"}`, 429, fault.RateLimited},
+		{"HubSpot is down", "", 503, fault.Unavailable},
+	} {
+		s := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if !strings.HasPrefix(r.URL.Path, "/conversations/") {
+					next.ServeHTTP(w, r)
+					return
+				}
+				w.WriteHeader(c.status)
+				io.WriteString(w, c.body)
+			})
+		})
+		d := s.driver(t)
+		made := create(t, d, crm.NewTicket{ContactID: "101"})
+		got, err := d.ByNumber(t.Context(), made.Number)
+		switch {
+		case c.want == "" && (err != nil || got.LastComment != crm.Text{} || got.ID != made.ID):
+			t.Errorf("%s: %+v, %v", c.rule, got, err)
+		case c.want != "" && !errors.Is(err, c.want):
+			t.Errorf("%s: %v", c.rule, err)
+		}
+	}
+}
+
 func TestAScopeThatIsMissingIsNamed(t *testing.T) {
 	s := serve(t, fake.Options{Tokens: map[string][]string{private: {"tickets"}}})
 	d := s.driver(t)
@@ -428,7 +462,12 @@ func TestARepeatedCreateLeavesWhatAnAgentDid(t *testing.T) {
 	if again.ID != first.ID || again.Status != "Waiting on us" || again.ContactID != "101" || s.Count() != 1 {
 		t.Errorf("made %+v, then %+v, of %d tickets", first, again, s.Count())
 	}
-	_, err := d.Create(t.Context(), crm.NewTicket{Key: "def", Subject: "a", OwnerID: "9"})
+	s.RemoveStage("1")
+	later := s.driver(t, "key_property="+key) // which remembers nothing
+	if again := create(t, later, crm.NewTicket{Key: "abc", Status: "New"}); again.ID != first.ID {
+		t.Errorf("after its stage was removed: %+v", again)
+	}
+	_, err := d.Create(t.Context(), crm.NewTicket{Key: "def", Subject: "a", Status: "Closed", OwnerID: "9"})
 	if f := fault.From(err); !errors.Is(err, fault.Invalid) || len(f.Fields) != 1 || f.Fields[0].Path != "owner_id" {
 		t.Errorf("a refusal that is not the key's: %v", err)
 	}

@@ -60,7 +60,8 @@ type Server struct {
 	pipelines []pipeline
 	tickets   []*ticket
 	threads   []*thread
-	made      int64 // counts ids
+	made      int64     // counts ids
+	written   time.Time // the last entry of a conversation
 	revoked   bool
 	calls     int
 	asked     []string    // method and path of each call

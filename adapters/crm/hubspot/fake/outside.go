@@ -35,9 +35,10 @@ func (s *Server) Write(ticketID string, e Entry) error {
 	}
 	now := s.options.Now()
 	// Two entries never have one time: HubSpot's have milliseconds, and people are slower than that.
-	if latest := s.threads[at].latest; !now.After(latest.Add(time.Millisecond)) {
-		now = latest.Add(2 * time.Millisecond)
+	if soonest := s.written.Add(2 * time.Millisecond); now.Before(soonest) {
+		now = soonest
 	}
+	s.written = now
 	s.threads[at].latest = now
 	t.updated = s.options.Now()
 	text := e.Text
