@@ -3,6 +3,9 @@ package salesforce
 
 import (
 	"cmp"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -74,6 +77,10 @@ func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 	g := adapter.Grant{Flow: adapter.Flow(s.Flow), ClientID: s.ClientID}
 	if s.BaseURL != "" {
 		home, g.TenantAddress = strings.TrimRight(s.BaseURL, "/"), true
+		// Who chooses the address is told the secret of the app.
+		if s.ClientID == "" && ownAddress(home, login) != nil {
+			return g, fault.InvalidField("settings.base_url", "must be one of Salesforce's, such as https://acme.my.salesforce.com, unless the connection has an app of its own (client_id).")
+		}
 	} else {
 		g.Instance = &adapter.Instance{Field: "instance_url", Check: func(address string) error { return ownAddress(address, login) }}
 	}
@@ -84,6 +91,9 @@ func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 		g.Assertion = &adapter.Assertion{
 			Credential: "private_key", Subject: s.Username, Audience: audience(home, login),
 			Key: func(secret string) (adapter.SigningKey, error) {
+				if !isPrivateKey(secret) {
+					return adapter.SigningKey{}, fault.InvalidField("credentials.private_key", "must be an RSA private key in PEM, without a passphrase.")
+				}
 				return adapter.SigningKey{Issuer: s.ClientID, PEM: []byte(secret)}, nil
 			},
 		}
@@ -95,6 +105,20 @@ func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 		g.AuthURL, g.Scopes = home+"/services/oauth2/authorize", scopes
 	}
 	return g, nil
+}
+
+// isPrivateKey reports whether a text holds a key that RS256 signs with, in PKCS #1 or #8.
+func isPrivateKey(text string) bool {
+	block, _ := pem.Decode([]byte(text))
+	if block == nil {
+		return false
+	}
+	if _, err := x509.ParsePKCS1PrivateKey(block.Bytes); err == nil {
+		return true
+	}
+	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	_, isRSA := key.(*rsa.PrivateKey)
+	return err == nil && isRSA
 }
 
 // audience is the authorization server as an assertion names it: of a sandbox's My Domain that is the sandboxes' own.
@@ -155,6 +179,9 @@ func (s settings) faults() (faults []fault.Field) {
 	}
 	if u, err := url.Parse(s.BaseURL); err != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
 		add("settings.base_url", "must be the My Domain address alone, such as https://acme.my.salesforce.com.")
+	}
+	if home := strings.TrimRight(s.BaseURL, "/"); home == production || home == sandboxes {
+		add("settings.base_url", "must be the My Domain address: nobody's cases are at "+home+".")
 	}
 	if adapter.Flow(s.Flow) == adapter.JWTBearer {
 		for _, field := range []struct{ path, value string }{

@@ -1,7 +1,13 @@
 package salesforce
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"slices"
 	"strings"
 	"testing"
@@ -25,7 +31,21 @@ func values(pairs ...string) adapter.Values {
 	return v
 }
 
+// pemOf is a key as people bring it.
+func pemOf(t *testing.T, kind string, der []byte, err error) string {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+}
+
 func TestGrants(t *testing.T) {
+	pair, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signing := pemOf(t, "RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(pair), nil)
 	consent := []string{"api", "refresh_token"}
 	jwt := []string{"flow=jwt_bearer", "client_id=3MVG9", "username=bot@acme.example", "credential private_key=withheld"}
 	for _, c := range []struct {
@@ -48,6 +68,10 @@ func TestGrants(t *testing.T) {
 		{
 			rule: "a key at a sandbox's My Domain address", given: append(slices.Clone(jwt), "base_url=https://acme--test.sandbox.my.salesforce.com"),
 			flow: adapter.JWTBearer, token: "https://acme--test.sandbox.my.salesforce.com", audience: sandboxes, tenant: true,
+		},
+		{
+			rule: "an app of one's own, anywhere", given: []string{"base_url=https://salesforce.example", "client_id=3MVG9", "credential client_secret=withheld"},
+			flow: adapter.Consent, token: "https://salesforce.example", client: "3MVG9", scopes: consent, tenant: true,
 		},
 		{
 			rule: "an app for itself", given: []string{"flow=client_credentials", "base_url=" + myDomain, "client_id=3MVG9", "credential client_secret=withheld"},
@@ -79,8 +103,8 @@ func TestGrants(t *testing.T) {
 			if c.audience == "" {
 				return
 			}
-			key, err := g.Assertion.Key("pem")
-			if err != nil || key.Issuer != "3MVG9" || string(key.PEM) != "pem" || g.Assertion.Audience != c.audience || g.Assertion.Subject != "bot@acme.example" {
+			key, err := g.Assertion.Key(signing)
+			if err != nil || key.Issuer != "3MVG9" || string(key.PEM) != signing || g.Assertion.Audience != c.audience || g.Assertion.Subject != "bot@acme.example" {
 				t.Errorf("the assertion is %+v of %+v, %v", g.Assertion, key, err)
 			}
 		})
@@ -102,10 +126,13 @@ func TestSettingsThatDoNotFit(t *testing.T) {
 		{"a field for keys is a custom one", []string{"external_id_field=Subject"}, []string{"settings.external_id_field"}},
 		{"a field for keys is no path", []string{"external_id_field=a/../b__c"}, []string{"settings.external_id_field"}},
 		{"an address is without a path", []string{"base_url=" + myDomain + "/services/data"}, []string{"settings.base_url"}},
+		{"an address is not where everybody signs in", []string{"base_url=https://test.salesforce.com/"}, []string{"settings.base_url"}},
 		{"comments are where they can be", []string{"comments=chatter"}, []string{"settings.comments"}},
 		{"a key needs its app and user", []string{"flow=jwt_bearer"}, []string{"settings.client_id", "settings.username", "credentials.private_key"}},
 		{"a user name is for a key", []string{"username=bot@acme.example"}, []string{"settings.flow"}},
 		{"a refresh token is for consent", []string{"flow=client_credentials", "base_url=" + myDomain, "credential refresh_token=x"}, []string{"credentials.refresh_token"}},
+		{"the gateway's app tells its secret to Salesforce alone", []string{"base_url=https://salesforce.example"}, []string{"settings.base_url"}},
+		{"the gateway's app does so over https", []string{"base_url=http://acme.my.salesforce.com"}, []string{"settings.base_url"}},
 		{"an app for itself needs a My Domain address", []string{"flow=client_credentials"}, []string{"settings.base_url"}},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -125,6 +152,41 @@ func TestSettingsThatDoNotFit(t *testing.T) {
 				t.Errorf("named %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+func TestKeysThatSign(t *testing.T) {
+	pair, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	curve, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eight, err8 := x509.MarshalPKCS8PrivateKey(pair)
+	elliptic8, errE := x509.MarshalPKCS8PrivateKey(curve)
+	public, errP := x509.MarshalPKIXPublicKey(&pair.PublicKey)
+	for _, c := range []struct {
+		rule, text string
+		want       bool
+	}{
+		{"PKCS #1", pemOf(t, "RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(pair), nil), true},
+		{"PKCS #8", pemOf(t, "PRIVATE KEY", eight, err8), true},
+		{"another kind of key", pemOf(t, "PRIVATE KEY", elliptic8, errE), false},
+		{"the public half", pemOf(t, "PUBLIC KEY", public, errP), false},
+		{"no PEM", "withheld", false},
+		{"nothing", "", false},
+	} {
+		g, err := grant(settings{
+			Flow: "jwt_bearer", ClientID: "3MVG9", Username: "bot@acme.example", PrivateKey: "withheld", APIVersion: "v62.0", NumberFormat: ".",
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := g.Assertion.Key(c.text); (err == nil) != c.want {
+			t.Errorf("%s: %v", c.rule, err)
+		}
 	}
 }
 

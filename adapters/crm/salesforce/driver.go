@@ -16,6 +16,7 @@ import (
 
 var (
 	_ crm.Driver    = (*driver)(nil)
+	_ crm.Driver    = keyed{}
 	_ crm.KeyFinder = keyed{}
 )
 
@@ -120,7 +121,7 @@ func (d *driver) values(ctx context.Context, t crm.NewTicket) (status, priority 
 }
 
 // Create makes the case and reads it back in one call, of which all happens or nothing ("Send Multiple Requests Using
-// Composite", REST API Developer Guide). With a field for keys it is an upsert: a repeated one finds the case of the first.
+// Composite", REST API Developer Guide). With a field for keys it is an upsert, which makes no second case of a key.
 func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	if faults := malformed(t); len(faults) > 0 {
 		return crm.Ticket{}, fault.InvalidFields(faults...)
@@ -154,6 +155,16 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 		return crm.Ticket{}, f
 	}
 	return answer.ticket()
+}
+
+// Create looks for the key first: an upsert would set back what agents have changed of the case since, and have it
+// assigned anew. Between two that look at one time the upsert still makes one case.
+func (d keyed) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
+	found, err := d.ByKey(ctx, t.Key)
+	if err == nil || fault.From(err).Code != fault.NotFound {
+		return found, err
+	}
+	return d.driver.Create(ctx, t)
 }
 
 // ByNumber implements crm.Driver. SOQL compares without case; the contract does not.

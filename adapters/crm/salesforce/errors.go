@@ -83,7 +83,7 @@ func partRefusal(status int, body []byte, first apiError, t crm.NewTicket) *faul
 		return f
 	case http.StatusNotFound:
 		return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured,
-			"Salesforce knows no such field of cases, or does not show it to the connected user. Check the connection's external_id_field.")
+			"The connection's external_id_field is not marked External ID at Salesforce, or is not shown to the connected user.")
 	}
 	return meaning(plain, first, t)
 }
@@ -116,23 +116,26 @@ func meaning(plain *fault.Error, e apiError, t crm.NewTicket) *fault.Error {
 			"The Salesforce organisation or the connected user has no access by API. Have the permission API Enabled given.")
 	case "INVALID_FIELD", "INVALID_FIELD_FOR_INSERT_UPDATE", "INVALID_TYPE":
 		return said(plain, fault.Forbidden, fault.ReasonPermissionDenied,
-			"Salesforce does not let the connected user see or set every field of cases that is needed. Give the user field-level access to them; the log names the one that is missing. Check the connection's comments setting.")
+			"Salesforce does not let the connected user see or set every field of cases that is needed. Give the user field-level access to them; the log names the one that is missing. Check the connection's comments and external_id_field too.")
 	case "INSUFFICIENT_ACCESS_OR_READONLY":
 		return said(plain, fault.Forbidden, fault.ReasonPermissionDenied,
 			"Salesforce does not allow this to the connected user. Give the user the permission, or connect another one.")
 	case "INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST":
-		return invalid(plain, e, "is no value that the Salesforce organisation takes for such a case.")
+		return invalid(plain, e, "is no value that the Salesforce organisation takes for such a case.",
+			"A default value at Salesforce is none that it takes for such a case.")
 	case "STRING_TOO_LONG":
-		return invalid(plain, e, "is longer than Salesforce takes.")
+		return invalid(plain, e, "is longer than Salesforce takes.", "A text of the ticket is longer than Salesforce takes.")
 	case "REQUIRED_FIELD_MISSING":
 		return missing(plain, e)
 	case "INVALID_CROSS_REFERENCE_KEY", "INVALID_ID_FIELD", "MALFORMED_ID", "FIELD_INTEGRITY_EXCEPTION", "ENTITY_IS_DELETED",
 		"INACTIVE_OWNER_OR_USER", "INSUFFICIENT_ACCESS_ON_CROSS_REFERENCE_ENTITY":
 		return unknownRecord(plain, e, t)
 	case "FIELD_CUSTOM_VALIDATION_EXCEPTION":
-		return invalid(plain, e, "is refused by a validation rule of the Salesforce organisation.")
+		return invalid(plain, e, "is refused by a validation rule of the Salesforce organisation.",
+			"A validation rule of the Salesforce organisation refuses the ticket.")
 	case "FIELD_FILTER_VALIDATION_EXCEPTION", "CANNOT_INSERT_UPDATE_ACTIVATE_ENTITY", "CANNOT_EXECUTE_FLOW_TRIGGER":
-		return invalid(plain, e, "is refused by the Salesforce organisation's own automation.")
+		return invalid(plain, e, "is refused by the Salesforce organisation's own automation.",
+			"The Salesforce organisation's own automation refuses the ticket.")
 	}
 	return plain
 }
@@ -143,8 +146,8 @@ var paths = map[string]string{
 	"OwnerId": "owner_id", "AccountId": "account_id", "ContactId": "contact_id",
 }
 
-// invalid names the fields that Salesforce names; without one it is the ticket that is refused.
-func invalid(plain *fault.Error, e apiError, message string) *fault.Error {
+// invalid names those of our fields that Salesforce names, with the message; the detail is for when there is none.
+func invalid(plain *fault.Error, e apiError, message, detail string) *fault.Error {
 	var faults []fault.Field
 	for _, field := range e.Fields {
 		if path, known := paths[field]; known {
@@ -152,8 +155,7 @@ func invalid(plain *fault.Error, e apiError, message string) *fault.Error {
 		}
 	}
 	if len(faults) == 0 {
-		return said(plain, fault.Invalid, fault.ReasonProviderRefused,
-			"The ticket "+strings.TrimSuffix(message, ".")+". The gateway's log has its words.")
+		return said(plain, fault.Invalid, fault.ReasonProviderRefused, detail+" The gateway's log has its words.")
 	}
 	return named(plain, faults)
 }
@@ -175,7 +177,7 @@ func missing(plain *fault.Error, e apiError) *fault.Error {
 		}
 	}
 	if len(others) == 0 {
-		return invalid(plain, e, "is required by the Salesforce organisation.")
+		return invalid(plain, e, "is required by the Salesforce organisation.", "The Salesforce organisation requires more of a ticket than was given.")
 	}
 	return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"The Salesforce organisation requires of every case what the gateway does not send: "+strings.Join(others, ", ")+". Give it a default value there.")

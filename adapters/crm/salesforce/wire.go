@@ -253,7 +253,7 @@ func (d description) picklists() *picklists {
 			if label == "" {
 				label = strings.TrimSpace(v.Value)
 			}
-			doubled := slices.ContainsFunc(list.labels(), func(l string) bool { return strings.ToLower(l) == strings.ToLower(label) })
+			doubled := slices.ContainsFunc(list.labels(), func(l string) bool { return strings.EqualFold(l, label) })
 			if v.Active && label != "" && !doubled {
 				list = append(list, struct{ label, value string }{label, v.Value})
 			}

@@ -1,0 +1,104 @@
+package salesforce
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+	"time"
+
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+)
+
+func TestWhatSalesforcesErrorsMean(t *testing.T) {
+	given := crm.NewTicket{OwnerID: "005dM0000000001QAA", ContactID: "003dM0000000001QAA"}
+	for _, c := range []struct {
+		name   string
+		fields []string
+		code   fault.Code
+		reason string
+		named  []string
+	}{
+		{"INVALID_SESSION_ID", nil, fault.Disconnected, fault.ReasonReconnectRequired, nil},
+		{"REQUEST_LIMIT_EXCEEDED", nil, fault.RateLimited, fault.ReasonProviderRateLimited, nil},
+		{"SERVER_UNAVAILABLE", nil, fault.Unavailable, fault.ReasonProviderUnavailable, nil},
+		{"QUERY_TIMEOUT", nil, fault.Timeout, fault.ReasonDeadlineExceeded, nil},
+		{"UNABLE_TO_LOCK_ROW", nil, fault.Conflict, fault.ReasonProviderConflict, nil},
+		{"STORAGE_LIMIT_EXCEEDED", nil, fault.Exhausted, fault.ReasonProviderRefused, nil},
+		{"DUPLICATE_VALUE", []string{"Frontdesk_Key__c"}, fault.Conflict, fault.ReasonProviderConflict, nil},
+		{"DUPLICATES_DETECTED", nil, fault.Conflict, fault.ReasonProviderConflict, nil},
+		{"API_DISABLED_FOR_ORG", nil, fault.Forbidden, fault.ReasonPermissionDenied, nil},
+		{"API_CURRENTLY_DISABLED", nil, fault.Forbidden, fault.ReasonPermissionDenied, nil},
+		{"INVALID_FIELD", nil, fault.Forbidden, fault.ReasonPermissionDenied, nil},
+		{"INVALID_FIELD_FOR_INSERT_UPDATE", []string{"OwnerId"}, fault.Forbidden, fault.ReasonPermissionDenied, nil},
+		{"INVALID_TYPE", nil, fault.Forbidden, fault.ReasonPermissionDenied, nil},
+		{"INSUFFICIENT_ACCESS_OR_READONLY", nil, fault.Forbidden, fault.ReasonPermissionDenied, nil},
+		{"INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST", []string{"Priority"}, fault.Invalid, fault.ReasonInvalidRequest, []string{"priority"}},
+		{"INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST", []string{"Kind__c"}, fault.Invalid, fault.ReasonProviderRefused, nil},
+		{"STRING_TOO_LONG", []string{"Description", "Subject"}, fault.Invalid, fault.ReasonInvalidRequest, []string{"description", "subject"}},
+		{"REQUIRED_FIELD_MISSING", []string{"ContactId"}, fault.Invalid, fault.ReasonInvalidRequest, []string{"contact_id"}},
+		{"REQUIRED_FIELD_MISSING", []string{"ContactId", "Origin"}, fault.Unsupported, fault.ReasonProviderMisconfigured, nil},
+		{"REQUIRED_FIELD_MISSING", []string{"<b>bold</b>"}, fault.Invalid, fault.ReasonProviderRefused, nil},
+		{"INVALID_CROSS_REFERENCE_KEY", nil, fault.Invalid, fault.ReasonInvalidRequest, []string{"owner_id", "contact_id"}},
+		{"INVALID_CROSS_REFERENCE_KEY", []string{"OwnerId"}, fault.Invalid, fault.ReasonInvalidRequest, []string{"owner_id"}},
+		{"INVALID_ID_FIELD", []string{"ContactId"}, fault.Invalid, fault.ReasonInvalidRequest, []string{"contact_id"}},
+		{"MALFORMED_ID", []string{"ContactId"}, fault.Invalid, fault.ReasonInvalidRequest, []string{"contact_id"}},
+		{"FIELD_INTEGRITY_EXCEPTION", []string{"ContactId"}, fault.Invalid, fault.ReasonInvalidRequest, []string{"contact_id"}},
+		{"ENTITY_IS_DELETED", nil, fault.Invalid, fault.ReasonInvalidRequest, []string{"owner_id", "contact_id"}},
+		{"INACTIVE_OWNER_OR_USER", []string{"OwnerId"}, fault.Invalid, fault.ReasonInvalidRequest, []string{"owner_id"}},
+		{"INSUFFICIENT_ACCESS_ON_CROSS_REFERENCE_ENTITY", nil, fault.Invalid, fault.ReasonInvalidRequest, []string{"owner_id", "contact_id"}},
+		{"FIELD_CUSTOM_VALIDATION_EXCEPTION", nil, fault.Invalid, fault.ReasonProviderRefused, nil},
+		{"FIELD_CUSTOM_VALIDATION_EXCEPTION", []string{"Subject"}, fault.Invalid, fault.ReasonInvalidRequest, []string{"subject"}},
+		{"CANNOT_INSERT_UPDATE_ACTIVATE_ENTITY", nil, fault.Invalid, fault.ReasonProviderRefused, nil},
+		{"SOMETHING_NEW", nil, fault.Invalid, fault.ReasonProviderRefused, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			body, err := json.Marshal([]any{map[string]any{"errorCode": c.name, "message": "words of theirs", "fields": c.fields}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := partRefusal(http.StatusBadRequest, body, firstError(body), given)
+			if f.Code != c.code || f.Reason != c.reason {
+				t.Errorf("means %s %s, want %s %s", f.Code, f.Reason, c.code, c.reason)
+			}
+			if len(f.Fields) != len(c.named) {
+				t.Fatalf("named %+v, want %q", f.Fields, c.named)
+			}
+			for i, path := range c.named {
+				if f.Fields[i].Path != path {
+					t.Errorf("named %q, want %q", f.Fields[i].Path, path)
+				}
+			}
+			if f.Upstream == "" || f.Metadata["provider"] != name {
+				t.Errorf("the log is told %q of %v", f.Upstream, f.Metadata)
+			}
+		})
+	}
+}
+
+func TestACallThatNamesNoRecordIsForbiddenToUseOne(t *testing.T) {
+	f := refusal(http.StatusForbidden, nil, []byte(`[{"errorCode":"INSUFFICIENT_ACCESS_ON_CROSS_REFERENCE_ENTITY"}]`))
+	if f.Code != fault.Forbidden || len(f.Fields) != 0 {
+		t.Errorf("means %v", f)
+	}
+}
+
+func TestTheWaitOfALimit(t *testing.T) {
+	body := []byte(`[{"errorCode":"REQUEST_LIMIT_EXCEEDED","message":"TotalRequests Limit exceeded."}]`)
+	for _, c := range []struct {
+		header http.Header
+		want   time.Duration
+	}{{nil, limitWait}, {http.Header{"Retry-After": {"90"}}, 90 * time.Second}} {
+		if f := refusal(http.StatusForbidden, c.header, body); f.RetryAfter != c.want {
+			t.Errorf("wait %s, want %s", f.RetryAfter, c.want)
+		}
+	}
+}
+
+func TestAnswersThatAreNoneOfSalesforces(t *testing.T) {
+	for _, body := range []string{``, `null`, `[]`, `{}`, `<html>`, `[7]`, `[{"errorCode":7}]`, `{"error":"invalid_grant"}`} {
+		if f := refusal(http.StatusForbidden, nil, []byte(body)); f.Code != fault.Forbidden {
+			t.Errorf("%s means %v", body, f)
+		}
+	}
+}
