@@ -75,7 +75,10 @@ func (s *settler) round(ctx context.Context, purged *time.Time) error {
 		return err
 	}
 	*purged = began
-	_, err = s.Store.PurgeIntents(ctx, began.Add(-s.KeepAnswers), began.Add(-keepKeyless))
+	if _, err := s.Store.PurgeIntents(ctx, began.Add(-s.KeepAnswers), began.Add(-keepKeyless)); err != nil {
+		return err
+	}
+	_, err = s.Store.PurgeTickets(ctx, began.Add(-s.KeepAnswers))
 	return err
 }
 

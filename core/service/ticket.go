@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"frontdesk/core/guard"
 	"frontdesk/core/normalize"
 	"frontdesk/core/record"
+	"frontdesk/core/store"
 	"frontdesk/core/tenant"
 )
 
@@ -109,6 +111,7 @@ func (s *Tickets) create(ctx context.Context, o tenant.Opened[crm.Driver], a *at
 	if a.resumed && !repeatable {
 		ticket, err := s.lookBack(ctx, o, a.intent.EffectKey)
 		if err == nil {
+			s.remember(ctx, o, ticket)
 			return created(ctx, ticket)
 		}
 		if f := fault.From(err); f.Code != fault.NotFound {
@@ -124,6 +127,7 @@ func (s *Tickets) create(ctx context.Context, o tenant.Opened[crm.Driver], a *at
 	op := guard.Op{Name: opCreate, Repeatable: repeatable, Late: late(a, created)}
 	ticket, err := askCRM(ctx, s, o, op, func(ctx context.Context) (crm.Ticket, error) { return o.Driver.Create(ctx, wanted) })
 	if err == nil {
+		s.remember(ctx, o, ticket)
 		return created(ctx, ticket)
 	}
 	if repeatable || a.harmless(fault.From(err)) {
@@ -131,6 +135,7 @@ func (s *Tickets) create(ctx context.Context, o tenant.Opened[crm.Driver], a *at
 	}
 	// The answer was lost and creating again could make a second ticket: look whether it is there.
 	if found, lookErr := s.lookBack(ctx, o, a.intent.EffectKey); lookErr == nil {
+		s.remember(ctx, o, found)
 		return created(ctx, found)
 	}
 	return none, err
@@ -176,11 +181,44 @@ func (s *Tickets) Get(ctx context.Context, c tenant.Caller, number string) (reco
 	if spoken == "" {
 		return record.TicketAnswer{}, fault.InvalidField("ticket_number", "holds no number.")
 	}
-	ticket, err := askCRM(ctx, s, opened, read("get-ticket"), func(ctx context.Context) (crm.Ticket, error) {
-		return opened.Driver.ByNumber(ctx, spoken)
-	})
+	ticket, err := askCRM(ctx, s, opened, read("get-ticket"), s.remembered(opened, spoken))
 	if err != nil {
 		return record.TicketAnswer{}, err
 	}
 	return record.TicketAnswer{Ticket: normalize.Ticket(ticket)}, nil
+}
+
+// remember keeps which ticket a number means, where a CRM reads tickets by an id that is not the number: its search may
+// not find for a while what was just made. It is a saving, so that its failure is no one's.
+func (s *Tickets) remember(ctx context.Context, o tenant.Opened[crm.Driver], t crm.Ticket) {
+	if _, can := o.Driver.(crm.IDFinder); !can || t.ID == "" || t.Number == "" || t.ID == t.Number {
+		return
+	}
+	err := s.Store.SeeTicket(ctx, store.TicketSeen{
+		TenantID: o.Connection.TenantID, ConnectionID: o.Connection.ID, Number: t.Number, TicketID: t.ID, CreatedAt: s.Now(),
+	})
+	if err != nil {
+		s.Log.WarnContext(ctx, "the number of a ticket could not be kept", "connection", o.Connection.ID, "error", err)
+	}
+}
+
+// remembered makes a call that reads the ticket of a number, by its id where that is known.
+func (s *Tickets) remembered(o tenant.Opened[crm.Driver], number string) func(context.Context) (crm.Ticket, error) {
+	return func(ctx context.Context) (crm.Ticket, error) {
+		finder, can := o.Driver.(crm.IDFinder)
+		if !can {
+			return o.Driver.ByNumber(ctx, number)
+		}
+		id, known, err := s.Store.TicketSeen(ctx, o.Connection.TenantID, o.Connection.ID, number)
+		if err == nil && known {
+			ticket, err := finder.ByID(ctx, id)
+			if err == nil && ticket.Number == number {
+				return ticket, nil
+			}
+			if err != nil && !errors.Is(err, fault.NotFound) {
+				return crm.Ticket{}, err
+			}
+		}
+		return o.Driver.ByNumber(ctx, number)
+	}
 }

@@ -158,3 +158,29 @@ func TestTicketsOfARefusedAccount(t *testing.T) {
 		t.Error("an intent is left")
 	}
 }
+
+func TestATicketJustMadeIsFoundBeforeTheCRMsSearchFindsIt(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.tickets.findsIDs, w.tickets.lags = true, true
+	made, err := p.Tickets.Create(background, c, Write{}, CreateTicket{Subject: "door"})
+	w.check(err)
+	for _, spoken := range []string{made.Record.Ticket.TicketNumber, "#1"} {
+		found, err := p.Tickets.Get(background, c, spoken)
+		if err != nil || found.Ticket.ID != made.Record.Ticket.ID {
+			t.Errorf("%s: %+v, %v", spoken, found, err)
+		}
+	}
+	_, err = p.Tickets.Get(background, c, "2")
+	wantReason(t, err, fault.NotFound, fault.ReasonTicketNotFound)
+
+	// One that has another number by now is looked for by the number.
+	w.tickets.mu.Lock()
+	w.tickets.made[0].Number, w.tickets.lags = "00000007", false
+	w.tickets.mu.Unlock()
+	_, err = p.Tickets.Get(background, c, "1")
+	wantReason(t, err, fault.NotFound, fault.ReasonTicketNotFound)
+	found, err := p.Tickets.Get(background, c, "7")
+	if err != nil || found.Ticket.ID != made.Record.Ticket.ID {
+		t.Errorf("under its new number: %+v, %v", found, err)
+	}
+}

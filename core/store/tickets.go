@@ -1,0 +1,34 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// TicketSeen is a row of tickets_seen: which ticket a number means.
+type TicketSeen struct {
+	TenantID     string
+	ConnectionID string
+	Number       string
+	TicketID     string
+	CreatedAt    time.Time
+}
+
+// SeeTicket remembers which ticket a number means. The last word counts.
+func (s *Store) SeeTicket(ctx context.Context, t TicketSeen) error {
+	_, err := s.exec(ctx, `INSERT INTO tickets_seen (tenant_id, connection_id, number, ticket_id, created_at) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (tenant_id, connection_id, number) DO UPDATE SET ticket_id = excluded.ticket_id, created_at = excluded.created_at`,
+		t.TenantID, t.ConnectionID, t.Number, t.TicketID, millis(t.CreatedAt))
+	return err
+}
+
+// TicketSeen answers the id of the ticket that a number was last seen to mean.
+func (s *Store) TicketSeen(ctx context.Context, tenantID, connectionID, number string) (id string, found bool, err error) {
+	return findIn(ctx, s, func(row scanner) (id string, err error) { return id, row.Scan(&id) },
+		"SELECT ticket_id FROM tickets_seen WHERE tenant_id = $1 AND connection_id = $2 AND number = $3", tenantID, connectionID, number)
+}
+
+// PurgeTickets forgets tickets that were made before then, and answers how many: a search knows them by now.
+func (s *Store) PurgeTickets(ctx context.Context, before time.Time) (int64, error) {
+	return s.exec(ctx, "DELETE FROM tickets_seen WHERE created_at < $1", millis(before))
+}
