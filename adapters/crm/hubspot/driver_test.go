@@ -314,8 +314,12 @@ func TestALabelThatIsUnknownOrGoneIsRefusedByName(t *testing.T) {
 	}
 	create(t, d, crm.NewTicket{Status: "Waiting on us"})
 	s.RemoveStage("3")
-	for range 2 { // as HubSpot says, and as the new list says
+	for _, want := range []string{"POST /crm/objects/2026-09/tickets", "GET /crm/pipelines/2026-09/tickets"} { // as HubSpot says, and as the new list says
+		before := s.Calls()
 		_, err := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "a", Status: "Waiting on us"})
+		if asked := since(s, before); !slices.Equal(asked, []string{want}) {
+			t.Errorf("a stage that is gone: asked %q, want %q", asked, want)
+		}
 		if f := fault.From(err); f == nil || f.Code != fault.Invalid || len(f.Fields) != 1 || f.Fields[0].Path != "status" {
 			t.Errorf("a stage that is gone: %v", err)
 		}
