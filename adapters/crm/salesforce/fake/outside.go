@@ -3,6 +3,7 @@ package fake
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -21,7 +22,7 @@ func (s *Server) Case(id string) map[string]any {
 	defer s.mu.Unlock()
 	for _, c := range s.cases {
 		if c.row["Id"] == id {
-			return c.row
+			return maps.Clone(c.row)
 		}
 	}
 	return nil
