@@ -72,8 +72,11 @@ func compile(s settings) *compiled {
 	if c.base.RawQuery != "" || c.base.Fragment != "" {
 		c.wrong("base_url", "must not have a query or fragment; parameters are given by each step.")
 	}
-	var err error
-	if c.number, err = regexp.Compile(`\A(?:` + s.NumberPattern + `)\z`); err != nil {
+	_, err := regexp.Compile(s.NumberPattern) // alone, so that its own parentheses are whole
+	if err == nil {
+		c.number, err = regexp.Compile(`\A(?:` + s.NumberPattern + `)\z`)
+	}
+	if err != nil {
 		c.wrong("number_pattern", "is not a regular expression: "+strings.TrimPrefix(err.Error(), "error parsing regexp: ")+".")
 	}
 	if c.zone, err = time.LoadLocation(s.TimeZone); err != nil || s.TimeZone == "Local" {

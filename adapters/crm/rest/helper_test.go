@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"strconv"
 	"sync"
 	"testing"
@@ -204,13 +203,4 @@ func (s *site) ask(ctx context.Context, method, address string, in, out any) err
 		return nil
 	}
 	return json.Unmarshal(text, out)
-}
-
-func readFile(t testing.TB, name string) []byte {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
 }

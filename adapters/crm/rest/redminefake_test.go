@@ -65,9 +65,9 @@ func (f *redmineFake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized) // with no body
 		return
 	}
-	number, isIssue := strings.CutPrefix(r.URL.EscapedPath(), "/issues/")
-	number, isIssue = strings.CutSuffix(number, ".json")
-	isIssue = isIssue && strings.HasPrefix(r.URL.Path, "/issues/")
+	below, beside := strings.CutPrefix(r.URL.EscapedPath(), "/issues/")
+	number, isIssue := strings.CutSuffix(below, ".json")
+	isIssue = isIssue && beside
 	switch {
 	case r.Method == http.MethodGet && r.URL.Path == "/users/current.json":
 		redmineAnswer(w, http.StatusOK, map[string]any{"user": map[string]any{"id": 5, "login": "alice", "firstname": "Alice", "lastname": "Desk", "mail": "alice@example.com"}})

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"math"
 	"strconv"
 	"time"
 
@@ -112,7 +113,7 @@ func readTime(text, layout string, zone *time.Location) (time.Time, bool) {
 		if n < 1 {
 			return time.Time{}, true
 		}
-		if n >= milliseconds*1000 {
+		if math.IsNaN(n) || n >= milliseconds*1000 {
 			return time.Time{}, false
 		}
 		if n >= milliseconds {

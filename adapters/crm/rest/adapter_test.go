@@ -1,0 +1,186 @@
+package rest_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"frontdesk/adapters/crm/rest"
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+)
+
+func TestTheExamplesAreWholeConnections(t *testing.T) {
+	for file, want := range map[string]adapter.Auth{
+		"request-tracker.yaml": {Scheme: adapter.Basic, Username: "username", Password: "password", BaseURL: "base_url"},
+		"redmine.yaml":         {Scheme: adapter.Header, Password: "token", HeaderName: "X-Redmine-API-Key", BaseURL: "base_url"},
+	} {
+		c := example(t, file)
+		if c.Kind != string(adapter.KindCRM) || c.Provider != "rest" {
+			t.Errorf("%s connects %s %s", file, c.Kind, c.Provider)
+		}
+		values := adapter.Values{Settings: c.Settings, Credentials: c.Credentials}
+		if err := rest.Adapter().Check(values); err != nil {
+			t.Errorf("%s: %v", file, fault.From(err).Fields)
+			continue
+		}
+		a, err := rest.Adapter().With(values)
+		if err != nil || a.Auth != want {
+			t.Errorf("%s: %+v, %v", file, a.Auth, fault.From(err))
+		}
+	}
+}
+
+// wrongIn answers what is wrong with settings and credentials when they are given.
+func wrongIn(settings object, credentials map[string]string) []string {
+	_, err := rest.Adapter().With(adapter.Values{Settings: settings, Credentials: credentials})
+	var wrong []string
+	if f := fault.From(err); f != nil {
+		for _, field := range f.Fields {
+			wrong = append(wrong, field.Path+" "+field.Message)
+		}
+	}
+	return wrong
+}
+
+func TestEveryMistakeIsReportedWithItsPlace(t *testing.T) {
+	step := func(changes object) object {
+		s := object{"name": "ticket", "path": "tickets/{.number}"}
+		maps.Copy(s, changes)
+		return s
+	}
+	got := func(changes ...object) object {
+		steps := []any{}
+		for _, c := range changes {
+			steps = append(steps, step(c))
+		}
+		return object{"get": object{"steps": steps}}
+	}
+	for _, c := range []struct {
+		changes object
+		want    []string
+	}{
+		{object{}, nil},
+		{object{"base_url": "https://desk.example/api?x=1", "number_pattern": "[", "time_zone": "Local", "number_width": float64(-1), "max_concurrent": float64(-1)}, []string{
+			"settings.base_url must not have a query or fragment; parameters are given by each step.",
+			"settings.number_pattern is not a regular expression: missing closing ]: `[`.",
+			"settings.time_zone must be an IANA time zone such as Europe/Berlin.",
+			"settings.number_width must not be negative.", "settings.max_concurrent must not be negative.",
+		}},
+		{object{"headers": object{"authorization": "x", "Host": "x", "a b": "x"}, "idempotency_header": "Content-Type", "auth_header": "X Y"}, []string{
+			"settings.idempotency_header is set by the gateway.", "settings.auth_header must be the name of a header.",
+			"settings.headers.Host is set by the gateway.", "settings.headers.a b must be the name of a header.",
+			"settings.headers.authorization is set from the credentials.", "credentials.token is required with auth_header and auth_prefix.",
+		}},
+		{got(object{"when": ".a.b)", "query": object{"q": "x {.y"}, "headers": object{"X-A": "a } b"}},
+			object{"name": "2nd", "path": "tickets?id={.number}"}, object{"path": "tickets/../{.number}"}, object{"name": "p", "path": "a%zz"}), []string{
+			`settings.get.steps[0].query.q has a "{" at character 3 that does not end; write "{{" for a brace.`,
+			`settings.get.steps[0].headers.X-A has a "}" at character 3 that ends nothing; write "}}" for a brace.`,
+			`settings.get.steps[0].when is not a jq expression: unexpected token ")" at character 5 of ".a.b)".`,
+			"settings.get.steps[1].name must be letters, digits and underscores, not beginning with a digit.",
+			"settings.get.steps[1].path must be a path alone: parameters are given by query, and other characters escaped.",
+			"settings.get.steps[2].name is the name of an earlier step, too.",
+			`settings.get.steps[2].path must not have "." or ".." among its segments.`,
+			`settings.get.steps[3].path has a "%" that begins no escape; write "%25" for a percent sign.`,
+		}},
+		{got(object{"path": "a/{.x | nope}/b", "body": "{}", "expect": []any{float64(100)}}, object{"name": "b", "method": "POST"}), []string{
+			"settings.get.steps[0].path from character 4 on cannot be used as a jq expression: function not defined: nope/0.",
+			"settings.get.steps[0].body cannot be sent with GET.", "settings.get.steps[0].expect must be statuses from 200 to 599.",
+			"settings.get.steps[1].method may change something, which this operation must not; say reads: true if it does not.",
+		}},
+		{object{"get": object{"steps": []any{}}, "faults": []any{object{"fault": "conflict", "field": "status"}, object{"fault": "invalid", "status": float64(400), "match": "."}}}, []string{
+			"settings.faults[0] must have a status or a match, else it would be for every answer.", "settings.faults[0].field goes with fault: invalid only.",
+			"settings.get.steps must have a step.",
+		}},
+		{object{"create": object{"steps": []any{step(nil)}}, "ticket": object{"id": "1", "number": "1", "status": "1", "status_value": "2"},
+			"statuses": []any{"Open"}, "vocabulary": object{"statuses": "[]"}}, []string{
+			"settings.statuses cannot be together with vocabulary.statuses.", "settings.ticket.status_value cannot be together with status.",
+			"settings.create must have either number, so that get reads the new ticket back, or ticket.",
+			"settings.create.steps must have a step that opens the ticket: one whose method is not GET.",
+		}},
+		{object{"vocabulary": object{"steps": []any{step(nil)}}}, []string{"settings.vocabulary has steps and makes nothing of them; give statuses or priorities."}},
+		{object{"get": object{"steps": many(11)}}, []string{"settings.get.steps must be at most 10."}},
+	} {
+		if got := wrongIn(plain("https://desk.example", c.changes), nil); !slices.Equal(got, c.want) {
+			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+		}
+	}
+	if wrong := wrongIn(plain("https://desk.example", object{"number_pattern": "1)|(?:.*"}), nil); len(wrong) != 1 {
+		t.Errorf("a pattern that ends its own frame: %q", wrong)
+	}
+	s := serve(t, says(nil), nobody)
+	if _, err := s.tryOpen(t, plain(s.url, object{"number_pattern": "["})); fault.From(err) == nil || fault.From(err).Fields[0].Path != "settings.number_pattern" {
+		t.Errorf("opened with settings that cannot be used: %v", err)
+	}
+}
+
+func many(n int) []any {
+	steps := []any{}
+	for i := range n {
+		steps = append(steps, object{"name": "s" + string(rune('a'+i)), "path": "x"})
+	}
+	return steps
+}
+
+func TestTheWayToAuthoriseIsChosenByWhatThereIs(t *testing.T) {
+	for _, c := range []struct {
+		rule        string
+		settings    object
+		credentials map[string]string
+		want        adapter.Auth
+		wrong       []string
+	}{
+		{"nothing", nil, nil, adapter.Auth{BaseURL: "base_url"}, nil},
+		{"user and password", nil, map[string]string{"username": "u", "password": "p"}, adapter.Auth{Scheme: adapter.Basic, Username: "username", Password: "password", BaseURL: "base_url"}, nil},
+		{"a user alone", nil, map[string]string{"username": "u"}, adapter.Auth{}, []string{"credentials.password is required with username."}},
+		{"a token", nil, map[string]string{"token": "t"}, adapter.Auth{Scheme: adapter.Header, Password: "token", HeaderName: "Authorization", Prefix: "Bearer ", BaseURL: "base_url"}, nil},
+		{"a token with a word of its own", object{"auth_prefix": "token "}, map[string]string{"token": "t"},
+			adapter.Auth{Scheme: adapter.Header, Password: "token", HeaderName: "Authorization", Prefix: "token ", BaseURL: "base_url"}, nil},
+		{"a token in a header of its own", object{"auth_header": "X-Key"}, map[string]string{"token": "t"},
+			adapter.Auth{Scheme: adapter.Header, Password: "token", HeaderName: "X-Key", BaseURL: "base_url"}, nil},
+		{"two ways", nil, map[string]string{"token": "t", "username": "u", "password": "p"}, adapter.Auth{},
+			[]string{"credentials are more than one way to authorise: username and password, token. Choose one."}},
+		{"OAuth without where", nil, map[string]string{"client_secret": "s"}, adapter.Auth{},
+			[]string{"settings.token_url is required with OAuth.", "settings.client_id is required with OAuth."}},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			values := adapter.Values{Settings: plain("https://desk.example", c.settings), Credentials: c.credentials}
+			a, _ := rest.Adapter().With(values)
+			if wrong := wrongIn(values.Settings, c.credentials); a.Auth != c.want || !slices.Equal(wrong, c.wrong) {
+				t.Errorf("got %+v, %q", a.Auth, wrong)
+			}
+		})
+	}
+}
+
+func TestTokensOfOAuth(t *testing.T) {
+	oauth := object{"token_url": "https://desk.example/token", "client_id": "me", "scopes": []any{"read", "write"}}
+	for _, c := range []struct {
+		rule        string
+		settings    object
+		credentials map[string]string
+		want        adapter.Flow
+	}{
+		{"a client for itself", nil, map[string]string{"client_secret": "s"}, adapter.ClientCredentials},
+		{"a refresh token", nil, map[string]string{"client_secret": "s", "refresh_token": "r"}, adapter.Consent},
+		{"consent", object{"auth_url": "https://desk.example/authorize"}, map[string]string{"client_secret": "s"}, adapter.Consent},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			settings := plain("https://desk.example", oauth)
+			maps.Copy(settings, c.settings)
+			values := adapter.Values{Settings: settings, Credentials: c.credentials}
+			a, err := rest.Adapter().With(values)
+			if err != nil {
+				t.Fatal(fault.From(err).Fields)
+			}
+			if err := a.CheckGrant(values, nil); err != nil || a.Auth.Scheme != adapter.OAuth2 || a.Auth.BaseURL != "base_url" {
+				t.Errorf("%+v, %v", a.Auth, err)
+			}
+			g, err := a.Auth.OAuth.Grant(values, nil)
+			if err != nil || g.Flow != c.want || !g.TenantAddress || g.TokenURL != "https://desk.example/token" || g.ClientID != "me" || !slices.Equal(g.ScopeNames(), []string{"read", "write"}) {
+				t.Errorf("%+v, %v", g, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,388 @@
+package rest_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+)
+
+// desk answers requests as a test says.
+type desk struct {
+	mu     sync.Mutex
+	says   map[string]reply // by "METHOD /path"
+	bodies map[string]string
+	header map[string]http.Header
+}
+
+type reply struct {
+	status int
+	body   string
+	header http.Header
+}
+
+func says(replies map[string]reply) *desk {
+	return &desk{says: replies, bodies: map[string]string{}, header: map[string]http.Header{}}
+}
+
+func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	route := r.Method + " " + r.URL.EscapedPath()
+	body, _ := io.ReadAll(r.Body)
+	d.bodies[route], d.header[route] = string(body), r.Header
+	answer, ok := d.says[route]
+	if !ok {
+		answer = reply{status: http.StatusNotFound, body: `{"error":"no such path"}`}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	maps.Copy(w.Header(), answer.header)
+	w.WriteHeader(answer.status)
+	_, _ = io.WriteString(w, answer.body)
+}
+
+func (d *desk) got(route string) (body string, header http.Header) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.bodies[route], d.header[route]
+}
+
+func nobody(*http.Request) {}
+
+type object = map[string]any
+
+// plain is the settings of a simple desk, with changes; nil removes one.
+func plain(address string, changes object) object {
+	settings := object{
+		"base_url": address + "/api/",
+		"account":  object{"steps": []any{object{"name": "me", "path": "me"}}, "name": ".steps.me.body.name", "email": ".steps.me.body.email"},
+		"create": object{
+			"steps":  []any{object{"name": "create", "method": "POST", "path": "tickets", "body": "{title: .ticket.subject}"}},
+			"number": ".steps.create.body.id",
+		},
+		"get":    object{"steps": []any{object{"name": "ticket", "path": "tickets/{.number}"}}},
+		"ticket": object{"id": ".steps.ticket.body.id", "number": ".steps.ticket.body.id", "subject": ".steps.ticket.body.title"},
+	}
+	for name, value := range changes {
+		settings[name] = value
+		if value == nil {
+			delete(settings, name)
+		}
+	}
+	return settings
+}
+
+func TestATicketIsMappedFromSeveralSteps(t *testing.T) {
+	system := says(map[string]reply{
+		"POST /api/search":          {status: 200, body: `{"hits":[{"key":"k/9"}]}`},
+		"GET /api/records/k%2F9":    {status: 200, body: `{"id":12345678901234567890,"no":"0017","t":"A","made":1767225600,"done":"0000-00-00 00:00:00","state":2,"text":"<p>x</p>"}`},
+		"GET /api/records/k%2F9/c":  {status: 200, body: `[{"public":true,"text":"one"},{"public":true,"text":"two"},{"public":false,"text":"three"}]`},
+		"GET /api/states":           {status: 200, body: `[{"n":"Open","v":1},{"n":"Closed","v":2},{"n":" open ","v":3},{"n":"","v":4}]`},
+		"GET /api/records/k%2F9/no": {status: 404},
+	})
+	s := serve(t, system, nobody)
+	settings := plain(s.url, object{
+		"number_width": float64(4),
+		"vocabulary":   object{"steps": []any{object{"name": "states", "path": "/states"}}, "statuses": "[.steps.states.body[] | {label: .n, value: .v}]"},
+		"get": object{"steps": []any{
+			object{"name": "search", "method": "POST", "reads": true, "path": "search", "encoding": "form", "body": "{no: .number, limit: 2, tags: [\"a\", \"b\"], none: null}"},
+			object{"name": "record", "path": "records/{.steps.search.body.hits[0].key}"},
+			object{"name": "comments", "path": "records/{.steps.search.body.hits[0].key}/c", "when": ".steps.record.body.state == 2"},
+			object{"name": "absent", "path": "records/{.steps.search.body.hits[0].key}/no", "expect": []any{float64(200), float64(404)}},
+			object{"name": "never", "path": "never", "when": ".steps.absent.status == 200"},
+		}},
+		"ticket": object{
+			"id": ".steps.record.body.id", "number": ".steps.record.body.no", "subject": `.steps.record.body.t + " " + (.steps.never | tostring)`,
+			"description": "{text: .steps.record.body.text, html: true}", "status_value": ".steps.record.body.state",
+			"created_at": ".steps.record.body.made", "closed_at": ".steps.record.body.done",
+			"last_comment": "[.steps.comments.body[] | select(.public) | .text] | last",
+		},
+	})
+	got, err := s.open(t, settings).ByNumber(t.Context(), "0017")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := crm.Ticket{
+		ID: "12345678901234567890", Number: "0017", Subject: "A null", Description: crm.Text{Body: "<p>x</p>", HTML: true}, Status: "Closed",
+		CreatedAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), LastComment: crm.Plain("two"),
+	}
+	if got != want {
+		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+	if body, header := system.got("POST /api/search"); body != "limit=2&no=0017&tags=a&tags=b" || header.Get("Content-Type") != "application/x-www-form-urlencoded" {
+		t.Errorf("sent %q as %q", body, header.Get("Content-Type"))
+	}
+	words, err := s.open(t, settings).Vocabulary(t.Context())
+	if err != nil || !slices.Equal(words.Statuses, []string{"Open", "Closed"}) || len(words.Priorities) != 0 {
+		t.Errorf("the vocabulary is %q, %v", words, err)
+	}
+}
+
+func TestNoNumberReachesAQuery(t *testing.T) {
+	hostile := []string{
+		"1' OR '1'='1", `1" OR key is not EMPTY`, "1) OR (1=1", "1 OR 1", "1;drop", "1/2", "../1", "..", ".", "", "1?x=1", "1&x=1", "1#x", "1%2F2", "1%27",
+		"1\n", "1\r\nX: y", "１", "{.key}", "1|env", `1\`, "`id`", "*", "%", "1=1", "1<2", "1,2", strings.Repeat("1", 65),
+	}
+	system := says(nil)
+	s := serve(t, system, nobody)
+	for rule, settings := range map[string]object{
+		"with the usual pattern":                    plain(s.url, nil),
+		"with a pattern that takes every character": plain(s.url, object{"number_pattern": "(?s).*"}),
+	} {
+		d := s.open(t, settings)
+		for _, number := range hostile {
+			_, err := d.ByNumber(t.Context(), number)
+			if f := fault.From(err); f == nil || f.Code != fault.NotFound || f.Reason != fault.ReasonTicketNotFound {
+				t.Errorf("%s: %q was answered with %v", rule, number, err)
+			}
+		}
+	}
+	if sent := s.requests(); len(sent) != 0 {
+		t.Errorf("sent %q", sent)
+	}
+	d := s.open(t, plain(s.url, object{"number_pattern": "[A-Z]+-[0-9]+"}))
+	for _, number := range []string{"INC-1", "INC-1 ", "inc-1"} {
+		if _, err := d.ByNumber(t.Context(), number); !errors.Is(err, fault.NotFound) {
+			t.Errorf("%q: %v", number, err)
+		}
+	}
+	if sent := s.requests(); !slices.Equal(sent, []string{"GET /api/tickets/INC-1"}) {
+		t.Errorf("sent %q", sent)
+	}
+}
+
+func TestValuesOfATicketStayWhereTheyAreSent(t *testing.T) {
+	system := says(map[string]reply{"GET /api/users/a%2F..%2Fb%3Fx=%27": {status: 200, body: `{}`}})
+	s := serve(t, system, nobody)
+	settings := plain(s.url, object{"create": object{"number": ".key", "steps": []any{
+		object{"name": "owner", "path": "users/{.ticket.owner_id}", "query": object{
+			"q": `name = {.ticket.owner_id | quoted} and {{x}} = {.ticket.subject | @json}`, "none": "{.ticket.account_id}", "number": "{.ticket.subject | length}",
+		}},
+		object{"name": "create", "method": "POST", "path": "tickets"},
+	}}})
+	_, _ = s.open(t, settings).Create(t.Context(), crm.NewTicket{Key: "k1", Subject: `A "b" & c`, OwnerID: "a/../b?x='"})
+	want := "GET /api/users/a%2F..%2Fb%3Fx=%27?number=9&q=name+%3D+%27a%2F..%2Fb%3Fx%3D%5C%27%27+and+%7Bx%7D+%3D+%22A+%5C%22b%5C%22+%26+c%22"
+	if sent := s.requests(); len(sent) == 0 || sent[0] != want {
+		t.Errorf("sent %q\nwant %q", sent, want)
+	}
+	for _, owner := range []string{".", ".."} {
+		before := s.Calls()
+		if _, err := s.open(t, settings).Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "A", OwnerID: owner}); !errors.Is(err, fault.Unsupported) || s.Calls() != before {
+			t.Errorf("%q as a part of a path: %v", owner, err)
+		}
+	}
+}
+
+func TestWhatAnAnswerMeans(t *testing.T) {
+	rules := []any{
+		object{"status": []any{float64(400)}, "match": `.body.code == "OWNER"`, "fault": "invalid", "field": "owner_id", "message": "is nobody here."},
+		object{"match": ".body.errors[0]", "fault": "invalid", "message": "The desk says no."},
+		object{"status": []any{float64(403)}, "match": `.headers["x-remaining"] == "0"`, "fault": "rate_limited"},
+		object{"status": []any{float64(418)}, "fault": "unavailable"},
+	}
+	for _, c := range []struct {
+		rule   string
+		says   reply
+		code   fault.Code
+		reason string
+		detail string
+		field  fault.Field
+		wait   time.Duration
+	}{
+		{rule: "a field by its code", says: reply{status: 400, body: `{"code":"OWNER"}`}, code: fault.Invalid, reason: fault.ReasonInvalidRequest,
+			field: fault.Field{Path: "owner_id", Message: "is nobody here."}, detail: "see the field named"},
+		{rule: "a rule that does not fit leaves the status", says: reply{status: 400, body: `{"code":"OTHER"}`}, code: fault.Invalid, reason: fault.ReasonProviderRefused},
+		{rule: "an error inside a success", says: reply{status: 200, body: `{"errors":["x"]}`}, code: fault.Invalid, reason: fault.ReasonProviderRefused, detail: "The desk says no."},
+		{rule: "a quota that looks like a missing right", says: reply{status: 403, body: `{}`, header: http.Header{"X-Remaining": {"0"}, "Retry-After": {"7"}}},
+			code: fault.RateLimited, reason: fault.ReasonProviderRateLimited, wait: 7 * time.Second},
+		{rule: "a missing right", says: reply{status: 403, body: `{}`}, code: fault.Forbidden, reason: fault.ReasonPermissionDenied},
+		{rule: "a status of the system's own", says: reply{status: 418, body: `tea`}, code: fault.Unavailable, reason: fault.ReasonProviderUnavailable},
+		{rule: "credentials refused", says: reply{status: 401}, code: fault.Disconnected, reason: fault.ReasonReconnectRequired},
+		{rule: "nothing at the path", says: reply{status: 404, body: `<html>`}, code: fault.Unsupported, reason: fault.ReasonProviderMisconfigured, detail: "Check base_url and the path"},
+		{rule: "down", says: reply{status: 502, body: `<html>`}, code: fault.Unavailable, reason: fault.ReasonProviderUnavailable},
+		{rule: "accepted, and answered with a page", says: reply{status: 200, body: `<html>`}, code: fault.UnknownOutcome, reason: fault.ReasonOutcomeUnknown},
+		{rule: "accepted, and answered with a number that is none", says: reply{status: 200, body: `{"id":"x y"}`}, code: fault.UnknownOutcome, reason: fault.ReasonOutcomeUnknown,
+			detail: "settings.create.number"},
+		{rule: "accepted, and not to be read back", says: reply{status: 201, body: `{"id":7}`}, code: fault.UnknownOutcome, reason: fault.ReasonOutcomeUnknown, detail: "The ticket 7 was opened"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			s := serve(t, says(map[string]reply{"POST /api/tickets": c.says}), nobody)
+			_, err := s.open(t, plain(s.url, object{"faults": rules})).Create(t.Context(), crm.NewTicket{Key: "k", Subject: "A"})
+			f := fault.From(err)
+			if f == nil || f.Code != c.code || f.Reason != c.reason || f.RetryAfter != c.wait || f.Unsent || !strings.Contains(f.Detail, c.detail) {
+				t.Fatalf("got %+v", f)
+			}
+			if c.field.Path != "" && !slices.Equal(f.Fields, []fault.Field{c.field}) {
+				t.Errorf("fields %+v", f.Fields)
+			}
+			if c.code != fault.UnknownOutcome && !strings.Contains(f.Detail, "create.steps[0] (create)") {
+				t.Errorf("the step is not named: %s", f.Detail)
+			}
+		})
+	}
+}
+
+func TestAKeyInAHeaderMakesCreateRepeatable(t *testing.T) {
+	system := says(map[string]reply{"POST /api/tickets": {status: 200, body: `{"id":7}`}, "GET /api/tickets/7": {status: 503}})
+	s := serve(t, system, nobody)
+	d := s.open(t, plain(s.url, object{"idempotency_header": "Idempotency-Key", "headers": object{"X-Tenant": "acme"}}))
+	if !d.Traits().IdempotentCreate {
+		t.Error("Create is not said to be repeatable")
+	}
+	_, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "A"})
+	if !errors.Is(err, fault.Unavailable) {
+		t.Errorf("a read-back that fails: %v, want what repeating cures", err)
+	}
+	if _, header := system.got("POST /api/tickets"); header.Get("Idempotency-Key") != "k1" || header.Get("X-Tenant") != "acme" {
+		t.Errorf("headers %v", header)
+	}
+	if _, header := system.got("GET /api/tickets/7"); header.Get("Idempotency-Key") != "" {
+		t.Error("a read carries the key")
+	}
+}
+
+func TestCreateMayAnswerTheTicketItself(t *testing.T) {
+	s := serve(t, says(map[string]reply{"POST /api/tickets": {status: 201, body: `{"id":7,"title":"A"}`}}), nobody)
+	d := s.open(t, plain(s.url, object{"create": object{
+		"steps":  []any{object{"name": "create", "method": "POST", "path": "tickets", "body": "{title: .ticket.subject}"}},
+		"ticket": object{"id": ".steps.create.body.id", "number": ".steps.create.body.id", "subject": ".steps.create.body.title"},
+	}}))
+	made, err := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "A"})
+	if want := (crm.Ticket{ID: "7", Number: "7", Subject: "A"}); err != nil || made != want {
+		t.Errorf("got %+v, %v", made, err)
+	}
+	if s.Calls() != 1 {
+		t.Errorf("%d requests", s.Calls())
+	}
+}
+
+func TestByKeyIsThereWhereTheSettingsSayHow(t *testing.T) {
+	system := says(map[string]reply{"GET /api/find": {status: 200, body: `{"id":7}`}, "GET /api/tickets/7": {status: 404}})
+	s := serve(t, system, nobody)
+	if _, can := s.open(t, plain(s.url, nil)).(crm.KeyFinder); can {
+		t.Error("a driver without by_key finds keys")
+	}
+	find := func(expression string) error {
+		d := s.open(t, plain(s.url, object{"by_key": object{"number": expression, "steps": []any{object{"name": "find", "path": "find", "query": object{"k": "{.key}"}}}}}))
+		_, err := d.(crm.KeyFinder).ByKey(t.Context(), "k1")
+		return err
+	}
+	if err := find("null"); !errors.Is(err, fault.NotFound) {
+		t.Errorf("no number: %v", err)
+	}
+	if err := find(".steps.find.body.id"); !errors.Is(err, fault.Unavailable) {
+		t.Errorf("a ticket that is found and not shown yet: %v, want no claim that there is none", err)
+	}
+	if err := find(`"7 or 1"`); !errors.Is(err, fault.Unsupported) {
+		t.Errorf("a number that is none: %v", err)
+	}
+}
+
+func TestLabelsAndTheirValues(t *testing.T) {
+	system := says(map[string]reply{
+		"GET /api/states": {status: 200, body: `[{"n":"Open","v":1}]`}, "POST /api/tickets": {status: 200, body: `{"id":7}`},
+		"GET /api/tickets/7": {status: 200, body: `{"id":7,"state":2}`},
+	})
+	s := serve(t, system, nobody)
+	d := s.open(t, plain(s.url, object{
+		"priorities": []any{"Low"},
+		"vocabulary": object{"steps": []any{object{"name": "states", "path": "states"}}, "statuses": "[.steps.states.body[] | {label: .n, value: .v}]"},
+		"create": object{"number": ".steps.create.body.id", "steps": []any{
+			object{"name": "create", "method": "POST", "path": "tickets", "body": "{s: .ticket.status_value, p: .ticket.priority_value, o: .ticket.owner_id} | given"}}},
+		"ticket": object{"id": ".steps.ticket.body.id", "number": ".steps.ticket.body.id", "status_value": ".steps.ticket.body.state"},
+	}))
+	made, err := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "A", Status: "Open", Priority: "Low"})
+	if err != nil || made.Status != "" {
+		t.Errorf("a value without a label is answered as %q, %v", made.Status, err)
+	}
+	if body, _ := system.got("POST /api/tickets"); body != `{"p":"Low","s":1}` {
+		t.Errorf("sent %s", body)
+	}
+	system.mu.Lock()
+	system.says["GET /api/states"] = reply{status: 200, body: `[{"n":"Open","v":1},{"n":"Waiting","v":2}]`}
+	system.mu.Unlock()
+	if made, err = d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "A", Status: "Waiting"}); err != nil || made.Status != "Waiting" {
+		t.Errorf("a label that is new: %q, %v", made.Status, err)
+	}
+	_, err = d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "A", Status: "Gone"})
+	if f := fault.From(err); f == nil || f.Code != fault.Invalid || f.Fields[0].Path != "status" {
+		t.Errorf("a label that is none: %v", err)
+	}
+}
+
+func TestSettingsThatDoNotFitAreToldWithTheirPlace(t *testing.T) {
+	for place, c := range map[string]struct {
+		ticket object
+		body   string
+	}{
+		"settings.ticket.subject: gives a list, where a text is needed":                         {object{"subject": "[1]"}, `{"id":7}`},
+		"settings.ticket.id: gives nothing":                                                     {object{"id": ".steps.ticket.body.none"}, `{"id":7}`},
+		`settings.ticket.created_at: gives "soon", which is no time; set time_layout`:           {object{"created_at": `"soon"`}, `{"id":7}`},
+		"settings.ticket.description: gives an object, where a text is needed":                  {object{"description": "{text: {}}"}, `{"id":7}`},
+		"settings.ticket.subject: takes longer than 1s":                                         {object{"subject": "[repeat(0)]"}, `{"id":7}`},
+		"settings.ticket.subject: has a value that is too large":                                {object{"subject": `"x" * 2000000`}, `{"id":7}`},
+		"settings.ticket.subject: cannot iterate over: null":                                    {object{"subject": ".steps.ticket.body.none[]"}, `{"id":7}`},
+		"The ticket system answered something other than JSON":                                  {object{}, `<html>sign in</html>`},
+		"settings.ticket.status_value: gives a list, where a value of the vocabulary is needed": {object{"status_value": "[]"}, `{"id":7}`},
+	} {
+		t.Run(place, func(t *testing.T) {
+			s := serve(t, says(map[string]reply{"GET /api/tickets/7": {status: 200, body: c.body}}), nobody)
+			ticket := object{"id": ".steps.ticket.body.id", "number": ".steps.ticket.body.id"}
+			maps.Copy(ticket, c.ticket)
+			_, err := s.open(t, plain(s.url, object{"ticket": ticket})).ByNumber(t.Context(), "7")
+			f := fault.From(err)
+			if f == nil || f.Code != fault.Unsupported || f.Reason != fault.ReasonProviderMisconfigured || !strings.Contains(f.Detail, place) {
+				t.Errorf("got %+v", f)
+			}
+		})
+	}
+}
+
+func TestALeavingCallerEndsAnExpression(t *testing.T) {
+	s := serve(t, says(map[string]reply{"GET /api/tickets/7": {status: 200, body: `{"id":7}`}}), nobody)
+	d := s.open(t, plain(s.url, object{"ticket": object{"id": "[repeat(0)]", "number": "7"}}))
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := d.ByNumber(ctx, "7"); !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, fault.Timeout) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestExplainShowsEachStep(t *testing.T) {
+	replies := map[string]reply{
+		"GET /api/me": {status: 200, body: `{"name":"Acme","email":"desk@acme.example"}`}, "GET /api/states": {status: 200, body: `["Open"]`},
+		"GET /api/tickets/7": {status: 200, body: `{"id":7,"title":"A pipe"}`},
+	}
+	settings := object{
+		"sample_number": "7",
+		"vocabulary":    object{"steps": []any{object{"name": "states", "path": "states"}}, "statuses": ".steps.states.body"},
+	}
+	s := serve(t, says(replies), nobody)
+	lines, err := s.open(t, plain(s.url, settings)).(crm.Explainer).Explain(t.Context())
+	want := []string{
+		"account.steps[0] (me): GET /api/me answered 200", `account: name "Acme", email "desk@acme.example"`,
+		"vocabulary.steps[0] (states): GET /api/states answered 200", `vocabulary: statuses "Open"`,
+		`create.steps[0] (create): would send POST /api/tickets {"title":"A subject"}`,
+		"get.steps[0] (ticket): GET /api/tickets/7 answered 200", `ticket: id "7", number "7", subject "A pipe"`,
+	}
+	if err != nil || !slices.Equal(lines, want) {
+		t.Errorf("got %v\n%s\nwant\n%s", err, strings.Join(lines, "\n"), strings.Join(want, "\n"))
+	}
+	if slices.ContainsFunc(s.requests(), func(r string) bool { return strings.HasPrefix(r, "POST") }) {
+		t.Error("explaining opened a ticket")
+	}
+	delete(replies, "GET /api/states")
+	lines, err = s.open(t, plain(s.url, settings)).(crm.Explainer).Explain(t.Context())
+	if len(lines) != 3 || err == nil || !strings.Contains(fault.From(err).Detail, "vocabulary.steps[0] (states)") {
+		t.Errorf("a step that fails: %q, %v", lines, err)
+	}
+}
