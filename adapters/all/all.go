@@ -6,7 +6,11 @@ import (
 	"frontdesk/adapters/calendar/google"
 	"frontdesk/adapters/calendar/microsoft"
 	calendarsandbox "frontdesk/adapters/calendar/sandbox"
+	"frontdesk/adapters/crm/freshdesk"
+	"frontdesk/adapters/crm/hubspot"
+	"frontdesk/adapters/crm/salesforce"
 	crmsandbox "frontdesk/adapters/crm/sandbox"
+	"frontdesk/adapters/crm/zendesk"
 	telephonysandbox "frontdesk/adapters/telephony/sandbox"
 	"frontdesk/core/adapter"
 )
@@ -18,6 +22,10 @@ func Adapters() []adapter.Adapter {
 		google.Adapter(),
 		microsoft.Adapter(),
 		calendarsandbox.Adapter(),
+		freshdesk.Adapter(),
+		hubspot.Adapter(),
+		salesforce.Adapter(),
+		zendesk.Adapter(),
 		crmsandbox.Adapter(),
 		telephonysandbox.Adapter(),
 	}

@@ -68,6 +68,8 @@ type Grant struct {
 	AuthURL string            // where the customer agrees
 	Issuer  string            // what iss says in the redirect, where it is there (RFC 9207); "" is not compared
 	Ask     map[string]string // parameters of the provider's own for AuthURL, e.g. access_type=offline
+	// Optionals is the parameter of AuthURL that takes the optional scopes; "": they are among the others.
+	Optionals string
 
 	Assertion *Assertion // with JWTBearer
 }
@@ -100,11 +102,22 @@ type SigningKey struct {
 	PEM    []byte // PKCS #1 or #8
 }
 
-// ScopeNames are the names of the scopes to ask for.
+// ScopeNames are the names of the scopes to ask for by the parameter scope.
 func (g Grant) ScopeNames() []string {
+	return g.names(func(s Scope) bool { return !s.Optional || g.Optionals == "" })
+}
+
+// OptionalNames are the names of the scopes to ask for by the parameter Optionals.
+func (g Grant) OptionalNames() []string {
+	return g.names(func(s Scope) bool { return s.Optional && g.Optionals != "" })
+}
+
+func (g Grant) names(of func(Scope) bool) []string {
 	names := make([]string, 0, len(g.Scopes))
 	for _, s := range g.Scopes {
-		names = append(names, s.Name)
+		if of(s) {
+			names = append(names, s.Name)
+		}
 	}
 	return names
 }
@@ -123,7 +136,7 @@ func (a Adapter) CheckGrant(v Values, at Addresses) error {
 			return err
 		}
 	}
-	if g.ClientID != "" && v.Credentials[FieldClientSecret] == "" {
+	if g.ClientID != "" && g.Assertion == nil && v.Credentials[FieldClientSecret] == "" {
 		return fault.InvalidField("credentials."+FieldClientSecret, "is required with settings."+FieldClientID+": it is that client's secret.")
 	}
 	return nil

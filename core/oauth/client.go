@@ -54,6 +54,9 @@ func (c Client) AuthCodeURL(redirect, state, verifier string) string {
 	for name, value := range c.Grant.Ask {
 		options = append(options, oauth2.SetAuthURLParam(name, value))
 	}
+	if optional := c.Grant.OptionalNames(); len(optional) > 0 {
+		options = append(options, oauth2.SetAuthURLParam(c.Grant.Optionals, strings.Join(optional, " ")))
+	}
 	return c.config(redirect).AuthCodeURL(state, options...)
 }
 
@@ -81,7 +84,8 @@ func (c Client) Token(ctx context.Context, refresh string) (Tokens, error) {
 		}
 		source = (&jwt.Config{
 			Email: key.Issuer, PrivateKey: key.PEM, PrivateKeyID: key.ID, Subject: c.Grant.Assertion.Subject,
-			Audience: c.Grant.Assertion.Audience, TokenURL: c.Grant.TokenURL, Scopes: c.Grant.ScopeNames(),
+			// Salesforce takes no assertion that lives longer than some minutes; Google allows an hour.
+			Expires: 3 * time.Minute, Audience: c.Grant.Assertion.Audience, TokenURL: c.Grant.TokenURL, Scopes: c.Grant.ScopeNames(),
 		}).TokenSource(c.context(ctx, w))
 	default:
 		source = c.config("").TokenSource(c.context(ctx, w), &oauth2.Token{RefreshToken: refresh})

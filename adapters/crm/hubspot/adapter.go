@@ -56,7 +56,10 @@ var scopes = []adapter.Scope{
 }
 
 func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
-	return adapter.Grant{Flow: adapter.Consent, AuthURL: at["auth_url"], TokenURL: at["token_url"], ClientID: s.ClientID, Scopes: scopes}, nil
+	return adapter.Grant{Flow: adapter.Consent, AuthURL: at["auth_url"], TokenURL: at["token_url"], ClientID: s.ClientID, Scopes: scopes,
+		// Among the others, a scope that the account's plan does not have would end the consent
+		// (developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/oauth/working-with-oauth, "optional_scope").
+		Optionals: "optional_scope"}, nil
 }
 
 var (

@@ -66,7 +66,7 @@ func (s *site) consented(t testing.TB) string {
 	}
 	answer, err := http.PostForm(s.url+fake.TokenPath, url.Values{
 		"grant_type": {"refresh_token"}, "client_id": {clientID}, "client_secret": {secret},
-		"refresh_token": {s.OAuth.Grant(clientID, "admin@example.com", grant.ScopeNames()...)},
+		"refresh_token": {s.OAuth.Grant(clientID, "admin@example.com", append(grant.ScopeNames(), grant.OptionalNames()...)...)},
 	})
 	if err != nil {
 		t.Fatal(err)

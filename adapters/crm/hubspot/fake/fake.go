@@ -99,6 +99,13 @@ func New(o Options) *Server {
 // ServeHTTP serves the API and the OAuth endpoints.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == AuthorizePath || r.URL.Path == TokenPath {
+		// What is asked for by optional_scope is granted where the account has it, which this one does.
+		query := r.URL.Query()
+		if optional := query.Get("optional_scope"); optional != "" {
+			query.Set("scope", query.Get("scope")+" "+optional)
+			query.Del("optional_scope")
+			r.URL.RawQuery = query.Encode()
+		}
 		s.OAuth.ServeHTTP(w, r)
 		return
 	}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	freshdeskfake "frontdesk/adapters/crm/freshdesk/fake"
+	hubspotfake "frontdesk/adapters/crm/hubspot/fake"
+	salesforcefake "frontdesk/adapters/crm/salesforce/fake"
+	zendeskfake "frontdesk/adapters/crm/zendesk/fake"
+	"frontdesk/core/oauth/oauthtest"
+)
+
+// desks are the ticket systems that are not there, each with how it is connected.
+func desks() map[string]func(t *testing.T) (p *pretended, connect func(h *house, r *running)) {
+	clients := oauthtest.Options{Clients: map[string]string{"desk": "desk-secret"}}
+	return map[string]func(t *testing.T) (*pretended, func(h *house, r *running)){
+		"salesforce by consent": func(t *testing.T) (*pretended, func(*house, *running)) {
+			p := &pretended{name: "salesforce", title: "Salesforce"}
+			base := p.serve(t, func(string) http.Handler {
+				fake := salesforcefake.New(salesforcefake.Options{Accounts: []string{customer}, OAuth: clients})
+				p.oauth, p.revoke = fake.OAuth, fake.Revoke
+				return fake
+			})
+			p.environ = []string{
+				"FRONTDESK_PROVIDERS__SALESFORCE__CLIENT_ID=desk", "FRONTDESK_PROVIDERS__SALESFORCE__CLIENT_SECRET=desk-secret",
+				"FRONTDESK_PROVIDERS__SALESFORCE__LOGIN_URL=" + base,
+			}
+			return p, func(h *house, r *running) { p.connect(h, r) }
+		},
+		"hubspot by consent": func(t *testing.T) (*pretended, func(*house, *running)) {
+			p := pretendHubSpot(t, hubspotfake.Options{OAuth: clients})
+			return p, func(h *house, r *running) { p.connect(h, r) }
+		},
+		"hubspot by a private app": func(t *testing.T) (*pretended, func(*house, *running)) {
+			p := pretendHubSpot(t, hubspotfake.Options{Tokens: map[string][]string{"desk-secret-token": nil}})
+			return p, func(h *house, _ *running) {
+				h.must("connection", "add", "--tenant", "acme", "--kind", "crm", "--provider", "hubspot", "--secret", "access_token=env:ACCESS_TOKEN")
+			}
+		},
+		"zendesk by consent": func(t *testing.T) (*pretended, func(*house, *running)) {
+			p := &pretended{name: "zendesk", title: "Zendesk"}
+			base := p.serve(t, func(string) http.Handler {
+				fake := zendeskfake.New(zendeskfake.Options{Email: customer, OAuth: clients})
+				p.oauth, p.revoke = fake.OAuth, fake.Revoke
+				return fake
+			})
+			p.environ = []string{"FRONTDESK_PROVIDERS__ZENDESK__CLIENT_ID=desk", "FRONTDESK_PROVIDERS__ZENDESK__CLIENT_SECRET=desk-secret"}
+			return p, func(h *house, r *running) { p.connect(h, r, "--set", "base_url="+base) }
+		},
+		"freshdesk by a key": func(t *testing.T) (*pretended, func(*house, *running)) {
+			p := &pretended{name: "freshdesk", title: "Freshdesk"}
+			base := p.serve(t, func(string) http.Handler {
+				return freshdeskfake.New(freshdeskfake.Options{APIKey: "desk-secret-token"})
+			})
+			return p, func(h *house, _ *running) {
+				h.must("connection", "add", "--tenant", "acme", "--kind", "crm", "--provider", "freshdesk",
+					"--set", "base_url="+base, "--set", "requester_email=calls@example.com", "--secret", "api_key=env:ACCESS_TOKEN")
+			}
+		},
+	}
+}
+
+func pretendHubSpot(t *testing.T, o hubspotfake.Options) *pretended {
+	p := &pretended{name: "hubspot", title: "HubSpot"}
+	base := p.serve(t, func(string) http.Handler {
+		fake := hubspotfake.New(o)
+		p.oauth, p.revoke = fake.OAuth, fake.Revoke
+		return fake
+	})
+	p.environ = []string{
+		"FRONTDESK_PROVIDERS__HUBSPOT__CLIENT_ID=desk", "FRONTDESK_PROVIDERS__HUBSPOT__CLIENT_SECRET=desk-secret",
+		"FRONTDESK_PROVIDERS__HUBSPOT__AUTH_URL=" + base + hubspotfake.AuthorizePath, "FRONTDESK_PROVIDERS__HUBSPOT__TOKEN_URL=" + base + hubspotfake.TokenPath,
+		"FRONTDESK_PROVIDERS__HUBSPOT__API_URL=" + base,
+	}
+	return p
+}
+
+// One script for every ticket system: what is opened is fetched, by the number as a caller says it, with the same answers.
+func TestTicketsOfEveryCRM(t *testing.T) {
+	t.Parallel()
+	for name, start := range desks() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, connect := start(t)
+			h := newHouse(t, "", append(p.environ, "ACCESS_TOKEN=desk-secret-token", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")...)
+			h.must("tenant", "create", "acme")
+			r := h.servePublicly()
+			connect(h, r)
+			h.must("connection", "verify", "--tenant", "acme", p.name)
+			ticketScript(t, r, h.must("key", "create", "--tenant", "acme"))
+			if log := r.log(); strings.Contains(log, "desk-secret") {
+				t.Errorf("a secret is in the log:\n%s", log)
+			}
+		})
+	}
+}
+
+func ticketScript(t *testing.T, r *running, key string) {
+	t.Helper()
+	c := r.as(key)
+	const body = `{"subject": "Broken door handle", "description": "The front door.\nSince Monday.", "priority": "high"}`
+	made := c.post(200, "tickets/create-ticket", body, "Idempotency-Key: call-1")
+	number := made.text("ticket", "ticket_number")
+	if number == "" || made.text("ticket", "id") == "" || made.text("ticket", "subject") != "Broken door handle" || made.text("ticket", "status") == "" ||
+		!strings.EqualFold(made.text("ticket", "priority"), "high") || made.text("ticket", "created_at") == "" {
+		t.Errorf("made: %s", made.body)
+	}
+	if again := c.post(200, "tickets/create-ticket", body, "Idempotency-Key: call-1"); string(again.body) != string(made.body) {
+		t.Errorf("repeated: %s\nwant %s", again.body, made.body)
+	}
+	for _, spoken := range []string{number, "#" + strings.TrimLeft(number, "0"), " " + number + " "} {
+		found := c.post(200, "tickets/get-ticket", `{"ticket_number": "`+spoken+`"}`)
+		for _, field := range []string{"id", "ticket_number", "subject", "status", "priority", "owner_id", "contact_id", "account_id", "created_at"} {
+			if found.text("ticket", field) != made.text("ticket", field) {
+				t.Errorf("%q of %q: %q, when it was made %q", field, spoken, found.text("ticket", field), made.text("ticket", field))
+			}
+		}
+		if text := found.text("ticket", "description"); text != "The front door.\nSince Monday." {
+			t.Errorf("the description of %q is %q", spoken, text)
+		}
+	}
+	for _, attack := range []string{"99999999", "1' OR '1'='1", "1/../2", "1 OR 1=1", "1%00", `1\\u0022`} {
+		a, err := c.call(http.MethodPost, "/v1/tickets/get-ticket", `{"ticket_number": "`+attack+`"}`)
+		if err != nil || (a.reason() != "TICKET_NOT_FOUND" && a.reason() != "INVALID_REQUEST") {
+			t.Errorf("%q: %v, %d %s", attack, err, a.status, a.body)
+		}
+	}
+	refused := c.post(400, "tickets/create-ticket", `{"subject": "x", "status": "no such status", "priority": "no such priority"}`)
+	if text := string(refused.body); refused.reason() != "INVALID_REQUEST" || !strings.Contains(text, made.text("ticket", "status")) {
+		t.Errorf("labels that are not there: %s", text)
+	}
+}
