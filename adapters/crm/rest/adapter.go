@@ -1,45 +1,20 @@
 // Package rest connects to ticket systems that no other adapter knows, by nothing but settings: which requests open, find
-// and describe a ticket, and what of their answers is what.
+// and describe a ticket, and what of their answers is what. README.md beside this file is the guide to them, and the folder
+// examples has whole connections, which the tests run.
 //
-//	base_url: https://tickets.example.com/api/
-//	account:
-//	  steps: [{name: me, path: users/me}]
-//	  name: .steps.me.body.display_name
-//	statuses: [open, closed]
-//	create:
-//	  steps:
-//	    - {name: create, method: POST, path: tickets, body: '{title: .ticket.subject, text: .ticket.description} | given'}
-//	  number: .steps.create.body.id
-//	get:
-//	  steps: [{name: ticket, path: 'tickets/{.number}'}]
-//	ticket:
-//	  id: .steps.ticket.body.id
-//	  number: .steps.ticket.body.id
-//	  subject: .steps.ticket.body.title
+// An operation (account, vocabulary, create, get, by_key) is a list of steps, each one request. What is sent and what is
+// made of answers are jq expressions on one object; see run. They are read when the settings are given, and reach nothing
+// but that object. Each ends after a second.
 //
-// The folder examples has whole connections. What stands in the settings:
+// It promises, whatever the settings are:
+//   - A number from a caller is sent only where number_pattern matches all of it and it has no character but letters, digits,
+//     "-", "_" and ".": no number ends a text, begins a condition or leaves its path.
+//   - A value in a path is a part of one segment, a value in a query is one parameter, and bodies are values, not texts.
+//   - A ticket that was found counts only if its number is exactly the one asked for.
+//   - When a create fails after a request that may have acted, it is UnknownOutcome, unless the system takes a repeated
+//     one for the same (idempotency_header).
 //
-//   - An operation (account, vocabulary, create, get, by_key) is a list of at most ten steps, each one request, done in turn.
-//   - Values are jq expressions (jqlang.org). Their input is one object: ticket (of create; what is not given is null, and
-//     status_value and priority_value are the vocabulary's values of the labels), number (of get), key (of create and by_key),
-//     and steps, which holds by name {status, headers, body} of each step done so far. Header names are in lower case; a
-//     step that was left out is null. Two functions are added: "given" drops an object's members that are null, "quoted" puts a
-//     text into single quotes, escaped by backslash, for conditions in a query language (@json does so with double quotes).
-//   - path, query and headers are text in which {expression} stands for a value; "{{" and "}}" are braces. In paths and
-//     queries values are escaped, so that each stays one segment or one parameter. A parameter or header that is a
-//     single {expression} of null is left out.
-//   - body is an expression whose value is sent as JSON, or, with encoding: form, as a form of its members.
-//   - A step is done when its status is 2xx, or one of expect. faults say which other answers mean what; for those that no
-//     rule fits, the status does.
-//   - create gives the new ticket's number, and get reads it back; or create has a ticket mapping of its own. by_key gives the
-//     number of the ticket that a create with the key made, null where there is surely none; a system whose search lags cannot
-//     say that. Where the system itself takes a repeated create for one, idempotency_header names the header of the key.
-//   - description and last_comment are a text, or {text, html: true}. Times are RFC 3339, the same with a space or an
-//     offset without colon, seconds or milliseconds since 1970, or as time_layout says; 1970 and before is no time.
-//
-// A number from a caller is sent only if number_pattern matches all of it, and never with a character other than letters,
-// digits, "-", "_" and ".", whatever the pattern: no number ends a text, begins a condition or leaves its path.
-// It does not follow pages of a list.
+// It does not follow the pages of a list.
 package rest
 
 import (
@@ -58,7 +33,7 @@ type settings struct {
 	Headers map[string]string `setting:"headers" help:"Headers of every request, such as Accept. Secrets are credentials, not headers."`
 
 	AuthHeader string   `setting:"auth_header" help:"With token: the header that carries it; Authorization when absent."`
-	AuthPrefix string   `setting:"auth_prefix" help:"With token: what stands before it; \"Bearer \" in Authorization and nothing in another header when absent."`
+	AuthPrefix string   `setting:"auth_prefix" help:"With token: what stands before it, such as \"token \"; \"Bearer \" when it and auth_header are absent."`
 	TokenURL   string   `setting:"token_url" kind:"url" help:"With OAuth: where access tokens are had, with client_id and client_secret."`
 	AuthURL    string   `setting:"auth_url" kind:"url" help:"With OAuth: where a person agrees; without it, and without refresh_token, the client acts for itself."`
 	ClientID   string   `setting:"client_id" help:"With OAuth: the client's id."`
@@ -146,6 +121,7 @@ type stepSettings struct {
 	Encoding string            `setting:"encoding" default:"json" choices:"json,form" help:"How body is sent."`
 	When     string            `setting:"when" help:"Expression: the step is left out where it is false or null."`
 	Expect   []int             `setting:"expect" help:"Statuses of a step that is done; any 2xx when absent."`
+	Text     bool              `setting:"text" help:"The answer is taken as text, whatever it says it is."`
 	Reads    bool              `setting:"reads" help:"The request changes nothing, though its method is not GET: a search by POST."`
 	Faults   []ruleSettings    `setting:"faults" help:"Which answers of this step mean what fault; they go before those of all steps."`
 }

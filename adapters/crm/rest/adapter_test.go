@@ -2,11 +2,14 @@ package rest_test
 
 import (
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"frontdesk/adapters/crm/rest"
+	"frontdesk/config"
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
 )
@@ -29,6 +32,31 @@ func TestTheExamplesAreWholeConnections(t *testing.T) {
 		if err != nil || a.Auth != want {
 			t.Errorf("%s: %+v, %v", file, a.Auth, fault.From(err))
 		}
+	}
+}
+
+func TestTheGuidesExampleIsWhole(t *testing.T) {
+	guide, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(guide), "```yaml\n")
+	settings, _, found := strings.Cut(rest, "```")
+	if !found {
+		t.Fatal("the guide has no example")
+	}
+	file := filepath.Join(t.TempDir(), "tenants.yaml")
+	text := "tenants:\n- name: a\n  connections:\n  - name: b\n    kind: crm\n    provider: rest\n    settings:\n      " +
+		strings.ReplaceAll(settings, "\n", "\n      ")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read, err := config.LoadTenants(file, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wrong := wrongIn(read.Tenants[0].Connections[0].Settings, nil); wrong != nil {
+		t.Errorf("%q", wrong)
 	}
 }
 

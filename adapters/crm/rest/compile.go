@@ -27,6 +27,7 @@ type step struct {
 	headers map[string]template
 	body    expression
 	form    bool
+	text    bool // the answer is not read as JSON
 	when    expression
 	expect  []int
 	acts    bool // the request may change something
@@ -212,7 +213,7 @@ func (c *compiled) steps(operation string, list []stepSettings, rules []rule) []
 
 func (c *compiled) step(operation, place string, s stepSettings, rules []rule) step {
 	made := step{
-		label: fmt.Sprintf("%s (%s)", place, s.Name), name: s.Name, method: s.Method, form: s.Encoding == "form", expect: s.Expect,
+		label: fmt.Sprintf("%s (%s)", place, s.Name), name: s.Name, method: s.Method, form: s.Encoding == "form", text: s.Text, expect: s.Expect,
 		path: c.template(place+".path", s.Path), query: c.templates(place+".query", s.Query, func(string, string) {}),
 		headers: c.templates(place+".headers", s.Headers, c.header),
 		body:    c.expression(place+".body", s.Body), when: c.expression(place+".when", s.When),

@@ -265,6 +265,21 @@ func TestCreateMayAnswerTheTicketItself(t *testing.T) {
 	}
 }
 
+func TestAnswersThatAreNoJSON(t *testing.T) {
+	page := reply{status: 201, body: "<b>7</b>", header: http.Header{"Content-Type": {"text/html"}, "Resource-Id": {"7"}}}
+	for rule, create := range map[string]object{
+		"a text by the step's word":      {"text": true, "number": `.steps.create.body | ltrimstr("<b>") | rtrimstr("</b>")`},
+		"a header, and no look at texts": {"text": true, "number": `.steps.create.headers["resource-id"]`},
+	} {
+		s := serve(t, says(map[string]reply{"POST /api/tickets": page, "GET /api/tickets/7": {status: 200, body: `{"id":7}`}}), nobody)
+		d := s.open(t, plain(s.url, object{"create": object{"number": create["number"], "steps": []any{
+			object{"name": "create", "method": "POST", "path": "tickets", "text": create["text"]}}}}))
+		if made, err := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "A"}); err != nil || made.Number != "7" {
+			t.Errorf("%s: %+v, %v", rule, made, err)
+		}
+	}
+}
+
 func TestByKeyIsThereWhereTheSettingsSayHow(t *testing.T) {
 	system := says(map[string]reply{"GET /api/find": {status: 200, body: `{"id":7}`}, "GET /api/tickets/7": {status: 404}})
 	s := serve(t, system, nobody)
@@ -377,8 +392,20 @@ func TestExplainShowsEachStep(t *testing.T) {
 	if err != nil || !slices.Equal(lines, want) {
 		t.Errorf("got %v\n%s\nwant\n%s", err, strings.Join(lines, "\n"), strings.Join(want, "\n"))
 	}
+	conditional := plain(s.url, object{"create": object{"number": "7", "steps": []any{
+		object{"name": "owner", "path": "owner", "when": ".ticket.owner_id"},
+		object{"name": "create", "method": "POST", "path": "tickets", "encoding": "form", "body": "{s: .ticket.subject, o: .steps.owner.body}"},
+	}}})
+	lines, err = s.open(t, conditional).(crm.Explainer).Explain(t.Context())
+	if err != nil || !slices.Contains(lines, `create.steps[1] (create): would send POST /api/tickets "s=A+subject"`) {
+		t.Errorf("a step with a condition goes before the one that acts: %q, %v", lines, err)
+	}
 	if slices.ContainsFunc(s.requests(), func(r string) bool { return strings.HasPrefix(r, "POST") }) {
 		t.Error("explaining opened a ticket")
+	}
+	lines, err = s.open(t, plain(s.url, object{"sample_number": "8"})).(crm.Explainer).Explain(t.Context())
+	if f := fault.From(err); len(lines) != 4 || f == nil || f.Detail != "get found no ticket with exactly the sample_number 8." {
+		t.Errorf("a sample that is not there: %q, %v", lines, err)
 	}
 	delete(replies, "GET /api/states")
 	lines, err = s.open(t, plain(s.url, settings)).(crm.Explainer).Explain(t.Context())

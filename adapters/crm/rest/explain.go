@@ -3,8 +3,10 @@ package rest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -49,6 +51,9 @@ func (d *driver) Explain(ctx context.Context) ([]string, error) {
 		return lines, fault.InvalidField("settings.sample_number", "is not a number that number_pattern allows.")
 	}
 	t, err := d.reading(ctx, begin(map[string]any{"number": number}), number)
+	if errors.Is(err, fault.NotFound) {
+		return lines, fault.Newf(fault.NotFound, fault.ReasonTicketNotFound, "get found no ticket with exactly the sample_number %s.", number)
+	}
 	if err != nil {
 		return lines, err
 	}
@@ -59,7 +64,7 @@ func (d *driver) Explain(ctx context.Context) ([]string, error) {
 	return lines, nil
 }
 
-// rehearse makes the first request of create for a ticket of every field, as far as that needs no answer, and sends nothing.
+// rehearse makes the request that opens a ticket, or the one that has to be answered before it, and sends nothing.
 func (d *driver) rehearse(ctx context.Context) (string, error) {
 	sample := crm.NewTicket{Key: "0verify0", Subject: "A subject", Description: "A description.", OwnerID: "1", AccountID: "1", ContactID: "1"}
 	known, err := d.ask(ctx, d.begin(map[string]any{}))
@@ -77,9 +82,9 @@ func (d *driver) rehearse(ctx context.Context) (string, error) {
 		return "", err
 	}
 	r := d.begin(map[string]any{"ticket": ticket, "key": sample.Key})
-	first := d.compiled.create[0]
-	if first.when.given() {
-		return first.label + ": not tried; it has a condition", nil
+	first := d.compiled.create[slices.IndexFunc(d.compiled.create, func(s step) bool { return s.acts || !s.when.given() })]
+	for _, s := range d.compiled.create {
+		r.done[s.name] = nil
 	}
 	req, err := r.request(ctx, first)
 	if err != nil {

@@ -146,7 +146,7 @@ func FuzzAnswers(f *testing.F) {
 	d := &driver{compiled: c}
 	f.Fuzz(func(t *testing.T, body []byte, kind string) {
 		told := answer{status: 200, raw: body, header: http.Header{"Content-Type": {kind}}}
-		told.read()
+		told.read(false)
 		r := d.begin(map[string]any{})
 		r.done["t"] = told.value()
 		ticket, err := d.ticket.ticket(t.Context(), r)

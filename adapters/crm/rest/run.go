@@ -22,7 +22,7 @@ import (
 type run struct {
 	driver *driver
 	key    string         // names the ticket across retries; "" outside create
-	input  map[string]any // of expressions
+	input  map[string]any // of expressions: ticket and key (create), number (get), key (by_key), and steps
 	done   map[string]any // input["steps"]
 	acted  bool           // a step that may change something was done
 	trace  func(line string)
@@ -67,7 +67,7 @@ func (r *run) step(ctx context.Context, s step) error {
 	}
 	r.trace(fmt.Sprintf("%s: %s %s answered %d", s.label, req.Method, req.URL.EscapedPath(), status))
 	told := answer{status: status, header: header, raw: body}
-	readable := told.read()
+	readable := told.read(s.text)
 	if err := r.ruled(ctx, s, told); err != nil {
 		return err
 	}
@@ -215,8 +215,12 @@ type answer struct {
 	body   any
 }
 
-// read reads the body and reports whether it is one that a step can have: JSON, nothing, or plain text.
-func (a *answer) read() bool {
+// read reads the body and reports whether it is one that a step can have: JSON, nothing, or text that is said to be text.
+func (a *answer) read(isText bool) bool {
+	if isText {
+		a.body = strings.ToValidUTF8(string(a.raw), "\uFFFD")
+		return true
+	}
 	if len(bytes.TrimSpace(a.raw)) == 0 {
 		return true
 	}
