@@ -362,6 +362,44 @@ func TestSettingsThatDoNotFitAreToldWithTheirPlace(t *testing.T) {
 	}
 }
 
+func TestRequestsThatCannotBeMadeAreNotSent(t *testing.T) {
+	for place, step := range map[string]object{
+		"settings.create.steps[0].headers.X-Subject: gives control characters":             {"headers": object{"X-Subject": "{.ticket.subject}"}},
+		"settings.create.steps[0].headers.X-Subject: gives a list, where a text is needed": {"headers": object{"X-Subject": "{[]}"}},
+		"settings.create.steps[0].query.q: gives an object, where a text is needed":        {"query": object{"q": "a {.ticket}"}},
+		"settings.create.steps[0].path: gives an object, where a text is needed":           {"path": "tickets/{.ticket}"},
+		"settings.create.steps[0].body: gives a list, where a form needs an object":        {"encoding": "form", "body": "[]"},
+		"settings.create.steps[0].body: gives an object for a, where a form needs a text":  {"encoding": "form", "body": "{a: {}}"},
+		"settings.create.steps[0].body: given cannot be applied to: array":                 {"body": "[] | given"},
+		"settings.create.steps[0].body: quoted cannot be applied to: array":                {"body": "[] | quoted"},
+		"settings.create.steps[0].body: has a value that is too large":                     {"body": "[range(200000)]"},
+		"settings.create.steps[0].when: expected an object but got: string":                {"when": ".ticket.subject.a"},
+		"settings.create.steps[0].body: gives a value that JSON does not have":             {"body": "infinite"},
+	} {
+		t.Run(place, func(t *testing.T) {
+			s := serve(t, says(nil), nobody)
+			create := object{"name": "create", "method": "POST", "path": "tickets"}
+			maps.Copy(create, step)
+			d := s.open(t, plain(s.url, object{"create": object{"number": "1", "steps": []any{create}}}))
+			_, err := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "A\nX-Injected: yes"})
+			if f := fault.From(err); f == nil || f.Code != fault.Unsupported || !strings.Contains(f.Detail, place) || s.Calls() != 0 {
+				t.Errorf("after %d requests: %+v", s.Calls(), f)
+			}
+		})
+	}
+}
+
+func TestATicketIsFoundOnlyByItsOwnNumber(t *testing.T) {
+	for rule, body := range map[string]string{"another number": `{"id":7}`, "an empty answer by a rule": `{"id":"007","hits":0}`} {
+		s := serve(t, says(map[string]reply{"GET /api/tickets/007": {status: 200, body: body}}), nobody)
+		d := s.open(t, plain(s.url, object{"faults": []any{object{"match": ".body.hits == 0", "fault": "not_found"}}}))
+		_, err := d.ByNumber(t.Context(), "007")
+		if f := fault.From(err); f == nil || f.Code != fault.NotFound || f.Reason != fault.ReasonTicketNotFound {
+			t.Errorf("%s: %v", rule, err)
+		}
+	}
+}
+
 func TestALeavingCallerEndsAnExpression(t *testing.T) {
 	s := serve(t, says(map[string]reply{"GET /api/tickets/7": {status: 200, body: `{"id":7}`}}), nobody)
 	d := s.open(t, plain(s.url, object{"ticket": object{"id": "[repeat(0)]", "number": "7"}}))

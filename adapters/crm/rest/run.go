@@ -91,7 +91,7 @@ func (r *run) step(ctx context.Context, s step) error {
 
 // expects reports whether a step with that status is done.
 func (s step) expects(status int) bool {
-	if s.expect == nil {
+	if len(s.expect) == 0 {
 		return status >= 200 && status <= 299
 	}
 	return slices.Contains(s.expect, status)
