@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -85,7 +86,7 @@ func freePort(tb testing.TB) string {
 	return port
 }
 
-// start runs a program until the test ends.
+// start runs a program, and those that it starts, until the test ends.
 func start(tb testing.TB, command *exec.Cmd, logFile string) {
 	tb.Helper()
 	log, err := os.Create(logFile)
@@ -93,11 +94,12 @@ func start(tb testing.TB, command *exec.Cmd, logFile string) {
 		tb.Fatal(err)
 	}
 	command.Stdout, command.Stderr = log, log
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it answers by processes of its own
 	if err := command.Start(); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		_ = command.Process.Kill()
+		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL)
 		_ = command.Wait() // it was killed, so its status says nothing
 		_ = log.Close()
 		if text, err := os.ReadFile(logFile); err == nil && tb.Failed() && len(text) > 0 {
