@@ -13,6 +13,7 @@ import (
 
 // A gateway that is killed at any moment loses nothing it acknowledged and doubles nothing it was asked again.
 func TestKillLosesNothingAcknowledged(t *testing.T) {
+	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {
 		h := newHouse(t, storeURL)
 		r, c := demo(t, h)
