@@ -8,6 +8,7 @@ import (
 	calendarsandbox "frontdesk/adapters/calendar/sandbox"
 	"frontdesk/adapters/crm/freshdesk"
 	"frontdesk/adapters/crm/hubspot"
+	"frontdesk/adapters/crm/rest"
 	"frontdesk/adapters/crm/salesforce"
 	crmsandbox "frontdesk/adapters/crm/sandbox"
 	"frontdesk/adapters/crm/zendesk"
@@ -24,6 +25,7 @@ func Adapters() []adapter.Adapter {
 		calendarsandbox.Adapter(),
 		freshdesk.Adapter(),
 		hubspot.Adapter(),
+		rest.Adapter(),
 		salesforce.Adapter(),
 		zendesk.Adapter(),
 		crmsandbox.Adapter(),
