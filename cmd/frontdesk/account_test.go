@@ -31,6 +31,7 @@ type pretended struct {
 	title   string
 	oauth   *oauthtest.Server
 	revoke  func()
+	tickets func() int // how many it holds
 	environ []string
 
 	mu     sync.Mutex
