@@ -117,8 +117,13 @@ func TestTheReportFailsTheTest(t *testing.T) {
 // TestDescriptionsAreRead holds that the descriptions in use load.
 func TestDescriptionsAreRead(t *testing.T) {
 	for file, base := range map[string]string{
-		"google-calendar.openapi.json":  "/calendar/v3",
-		"msgraph-calendar.openapi.json": "/v1.0",
+		"google-calendar.openapi.json":         "/calendar/v3",
+		"msgraph-calendar.openapi.json":        "/v1.0",
+		"salesforce-case.openapi.json":         "",
+		"hubspot-tickets-2026-09.openapi.json": "/",
+		"zendesk-tickets.openapi.json":         "/",
+		"freshdesk-tickets.openapi.json":       "/",
+		"rt-rest2.openapi.json":                "/REST/2.0",
 	} {
 		t.Run(file, func(t *testing.T) { Open(t, file, base) })
 	}
