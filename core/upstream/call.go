@@ -28,22 +28,37 @@ func Do(client *http.Client, req *http.Request) (status int, header http.Header,
 
 // JSON sends in (nil: no body) and reads the answer into out (nil: not read). A status outside 2xx is StatusFault's.
 func JSON(ctx context.Context, client *http.Client, method, url string, header http.Header, in, out any, provider string) error {
-	req, err := jsonRequest(ctx, method, url, header, in)
+	return Exchange{Method: method, URL: url, Header: header, In: in, Out: out, Provider: provider}.Do(ctx, client)
+}
+
+// Exchange is a request and an answer in JSON, where a provider refuses in words of its own.
+type Exchange struct {
+	Method, URL string
+	Header      http.Header
+	In, Out     any // nil: no body, not read
+	Provider    string
+	Refusal     func(status int, header http.Header, body []byte) error // of a status outside 2xx; nil is StatusFault
+}
+
+// Do makes the exchange. Its error is a *fault.Error.
+func (x Exchange) Do(ctx context.Context, client *http.Client) error {
+	req, err := jsonRequest(ctx, x.Method, x.URL, x.Header, x.In)
 	if err != nil {
 		return err
 	}
 	status, answered, body, err := Do(client, req)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if status < 200 || status > 299 {
-		return StatusFault(provider, status, answered, body)
-	}
-	if out == nil || status == http.StatusNoContent {
+	case (status < 200 || status > 299) && x.Refusal != nil:
+		return x.Refusal(status, answered, body)
+	case status < 200 || status > 299:
+		return StatusFault(x.Provider, status, answered, body)
+	case x.Out == nil || status == http.StatusNoContent:
 		return nil
 	}
-	if err := json.Unmarshal(body, out); err != nil {
-		return unreadable(provider, method, status, body, err)
+	if err := json.Unmarshal(body, x.Out); err != nil {
+		return unreadable(x.Provider, x.Method, status, body, err)
 	}
 	return nil
 }

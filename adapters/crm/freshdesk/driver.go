@@ -44,7 +44,7 @@ func (d *driver) Account(ctx context.Context) (crm.Account, error) {
 		return crm.Account{}, err
 	}
 	if me.ID <= 0 {
-		return crm.Account{}, unreadable(http.MethodGet, nil)
+		return crm.Account{}, unreadable(http.MethodGet)
 	}
 	return crm.Account{Email: me.Contact.Email, Name: me.Contact.Name}, nil
 }
@@ -99,7 +99,7 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 		return crm.Ticket{}, err
 	}
 	if made.ID <= 0 {
-		return crm.Ticket{}, unreadable(http.MethodPost, nil)
+		return crm.Ticket{}, unreadable(http.MethodPost)
 	}
 	return ticketOf(made, known), nil
 }
@@ -127,7 +127,7 @@ func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error
 	}
 	switch {
 	case found.ID != id:
-		return crm.Ticket{}, unreadable(http.MethodGet, nil)
+		return crm.Ticket{}, unreadable(http.MethodGet)
 	case found.Deleted:
 		return crm.Ticket{}, noTicket()
 	}

@@ -1,15 +1,10 @@
 package zendesk
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"io"
-	"maps"
 	"net/http"
 	"net/url"
 
-	"frontdesk/core/fault"
 	"frontdesk/core/upstream"
 )
 
@@ -19,44 +14,12 @@ func (d *driver) get(ctx context.Context, path string, query url.Values, out any
 
 // call sends in, where there is any, and reads the answer into out. Its error is a *fault.Error.
 func (d *driver) call(ctx context.Context, method, path string, query url.Values, header http.Header, in, out any) error {
-	req, err := d.request(ctx, method, path, query, header, in)
-	if err != nil {
-		return err
-	}
-	status, answered, body, err := upstream.Do(d.client, req)
-	switch {
-	case err != nil:
-		return err
-	case status < 200 || status > 299:
-		return refusal(method, status, answered, body)
-	}
-	if err := json.Unmarshal(body, out); err != nil {
-		return unreadable(method, err)
-	}
-	return nil
-}
-
-func (d *driver) request(ctx context.Context, method, path string, query url.Values, header http.Header, in any) (*http.Request, error) {
 	address := d.base + path
 	if len(query) > 0 {
 		address += "?" + query.Encode()
 	}
-	var body io.Reader
-	if in != nil {
-		encoded, err := json.Marshal(in)
-		if err != nil {
-			return nil, fault.From(err)
-		}
-		body = bytes.NewReader(encoded)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, address, body)
-	if err != nil {
-		return nil, fault.From(err)
-	}
-	maps.Copy(req.Header, header)
-	req.Header.Set("Accept", "application/json")
-	if in != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	return req, nil
+	return upstream.Exchange{
+		Method: method, URL: address, Header: header, In: in, Out: out, Provider: name,
+		Refusal: func(status int, header http.Header, body []byte) error { return refusal(method, status, header, body) },
+	}.Do(ctx, d.client)
 }

@@ -105,7 +105,7 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 		return crm.Ticket{}, err
 	}
 	if made.Ticket.ID <= 0 {
-		return crm.Ticket{}, unreadable(http.MethodPost, nil)
+		return crm.Ticket{}, unreadable(http.MethodPost)
 	}
 	return d.created(ctx, made.Ticket), nil
 }
@@ -177,7 +177,7 @@ func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error
 		return crm.Ticket{}, ticketMissing(err)
 	}
 	if found.Ticket.ID != id {
-		return crm.Ticket{}, unreadable(http.MethodGet, nil)
+		return crm.Ticket{}, unreadable(http.MethodGet)
 	}
 	return d.whole(ctx, found.Ticket)
 }

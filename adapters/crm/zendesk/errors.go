@@ -135,14 +135,10 @@ func noTicket() *fault.Error {
 }
 
 // unreadable is a success that says something other than expected.
-func unreadable(method string, err error) *fault.Error {
+func unreadable(method string) *fault.Error {
 	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "Zendesk answered something other than expected. Check the connection's base_url.")
 	if method != http.MethodGet {
 		f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, "Zendesk accepted the ticket, but what it answered could not be read.")
 	}
-	f = f.With("provider", name)
-	if err != nil {
-		f = f.Because(err)
-	}
-	return f
+	return f.With("provider", name)
 }
