@@ -9,7 +9,13 @@
 package storetest
 
 import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 
 	"frontdesk/core/store"
@@ -24,6 +30,9 @@ func SQLite(tb testing.TB) (url string) {
 // Open opens and migrates the store at url, and closes it when the test ends.
 func Open(tb testing.TB, url string) *store.Store {
 	tb.Helper()
+	if path, isFile := strings.CutPrefix(url, "sqlite:"); isFile {
+		copyTables(tb, path)
+	}
 	s, err := store.Open(tb.Context(), url)
 	if err != nil {
 		tb.Fatalf("the store does not open: %v", err)
@@ -37,4 +46,38 @@ func Open(tb testing.TB, url string) *store.Store {
 		tb.Fatalf("the store does not migrate: %v", err)
 	}
 	return s
+}
+
+// tables is a SQLite file with every table and no row. The migrations take a tenth of a second under the race detector, and
+// a test process opens hundreds of stores.
+var tables = sync.OnceValues(func() ([]byte, error) {
+	folder, err := os.MkdirTemp("", "frontdesk-tables-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	path := filepath.Join(folder, "frontdesk.db")
+	s, err := store.Open(context.Background(), "sqlite:"+path)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(s.Migrate(context.Background()), s.Close()); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// copyTables puts the tables where there is no file yet.
+func copyTables(tb testing.TB, path string) {
+	tb.Helper()
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	file, err := tables()
+	if err != nil {
+		tb.Fatalf("the tables are not made: %v", err)
+	}
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		tb.Fatal(err)
+	}
 }
