@@ -36,7 +36,7 @@ func Walls() []Wall {
 		},
 		{Folder: "adapters/crm/rest/servertest", ForTests: true, Why: "Starts a real server."},
 		{
-			Folder: "adapters/*/*/fake", May: []string{"adapters/*/*/fake/**", "core/oauth/oauthtest", "core/timezone"}, ForTests: true,
+			Folder: "adapters/*/*/fake", May: []string{"adapters/*/*/fake/**", "core/adapter/adaptertest", "core/oauth/oauthtest", "core/timezone"}, ForTests: true,
 			Why: "A pretended provider is written from the provider's documents, not from the adapter's code.",
 		},
 		{Folder: "adapters/*/*/fake/serve", May: []string{"..", "core/oauth/oauthtest"}, ForTests: true, Why: "A pretended provider, served."},

@@ -22,6 +22,7 @@ import (
 	"sync"
 	"time"
 
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/oauth/oauthtest"
 )
 
@@ -52,6 +53,7 @@ const scopePrefix = "https://www.googleapis.com/auth/"
 
 // Server is an http.Handler; safe for concurrent use.
 type Server struct {
+	adaptertest.Trouble
 	OAuth *oauthtest.Server // who may call, and with which scopes
 
 	options Options
@@ -60,8 +62,8 @@ type Server struct {
 	accounts map[string]*account
 	pages    map[string]page // by token
 	made     int             // counts versions, ids and tokens
-	calls    int
-	faults   faults
+	limited  bool
+	wait     time.Duration
 }
 
 type account struct {
@@ -161,7 +163,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, path string) {
 	if refused == nil && answer != nil {
 		answer, refused = selected(answer, r.URL.Query().Get("fields"))
 	}
-	if s.drops(r) {
+	if s.Drops(r) {
 		panic(http.ErrAbortHandler) // the connection is closed without an answer
 	}
 	switch {

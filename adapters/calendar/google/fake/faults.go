@@ -6,102 +6,40 @@ import (
 	"time"
 )
 
-// faults are what the server was told to do wrong.
-type faults struct {
-	forbidden, stopped, limited bool
-	wait                        time.Duration
-	hang                        chan struct{}
-	dropNext                    bool
-	instead                     http.Handler
-}
-
 // Revoke has the server refuse every token given so far, and give no new ones for them.
 func (s *Server) Revoke() { s.OAuth.Revoke() }
-
-// Forbid has the server answer that the account may not do what it asks.
-func (s *Server) Forbid() { s.with(func(f *faults) { f.forbidden = true }) }
-
-// Stop has the server answer that it is unavailable.
-func (s *Server) Stop() { s.with(func(f *faults) { f.stopped = true }) }
 
 // Limit has the server refuse every call as one too many, in both of Google's ways by turns: 403 with a reason of the
 // domain usageLimits, and 429. A wait of whole seconds is named; without one there is no Retry-After, as mostly.
 func (s *Server) Limit(wait time.Duration) {
-	s.with(func(f *faults) { f.limited, f.wait = true, wait.Truncate(time.Second) })
-}
-
-// Hang has the server take calls and answer none, until release is called.
-func (s *Server) Hang() (release func()) {
-	hang := make(chan struct{})
-	s.with(func(f *faults) { f.hang = hang })
-	return func() {
-		s.with(func(f *faults) { f.hang = nil })
-		close(hang)
-	}
-}
-
-// DropNextReply has the server carry out the next write and lose the answer.
-func (s *Server) DropNextReply() { s.with(func(f *faults) { f.dropNext = true }) }
-
-// Instead puts another handler in the place of the API; nil ends that.
-func (s *Server) Instead(h http.Handler) { s.with(func(f *faults) { f.instead = h }) }
-
-// Calls counts the calls of the API, whatever became of them.
-func (s *Server) Calls() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.calls
-}
-
-func (s *Server) with(change func(*faults)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	change(&s.faults)
+	s.limited, s.wait = true, wait.Truncate(time.Second)
 }
 
 // faulty counts a call, and answers in place of the server where it was told to.
 func (s *Server) faulty(w http.ResponseWriter, r *http.Request) bool {
+	met := s.Meet(w, r)
 	s.mu.Lock()
-	s.calls++
-	f, odd := s.faults, s.calls%2 == 1
+	limited, wait := s.limited, s.wait
 	s.mu.Unlock()
-	if f.hang != nil {
-		select {
-		case <-f.hang:
-		case <-r.Context().Done():
-			return true
-		}
-	}
 	switch {
-	case f.instead != nil:
-		f.instead.ServeHTTP(w, r)
-	case f.stopped:
+	case met.Answered:
+	case met.Stopped:
 		(&refusal{code: 503, domain: "global", reason: "backendError", message: "Backend Error"}).write(w)
-	case f.limited:
-		if f.wait > 0 {
-			w.Header().Set("Retry-After", strconv.Itoa(int(f.wait/time.Second)))
+	case limited:
+		if wait > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(int(wait/time.Second)))
 		}
 		tooMany := &refusal{code: 429, domain: "usageLimits", reason: "rateLimitExceeded", message: "Rate Limit Exceeded"}
-		if odd {
+		if met.Call%2 == 1 {
 			tooMany = &refusal{code: 403, domain: "usageLimits", reason: "userRateLimitExceeded", message: "User Rate Limit Exceeded"}
 		}
 		tooMany.write(w)
-	case f.forbidden:
+	case met.Forbidden:
 		(&refusal{code: 403, domain: "global", reason: "forbidden", message: "Forbidden"}).write(w)
 	default:
 		return false
 	}
 	return true
-}
-
-// drops reports whether this write's answer is the one to lose.
-func (s *Server) drops(r *http.Request) bool {
-	if r.Method == http.MethodGet {
-		return false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	drop := s.faults.dropNext
-	s.faults.dropNext = false
-	return drop
 }

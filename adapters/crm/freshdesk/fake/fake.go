@@ -18,6 +18,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"frontdesk/core/adapter/adaptertest"
 )
 
 // Options say how the account is.
@@ -41,14 +43,15 @@ const (
 
 // Server is an http.Handler; safe for concurrent use.
 type Server struct {
+	adaptertest.Trouble
 	options Options
 
-	mu       sync.Mutex
-	tickets  []*ticket
-	contacts map[string]int64 // by address
-	made     int64
-	calls    int
-	faults   faults
+	mu               sync.Mutex
+	tickets          []*ticket
+	contacts         map[string]int64 // by address
+	made             int64
+	revoked, limited bool
+	wait             time.Duration
 }
 
 // New makes a server.
@@ -71,7 +74,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	status, answer, refused := s.answer(r, path)
-	if s.drops(r) {
+	if s.Drops(r) {
 		panic(http.ErrAbortHandler) // the connection is closed without an answer
 	}
 	if refused != nil {
@@ -96,7 +99,7 @@ func write(w http.ResponseWriter, status int, body any) {
 func (s *Server) answer(r *http.Request, path string) (int, any, *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if key, password, basic := r.BasicAuth(); !basic || key != s.options.APIKey || key == "" || password != "X" || s.faults.revoked {
+	if key, password, basic := r.BasicAuth(); !basic || key != s.options.APIKey || key == "" || password != "X" || s.revoked {
 		return 0, nil, unauthenticated()
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)

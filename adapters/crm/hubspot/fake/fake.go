@@ -21,6 +21,7 @@ import (
 	"sync"
 	"time"
 
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/oauth/oauthtest"
 )
 
@@ -51,6 +52,7 @@ const PortalID = 2519445
 
 // Server is an http.Handler; safe for concurrent use.
 type Server struct {
+	adaptertest.Trouble
 	OAuth *oauthtest.Server // who may call, and with which scopes
 
 	options Options
@@ -63,7 +65,6 @@ type Server struct {
 	made      int64     // counts ids
 	written   time.Time // the last entry of a conversation
 	revoked   bool
-	calls     int
 	asked     []string    // method and path of each call
 	recent    []time.Time // calls of the last ten seconds
 	daily     map[string]int
@@ -113,7 +114,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer, refused := s.answer(w, r)
-	if s.drops(r) {
+	if s.Drops(r) {
 		panic(http.ErrAbortHandler) // the connection is closed without an answer
 	}
 	switch {

@@ -10,13 +10,9 @@ import (
 
 // faults are what the server was told to do wrong.
 type faults struct {
-	forbidden, stopped bool
-	status             int    // answers that
-	policy             string // refuses every call by this policy
-	wait               time.Duration
-	hang               chan struct{}
-	dropNext           bool
-	instead            http.Handler
+	status int    // answers that
+	policy string // refuses every call by this policy
+	wait   time.Duration
 }
 
 // Revoke has the server refuse every token given so far, and give no new ones for them.
@@ -26,12 +22,6 @@ func (s *Server) Revoke() {
 	defer s.mu.Unlock()
 	s.revoked = true
 }
-
-// Forbid has the server answer that a scope is missing, whatever is asked.
-func (s *Server) Forbid() { s.with(func(f *faults) { f.forbidden = true }) }
-
-// Stop has the server answer that it is unavailable.
-func (s *Server) Stop() { s.with(func(f *faults) { f.stopped = true }) }
 
 // Limit has the server refuse every call as one too many, and name that wait.
 func (s *Server) Limit(wait time.Duration) {
@@ -44,29 +34,6 @@ func (s *Server) LimitBy(policy string) { s.with(func(f *faults) { f.policy, f.w
 // Answer has the server answer a bare status, such as 423 or 477, and name a wait where it is not zero; 0 ends that.
 func (s *Server) Answer(status int, wait time.Duration) {
 	s.with(func(f *faults) { f.status, f.wait = status, wait.Truncate(time.Second) })
-}
-
-// Hang has the server take calls and answer none, until release is called.
-func (s *Server) Hang() (release func()) {
-	hang := make(chan struct{})
-	s.with(func(f *faults) { f.hang = hang })
-	return func() {
-		s.with(func(f *faults) { f.hang = nil })
-		close(hang)
-	}
-}
-
-// DropNextReply has the server carry out the next write and lose the answer.
-func (s *Server) DropNextReply() { s.with(func(f *faults) { f.dropNext = true }) }
-
-// Instead puts another handler in the place of the API; nil ends that.
-func (s *Server) Instead(h http.Handler) { s.with(func(f *faults) { f.instead = h }) }
-
-// Calls counts the calls of the API, whatever became of them.
-func (s *Server) Calls() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.calls
 }
 
 // Asked lists the calls so far, as "GET /path".
@@ -84,31 +51,23 @@ func (s *Server) with(change func(*faults)) {
 
 // faulty counts a call, and answers in place of the server where it was told to.
 func (s *Server) faulty(w http.ResponseWriter, r *http.Request) bool {
+	met := s.Meet(w, r)
 	s.mu.Lock()
-	s.calls++
 	s.asked = append(s.asked, r.Method+" "+r.URL.Path)
 	f := s.faults
 	s.mu.Unlock()
-	if f.hang != nil {
-		select {
-		case <-f.hang:
-		case <-r.Context().Done():
-			return true
-		}
-	}
 	if f.wait > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(f.wait/time.Second)))
 	}
 	switch {
-	case f.instead != nil:
-		f.instead.ServeHTTP(w, r)
-	case f.stopped:
+	case met.Answered:
+	case met.Stopped:
 		(&refusal{status: http.StatusServiceUnavailable, message: "Service Unavailable"}).write(w)
 	case f.status != 0:
 		(&refusal{status: f.status, message: "The server was told to answer this."}).write(w)
 	case f.policy != "":
 		tooMany(f.policy, "You have reached your "+strings.ToLower(f.policy)+" limit.").write(w)
-	case f.forbidden:
+	case met.Forbidden:
 		missingScopes("tickets").write(w)
 	default:
 		return false
@@ -156,16 +115,4 @@ func (s *Server) metered(w http.ResponseWriter, r *http.Request, private bool) *
 
 func recentOf(list []time.Time, now time.Time, window time.Duration) []time.Time {
 	return slices.DeleteFunc(list, func(t time.Time) bool { return !t.After(now.Add(-window)) })
-}
-
-// drops reports whether this write's answer is the one to lose.
-func (s *Server) drops(r *http.Request) bool {
-	if r.Method == http.MethodGet {
-		return false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	drop := s.faults.dropNext
-	s.faults.dropNext = false
-	return drop
 }

@@ -25,6 +25,7 @@ import (
 	"sync"
 	"time"
 
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/oauth/oauthtest"
 )
 
@@ -72,6 +73,7 @@ var (
 
 // Server is an http.Handler; safe for concurrent use.
 type Server struct {
+	adaptertest.Trouble
 	OAuth *oauthtest.Server // who may call
 
 	options Options
@@ -81,8 +83,7 @@ type Server struct {
 	cases   []*caseRow
 	numbers int
 	made    int
-	calls   int
-	faults  faults
+	limited bool
 }
 
 // row is a record: text, truth or nil by field.
@@ -166,7 +167,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer := s.answer(r)
-	if s.drops(r) {
+	if s.Drops(r) {
 		panic(http.ErrAbortHandler) // the connection is closed without an answer
 	}
 	write(w, answer)

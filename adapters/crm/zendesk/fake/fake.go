@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/oauth/oauthtest"
 )
 
@@ -56,6 +57,7 @@ const (
 
 // Server is an http.Handler; safe for concurrent use.
 type Server struct {
+	adaptertest.Trouble
 	OAuth *oauthtest.Server
 
 	options Options
@@ -65,8 +67,8 @@ type Server struct {
 	tickets  []*ticket
 	keys     map[string]*idempotent
 	made     int64
-	calls    int
-	faults   faults
+	limited  bool
+	wait     time.Duration
 	revoked  bool
 }
 
@@ -108,7 +110,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, path string) {
 		return
 	}
 	status, answer, refused := s.answer(w, r, path)
-	if s.drops(r) {
+	if s.Drops(r) {
 		panic(http.ErrAbortHandler) // the connection is closed without an answer
 	}
 	if refused != nil {

@@ -1,0 +1,93 @@
+package adaptertest
+
+import (
+	"net/http"
+	"sync"
+)
+
+// Trouble is what every pretended provider's server can be told to do wrong. A fake embeds it, asks [Trouble.Meet] before it
+// serves a call and [Trouble.Drops] before it answers one, and says in its provider's own shape that it is stopped or
+// that something is forbidden. The zero value is no trouble.
+type Trouble struct {
+	mu                 sync.Mutex
+	calls              int
+	forbidden, stopped bool
+	hang               chan struct{}
+	dropNext           bool
+	instead            http.Handler
+}
+
+// Forbid has the server answer that the account may not do what is asked.
+func (t *Trouble) Forbid() { t.with(func() { t.forbidden = true }) }
+
+// Stop has the server answer that it is unavailable.
+func (t *Trouble) Stop() { t.with(func() { t.stopped = true }) }
+
+// Hang has the server take calls and answer none, until release is called.
+func (t *Trouble) Hang() (release func()) {
+	hang := make(chan struct{})
+	t.with(func() { t.hang = hang })
+	return func() {
+		t.with(func() { t.hang = nil })
+		close(hang)
+	}
+}
+
+// DropNextReply has the server carry out the next write and lose the answer.
+func (t *Trouble) DropNextReply() { t.with(func() { t.dropNext = true }) }
+
+// Instead puts another handler in the place of the API; nil ends that.
+func (t *Trouble) Instead(h http.Handler) { t.with(func() { t.instead = h }) }
+
+// Calls counts the calls of the API, whatever became of them.
+func (t *Trouble) Calls() (n int) {
+	t.with(func() { n = t.calls })
+	return n
+}
+
+// Met is what a call met.
+type Met struct {
+	Call      int  // its number
+	Answered  bool // there is nothing left to answer
+	Stopped   bool
+	Forbidden bool
+}
+
+// Meet counts a call, keeps it waiting and answers it in the server's place where it was told to.
+func (t *Trouble) Meet(w http.ResponseWriter, r *http.Request) (met Met) {
+	var hang chan struct{}
+	var instead http.Handler
+	t.with(func() {
+		t.calls++
+		hang, instead = t.hang, t.instead
+		met = Met{Call: t.calls, Stopped: t.stopped, Forbidden: t.forbidden}
+	})
+	if hang != nil {
+		select {
+		case <-hang:
+		case <-r.Context().Done():
+			met.Answered = true
+			return met
+		}
+	}
+	if instead != nil {
+		instead.ServeHTTP(w, r)
+		met.Answered = true
+	}
+	return met
+}
+
+// Drops reports whether this call's answer is the one to lose: that of the next one that is no GET.
+func (t *Trouble) Drops(r *http.Request) (drop bool) {
+	if r.Method == http.MethodGet {
+		return false
+	}
+	t.with(func() { drop, t.dropNext = t.dropNext, false })
+	return drop
+}
+
+func (t *Trouble) with(do func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	do()
+}
