@@ -11,15 +11,14 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
-	"time"
 
 	"frontdesk/adapters/calendar/google/fake"
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/oauth/oauthtest"
 )
 
@@ -50,25 +49,14 @@ func run(ctx context.Context, args []string, out, complaints io.Writer) error {
 		}
 		return err
 	}
-	var open net.ListenConfig
-	listener, err := open.Listen(ctx, "tcp", *listen)
-	if err != nil {
-		return err
-	}
-	base := "http://" + listener.Addr().String()
-	server := &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: fake.New(fake.Options{
-		Accounts: strings.Split(*accounts, ","), MeetPolls: *polls,
-		OAuth: oauthtest.Options{Issuer: base, Clients: map[string]string{clientID: clientSecret}},
-	})}
-	for _, v := range [][2]string{
-		{"CLIENT_ID", clientID}, {"CLIENT_SECRET", clientSecret},
-		{"AUTH_URL", base + fake.AuthorizePath}, {"TOKEN_URL", base + fake.TokenPath}, {"API_URL", base + "/"}, {"ISSUER", base},
-	} {
-		fmt.Fprintf(out, "FRONTDESK_PROVIDERS__GOOGLE__%s=%s\n", v[0], v[1])
-	}
-	context.AfterFunc(ctx, func() { server.Close() })
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return adaptertest.Serve(ctx, *listen, out, func(base string) (http.Handler, [][2]string) {
+		const prefix = "FRONTDESK_PROVIDERS__GOOGLE__"
+		return fake.New(fake.Options{
+				Accounts: strings.Split(*accounts, ","), MeetPolls: *polls,
+				OAuth: oauthtest.Options{Issuer: base, Clients: map[string]string{clientID: clientSecret}},
+			}), [][2]string{
+				{prefix + "CLIENT_ID", clientID}, {prefix + "CLIENT_SECRET", clientSecret}, {prefix + "AUTH_URL", base + fake.AuthorizePath},
+				{prefix + "TOKEN_URL", base + fake.TokenPath}, {prefix + "API_URL", base + "/"}, {prefix + "ISSUER", base},
+			}
+	})
 }

@@ -7,18 +7,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"os"
 	"os/signal"
-	"time"
 
 	"frontdesk/adapters/calendar/microsoft/fake"
+	"frontdesk/core/adapter/adaptertest"
 )
 
 func main() {
@@ -46,23 +43,11 @@ func serve(ctx context.Context, out io.Writer, address string, o fake.Options) e
 	server := fake.New(o)
 	server.AddCalendar("Second", false)
 	server.AddCalendar("Holidays", true)
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
-	if err != nil {
-		return err
-	}
-	at := "http://" + listener.Addr().String()
-	for _, variable := range [][2]string{
-		{"API_URL", at + "/v1.0"}, {"AUTHORITY", at + "/common"}, {"CLIENT_ID", clientID}, {"CLIENT_SECRET", clientSecret},
-	} {
-		if _, err := fmt.Fprintf(out, "FRONTDESK_PROVIDERS__MICROSOFT__%s=%s\n", variable[0], variable[1]); err != nil {
-			return errors.Join(err, listener.Close())
+	return adaptertest.Serve(ctx, address, out, func(base string) (http.Handler, [][2]string) {
+		const prefix = "FRONTDESK_PROVIDERS__MICROSOFT__"
+		return server, [][2]string{
+			{prefix + "API_URL", base + "/v1.0"}, {prefix + "AUTHORITY", base + "/common"},
+			{prefix + "CLIENT_ID", clientID}, {prefix + "CLIENT_SECRET", clientSecret},
 		}
-	}
-	s := &http.Server{Handler: server, ReadHeaderTimeout: 10 * time.Second}
-	closed := context.AfterFunc(ctx, func() { _ = s.Close() })
-	defer closed()
-	if err := s.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	})
 }

@@ -11,14 +11,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"frontdesk/adapters/crm/freshdesk/fake"
+	"frontdesk/core/adapter/adaptertest"
 )
 
 func main() {
@@ -43,16 +42,9 @@ func run(ctx context.Context, args []string, out, complaints io.Writer) error {
 		}
 		return err
 	}
-	var open net.ListenConfig
-	listener, err := open.Listen(ctx, "tcp", *listen)
-	if err != nil {
-		return err
-	}
-	server := &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: fake.New(fake.Options{APIKey: apiKey})}
-	fmt.Fprintf(out, "base_url=http://%s\nrequester_email=calls@example.com\napi_key=%s\n", listener.Addr(), apiKey)
-	context.AfterFunc(ctx, func() { server.Close() })
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return adaptertest.Serve(ctx, *listen, out, func(base string) (http.Handler, [][2]string) {
+		return fake.New(fake.Options{APIKey: apiKey}), [][2]string{
+			{"base_url", base}, {"requester_email", "calls@example.com"}, {"api_key", apiKey},
+		}
+	})
 }

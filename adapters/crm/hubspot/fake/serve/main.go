@@ -12,7 +12,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/signal"
@@ -20,6 +19,7 @@ import (
 	"time"
 
 	"frontdesk/adapters/crm/hubspot/fake"
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/oauth/oauthtest"
 )
 
@@ -51,26 +51,15 @@ func run(ctx context.Context, args []string, out, complaints io.Writer) error {
 		}
 		return err
 	}
-	var open net.ListenConfig
-	listener, err := open.Listen(ctx, "tcp", *listen)
-	if err != nil {
-		return err
-	}
-	base := "http://" + listener.Addr().String()
-	server := &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: fake.New(fake.Options{
-		Unique: []string{keyProperty}, Tokens: map[string][]string{privateToken: nil}, PerTenSeconds: *perTenSeconds, SearchLag: 5 * time.Second,
-		OAuth: oauthtest.Options{Clients: map[string]string{clientID: clientSecret}},
-	})}
-	for _, v := range [][2]string{
-		{"CLIENT_ID", clientID}, {"CLIENT_SECRET", clientSecret},
-		{"AUTH_URL", base + fake.AuthorizePath}, {"TOKEN_URL", base + fake.TokenPath}, {"API_URL", base},
-	} {
-		fmt.Fprintf(out, "FRONTDESK_PROVIDERS__HUBSPOT__%s=%s\n", v[0], v[1])
-	}
-	fmt.Fprintf(out, "# access_token=%s key_property=%s\n", privateToken, keyProperty)
-	context.AfterFunc(ctx, func() { server.Close() })
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return adaptertest.Serve(ctx, *listen, out, func(base string) (http.Handler, [][2]string) {
+		const prefix = "FRONTDESK_PROVIDERS__HUBSPOT__"
+		return fake.New(fake.Options{
+				Unique: []string{keyProperty}, Tokens: map[string][]string{privateToken: nil}, PerTenSeconds: *perTenSeconds, SearchLag: 5 * time.Second,
+				OAuth: oauthtest.Options{Clients: map[string]string{clientID: clientSecret}},
+			}), [][2]string{
+				{prefix + "CLIENT_ID", clientID}, {prefix + "CLIENT_SECRET", clientSecret}, {prefix + "AUTH_URL", base + fake.AuthorizePath},
+				{prefix + "TOKEN_URL", base + fake.TokenPath}, {prefix + "API_URL", base},
+				{"# access_token", privateToken + " key_property=" + keyProperty},
+			}
+	})
 }

@@ -1,6 +1,6 @@
 // Command serve runs the pretended Salesforce with its OAuth endpoints, for trying the gateway by hand:
 //
-//	go run ./adapters/crm/salesforce/fake/serve --listen 127.0.0.1:9104
+//	go run ./adapters/crm/salesforce/fake/serve --listen 127.0.0.1:9105
 //
 // It prints the variables that point a gateway at it. Its cases are forgotten when it ends.
 package main
@@ -11,15 +11,14 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
-	"time"
 
 	"frontdesk/adapters/crm/salesforce/fake"
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/oauth/oauthtest"
 )
 
@@ -41,7 +40,7 @@ const (
 func run(ctx context.Context, args []string, out, complaints io.Writer) error {
 	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
 	flags.SetOutput(complaints)
-	listen := flags.String("listen", "127.0.0.1:9104", "address to listen on; port 0 takes a free one")
+	listen := flags.String("listen", "127.0.0.1:9105", "address to listen on; port 0 takes a free one")
 	accounts := flags.String("accounts", "alice@acme.example", "who can sign in, separated by commas; the first one does")
 	keyField := flags.String("external-id-field", "Frontdesk_Key__c", "custom field of cases that keeps keys; empty is none")
 	if err := flags.Parse(args); err != nil {
@@ -50,21 +49,11 @@ func run(ctx context.Context, args []string, out, complaints io.Writer) error {
 		}
 		return err
 	}
-	var open net.ListenConfig
-	listener, err := open.Listen(ctx, "tcp", *listen)
-	if err != nil {
-		return err
-	}
-	server := &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: fake.New(fake.Options{
-		Accounts: strings.Split(*accounts, ","), ExternalID: *keyField,
-		OAuth: oauthtest.Options{Clients: map[string]string{clientID: clientSecret}},
-	})}
-	for _, v := range [][2]string{{"CLIENT_ID", clientID}, {"CLIENT_SECRET", clientSecret}, {"LOGIN_URL", "http://" + listener.Addr().String()}} {
-		fmt.Fprintf(out, "FRONTDESK_PROVIDERS__SALESFORCE__%s=%s\n", v[0], v[1])
-	}
-	context.AfterFunc(ctx, func() { server.Close() })
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return adaptertest.Serve(ctx, *listen, out, func(base string) (http.Handler, [][2]string) {
+		const prefix = "FRONTDESK_PROVIDERS__SALESFORCE__"
+		return fake.New(fake.Options{
+			Accounts: strings.Split(*accounts, ","), ExternalID: *keyField,
+			OAuth: oauthtest.Options{Clients: map[string]string{clientID: clientSecret}},
+		}), [][2]string{{prefix + "CLIENT_ID", clientID}, {prefix + "CLIENT_SECRET", clientSecret}, {prefix + "LOGIN_URL", base}}
+	})
 }

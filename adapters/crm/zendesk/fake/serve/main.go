@@ -12,14 +12,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"frontdesk/adapters/crm/zendesk/fake"
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/oauth/oauthtest"
 )
 
@@ -51,24 +50,13 @@ func run(ctx context.Context, args []string, out, complaints io.Writer) error {
 		}
 		return err
 	}
-	var open net.ListenConfig
-	listener, err := open.Listen(ctx, "tcp", *listen)
-	if err != nil {
-		return err
-	}
-	server := &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: fake.New(fake.Options{
-		Email: email, APIToken: apiToken, SystemStatuses: *system,
-		OAuth: oauthtest.Options{Clients: map[string]string{clientID: clientSecret}},
-	})}
-	for _, v := range [][2]string{
-		{"FRONTDESK_PROVIDERS__ZENDESK__CLIENT_ID", clientID}, {"FRONTDESK_PROVIDERS__ZENDESK__CLIENT_SECRET", clientSecret},
-		{"base_url", "http://" + listener.Addr().String()}, {"email", email}, {"api_token", apiToken},
-	} {
-		fmt.Fprintf(out, "%s=%s\n", v[0], v[1])
-	}
-	context.AfterFunc(ctx, func() { server.Close() })
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return adaptertest.Serve(ctx, *listen, out, func(base string) (http.Handler, [][2]string) {
+		return fake.New(fake.Options{
+				Email: email, APIToken: apiToken, SystemStatuses: *system,
+				OAuth: oauthtest.Options{Clients: map[string]string{clientID: clientSecret}},
+			}), [][2]string{
+				{"FRONTDESK_PROVIDERS__ZENDESK__CLIENT_ID", clientID}, {"FRONTDESK_PROVIDERS__ZENDESK__CLIENT_SECRET", clientSecret},
+				{"base_url", base}, {"email", email}, {"api_token", apiToken},
+			}
+	})
 }
