@@ -64,6 +64,8 @@ type Providers struct {
 	Microsoft  Microsoft  `yaml:"microsoft" help:"Microsoft 365 and Outlook.com. The OAuth client is an app registration of the platform Web, with the redirect URI PUBLIC_URL/oauth/callback/microsoft."`
 	Salesforce Salesforce `yaml:"salesforce" help:"Salesforce. The OAuth client is an external client app with the callback URL PUBLIC_URL/oauth/callback/salesforce."`
 	HubSpot    HubSpot    `yaml:"hubspot" help:"HubSpot. The OAuth client is an app with the redirect URL PUBLIC_URL/oauth/callback/hubspot."`
+	Twilio     Twilio     `yaml:"twilio" help:"Twilio. Accounts come with the connections."`
+	Telnyx     Telnyx     `yaml:"telnyx" help:"Telnyx. Accounts come with the connections."`
 	Zendesk    Zendesk    `yaml:"zendesk" help:"Zendesk. The OAuth client is a global one, with the redirect URL PUBLIC_URL/oauth/callback/zendesk; where an account is, its connection says (base_url)."`
 }
 
@@ -99,6 +101,16 @@ type HubSpot struct {
 	AuthURL      string `yaml:"auth_url" default:"https://app.hubspot.com/oauth/authorize" kind:"base" help:"Where customers give their consent."`
 	TokenURL     string `yaml:"token_url" default:"https://api.hubapi.com/oauth/2026-09/token" kind:"base" help:"Where tokens are had."`
 	APIURL       string `yaml:"api_url" default:"https://api.hubapi.com" kind:"base" help:"The root of the API."`
+}
+
+// Twilio is where Twilio is.
+type Twilio struct {
+	APIURL string `yaml:"api_url" default:"https://api.twilio.com" kind:"base" help:"Root of Twilio's API, under which 2010-04-01/ lies."`
+}
+
+// Telnyx is where Telnyx is.
+type Telnyx struct {
+	APIURL string `yaml:"api_url" default:"https://api.telnyx.com/v2" kind:"base" help:"Base of Telnyx's API, with its version."`
 }
 
 // Zendesk is the OAuth client at Zendesk.

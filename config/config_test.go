@@ -38,6 +38,8 @@ func TestNothingGivenIsTheDefaults(t *testing.T) {
 			},
 			Microsoft:  Microsoft{Authority: "https://login.microsoftonline.com/common", APIURL: "https://graph.microsoft.com/v1.0"},
 			Salesforce: Salesforce{LoginURL: "https://login.salesforce.com"},
+			Twilio:     Twilio{APIURL: "https://api.twilio.com"},
+			Telnyx:     Telnyx{APIURL: "https://api.telnyx.com/v2"},
 			HubSpot: HubSpot{
 				AuthURL: "https://app.hubspot.com/oauth/authorize", TokenURL: "https://api.hubapi.com/oauth/2026-09/token", APIURL: "https://api.hubapi.com",
 			},

@@ -20,6 +20,7 @@ func TestTenantsExampleIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	tenMinutes, none := 10*time.Minute, time.Duration(0)
+	five, most := 5, 25
 	want := Tenants{Tenants: []Tenant{
 		{Name: "demo", Connections: []Connection{
 			{Name: "calendar", Kind: "calendar", Provider: "sandbox"},
@@ -27,7 +28,7 @@ func TestTenantsExampleIsRead(t *testing.T) {
 			{Name: "numbers", Kind: "telephony", Provider: "sandbox"},
 		}},
 		{Name: "acme", Timezone: "America/New_York", PreventDoubleBooking: true, RejectPast: true,
-			DedupeWindow: &tenMinutes, TicketDedupeWindow: &none,
+			DedupeWindow: &tenMinutes, TicketDedupeWindow: &none, MaxPurchasesPerDay: &five, MaxPhoneNumbers: &most,
 			StatusWords:   map[string]string{"fresh": "New"},
 			PriorityWords: map[string]string{"urgent": "High", "whenever you can": "Low"},
 			Connections: []Connection{

@@ -17,6 +17,8 @@ type tenantCreate struct {
 	RejectPast           bool              `help:"Refuse meetings that start in the past."`
 	DedupeWindow         *tenant.Duration  `help:"How long equal book-meeting calls without a key are one meeting; 0 ends it." placeholder:"10m"`
 	TicketDedupeWindow   *tenant.Duration  `help:"The same for create-ticket." placeholder:"0"`
+	MaxPurchasesPerDay   *int              `help:"The most phone numbers bought within 24 hours; 0 forbids buying." placeholder:"10"`
+	MaxPhoneNumbers      *int              `help:"The most phone numbers that may be held when one more is bought." placeholder:"100"`
 	StatusWord           map[string]string `help:"A word of the tenant's own for a ticket status: WORD=LABEL." placeholder:"WORD=LABEL"`
 	PriorityWord         map[string]string `help:"A word of the tenant's own for a ticket priority: WORD=LABEL." placeholder:"WORD=LABEL"`
 }
@@ -27,6 +29,7 @@ func (c tenantCreate) Run(ctx context.Context, s *session) error {
 		t, err := g.Directory().CreateTenant(ctx, c.Name, tenant.Settings{
 			Timezone: c.Timezone, PreventDoubleBooking: c.PreventDoubleBooking, RejectPast: c.RejectPast,
 			DedupeWindow: c.DedupeWindow, TicketDedupeWindow: c.TicketDedupeWindow,
+			MaxPurchasesPerDay: c.MaxPurchasesPerDay, MaxPhoneNumbers: c.MaxPhoneNumbers,
 			StatusWords: c.StatusWord, PriorityWords: c.PriorityWord,
 		})
 		if err != nil {

@@ -71,6 +71,16 @@ const (
 	ReasonNotSupported          = "NOT_SUPPORTED"
 	ReasonNoNumbersAvailable    = "NO_NUMBERS_AVAILABLE"
 	ReasonNumberTaken           = "NUMBER_TAKEN"
+	ReasonOrderPending          = "ORDER_PENDING"          // ordered, paid for, not yet there
+	ReasonPurchaseLimit         = "PURCHASE_LIMIT_REACHED" // the tenant's own, of a day
+	ReasonNumberLimit           = "NUMBER_LIMIT_REACHED"   // the tenant's own, of all
+	ReasonAddressRequired       = "ADDRESS_REQUIRED"       // the provider wants an address of the customer for such a number
+	ReasonBundleRequired        = "REGULATORY_DOCUMENTS_REQUIRED"
+	ReasonTrialLimit            = "TRIAL_ACCOUNT_LIMIT"
+	ReasonInsufficientFunds     = "INSUFFICIENT_FUNDS"
+	ReasonAccountSuspended      = "ACCOUNT_SUSPENDED"
+	ReasonEmergencyAddress      = "EMERGENCY_ADDRESS_REGISTERED" // a number with one cannot be released
+	ReasonNumberLocked          = "NUMBER_LOCKED"                // against deletion, at the provider
 	ReasonEgressRefused         = "ADDRESS_REFUSED"
 	ReasonProviderMisconfigured = "PROVIDER_MISCONFIGURED"
 	ReasonProviderRefused       = "PROVIDER_REFUSED"  // the provider finds the request wrong, without a field named
@@ -83,6 +93,7 @@ type Field struct {
 	Path    string // as the surface writes it, without a "body." prefix: "attendee_emails[2]", "start_time"
 	Message string // what is wrong and what to do, as a sentence without the field's name
 	Hint    string // the nearest known name or value, when there is one
+	Value   string // for what is no fault of the input: the value that the message is about
 }
 
 // Error is one failure.

@@ -38,6 +38,8 @@ func operators(cfg config.Config) map[string]adapter.Operator {
 			"auth_url": p.HubSpot.AuthURL, "token_url": p.HubSpot.TokenURL, "api_url": p.HubSpot.APIURL,
 		}},
 		"zendesk": {ClientID: p.Zendesk.ClientID, ClientSecret: p.Zendesk.ClientSecret},
+		"twilio":  {Addresses: adapter.Addresses{"api_url": p.Twilio.APIURL}},
+		"telnyx":  {Addresses: adapter.Addresses{"api_url": p.Telnyx.APIURL}},
 	}
 }
 
@@ -69,6 +71,7 @@ func Desired(file config.Tenants) tenant.Desired {
 		d := tenant.DesiredTenant{Name: t.Name, Settings: tenant.Settings{
 			Timezone: t.Timezone, PreventDoubleBooking: t.PreventDoubleBooking, RejectPast: t.RejectPast,
 			DedupeWindow: (*tenant.Duration)(t.DedupeWindow), TicketDedupeWindow: (*tenant.Duration)(t.TicketDedupeWindow),
+			MaxPurchasesPerDay: t.MaxPurchasesPerDay, MaxPhoneNumbers: t.MaxPhoneNumbers,
 			StatusWords: t.StatusWords, PriorityWords: t.PriorityWords,
 		}}
 		for _, c := range t.Connections {

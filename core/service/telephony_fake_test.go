@@ -19,6 +19,7 @@ type phoneAccount struct {
 	keys     map[string]string // E.164 -> the key it was bought under
 	hidden   []string          // refs that the list does not show yet
 	pageSize int
+	template string // of the voice URL; "" routes nothing
 
 	bought, released int // effects
 	changes          []telephony.Change
@@ -91,6 +92,23 @@ func (d *phoneDriver) Buy(ctx context.Context, o telephony.Order) (telephony.Num
 		d.bought++
 		return n, nil
 	})
+}
+
+func (d *phoneDriver) Ordered(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+	return step(ctx, &d.account, d.process, "ordered", func() (telephony.Number, error) {
+		held := slices.IndexFunc(d.held, func(n telephony.Number) bool { return n.E164 == o.E164 })
+		switch {
+		case held >= 0 && d.keys[o.E164] == o.Key:
+			return d.held[held], nil
+		case held >= 0 || !slices.Contains(d.stock, o.E164):
+			return telephony.Number{}, fault.New(fault.Conflict, fault.ReasonNumberTaken, "Someone else took it.")
+		}
+		return telephony.Number{}, fault.New(fault.NotFound, fault.ReasonNumberNotFound, "No such order.")
+	})
+}
+
+func (d *phoneDriver) Route(employee int64, e164 string) (telephony.Routing, bool) {
+	return telephony.Routing{VoiceURL: telephony.VoiceURL(d.template, employee, e164)}, d.template != ""
 }
 
 func (d *phoneDriver) Numbers(ctx context.Context, q telephony.Query) (telephony.Page, error) {

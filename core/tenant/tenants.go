@@ -132,6 +132,14 @@ func checkSettings(prefix string, s Settings) []fault.Field {
 			faults = append(faults, fault.Field{Path: prefix + window.path, Message: "must not be negative."})
 		}
 	}
+	for _, limit := range []struct {
+		path  string
+		given *int
+	}{{"max_purchases_per_day", s.MaxPurchasesPerDay}, {"max_phone_numbers", s.MaxPhoneNumbers}} {
+		if limit.given != nil && *limit.given < 0 {
+			faults = append(faults, fault.Field{Path: prefix + limit.path, Message: "must not be negative."})
+		}
+	}
 	for _, words := range []struct {
 		path  string
 		given map[string]string

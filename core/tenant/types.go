@@ -22,6 +22,8 @@ type Settings struct {
 	DedupeWindow         *Duration         `json:"dedupe_window,omitempty" yaml:"dedupe_window" help:"How long equal book-meeting calls without a key are one meeting; 10m when absent, 0 ends it."`
 	TicketDedupeWindow   *Duration         `json:"ticket_dedupe_window,omitempty" yaml:"ticket_dedupe_window" help:"The same for create-ticket; 0 when absent."`
 	StatusWords          map[string]string `json:"status_words,omitempty" yaml:"status_words" help:"Words of the tenant's own for ticket statuses, each with the CRM's label."`
+	MaxPurchasesPerDay   *int              `json:"max_purchases_per_day,omitempty" yaml:"max_purchases_per_day" help:"The most phone numbers bought within 24 hours; 10 when absent, 0 forbids buying."`
+	MaxPhoneNumbers      *int              `json:"max_phone_numbers,omitempty" yaml:"max_phone_numbers" help:"The most phone numbers that may be held when one more is bought; 100 when absent."`
 	PriorityWords        map[string]string `json:"priority_words,omitempty" yaml:"priority_words" help:"Words of the tenant's own for ticket priorities, each with the CRM's label."`
 }
 

@@ -41,13 +41,14 @@ import (
 )
 
 type settings struct {
-	Account   string        `setting:"account" default:"Sandbox account" help:"The name of the account."`
-	VoiceURL  string        `setting:"voice_url_template" help:"Address asked for each inbound call of a number that an employee answers; {cloud_employee_id} and {e164} are filled in."`
-	SIPTrunk  string        `setting:"sip_trunk" help:"The SIP trunk that inbound calls go to, in place of voice_url_template."`
-	Stock     int           `setting:"stock" default:"5" help:"How many numbers are for sale in an area code, 0 to 99."`
-	OrderTime time.Duration `setting:"order_time" help:"How long a number stays on order before it can be used, such as 2s; nothing makes orders immediate."`
-	Fault     string        `setting:"fault" choices:"slow,hang,rate_limited,revoked,forbidden,down,reply_lost,outcome_unknown,taken,no_funds" help:"How every call fails, until this is emptied."`
-	Latency   time.Duration `setting:"latency" help:"How long every call takes, such as 250ms."`
+	Account     string        `setting:"account" default:"Sandbox account" help:"The name of the account."`
+	VoiceURL    string        `setting:"voice_url_template" help:"Address asked for each inbound call of a number that an employee answers; {cloud_employee_id} and {e164} are filled in."`
+	Application string        `setting:"voice_application" help:"The voice application that inbound calls go to, in place of voice_url_template."`
+	SIPTrunk    string        `setting:"sip_trunk" help:"The SIP trunk that inbound calls go to, in place of both."`
+	Stock       int           `setting:"stock" default:"5" help:"How many numbers are for sale in an area code, 0 to 99."`
+	OrderTime   time.Duration `setting:"order_time" help:"How long a number stays on order before it can be used, such as 2s; nothing makes orders immediate."`
+	Fault       string        `setting:"fault" choices:"slow,hang,rate_limited,revoked,forbidden,down,reply_lost,outcome_unknown,taken,no_funds" help:"How every call fails, until this is emptied."`
+	Latency     time.Duration `setting:"latency" help:"How long every call takes, such as 250ms."`
 }
 
 // The words that this sandbox knows beside those of every sandbox.
@@ -74,7 +75,7 @@ func open(_ context.Context, s settings, env adapter.Environment) (telephony.Dri
 	d.shop = d.magic
 	d.shop.Own = map[magic.Word]*fault.Error{
 		taken:   numberTaken("as sandbox:taken asked"),
-		noFunds: fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "The account's balance is too low, as sandbox:no_funds asked."),
+		noFunds: fault.New(fault.Exhausted, fault.ReasonInsufficientFunds, "The balance of the account is too low, as sandbox:no_funds asked."),
 	}
 	if d.shop.Own[d.magic.Always] != nil {
 		d.magic.Always = "" // nothing but buying can fail so

@@ -26,19 +26,24 @@ type document struct {
 	E164     string    `json:"e164"`
 	Name     string    `json:"name"`
 	VoiceURL string    `json:"voice_url,omitempty"`
+	App      string    `json:"voice_application,omitempty"`
 	SIPTrunk string    `json:"sip_trunk,omitempty"`
 	Key      string    `json:"key"` // of the order
 	BoughtAt time.Time `json:"bought_at"`
 }
 
 func (doc document) routing() telephony.Routing {
-	return telephony.Routing{VoiceURL: doc.VoiceURL, SIPTrunk: doc.SIPTrunk}
+	return telephony.Routing{VoiceURL: doc.VoiceURL, Application: doc.App, SIPTrunk: doc.SIPTrunk}
+}
+
+func (doc *document) lead(to telephony.Routing) {
+	doc.VoiceURL, doc.App, doc.SIPTrunk = to.VoiceURL, to.Application, to.SIPTrunk
 }
 
 // told is the document as the contract tells it.
 func (d *driver) told(doc document) telephony.Number {
 	pending := d.settings.OrderTime > 0 && d.now().Before(doc.BoughtAt.Add(d.settings.OrderTime))
-	return telephony.Number{Ref: doc.Ref, E164: doc.E164, Name: doc.Name, Routing: doc.routing(), Pending: pending}
+	return telephony.Number{Ref: doc.Ref, E164: doc.E164, Name: doc.Name, Routing: doc.routing(), Pending: pending, Block: block(doc)}
 }
 
 // buy adds a number to the account. The account's number under the same key is the order's own, from an earlier try.
@@ -66,11 +71,31 @@ func (d *driver) buy(tx adapter.StorageTx, o telephony.Order) (document, error) 
 	if err != nil {
 		return document{}, err
 	}
-	doc = document{
-		Ref: "PN" + digest(o.Key, purchase), E164: o.E164, Name: o.Name, VoiceURL: o.Routing.VoiceURL, SIPTrunk: o.Routing.SIPTrunk,
-		Key: o.Key, BoughtAt: d.now().UTC(),
-	}
+	doc = document{Ref: "PN" + digest(o.Key, purchase), E164: o.E164, Name: o.Name, Key: o.Key, BoughtAt: d.now().UTC()}
+	doc.lead(o.Routing)
 	return doc, keep(tx, doc)
+}
+
+// ordered finds what an order bought.
+func ordered(tx adapter.StorageTx, o telephony.Order) (document, error) {
+	doc, held, err := byE164(tx, o.E164)
+	switch {
+	case err != nil:
+		return document{}, err
+	case !held:
+		return document{}, fault.New(fault.NotFound, fault.ReasonNumberNotFound, "The account has no such order.")
+	case doc.Key != o.Key:
+		return document{}, numberTaken("since the account holds it already")
+	}
+	return doc, nil
+}
+
+// block is why a number cannot be released.
+func block(doc document) telephony.Block {
+	if doc.E164 != "" && areaCodeOf(doc.E164) == locked {
+		return telephony.BlockEmergency
+	}
+	return telephony.BlockNone
 }
 
 // keep stores a new number of the account.
@@ -87,8 +112,8 @@ func release(tx adapter.StorageTx, ref string) error {
 	if err != nil {
 		return err
 	}
-	if areaCodeOf(doc.E164) == locked {
-		return fault.New(fault.Conflict, fault.ReasonProviderConflict, "The number has a registered emergency address. Remove that at the provider first.")
+	if f := block(doc).Fault(); f != nil {
+		return f
 	}
 	if err := tx.Delete(numberKey + doc.E164); err != nil {
 		return err

@@ -76,6 +76,35 @@ func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, 
 	})
 }
 
+// Ordered implements telephony.Driver.
+func (d *driver) Ordered(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+	call := magic.Call{About: o.E164}
+	if !d.settings.sold(o.E164) {
+		call.About = ""
+	}
+	return magic.Read(ctx, d.magic, call, func(ctx context.Context) (n telephony.Number, err error) {
+		err = d.storage.View(ctx, func(tx adapter.StorageTx) error {
+			doc, err := ordered(tx, o)
+			n = d.told(doc)
+			return err
+		})
+		return n, err
+	})
+}
+
+// Route implements telephony.Driver.
+func (d *driver) Route(employee int64, e164 string) (telephony.Routing, bool) {
+	switch s := d.settings; {
+	case s.SIPTrunk != "":
+		return telephony.Routing{SIPTrunk: s.SIPTrunk}, true
+	case s.Application != "":
+		return telephony.Routing{Application: s.Application}, true
+	case s.VoiceURL != "":
+		return telephony.Routing{VoiceURL: telephony.VoiceURL(s.VoiceURL, employee, e164)}, true
+	}
+	return telephony.Routing{}, false
+}
+
 // Numbers implements telephony.Driver.
 func (d *driver) Numbers(ctx context.Context, q telephony.Query) (telephony.Page, error) {
 	return magic.Read(ctx, d.magic, magic.Call{}, func(ctx context.Context) (page telephony.Page, err error) {
@@ -123,7 +152,7 @@ func (d *driver) Change(ctx context.Context, ref string, c telephony.Change) (te
 				doc.Name = *c.Name
 			}
 			if c.Routing != nil {
-				doc.VoiceURL, doc.SIPTrunk = c.Routing.VoiceURL, c.Routing.SIPTrunk
+				doc.lead(*c.Routing)
 			}
 			if err := check(doc.Name, doc.routing()); err != nil {
 				return err
@@ -170,8 +199,8 @@ func check(name string, r telephony.Routing) error {
 	if utf8.RuneCountInString(name) > nameLength {
 		return fault.InvalidField("name", "must have at most 64 characters.")
 	}
-	if r.VoiceURL != "" && r.SIPTrunk != "" {
-		return fault.New(fault.Invalid, fault.ReasonProviderRefused, "A number leads to a voice URL or to a SIP trunk, not to both.")
+	if r != (telephony.Routing{VoiceURL: r.VoiceURL}) && r != (telephony.Routing{Application: r.Application}) && r != (telephony.Routing{SIPTrunk: r.SIPTrunk}) {
+		return fault.New(fault.Invalid, fault.ReasonProviderRefused, "A number leads to a voice URL, a voice application or a SIP trunk, to one of them.")
 	}
 	if r.VoiceURL == "" {
 		return nil

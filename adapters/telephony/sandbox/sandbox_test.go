@@ -137,7 +137,7 @@ func TestANumberWithAnEmergencyAddressCannotBeReleased(t *testing.T) {
 	d := newAccount(t, nil).open()
 	n := buy(t, d, "+12145550100")
 	err := d.Release(t.Context(), n.Ref)
-	if err := conformance.WantFault("Release", err, fault.Conflict, fault.ReasonProviderConflict); err != nil {
+	if err := conformance.WantFault("Release", err, fault.Conflict, fault.ReasonEmergencyAddress); err != nil {
 		t.Error(err)
 	}
 	if _, err := d.Number(t.Context(), n.Ref); err != nil {
@@ -447,7 +447,7 @@ func TestMagicWordsRefuseACall(t *testing.T) {
 }
 
 func TestMagicWordsRefuseAPurchaseAlone(t *testing.T) {
-	for word, reason := range map[string]string{"taken": fault.ReasonNumberTaken, "no_funds": fault.ReasonPermissionDenied} {
+	for word, reason := range map[string]string{"taken": fault.ReasonNumberTaken, "no_funds": fault.ReasonInsufficientFunds} {
 		named := "sandbox:" + word
 		plain := newAccount(t, nil).open()
 		always := newAccount(t, map[string]any{"fault": word}).open()

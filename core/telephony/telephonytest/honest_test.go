@@ -107,6 +107,27 @@ func (h *honest) Buy(ctx context.Context, o telephony.Order) (telephony.Number, 
 	return n, h.Leave()
 }
 
+func (h *honest) Ordered(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+	if err := h.Enter(ctx); err != nil {
+		return telephony.Number{}, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, n := range h.numbers {
+		if n.E164 == o.E164 && n.key == o.Key {
+			return n.Number, nil
+		}
+	}
+	if !h.forSale(o.E164) {
+		return telephony.Number{}, fault.New(fault.Conflict, fault.ReasonNumberTaken, "Somebody else was faster.")
+	}
+	return telephony.Number{}, noNumber()
+}
+
+func (*honest) Route(employee int64, e164 string) (telephony.Routing, bool) {
+	return telephony.Routing{VoiceURL: telephony.VoiceURL("https://agents.example.com/voice?employee={cloud_employee_id}&number={e164}", employee, e164)}, true
+}
+
 func (h *honest) Numbers(ctx context.Context, q telephony.Query) (telephony.Page, error) {
 	if err := h.Enter(ctx); err != nil {
 		return telephony.Page{}, err

@@ -3,6 +3,7 @@ package recur_test
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -158,10 +159,16 @@ func rules(t *rapid.T) string {
 	return text
 }
 
+// mixesDays finds a BYDAY of days with and without a number.
+var mixesDays = regexp.MustCompile(`BYDAY=([^;]*,)?([A-Z]{2},([^;]*,)?-?[0-9]|-?[0-9][A-Z]{2},([^;]*,)?[A-Z]{2}(,|;|$))`)
+
 func TestExpansionAgreesWithAnotherOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rules(t)
 		start := time.Unix(rapid.Int64Range(946684800, 1893456000).Draw(t, "start"), 0).UTC().Truncate(time.Second)
+		if mixesDays.MatchString(text) {
+			t.Skip("rrule-go intersects days with and without a number, in place of uniting them")
+		}
 		option, err := rrule.StrToROption(text)
 		if err != nil {
 			t.Skip("rrule-go does not read it")
