@@ -144,14 +144,6 @@ func CRM[S any](d Declaration, open func(context.Context, S, Environment) (crm.D
 		}}
 }
 
-// Telephony declares a telephony adapter; see [Calendar].
-func Telephony[S any](d Declaration, open func(context.Context, S, Environment) (telephony.Driver, error)) Adapter {
-	return Adapter{Declaration: d, Kind: KindTelephony, Fields: fieldsOf[S](), check: checker[S](),
-		openTelephony: func(ctx context.Context, v Values, env Environment) (telephony.Driver, error) {
-			return opened(ctx, v, env, open)
-		}}
-}
-
 func opened[S, D any](ctx context.Context, v Values, env Environment, open func(context.Context, S, Environment) (D, error)) (D, error) {
 	s, err := decode[S](v)
 	if err != nil {

@@ -1,0 +1,78 @@
+package adapter
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/telephony"
+)
+
+// Numbers is what every telephony connection may set beside its adapter's own settings.
+type Numbers struct {
+	Held         string        `setting:"numbers" choices:"account,own" default:"account" help:"Which of the account's numbers are this connection's: every one that nobody else here holds (account), or only those that it bought or adopted (own)."`
+	ReleaseDelay time.Duration `setting:"release_delay" help:"How long a released number waits, unassigned, before it goes back to the provider, such as 72h. Until then the operator can restore it. Without it, a number goes back at once."`
+}
+
+// HeldOwn is the choice of Numbers.Held under which a number of the account that came by other means is not taken in.
+const HeldOwn = "own"
+
+// longestReleaseDelay bounds what a number costs that nobody uses.
+const longestReleaseDelay = 90 * 24 * time.Hour
+
+// NumbersOf reads them from a telephony connection's settings.
+func NumbersOf(settings map[string]any) (Numbers, error) {
+	_, shared := splitNumbers(Values{Settings: settings})
+	n, err := decode[Numbers](shared)
+	if err == nil && (n.ReleaseDelay < 0 || n.ReleaseDelay > longestReleaseDelay) {
+		err = fault.InvalidField("settings.release_delay", "must be 0 to 2160h.")
+	}
+	return n, err
+}
+
+// splitNumbers parts the adapter's own settings from those that every telephony connection may have.
+func splitNumbers(v Values) (own, shared Values) {
+	own, shared = Values{Settings: maps.Clone(v.Settings), Credentials: v.Credentials}, Values{Settings: map[string]any{}}
+	for _, f := range fieldsOf[Numbers]() {
+		if given, ok := v.Settings[f.Name]; ok {
+			shared.Settings[f.Name] = given
+			delete(own.Settings, f.Name)
+		}
+	}
+	return own, shared
+}
+
+// Telephony declares a telephony adapter; see [Calendar]. Its connections have the settings of [Numbers] as well.
+func Telephony[S any](d Declaration, open func(context.Context, S, Environment) (telephony.Driver, error)) Adapter {
+	if choose := d.AuthOf; choose != nil {
+		d.AuthOf = func(v Values) (Auth, error) {
+			own, _ := splitNumbers(v)
+			return choose(own)
+		}
+	}
+	return Adapter{
+		Declaration: d, Kind: KindTelephony, Fields: append(fieldsOf[S](), fieldsOf[Numbers]()...),
+		check: func(v Values) error {
+			own, _ := splitNumbers(v)
+			_, err := decode[S](own)
+			_, wrong := NumbersOf(v.Settings)
+			return bothFaults(err, wrong)
+		},
+		openTelephony: func(ctx context.Context, v Values, env Environment) (telephony.Driver, error) {
+			own, _ := splitNumbers(v)
+			return opened(ctx, own, env, open)
+		},
+	}
+}
+
+// bothFaults reports the fields of two input faults at once.
+func bothFaults(one, other error) error {
+	if one == nil || other == nil {
+		if one == nil {
+			return other
+		}
+		return one
+	}
+	return fault.InvalidFields(append(fault.From(one).Fields, fault.From(other).Fields...)...)
+}
