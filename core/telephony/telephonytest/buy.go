@@ -16,9 +16,10 @@ func buyChecks() []Check {
 	return []Check{
 		{Name: "Buy buys exactly the number ordered", Do: buysExactly},
 		{Name: "a number bought reads back as it was answered", Do: boughtReadsBack},
-		{Name: "Buy keeps the name", Do: buyKeepsName},
-		{Name: "Buy points the number at a voice URL", Do: buyRoutesToURL},
-		{Name: "Buy points the number at a SIP trunk", Bound: hasTrunk, Do: buyRoutesToTrunk},
+		{Name: "Buy keeps the name, or leaves it to Change", Do: buyKeepsName},
+		{Name: "Buy points the number at a voice URL, or leaves that to Change", Bound: hasVoiceURL, Do: buyRoutesToURL},
+		{Name: "Buy points the number at an application, or leaves that to Change", Bound: hasApplication, Do: buyRoutesToApplication},
+		{Name: "Buy points the number at a SIP trunk, or leaves that to Change", Bound: hasTrunk, Do: buyRoutesToTrunk},
 		{Name: "Buy without routing leaves the provider's default", Do: buyLeavesDefault},
 		{Name: "a number that someone else took is NUMBER_TAKEN", Bound: provides[Rival], Do: takenIsConflict},
 		{Name: "a number that nobody sells is not bought", Do: nobodysIsNotBought},
@@ -39,6 +40,10 @@ func keyChecks() []Check {
 
 func hasTrunk(h Harness) bool { return h.Trunk != "" }
 
+func hasApplication(h Harness) bool { return h.Application != "" }
+
+func hasVoiceURL(h Harness) bool { return !h.NoVoiceURL }
+
 func synchronous(h Harness) bool { return !h.Open().Traits().AsyncBuy }
 
 func idempotentAndCounted(h Harness) bool { return idempotent(h) && provides[Spender](h) }
@@ -53,7 +58,7 @@ func buysExactly(ctx context.Context, h Harness) error {
 		return err
 	}
 	// The second one offered: a driver that buys whatever comes first is not exact.
-	n, err := h.Open().Buy(ctx, telephony.Order{Key: newKey(), E164: offers[1].E164, Name: "Exactly this"})
+	n, err := buy(ctx, h, h.order(offers[1].E164, "Exactly this"))
 	if err != nil {
 		return err
 	}
@@ -69,7 +74,7 @@ func buysExactly(ctx context.Context, h Harness) error {
 }
 
 func boughtReadsBack(ctx context.Context, h Harness) error {
-	return withNumber(ctx, h, nil, func(n telephony.Number) error {
+	return asBought(ctx, h, nil, func(_ telephony.Order, n telephony.Number) error {
 		if err := readsAs(ctx, h, n); err != nil {
 			return err
 		}
@@ -85,13 +90,32 @@ func boughtReadsBack(ctx context.Context, h Harness) error {
 	})
 }
 
+// asBought is withNumber before anything is completed.
+func asBought(ctx context.Context, h Harness, how func(*telephony.Order), check func(o telephony.Order, n telephony.Number) error) error {
+	o, err := orderOf(ctx, h)
+	if err != nil {
+		return err
+	}
+	if how != nil {
+		how(&o)
+	}
+	return withOrder(ctx, h, o, func(n telephony.Number) error { return check(o, n) })
+}
+
 func buyKeepsName(ctx context.Context, h Harness) error {
-	const name = "Reception, 2nd floor (day)"
-	return withNumber(ctx, h, func(o *telephony.Order) { o.Name = name }, func(n telephony.Number) error {
-		if n.Name != name {
-			return fmt.Errorf("the name is %q, want %q", n.Name, name)
+	named := func(o *telephony.Order) { o.Name = "Reception, 2nd floor (day)" }
+	return asBought(ctx, h, named, func(o telephony.Order, n telephony.Number) error {
+		if err := readsAs(ctx, h, n); err != nil {
+			return err
 		}
-		return nil
+		n, err := completed(ctx, h, o, n)
+		if err != nil {
+			return err
+		}
+		if n.Name != o.Name {
+			return fmt.Errorf("the name is %q, want %q", n.Name, o.Name)
+		}
+		return readsAs(ctx, h, n)
 	})
 }
 
@@ -99,12 +123,26 @@ func buyRoutesToURL(ctx context.Context, h Harness) error {
 	return buyRoutes(ctx, h, telephony.Routing{VoiceURL: voiceURL})
 }
 
+func buyRoutesToApplication(ctx context.Context, h Harness) error {
+	return buyRoutes(ctx, h, telephony.Routing{Application: h.Application})
+}
+
 func buyRoutesToTrunk(ctx context.Context, h Harness) error {
 	return buyRoutes(ctx, h, telephony.Routing{SIPTrunk: h.Trunk})
 }
 
 func buyRoutes(ctx context.Context, h Harness, to telephony.Routing) error {
-	return withNumber(ctx, h, func(o *telephony.Order) { o.Routing = to }, func(n telephony.Number) error {
+	return asBought(ctx, h, func(o *telephony.Order) { o.Routing = to }, func(o telephony.Order, n telephony.Number) error {
+		if n.Routing != to && n.Routing != h.Default {
+			return fmt.Errorf("the number leads to %+v, want %+v, or the provider's default %+v until a Change", n.Routing, to, h.Default)
+		}
+		if err := readsAs(ctx, h, n); err != nil {
+			return err
+		}
+		n, err := completed(ctx, h, o, n)
+		if err != nil {
+			return err
+		}
 		if n.Routing != to {
 			return fmt.Errorf("the number leads to %+v, want %+v", n.Routing, to)
 		}
@@ -113,7 +151,7 @@ func buyRoutes(ctx context.Context, h Harness, to telephony.Routing) error {
 }
 
 func buyLeavesDefault(ctx context.Context, h Harness) error {
-	return withNumber(ctx, h, nil, func(n telephony.Number) error {
+	return asBought(ctx, h, nil, func(_ telephony.Order, n telephony.Number) error {
 		if n.Routing != h.Default {
 			return fmt.Errorf("the number leads to %+v, want the provider's default %+v", n.Routing, h.Default)
 		}
@@ -126,12 +164,12 @@ func takenIsConflict(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	n, err := h.Open().Buy(ctx, telephony.Order{Key: newKey(), E164: taken, Name: "Too late"})
+	n, err := buy(ctx, h, h.order(taken, "Too late"))
 	return giveBack(ctx, h, conformance.WantFault("Buy of a number that someone else took", err, fault.Conflict, fault.ReasonNumberTaken), n)
 }
 
 func nobodysIsNotBought(ctx context.Context, h Harness) error {
-	n, err := h.Open().Buy(ctx, telephony.Order{Key: newKey(), E164: nobodys, Name: "Fiction"})
+	n, err := buy(ctx, h, h.order(nobodys, "Fiction"))
 	if err == nil {
 		return giveBack(ctx, h, fmt.Errorf("Buy of %s, which nobody sells, answered %+v", nobodys, n), n)
 	}
@@ -142,7 +180,7 @@ func nobodysIsNotBought(ctx context.Context, h Harness) error {
 }
 
 func nothingPends(ctx context.Context, h Harness) error {
-	return withNumber(ctx, h, nil, func(n telephony.Number) error {
+	return asBought(ctx, h, nil, func(_ telephony.Order, n telephony.Number) error {
 		if n.Pending {
 			return fmt.Errorf("the number is pending, but the driver is not said to buy asynchronously")
 		}
@@ -165,7 +203,7 @@ func sameKeyAnswersTheNumber(ctx context.Context, h Harness) error {
 		return err
 	}
 	return withOrder(ctx, h, o, func(first telephony.Number) error {
-		again, err := h.Open().Buy(ctx, o)
+		again, err := buy(ctx, h, o)
 		if err != nil {
 			return fmt.Errorf("the second Buy of one key: %w", err)
 		}
@@ -175,11 +213,6 @@ func sameKeyAnswersTheNumber(ctx context.Context, h Harness) error {
 		}
 		return nil
 	})
-}
-
-// withOrder buys what is ordered, runs the check on it, and releases it.
-func withOrder(ctx context.Context, h Harness, o telephony.Order, check func(n telephony.Number) error) error {
-	return withNumber(ctx, h, func(order *telephony.Order) { *order = o }, check)
 }
 
 func sameKeyCostsNothing(ctx context.Context, h Harness) error {
@@ -218,7 +251,7 @@ func sameKeyAtOnce(ctx context.Context, h Harness) error {
 	var mu sync.Mutex
 	refs := map[string]telephony.Number{}
 	err = conformance.AtOnce(4, func(int) error {
-		n, err := h.Open().Buy(ctx, o)
+		n, err := buy(ctx, h, o)
 		if err != nil && errors.Is(err, fault.Conflict) {
 			return nil
 		}
@@ -253,19 +286,30 @@ func lostReply(ctx context.Context, h Harness) error {
 	case f.Code != fault.Unavailable && f.Code != fault.Timeout && f.Code != fault.UnknownOutcome:
 		return fmt.Errorf("Buy failed with %w, want Unavailable, Timeout or UnknownOutcome", err)
 	}
-	found, there, err := held(ctx, h, o.E164)
-	if err != nil {
-		return err
-	}
-	if !there {
-		return fmt.Errorf("%s was bought, its reply lost, and the account does not list it", o.E164)
-	}
-	if idempotent(h) {
-		again, err := h.Open().Buy(ctx, o)
-		if err == nil && again.Ref != found.Ref {
-			err = fmt.Errorf("Buy after a lost reply answered %+v, want %+v", again, found)
-		}
+	if found, err := settled(ctx, h, o); err != nil || !idempotent(h) {
 		return giveBack(ctx, h, err, found)
 	}
-	return giveBack(ctx, h, nil, found)
+	return withOrder(ctx, h, o, func(again telephony.Number) error {
+		found, there, err := held(ctx, h, o.E164)
+		if err == nil && (!there || again.Ref != found.Ref) {
+			err = fmt.Errorf("Buy after a lost reply answered %+v, and the account holds %+v", again, found)
+		}
+		return err
+	})
+}
+
+// settled looks back for an order whose answer never came, and wants the number in the account's list too.
+func settled(ctx context.Context, h Harness, o telephony.Order) (telephony.Number, error) {
+	n, err := h.Open().Ordered(ctx, o)
+	if err != nil {
+		return n, fmt.Errorf("Ordered of an order whose reply was lost: %w", err)
+	}
+	if n, err = filled(ctx, h, o, n); err != nil {
+		return n, err
+	}
+	found, there, err := held(ctx, h, o.E164)
+	if err == nil && (!there || found.Ref != n.Ref || n.Ref == "") {
+		err = fmt.Errorf("%s was bought, its reply lost; Ordered answers %+v, and the account lists %+v", o.E164, n, found)
+	}
+	return n, err
 }

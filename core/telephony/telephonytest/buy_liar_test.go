@@ -15,9 +15,10 @@ func buyLiars() []conformance.Liar[Harness] {
 	const (
 		exact    = "Buy buys exactly the number ordered"
 		reads    = "a number bought reads back as it was answered"
-		name     = "Buy keeps the name"
-		url      = "Buy points the number at a voice URL"
-		trunk    = "Buy points the number at a SIP trunk"
+		name     = "Buy keeps the name, or leaves it to Change"
+		url      = "Buy points the number at a voice URL, or leaves that to Change"
+		app      = "Buy points the number at an application, or leaves that to Change"
+		trunk    = "Buy points the number at a SIP trunk, or leaves that to Change"
 		standard = "Buy without routing leaves the provider's default"
 		taken    = "a number that someone else took is NUMBER_TAKEN"
 		nobody   = "a number that nobody sells is not bought"
@@ -36,6 +37,20 @@ func buyLiars() []conformance.Liar[Harness] {
 		n, err := d.Buy(ctx, o)
 		n.Routing = to
 		return n, err
+	}
+	forgets := func(check, how string) conformance.Liar[Harness] {
+		return lie(check, how, func(d telephony.Driver) liar {
+			return liar{
+				buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+					o.Routing = telephony.Routing{}
+					return d.Buy(ctx, o)
+				},
+				change: func(ctx context.Context, ref string, c telephony.Change) (telephony.Number, error) {
+					c.Routing = nil
+					return d.Change(ctx, ref, c)
+				},
+			}
+		})
 	}
 	return []conformance.Liar[Harness]{
 		buys(exact, "buys whatever comes first", anything),
@@ -58,13 +73,27 @@ func buyLiars() []conformance.Liar[Harness] {
 			return liar{numbers: func(context.Context, telephony.Query) (telephony.Page, error) { return telephony.Page{}, nil }}
 		}),
 		retells(name, "tells the number as its name", func(n *telephony.Number) { n.Name = n.E164 }),
+		buys(name, "only says so", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+			name := o.Name
+			o.Name = o.E164
+			n, err := d.Buy(ctx, o)
+			n.Name = name
+			return n, err
+		}),
 		retells(name, "cuts it short", func(n *telephony.Number) { n.Name = n.Name[:min(len(n.Name), 20)] }),
-		buys(url, "forgets it", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
-			o.Routing.VoiceURL = ""
+		buys(url, "leads it elsewhere", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+			o.Routing.VoiceURL = "https://own.example.com"
 			return d.Buy(ctx, o)
 		}),
+		forgets(url, "forgets it, and so does Change"),
 		buys(url, "only says so", unrouted),
 		retells(url, "escapes it once more", func(n *telephony.Number) { n.Routing.VoiceURL = strings.ReplaceAll(n.Routing.VoiceURL, "%", "%25") }),
+		forgets(app, "forgets it, and so does Change"),
+		buys(app, "only says so", unrouted),
+		buys(app, "takes it for a trunk", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+			o.Routing = telephony.Routing{SIPTrunk: o.Routing.Application}
+			return d.Buy(ctx, o)
+		}),
 		buys(trunk, "takes it for a URL", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
 			if o.Routing.SIPTrunk != "" {
 				o.Routing = telephony.Routing{VoiceURL: o.Routing.SIPTrunk}
@@ -173,6 +202,9 @@ func keyLiars() []conformance.Liar[Harness] {
 				return n, fault.New(fault.Conflict, fault.ReasonNumberTaken, "It was taken.")
 			}
 			return n, nil
+		}),
+		orders(lost, "knows an order by its answer alone", func(context.Context, telephony.Driver, telephony.Order) (telephony.Number, error) {
+			return telephony.Number{}, noNumber()
 		}),
 		lie(lost, "does not list it", func(telephony.Driver) liar {
 			return liar{numbers: func(context.Context, telephony.Query) (telephony.Page, error) { return telephony.Page{}, nil }}

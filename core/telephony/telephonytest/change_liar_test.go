@@ -99,7 +99,7 @@ func changeLiars() []conformance.Liar[Harness] {
 		routing = "Change changes the routing, and the name stays"
 		nothing = "Change of nothing changes nothing"
 		away    = "routing to nowhere detaches the number"
-		one     = "at most one routing is set after a change"
+		one     = "Change from one kind of routing to another leaves the new one alone"
 		others  = "Change touches no other number"
 	)
 	empty := ""
@@ -145,6 +145,26 @@ func changeLiars() []conformance.Liar[Harness] {
 			}
 			return d.Change(ctx, ref, c)
 		}),
+		changes(away, "forgets the trunk", func(ctx context.Context, d telephony.Driver, ref string, c telephony.Change) (telephony.Number, error) {
+			n, err := d.Number(ctx, ref)
+			if err == nil && c.Routing != nil && *c.Routing == (telephony.Routing{}) {
+				c.Routing.SIPTrunk = n.Routing.SIPTrunk
+			}
+			if err != nil {
+				return n, err
+			}
+			return d.Change(ctx, ref, c)
+		}),
+		changes(name, "drops an application", func(ctx context.Context, d telephony.Driver, ref string, c telephony.Change) (telephony.Number, error) {
+			n, err := d.Number(ctx, ref)
+			if err == nil && c.Routing == nil && n.Routing.Application != "" {
+				c.Routing = &telephony.Routing{}
+			}
+			if err != nil {
+				return n, err
+			}
+			return d.Change(ctx, ref, c)
+		}),
 		changes(one, "keeps the URL beside the trunk", func(ctx context.Context, d telephony.Driver, ref string, c telephony.Change) (telephony.Number, error) {
 			if c.Routing != nil && c.Routing.VoiceURL == "" {
 				n, err := d.Number(ctx, ref)
@@ -152,6 +172,22 @@ func changeLiars() []conformance.Liar[Harness] {
 					return n, err
 				}
 				c.Routing.VoiceURL = n.Routing.VoiceURL
+			}
+			return d.Change(ctx, ref, c)
+		}),
+		changes(one, "takes an application for a trunk", func(ctx context.Context, d telephony.Driver, ref string, c telephony.Change) (telephony.Number, error) {
+			if c.Routing != nil && c.Routing.Application != "" {
+				c.Routing = &telephony.Routing{SIPTrunk: c.Routing.Application}
+			}
+			return d.Change(ctx, ref, c)
+		}),
+		changes(one, "keeps what wins", func(ctx context.Context, d telephony.Driver, ref string, c telephony.Change) (telephony.Number, error) {
+			n, err := d.Number(ctx, ref)
+			if err == nil && n.Routing.SIPTrunk != "" && c.Routing != nil && c.Routing.SIPTrunk == "" {
+				c.Routing = nil
+			}
+			if err != nil {
+				return n, err
 			}
 			return d.Change(ctx, ref, c)
 		}),
@@ -166,39 +202,6 @@ func changeLiars() []conformance.Liar[Harness] {
 				}
 			}
 			return d.Number(ctx, ref)
-		}),
-	}
-}
-
-func releaseLiars() []conformance.Liar[Harness] {
-	const gone = "a number released is the account's no longer"
-	releases := func(check, how string, release func(ctx context.Context, d telephony.Driver, ref string) error) conformance.Liar[Harness] {
-		return lie(check, how, func(d telephony.Driver) liar {
-			return liar{release: func(ctx context.Context, ref string) error { return release(ctx, d, ref) }}
-		})
-	}
-	return []conformance.Liar[Harness]{
-		releases(gone, "only detaches it", func(ctx context.Context, d telephony.Driver, ref string) error {
-			_, err := d.Change(ctx, ref, telephony.Change{Routing: &telephony.Routing{}})
-			return err
-		}),
-		releases(gone, "forgives a second release", func(ctx context.Context, d telephony.Driver, ref string) error {
-			if err := d.Release(ctx, ref); !errors.Is(err, fault.NotFound) {
-				return err
-			}
-			return nil
-		}),
-		releases("Release releases no other number", "empties the account", func(ctx context.Context, d telephony.Driver, ref string) error {
-			page, err := d.Numbers(ctx, telephony.Query{Limit: 100})
-			if err != nil {
-				return err
-			}
-			for _, n := range page.Numbers {
-				if err := d.Release(ctx, n.Ref); err != nil {
-					return err
-				}
-			}
-			return nil
 		}),
 	}
 }

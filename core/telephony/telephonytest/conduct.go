@@ -31,9 +31,10 @@ func subject(h Harness) conformance.Subject {
 			return err
 		}},
 		{Name: "Buy", Run: func(ctx context.Context) error {
-			_, err := d.Buy(ctx, telephony.Order{Key: newKey(), E164: nobodys, Name: name})
+			_, err := d.Buy(ctx, h.order(nobodys, name))
 			return err
 		}},
+		{Name: "Ordered", Run: func(ctx context.Context) error { _, err := d.Ordered(ctx, h.order(nobodys, name)); return err }},
 		{Name: "Numbers", Run: func(ctx context.Context) error { _, err := d.Numbers(ctx, telephony.Query{}); return err }},
 		{Name: "Number", Run: func(ctx context.Context) error { _, err := d.Number(ctx, "0"); return err }},
 		{Name: "Change", Run: func(ctx context.Context) error {
@@ -118,13 +119,19 @@ func concurrentPurchases(ctx context.Context, h Harness) error {
 	}
 	bought := make([]telephony.Number, len(offers))
 	err = conformance.AtOnce(len(offers), func(i int) error {
-		var err error
-		name := fmt.Sprintf("Number %d of %d", i+1, len(offers))
-		if bought[i], err = d.Buy(ctx, telephony.Order{Key: newKey(), E164: offers[i].E164, Name: name}); err != nil {
+		o := h.order(offers[i].E164, fmt.Sprintf("Number %d of %d", i+1, len(offers)))
+		n, err := d.Buy(ctx, o)
+		if err != nil {
 			return fmt.Errorf("Buy beside others: %w", err)
 		}
-		if bought[i].E164 != offers[i].E164 || bought[i].Name != name {
-			return fmt.Errorf("Buy of %s as %q answered %s as %q", offers[i].E164, name, bought[i].E164, bought[i].Name)
+		if bought[i], err = filled(ctx, h, o, n); err != nil {
+			return err
+		}
+		if n, err = completed(ctx, h, o, bought[i]); err != nil {
+			return err
+		}
+		if n.E164 != o.E164 || n.Name != o.Name {
+			return fmt.Errorf("Buy of %s as %q led to %s as %q", o.E164, o.Name, n.E164, n.Name)
 		}
 		return nil
 	})

@@ -7,7 +7,7 @@
 //			return telephonytest.Harness{
 //				Open:     func() telephony.Driver { return open(t, server.URL) },
 //				AreaCode: "415", Empty: "212",
-//				Provider: server, // implements what it can of Spender, Rival, Mover, conformance.Revoker, ...
+//				Provider: server, // implements what it can of Spender, Rival, Mover, Filler, Blocker, conformance.Revoker, ...
 //			}
 //		})
 //	}
@@ -21,6 +21,7 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"time"
 
 	"frontdesk/core/adapter/conformance"
 	"frontdesk/core/telephony"
@@ -37,7 +38,8 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 
 // Checks lists the checks, in the order of the contract.
 func Checks() []Check {
-	return slices.Concat(conductChecks(), accountChecks(), searchChecks(), buyChecks(), keyChecks(), listChecks(), changeChecks(), releaseChecks())
+	return slices.Concat(conductChecks(), accountChecks(), searchChecks(), routeChecks(), buyChecks(), keyChecks(),
+		sinceChecks(), orderedChecks(), listChecks(), changeChecks(), releaseChecks())
 }
 
 // Harness is an account under test.
@@ -50,9 +52,16 @@ type Harness struct {
 
 	Account telephony.Account // whose account it is; the zero value is not known
 	Default telephony.Routing // where a number leads that was bought without routing
-	Trunk   string            // the id of a SIP trunk of the account; "" when there is none
+	Leads   telephony.Routing // where the settings lead +1 415 555 0100 when employee 7 answers it; the zero value is nowhere
+
+	// Where a number can lead.
+	Trunk       string // the id of a SIP trunk of the account; "" when there is none
+	Application string // the id of a voice application, or of a connection, of the account; "" when there is none
+	NoVoiceURL  bool   // the provider asks no webhook of a number's own
 
 	Secrets []string // the credentials the driver was opened with: it must not hold them
+
+	Now func() time.Time // the gateway's clock; nil is the machine's
 
 	// Provider is the provider's own side: what can be done to the account, or to the provider, behind the driver's
 	// back. It implements what it can of the interfaces below and of those in package conformance; nil can do nothing.
@@ -74,6 +83,41 @@ type Rival interface {
 type Mover interface {
 	Arrive(ctx context.Context, e164 string) error
 	Vanish(ctx context.Context, e164 string) error
+}
+
+// Filler is a provider of orders that take their time, where the checks need not wait for it.
+type Filler interface {
+	// Fill fills every order that is under way.
+	Fill(ctx context.Context) error
+}
+
+// Blocker has the provider not take a number of the account back.
+type Blocker interface {
+	// Block answers errors.ErrUnsupported where the provider knows nothing of this kind.
+	Block(ctx context.Context, e164 string, why telephony.Block) error
+	Unblock(ctx context.Context, e164 string) error
+}
+
+func (h Harness) now() time.Time {
+	if h.Now == nil {
+		return time.Now()
+	}
+	return h.Now()
+}
+
+// routes are where a number can lead, one of each kind; at least one.
+func (h Harness) routes() []telephony.Routing {
+	var all []telephony.Routing
+	if !h.NoVoiceURL {
+		all = append(all, telephony.Routing{VoiceURL: voiceURL})
+	}
+	if h.Application != "" {
+		all = append(all, telephony.Routing{Application: h.Application})
+	}
+	if h.Trunk != "" {
+		all = append(all, telephony.Routing{SIPTrunk: h.Trunk})
+	}
+	return all
 }
 
 func provides[T any](h Harness) bool { return conformance.Can[T](h.Provider) }

@@ -6,8 +6,11 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"frontdesk/core/adapter/adaptertest"
+	"frontdesk/core/adapter/conformance"
 	"frontdesk/core/fault"
 	"frontdesk/core/telephony"
 )
@@ -19,11 +22,18 @@ type honest struct {
 	numbers   []*number
 	elsewhere []string // sold to somebody else
 	purchases int
+
+	// What honest providers differ in.
+	bare  bool // Buy leaves name and routing to Change
+	dated bool // orders are known by when they began, not by their keys
+	async bool // orders are filled later, and have no reference until then
 }
 
 type number struct {
 	telephony.Number
-	key string
+	key   string
+	since time.Time
+	looks int // how often its order was looked at while it was under way
 }
 
 var (
@@ -31,22 +41,68 @@ var (
 	_ Spender          = (*honest)(nil)
 	_ Rival            = (*honest)(nil)
 	_ Mover            = (*honest)(nil)
+	_ Filler           = (*honest)(nil)
+	_ Blocker          = (*honest)(nil)
 )
 
 // initial is where numbers lead that were bought without routing.
 var initial = telephony.Routing{VoiceURL: "https://demo.example.com/welcome"}
 
-func newHarness(*testing.T) Harness {
-	h := &honest{}
+// template is where the honest driver's settings lead numbers.
+const template = "https://agents.example.com/voice?employee={cloud_employee_id}&number={e164}"
+
+func newHarness(*testing.T) Harness { return harnessOf(&honest{}) }
+
+func harnessOf(h *honest) Harness {
 	return Harness{
 		Open:     func() telephony.Driver { return h },
-		AreaCode: "415", Empty: "212", Account: telephony.Account{Name: "Desk", Ref: "AC1"}, Default: initial, Trunk: "TK1",
+		AreaCode: "415", Empty: "212", Account: telephony.Account{Name: "Desk", Ref: "AC1"}, Default: initial,
+		Leads: telephony.Routing{VoiceURL: voiceURL}, Trunk: "TK1", Application: "AP1",
 		Secrets: []string{"hunter2"}, Provider: h,
 	}
 }
 
-func (*honest) Traits() telephony.Traits {
-	return telephony.Traits{IdempotentBuy: true, MaxConcurrent: 12}
+// TestHonestDriversPassWhateverTheProvider holds the checks against providers that keep the contract in other ways than
+// the one that the liars are made from.
+func TestHonestDriversPassWhateverTheProvider(t *testing.T) {
+	for name, open := range map[string]func() Harness{
+		"name and routing are left to Change": func() Harness { return harnessOf(&honest{bare: true}) },
+		"orders are known by when they began": func() Harness { return harnessOf(&honest{dated: true, bare: true}) },
+		"orders are filled when told":         func() Harness { return harnessOf(&honest{async: true, bare: true}) },
+		"orders are filled in their own time": func() Harness {
+			h := harnessOf(&honest{async: true})
+			h.Provider = struct {
+				conformance.ReplyDropper
+				Spender
+				Rival
+				Mover
+			}{h.Provider.(*honest), h.Provider.(*honest), h.Provider.(*honest), h.Provider.(*honest)}
+			return h
+		},
+		"numbers lead to applications alone": func() Harness {
+			h := harnessOf(&honest{})
+			h.NoVoiceURL, h.Trunk = true, ""
+			return h
+		},
+	} {
+		for _, check := range Checks() {
+			t.Run(name+"/"+check.Name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					h := open()
+					if !check.Binds(h) {
+						return
+					}
+					if err := check.Do(t.Context(), h); err != nil {
+						t.Error(err)
+					}
+				})
+			})
+		}
+	}
+}
+
+func (h *honest) Traits() telephony.Traits {
+	return telephony.Traits{IdempotentBuy: true, AsyncBuy: h.async, MaxConcurrent: 12}
 }
 
 func (h *honest) Account(ctx context.Context) (telephony.Account, error) {
@@ -90,21 +146,56 @@ func (h *honest) Buy(ctx context.Context, o telephony.Order) (telephony.Number, 
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, n := range h.numbers {
-		if n.E164 == o.E164 && n.key == o.Key {
-			return n.Number, nil
-		}
+	if n, err := h.order(o); n != nil || err != nil {
+		return h.told(n), err
 	}
 	if !h.forSale(o.E164) {
-		return telephony.Number{}, fault.New(fault.Conflict, fault.ReasonNumberTaken, "Somebody else was faster.")
+		return telephony.Number{}, taken()
 	}
 	h.purchases++
-	n := telephony.Number{Ref: fmt.Sprintf("ref-%d", h.purchases), E164: o.E164, Name: o.Name, Routing: o.Routing}
-	if n.Routing == (telephony.Routing{}) {
-		n.Routing = initial
+	n := &number{Number: telephony.Number{Ref: fmt.Sprintf("ref-%d", h.purchases), E164: o.E164, Name: o.E164, Routing: initial, Pending: h.async}, key: o.Key, since: time.Now()}
+	if !h.bare {
+		n.Name = o.Name
 	}
-	h.numbers = append(h.numbers, &number{n, o.Key})
-	return n, h.Leave()
+	if !h.bare && o.Routing != (telephony.Routing{}) {
+		n.Routing = o.Routing
+	}
+	h.numbers = append(h.numbers, n)
+	return h.told(n), h.Leave()
+}
+
+// order finds what an order has bought. What the account holds otherwise is taken.
+func (h *honest) order(o telephony.Order) (*number, error) {
+	for _, n := range h.numbers {
+		if n.E164 != o.E164 {
+			continue
+		}
+		if n.key == o.Key || h.dated && !n.since.Before(o.Since.Add(-time.Minute)) {
+			return n, nil
+		}
+		return nil, taken()
+	}
+	return nil, nil
+}
+
+func taken() error {
+	return fault.New(fault.Conflict, fault.ReasonNumberTaken, "Somebody else was faster.")
+}
+
+// told is the number as it is told: without its reference while its order is under way.
+func (h *honest) told(n *number) telephony.Number {
+	switch {
+	case n == nil:
+		return telephony.Number{}
+	case n.Pending:
+		return telephony.Number{E164: n.E164, Pending: true}
+	}
+	return n.Number
+}
+
+// listed are the numbers whose orders are filled.
+func (h *honest) listed() []*number {
+	return slices.DeleteFunc(slices.Clone(h.numbers), func(n *number) bool { return n.Pending })
 }
 
 func (h *honest) Ordered(ctx context.Context, o telephony.Order) (telephony.Number, error) {
@@ -113,19 +204,32 @@ func (h *honest) Ordered(ctx context.Context, o telephony.Order) (telephony.Numb
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, n := range h.numbers {
-		if n.E164 == o.E164 && n.key == o.Key {
-			return n.Number, nil
+	n, err := h.order(o)
+	switch {
+	case err != nil:
+		return telephony.Number{}, err
+	case n != nil:
+		if n.looks++; n.looks > 2 {
+			n.Pending = false
 		}
-	}
-	if !h.forSale(o.E164) {
-		return telephony.Number{}, fault.New(fault.Conflict, fault.ReasonNumberTaken, "Somebody else was faster.")
+		return h.told(n), nil
+	case !h.forSale(o.E164):
+		return telephony.Number{}, taken()
 	}
 	return telephony.Number{}, noNumber()
 }
 
+func (h *honest) Fill(context.Context) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, n := range h.numbers {
+		n.Pending = false
+	}
+	return nil
+}
+
 func (*honest) Route(employee int64, e164 string) (telephony.Routing, bool) {
-	return telephony.Routing{VoiceURL: telephony.VoiceURL("https://agents.example.com/voice?employee={cloud_employee_id}&number={e164}", employee, e164)}, true
+	return telephony.Routing{VoiceURL: telephony.VoiceURL(template, employee, e164)}, true
 }
 
 func (h *honest) Numbers(ctx context.Context, q telephony.Query) (telephony.Page, error) {
@@ -139,7 +243,7 @@ func (h *honest) Numbers(ctx context.Context, q telephony.Query) (telephony.Page
 		limit = 2
 	}
 	var page telephony.Page
-	for _, n := range h.numbers {
+	for _, n := range h.listed() {
 		if n.Ref <= q.Cursor {
 			continue
 		}
@@ -168,12 +272,16 @@ func (h *honest) Change(ctx context.Context, ref string, c telephony.Change) (te
 }
 
 func (h *honest) Release(ctx context.Context, ref string) error {
-	_, err := h.with(ctx, ref, h.drop)
+	var refusal *fault.Error
+	_, err := h.with(ctx, ref, func(n *number) {
+		if refusal = n.Block.Fault(); refusal == nil {
+			h.numbers = slices.DeleteFunc(h.numbers, func(other *number) bool { return other == n })
+		}
+	})
+	if err == nil && refusal != nil {
+		return refusal
+	}
 	return err
-}
-
-func (h *honest) drop(n *number) {
-	h.numbers = slices.DeleteFunc(h.numbers, func(other *number) bool { return other == n })
 }
 
 func (h *honest) with(ctx context.Context, ref string, do func(*number)) (telephony.Number, error) {
@@ -182,7 +290,7 @@ func (h *honest) with(ctx context.Context, ref string, do func(*number)) (teleph
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, n := range h.numbers {
+	for _, n := range h.listed() {
 		if n.Ref == ref {
 			do(n)
 			return n.Number, nil
@@ -191,7 +299,9 @@ func (h *honest) with(ctx context.Context, ref string, do func(*number)) (teleph
 	return telephony.Number{}, noNumber()
 }
 
-func noNumber() error { return fault.New(fault.NotFound, fault.ReasonNumberNotFound, "There is none.") }
+func noNumber() *fault.Error {
+	return fault.New(fault.NotFound, fault.ReasonNumberNotFound, "There is none.")
+}
 
 func (h *honest) Purchases(context.Context) (int, error) {
 	h.mu.Lock()
@@ -210,7 +320,7 @@ func (h *honest) Arrive(_ context.Context, e164 string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.purchases++
-	h.numbers = append(h.numbers, &number{telephony.Number{Ref: fmt.Sprintf("ref-%d", h.purchases), E164: e164}, ""})
+	h.numbers = append(h.numbers, &number{Number: telephony.Number{Ref: fmt.Sprintf("ref-%d", h.purchases), E164: e164}, since: time.Now()})
 	return nil
 }
 
@@ -219,4 +329,24 @@ func (h *honest) Vanish(_ context.Context, e164 string) error {
 	defer h.mu.Unlock()
 	h.numbers = slices.DeleteFunc(h.numbers, func(n *number) bool { return n.E164 == e164 })
 	return nil
+}
+
+func (h *honest) Block(_ context.Context, e164 string, why telephony.Block) error {
+	return h.block(e164, why)
+}
+
+func (h *honest) Unblock(_ context.Context, e164 string) error {
+	return h.block(e164, telephony.BlockNone)
+}
+
+func (h *honest) block(e164 string, why telephony.Block) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, n := range h.numbers {
+		if n.E164 == e164 {
+			n.Block = why
+			return nil
+		}
+	}
+	return noNumber()
 }

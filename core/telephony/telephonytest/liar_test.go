@@ -10,7 +10,8 @@ import (
 )
 
 func TestEveryCheckCatchesItsLiars(t *testing.T) {
-	liars := slices.Concat(conductLiars(), accountLiars(), searchLiars(), buyLiars(), keyLiars(), listLiars(), changeLiars(), releaseLiars())
+	liars := slices.Concat(conductLiars(), accountLiars(), searchLiars(), routeLiars(), buyLiars(), keyLiars(),
+		sinceLiars(), orderedLiars(), listLiars(), changeLiars(), releaseLiars())
 	conformance.Catch(t, Checks(), liars, newHarness)
 }
 
@@ -22,6 +23,8 @@ type liar struct {
 	account func(ctx context.Context) (telephony.Account, error)
 	search  func(ctx context.Context, s telephony.Search) ([]telephony.Offer, error)
 	buy     func(ctx context.Context, o telephony.Order) (telephony.Number, error)
+	ordered func(ctx context.Context, o telephony.Order) (telephony.Number, error)
+	route   func(employee int64, e164 string) (telephony.Routing, bool)
 	numbers func(ctx context.Context, q telephony.Query) (telephony.Page, error)
 	number  func(ctx context.Context, ref string) (telephony.Number, error)
 	change  func(ctx context.Context, ref string, c telephony.Change) (telephony.Number, error)
@@ -69,6 +72,21 @@ func (l liar) Buy(ctx context.Context, o telephony.Order) (telephony.Number, err
 		own = l.Driver.Buy
 	}
 	return l.tell(ask(ctx, l, func(ctx context.Context) (telephony.Number, error) { return own(ctx, o) }))
+}
+
+func (l liar) Ordered(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+	own := l.ordered
+	if own == nil {
+		own = l.Driver.Ordered
+	}
+	return l.tell(ask(ctx, l, func(ctx context.Context) (telephony.Number, error) { return own(ctx, o) }))
+}
+
+func (l liar) Route(employee int64, e164 string) (telephony.Routing, bool) {
+	if l.route != nil {
+		return l.route(employee, e164)
+	}
+	return l.Driver.Route(employee, e164)
 }
 
 func (l liar) Numbers(ctx context.Context, q telephony.Query) (telephony.Page, error) {
@@ -140,6 +158,20 @@ func retells(check, how string, retell func(n *telephony.Number)) conformance.Li
 func buys(check, how string, buy func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error)) conformance.Liar[Harness] {
 	return lie(check, how, func(d telephony.Driver) liar {
 		return liar{buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) { return buy(ctx, d, o) }}
+	})
+}
+
+// orders is a liar with an Ordered of its own.
+func orders(check, how string, ordered func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error)) conformance.Liar[Harness] {
+	return lie(check, how, func(d telephony.Driver) liar {
+		return liar{ordered: func(ctx context.Context, o telephony.Order) (telephony.Number, error) { return ordered(ctx, d, o) }}
+	})
+}
+
+// releases is a liar with a Release of its own.
+func releases(check, how string, release func(ctx context.Context, d telephony.Driver, ref string) error) conformance.Liar[Harness] {
+	return lie(check, how, func(d telephony.Driver) liar {
+		return liar{release: func(ctx context.Context, ref string) error { return release(ctx, d, ref) }}
 	})
 }
 

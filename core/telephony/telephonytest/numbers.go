@@ -26,7 +26,7 @@ func pagesAreWhole(ctx context.Context, h Harness) error {
 	}
 	var bought []telephony.Number
 	for _, o := range offers {
-		n, err := h.Open().Buy(ctx, telephony.Order{Key: newKey(), E164: o.E164, Name: "One of three"})
+		n, err := buy(ctx, h, h.order(o.E164, "One of three"))
 		if err != nil {
 			return giveBack(ctx, h, err, bought...)
 		}
@@ -51,21 +51,7 @@ func pagesHold(ctx context.Context, h Harness, want []telephony.Number) error {
 }
 
 func arrivalsAreListed(ctx context.Context, h Harness) error {
-	o, err := orderOf(ctx, h)
-	if err != nil {
-		return err
-	}
-	if err := h.Provider.(Mover).Arrive(ctx, o.E164); err != nil {
-		return err
-	}
-	n, there, err := held(ctx, h, o.E164)
-	if err != nil {
-		return err
-	}
-	if !there {
-		return fmt.Errorf("%s came into the account and is not listed", o.E164)
-	}
-	return giveBack(ctx, h, readsAs(ctx, h, n), n)
+	return withArrival(ctx, h, func(n telephony.Number) error { return readsAs(ctx, h, n) })
 }
 
 func vanishedIsGone(ctx context.Context, h Harness) error {

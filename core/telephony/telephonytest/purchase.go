@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"frontdesk/core/fault"
 	"frontdesk/core/telephony"
@@ -13,6 +14,17 @@ import (
 
 // newKey makes a key that no account has seen.
 func newKey() string { return strings.ToLower(rand.Text()) }
+
+// order is a purchase that begins now.
+func (h Harness) order(e164, name string) telephony.Order {
+	return telephony.Order{Key: newKey(), Since: h.now(), E164: e164, Name: name}
+}
+
+// later is the same purchase as one that began when everything was in the account that is there now, by any clock.
+func later(o telephony.Order) telephony.Order {
+	o.Since = o.Since.Add(time.Hour)
+	return o
+}
 
 // offered answers exactly n numbers for sale.
 func offered(ctx context.Context, h Harness, n int) ([]telephony.Offer, error) {
@@ -32,10 +44,10 @@ func orderOf(ctx context.Context, h Harness) (telephony.Order, error) {
 	if err != nil {
 		return telephony.Order{}, err
 	}
-	return telephony.Order{Key: newKey(), E164: offers[0].E164, Name: "Front office"}, nil
+	return h.order(offers[0].E164, "Front office"), nil
 }
 
-// withNumber buys a number, runs the check on it, and releases it.
+// withNumber has a number bought and completed, runs the check on it, and releases it.
 func withNumber(ctx context.Context, h Harness, how func(*telephony.Order), check func(n telephony.Number) error) error {
 	o, err := orderOf(ctx, h)
 	if err != nil {
@@ -44,11 +56,88 @@ func withNumber(ctx context.Context, h Harness, how func(*telephony.Order), chec
 	if how != nil {
 		how(&o)
 	}
-	n, err := h.Open().Buy(ctx, o)
+	return withOrder(ctx, h, o, func(n telephony.Number) error {
+		if n, err = completed(ctx, h, o, n); err != nil {
+			return err
+		}
+		return check(n)
+	})
+}
+
+// withOrder buys what is ordered, runs the check on the number as it was bought, and releases it.
+func withOrder(ctx context.Context, h Harness, o telephony.Order, check func(n telephony.Number) error) error {
+	n, err := buy(ctx, h, o)
 	if err != nil {
 		return fmt.Errorf("Buy of %+v: %w", o, err)
 	}
 	return giveBack(ctx, h, check(n), n)
+}
+
+// buy orders a number and waits until it has a reference.
+func buy(ctx context.Context, h Harness, o telephony.Order) (telephony.Number, error) {
+	n, err := h.Open().Buy(ctx, o)
+	if err != nil {
+		return telephony.Number{}, err
+	}
+	return filled(ctx, h, o, n)
+}
+
+// soon is how long an order may take whose provider cannot be told to fill it.
+const soon = 10 * time.Second
+
+// filled waits for an order that Buy or Ordered answered as pending. Where nobody can hurry the provider, a number that
+// is pending and has its reference will do.
+func filled(ctx context.Context, h Harness, o telephony.Order, n telephony.Number) (telephony.Number, error) {
+	if !n.Pending || !h.Open().Traits().AsyncBuy {
+		return n, nil
+	}
+	filler, hurries := h.Provider.(Filler)
+	if hurries {
+		if err := filler.Fill(ctx); err != nil {
+			return n, err
+		}
+	}
+	for pause, waited := 10*time.Millisecond, time.Duration(0); n.Pending && (hurries || n.Ref == ""); pause = min(2*pause, time.Second) {
+		if waited > soon {
+			return n, fmt.Errorf("the order %+v is not filled after %s: %+v", o, waited, n)
+		}
+		select {
+		case <-ctx.Done():
+			return n, ctx.Err()
+		case <-time.After(pause):
+			waited += pause
+		}
+		var err error
+		if n, err = h.Open().Ordered(ctx, o); err != nil {
+			return n, fmt.Errorf("Ordered of an order under way: %w", err)
+		}
+	}
+	if n.Ref == "" || n.E164 != o.E164 {
+		return n, fmt.Errorf("the order %+v was filled with %+v, want that number with a reference", o, n)
+	}
+	return n, nil
+}
+
+// completed does to a number bought what its buyer does: what Buy left to Change, of name and routing, is changed.
+func completed(ctx context.Context, h Harness, o telephony.Order, n telephony.Number) (telephony.Number, error) {
+	var c telephony.Change
+	if n.Name != o.Name {
+		c.Name = &o.Name
+	}
+	if o.Routing != (telephony.Routing{}) && n.Routing != o.Routing {
+		c.Routing = &o.Routing
+	}
+	if c == (telephony.Change{}) {
+		return n, nil
+	}
+	if err := readsAs(ctx, h, n); err != nil {
+		return n, fmt.Errorf("Buy left a part of the order to Change: %w", err)
+	}
+	changed, err := h.Open().Change(ctx, n.Ref, copied(c))
+	if err != nil {
+		return n, fmt.Errorf("the change %s that Buy left: %w", describe(c), err)
+	}
+	return changed, nil
 }
 
 // giveBack releases what a check has bought. What is no longer there needs no release.
