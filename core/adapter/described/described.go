@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -125,6 +126,7 @@ func (d *Description) check(r *http.Request) error {
 			return fmt.Errorf("the query parameter %q is not described", name)
 		}
 	}
+	r.URL.RawQuery = numbered(r.URL.Query()).Encode()
 	return openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
 		Request: r, PathParams: parameters, Route: route,
 		Options: &openapi3filter.Options{
@@ -135,10 +137,38 @@ func (d *Description) check(r *http.Request) error {
 	})
 }
 
-// describes reports whether an operation has a query parameter of that name.
+// describes reports whether an operation has a query parameter of that name, or one of style deepObject with that property:
+// filter[status] is the property status of filter (OpenAPI 3.0, "Parameter Object").
 func describes(route *routers.Route, name string) bool {
-	return route.Operation.Parameters.GetByInAndName(openapi3.ParameterInQuery, name) != nil ||
-		route.PathItem.Parameters.GetByInAndName(openapi3.ParameterInQuery, name) != nil
+	if parameter(route, name) != nil {
+		return true
+	}
+	object, rest, deep := strings.Cut(name, "[")
+	property, _, _ := strings.Cut(rest, "]")
+	p := parameter(route, object)
+	return deep && p != nil && p.Style == openapi3.SerializationDeepObject && p.Schema != nil && p.Schema.Value.Properties[property] != nil
+}
+
+// numbered writes the items of a list inside an object with their places, as the filter reads them: a[b][]=c is a[b][0]=c.
+func numbered(query url.Values) url.Values {
+	for name, values := range query {
+		list, isList := strings.CutSuffix(name, "][]")
+		if !isList {
+			continue
+		}
+		delete(query, name)
+		for i, v := range values {
+			query.Set(fmt.Sprintf("%s][%d]", list, i), v)
+		}
+	}
+	return query
+}
+
+func parameter(route *routers.Route, name string) *openapi3.Parameter {
+	if p := route.Operation.Parameters.GetByInAndName(openapi3.ParameterInQuery, name); p != nil {
+		return p
+	}
+	return route.PathItem.Parameters.GetByInAndName(openapi3.ParameterInQuery, name)
 }
 
 // Report fails the test with what the description forbids, and when no request came by.

@@ -14,7 +14,9 @@ const shop = `{
   "paths": {"/shelves/{shelf}/books": {
     "parameters": [{"name": "shelf", "in": "path", "required": true, "schema": {"type": "string"}}, {"name": "fields", "in": "query", "schema": {"type": "string"}}],
     "post": {
-      "parameters": [{"name": "copies", "in": "query", "schema": {"type": "integer", "maximum": 5}}, {"name": "X-Reader", "in": "header", "schema": {"type": "string", "enum": ["adult"]}}],
+      "parameters": [{"name": "copies", "in": "query", "schema": {"type": "integer", "maximum": 5}}, {"name": "X-Reader", "in": "header", "schema": {"type": "string", "enum": ["adult"]}},
+        {"name": "where", "in": "query", "style": "deepObject", "explode": true, "schema": {"type": "object", "properties": {
+          "year": {"type": "integer"}, "marks": {"type": "array", "items": {"type": "string", "enum": ["new", "used"]}}}}}],
       "requestBody": {"required": true, "content": {"application/json": {"schema": {
         "type": "object", "additionalProperties": false, "required": ["title"],
         "properties": {"title": {"type": "string"}, "printed": {"type": "string", "format": "date-time"}, "pages": {"type": "integer", "default": 1}}}}}},
@@ -36,6 +38,11 @@ func TestViolations(t *testing.T) {
 		{rule: "unknown method", method: "PATCH", target: "/v1/shelves/a/books", body: `{"title":"Emma"}`},
 		{rule: "unknown query parameter", method: "POST", target: "/v1/shelves/a/books?copy=5", body: `{"title":"Emma"}`},
 		{rule: "query parameter out of range", method: "POST", target: "/v1/shelves/a/books?copies=6", body: `{"title":"Emma"}`},
+		{rule: "a property of a parameter", method: "POST", target: "/v1/shelves/a/books?where[year]=1815&where%5Bmarks%5D%5B%5D=new", body: `{"title":"Emma"}`, allowed: true},
+		{rule: "unknown property of a parameter", method: "POST", target: "/v1/shelves/a/books?where[yaer]=1815", body: `{"title":"Emma"}`},
+		{rule: "property of a parameter that has none", method: "POST", target: "/v1/shelves/a/books?copies[year]=5", body: `{"title":"Emma"}`},
+		{rule: "property of the wrong type", method: "POST", target: "/v1/shelves/a/books?where[year]=x", body: `{"title":"Emma"}`},
+		{rule: "item of a property out of range", method: "POST", target: "/v1/shelves/a/books?where[marks][]=old", body: `{"title":"Emma"}`},
 		{rule: "header out of range", method: "POST", target: "/v1/shelves/a/books", body: `{"title":"Emma"}`, header: http.Header{"X-Reader": {"child"}}},
 		{rule: "body missing", method: "POST", target: "/v1/shelves/a/books"},
 		{rule: "property missing", method: "POST", target: "/v1/shelves/a/books", body: `{"pages":3}`},
@@ -124,6 +131,7 @@ func TestDescriptionsAreRead(t *testing.T) {
 		"zendesk-tickets.openapi.json":         "/",
 		"freshdesk-tickets.openapi.json":       "/",
 		"rt-rest2.openapi.json":                "/REST/2.0",
+		"telnyx-numbers.openapi.json":          "/v2",
 	} {
 		t.Run(file, func(t *testing.T) { Open(t, file, base) })
 	}
