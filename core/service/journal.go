@@ -282,7 +282,7 @@ func late[R, T any](a *attempt, made func(context.Context, R) (outcome[T], error
 // keep records the answer.
 func (a *attempt) keep(ctx context.Context, body []byte, ref string, seen []store.EventSeen) {
 	a.intent.Answer, a.intent.EffectRef = body, ref
-	if err := a.journal.store.FinishIntent(ctx, a.intent, seen...); err != nil {
+	if err := a.journal.store.FinishIntent(ctx, a.intent, seen); err != nil {
 		// The effect stands and is told; the intent stays open and is settled by reading back.
 		a.journal.log.ErrorContext(ctx, "an answer could not be kept", "operation", a.intent.Operation, "error", err)
 	}

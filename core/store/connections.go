@@ -23,7 +23,7 @@ func scanConnection(row scanner) (c Connection, err error) {
 
 // CreateConnection adds a connection with revision 1. The first of a kind becomes the tenant's default, and one that
 // is made the default takes that from the others. A name that is taken is a Conflict.
-func (s *Store) CreateConnection(ctx context.Context, c Connection) error {
+func (s *Store) CreateConnection(ctx context.Context, c Connection, audit ...AuditRow) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := lockTenant(ctx, tx, c.TenantID); err != nil {
 			return err
@@ -43,15 +43,17 @@ func (s *Store) CreateConnection(ctx context.Context, c Connection) error {
 		if err != nil {
 			return err
 		}
-		_, err = exec(ctx, tx, "INSERT INTO connection_turns (connection_id, taken) VALUES ($1, 0)", c.ID)
-		return err
+		if _, err = exec(ctx, tx, "INSERT INTO connection_turns (connection_id, taken) VALUES ($1, 0)", c.ID); err != nil {
+			return err
+		}
+		return addAudit(ctx, tx, audit)
 	})
 }
 
 // UpdateConnection replaces all but the kind and the creation of a connection, and makes its revision fromRevision+1.
 // Where the revision is another one by now, it is a Conflict with the reason CHANGED_MEANWHILE. A default is replaced
 // by another, never taken away.
-func (s *Store) UpdateConnection(ctx context.Context, c Connection, fromRevision int64) error {
+func (s *Store) UpdateConnection(ctx context.Context, c Connection, fromRevision int64, audit ...AuditRow) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := lockTenant(ctx, tx, c.TenantID); err != nil {
 			return err
@@ -76,13 +78,16 @@ func (s *Store) UpdateConnection(ctx context.Context, c Connection, fromRevision
 		if err == nil && touched == 0 {
 			return changedMeanwhile()
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return addAudit(ctx, tx, audit)
 	})
 }
 
 // DeleteConnection removes a connection with its documents, numbers, holds and the events seen through it. Where it
 // was the tenant's default, the oldest other one of its kind becomes that.
-func (s *Store) DeleteConnection(ctx context.Context, tenantID, id string) error {
+func (s *Store) DeleteConnection(ctx context.Context, tenantID, id string, audit ...AuditRow) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := lockTenant(ctx, tx, tenantID); err != nil {
 			return err
@@ -91,7 +96,10 @@ func (s *Store) DeleteConnection(ctx context.Context, tenantID, id string) error
 		if err != nil {
 			return err
 		}
-		if _, err := exec(ctx, tx, "DELETE FROM connections WHERE tenant_id = $1 AND id = $2", tenantID, id); err != nil || !was.IsDefault {
+		if _, err := exec(ctx, tx, "DELETE FROM connections WHERE tenant_id = $1 AND id = $2", tenantID, id); err != nil {
+			return err
+		}
+		if err := addAudit(ctx, tx, audit); err != nil || !was.IsDefault {
 			return err
 		}
 		_, err = exec(ctx, tx, `UPDATE connections SET is_default = TRUE WHERE id =

@@ -66,7 +66,7 @@ func scanConsent(row scanner) (c Consent, err error) {
 }
 
 // CreateConnectLink adds a link, and forgets those that ended long before it was made.
-func (s *Store) CreateConnectLink(ctx context.Context, l ConnectLink) error {
+func (s *Store) CreateConnectLink(ctx context.Context, l ConnectLink, audit ...AuditRow) error {
 	err := s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := exec(ctx, tx, "DELETE FROM connect_links WHERE expires_at < $1", millis(l.CreatedAt.Add(-linkMemory))); err != nil {
 			return err
@@ -74,7 +74,10 @@ func (s *Store) CreateConnectLink(ctx context.Context, l ConnectLink) error {
 		_, err := exec(ctx, tx, "INSERT INTO connect_links ("+linkColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
 			l.Hash, l.TenantID, l.ConnectionID, l.Reconnects, l.Kind, l.Provider, l.Name, object(l.Settings), l.IsDefault, l.OtherAccount,
 			millis(l.CreatedAt), millis(l.ExpiresAt), optional(l.UsedAt))
-		return err
+		if err != nil {
+			return err
+		}
+		return addAudit(ctx, tx, audit)
 	})
 	if errors.Is(err, fault.NotFound) {
 		return tenantNotFound()
@@ -145,7 +148,9 @@ func (s *Store) ReleaseConnectLink(ctx context.Context, hash, claim []byte) erro
 // FinishConnectLink marks a link as used and its connection as working, with the account's address, in one. It is a
 // Conflict where the claim is not the caller's any more, and with the reason CHANGED_MEANWHILE where the connection's
 // revision is another one.
-func (s *Store) FinishConnectLink(ctx context.Context, hash, claim []byte, at time.Time, c Connection, fromRevision int64) error {
+func (s *Store) FinishConnectLink(
+	ctx context.Context, hash, claim []byte, at time.Time, c Connection, fromRevision int64, audit ...AuditRow,
+) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		touched, err := exec(ctx, tx, `UPDATE connect_links SET used_at = $3, claim = NULL, claimed_until = NULL
 			WHERE hash = $1 AND claim = $2 AND used_at IS NULL`, hash, claim, millis(at))
@@ -160,7 +165,10 @@ func (s *Store) FinishConnectLink(ctx context.Context, hash, claim []byte, at ti
 		if err == nil && touched == 0 {
 			return changedMeanwhile()
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return addAudit(ctx, tx, audit)
 	})
 }
 

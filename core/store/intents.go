@@ -85,9 +85,9 @@ func (s *Store) SaveIntentPlan(ctx context.Context, i Intent) error {
 }
 
 // ExtendIntent lengthens the lease to i.LeaseUntil, which the run's later calls must carry. A run that does not hold
-// the intent any more gets a Conflict with the reason INTENT_LOST.
-func (s *Store) ExtendIntent(ctx context.Context, i Intent) error {
-	touched, err := s.exec(ctx, `UPDATE intents SET lease_until = $5 WHERE tenant_id = $1 AND operation = $2 AND key = $3
+// the intent any more gets a Conflict with the reason INTENT_LOST, and nothing of it is recorded.
+func (s *Store) ExtendIntent(ctx context.Context, i Intent, audit ...AuditRow) error {
+	touched, err := s.recorded(ctx, audit, `UPDATE intents SET lease_until = $5 WHERE tenant_id = $1 AND operation = $2 AND key = $3
 		AND owner = $4 AND lease_until <= $5 AND state = 'running'`, heldBy(i)...)
 	if err == nil && touched == 0 {
 		return intentLost()
@@ -95,38 +95,41 @@ func (s *Store) ExtendIntent(ctx context.Context, i Intent) error {
 	return err
 }
 
-// FinishIntent keeps the answer, and with it the events that were seen. A run that does not hold the intent any more
-// gets a Conflict with the reason INTENT_LOST.
-func (s *Store) FinishIntent(ctx context.Context, i Intent, seen ...EventSeen) error {
+// FinishIntent keeps the answer, and with it the events that were seen and what the audit says. A run that does not hold
+// the intent any more gets a Conflict with the reason INTENT_LOST.
+func (s *Store) FinishIntent(ctx context.Context, i Intent, seen []EventSeen, audit ...AuditRow) error {
 	if len(seen) == 0 { // one statement needs no transaction, which on PostgreSQL is two more round trips
-		return s.try(ctx, func(ctx context.Context) error { return finishIntent(ctx, s.write, i) })
+		touched, err := s.recorded(ctx, audit, finish, finishOf(i)...)
+		if err == nil && touched == 0 {
+			return intentLost()
+		}
+		return err
 	}
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := finishIntent(ctx, tx, i); err != nil {
+		touched, err := s.execRecorded(ctx, tx, audit, finish, finishOf(i)...)
+		if err == nil && touched == 0 {
+			return intentLost()
+		}
+		if err != nil {
 			return err
 		}
 		return seeEvents(ctx, tx, seen)
 	})
 }
 
-func finishIntent(ctx context.Context, q querier, i Intent) error {
-	touched, err := exec(ctx, q, "UPDATE intents SET state = 'done', answer = $6, effect_ref = $7 WHERE "+held,
-		heldBy(i, blob(i.Answer), text(i.EffectRef))...)
-	if err == nil && touched == 0 {
-		return intentLost()
-	}
-	return err
-}
+const finish = "UPDATE intents SET state = 'done', answer = $6, effect_ref = $7 WHERE " + held
+
+func finishOf(i Intent) []any { return heldBy(i, blob(i.Answer), text(i.EffectRef)) }
 
 // ReleaseIntent ends a run without an answer. With IntentUnknown the intent stays and can be taken over at once; with
 // "" it goes, because nothing happened. It may also let a finished intent go. An intent that is not as i says any more
-// is left alone.
-func (s *Store) ReleaseIntent(ctx context.Context, i Intent, state string) error {
+// is left alone, and nothing of it is recorded.
+func (s *Store) ReleaseIntent(ctx context.Context, i Intent, state string, audit ...AuditRow) error {
 	if state == IntentUnknown {
-		_, err := s.exec(ctx, "UPDATE intents SET state = 'unknown' WHERE "+held, heldBy(i)...)
+		_, err := s.recorded(ctx, audit, "UPDATE intents SET state = 'unknown' WHERE "+held, heldBy(i)...)
 		return err
 	}
-	_, err := s.exec(ctx, `DELETE FROM intents WHERE tenant_id = $1 AND operation = $2 AND key = $3
+	_, err := s.recorded(ctx, audit, `DELETE FROM intents WHERE tenant_id = $1 AND operation = $2 AND key = $3
 		AND owner = $4 AND lease_until = $5 AND state = $6`, heldBy(i, cmp.Or(i.State, IntentRunning))...)
 	return err
 }

@@ -40,7 +40,7 @@ func finished(t *testing.T, s *store.Store, i store.Intent) store.Intent {
 	ref := i.EffectRef
 	i = begun(t, s, i)
 	i.Answer, i.EffectRef = []byte(`{"ok":true}`), ref
-	must(t, s.FinishIntent(t.Context(), i))
+	must(t, s.FinishIntent(t.Context(), i, nil))
 	i.State = store.IntentDone
 	return i
 }
@@ -205,13 +205,13 @@ func TestARunThatLostItsIntentWritesNothing(t *testing.T) {
 			lost.Plan, lost.Answer = json.RawMessage(`{"lost":1}`), []byte("lost")
 			refused(t, s.SaveIntentPlan(t.Context(), lost), fault.Conflict, store.ReasonIntentLost)
 			refused(t, s.ExtendIntent(t.Context(), lost), fault.Conflict, store.ReasonIntentLost)
-			refused(t, s.FinishIntent(t.Context(), lost, store.EventSeen{TenantID: "acme", ConnectionID: "c1", EventID: "e", UpdatedAt: noon}), fault.Conflict, store.ReasonIntentLost)
+			refused(t, s.FinishIntent(t.Context(), lost, []store.EventSeen{{TenantID: "acme", ConnectionID: "c1", EventID: "e", UpdatedAt: noon}}), fault.Conflict, store.ReasonIntentLost)
 			_, found, err := s.EventSeen(t.Context(), "acme", "c1", "e")
 			must(t, err)
 			equal(t, found, false)
 			equal(t, there(t, s), was)
 			ours.Answer = []byte("{}")
-			must(t, s.FinishIntent(t.Context(), ours))
+			must(t, s.FinishIntent(t.Context(), ours, nil))
 		})
 	})
 	t.Run("its release changes nothing", func(t *testing.T) {
@@ -231,7 +231,7 @@ func TestARunThatLostItsIntentWritesNothing(t *testing.T) {
 			for _, err := range at(16, func(i int) error {
 				mine := mine
 				mine.Answer = fmt.Append(nil, i)
-				return s.FinishIntent(t.Context(), mine)
+				return s.FinishIntent(t.Context(), mine, nil)
 			}) {
 				if err == nil {
 					won++
@@ -255,7 +255,7 @@ func TestIntentLife(t *testing.T) {
 			must(t, s.ExtendIntent(t.Context(), mine))
 			mine.Answer, mine.EffectRef = []byte("{ \"b\":1,\n\"a\":\"\xff\"}"), "event"
 			seen := store.EventSeen{TenantID: "acme", ConnectionID: "c1", EventID: "event", CalendarID: "cal", UpdatedAt: noon}
-			must(t, s.FinishIntent(t.Context(), mine, seen))
+			must(t, s.FinishIntent(t.Context(), mine, []store.EventSeen{seen}))
 			mine.State = store.IntentDone
 			equal(t, there(t, s), mine)
 			e, found, err := s.EventSeen(t.Context(), "acme", "c1", "event")
@@ -267,7 +267,7 @@ func TestIntentLife(t *testing.T) {
 	t.Run("an answer of no bytes is an answer", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
-			must(t, s.FinishIntent(t.Context(), begun(t, s, store.Intent{})))
+			must(t, s.FinishIntent(t.Context(), begun(t, s, store.Intent{}), nil))
 			equal(t, there(t, s).State, store.IntentDone)
 		})
 	})

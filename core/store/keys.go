@@ -31,7 +31,7 @@ func scanKey(row scanner) (k APIKey, err error) {
 }
 
 // CreateKey adds a key.
-func (s *Store) CreateKey(ctx context.Context, k APIKey) error {
+func (s *Store) CreateKey(ctx context.Context, k APIKey, audit ...AuditRow) error {
 	scopes, err := json.Marshal(k.Scopes)
 	if err != nil {
 		return err
@@ -40,7 +40,7 @@ func (s *Store) CreateKey(ctx context.Context, k APIKey) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.exec(ctx, "INSERT INTO api_keys ("+keyColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+	_, err = s.recorded(ctx, audit, "INSERT INTO api_keys ("+keyColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
 		k.ID, k.TenantID, k.Prefix, k.Hash, k.Label, string(scopes), string(connections), k.Test,
 		millis(k.CreatedAt), optional(k.RevokedAt), optional(k.LastUsedAt))
 	if errors.Is(err, fault.NotFound) {
@@ -65,11 +65,20 @@ func (s *Store) Keys(ctx context.Context, tenantID string) ([]APIKey, error) {
 	return all, err
 }
 
-// RevokeKey ends a key. One that was revoked before keeps its time.
-func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) error {
-	touched, err := s.exec(ctx, "UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $2) WHERE id = $1", id, millis(at))
+// Key answers the key of that id, revoked or not.
+func (s *Store) Key(ctx context.Context, id string) (APIKey, error) {
+	k, found, err := findIn(ctx, s, scanKey, "SELECT "+keyColumns+" FROM api_keys WHERE id = $1", id)
+	if err == nil && !found {
+		return APIKey{}, keyNotFound()
+	}
+	return k, err
+}
+
+// RevokeKey ends a key. One that was revoked before keeps its time, which is no change.
+func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time, audit ...AuditRow) error {
+	touched, err := s.recorded(ctx, audit, "UPDATE api_keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL", id, millis(at))
 	if err == nil && touched == 0 {
-		return keyNotFound()
+		_, err = s.Key(ctx, id)
 	}
 	return err
 }

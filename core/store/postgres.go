@@ -44,6 +44,7 @@ func openPostgres(url string) (*Store, error) {
 		writing: &sql.TxOptions{Isolation: sql.LevelReadCommitted},
 		reading: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 		check:   func(ctx context.Context, db *sql.DB) error { return db.PingContext(ctx) },
+		joins:   true,
 	}}, nil
 }
 

@@ -44,6 +44,7 @@ type dialect struct {
 	writing  *sql.TxOptions
 	reading  *sql.TxOptions // one picture of the data for the whole transaction
 	check    func(context.Context, *sql.DB) error
+	joins    bool // one statement may write two tables
 }
 
 // callLimit bounds a call whose context does not.

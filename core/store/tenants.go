@@ -19,24 +19,24 @@ func scanTenant(row scanner) (t Tenant, err error) {
 }
 
 // CreateTenant adds a tenant. A name that is taken is a Conflict.
-func (s *Store) CreateTenant(ctx context.Context, t Tenant) error {
-	_, err := s.exec(ctx, "INSERT INTO tenants ("+tenantColumns+") VALUES ($1, $2, $3, $4)",
+func (s *Store) CreateTenant(ctx context.Context, t Tenant, audit ...AuditRow) error {
+	_, err := s.recorded(ctx, audit, "INSERT INTO tenants ("+tenantColumns+") VALUES ($1, $2, $3, $4)",
 		t.ID, t.Name, object(t.Settings), millis(t.CreatedAt))
 	return err
 }
 
 // UpdateTenant replaces a tenant's settings.
-func (s *Store) UpdateTenant(ctx context.Context, id string, settings json.RawMessage) error {
-	touched, err := s.exec(ctx, "UPDATE tenants SET settings = $2 WHERE id = $1", id, object(settings))
+func (s *Store) UpdateTenant(ctx context.Context, id string, settings json.RawMessage, audit ...AuditRow) error {
+	touched, err := s.recorded(ctx, audit, "UPDATE tenants SET settings = $2 WHERE id = $1", id, object(settings))
 	if err == nil && touched == 0 {
 		return tenantNotFound()
 	}
 	return err
 }
 
-// DeleteTenant removes a tenant and everything that is its own.
-func (s *Store) DeleteTenant(ctx context.Context, id string) error {
-	touched, err := s.exec(ctx, "DELETE FROM tenants WHERE id = $1", id)
+// DeleteTenant removes a tenant and everything that is its own, but for what the audit says of it.
+func (s *Store) DeleteTenant(ctx context.Context, id string, audit ...AuditRow) error {
+	touched, err := s.recorded(ctx, audit, "DELETE FROM tenants WHERE id = $1", id)
 	if err == nil && touched == 0 {
 		return tenantNotFound()
 	}

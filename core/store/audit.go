@@ -1,0 +1,288 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// AuditRow is a row of audit: one change. What its texts say, and what its MAC is over, is core/audit's.
+type AuditRow struct {
+	UID          string
+	ID           int64 // its place in the chain; 0 until it is sealed
+	At           time.Time
+	TenantID     string
+	Tenant       string // its name
+	Actor        string
+	Action       string
+	ConnectionID string
+	Subject      string
+	Changed      []string
+	Outcome      string
+	Effect       string
+	RequestID    string
+	KeyID        string
+	MAC          string
+}
+
+// AuditHead is the end of the chain.
+type AuditHead struct {
+	Count int64
+	MAC   string // of the last row; "" where there is none
+	KeyID string
+	Seal  string // "" where nothing was sealed yet
+}
+
+// AuditKey is a row of audit_keys.
+type AuditKey struct {
+	ID        string
+	Sealed    []byte // by core/vault
+	CreatedAt time.Time
+}
+
+// AuditFilter says which rows are listed; zero values do not restrict.
+type AuditFilter struct {
+	Tenant string // name
+	Action string
+	Since  time.Time
+	Limit  int // the newest so many
+}
+
+// AuditMark is a place in the rows that are not sealed, by time and UID.
+type AuditMark struct {
+	At  int64
+	UID string
+}
+
+const (
+	auditWritten = "uid, at, tenant_id, tenant, actor, action, connection_id, subject, changed, outcome, effect, request_id, key_id, mac"
+	auditColumns = auditWritten + ", id"
+)
+
+func scanAudit(row scanner) (r AuditRow, err error) {
+	var at int64
+	var id *int64
+	var changed string
+	err = row.Scan(&r.UID, &at, &r.TenantID, &r.Tenant, &r.Actor, &r.Action, &r.ConnectionID, &r.Subject, &changed,
+		&r.Outcome, &r.Effect, &r.RequestID, &r.KeyID, &r.MAC, &id)
+	if err != nil {
+		return r, err
+	}
+	if r.At = instant(at); id != nil {
+		r.ID = *id
+	}
+	if json.Unmarshal([]byte(changed), &r.Changed) != nil {
+		r.Changed = []string{changed} // not as we write it: its MAC will not be right either
+	}
+	return r, nil
+}
+
+func auditArgs(r AuditRow) ([]any, error) {
+	changed, err := json.Marshal(append([]string{}, r.Changed...))
+	if err != nil {
+		return nil, err
+	}
+	return []any{
+		r.UID, millis(r.At), r.TenantID, r.Tenant, r.Actor, r.Action, r.ConnectionID, r.Subject, string(changed),
+		r.Outcome, r.Effect, r.RequestID, r.KeyID, r.MAC,
+	}, nil
+}
+
+// AddAudit adds rows that go with no other change of the store.
+func (s *Store) AddAudit(ctx context.Context, rows ...AuditRow) error {
+	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error { return addAudit(ctx, tx, rows) })
+}
+
+func addAudit(ctx context.Context, q querier, rows []AuditRow) error {
+	for _, r := range rows {
+		args, err := auditArgs(r)
+		if err != nil {
+			return err
+		}
+		if _, err := exec(ctx, q, "INSERT INTO audit ("+auditWritten+") VALUES ("+places(1, len(args))+")", args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// places lists placeholders.
+func places(from, count int) string {
+	all := make([]string, count)
+	for i := range all {
+		all[i] = fmt.Sprintf("$%d", from+i)
+	}
+	return strings.Join(all, ", ")
+}
+
+// recorded runs one statement that writes one row at most, and adds the audit's rows if it did.
+func (s *Store) recorded(ctx context.Context, rows []AuditRow, query string, args ...any) (touched int64, err error) {
+	if len(rows) == 0 || s.dialect.joins && len(rows) == 1 {
+		err = s.try(ctx, func(ctx context.Context) error {
+			touched, err = s.execRecorded(ctx, s.write, rows, query, args...)
+			return err
+		})
+		return touched, err
+	}
+	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		touched, err = s.execRecorded(ctx, tx, rows, query, args...)
+		return err
+	})
+	return touched, err
+}
+
+// execRecorded is recorded within a transaction. Where the database takes both in one statement, recording costs no
+// round trip.
+func (s *Store) execRecorded(ctx context.Context, q querier, rows []AuditRow, query string, args ...any) (touched int64, err error) {
+	if len(rows) == 1 && s.dialect.joins {
+		row, err := auditArgs(rows[0])
+		if err != nil {
+			return 0, err
+		}
+		return exec(ctx, q, "WITH change AS ("+query+" RETURNING 1) INSERT INTO audit ("+auditWritten+") SELECT "+
+			places(len(args)+1, len(row))+" FROM change", slices.Concat(args, row)...)
+	}
+	touched, err = exec(ctx, q, query, args...)
+	if err != nil || touched == 0 {
+		return touched, err
+	}
+	return touched, addAudit(ctx, q, rows)
+}
+
+// AuditRows lists the newest rows that the filter lets through, the oldest first.
+func (s *Store) AuditRows(ctx context.Context, f AuditFilter) ([]AuditRow, error) {
+	where, args := []string{"at >= $1"}, []any{int64(0), f.Limit}
+	if !f.Since.IsZero() {
+		args[0] = millis(f.Since)
+	}
+	for _, is := range []struct{ column, value string }{{"tenant", f.Tenant}, {"action", f.Action}} {
+		if is.value != "" {
+			args = append(args, is.value)
+			where = append(where, fmt.Sprintf("%s = $%d", is.column, len(args)))
+		}
+	}
+	rows, err := listOf(ctx, s, scanAudit, "SELECT "+auditColumns+" FROM audit WHERE "+strings.Join(where, " AND ")+
+		" ORDER BY at DESC, uid DESC LIMIT $2", args...)
+	slices.Reverse(rows)
+	return rows, err
+}
+
+// AuditRow answers the sealed row of that id.
+func (s *Store) AuditRow(ctx context.Context, id int64) (AuditRow, bool, error) {
+	return findIn(ctx, s, scanAudit, "SELECT "+auditColumns+" FROM audit WHERE id = $1", id)
+}
+
+// AuditChain answers sealed rows after an id, in the order of the chain, and the head as it was at that moment.
+func (s *Store) AuditChain(ctx context.Context, after int64, most int) (rows []AuditRow, head AuditHead, err error) {
+	err = s.try(ctx, func(ctx context.Context) error {
+		return inTx(ctx, s.read, s.dialect.reading, func(ctx context.Context, tx *sql.Tx) error {
+			if head, err = auditHead(ctx, tx); err != nil {
+				return err
+			}
+			rows, err = list(ctx, tx, scanAudit, "SELECT "+auditColumns+" FROM audit WHERE id > $1 ORDER BY id LIMIT $2", after, most)
+			return err
+		})
+	})
+	return rows, head, err
+}
+
+// UnsealedAudit answers rows that are not in the chain yet, after a mark.
+func (s *Store) UnsealedAudit(ctx context.Context, after AuditMark, most int) ([]AuditRow, error) {
+	return listOf(ctx, s, scanAudit, unsealedAudit, after.At, after.UID, most)
+}
+
+const unsealedAudit = "SELECT " + auditColumns + " FROM audit WHERE id IS NULL AND (at, uid) > ($1, $2) ORDER BY at, uid LIMIT $3"
+
+// Mark is the row's place among those that are not sealed.
+func (r AuditRow) Mark() AuditMark { return AuditMark{At: millis(r.At), UID: r.UID} }
+
+// SealAudit hands rows that are not in the chain, after a mark, to chain, with the head and the greatest id there is,
+// and keeps the rows and the head that it answers: the rows with their ID, KeyID and MAC. One caller at a time, of all
+// replicas, gets to the chain; those who write rows do not wait for it. It answers how many rows it looked at and the
+// last one's mark. chain may be called more than once and must not call the store.
+func (s *Store) SealAudit(
+	ctx context.Context, after AuditMark, most int, chain func(head AuditHead, last int64, rows []AuditRow) ([]AuditRow, AuditHead),
+) (seen int, mark AuditMark, err error) {
+	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		seen, mark = 0, after
+		if _, err := exec(ctx, tx, "UPDATE audit_head SET count = count"); err != nil {
+			return err
+		}
+		head, err := auditHead(ctx, tx)
+		if err != nil {
+			return err
+		}
+		last, _, err := find(ctx, tx, func(row scanner) (id int64, err error) { return id, row.Scan(&id) }, "SELECT COALESCE(MAX(id), 0) FROM audit")
+		if err != nil {
+			return err
+		}
+		rows, err := list(ctx, tx, scanAudit, unsealedAudit, after.At, after.UID, most)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		seen, mark = len(rows), rows[len(rows)-1].Mark()
+		sealed, next := chain(head, last, rows)
+		if len(sealed) == 0 {
+			return nil
+		}
+		if err := placeAudit(ctx, tx, sealed); err != nil {
+			return err
+		}
+		// A head that is not there was taken away; the rows that follow it tell.
+		_, err = exec(ctx, tx, `INSERT INTO audit_head (name, count, mac, key_id, seal) VALUES ('head', $1, $2, $3, $4)
+			ON CONFLICT (name) DO UPDATE SET count = excluded.count, mac = excluded.mac, key_id = excluded.key_id, seal = excluded.seal`,
+			next.Count, next.MAC, next.KeyID, next.Seal)
+		return err
+	})
+	return seen, mark, err
+}
+
+// placeAudit puts rows into the chain by one statement.
+func placeAudit(ctx context.Context, tx *sql.Tx, rows []AuditRow) error {
+	var values strings.Builder
+	var args []any
+	for i, r := range rows {
+		if i > 0 {
+			values.WriteString(", ")
+		}
+		// The cast tells PostgreSQL, which takes a parameter for text here.
+		fmt.Fprintf(&values, "($%d, CAST($%d AS BIGINT), $%d, $%d)", len(args)+1, len(args)+2, len(args)+3, len(args)+4)
+		args = append(args, r.UID, r.ID, r.KeyID, r.MAC)
+	}
+	_, err := exec(ctx, tx, "WITH sealed (uid, id, key_id, mac) AS (VALUES "+values.String()+
+		") UPDATE audit SET id = sealed.id, key_id = sealed.key_id, mac = sealed.mac FROM sealed WHERE audit.uid = sealed.uid", args...)
+	return err
+}
+
+func auditHead(ctx context.Context, q querier) (AuditHead, error) {
+	head, _, err := find(ctx, q, func(row scanner) (h AuditHead, err error) {
+		return h, row.Scan(&h.Count, &h.MAC, &h.KeyID, &h.Seal)
+	}, "SELECT count, mac, key_id, seal FROM audit_head WHERE name = 'head'")
+	return head, err
+}
+
+// AuditKeys lists the keys, the oldest first.
+func (s *Store) AuditKeys(ctx context.Context) ([]AuditKey, error) {
+	return listOf(ctx, s, func(row scanner) (k AuditKey, err error) {
+		var created int64
+		err = row.Scan(&k.ID, &k.Sealed, &created)
+		k.CreatedAt = instant(created)
+		return k, err
+	}, "SELECT id, sealed, created_at FROM audit_keys ORDER BY created_at, id")
+}
+
+// AddAuditKey adds a key.
+func (s *Store) AddAuditKey(ctx context.Context, k AuditKey) error {
+	_, err := s.exec(ctx, "INSERT INTO audit_keys (id, sealed, created_at) VALUES ($1, $2, $3)", k.ID, k.Sealed, millis(k.CreatedAt))
+	return err
+}
+
+// ResealAuditKey replaces what a key is sealed as.
+func (s *Store) ResealAuditKey(ctx context.Context, id string, sealed []byte) error {
+	_, err := s.exec(ctx, "UPDATE audit_keys SET sealed = $2 WHERE id = $1", id, sealed)
+	return err
+}
