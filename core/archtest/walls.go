@@ -93,6 +93,10 @@ func Walls() []Wall {
 		},
 		{Folder: "core/oauth/oauthtest", ForTests: true, Why: "A pretended authorization server is written from the RFCs."},
 		{Folder: "core/store", May: []string{"core/adapter", "core/fault"}, Tests: []string{"core/store/storetest"}, Why: "Rows, and the sandboxes' storage."},
+		{
+			Folder: "core/audit", May: []string{"core/fault", "core/store", "core/telemetry", "core/vault"}, Tests: []string{"core/store/storetest"},
+			Why: "What was changed, by whom, and the proof of it.",
+		},
 		{Folder: "core/store/storetest", May: []string{"core/store"}, ForTests: true, Why: "Stores for tests of other rooms."},
 		{
 			Folder: "core/normalize", May: []string{"core/calendar", "core/crm", "core/telephony", "core/fault", "core/record"},
@@ -101,7 +105,8 @@ func Walls() []Wall {
 		{
 			Folder: "core/tenant",
 			May: []string{
-				"core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/oauth", "core/store", "core/telemetry", "core/upstream", "core/vault",
+				"core/adapter", "core/audit", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/oauth", "core/store", "core/telemetry",
+				"core/upstream", "core/vault",
 			},
 			Tests: []string{"core/consent/consenttest", "core/oauth/oauthtest", "core/store/storetest", "core/adapter/adaptertest"},
 			Why:   "Whose connection it is, and its driver, opened.",
@@ -109,7 +114,7 @@ func Walls() []Wall {
 		{
 			Folder: "core/service",
 			May: []string{
-				"core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault",
+				"core/adapter", "core/audit", "core/calendar", "core/crm", "core/telephony", "core/fault",
 				"core/guard", "core/normalize", "core/record", "core/store", "core/tenant",
 			},
 			Tests: []string{"core/**"},

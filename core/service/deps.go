@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"frontdesk/core/audit"
 	"frontdesk/core/calendar"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
@@ -28,7 +29,7 @@ type Directory interface {
 	MarkVerified(ctx context.Context, c tenant.Connection, email string) error
 }
 
-// Options are what the use cases are built from. Every field is needed.
+// Options are what the use cases are built from. All but Audit are needed.
 type Options struct {
 	Store        *store.Store
 	Directory    Directory
@@ -39,6 +40,7 @@ type Options struct {
 	KeepAnswers  time.Duration // how long an answer to an Idempotency-Key is kept
 	DedupeWindow time.Duration // for book-meeting without a key, where the tenant sets none
 	Deadline     time.Duration // for work in the background
+	Audit        *audit.Log    // of changes; nil: none is recorded
 }
 
 // Services are the use cases of all three kinds.
@@ -51,7 +53,7 @@ type Services struct {
 
 // New builds the use cases.
 func New(o Options) *Services {
-	r := &room{Options: o, journal: &journal{store: o.Store, owner: o.Owner, now: o.Now, keep: o.KeepAnswers, deadline: o.Deadline, settle: leaseMargin, grace: o.Guard.WriteGrace(), log: o.Log}}
+	r := &room{Options: o, journal: &journal{store: o.Store, owner: o.Owner, now: o.Now, keep: o.KeepAnswers, deadline: o.Deadline, settle: leaseMargin, grace: o.Guard.WriteGrace(), log: o.Log, audit: o.Audit}}
 	s := &Services{
 		Calendar: &Calendar{room: r, calendars: newCache[[]calendar.Calendar](o.Now, rememberCalendars), known: newKnownSet()},
 		Tickets:  &Tickets{room: r, vocabularies: newCache[crm.Vocabulary](o.Now, rememberVocabulary)},

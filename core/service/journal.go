@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"frontdesk/core/audit"
 	"frontdesk/core/fault"
 	"frontdesk/core/store"
 	"frontdesk/core/tenant"
@@ -29,6 +30,7 @@ type journal struct {
 	settle   time.Duration // what the lease outlives the deadline by
 	grace    time.Duration // how long a write may still be under way after its caller's deadline
 	log      *slog.Logger
+	audit    *audit.Log // nil: nothing is recorded
 }
 
 // call is a mutating call as the journal sees it.
@@ -53,6 +55,8 @@ type attempt struct {
 	intent  store.Intent
 	resumed bool // an earlier run may have reached the provider
 	alone   bool // nobody waits for the answer
+	told    bool // the audit says already that the outcome is unknown
+	from    origin
 
 	acting     bool       // this run may have reached it; see act
 	repeatable bool       // the call that has the effect can be made again without a second effect
@@ -103,7 +107,7 @@ func perform[P, T any](ctx context.Context, j *journal, c call, run run[P, T]) (
 		case err != nil:
 			return Answer[T]{}, err
 		case began:
-			return finish(ctx, &attempt{journal: j, intent: intent}, run)
+			return finish(ctx, &attempt{journal: j, intent: intent, from: originOf(ctx, c)}, run)
 		case !j.runs(there) && !j.fresh(there, c): // too long ago to count
 			if err := j.store.ReleaseIntent(ctx, there, ""); err != nil {
 				return Answer[T]{}, err
@@ -135,6 +139,7 @@ func perform[P, T any](ctx context.Context, j *journal, c call, run run[P, T]) (
 				return Answer[T]{}, err
 			}
 			if took {
+				a.from = originOf(ctx, c)
 				return finish(ctx, a, run)
 			}
 		}
@@ -165,7 +170,7 @@ func (j *journal) begin(ctx context.Context, c call, intent store.Intent) (there
 func (j *journal) takeOver(ctx context.Context, there store.Intent) (*attempt, bool, error) {
 	ours := j.own(ctx, there)
 	took, err := j.store.TakeOverIntent(ctx, there, ours, j.now())
-	return &attempt{journal: j, intent: ours, resumed: true}, took, err
+	return &attempt{journal: j, intent: ours, resumed: true, told: there.State == store.IntentUnknown}, took, err
 }
 
 // runs reports whether the process that owns the intent is still at it.
@@ -213,36 +218,48 @@ func (a *attempt) failed(ctx context.Context, err error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.harmless(f) {
-		a.close(ctx, "")
+		a.close(ctx, "", audit.Failed(f.Reason))
 		return f
 	}
 	underWay := a.acting && !a.repeatable && (f.Code == fault.Timeout || f.Code == fault.Canceled)
 	stopped := a.alone && f.Code == fault.Canceled
+	told := unknownOutcome(f, a.intent)
+	outcome := audit.Unknown(fault.From(told).Reason)
+	if a.told || stopped {
+		outcome = ""
+	}
 	if underWay || stopped {
 		// The call may still arrive at the provider: until it surely has, nobody may take the intent up. And where the
 		// settler was stopped, the end of the lease brings another one sooner than its patience with what stays unknown.
-		a.extend(ctx)
+		a.extend(ctx, outcome)
 	} else {
-		a.close(ctx, store.IntentUnknown)
+		a.close(ctx, store.IntentUnknown, outcome)
 	}
-	return unknownOutcome(f, a.intent)
+	return told
 }
 
-// close ends the run in the store.
-func (a *attempt) close(ctx context.Context, state string) {
-	if err := a.journal.store.ReleaseIntent(ctx, a.intent, state); err != nil {
+// close ends the run in the store, with what the audit is to say of it.
+func (a *attempt) close(ctx context.Context, state, outcome string) {
+	rows, err := a.rows(ctx, outcome)
+	if err == nil {
+		err = a.journal.store.ReleaseIntent(ctx, a.intent, state, rows...)
+	}
+	if err != nil {
 		a.journal.log.ErrorContext(ctx, "an intent could not be closed; its lease will end", "operation", a.intent.Operation, "error", err)
 	}
 }
 
 // extend keeps the intent ours while its write may be under way.
-func (a *attempt) extend(ctx context.Context) {
+func (a *attempt) extend(ctx context.Context, outcome string) {
 	longer := a.intent
 	longer.LeaseUntil = a.journal.now().Add(a.journal.grace + a.journal.settle)
-	err := a.journal.store.ExtendIntent(ctx, longer)
+	rows, err := a.rows(ctx, outcome)
+	if err == nil {
+		err = a.journal.store.ExtendIntent(ctx, longer, rows...)
+	}
 	switch {
 	case err == nil:
-		a.intent = longer
+		a.intent, a.told = longer, a.told || len(rows) > 0
 	case fault.From(err).Code != fault.Conflict: // a conflict: the answer has come meanwhile, see late
 		a.journal.log.ErrorContext(ctx, "the lease of an intent could not be extended", "operation", a.intent.Operation, "error", err)
 	}
@@ -272,9 +289,11 @@ func late[R, T any](a *attempt, made func(context.Context, R) (outcome[T], error
 		case err == nil:
 			a.keep(ctx, body, done.ref, done.seen)
 		case a.harmless(fault.From(err)):
-			a.close(ctx, "")
+			a.close(ctx, "", audit.Failed(fault.From(err).Reason))
+		case a.told:
+			a.close(ctx, store.IntentUnknown, "")
 		default:
-			a.close(ctx, store.IntentUnknown)
+			a.close(ctx, store.IntentUnknown, audit.Unknown(fault.From(err).Reason))
 		}
 	}
 }
@@ -282,7 +301,11 @@ func late[R, T any](a *attempt, made func(context.Context, R) (outcome[T], error
 // keep records the answer.
 func (a *attempt) keep(ctx context.Context, body []byte, ref string, seen []store.EventSeen) {
 	a.intent.Answer, a.intent.EffectRef = body, ref
-	if err := a.journal.store.FinishIntent(ctx, a.intent, seen); err != nil {
+	rows, err := a.rows(ctx, audit.Done)
+	if err == nil {
+		err = a.journal.store.FinishIntent(ctx, a.intent, seen, rows...)
+	}
+	if err != nil {
 		// The effect stands and is told; the intent stays open and is settled by reading back.
 		a.journal.log.ErrorContext(ctx, "an answer could not be kept", "operation", a.intent.Operation, "error", err)
 	}

@@ -1,4 +1,4 @@
-// Package vault seals the credentials of connections, and the tokens had with them. A sealed value can be opened only for
+// Package vault seals the credentials of connections, the tokens had with them, and the keys of the audit. A sealed value can be opened only for
 // the purpose, tenant and connection it was sealed for: they are the associated data of the AEAD (AES-256-GCM, by Tink), so
 // that a row copied onto another is refused. The keys are a Tink key set in cleartext JSON, in a file or an environment
 // variable:
@@ -76,6 +76,7 @@ type purpose string
 const (
 	forCredentials purpose = "credentials"
 	forTokens      purpose = "tokens"
+	forAudit       purpose = "audit"
 )
 
 // Seal encrypts a connection's credentials with the primary key. No credentials are sealed as nil.
@@ -94,6 +95,16 @@ func (v *Vault) Seal(tenantID, connectionID string, credentials map[string]strin
 // SealTokens is Seal for a connection's tokens, in whatever form.
 func (v *Vault) SealTokens(tenantID, connectionID string, tokens []byte) ([]byte, error) {
 	return v.seal(forTokens, tenantID, connectionID, tokens)
+}
+
+// SealAuditKey is Seal for a key of the audit, which belongs to no tenant.
+func (v *Vault) SealAuditKey(id string, key []byte) ([]byte, error) {
+	return v.seal(forAudit, "", id, key)
+}
+
+// UnsealAuditKey opens what SealAuditKey made for that id; see Unseal.
+func (v *Vault) UnsealAuditKey(id string, sealed []byte) ([]byte, error) {
+	return v.open(forAudit, "", id, sealed)
 }
 
 func (v *Vault) seal(p purpose, tenantID, connectionID string, plain []byte) ([]byte, error) {

@@ -1,0 +1,69 @@
+package audit
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+
+	"frontdesk/core/store"
+)
+
+// What a MAC is for comes first in what it is over, so that none is good for anything else.
+const (
+	ofRow   = "frontdesk audit row 1"
+	ofPlace = "frontdesk audit place 1"
+	ofHead  = "frontdesk audit head 1"
+)
+
+// encoding is the canonical form of what a MAC is over: each text has its length before it and each list its count, so
+// that no two things read alike.
+type encoding []byte
+
+func (e encoding) number(n int64) encoding { return binary.BigEndian.AppendUint64(e, uint64(n)) }
+
+func (e encoding) text(s string) encoding { return append(e.number(int64(len(s))), s...) }
+
+func (e encoding) texts(list ...string) encoding {
+	for _, s := range list {
+		e = e.text(s)
+	}
+	return e
+}
+
+// row is everything that a row says; its place and its MAC are no part of that.
+func (e encoding) row(r store.AuditRow) encoding {
+	e = e.text(r.UID).number(r.At.UnixMilli())
+	e = e.texts(r.TenantID, r.Tenant, r.Actor, r.Action, r.ConnectionID, r.Subject)
+	e = e.number(int64(len(r.Changed))).texts(r.Changed...)
+	return e.texts(r.Outcome, r.Effect, r.RequestID, r.KeyID)
+}
+
+// mac is over an encoding, under the key of that id; "" where there is no such key.
+func (k *ring) mac(keyID string, e encoding) string {
+	key, held := k.held[keyID]
+	if !held {
+		return ""
+	}
+	h := hmac.New(sha256.New, key)
+	h.Write(e)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// alone is the MAC of a row that is in no place yet.
+func (k *ring) alone(r store.AuditRow) string {
+	return k.mac(r.KeyID, encoding(nil).text(ofRow).row(r))
+}
+
+// placed is the MAC of a row in its place after another.
+func (k *ring) placed(r store.AuditRow, before string) string {
+	return k.mac(r.KeyID, encoding(nil).text(ofPlace).number(r.ID).text(before).row(r))
+}
+
+// seal is the MAC of a head.
+func (k *ring) seal(h store.AuditHead) string {
+	return k.mac(h.KeyID, encoding(nil).text(ofHead).number(h.Count).texts(h.MAC, h.KeyID))
+}
+
+// same compares MACs; none is that of nothing.
+func same(a, b string) bool { return a != "" && hmac.Equal([]byte(a), []byte(b)) }

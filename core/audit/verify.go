@@ -1,0 +1,206 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"frontdesk/core/store"
+)
+
+// Known is a head that was kept somewhere.
+type Known struct {
+	From string // where, for people
+	Head        // Rows 0: only the hash is known
+}
+
+// VerifyOptions say what to hold the chain against.
+type VerifyOptions struct {
+	Known []Known
+	Last  int64 // only so many rows at the end; 0 all
+}
+
+// Report is what was found.
+type Report struct {
+	Sound    bool     `json:"sound"`
+	Head     Head     `json:"head"`     // as far as the chain is sound
+	Unsealed int      `json:"unsealed"` // rows that are not in the chain yet, and genuine
+	Problem  *Problem `json:"problem,omitempty"`
+}
+
+// Problem is the first thing that is wrong.
+type Problem struct {
+	Row  int64     `json:"row,omitempty"` // its id; 0 where it is of no sealed row
+	UID  string    `json:"uid,omitempty"`
+	At   time.Time `json:"at,omitzero"`
+	What string    `json:"what"`
+}
+
+// String says it for people.
+func (p Problem) String() string {
+	switch {
+	case p.Row > 0:
+		return fmt.Sprintf("row %d %s", p.Row, p.What)
+	case p.UID != "":
+		return fmt.Sprintf("the row %s, which is not sealed yet, %s", p.UID, p.What)
+	}
+	return p.What
+}
+
+const verifyAtOnce = 1000
+
+// Verify looks whether every row is as it was written, in its place, and none is missing. It changes nothing. Rows that
+// come meanwhile are looked at too.
+func (l *Log) Verify(ctx context.Context, o VerifyOptions) (Report, error) {
+	keys, _, err := l.readKeys(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	v := verifying{keys: keys, hashes: map[string]bool{}, at: map[int64]string{}}
+	for _, k := range o.Known {
+		v.hashes[k.Hash] = false
+		v.at[k.Rows] = ""
+	}
+	if o.Last > 0 {
+		if err := v.skip(ctx, l.Store, o.Last); err != nil {
+			return Report{}, err
+		}
+	}
+	problem, err := v.walk(ctx, l.Store)
+	if err == nil && problem == nil {
+		problem = v.holdAgainst(o.Known)
+	}
+	if err == nil && problem == nil {
+		problem, err = v.unsealed(ctx, l.Store)
+	}
+	return Report{Sound: problem == nil, Head: v.head, Unsealed: v.waiting, Problem: problem}, err
+}
+
+// verifying is one walk along the chain.
+type verifying struct {
+	keys    *ring
+	head    Head // as far as the walk got
+	waiting int
+	hashes  map[string]bool  // of heads that were kept, and whether a row has it
+	at      map[int64]string // the hash of each row where a kept head is
+	skipped int64
+}
+
+// skip begins the walk near the end.
+func (v *verifying) skip(ctx context.Context, s *store.Store, last int64) error {
+	_, head, err := s.AuditChain(ctx, 0, 1)
+	if err != nil || head.Count <= last {
+		return err
+	}
+	row, found, err := s.AuditRow(ctx, head.Count-last)
+	if err != nil || !found {
+		return err
+	}
+	v.head, v.skipped = Head{Rows: row.ID, Hash: row.MAC}, row.ID
+	return nil
+}
+
+// walk follows the chain to its end.
+func (v *verifying) walk(ctx context.Context, s *store.Store) (*Problem, error) {
+	for {
+		rows, head, err := s.AuditChain(ctx, v.head.Rows, verifyAtOnce)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			if p := v.step(row); p != nil {
+				return p, nil
+			}
+		}
+		if len(rows) == verifyAtOnce {
+			continue
+		}
+		return v.end(head), nil
+	}
+}
+
+// step looks at the next row of the chain.
+func (v *verifying) step(row store.AuditRow) *Problem {
+	wrong := func(what string) *Problem { return &Problem{Row: row.ID, UID: row.UID, At: row.At, What: what} }
+	if _, held := v.keys.held[row.KeyID]; !held {
+		return wrong("was sealed with the key " + row.KeyID + ", which the key set at hand does not open")
+	}
+	if next := v.head.Rows + 1; row.ID != next {
+		return &Problem{Row: next, What: fmt.Sprintf("is missing: after row %d comes row %d. Rows were taken away, or the head of the chain was changed", v.head.Rows, row.ID)}
+	}
+	if !same(row.MAC, v.keys.placed(row, v.head.Hash)) {
+		return wrong("is not what was written there: it was changed, moved or put in")
+	}
+	v.head = Head{Rows: row.ID, Hash: row.MAC}
+	if _, asked := v.hashes[row.MAC]; asked {
+		v.hashes[row.MAC] = true
+	}
+	if _, asked := v.at[row.ID]; asked {
+		v.at[row.ID] = row.MAC
+	}
+	return nil
+}
+
+// end compares the last row with the head that the store had at the same moment.
+func (v *verifying) end(h store.AuditHead) *Problem {
+	switch {
+	case h == store.AuditHead{} && v.head.Rows == 0:
+		return nil
+	case !same(h.Seal, v.keys.seal(h)):
+		return &Problem{What: fmt.Sprintf("the head of the chain is not what was written: it was changed. It says that there are %d rows; %d are there and sound", h.Count, v.head.Rows)}
+	case h.Count > v.head.Rows:
+		return &Problem{Row: v.head.Rows + 1, What: fmt.Sprintf("is missing: the head of the chain knows %d rows, and those after row %d were taken away", h.Count, v.head.Rows)}
+	case h.Count < v.head.Rows, h.MAC != v.head.Hash:
+		return &Problem{Row: v.head.Rows, What: fmt.Sprintf("is beyond the head of the chain, which knows %d rows: the head was put back", h.Count)}
+	}
+	return nil
+}
+
+// holdAgainst compares the chain with heads that were kept elsewhere.
+func (v *verifying) holdAgainst(known []Known) *Problem {
+	for _, k := range known {
+		switch {
+		case k.Rows == 0 && !v.hashes[k.Hash]:
+			return &Problem{What: fmt.Sprintf("no row has the hash of %s: rows were taken away, or it is of another chain", k.From)}
+		case k.Rows == 0, k.Rows < v.skipped, k.Rows == v.skipped && k.Hash == v.head.Hash:
+		case k.Rows > v.head.Rows:
+			return &Problem{Row: v.head.Rows + 1, What: fmt.Sprintf("is missing: %s knows %d rows. Rows were taken away from the end, or an older state of the database was put back", k.From, k.Rows)}
+		case v.at[k.Rows] != k.Hash:
+			return &Problem{Row: k.Rows, What: fmt.Sprintf("is another than the one that %s knows: it was written anew, or it is of another chain", k.From)}
+		}
+	}
+	return nil
+}
+
+// unsealed looks at rows that are in no place yet.
+func (v *verifying) unsealed(ctx context.Context, s *store.Store) (*Problem, error) {
+	for mark := (store.AuditMark{}); ; {
+		rows, err := s.UnsealedAudit(ctx, mark, verifyAtOnce)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			if !same(row.MAC, v.keys.alone(row)) {
+				return &Problem{UID: row.UID, At: row.At, What: "was not written by this gateway: it was changed or put in"}, nil
+			}
+			v.waiting++
+			mark = row.Mark()
+		}
+		if len(rows) < verifyAtOnce {
+			return nil, nil
+		}
+	}
+}
+
+// ParseHead reads a head as String writes it, or a hash alone.
+func ParseHead(text string) (Head, bool) {
+	h := Head{Hash: text}
+	if rows, hash, both := strings.Cut(text, ":"); both {
+		if n, err := fmt.Sscanf(rows+" ", "%d ", &h.Rows); n != 1 || err != nil || h.Rows < 1 {
+			return Head{}, false
+		}
+		h.Hash = hash
+	}
+	return h, len(h.Hash) == 64 && strings.Trim(h.Hash, "0123456789abcdef") == ""
+}

@@ -1,0 +1,59 @@
+package service
+
+import (
+	"context"
+
+	"frontdesk/core/audit"
+	"frontdesk/core/store"
+)
+
+// origin is who asked for a call, as the audit says it.
+type origin struct {
+	actor     string // "": nobody, it is the settler's run
+	tenant    string // its name
+	requestID string
+}
+
+func originOf(ctx context.Context, c call) origin {
+	return origin{actor: audit.Key(c.caller.KeyID), tenant: c.caller.Tenant.Name, requestID: audit.RequestID(ctx)}
+}
+
+// rows is what the audit says of a run that ends with an outcome: nothing where there is none. What a caller named is
+// not in it, since callers name anything; what the provider named is.
+func (a *attempt) rows(ctx context.Context, outcome string) ([]store.AuditRow, error) {
+	if outcome == "" || a.journal.audit == nil {
+		return nil, nil
+	}
+	e := audit.Entry{
+		TenantID: a.intent.TenantID, Tenant: a.from.tenant, Actor: a.from.actor, Action: a.intent.Operation, ConnectionID: a.intent.ConnectionID,
+		Outcome: outcome, Effect: a.intent.EffectKey, RequestID: a.from.requestID,
+	}
+	if outcome == audit.Done {
+		e.Subject = a.intent.EffectRef
+	}
+	if e.Actor == "" {
+		owner, err := a.journal.store.TenantByID(ctx, a.intent.TenantID)
+		if err != nil {
+			return nil, err
+		}
+		e.Actor, e.Tenant = audit.Settler, owner.Name
+	}
+	row, err := a.journal.audit.Row(ctx, e)
+	return []store.AuditRow{row}, err
+}
+
+// recordNumber records what became of a number outside of a call: it was found in the provider's account, or is gone
+// from it. The row is for the transaction that writes the number.
+func (r *room) recordNumber(ctx context.Context, action string, n store.Number) ([]store.AuditRow, error) {
+	if r.Audit == nil {
+		return nil, nil
+	}
+	owner, err := r.Store.TenantByID(ctx, n.TenantID)
+	if err != nil {
+		return nil, err
+	}
+	row, err := r.Audit.Row(ctx, audit.Entry{
+		TenantID: owner.ID, Tenant: owner.Name, Actor: audit.Settler, Action: action, ConnectionID: n.ConnectionID, Subject: n.Ref, Outcome: audit.Done,
+	})
+	return []store.AuditRow{row}, err
+}
