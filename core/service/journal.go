@@ -218,7 +218,7 @@ func (a *attempt) failed(ctx context.Context, err error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.harmless(f) {
-		a.close(ctx, "", audit.Failed(f.Reason))
+		a.end(ctx, "", audit.Failed(f.Reason))
 		return f
 	}
 	underWay := a.acting && !a.repeatable && (f.Code == fault.Timeout || f.Code == fault.Canceled)
@@ -233,13 +233,16 @@ func (a *attempt) failed(ctx context.Context, err error) error {
 		// settler was stopped, the end of the lease brings another one sooner than its patience with what stays unknown.
 		a.extend(ctx, outcome)
 	} else {
-		a.close(ctx, store.IntentUnknown, outcome)
+		a.end(ctx, store.IntentUnknown, outcome)
 	}
 	return told
 }
 
-// close ends the run in the store, with what the audit is to say of it.
-func (a *attempt) close(ctx context.Context, state, outcome string) {
+// close ends the run in the store without a word in the audit, which has said it already.
+func (a *attempt) close(ctx context.Context, state string) { a.end(ctx, state, "") }
+
+// end ends the run in the store, with the outcome that the audit is to say.
+func (a *attempt) end(ctx context.Context, state, outcome string) {
 	rows, err := a.rows(ctx, outcome)
 	if err == nil {
 		err = a.journal.store.ReleaseIntent(ctx, a.intent, state, rows...)
@@ -289,11 +292,11 @@ func late[R, T any](a *attempt, made func(context.Context, R) (outcome[T], error
 		case err == nil:
 			a.keep(ctx, body, done.ref, done.seen)
 		case a.harmless(fault.From(err)):
-			a.close(ctx, "", audit.Failed(fault.From(err).Reason))
+			a.end(ctx, "", audit.Failed(fault.From(err).Reason))
 		case a.told:
-			a.close(ctx, store.IntentUnknown, "")
+			a.close(ctx, store.IntentUnknown)
 		default:
-			a.close(ctx, store.IntentUnknown, audit.Unknown(fault.From(err).Reason))
+			a.end(ctx, store.IntentUnknown, audit.Unknown(fault.From(err).Reason))
 		}
 	}
 }
