@@ -7,24 +7,31 @@
 // its own. Some area codes are special:
 //
 //	area code  what happens
-//	212        nothing is for sale
+//	212        nothing is for sale; it is in its neighbours, 646 and 332
 //	213        the first number offered is somebody else's by the time it is bought
 //	214        a number cannot be released, since an emergency address is registered for it
+//	215        a number cannot be released, since it is locked against deletion
+//
+// With the order_time setting a number that is bought is on order first: it has no reference yet, is not listed and not
+// for sale, and is there when the time is over.
 //
 // A word in the name of a number that is bought or renamed, or the connection's fault setting for every call, makes a
 // call fail:
 //
-//	word                     where         what the call does
-//	sandbox:slow             any           takes three seconds more, then acts
-//	sandbox:hang             any           never answers; only the deadline ends it
-//	sandbox:rate_limited     any           is refused: too many calls, again in 30 s
-//	sandbox:revoked          any           is refused: the credentials do not count any more
-//	sandbox:forbidden        any           is refused: the account may not do this
-//	sandbox:down             any           does not reach the provider
-//	sandbox:reply_lost       any write     acts, then loses the reply, once: a repeat finds what was done
-//	sandbox:outcome_unknown  any write     acts, then loses the reply, and the number stays out of reach for 10 s
-//	sandbox:taken            buy           is refused: somebody else was faster, whichever number is tried
-//	sandbox:no_funds         buy           is refused: the account's balance is too low
+//	word                      where         what the call does
+//	sandbox:slow              any           takes three seconds more, then acts
+//	sandbox:hang              any           never answers; only the deadline ends it
+//	sandbox:rate_limited      any           is refused: too many calls, again in 30 s
+//	sandbox:revoked           any           is refused: the credentials do not count any more
+//	sandbox:forbidden         any           is refused: the account may not do this
+//	sandbox:down              any           does not reach the provider
+//	sandbox:reply_lost        any write     acts, then loses the reply, once: a repeat finds what was done
+//	sandbox:outcome_unknown   any write     acts, then loses the reply, and the number stays out of reach for 10 s
+//	sandbox:taken             buy           is refused: somebody else was faster, whichever number is tried
+//	sandbox:no_funds          buy           is refused: the account's balance is too low
+//	sandbox:trial             buy           is refused: a trial account has all the numbers it may have
+//	sandbox:suspended         buy           is refused: the account is suspended
+//	sandbox:address_required  buy           is refused: the provider wants an address of the customer first
 //
 // So a number named "Front office sandbox:taken" cannot be bought anywhere.
 package sandbox
@@ -46,15 +53,18 @@ type settings struct {
 	Application string        `setting:"voice_application" help:"The voice application that inbound calls go to, in place of voice_url_template."`
 	SIPTrunk    string        `setting:"sip_trunk" help:"The SIP trunk that inbound calls go to, in place of both."`
 	Stock       int           `setting:"stock" default:"5" help:"How many numbers are for sale in an area code, 0 to 99."`
-	OrderTime   time.Duration `setting:"order_time" help:"How long a number stays on order before it can be used, such as 2s; nothing makes orders immediate."`
-	Fault       string        `setting:"fault" choices:"slow,hang,rate_limited,revoked,forbidden,down,reply_lost,outcome_unknown,taken,no_funds" help:"How every call fails, until this is emptied."`
+	OrderTime   time.Duration `setting:"order_time" help:"How long a number stays on order before it is there, such as 2s; nothing makes orders immediate."`
+	Fault       string        `setting:"fault" choices:"slow,hang,rate_limited,revoked,forbidden,down,reply_lost,outcome_unknown,taken,no_funds,trial,suspended,address_required" help:"How every call fails, until this is emptied."`
 	Latency     time.Duration `setting:"latency" help:"How long every call takes, such as 250ms."`
 }
 
 // The words that this sandbox knows beside those of every sandbox.
 const (
-	taken   magic.Word = "taken"
-	noFunds magic.Word = "no_funds"
+	taken           magic.Word = "taken"
+	noFunds         magic.Word = "no_funds"
+	trial           magic.Word = "trial"
+	suspended       magic.Word = "suspended"
+	addressRequired magic.Word = "address_required"
 )
 
 // Adapter is the declaration.
@@ -76,6 +86,11 @@ func open(_ context.Context, s settings, env adapter.Environment) (telephony.Dri
 	d.shop.Own = map[magic.Word]*fault.Error{
 		taken:   numberTaken("as sandbox:taken asked"),
 		noFunds: fault.New(fault.Exhausted, fault.ReasonInsufficientFunds, "The balance of the account is too low, as sandbox:no_funds asked."),
+		trial: fault.New(fault.Exhausted, fault.ReasonTrialLimit,
+			"The account is on trial and has all the numbers that it may have, as sandbox:trial asked."),
+		suspended: fault.New(fault.Forbidden, fault.ReasonAccountSuspended, "The account is suspended, as sandbox:suspended asked."),
+		addressRequired: fault.New(fault.Conflict, fault.ReasonAddressRequired,
+			"Numbers of this kind are sold only to an account with an address, as sandbox:address_required asked."),
 	}
 	if d.shop.Own[d.magic.Always] != nil {
 		d.magic.Always = "" // nothing but buying can fail so

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,16 +13,31 @@ import (
 )
 
 func TestContract(t *testing.T) {
-	for name, settings := range map[string]map[string]any{
-		"orders at once":     {},
-		"orders take a time": {"order_time": "1h"},
+	for name, c := range map[string]struct {
+		settings map[string]any
+		leads    telephony.Routing
+	}{
+		"numbers lead nowhere": {},
+		"orders take a time, and numbers lead to a webhook": {
+			map[string]any{"order_time": orderTime.String(), "voice_url_template": "https://agents.example.com/{cloud_employee_id}?number={e164}"},
+			telephony.Routing{VoiceURL: "https://agents.example.com/7?number=%2B14155550100"},
+		},
+		"numbers lead to an application": {
+			map[string]any{"voice_application": "AP1", "voice_url_template": "https://agents.example.com/{cloud_employee_id}"},
+			telephony.Routing{Application: "AP1"},
+		},
+		"numbers lead to a trunk": {
+			map[string]any{"sip_trunk": "TK1", "voice_application": "AP1"},
+			telephony.Routing{SIPTrunk: "TK1"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			telephonytest.Run(t, func(t *testing.T) telephonytest.Harness {
-				a := newAccount(t, settings)
+				a := newAccount(t, c.settings)
 				return telephonytest.Harness{
-					Open: a.open, AreaCode: "415", Empty: "212", Trunk: "TK1",
+					Open: a.open, AreaCode: "415", Empty: "212", Leads: c.leads, Trunk: "TK1", Application: "AP1",
 					Account:  telephony.Account{Name: "Sandbox account", Ref: "ACcon_1"},
+					Now:      a.now,
 					Provider: a,
 				}
 			})
@@ -29,29 +45,44 @@ func TestContract(t *testing.T) {
 	}
 }
 
+// orderTime is longer than any test: what fills an order is the clock that a test turns on.
+const orderTime = 24 * time.Hour
+
 // account is a sandbox account and, for the contract's checks, its provider's side.
 type account struct {
 	*adaptertest.Line
-	open func() telephony.Driver
+	open  func() telephony.Driver
+	ahead *atomic.Int64 // how far its clock is, in nanoseconds
 }
 
 var (
 	_ telephonytest.Spender = account{}
 	_ telephonytest.Rival   = account{}
 	_ telephonytest.Mover   = account{}
+	_ telephonytest.Filler  = account{}
+	_ telephonytest.Blocker = account{}
 )
 
 func newAccount(t *testing.T, settings map[string]any) account {
 	t.Helper()
-	line := adaptertest.NewLine(adaptertest.Storage())
-	return account{Line: line, open: func() telephony.Driver {
-		env := adapter.Environment{ConnectionID: "con_1", Storage: line, Now: time.Now, Zone: "UTC"}
+	a := account{Line: adaptertest.NewLine(adaptertest.Storage()), ahead: new(atomic.Int64)}
+	a.open = func() telephony.Driver {
+		env := adapter.Environment{ConnectionID: "con_1", Storage: a.Line, Now: a.now, Zone: "UTC"}
 		d, err := Adapter().OpenTelephony(t.Context(), adapter.Values{Settings: settings}, env)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return d
-	}}
+	}
+	return a
+}
+
+func (a account) now() time.Time { return time.Now().Add(time.Duration(a.ahead.Load())) }
+
+// Fill lets the time of every order pass.
+func (a account) Fill(context.Context) error {
+	a.ahead.Add(int64(orderTime))
+	return nil
 }
 
 // Purchases counts what was paid for.
@@ -69,7 +100,7 @@ func (account) Snatch(context.Context) (string, error) { return "+12135550100", 
 // Arrive puts a number into the account.
 func (a account) Arrive(ctx context.Context, e164 string) error {
 	return a.Storage.Update(ctx, func(tx adapter.StorageTx) error {
-		return keep(tx, document{Ref: "PN" + digest(e164), E164: e164, Name: "Ported", BoughtAt: time.Now()})
+		return keep(tx, document{Ref: "PN" + digest(e164), E164: e164, Name: "Ported"})
 	})
 }
 
@@ -82,4 +113,21 @@ func (a account) Vanish(ctx context.Context, e164 string) error {
 		}
 		return release(tx, doc.Ref)
 	})
+}
+
+// Block notes why a number is not taken back.
+func (a account) Block(ctx context.Context, e164 string, why telephony.Block) error {
+	return a.Storage.Update(ctx, func(tx adapter.StorageTx) error {
+		doc, _, err := byE164(tx, e164)
+		if err != nil {
+			return err
+		}
+		doc.Block = why
+		return keep(tx, doc)
+	})
+}
+
+// Unblock has it taken back again.
+func (a account) Unblock(ctx context.Context, e164 string) error {
+	return a.Block(ctx, e164, telephony.BlockNone)
 }

@@ -22,14 +22,15 @@ const (
 
 // document is a number as it is kept.
 type document struct {
-	Ref      string    `json:"ref"`
-	E164     string    `json:"e164"`
-	Name     string    `json:"name"`
-	VoiceURL string    `json:"voice_url,omitempty"`
-	App      string    `json:"voice_application,omitempty"`
-	SIPTrunk string    `json:"sip_trunk,omitempty"`
-	Key      string    `json:"key"` // of the order
-	BoughtAt time.Time `json:"bought_at"`
+	Ref      string          `json:"ref"`
+	E164     string          `json:"e164"`
+	Name     string          `json:"name"`
+	VoiceURL string          `json:"voice_url,omitempty"`
+	App      string          `json:"voice_application,omitempty"`
+	SIPTrunk string          `json:"sip_trunk,omitempty"`
+	Block    telephony.Block `json:"block,omitempty"`
+	Key      string          `json:"key"`                // of the order
+	FilledAt time.Time       `json:"filled_at,omitzero"` // on order until then
 }
 
 func (doc document) routing() telephony.Routing {
@@ -40,10 +41,15 @@ func (doc *document) lead(to telephony.Routing) {
 	doc.VoiceURL, doc.App, doc.SIPTrunk = to.VoiceURL, to.Application, to.SIPTrunk
 }
 
-// told is the document as the contract tells it.
+// onOrder reports whether the number is still on order: the account has it not yet.
+func (d *driver) onOrder(doc document) bool { return d.now().Before(doc.FilledAt) }
+
+// told is the document as the contract tells it. A number on order has no reference yet.
 func (d *driver) told(doc document) telephony.Number {
-	pending := d.settings.OrderTime > 0 && d.now().Before(doc.BoughtAt.Add(d.settings.OrderTime))
-	return telephony.Number{Ref: doc.Ref, E164: doc.E164, Name: doc.Name, Routing: doc.routing(), Pending: pending, Block: block(doc)}
+	if d.onOrder(doc) {
+		return telephony.Number{E164: doc.E164, Pending: true}
+	}
+	return telephony.Number{Ref: doc.Ref, E164: doc.E164, Name: doc.Name, Routing: doc.routing(), Block: doc.Block}
 }
 
 // buy adds a number to the account. The account's number under the same key is the order's own, from an earlier try.
@@ -71,8 +77,11 @@ func (d *driver) buy(tx adapter.StorageTx, o telephony.Order) (document, error) 
 	if err != nil {
 		return document{}, err
 	}
-	doc = document{Ref: "PN" + digest(o.Key, purchase), E164: o.E164, Name: o.Name, Key: o.Key, BoughtAt: d.now().UTC()}
+	doc = document{Ref: "PN" + digest(o.Key, purchase), E164: o.E164, Name: o.Name, Key: o.Key, Block: blocked(areaCodeOf(o.E164))}
 	doc.lead(o.Routing)
+	if d.settings.OrderTime > 0 {
+		doc.FilledAt = d.now().UTC().Add(d.settings.OrderTime)
+	}
 	return doc, keep(tx, doc)
 }
 
@@ -90,14 +99,6 @@ func ordered(tx adapter.StorageTx, o telephony.Order) (document, error) {
 	return doc, nil
 }
 
-// block is why a number cannot be released.
-func block(doc document) telephony.Block {
-	if doc.E164 != "" && areaCodeOf(doc.E164) == locked {
-		return telephony.BlockEmergency
-	}
-	return telephony.BlockNone
-}
-
 // keep stores a new number of the account.
 func keep(tx adapter.StorageTx, doc document) error {
 	if err := put(tx, refKey+doc.Ref, doc.E164); err != nil {
@@ -112,7 +113,7 @@ func release(tx adapter.StorageTx, ref string) error {
 	if err != nil {
 		return err
 	}
-	if f := block(doc).Fault(); f != nil {
+	if f := doc.Block.Fault(); f != nil {
 		return f
 	}
 	if err := tx.Delete(numberKey + doc.E164); err != nil {
@@ -174,12 +175,15 @@ func (d *driver) page(tx adapter.StorageTx, q telephony.Query) (telephony.Page, 
 	var page telephony.Page
 	var broken error
 	err := tx.Scan(numberKey, after, func(_ string, value []byte) bool {
-		if len(page.Numbers) == limit {
-			page.Next = page.Numbers[limit-1].E164
-			return false
-		}
 		var doc document
 		if broken = json.Unmarshal(value, &doc); broken != nil {
+			return false
+		}
+		if d.onOrder(doc) {
+			return true
+		}
+		if len(page.Numbers) == limit {
+			page.Next = page.Numbers[limit-1].E164
 			return false
 		}
 		page.Numbers = append(page.Numbers, d.told(doc))

@@ -133,15 +133,23 @@ func TestSomebodyElseIsFasterInAContestedAreaCode(t *testing.T) {
 	buy(t, d, "+12135550101")
 }
 
-func TestANumberWithAnEmergencyAddressCannotBeReleased(t *testing.T) {
-	d := newAccount(t, nil).open()
-	n := buy(t, d, "+12145550100")
-	err := d.Release(t.Context(), n.Ref)
-	if err := conformance.WantFault("Release", err, fault.Conflict, fault.ReasonEmergencyAddress); err != nil {
-		t.Error(err)
-	}
-	if _, err := d.Number(t.Context(), n.Ref); err != nil {
-		t.Errorf("a number that could not be released is gone: %v", err)
+func TestANumberThatIsBlockedCannotBeReleased(t *testing.T) {
+	for e164, want := range map[string]telephony.Block{
+		"+12145550100": telephony.BlockEmergency,
+		"+12155550100": telephony.BlockLock,
+	} {
+		d := newAccount(t, nil).open()
+		n := buy(t, d, e164)
+		if n.Block != want {
+			t.Errorf("%s is blocked by %q, want %q", e164, n.Block, want)
+		}
+		err := d.Release(t.Context(), n.Ref)
+		if err := conformance.WantFault("Release of "+e164, err, fault.Conflict, want.Fault().Reason); err != nil {
+			t.Error(err)
+		}
+		if now, err := d.Number(t.Context(), n.Ref); err != nil || now != n {
+			t.Errorf("a number that could not be released is %+v, %v; want %+v", now, err, n)
+		}
 	}
 }
 
@@ -197,15 +205,66 @@ func lastOf[T any](_ T, err error) error { return err }
 func TestAnOrderMayTakeATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newAccount(t, map[string]any{"order_time": "2s"}).open()
-		n := buy(t, d, "+14155550100")
-		if !n.Pending || !d.Traits().AsyncBuy {
-			t.Errorf("an order that takes two seconds is filled at once: %+v, %+v", n, d.Traits())
+		there, err := d.Numbers(t.Context(), telephony.Query{})
+		if err != nil || len(there.Numbers) != 0 {
+			t.Fatalf("a new account lists %+v, %v", there, err)
 		}
-		time.Sleep(2 * time.Second)
-		if n, err := d.Number(t.Context(), n.Ref); err != nil || n.Pending {
-			t.Errorf("after two seconds the number is %+v, %v", n, err)
+		o := order("+14155550100")
+		onOrder := telephony.Number{E164: o.E164, Pending: true}
+		if n := buy(t, d, o.E164); n != onOrder || !d.Traits().AsyncBuy {
+			t.Errorf("an order that takes two seconds is answered %+v by a driver of %+v", n, d.Traits())
+		}
+		time.Sleep(2*time.Second - time.Nanosecond)
+		if n, err := d.Ordered(t.Context(), o); err != nil || n != onOrder {
+			t.Errorf("before two seconds are over Ordered answers %+v, %v", n, err)
+		}
+		if there, err = d.Numbers(t.Context(), telephony.Query{}); err != nil || len(there.Numbers) != 0 {
+			t.Errorf("a number on order is listed: %+v, %v", there, err)
+		}
+		if left := search(t, d, "415"); slices.Contains(left, o.E164) {
+			t.Errorf("a number on order is for sale: %q", left)
+		}
+		time.Sleep(time.Nanosecond)
+		n, err := d.Ordered(t.Context(), o)
+		if err != nil || n.Pending || n.Ref == "" || n.Name != o.Name {
+			t.Errorf("after two seconds Ordered answers %+v, %v", n, err)
+		}
+		if there, err = d.Numbers(t.Context(), telephony.Query{}); err != nil || !slices.Equal(there.Numbers, []telephony.Number{n}) {
+			t.Errorf("after two seconds the account lists %+v, %v; want %+v", there, err, n)
 		}
 	})
+}
+
+// TestAPageIsFullWhateverIsOnOrder has numbers on order between others: a page ends at its limit, and at none of them.
+func TestAPageIsFullWhateverIsOnOrder(t *testing.T) {
+	a := newAccount(t, map[string]any{"order_time": orderTime.String()})
+	d := a.open()
+	for i, e164 := range []string{"+14155550100", "+14155550102", "+14155550104", "+14155550101", "+14155550103"} {
+		if buy(t, d, e164); i == 2 {
+			if err := a.Fill(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var pages [][]string
+	for q := (telephony.Query{Limit: 2}); ; {
+		page, err := d.Numbers(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var numbers []string
+		for _, n := range page.Numbers {
+			numbers = append(numbers, n.E164)
+		}
+		pages = append(pages, numbers)
+		if q.Cursor = page.Next; q.Cursor == "" {
+			break
+		}
+	}
+	want := [][]string{{"+14155550100", "+14155550102"}, {"+14155550104"}}
+	if !slices.EqualFunc(pages, want, slices.Equal[[]string]) {
+		t.Errorf("the pages are %q, want %q", pages, want)
+	}
 }
 
 // TestManyBuyersShareAStockOfFive has each of fifty callers try one number after the other, as the gateway does.
@@ -398,7 +457,7 @@ func TestALongAccountIsReadInPages(t *testing.T) {
 
 func TestTheFaultSettingKnowsEveryWord(t *testing.T) {
 	want := []string{}
-	for _, w := range append(magic.Words(), taken, noFunds) {
+	for _, w := range append(magic.Words(), taken, noFunds, trial, suspended, addressRequired) {
 		want = append(want, string(w))
 	}
 	fields := Adapter().Fields
@@ -447,7 +506,10 @@ func TestMagicWordsRefuseACall(t *testing.T) {
 }
 
 func TestMagicWordsRefuseAPurchaseAlone(t *testing.T) {
-	for word, reason := range map[string]string{"taken": fault.ReasonNumberTaken, "no_funds": fault.ReasonInsufficientFunds} {
+	for word, reason := range map[string]string{
+		"taken": fault.ReasonNumberTaken, "no_funds": fault.ReasonInsufficientFunds, "trial": fault.ReasonTrialLimit,
+		"suspended": fault.ReasonAccountSuspended, "address_required": fault.ReasonAddressRequired,
+	} {
 		named := "sandbox:" + word
 		plain := newAccount(t, nil).open()
 		always := newAccount(t, map[string]any{"fault": word}).open()

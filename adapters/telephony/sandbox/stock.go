@@ -6,13 +6,15 @@ import (
 	"slices"
 
 	"frontdesk/core/fault"
+	"frontdesk/core/telephony"
 )
 
 // The area codes where something special happens; the package comment says what.
 const (
 	soldOut   = "212"
 	contested = "213"
-	locked    = "214"
+	addressed = "214"
+	locked    = "215"
 )
 
 // mostStock leaves one number of the hundred for nobody: 555-0199 is for sale nowhere.
@@ -49,6 +51,17 @@ func (s settings) stock(areaCode string) []string {
 // sold reports whether the sandbox sells this number at all, somebody else's or not.
 func (s settings) sold(e164 string) bool {
 	return len(e164) == len("+1AAA5550100") && slices.Contains(s.stock(areaCodeOf(e164)), e164)
+}
+
+// blocked is why a number of an area code cannot be released.
+func blocked(areaCode string) telephony.Block {
+	switch areaCode {
+	case addressed:
+		return telephony.BlockEmergency
+	case locked:
+		return telephony.BlockLock
+	}
+	return telephony.BlockNone
 }
 
 // contestedNumber reports whether somebody else is always faster: the first number offered where several are after them.
