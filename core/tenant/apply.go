@@ -143,7 +143,7 @@ func (p *planner) tenant(ctx context.Context, prefix string, want DesiredTenant,
 	for _, f := range append(checkName("name", want.Name), checkSettings("", want.Settings)...) {
 		p.wrong(prefix+f.Path, "%s", f.Message)
 	}
-	owner := row.ID // known to the connections' steps once the tenant is made
+	owner := row // its id is known to the connections' steps once the tenant is made
 	var there []store.Connection
 	if exists {
 		now, err := tenantOf(row)
@@ -165,7 +165,7 @@ func (p *planner) tenant(ctx context.Context, prefix string, want DesiredTenant,
 			Change{Action: ActionCreate, Tenant: want.Name, Details: difference("", Settings{}, want.Settings)},
 			func(ctx context.Context) error {
 				made, err := p.directory.CreateTenant(ctx, want.Name, want.Settings)
-				owner = made.ID
+				owner = store.Tenant{ID: made.ID, Name: made.Name}
 				return err
 			}})
 	}
@@ -204,7 +204,7 @@ func (p *planner) names(prefix string, connections []NewConnection) {
 }
 
 // newConnection plans one that is not there.
-func (p *planner) newConnection(path, tenantName string, owner *string, want NewConnection) {
+func (p *planner) newConnection(path, tenantName string, owner *store.Tenant, want NewConnection) {
 	p.faults = append(p.faults, p.directory.checkConnection(path, want)...)
 	details := []string{string(want.Kind), want.Provider}
 	if want.Default {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/audit"
 	"frontdesk/core/fault"
 	"frontdesk/core/store"
 )
@@ -38,11 +39,12 @@ func (d *Directory) AddConnection(ctx context.Context, tenantName string, n NewC
 	if err != nil {
 		return Connection{}, err
 	}
-	return d.createConnection(ctx, owner.ID, n)
+	return d.createConnection(ctx, owner, n)
 }
 
 // createConnection makes a connection that was checked.
-func (d *Directory) createConnection(ctx context.Context, tenantID string, n NewConnection) (Connection, error) {
+func (d *Directory) createConnection(ctx context.Context, owner store.Tenant, n NewConnection) (Connection, error) {
+	tenantID := owner.ID
 	id, err := d.newID("conn")
 	if err != nil {
 		return Connection{}, fault.From(err)
@@ -55,11 +57,15 @@ func (d *Directory) createConnection(ctx context.Context, tenantID string, n New
 	if err != nil {
 		return Connection{}, err
 	}
+	audited, err := d.audited(ctx, owner, audit.Entry{Action: addConnection, ConnectionID: id, Subject: n.Name, Changed: namesIn(n)})
+	if err != nil {
+		return Connection{}, err
+	}
 	tokens := d.growthOf(n.Kind, n.Provider, adapter.Values{Settings: n.Settings, Credentials: n.Credentials})
 	err = d.store.CreateConnection(ctx, store.Connection{
 		ID: id, TenantID: tenantID, Name: n.Name, Kind: string(n.Kind), Provider: n.Provider, IsDefault: n.Default,
 		Settings: settings, Credentials: sealed, Status: tokens.statusAfter(growth{}, string(StatusReconnectRequired)), Revision: 1, CreatedAt: d.now().UTC(),
-	})
+	}, audited...)
 	if errors.Is(err, fault.Conflict) {
 		return Connection{}, fault.Newf(fault.Conflict, ReasonNameTaken, "There is a connection %q already.", n.Name).Because(err)
 	}
@@ -79,12 +85,12 @@ func (d *Directory) createConnection(ctx context.Context, tenantID string, n New
 
 // UpdateConnection changes a connection. It keeps its id, and with it everything the gateway remembers for it.
 func (d *Directory) UpdateConnection(ctx context.Context, tenantName, name string, c ConnectionChange) (Connection, error) {
-	_, row, err := d.connectionRow(ctx, tenantName, name)
+	owner, row, err := d.connectionRow(ctx, tenantName, name)
 	if err != nil {
 		return Connection{}, err
 	}
 	var tokens growth
-	changed, err := d.changeConnection(ctx, row, func(row *store.Connection) error {
+	changed, err := d.changeConnection(ctx, row, d.auditedChange(owner, c), func(row *store.Connection) error {
 		tokens, err = d.change(row, c)
 		return err
 	})
@@ -136,16 +142,22 @@ func (d *Directory) change(row *store.Connection, c ConnectionChange) (growth, e
 // writeAttempts is how often a row that others change at the same time is read again. Each time, one of them got on.
 const writeAttempts = 20
 
-// changeConnection writes a changed row, reading it again when someone else changed it in between.
+// changeConnection writes a changed row and what the audit says of it, reading it again when someone else changed it in
+// between.
 func (d *Directory) changeConnection(
-	ctx context.Context, row store.Connection, change func(*store.Connection) error,
+	ctx context.Context, row store.Connection,
+	audited func(ctx context.Context, was, is store.Connection) ([]store.AuditRow, error), change func(*store.Connection) error,
 ) (Connection, error) {
 	for attempt := 1; ; attempt++ {
-		from := row.Revision
+		was := row
 		if err := change(&row); err != nil {
 			return Connection{}, err
 		}
-		err := d.store.UpdateConnection(ctx, row, from)
+		rows, err := audited(ctx, was, row)
+		if err != nil {
+			return Connection{}, err
+		}
+		err = d.store.UpdateConnection(ctx, row, was.Revision, rows...)
 		if err == nil {
 			break
 		}
@@ -180,18 +192,22 @@ func (d *Directory) RemoveConnection(ctx context.Context, tenantName, name strin
 	if err != nil {
 		return err
 	}
-	return d.removeConnection(ctx, owner.ID, row)
+	return d.removeConnection(ctx, owner, row)
 }
 
-func (d *Directory) removeConnection(ctx context.Context, tenantID string, row store.Connection) error {
-	holders, err := d.boundKeys(ctx, tenantID, row.ID)
+func (d *Directory) removeConnection(ctx context.Context, owner store.Tenant, row store.Connection) error {
+	holders, err := d.boundKeys(ctx, owner.ID, row.ID)
 	if err != nil {
 		return err
 	}
 	if len(holders) > 0 {
 		return inUse(row.Name, holders)
 	}
-	if err := d.store.DeleteConnection(ctx, tenantID, row.ID); err != nil {
+	audited, err := d.audited(ctx, owner, audit.Entry{Action: removeConnection, ConnectionID: row.ID, Subject: row.Name})
+	if err != nil {
+		return err
+	}
+	if err := d.store.DeleteConnection(ctx, owner.ID, row.ID, audited...); err != nil {
 		return err
 	}
 	d.drivers.drop(row.ID)

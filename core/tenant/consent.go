@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/audit"
 	"frontdesk/core/fault"
 	"frontdesk/core/oauth"
 	"frontdesk/core/store"
@@ -285,6 +286,8 @@ func (d *Directory) whose(ctx context.Context, l linked, tokens oauth.Tokens, do
 	}
 }
 
+func (l linked) owner() store.Tenant { return store.Tenant{ID: l.tenant.ID, Name: l.tenant.Name} }
+
 func (l linked) connectionID() string {
 	if l.there.ID != "" {
 		return l.there.ID
@@ -296,7 +299,7 @@ func (l linked) connectionID() string {
 // from claiming to work that does not: the connection is first one that is to be reconnected, then its tokens are kept, and
 // with its being in order the link is used up. Of several consents with one link one gets here at a time.
 func (d *Directory) connect(ctx context.Context, l linked, email string, tokens oauth.Tokens) (Connection, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTimeout)
+	ctx, cancel := context.WithTimeout(audit.By(context.WithoutCancel(ctx), audit.Consent), keepTimeout)
 	defer cancel()
 	claim := make([]byte, 16)
 	if _, err := io.ReadFull(d.random, claim); err != nil {
@@ -352,7 +355,11 @@ func (d *Directory) connectClaimed(ctx context.Context, linkHash, claim []byte, 
 			return Connection{}, err
 		}
 		row.Email = email
-		err = d.store.FinishConnectLink(ctx, linkHash, claim, d.now().UTC(), row, row.Revision)
+		audited, err := d.audited(ctx, l.owner(), audit.Entry{Action: connectAccount, ConnectionID: id, Subject: row.Name})
+		if err != nil {
+			return Connection{}, err
+		}
+		err = d.store.FinishConnectLink(ctx, linkHash, claim, d.now().UTC(), row, row.Revision, audited...)
 		if err == nil {
 			row.Status, row.Revision = string(StatusOK), row.Revision+1
 			return connectionOf(row)
@@ -372,12 +379,18 @@ func (d *Directory) prepare(ctx context.Context, l linked, email string) error {
 		if err != nil {
 			return err
 		}
+		audited, err := d.audited(ctx, l.owner(), audit.Entry{
+			Action: addConnection, ConnectionID: l.row.ConnectionID, Subject: l.row.Name, Changed: namesIn(NewConnection{Settings: l.settings, Default: l.row.IsDefault}),
+		})
+		if err != nil {
+			return err
+		}
 		return d.store.CreateConnection(ctx, store.Connection{
 			ID: l.row.ConnectionID, TenantID: l.tenant.ID, Name: l.row.Name, Kind: l.row.Kind, Provider: l.row.Provider, IsDefault: l.row.IsDefault,
 			Settings: settings, Status: string(StatusReconnectRequired), Email: email, CreatedAt: d.now().UTC(),
-		})
+		}, audited...)
 	}
-	_, err := d.changeConnection(ctx, l.there, func(row *store.Connection) error {
+	_, err := d.changeConnection(ctx, l.there, d.auditedChange(l.owner(), ConnectionChange{}), func(row *store.Connection) error {
 		now, err := connectionOf(*row)
 		if err != nil {
 			return err

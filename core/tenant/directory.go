@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/audit"
 	"frontdesk/core/oauth"
 	"frontdesk/core/store"
 	"frontdesk/core/telemetry"
@@ -44,6 +45,7 @@ type Options struct {
 	CacheFor  time.Duration      // how long an answer about a key may be used; 2 s when 0
 	Owner     string             // names this process in leases
 	Metrics   *telemetry.Metrics // may be nil
+	Audit     *audit.Log         // of changes; nil: none is recorded
 	Drivers   int                // how many are kept open; 10,000 when 0
 }
 
@@ -59,6 +61,7 @@ type Directory struct {
 	random    io.Reader
 	log       *slog.Logger
 	cacheFor  time.Duration
+	audit     *audit.Log
 
 	keeper    *oauth.Keeper
 	consented tokenKeeper // of the tokens that consents give: the keeper
@@ -78,7 +81,7 @@ const housekeeping = time.Minute
 func NewDirectory(o Options) *Directory {
 	d := &Directory{
 		store: o.Store, vault: o.Vault, registry: o.Registry, pool: o.Pool, operators: o.Operators,
-		now: o.Now, random: o.Random, log: o.Log, cacheFor: o.CacheFor,
+		now: o.Now, random: o.Random, log: o.Log, cacheFor: o.CacheFor, audit: o.Audit,
 		used: &usage{at: map[string]time.Time{}},
 	}
 	if d.now == nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/audit"
 	"frontdesk/core/fault"
 	"frontdesk/core/store"
 )
@@ -59,7 +60,11 @@ func (d *Directory) CreateKey(ctx context.Context, tenantName string, k NewKey) 
 			row.Scopes = append(row.Scopes, string(s))
 		}
 	}
-	if err := d.store.CreateKey(ctx, row); err != nil {
+	audited, err := d.audited(ctx, owner, audit.Entry{Action: createKey, Subject: id, Changed: row.Scopes})
+	if err != nil {
+		return "", Key{}, err
+	}
+	if err := d.store.CreateKey(ctx, row, audited...); err != nil {
 		return "", Key{}, err
 	}
 	return text, keyOf(row, namesOf(connections)), nil
@@ -153,7 +158,7 @@ func namesOf(connections []Connection) map[string]string {
 
 // RevokeKey ends a key. It stops working here at once, and elsewhere within Options.CacheFor.
 func (d *Directory) RevokeKey(ctx context.Context, id string) error {
-	err := d.store.RevokeKey(ctx, id, d.now().UTC())
+	err := d.revokeKey(ctx, id)
 	if errors.Is(err, fault.NotFound) {
 		return fault.Newf(fault.NotFound, ReasonKeyNotFound, "There is no API key with the id %q.", id)
 	}
@@ -162,4 +167,20 @@ func (d *Directory) RevokeKey(ctx context.Context, id string) error {
 	}
 	d.callers.forget()
 	return nil
+}
+
+func (d *Directory) revokeKey(ctx context.Context, id string) error {
+	key, err := d.store.Key(ctx, id)
+	if err != nil {
+		return err
+	}
+	owner, err := d.store.TenantByID(ctx, key.TenantID)
+	if err != nil {
+		return err
+	}
+	audited, err := d.audited(ctx, owner, audit.Entry{Action: revokeKey, Subject: id})
+	if err != nil {
+		return err
+	}
+	return d.store.RevokeKey(ctx, id, d.now().UTC(), audited...)
 }

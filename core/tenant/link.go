@@ -112,7 +112,11 @@ func (d *Directory) NewConnectLink(ctx context.Context, tenantName string, n New
 	}
 	hash, _ := readToken(token, linkPrefix)
 	row.Hash = hash[:]
-	if err := d.store.CreateConnectLink(ctx, row); err != nil {
+	audited, err := d.auditedLink(ctx, l, row, n.Connection.Settings)
+	if err != nil {
+		return "", made, err
+	}
+	if err := d.store.CreateConnectLink(ctx, row, audited...); err != nil {
 		return "", made, err
 	}
 	l.row = row

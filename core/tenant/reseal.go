@@ -61,7 +61,7 @@ func (d *Directory) Reseal(ctx context.Context) (Resealed, error) {
 
 // reseal seals one connection's credentials again. One that was removed in the meantime needs it no more.
 func (d *Directory) reseal(ctx context.Context, row store.Connection) error {
-	_, err := d.changeConnection(ctx, row, func(row *store.Connection) error {
+	_, err := d.changeConnection(ctx, row, unaudited, func(row *store.Connection) error {
 		plain, err := d.vault.Unseal(row.TenantID, row.ID, row.Credentials)
 		if err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"time"
 	_ "time/tzdata" // a zone must be known wherever the gateway runs
 
+	"frontdesk/core/audit"
 	"frontdesk/core/fault"
 	"frontdesk/core/store"
 )
@@ -28,7 +29,12 @@ func (d *Directory) CreateTenant(ctx context.Context, name string, s Settings) (
 		return Tenant{}, fault.From(err)
 	}
 	t := Tenant{ID: id, Name: name, Settings: s, CreatedAt: d.now().UTC()}
-	err = d.store.CreateTenant(ctx, store.Tenant{ID: t.ID, Name: t.Name, Settings: settings, CreatedAt: t.CreatedAt})
+	row := store.Tenant{ID: t.ID, Name: t.Name, Settings: settings, CreatedAt: t.CreatedAt}
+	audited, err := d.audited(ctx, row, audit.Entry{Action: createTenant, Subject: t.ID, Changed: differing("", Settings{}, s)})
+	if err != nil {
+		return Tenant{}, err
+	}
+	err = d.store.CreateTenant(ctx, row, audited...)
 	if errors.Is(err, fault.Conflict) {
 		return Tenant{}, fault.Newf(fault.Conflict, ReasonNameTaken, "There is a tenant %q already.", name).Because(err)
 	}
@@ -78,7 +84,11 @@ func (d *Directory) UpdateTenant(ctx context.Context, name string, s Settings) (
 	if err != nil {
 		return Tenant{}, fault.From(err)
 	}
-	if err := d.store.UpdateTenant(ctx, t.ID, settings); err != nil {
+	audited, err := d.audited(ctx, store.Tenant{ID: t.ID, Name: t.Name}, audit.Entry{Action: updateTenant, Subject: t.ID, Changed: differing("", t.Settings, s)})
+	if err != nil {
+		return Tenant{}, err
+	}
+	if err := d.store.UpdateTenant(ctx, t.ID, settings, audited...); err != nil {
 		return Tenant{}, err
 	}
 	d.callers.forget()
@@ -86,7 +96,7 @@ func (d *Directory) UpdateTenant(ctx context.Context, name string, s Settings) (
 	return t, nil
 }
 
-// DeleteTenant deletes a tenant with its connections, keys and everything that is kept for them.
+// DeleteTenant deletes a tenant with its connections, keys and everything that is kept for them but for the audit.
 func (d *Directory) DeleteTenant(ctx context.Context, name string) error {
 	t, err := d.tenantRow(ctx, name)
 	if err != nil {
@@ -96,7 +106,11 @@ func (d *Directory) DeleteTenant(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := d.store.DeleteTenant(ctx, t.ID); err != nil {
+	audited, err := d.audited(ctx, t, audit.Entry{Action: deleteTenant, Subject: t.ID})
+	if err != nil {
+		return err
+	}
+	if err := d.store.DeleteTenant(ctx, t.ID, audited...); err != nil {
 		return err
 	}
 	for _, c := range gone {
