@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -68,6 +69,11 @@ type commands struct {
 	Apply     applyCommand     `cmd:"" help:"Make tenants and connections match a file."`
 	Doctor    doctorCommand    `cmd:"" help:"Check the configuration, the store, the clock, the key set and every connection."`
 
+	Audit struct {
+		List   auditList   `cmd:"" help:"List changes: who made what, when, with what outcome."`
+		Verify auditVerify `cmd:"" help:"Check that no row of the audit was changed, moved, put in or taken away."`
+	} `cmd:"" help:"The record of every change."`
+
 	Keyset struct {
 		Rotate keysetRotate `cmd:"" help:"Make a new encryption key and seal every credential with it, while the gateway serves."`
 		Status keysetStatus `cmd:"" help:"Show the encryption keys and how many credentials each seals."`
@@ -99,7 +105,8 @@ func run(args []string, w world) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	parsed.BindTo(ctx, (*context.Context)(nil))
+	command, _, _ := strings.Cut(parsed.Command(), " <") // without what it is given
+	parsed.BindTo(gateway.AsOperator(ctx, command), (*context.Context)(nil))
 	err = parsed.Run(&session{world: w, path: c.Config})
 	if err == nil {
 		return exitOK

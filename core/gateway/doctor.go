@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -34,7 +35,7 @@ func (g *Gateway) Examine(ctx context.Context, tenantName string) ([]Finding, er
 	if !findings[len(findings)-1].OK {
 		return findings, nil // everything else is in the store
 	}
-	findings = append(findings, g.examineKeys(ctx))
+	findings = append(findings, g.examineKeys(ctx), g.examineAudit(ctx))
 	tenants, err := g.directory.Tenants(ctx)
 	if err != nil {
 		return findings, err
@@ -194,12 +195,26 @@ func (g *Gateway) RotateKeys(ctx context.Context) (Rotation, error) {
 	if err != nil {
 		return Rotation{}, err
 	}
+	done, err := g.sealAgain(ctx, key.ID)
+	return done, errors.Join(err, g.recordRotation(ctx, key.ID, err))
+}
+
+// sealAgain seals everything with the new primary key, and drops keys that nothing needs.
+func (g *Gateway) sealAgain(ctx context.Context, primary uint32) (Rotation, error) {
 	done, err := g.directory.Reseal(ctx)
+	rotation := Rotation{Primary: primary, Sealed: done.Sealed}
 	if err != nil {
-		return Rotation{Primary: key.ID, Sealed: done.Sealed}, err
+		return rotation, err
 	}
-	dropped, err := g.vault.Prune(func(id uint32) bool { return done.InUse[id] > 0 })
-	return Rotation{Primary: key.ID, Sealed: done.Sealed, Dropped: dropped}, err
+	if err := g.audit.Reseal(ctx); err != nil {
+		return rotation, err
+	}
+	audits, err := g.audit.SealedWith(ctx)
+	if err != nil {
+		return rotation, err
+	}
+	rotation.Dropped, err = g.vault.Prune(func(id uint32) bool { return done.InUse[id] > 0 || audits[id] })
+	return rotation, err
 }
 
 // KeyStatus is one key of the key set.

@@ -24,6 +24,7 @@ import (
 	"frontdesk/config"
 	"frontdesk/core/adapter"
 	"frontdesk/core/api"
+	"frontdesk/core/audit"
 	"frontdesk/core/guard"
 	"frontdesk/core/service"
 	"frontdesk/core/store"
@@ -49,6 +50,7 @@ type Gateway struct {
 	metrics   *telemetry.Metrics
 	store     *store.Store
 	vault     *vault.Vault
+	audit     *audit.Log
 	pool      *upstream.Pool
 	guard     *guard.Guard
 	directory *tenant.Directory
@@ -85,6 +87,7 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 	if g.vault, err = vault.Open(cfg.Secrets.Keyset, cfg.DataDir); err != nil {
 		return nil, err
 	}
+	g.audit = audit.New(audit.Options{Store: g.store, Vault: g.vault, Now: g.now, Log: g.log, HeadFile: filepath.Join(cfg.DataDir, headFile)})
 	allowed, err := networks(cfg.Egress.Allow)
 	if err != nil {
 		return nil, err
@@ -95,11 +98,11 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 	g.guard = guard.New(guardOptions(cfg, g))
 	process := owner()
 	g.directory = tenant.NewDirectory(tenant.Options{
-		Store: g.store, Vault: g.vault, Registry: g.registry, Pool: g.pool, Operators: operators(cfg), Owner: process, Now: g.now, Log: g.log, Metrics: g.metrics,
+		Store: g.store, Vault: g.vault, Registry: g.registry, Pool: g.pool, Operators: operators(cfg), Owner: process, Now: g.now, Log: g.log, Metrics: g.metrics, Audit: g.audit,
 	})
 	g.services = service.New(service.Options{
 		Store: g.store, Directory: g.directory, Guard: g.guard, Log: g.log, Now: g.now, Owner: process,
-		KeepAnswers: cfg.Idempotency.Keep, DedupeWindow: cfg.Idempotency.DedupeWindow, Deadline: cfg.Resilience.Deadline,
+		KeepAnswers: cfg.Idempotency.Keep, DedupeWindow: cfg.Idempotency.DedupeWindow, Deadline: cfg.Resilience.Deadline, Audit: g.audit,
 	})
 	surface := apiOptions(cfg)
 	surface.Services = api.Services{Calendar: g.services.Calendar, Tickets: g.services.Tickets, Numbers: g.services.Numbers}
@@ -128,6 +131,9 @@ func (g *Gateway) Close() {
 	}
 	if g.pool != nil {
 		g.pool.Close()
+	}
+	if g.audit != nil {
+		g.audit.Close()
 	}
 	if g.store != nil {
 		if err := g.store.Close(); err != nil {

@@ -30,6 +30,9 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	if err := g.checkKeys(ctx); err != nil {
 		return err
 	}
+	if err := g.audit.Ready(ctx); err != nil {
+		return err
+	}
 	public, err := listen(ctx, "server.listen", g.config.Server.Listen)
 	if err != nil {
 		return err
@@ -54,6 +57,7 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	defer stop()
 	work.Go(func() { g.services.Run(background) })
 	work.Go(func() { g.directory.Run(background) })
+	work.Go(func() { g.audit.Run(background) })
 
 	failed := make(chan error, len(servers))
 	for i := range servers {

@@ -1,0 +1,107 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"frontdesk/core/audit"
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
+)
+
+// headFile is where a gateway keeps the last head of the audit that it knows, in its data directory.
+const headFile = "audit-head.json"
+
+// AsOperator makes what is done with the context the doing of an operator's command.
+func AsOperator(ctx context.Context, command string) context.Context {
+	return audit.By(ctx, audit.Operator(command))
+}
+
+// AuditFilter says which changes are listed; zero values do not restrict.
+type AuditFilter struct {
+	Tenant string // name
+	Action string
+	Since  time.Duration // back from now
+	Limit  int
+}
+
+// Audit lists the newest changes that the filter lets through, the oldest first.
+func (g *Gateway) Audit(ctx context.Context, f AuditFilter) ([]store.AuditRow, error) {
+	rows := store.AuditFilter{Tenant: f.Tenant, Action: f.Action, Limit: f.Limit}
+	if f.Since > 0 {
+		rows.Since = g.now().Add(-f.Since)
+	}
+	return g.audit.List(ctx, rows)
+}
+
+// VerifyAudit looks whether the audit was tampered with. It is held against the head in the data directory, and against
+// another one where it is given: a file with one, or as text, COUNT:HASH or HASH.
+func (g *Gateway) VerifyAudit(ctx context.Context, head string) (audit.Report, error) {
+	known, err := g.knownHeads()
+	if err != nil {
+		return audit.Report{}, err
+	}
+	if head != "" {
+		h, isHead := audit.ParseHead(head)
+		from := "the head given"
+		if !isHead {
+			if h, err = audit.ReadHead(head); err != nil {
+				return audit.Report{}, fault.InvalidField("head", "must be a file with a head, or a head as audit verify prints it: "+err.Error()+".")
+			}
+			from = head
+		}
+		known = append(known, audit.Known{From: from, Head: h})
+	}
+	return g.audit.Verify(ctx, audit.VerifyOptions{Known: known})
+}
+
+// knownHeads are those in the data directory.
+func (g *Gateway) knownHeads() ([]audit.Known, error) {
+	path := filepath.Join(g.config.DataDir, headFile)
+	h, err := audit.ReadHead(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return []audit.Known{{From: path, Head: h}}, err
+}
+
+// doctorRows is how much of the end of the audit the doctor looks at.
+const doctorRows = 10_000
+
+func (g *Gateway) examineAudit(ctx context.Context) Finding {
+	f := Finding{Subject: "audit"}
+	known, err := g.knownHeads()
+	if err != nil {
+		f.Says, f.Advice = err.Error(), "Look at what happened to the file. Gateways write it as a whole."
+		return f
+	}
+	report, err := g.audit.Verify(ctx, audit.VerifyOptions{Known: known, Last: doctorRows})
+	switch {
+	case err != nil:
+		f.Says, f.Advice = fault.From(err).Detail, "Look at store.url and at the database's own log."
+	case !report.Sound:
+		f.Says = report.Problem.String()
+		f.Advice = "Somebody changed the audit in the database, or another database was put in its place. If that was you, with a backup, remove " +
+			filepath.Join(g.config.DataDir, headFile) + ". Else run frontdesk audit verify, and find out who can write the database."
+	default:
+		f.OK, f.Says = true, fmt.Sprintf("sound, %d rows, %d not sealed yet", report.Head.Rows, report.Unsealed)
+		if report.Head.Rows > doctorRows {
+			f.Says += fmt.Sprintf(" (looked at the last %d)", doctorRows)
+		}
+	}
+	return f
+}
+
+// recordRotation records a rotation of the key set. No transaction holds a key set's file.
+func (g *Gateway) recordRotation(ctx context.Context, primary uint32, failed error) error {
+	outcome := audit.Done
+	if failed != nil {
+		outcome = audit.Failed(fault.From(failed).Reason)
+	}
+	return g.audit.Record(ctx, audit.Entry{Action: "rotate-keyset", Subject: strconv.FormatUint(uint64(primary), 10), Outcome: outcome})
+}
