@@ -13,6 +13,7 @@ import (
 	crmsandbox "frontdesk/adapters/crm/sandbox"
 	"frontdesk/adapters/crm/zendesk"
 	telephonysandbox "frontdesk/adapters/telephony/sandbox"
+	"frontdesk/adapters/telephony/telnyx"
 	"frontdesk/core/adapter"
 )
 
@@ -29,6 +30,7 @@ func Adapters() []adapter.Adapter {
 		salesforce.Adapter(),
 		zendesk.Adapter(),
 		crmsandbox.Adapter(),
+		telnyx.Adapter(),
 		telephonysandbox.Adapter(),
 	}
 }

@@ -1,0 +1,174 @@
+package telnyx
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/telephony"
+)
+
+// Buy orders a number that a search has lately shown; others Telnyx does not sell, a number of the account's own among
+// them (developers.telnyx.com/docs/numbers/phone-numbers/number-orders, step 1). The connection comes with the order, the name
+// after it: its field names the order.
+func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+	if err := routable(o.Routing); err != nil {
+		return telephony.Number{}, err
+	}
+	var made orderAnswer
+	err := d.call(ctx, http.MethodPost, "/number_orders", anOrder, newOrder{
+		PhoneNumbers: []orderedNumber{{o.E164}}, Reference: reference(o.Key), ConnectionID: o.Routing.Application,
+	}, &made)
+	switch {
+	case isRefusal(err):
+		return d.refused(ctx, o, err)
+	case err != nil:
+		return telephony.Number{}, err
+	}
+	if _, listed := made.Data.line(o.E164); made.Data.ID == "" || !listed {
+		return telephony.Number{}, unreadable(http.MethodPost)
+	}
+	n, err := d.became(ctx, o, made.Data)
+	if isFault(err, fault.Conflict, fault.ReasonNumberTaken) {
+		return d.refused(ctx, o, err)
+	}
+	return n, err
+}
+
+// isRefusal reports whether Telnyx finds something wrong with the order itself.
+func isRefusal(err error) bool {
+	return isFault(err, fault.Invalid, fault.ReasonProviderRefused) || isFault(err, fault.Conflict, fault.ReasonProviderConflict) ||
+		isFault(err, fault.NotFound, fault.ReasonNotFound)
+}
+
+// refused finds out what the refusal of an order means, since Telnyx documents no code of it: that the number is this
+// order's already, that it is not for sale any more, or that the order is wrong in another way.
+func (d *driver) refused(ctx context.Context, o telephony.Order, refusal error) (telephony.Number, error) {
+	n, err := d.Ordered(ctx, o)
+	switch {
+	case err == nil, errors.Is(err, fault.Conflict):
+		return n, err
+	case !isFault(err, fault.NotFound, fault.ReasonNumberNotFound):
+		return telephony.Number{}, refusal
+	}
+	parts := national.FindStringSubmatch(o.E164)
+	if parts == nil {
+		return telephony.Number{}, refusal
+	}
+	rest := strings.TrimPrefix(o.E164, "+1"+parts[1])
+	offers, err := d.search(ctx, telephony.Search{AreaCode: parts[1], Limit: 1}, url.Values{"filter[phone_number][starts_with]": {rest}})
+	if err != nil || len(offers) > 0 && offers[0].E164 == o.E164 {
+		return telephony.Number{}, refusal
+	}
+	return telephony.Number{}, numberTaken()
+}
+
+// Ordered looks for the orders of the key, and for the number where there is none: the list of orders may be behind. Since
+// when the purchase is, it need not ask: a number that the account came by in another way is of no order of the key.
+func (d *driver) Ordered(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+	made, err := d.order(ctx, o)
+	if err != nil {
+		return telephony.Number{}, err
+	}
+	if made.ID != "" {
+		return d.became(ctx, o, made)
+	}
+	n, err := d.holding(ctx, o.E164)
+	switch {
+	case err != nil:
+		return telephony.Number{}, err
+	case n.ID == "":
+		return telephony.Number{}, noNumber()
+	case n.Reference != reference(o.Key):
+		return telephony.Number{}, numberTaken()
+	}
+	return n.told(), nil
+}
+
+// order answers the order of a key and a number, and none with "" for its id. One key may have ordered several numbers, one
+// after the other, and one number again after that failed.
+func (d *driver) order(ctx context.Context, o telephony.Order) (order, error) {
+	var listed ordersAnswer
+	if err := d.get(ctx, "/number_orders", url.Values{
+		"filter[customer_reference]": {reference(o.Key)}, "page[size]": {strconv.Itoa(mostPerPage)},
+	}, anything, &listed); err != nil {
+		return order{}, err
+	}
+	var best order
+	for _, l := range listed.Data {
+		if l.Reference != reference(o.Key) || l.ID == "" {
+			continue
+		}
+		// What the list tells of an order's lines, its description leaves open.
+		var whole orderAnswer
+		if err := d.get(ctx, "/number_orders/"+url.PathEscape(l.ID), nil, anything, &whole); err != nil {
+			return order{}, err
+		}
+		if _, ours := whole.Data.line(o.E164); ours && (best.ID == "" || best.Status == failed || whole.Data.Status == succeeded) {
+			best = whole.Data
+		}
+	}
+	return best, nil
+}
+
+// lag is how far the account's list may be behind an order that is filled. An order activates "momentarily"
+// (developers.telnyx.com/docs/numbers/phone-numbers/number-orders, step 3).
+const lag = 15 * time.Minute
+
+// became answers what became of an order.
+func (d *driver) became(ctx context.Context, o telephony.Order, made order) (telephony.Number, error) {
+	line, _ := made.line(o.E164)
+	unmet := made.Met != nil && !*made.Met && len(line.Requirements) > 0
+	switch {
+	case unmet && made.Status != succeeded:
+		// Until somebody acts it stays so, and past its deadline it is cancelled
+		// (developers.telnyx.com/docs/numbers/phone-numbers/number-orders, steps 3 and 4).
+		return telephony.Number{}, lacking(line.addressAlone())
+	case made.Status == failed || line.Status == failed:
+		return telephony.Number{}, numberTaken()
+	case made.Status != succeeded:
+		return telephony.Number{E164: o.E164, Pending: true}, nil
+	}
+	n, err := d.holding(ctx, o.E164)
+	switch {
+	case err != nil:
+		return telephony.Number{}, err
+	case n.ID != "":
+		return n.told(), nil
+	case made.changed().IsZero() || d.now().Sub(made.changed()) < lag:
+		return telephony.Number{E164: o.E164, Pending: true}, nil
+	}
+	return telephony.Number{}, noNumber()
+}
+
+// addressAlone reports whether nothing but addresses is asked for.
+func (l orderLine) addressAlone() bool {
+	for _, r := range l.Requirements {
+		if r.FieldType != "address" {
+			return false
+		}
+	}
+	return true
+}
+
+// holding finds a number of the account, and answers none with "" for its id. The filter takes digits alone, and may find
+// others that have them too.
+func (d *driver) holding(ctx context.Context, e164 string) (number, error) {
+	var found numbersAnswer
+	if err := d.get(ctx, "/phone_numbers", url.Values{
+		"filter[phone_number]": {strings.TrimPrefix(e164, "+")}, "page[size]": {strconv.Itoa(mostPerPage)},
+	}, anything, &found); err != nil {
+		return number{}, err
+	}
+	for _, n := range found.Data {
+		if n.PhoneNumber == e164 && n.standing() != gone && n.readable() {
+			return n, nil
+		}
+	}
+	return number{}, nil
+}

@@ -1,0 +1,143 @@
+package telnyx_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"frontdesk/adapters/telephony/telnyx"
+	"frontdesk/adapters/telephony/telnyx/fake"
+	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/described"
+	"frontdesk/core/telephony"
+	"frontdesk/core/telephony/telephonytest"
+	"frontdesk/core/upstream"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const apiKey = "KEY0180C1DF633BD05E79DB3308230C3C92_Q3AsTvlD6HwlSx3nsrAxUU"
+
+// site is the fake, served.
+type site struct {
+	*fake.Server
+	url string
+	now func() time.Time
+}
+
+func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Handler) *site {
+	t.Helper()
+	how.APIKey = apiKey
+	if how.Now == nil {
+		how.Now = time.Now
+	}
+	server := fake.New(how)
+	var handler http.Handler = server
+	for _, wrap := range around {
+		handler = wrap(handler)
+	}
+	served := httptest.NewServer(handler)
+	t.Cleanup(served.Close)
+	return &site{Server: server, url: served.URL, now: how.Now}
+}
+
+// open opens a driver as the gateway does: with a client that authorises, and a driver that knows no secret.
+func (s *site) open(t testing.TB, settings map[string]any) telephony.Driver {
+	t.Helper()
+	pool := upstream.NewPool(upstream.PoolOptions{})
+	t.Cleanup(pool.Close)
+	base, err := url.Parse(s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	driver, err := telnyx.Adapter().OpenTelephony(context.Background(),
+		adapter.Values{Settings: settings, Credentials: map[string]string{"api_key": "withheld"}},
+		adapter.Environment{
+			Zone: "America/New_York", Now: s.now, Addresses: adapter.Addresses{"api_url": s.url + fake.APIPath + "/"},
+			HTTP: pool.Client(upstream.ClientOptions{Provider: "telnyx", AuthorizeFor: base, Authorize: func(r *http.Request) error {
+				r.Header.Set("Authorization", "Bearer "+apiKey)
+				return nil
+			}}),
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return driver
+}
+
+func TestContract(t *testing.T) {
+	for _, c := range []struct {
+		rule string
+		how  fake.Options
+	}{
+		{"orders that are filled at once", fake.Options{}},
+		{"orders that take their time", fake.Options{OrderTime: time.Hour}},
+		{"numbers that are listed after their orders are filled", fake.Options{NumberLag: time.Minute}},
+		{"orders that are accepted, and fail", fake.Options{LateFail: true}},
+		{"numbers without their orders' reference", fake.Options{BareNumber: true, NoCoverage: true}},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			telephonytest.Run(t, func(t *testing.T) telephonytest.Harness { return harness(t, serve(t, c.how)) })
+		})
+	}
+}
+
+// TestEveryRequestIsAsTelnyxDescribesThem leaves out whose key it is, which is in no description.
+func TestEveryRequestIsAsTelnyxDescribesThem(t *testing.T) {
+	api := described.Open(t, "telnyx-numbers.openapi.json", fake.APIPath)
+	beside := func(next http.Handler) http.Handler {
+		checked := api.Handler(next)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == fake.APIPath+"/whoami" {
+				next.ServeHTTP(w, r)
+				return
+			}
+			checked.ServeHTTP(w, r)
+		})
+	}
+	telephonytest.Run(t, func(t *testing.T) telephonytest.Harness {
+		return harness(t, serve(t, fake.Options{OrderTime: time.Hour}, beside))
+	})
+	api.Report(t)
+}
+
+func harness(t *testing.T, s *site) telephonytest.Harness {
+	return telephonytest.Harness{
+		Open:     func() telephony.Driver { return s.open(t, map[string]any{"connection_id": fake.Application}) },
+		AreaCode: "415", Empty: "212",
+		Account: telephony.Account{Name: fake.Email, Ref: fake.Organization},
+		Leads:   telephony.Routing{Application: fake.Application}, Application: fake.Application, NoVoiceURL: true,
+		Secrets: []string{apiKey}, Now: s.now, Provider: outside{s.Server},
+	}
+}
+
+// outside is what people do in Telnyx's portal, in the words of the suite.
+type outside struct{ *fake.Server }
+
+var (
+	_ telephonytest.Spender = outside{}
+	_ telephonytest.Rival   = outside{}
+	_ telephonytest.Mover   = outside{}
+	_ telephonytest.Filler  = outside{}
+	_ telephonytest.Blocker = outside{}
+)
+
+func (o outside) Block(_ context.Context, e164 string, why telephony.Block) error {
+	switch why {
+	case telephony.BlockEmergency:
+		return o.Emergency(e164, "active")
+	case telephony.BlockLock:
+		return o.Lock(e164, true)
+	}
+	return errors.ErrUnsupported
+}
+
+func (o outside) Unblock(_ context.Context, e164 string) error {
+	return errors.Join(o.Emergency(e164, "disabled"), o.Lock(e164, false))
+}

@@ -1,0 +1,258 @@
+package telnyx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/telephony"
+)
+
+// driver is one account.
+type driver struct {
+	client     *http.Client
+	base       string
+	connection string
+	countries  [2]string // in the order they are searched
+	now        func() time.Time
+}
+
+var _ telephony.Driver = (*driver)(nil)
+
+// mostAtOnce is our own: Telnyx limits calls by time, and how many it takes at once it does not say.
+const mostAtOnce = 10
+
+// Traits are Telnyx's, of any account.
+func (d *driver) Traits() telephony.Traits {
+	return telephony.Traits{AsyncBuy: true, MaxConcurrent: mostAtOnce}
+}
+
+// Account asks whose key it is.
+func (d *driver) Account(ctx context.Context) (telephony.Account, error) {
+	var who whoAmI
+	if err := d.get(ctx, "/whoami", nil, anything, &who); err != nil {
+		return telephony.Account{}, err
+	}
+	account := who.account()
+	if account.Ref == "" {
+		return telephony.Account{}, unreadable(http.MethodGet)
+	}
+	return account, nil
+}
+
+// Search looks in one country and, where it has nothing there, in the other: a search names its country
+// (developers.telnyx.com/docs/numbers/phone-numbers/number-search, "Constraints"), and which country an area code is in
+// Telnyx knows better than a table of ours, which would age.
+func (d *driver) Search(ctx context.Context, s telephony.Search) ([]telephony.Offer, error) {
+	return d.search(ctx, s, url.Values{})
+}
+
+// search is Search with more to filter by. That a country is refused may mean that there is no coverage of the area
+// (developers.telnyx.com/docs/numbers/phone-numbers/advanced-orders, "Overview"), and counts where both are.
+func (d *driver) search(ctx context.Context, s telephony.Search, filter url.Values) ([]telephony.Offer, error) {
+	for name, value := range map[string]string{
+		"filter[national_destination_code]": s.AreaCode, "filter[phone_number_type]": "local", "filter[features][]": "voice",
+		"filter[limit]": strconv.Itoa(s.Limit), "filter[best_effort]": "false", "filter[exclude_held_numbers]": "true",
+	} {
+		filter.Set(name, value)
+	}
+	var refused error
+	answered := false
+	for _, country := range d.countries {
+		filter.Set("filter[country_code]", country)
+		var found offersAnswer
+		err := d.get(ctx, "/available_phone_numbers", filter, aSearch, &found)
+		switch {
+		case err == nil, isFault(err, fault.NotFound, fault.ReasonNoNumbersAvailable):
+			answered = true
+		case errors.Is(err, fault.Invalid), errors.Is(err, fault.NotFound), errors.Is(err, fault.Forbidden):
+			refused = err
+		default:
+			return nil, err
+		}
+		if offers := found.offers(s); len(offers) > 0 {
+			return offers, nil
+		}
+	}
+	if answered {
+		return nil, nil
+	}
+	return nil, refused
+}
+
+// Route leads every number to the one connection.
+func (d *driver) Route(int64, string) (telephony.Routing, bool) {
+	return telephony.Routing{Application: d.connection}, d.connection != ""
+}
+
+// mostPerPage is what a page has at most.
+const mostPerPage = 250
+
+// Numbers reads one page, in the order of the numbers: in the order of their making, which is the default, one that is
+// bought in the meantime would push all others on. One that is released in the meantime pulls them back, and one would be
+// passed over; the count of all tells.
+func (d *driver) Numbers(ctx context.Context, q telephony.Query) (telephony.Page, error) {
+	at, err := placeOf(q)
+	if err != nil {
+		return telephony.Page{}, err
+	}
+	var found numbersAnswer
+	if err := d.get(ctx, "/phone_numbers", url.Values{
+		"sort": {"phone_number"}, "page[number]": {strconv.Itoa(at.page)}, "page[size]": {strconv.Itoa(at.size)},
+	}, anything, &found); err != nil {
+		return telephony.Page{}, err
+	}
+	if len(found.Data) > at.size {
+		return telephony.Page{}, unreadable(http.MethodGet)
+	}
+	if found.Meta.TotalResults < at.total {
+		return telephony.Page{}, fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
+			"The numbers of the Telnyx account changed while they were listed. Try again.").With("provider", name)
+	}
+	var page telephony.Page
+	for _, n := range found.Data {
+		if !n.readable() {
+			return telephony.Page{}, unreadable(http.MethodGet)
+		}
+		if n.standing() != gone {
+			page.Numbers = append(page.Numbers, n.told())
+		}
+	}
+	more := at.page < found.Meta.TotalPages || found.Meta.TotalPages == 0 && len(found.Data) == at.size
+	if more && len(found.Data) > 0 {
+		at.page, at.total = at.page+1, found.Meta.TotalResults
+		page.Next = at.cursor()
+	}
+	return page, nil
+}
+
+// place is where a page is: its number, in pages of this size, of so many numbers in all.
+type place struct{ page, size, total int }
+
+func (p place) cursor() string { return fmt.Sprintf("%d.%d.%d", p.page, p.size, p.total) }
+
+// placeOf reads the cursor of a query. It is good for pages of its own size alone.
+func placeOf(q telephony.Query) (place, error) {
+	size := mostPerPage
+	if q.Limit > 0 {
+		size = min(q.Limit, mostPerPage)
+	}
+	if q.Cursor == "" {
+		return place{page: 1, size: size}, nil
+	}
+	var parts [3]int
+	for i, part := range strings.SplitN(q.Cursor, ".", len(parts)) {
+		n, err := strconv.Atoi(part)
+		if err != nil {
+			break
+		}
+		parts[i] = n
+	}
+	at := place{page: parts[0], size: parts[1], total: parts[2]}
+	if at.page < 2 || at.size != size || at.total < 0 || at.cursor() != q.Cursor {
+		return place{}, fault.InvalidField("cursor", "is none that a page of this size gave.")
+	}
+	return at, nil
+}
+
+// refs are the ids of phone numbers. In their place Telnyx takes numbers as well, which would let one be changed that is
+// not meant.
+var refs = regexp.MustCompile(`^[0-9]{1,20}$`)
+
+func path(ref string) string { return "/phone_numbers/" + ref }
+
+// Number reads one number.
+func (d *driver) Number(ctx context.Context, ref string) (telephony.Number, error) {
+	if !refs.MatchString(ref) {
+		return telephony.Number{}, noNumber()
+	}
+	var found numberAnswer
+	if err := d.get(ctx, path(ref), nil, oneNumber, &found); err != nil {
+		return telephony.Number{}, err
+	}
+	if found.Data.ID != ref || !found.Data.readable() {
+		return telephony.Number{}, unreadable(http.MethodGet)
+	}
+	if found.Data.standing() == gone {
+		return telephony.Number{}, noNumber()
+	}
+	return found.Data.told(), nil
+}
+
+// Change puts the name and the connection. What Telnyx answers has to show them: settings take up to three seconds to be
+// everywhere (support.telnyx.com, "Understanding Configuration Propagation Delays"), and a change that is not seen may
+// still come.
+func (d *driver) Change(ctx context.Context, ref string, c telephony.Change) (telephony.Number, error) {
+	if c.Name == nil && c.Routing == nil || !refs.MatchString(ref) {
+		return d.Number(ctx, ref)
+	}
+	wanted, err := changeOf(c)
+	if err != nil {
+		return telephony.Number{}, err
+	}
+	var made numberAnswer
+	if err := d.call(ctx, http.MethodPatch, path(ref), oneNumber, wanted, &made); err != nil {
+		return telephony.Number{}, err
+	}
+	if made.Data.ID != ref || !made.Data.readable() {
+		return telephony.Number{}, unreadable(http.MethodPatch)
+	}
+	told := made.Data.told()
+	if c.Name != nil && told.Name != *c.Name || c.Routing != nil && told.Routing != *c.Routing {
+		return telephony.Number{}, fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+			"Telnyx accepted the change, and the number does not show it.").With("provider", name)
+	}
+	return told, nil
+}
+
+func changeOf(c telephony.Change) (numberChange, error) {
+	var wanted numberChange
+	if c.Name != nil {
+		if references.MatchString(*c.Name) {
+			return wanted, fault.InvalidField("name", "has the form of an order's reference at Telnyx. Choose another one.")
+		}
+		wanted.Reference = c.Name
+	}
+	if c.Routing != nil {
+		if err := routable(*c.Routing); err != nil {
+			return wanted, err
+		}
+		wanted.ConnectionID = &c.Routing.Application
+	}
+	return wanted, nil
+}
+
+// routable refuses where a number of Telnyx cannot lead.
+func routable(to telephony.Routing) error {
+	if to.VoiceURL != "" || to.SIPTrunk != "" {
+		return fault.New(fault.Invalid, fault.ReasonProviderRefused,
+			"Numbers of Telnyx lead to a connection or an application. Set connection_id, and the webhook or trunk there.").With("provider", name)
+	}
+	return nil
+}
+
+// Release looks first, so that nothing is deleted that is blocked.
+func (d *driver) Release(ctx context.Context, ref string) error {
+	n, err := d.Number(ctx, ref)
+	if err != nil {
+		return err
+	}
+	if f := n.Block.Fault(); f != nil {
+		return f.With("provider", name)
+	}
+	var deleted numberAnswer
+	if err := d.call(ctx, http.MethodDelete, path(ref), oneNumber, nil, &deleted); err != nil {
+		return err
+	}
+	if deleted.Data.ID != ref || deleted.Data.standing() != gone {
+		return unreadable(http.MethodDelete)
+	}
+	return nil
+}

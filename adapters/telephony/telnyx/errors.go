@@ -1,0 +1,155 @@
+package telnyx
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
+)
+
+// subject is what a call is about: some refusals mean something there.
+type subject int
+
+const (
+	anything  subject = iota
+	aSearch           // for numbers to sell
+	anOrder           // to be made
+	oneNumber         // of the account, by its id
+)
+
+// told is one of the errors of an answer that refuses (developers.telnyx.com/development/api-fundamentals/api-errors).
+type told struct {
+	Code   code `json:"code"`
+	Source struct {
+		Pointer   string `json:"pointer"`
+		Parameter string `json:"parameter"`
+	} `json:"source"`
+}
+
+// code is a number, written as text.
+type code string
+
+// UnmarshalJSON takes a number as well.
+func (c *code) UnmarshalJSON(text []byte) error {
+	*c = code(strings.Trim(string(text), `"`))
+	return nil
+}
+
+// The codes that say more than their status.
+const (
+	codeNotFound      code = "10005"
+	codeInvalidID     code = "10006"
+	codeAuthFailed    code = "10009"
+	codeNoAssociation code = "10013"
+	codeNoAssociated  code = "10017"
+	codeFeatureLimit  code = "10039" // developers.telnyx.com/api/errors/10039, "Feature limited"
+	codeNoFunds       code = "20100" // developers.telnyx.com/api/errors/20100, "Insufficient Funds"
+)
+
+func read(body []byte) []told {
+	var answer struct {
+		Errors []told `json:"errors"`
+	}
+	if json.Unmarshal(body, &answer) != nil {
+		return nil
+	}
+	return answer.Errors
+}
+
+// refusal makes a fault of an answer that refuses. Where the status says as much, the status has to do.
+func refusal(about subject, status int, header http.Header, body []byte) *fault.Error {
+	plain := upstream.StatusFault(name, status, header, body)
+	errors := read(body)
+	has := func(codes ...code) bool {
+		return slices.ContainsFunc(errors, func(e told) bool { return slices.Contains(codes, e.Code) })
+	}
+	at := func(word string) bool {
+		return slices.ContainsFunc(errors, func(e told) bool { return strings.Contains(e.Source.Pointer+e.Source.Parameter, word) })
+	}
+	switch {
+	case status == http.StatusTooManyRequests:
+		if plain.RetryAfter == 0 {
+			plain.RetryAfter = untilReset(header)
+		}
+		return plain
+	case status == http.StatusPaymentRequired, has(codeNoFunds):
+		return said(plain, fault.Exhausted, fault.ReasonInsufficientFunds, "The balance of the Telnyx account is too low. Add funds in Telnyx's portal.")
+	case status == http.StatusForbidden && has(codeAuthFailed):
+		return said(plain, fault.Disconnected, fault.ReasonReconnectRequired, "Telnyx refuses the connection's API key. Connect the account again.")
+	case has(codeFeatureLimit):
+		return said(plain, fault.Exhausted, fault.ReasonTrialLimit, "A limit of the Telnyx account's level is reached. Upgrade the account in Telnyx's portal.")
+	case status >= 500 || status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return plain
+	case about == oneNumber && has(codeNotFound, codeInvalidID):
+		return said(plain, fault.NotFound, fault.ReasonNumberNotFound, noNumber().Detail)
+	case about == oneNumber && at("customer_reference"):
+		f := fault.InvalidField("name", "is not accepted by Telnyx as a number's customer reference.")
+		f.Upstream = plain.Upstream
+		return f.With("provider", name)
+	case at("connection_id") || about == anOrder && has(codeNoAssociation, codeNoAssociated):
+		return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured, "Telnyx knows no connection of the id that numbers are to lead to. Check the connection's connection_id.")
+	case about == anOrder && (at("requirement") || at("address")):
+		f := lacking(!at("requirement"))
+		return said(plain, f.Code, f.Reason, f.Detail)
+	case about == aSearch && at("national_destination_code"):
+		return said(plain, fault.NotFound, fault.ReasonNoNumbersAvailable, "Telnyx has no numbers of this area code.")
+	case status == http.StatusNotFound && len(errors) == 0:
+		return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured, "There is no such API at the address of Telnyx. Check providers.telnyx.api_url.")
+	}
+	return plain
+}
+
+// untilReset is how long the limit lasts (developers.telnyx.com/development/api-fundamentals/reliability/rate-limiting: "the
+// time in seconds until the rate limit resets").
+func untilReset(header http.Header) time.Duration {
+	seconds, err := strconv.ParseUint(strings.TrimSpace(header.Get("X-Ratelimit-Reset")), 10, 31)
+	if err != nil {
+		return 0
+	}
+	return min(time.Duration(seconds)*time.Second, 24*time.Hour)
+}
+
+// lacking is an order that waits for what the law wants of the customer: an address, or other things as well.
+func lacking(addressAlone bool) *fault.Error {
+	f := fault.New(fault.Conflict, fault.ReasonBundleRequired,
+		"Telnyx wants documents of the customer for this number. Add them to the order in Telnyx's portal, or cancel it there and take a number of another area code.")
+	if addressAlone {
+		f = fault.New(fault.Conflict, fault.ReasonAddressRequired,
+			"Telnyx wants an address of the customer for this number. Add it to the order in Telnyx's portal, or cancel it there and take a number of another area code.")
+	}
+	return f.With("provider", name)
+}
+
+// said is a fault that tells more than its status does.
+func said(plain *fault.Error, code fault.Code, reason, detail string) *fault.Error {
+	f := *plain
+	f.Code, f.Reason, f.Detail = code, reason, detail
+	return &f
+}
+
+func isFault(err error, code fault.Code, reason string) bool {
+	f := fault.From(err)
+	return f != nil && f.Code == code && f.Reason == reason
+}
+
+func noNumber() *fault.Error {
+	return fault.New(fault.NotFound, fault.ReasonNumberNotFound, "The Telnyx account has no such phone number.").With("provider", name)
+}
+
+func numberTaken() *fault.Error {
+	return fault.New(fault.Conflict, fault.ReasonNumberTaken, "The number is not for sale any more. Try another one.").With("provider", name)
+}
+
+// unreadable is a success that says something other than expected.
+func unreadable(method string) *fault.Error {
+	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "Telnyx answered something other than expected. Check providers.telnyx.api_url.")
+	if method != http.MethodGet {
+		f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, "Telnyx accepted the request, but what it answered could not be read.")
+	}
+	return f.With("provider", name)
+}

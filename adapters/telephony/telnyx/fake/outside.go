@@ -1,0 +1,184 @@
+package fake
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Number is a number of the account, as its owner sees it.
+type Number struct {
+	ID, E164, ConnectionID, CustomerReference, Status string
+	Tags                                              []string
+}
+
+// Held are the account's numbers, by number.
+func (s *Server) Held() (held []Number) {
+	s.with(func() {
+		s.settle(s.options.Now())
+		for _, n := range s.numbers {
+			if n.status != "deleted" {
+				held = append(held, Number{ID: n.id, E164: n.e164, ConnectionID: n.connection, CustomerReference: n.reference, Status: n.status, Tags: slices.Clone(n.tags)})
+			}
+		}
+	})
+	slices.SortFunc(held, func(a, b Number) int { return cmp.Compare(a.E164, b.E164) })
+	return held
+}
+
+// Order is an order, as the account's owner sees it.
+type Order struct {
+	ID, E164, ConnectionID, CustomerReference, Status string
+}
+
+// Orders are all orders ever made, the oldest first.
+func (s *Server) Orders() (all []Order) {
+	s.with(func() {
+		s.settle(s.options.Now())
+		for _, o := range s.orders {
+			all = append(all, Order{ID: o.id, E164: o.e164, ConnectionID: o.connection, CustomerReference: o.reference, Status: o.status})
+		}
+	})
+	return all
+}
+
+// Purchases counts what was paid for.
+func (s *Server) Purchases(context.Context) (n int, err error) {
+	s.with(func() {
+		s.settle(s.options.Now())
+		n = s.purchases
+	})
+	return n, nil
+}
+
+// Snatch has somebody else buy a number that is for sale in 415, and answers it.
+func (s *Server) Snatch(context.Context) (e164 string, err error) {
+	s.with(func() {
+		for _, o := range s.stock {
+			if o.area == "415" && !o.sold {
+				o.sold, e164 = true, o.e164
+				return
+			}
+		}
+		err = fmt.Errorf("nothing is for sale in 415")
+	})
+	return e164, err
+}
+
+// Outbid has somebody else buy the numbers of so many orders just before them.
+func (s *Server) Outbid(orders int) { s.with(func() { s.outbid = orders }) }
+
+// FailOrders has so many orders be accepted, and fail.
+func (s *Server) FailOrders(orders int) { s.with(func() { s.failing = orders }) }
+
+// AskForDocuments has orders wait for documents of the customer, or not any more.
+func (s *Server) AskForDocuments(ask bool) { s.with(func() { s.documents = ask }) }
+
+// Restock puts more numbers of an area code on sale, where numbers are sold at all.
+func (s *Server) Restock(areaCode string, numbers int) {
+	s.with(func() { s.restock(areaCode, numbers) })
+}
+
+// SellOut takes every number of an area code off sale.
+func (s *Server) SellOut(areaCode string) {
+	s.with(func() {
+		for _, o := range s.stock {
+			o.sold = o.sold || o.area == areaCode
+		}
+	})
+}
+
+func (s *Server) restock(area string, numbers int) {
+	for range numbers {
+		s.stock = append(s.stock, &offer{e164: fmt.Sprintf("+1%s555%04d", area, 100+s.restocked[area]), area: area})
+		s.restocked[area]++
+	}
+}
+
+// Arrive puts a number into the account by other means than an order, such as a port.
+func (s *Server) Arrive(_ context.Context, e164 string) error {
+	s.with(func() {
+		if o := s.forSale(e164); o != nil {
+			o.sold = true
+		}
+		now := s.options.Now()
+		s.numbers = append(s.numbers, &number{id: s.nextID(), e164: e164, status: "active", bought: now, listed: now, tags: []string{"ported"}})
+	})
+	return nil
+}
+
+// Vanish takes a number out of the account.
+func (s *Server) Vanish(_ context.Context, e164 string) error {
+	return s.number(e164, func(n *number) { n.status = "deleted" })
+}
+
+// number finds a number that the account holds, and does something to it.
+func (s *Server) number(e164 string, do func(*number)) error {
+	err := fmt.Errorf("the account does not hold %s", e164)
+	s.with(func() {
+		for _, n := range s.numbers {
+			if n.e164 == e164 && n.status != "deleted" {
+				do(n)
+				err = nil
+			}
+		}
+	})
+	return err
+}
+
+// Route leads a number to another connection.
+func (s *Server) Route(e164, connectionID string) error {
+	return s.number(e164, func(n *number) { n.connection = connectionID })
+}
+
+// Rename gives a number another customer reference.
+func (s *Server) Rename(e164, reference string) error {
+	return s.number(e164, func(n *number) { n.reference = reference })
+}
+
+// Tag gives a number these tags.
+func (s *Server) Tag(e164 string, tags ...string) error {
+	return s.number(e164, func(n *number) { n.tags = tags })
+}
+
+// Lock locks a number against deletion, or unlocks it.
+func (s *Server) Lock(e164 string, lock bool) error {
+	return s.number(e164, func(n *number) { n.lock = lock })
+}
+
+// Emergency gives a number an emergency status: active, provisioning, deprovisioning, provisioning-failed or disabled.
+func (s *Server) Emergency(e164, status string) error {
+	return s.number(e164, func(n *number) { n.emergency = status })
+}
+
+// Status gives a number a status, such as port-out-pending.
+func (s *Server) Status(e164, status string) error {
+	return s.number(e164, func(n *number) { n.status = status })
+}
+
+// Fill ends every order that is under way, and lists its number.
+func (s *Server) Fill(context.Context) error {
+	s.with(func() {
+		now := s.options.Now()
+		for _, o := range s.orders {
+			if o.status == "pending" && !o.documents {
+				s.finish(o, now)
+			}
+		}
+		for _, n := range s.numbers {
+			n.listed = time.Time{}
+		}
+	})
+	return nil
+}
+
+// OrderTime is how long orders are under way from now on.
+func (s *Server) OrderTime(d time.Duration) { s.with(func() { s.options.OrderTime = d }) }
+
+// SetBalance sets what the account can spend. A number costs 100 cents.
+func (s *Server) SetBalance(cents int) { s.with(func() { s.balance = cents }) }
+
+// KeepSettings has changes of numbers be accepted, and not made.
+func (s *Server) KeepSettings(keep bool) { s.with(func() { s.keepSettings = keep }) }
