@@ -1,0 +1,136 @@
+// Package twilio buys, leads and gives back phone numbers of a Twilio account by its REST API of 2010-04-01
+// (twilio.com/docs/phone-numbers/api). It offers local numbers of the US and Canada that can take calls.
+package twilio
+
+import (
+	"context"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+	"frontdesk/core/telephony"
+)
+
+// name is the adapter's configuration word.
+const name = "twilio"
+
+type settings struct {
+	AccountSID   string `credential:"account_sid" required:"true" help:"SID of the account, AC and 32 characters: the user name that goes with auth_token, or the account that the API key is of."`
+	AuthToken    string `credential:"auth_token" help:"The account's auth token."`
+	APIKeySID    string `credential:"api_key_sid" help:"SID of an API key of the account, SK and 32 characters, with api_key_secret, in the place of auth_token. A standard key does; only a main key may read the account's name."`
+	APIKeySecret string `credential:"api_key_secret" help:"The secret of api_key_sid."`
+
+	SubaccountSID string `setting:"subaccount_sid" help:"SID of the subaccount whose numbers these are, with the credentials of its parent; the credentials' own account unless set."`
+	Country       string `setting:"country" choices:"US,CA" help:"The only country to look for numbers in; unless set, in the US and, where it has none in the area code, in Canada."`
+	VoiceURL      string `setting:"voice_url_template" help:"Address asked, by POST, for each inbound call of a number that an employee answers; {cloud_employee_id} and {e164} are filled in."`
+	Application   string `setting:"voice_application" help:"SID of the TwiML application that inbound calls go to, AP and 32 characters, in the place of voice_url_template."`
+	SIPTrunk      string `setting:"sip_trunk" help:"SID of the Elastic SIP trunk that inbound calls go to, TK and 32 characters, in the place of both."`
+	AddressSID    string `setting:"address_sid" help:"SID of the address that numbers are bought with, AD and 32 characters. Without it, numbers that need one are not offered."`
+	BundleSID     string `setting:"bundle_sid" help:"SID of the regulatory bundle that numbers are bought with, BU and 32 characters."`
+}
+
+// Adapter is the adapter's declaration.
+func Adapter() adapter.Adapter {
+	return adapter.Telephony(adapter.Declaration{
+		Name:   name,
+		Title:  "Twilio",
+		Help:   "Phone numbers of a Twilio account, or of a subaccount of it. It takes the account's auth token or an API key.",
+		AuthOf: adapter.AuthBy(authOf),
+	}, open)
+}
+
+// authOf chooses the way by the credentials that there are (twilio.com/docs/usage/requests-to-twilio, "Credentials").
+func authOf(s settings) (adapter.Auth, error) {
+	if faults := s.faults(); len(faults) > 0 {
+		return adapter.Auth{}, fault.InvalidFields(faults...)
+	}
+	if s.byKey() {
+		return adapter.Auth{Scheme: adapter.Basic, Username: "api_key_sid", Password: "api_key_secret"}, nil
+	}
+	return adapter.Auth{Scheme: adapter.Basic, Username: "account_sid", Password: "auth_token"}, nil
+}
+
+func (s settings) byKey() bool { return s.APIKeySID != "" }
+
+func open(_ context.Context, s settings, env adapter.Environment) (telephony.Driver, error) {
+	if faults := s.faults(); len(faults) > 0 {
+		return nil, fault.InvalidFields(faults...)
+	}
+	d := &driver{
+		client: env.HTTP, root: root(env.Addresses["api_url"]), owner: s.AccountSID, account: s.AccountSID, byKey: s.byKey(),
+		countries: []string{"US", "CA"}, address: s.AddressSID, bundle: s.BundleSID,
+		voiceURL: s.VoiceURL, application: s.Application, trunk: s.SIPTrunk,
+	}
+	if s.SubaccountSID != "" {
+		d.account = s.SubaccountSID
+	}
+	if s.Country != "" {
+		d.countries = []string{s.Country}
+	}
+	return d, nil
+}
+
+// root is the address of the accounts, of an address of the API with its version or without.
+func root(address string) string {
+	address = strings.TrimRight(address, "/")
+	return strings.TrimSuffix(address, "/"+version) + "/" + version + "/Accounts/"
+}
+
+// version is that of the API, as its addresses have it.
+const version = "2010-04-01"
+
+// faults is what does not fit in the settings and credentials.
+func (s settings) faults() []fault.Field {
+	faults := s.misfits()
+	for _, f := range []struct{ path, given, letters string }{
+		{"credentials.account_sid", s.AccountSID, "AC"},
+		{"credentials.api_key_sid", s.APIKeySID, "SK"},
+		{"settings.subaccount_sid", s.SubaccountSID, "AC"},
+		{"settings.voice_application", s.Application, "AP"},
+		{"settings.sip_trunk", s.SIPTrunk, "TK"},
+		{"settings.address_sid", s.AddressSID, "AD"},
+		{"settings.bundle_sid", s.BundleSID, "BU"},
+	} {
+		if f.given != "" && !isSID(f.given, f.letters) {
+			faults = append(faults, fault.Field{Path: f.path, Message: "must be " + f.letters + " and 32 characters of 0-9 and a-f, as Twilio's Console shows it."})
+		}
+	}
+	if s.VoiceURL != "" && !isTemplate(s.VoiceURL) {
+		faults = append(faults, fault.Field{Path: "settings.voice_url_template",
+			Message: "must be an absolute http or https address without a user name, with no placeholders but {cloud_employee_id} and {e164}."})
+	}
+	return faults
+}
+
+// misfits are credentials that do not go together.
+func (s settings) misfits() []fault.Field {
+	switch {
+	case s.AuthToken != "" && (s.APIKeySID != "" || s.APIKeySecret != ""):
+		return []fault.Field{{Path: "credentials.auth_token", Message: "cannot be together with an API key: choose one way."}}
+	case s.AuthToken != "":
+		return nil
+	case s.APIKeySID == "" && s.APIKeySecret == "":
+		return []fault.Field{{Path: "credentials.auth_token", Message: "is required, or api_key_sid with api_key_secret in its place."}}
+	case s.APIKeySID == "":
+		return []fault.Field{{Path: "credentials.api_key_sid", Message: "is required with credentials.api_key_secret."}}
+	case s.APIKeySecret == "":
+		return []fault.Field{{Path: "credentials.api_key_secret", Message: "is required with credentials.api_key_sid."}}
+	}
+	return nil
+}
+
+// sid is what Twilio calls its things by (twilio.com/docs/glossary/what-is-a-sid).
+var sid = regexp.MustCompile(`^[A-Z]{2}[0-9a-fA-F]{32}$`)
+
+func isSID(text, letters string) bool {
+	return strings.HasPrefix(text, letters) && sid.MatchString(text)
+}
+
+// isTemplate reports whether a filled template is an address that Twilio can ask.
+func isTemplate(template string) bool {
+	filled := telephony.VoiceURL(template, 1, "+14155550100")
+	u, err := url.Parse(filled)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil && !strings.ContainsAny(filled, "{} ")
+}

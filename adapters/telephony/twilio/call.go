@@ -1,0 +1,61 @@
+package twilio
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
+)
+
+// numbers is the path of the account's numbers.
+func (d *driver) numbers() string { return d.account + "/IncomingPhoneNumbers.json" }
+
+func (d *driver) number(ref string) string {
+	return d.account + "/IncomingPhoneNumbers/" + ref + ".json"
+}
+
+func (d *driver) get(ctx context.Context, path string, query url.Values, out any) error {
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	return d.call(ctx, http.MethodGet, path, nil, out)
+}
+
+// call sends a form, where there is any, and reads the answer into out. Its error is a *fault.Error.
+func (d *driver) call(ctx context.Context, method, path string, form url.Values, out any) error {
+	var body io.Reader
+	if form != nil {
+		body = strings.NewReader(form.Encode())
+	}
+	req, err := http.NewRequestWithContext(ctx, method, d.root+path, body)
+	if err != nil {
+		// Not wrapped: the text of the error holds the whole address.
+		f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "The address of Twilio's API cannot be read.").With("provider", name)
+		f.Unsent = true
+		return f
+	}
+	req.Header.Set("Accept", "application/json")
+	if form != nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	status, header, answer, err := upstream.Do(d.client, req)
+	switch {
+	case err != nil:
+		return err
+	case status < 200 || status > 299:
+		return refusal(status, header, answer)
+	case out == nil:
+		return nil
+	}
+	if json.Unmarshal(answer, out) != nil {
+		f := unreadable(method)
+		f.Upstream = upstream.StatusFault(name, status, header, answer).Upstream // shortened and redacted
+		return f
+	}
+	return nil
+}

@@ -1,0 +1,357 @@
+package twilio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/telephony"
+)
+
+// driver is one account.
+type driver struct {
+	client  *http.Client
+	root    string // under which accounts lie
+	owner   string // SID of the credentials' account
+	account string // SID of the one whose numbers these are: the owner's, or a subaccount of it
+	byKey   bool   // the credentials are an API key
+
+	countries       []string // to look for numbers in, in this order
+	address, bundle string   // that numbers are bought with
+
+	voiceURL, application, trunk string
+}
+
+var _ telephony.Driver = (*driver)(nil)
+
+// mostConcurrent is prudence: Twilio limits how many calls an account makes at one time, and tells nobody how many
+// (twilio.com/docs/errors/20429).
+const mostConcurrent = 20
+
+// Traits are Twilio's, of any account. Buying a number again that the account holds is answered as an update of it that
+// changes nothing (github.com/danielberkompas/ex_twilio/pull/116).
+func (d *driver) Traits() telephony.Traits {
+	return telephony.Traits{IdempotentBuy: true, MaxConcurrent: mostConcurrent}
+}
+
+// Account reads the account. A standard API key may use all but the account itself
+// (twilio.com/docs/iam/api-keys/keys-in-console, "Types of keys"); that it counts, the account's numbers tell.
+func (d *driver) Account(ctx context.Context) (telephony.Account, error) {
+	var a accountAnswer
+	err := d.get(ctx, d.account+".json", nil, &a)
+	switch {
+	case err != nil && d.byKey && (errors.Is(err, fault.Disconnected) || errors.Is(err, fault.Forbidden)):
+		return d.accountOfKey(ctx)
+	case err != nil:
+		return telephony.Account{}, accountMissing(err)
+	case !strings.EqualFold(a.SID, d.account):
+		return telephony.Account{}, unreadable(http.MethodGet)
+	case a.Status == "suspended" || a.Status == "closed":
+		return telephony.Account{}, fault.New(inactive.code, inactive.reason, inactive.detail).With("provider", name)
+	}
+	return telephony.Account{Name: a.Name, Ref: a.SID}, nil
+}
+
+func (d *driver) accountOfKey(ctx context.Context) (telephony.Account, error) {
+	if _, err := d.list(ctx, url.Values{"PageSize": {"1"}}); err != nil {
+		return telephony.Account{}, err
+	}
+	return telephony.Account{Name: d.account, Ref: d.account}, nil
+}
+
+// Search asks for local numbers of the area code. Which country it is in, Twilio knows: codes are added every year.
+func (d *driver) Search(ctx context.Context, s telephony.Search) ([]telephony.Offer, error) {
+	if s.Limit <= 0 {
+		return nil, nil
+	}
+	var none error
+	for i, country := range d.countries {
+		offers, err := d.offers(ctx, country, s)
+		switch {
+		case told(err, notFound) && (i == 0 || none != nil):
+			none = accountMissing(err) // nothing is sold to the account in any country so far
+		case err != nil && !told(err, notFound):
+			return nil, err
+		case len(offers) > 0:
+			return offers, nil
+		default:
+			none = nil
+		}
+	}
+	return nil, none
+}
+
+// offers asks for what is for sale in one country. What cannot be bought as the connection is set is left out.
+func (d *driver) offers(ctx context.Context, country string, s telephony.Search) ([]telephony.Offer, error) {
+	query := url.Values{"AreaCode": {s.AreaCode}, "VoiceEnabled": {"true"}, "PageSize": {strconv.Itoa(min(s.Limit, mostPerPage))}}
+	if d.address == "" {
+		query.Set("ExcludeAllAddressRequired", "true")
+	}
+	var sale offersAnswer
+	err := d.get(ctx, d.account+"/AvailablePhoneNumbers/"+country+"/Local.json", query, &sale)
+	switch {
+	case told(err, noneInAreaCode, badAreaCode):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case sale.Offers == nil:
+		return nil, unreadable(http.MethodGet)
+	}
+	var offers []telephony.Offer
+	for _, o := range sale.Offers {
+		free := o.Needs == "" || o.Needs == "none" || d.address != ""
+		if len(offers) < s.Limit && free && o.Capabilities.Voice && e164.MatchString(o.E164) && strings.HasPrefix(o.E164, "+1"+s.AreaCode) {
+			offers = append(offers, telephony.Offer{E164: o.E164, AreaCode: s.AreaCode})
+		}
+	}
+	return offers, nil
+}
+
+// mostPerPage is how many entries a page has at most (twilio.com/docs/usage/twilios-response, "Pagination").
+const mostPerPage = 1000
+
+// Route follows the settings. Of several, Twilio itself heeds the trunk first, and then the application.
+func (d *driver) Route(employee int64, e164 string) (telephony.Routing, bool) {
+	switch {
+	case d.trunk != "":
+		return telephony.Routing{SIPTrunk: d.trunk}, true
+	case d.application != "":
+		return telephony.Routing{Application: d.application}, true
+	case d.voiceURL != "":
+		return telephony.Routing{VoiceURL: telephony.VoiceURL(d.voiceURL, employee, e164)}, true
+	}
+	return telephony.Routing{}, false
+}
+
+// Buy orders a number, never one of an area code: each repetition of that would buy another. Name and routing are left to
+// Change, since Twilio would give them to a number that the account held before, too.
+func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+	form := url.Values{"PhoneNumber": {o.E164}}
+	if d.address != "" || d.bundle != "" {
+		// These would be given to a number that the account held before, too.
+		switch n, err := d.Ordered(ctx, o); {
+		case err == nil:
+			return n, nil
+		case !errors.Is(err, fault.NotFound):
+			return telephony.Number{}, unacted(err)
+		}
+		if d.address != "" {
+			form.Set("AddressSid", d.address)
+		}
+		if d.bundle != "" {
+			form.Set("BundleSid", d.bundle)
+		}
+	}
+	var bought number
+	if err := d.call(ctx, http.MethodPost, d.numbers(), form, &bought); err != nil {
+		return d.notBought(ctx, o, err)
+	}
+	return ordered(bought, o, http.MethodPost)
+}
+
+// unacted marks a fault of what was asked before the order: this try can have bought nothing.
+func unacted(err error) error {
+	f := *fault.From(err)
+	f.Unsent = true
+	return &f
+}
+
+// notBought looks why an order was refused. One that is not for sale may be the account's own, bought by an earlier try:
+// that buying it again is an update is what people found, and not in Twilio's documents.
+func (d *driver) notBought(ctx context.Context, o telephony.Order, refused error) (telephony.Number, error) {
+	switch {
+	case told(refused, notAvailable):
+		switch n, err := d.Ordered(ctx, o); {
+		case err == nil:
+			return n, nil
+		case errors.Is(err, fault.NotFound), told(err, testCredentials): // those hold no numbers
+			return telephony.Number{}, refused
+		default:
+			sent := *fault.From(err)
+			sent.Unsent = false // of an earlier try nothing is known
+			return telephony.Number{}, &sent
+		}
+	case told(refused, notFound):
+		return telephony.Number{}, accountMissing(refused)
+	case unexplained(refused) && d.outOfFunds(ctx):
+		return telephony.Number{}, said(fault.From(refused), noFunds)
+	}
+	return telephony.Number{}, refused
+}
+
+// leastFunds is less than any number costs a month (twilio.com/en-us/voice/pricing/us), in the account's currency.
+const leastFunds = 1
+
+// outOfFunds asks for the balance, which the parent has for all its subaccounts (twilio.com/docs/iam/api/subaccounts,
+// "Billing"). No error code says that a purchase failed for the lack of it.
+func (d *driver) outOfFunds(ctx context.Context) bool {
+	var b balanceAnswer
+	if d.get(ctx, d.owner+"/Balance.json", nil, &b) != nil {
+		return false
+	}
+	left, err := b.Balance.Float64()
+	return err == nil && left < leastFunds
+}
+
+// clockSlack is how far the clocks of Twilio and of the gateway may be apart: a number that came into the account so
+// shortly before the order is still taken for the order's own.
+const clockSlack = 5 * time.Minute
+
+// ordered tells a number of the account as an order's own, if it is. Of one whose beginning cannot be read nobody knows.
+func ordered(n number, o telephony.Order, method string) (telephony.Number, error) {
+	created, dated := n.created()
+	switch {
+	case !n.whole() || n.E164 != o.E164 || !dated:
+		return telephony.Number{}, unreadable(method)
+	case created.Before(o.Since.Add(-clockSlack)):
+		return telephony.Number{}, heldBefore()
+	}
+	return numberOf(n), nil
+}
+
+// Ordered looks for the number in the account. Twilio fills orders at once and keeps none that it refused.
+func (d *driver) Ordered(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+	found, err := d.list(ctx, url.Values{"PhoneNumber": {o.E164}})
+	if err != nil {
+		return telephony.Number{}, err
+	}
+	for _, n := range found.Numbers {
+		if n.E164 == o.E164 { // Twilio looks for a pattern
+			return ordered(n, o, http.MethodGet)
+		}
+	}
+	return telephony.Number{}, noNumber()
+}
+
+// Numbers reads a page as large as Twilio allows, where no less is wanted.
+func (d *driver) Numbers(ctx context.Context, q telephony.Query) (telephony.Page, error) {
+	query, err := pageOf(q.Cursor)
+	if err != nil {
+		return telephony.Page{}, err
+	}
+	size := mostPerPage
+	if q.Limit > 0 {
+		size = min(q.Limit, size)
+	}
+	query.Set("PageSize", strconv.Itoa(size))
+	found, err := d.list(ctx, query)
+	if err != nil {
+		return telephony.Page{}, err
+	}
+	next, ok := cursorOf(found.Next)
+	if !ok || next != "" && next == q.Cursor {
+		return telephony.Page{}, unreadable(http.MethodGet)
+	}
+	page := telephony.Page{Next: next}
+	for _, n := range found.Numbers {
+		if n.whole() {
+			page.Numbers = append(page.Numbers, numberOf(n))
+		}
+	}
+	return page, nil
+}
+
+func (d *driver) list(ctx context.Context, query url.Values) (numbersAnswer, error) {
+	var found numbersAnswer
+	if err := d.get(ctx, d.numbers(), query, &found); err != nil {
+		return found, accountMissing(err)
+	}
+	if found.Numbers == nil {
+		return found, unreadable(http.MethodGet)
+	}
+	return found, nil
+}
+
+// Number reads one number.
+func (d *driver) Number(ctx context.Context, ref string) (telephony.Number, error) {
+	n, err := d.exchange(ctx, http.MethodGet, ref, nil)
+	if err != nil {
+		return telephony.Number{}, err
+	}
+	return numberOf(n), nil
+}
+
+// references are what can stand in a path. Which of them are Twilio's is Twilio's to say.
+var references = regexp.MustCompile(`^[0-9A-Za-z]{1,64}$`)
+
+// exchange reads one number, or changes it by what is in the form, and answers it as it is after.
+func (d *driver) exchange(ctx context.Context, method, ref string, form url.Values) (number, error) {
+	if !references.MatchString(ref) {
+		return number{}, noNumber()
+	}
+	var n number
+	if err := d.call(ctx, method, d.number(ref), form, &n); err != nil {
+		return number{}, numberMissing(err)
+	}
+	if !n.whole() || !strings.EqualFold(n.SID, ref) {
+		return number{}, unreadable(method)
+	}
+	return n, nil
+}
+
+// mostNameRunes is the length of a friendly name (twilio.com/docs/phone-numbers/api/incomingphonenumber-resource).
+const mostNameRunes = 64
+
+// Change makes one request, and holds what Twilio says after against what was asked.
+func (d *driver) Change(ctx context.Context, ref string, c telephony.Change) (telephony.Number, error) {
+	form := url.Values{}
+	if c.Name != nil {
+		if utf8.RuneCountInString(*c.Name) > mostNameRunes {
+			return telephony.Number{}, fault.InvalidField("name", fmt.Sprintf("must have at most %d characters for Twilio.", mostNameRunes))
+		}
+		form.Set("FriendlyName", *c.Name)
+	}
+	if c.Routing != nil {
+		lead(form, *c.Routing)
+	}
+	if len(form) == 0 {
+		return d.Number(ctx, ref)
+	}
+	n, err := d.exchange(ctx, http.MethodPost, ref, form)
+	switch {
+	case err != nil:
+		return telephony.Number{}, err
+	case c.Name != nil && n.Name != *c.Name, c.Routing != nil && n.routing() != *c.Routing:
+		return telephony.Number{}, unheeded()
+	}
+	return numberOf(n), nil
+}
+
+// lead leaves one way for calls to go. An empty value clears (github.com/twilio/twilio-cli-core/pull/57). Of trunk and
+// application, setting either deletes the other (twilio.com/docs/phone-numbers/api/incomingphonenumber-resource), so that
+// naming the other here could delete what was just set.
+func lead(form url.Values, to telephony.Routing) {
+	form.Set("VoiceUrl", to.VoiceURL)
+	switch {
+	case to.SIPTrunk != "":
+		form.Set("TrunkSid", to.SIPTrunk)
+	case to.Application != "":
+		form.Set("VoiceApplicationSid", to.Application)
+	default:
+		form.Set("TrunkSid", "")
+		form.Set("VoiceApplicationSid", "")
+	}
+	if to.VoiceURL != "" {
+		form.Set("VoiceMethod", http.MethodPost)
+	}
+}
+
+// Release looks first what stands against it: Twilio documents no error code for that.
+func (d *driver) Release(ctx context.Context, ref string) error {
+	n, err := d.exchange(ctx, http.MethodGet, ref, nil)
+	if err != nil {
+		return err
+	}
+	if blocked := n.block().Fault(); blocked != nil {
+		return blocked.With("provider", name)
+	}
+	return numberMissing(d.call(ctx, http.MethodDelete, d.number(ref), nil, nil))
+}

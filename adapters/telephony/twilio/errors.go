@@ -1,0 +1,160 @@
+package twilio
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
+)
+
+// meaning is what one of Twilio's error codes says here.
+type meaning struct {
+	code           fault.Code
+	reason, detail string
+}
+
+// The codes that a driver asks for (twilio.com/docs/api/errors).
+const (
+	badName         = 20002
+	testCredentials = 20008
+	notFound        = 20404
+	tooMany         = 20429
+	notAvailable    = 21422
+	badAreaCode     = 21451
+	noneInAreaCode  = 21452
+)
+
+// meanings are those of the codes whose status says less.
+var meanings = map[int]meaning{
+	10001: inactive, 20005: inactive, 20403: inactive, 90010: inactive,
+	10002: trial, 21404: trial,
+	21613: addressRequired, 21615: addressRequired, 21631: addressRequired,
+	21649: bundleRequired, 21650: bundleRequired, 21651: bundleRequired,
+	// A restricted API key that lacks a permission is answered 401.
+	70051: {fault.Forbidden, fault.ReasonPermissionDenied, "Twilio does not allow this to the connection's credentials. " +
+		"Give the API key the permission for phone numbers, or connect with another one."},
+	testCredentials: {fault.Forbidden, fault.ReasonPermissionDenied, "Twilio's test credentials can do next to nothing. Connect with the live credentials of the account."},
+	tooMany:         {fault.RateLimited, fault.ReasonProviderRateLimited, "Twilio limits how many calls an account makes at one time. Try again later."},
+	21401:           invalidNumber, 21421: invalidNumber,
+	21402: {fault.Unsupported, fault.ReasonProviderMisconfigured, "Twilio does not accept the address that calls were to go to. Check voice_url_template."},
+	21420: noApplication, 22108: noApplication,
+	notAvailable: {fault.Conflict, fault.ReasonNumberTaken, "The number is not for sale at Twilio any more."},
+}
+
+var (
+	// A balance used up suspends the account: the pages of 10001 and 20005.
+	inactive = meaning{fault.Forbidden, fault.ReasonAccountSuspended, "The Twilio account is not active: it is suspended or closed, or its balance is used up. Look in Twilio's Console."}
+	trial    = meaning{fault.Exhausted, fault.ReasonTrialLimit, "A trial account of Twilio can have one number only, and none on a subaccount. Upgrade the account, or release the number that it has."}
+
+	addressRequired = meaning{fault.Conflict, fault.ReasonAddressRequired, "Twilio wants an address of the customer for this number. Add one in Twilio's Console, and set address_sid."}
+	bundleRequired  = meaning{fault.Conflict, fault.ReasonBundleRequired, "Twilio wants regulatory documents for this number. Have a bundle approved in Twilio's Console, and set bundle_sid."}
+	invalidNumber   = meaning{fault.Invalid, fault.ReasonProviderRefused, "Twilio does not take this for a phone number that can be bought."}
+	noApplication   = meaning{fault.Unsupported, fault.ReasonProviderMisconfigured, "The Twilio account does not have the application that calls were to go to. Check voice_application."}
+)
+
+// refusal makes a fault of an answer that refuses, {code, message, more_info, status}
+// (twilio.com/docs/usage/twilios-response, "Exceptions"). The message may hold anything, and is for the logs.
+func refusal(status int, header http.Header, body []byte) *fault.Error {
+	var told struct {
+		Code int `json:"code"`
+	}
+	_ = json.Unmarshal(body, &told) // what is no answer of Twilio's has no code
+	plain := upstream.StatusFault(name, status, header, body)
+	if told.Code != 0 {
+		plain = plain.With(metadataCode, strconv.Itoa(told.Code))
+	}
+	m, known := meanings[told.Code]
+	switch {
+	case told.Code == badName:
+		return invalidName(plain)
+	case known:
+		plain = said(plain, m)
+	case status == http.StatusPaymentRequired:
+		plain = said(plain, noFunds)
+	case status == http.StatusNotFound && told.Code != notFound:
+		return said(plain, meaning{fault.Unsupported, fault.ReasonProviderMisconfigured, "There is no API of Twilio at the address that the gateway is configured with."})
+	}
+	// "An API Request that receives an error 429 response is never processed and is always safe to retry" (twilio.com/docs/errors/20429).
+	plain.Unsent = plain.Code == fault.RateLimited
+	return plain
+}
+
+// metadataCode names Twilio's code in a fault, which Twilio's pages explain.
+const metadataCode = "twilio_code"
+
+var noFunds = meaning{fault.Exhausted, fault.ReasonInsufficientFunds, "The balance of the Twilio account does not do for another number. Add funds in Twilio's Console."}
+
+// said is a fault that tells more than its status does.
+func said(plain *fault.Error, m meaning) *fault.Error {
+	f := *plain
+	f.Code, f.Reason, f.Detail = m.code, m.reason, m.detail
+	return &f
+}
+
+// invalidName is a display name that Twilio does not take.
+func invalidName(plain *fault.Error) *fault.Error {
+	invalid := fault.InvalidField("name", "is not accepted by Twilio: send 1 to 64 characters.")
+	f := said(plain, meaning{invalid.Code, invalid.Reason, invalid.Detail})
+	f.Fields = invalid.Fields
+	return f
+}
+
+// told reports whether Twilio refused with one of the codes.
+func told(err error, codes ...int) bool {
+	f := fault.From(err)
+	for _, code := range codes {
+		if f != nil && f.Metadata[metadataCode] == strconv.Itoa(code) {
+			return true
+		}
+	}
+	return false
+}
+
+// unexplained reports whether Twilio refused without saying why.
+func unexplained(err error) bool {
+	f := fault.From(err)
+	return f.Reason == fault.ReasonPermissionDenied || f.Reason == fault.ReasonProviderRefused && f.Detail != invalidNumber.detail
+}
+
+// numberMissing says of what was not found that it is a number.
+func numberMissing(err error) error {
+	if told(err, notFound) {
+		return said(fault.From(err), meaning{fault.NotFound, fault.ReasonNumberNotFound, noNumber().Detail})
+	}
+	return err
+}
+
+// accountMissing says of what was not found that it is the account.
+func accountMissing(err error) error {
+	if told(err, notFound) {
+		return said(fault.From(err), meaning{fault.Unsupported, fault.ReasonProviderMisconfigured,
+			"Twilio knows no such account for the connection's credentials. Check account_sid and subaccount_sid."})
+	}
+	return err
+}
+
+func noNumber() *fault.Error {
+	return fault.New(fault.NotFound, fault.ReasonNumberNotFound, "The Twilio account has no such number.").With("provider", name)
+}
+
+// heldBefore is a number that is the account's, and not the order's.
+func heldBefore() *fault.Error {
+	return fault.New(fault.Conflict, fault.ReasonNumberTaken, "The Twilio account held the number before it was ordered.").With("provider", name)
+}
+
+// unheeded is a change that was accepted and not made.
+func unheeded() *fault.Error {
+	return fault.New(fault.Conflict, fault.ReasonProviderConflict,
+		"Twilio accepted the change, but keeps another name or another way for calls to go. Look at the number in Twilio's Console.").With("provider", name)
+}
+
+// unreadable is a success that says something other than expected.
+func unreadable(method string) *fault.Error {
+	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "Twilio answered something other than expected.")
+	if method != http.MethodGet {
+		f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, "Twilio accepted the request, but what it answered could not be read.")
+	}
+	return f.With("provider", name)
+}
