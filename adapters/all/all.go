@@ -14,6 +14,7 @@ import (
 	"frontdesk/adapters/crm/zendesk"
 	telephonysandbox "frontdesk/adapters/telephony/sandbox"
 	"frontdesk/adapters/telephony/telnyx"
+	"frontdesk/adapters/telephony/twilio"
 	"frontdesk/core/adapter"
 )
 
@@ -31,6 +32,7 @@ func Adapters() []adapter.Adapter {
 		zendesk.Adapter(),
 		crmsandbox.Adapter(),
 		telnyx.Adapter(),
+		twilio.Adapter(),
 		telephonysandbox.Adapter(),
 	}
 }
