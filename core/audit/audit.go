@@ -19,8 +19,8 @@
 //
 // What does not show:
 //   - a row that is taken away before it was sealed, within a second of being written;
-//   - the whole database being put back to how it was at an earlier time, head and all. Heads kept elsewhere show that:
-//     each gateway keeps the last one it knows in its data directory, and Verify takes others;
+//   - the whole audit being put back to how it was at an earlier time, head and all, or emptied with its keys. Heads kept
+//     elsewhere show that: each gateway keeps the last one it knows in its data directory, and Verify takes others;
 //   - what is done by somebody who has the key set, or the running gateway.
 //
 // Rows are kept for ever, also those of tenants that were deleted.

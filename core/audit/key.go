@@ -39,9 +39,11 @@ func (l *Log) keys(ctx context.Context) (*ring, error) {
 		if found > 0 {
 			l.Log.ErrorContext(ctx, "no key of the audit can be opened with the key set at hand; another one is made, and rows from before cannot be verified without the former key set")
 		}
-		if there, err = l.makeKey(ctx); err != nil {
+		made, err := l.makeKey(ctx)
+		if err != nil {
 			return nil, err
 		}
+		there = made
 	}
 	l.ring = there
 	return there, nil
@@ -88,10 +90,14 @@ func (l *Log) makeKey(ctx context.Context) (*ring, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.Store.AddAuditKey(ctx, store.AuditKey{ID: id, Sealed: sealed, CreatedAt: l.Now()}); err != nil {
+	made := &ring{held: map[string][]byte{id: key}, current: id}
+	// A chain of no rows has a head too, so that one that was emptied does not look new.
+	first := store.AuditHead{KeyID: id}
+	first.Seal = made.seal(first)
+	if err := l.Store.AddAuditKey(ctx, store.AuditKey{ID: id, Sealed: sealed, CreatedAt: l.Now()}, first); err != nil {
 		return nil, err
 	}
-	return &ring{held: map[string][]byte{id: key}, current: id}, nil
+	return made, nil
 }
 
 // Reseal seals the keys with the key set's primary key. The keys themselves stay, and with them what rows are worth.

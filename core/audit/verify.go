@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -53,11 +54,25 @@ const verifyAtOnce = 1000
 // Verify looks whether every row is as it was written, in its place, and none is missing. It changes nothing. Rows that
 // come meanwhile are looked at too.
 func (l *Log) Verify(ctx context.Context, o VerifyOptions) (Report, error) {
-	keys, _, err := l.readKeys(ctx)
-	if err != nil {
-		return Report{}, err
+	for {
+		keys, there, err := l.readKeys(ctx)
+		if err != nil {
+			return Report{}, err
+		}
+		r, err := l.verify(ctx, o, keys, there)
+		if err != nil || r.Sound {
+			return r, err
+		}
+		// A gateway that was just started may have made a key since.
+		now, err := l.Store.AuditKeys(ctx)
+		if err != nil || len(now) == there {
+			return r, err
+		}
 	}
-	v := verifying{keys: keys, hashes: map[string]bool{}, at: map[int64]string{}}
+}
+
+func (l *Log) verify(ctx context.Context, o VerifyOptions, keys *ring, there int) (Report, error) {
+	v := verifying{keys: keys, unused: there == 0, hashes: map[string]bool{}, at: map[int64]string{}}
 	for _, k := range o.Known {
 		v.hashes[k.Hash] = false
 		v.at[k.Rows] = ""
@@ -80,6 +95,7 @@ func (l *Log) Verify(ctx context.Context, o VerifyOptions) (Report, error) {
 // verifying is one walk along the chain.
 type verifying struct {
 	keys    *ring
+	unused  bool // there is no key: nothing was ever recorded
 	head    Head // as far as the walk got
 	waiting int
 	hashes  map[string]bool  // of heads that were kept, and whether a row has it
@@ -145,7 +161,7 @@ func (v *verifying) step(row store.AuditRow) *Problem {
 // end compares the last row with the head that the store had at the same moment.
 func (v *verifying) end(h store.AuditHead) *Problem {
 	switch {
-	case h == store.AuditHead{} && v.head.Rows == 0:
+	case h == store.AuditHead{} && v.head.Rows == 0 && v.unused:
 		return nil
 	case !same(h.Seal, v.keys.seal(h)):
 		return &Problem{What: fmt.Sprintf("the head of the chain is not what was written: it was changed. It says that there are %d rows; %d are there and sound", h.Count, v.head.Rows)}
@@ -197,10 +213,11 @@ func (v *verifying) unsealed(ctx context.Context, s *store.Store) (*Problem, err
 func ParseHead(text string) (Head, bool) {
 	h := Head{Hash: text}
 	if rows, hash, both := strings.Cut(text, ":"); both {
-		if n, err := fmt.Sscanf(rows+" ", "%d ", &h.Rows); n != 1 || err != nil || h.Rows < 1 {
+		n, err := strconv.ParseInt(rows, 10, 64)
+		if err != nil || n < 1 {
 			return Head{}, false
 		}
-		h.Hash = hash
+		h = Head{Rows: n, Hash: hash}
 	}
 	return h, len(h.Hash) == 64 && strings.Trim(h.Hash, "0123456789abcdef") == ""
 }

@@ -34,7 +34,7 @@ type AuditHead struct {
 	Count int64
 	MAC   string // of the last row; "" where there is none
 	KeyID string
-	Seal  string // "" where nothing was sealed yet
+	Seal  string // "" where there is no key yet
 }
 
 // AuditKey is a row of audit_keys.
@@ -275,10 +275,16 @@ func (s *Store) AuditKeys(ctx context.Context) ([]AuditKey, error) {
 	}, "SELECT id, sealed, created_at FROM audit_keys ORDER BY created_at, id")
 }
 
-// AddAuditKey adds a key.
-func (s *Store) AddAuditKey(ctx context.Context, k AuditKey) error {
-	_, err := s.exec(ctx, "INSERT INTO audit_keys (id, sealed, created_at) VALUES ($1, $2, $3)", k.ID, k.Sealed, millis(k.CreatedAt))
-	return err
+// AddAuditKey adds a key, and keeps the head where none was sealed yet.
+func (s *Store) AddAuditKey(ctx context.Context, k AuditKey, first AuditHead) error {
+	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := exec(ctx, tx, "INSERT INTO audit_keys (id, sealed, created_at) VALUES ($1, $2, $3)", k.ID, k.Sealed, millis(k.CreatedAt))
+		if err != nil {
+			return err
+		}
+		_, err = exec(ctx, tx, "UPDATE audit_head SET count = $1, mac = $2, key_id = $3, seal = $4 WHERE seal = ''", first.Count, first.MAC, first.KeyID, first.Seal)
+		return err
+	})
 }
 
 // ResealAuditKey replaces what a key is sealed as.

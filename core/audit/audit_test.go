@@ -1,0 +1,545 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"frontdesk/core/store"
+	"frontdesk/core/store/storetest"
+	"frontdesk/core/telemetry"
+	"frontdesk/core/vault"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// onBoth proves a rule on each database.
+func onBoth(t *testing.T, rule func(t *testing.T, w *world)) {
+	t.Helper()
+	for _, d := range []struct {
+		name, driver string
+		url          func(testing.TB) string
+	}{{"sqlite", "sqlite", storetest.SQLite}, {"postgres", "pgx", storetest.Postgres}} {
+		t.Run(d.name, func(t *testing.T) { rule(t, newWorld(t, d.driver, d.url(t))) })
+	}
+}
+
+// world is a database, a key set, and who can write the one but has not the other.
+type world struct {
+	t        *testing.T
+	url      string
+	vault    *vault.Vault
+	headFile string
+	attacker *sql.DB
+	log      *Log
+	logged   *bytes.Buffer
+	clock    time.Time
+	mu       sync.Mutex
+}
+
+func newWorld(t *testing.T, driver, url string) *world {
+	t.Helper()
+	dir := t.TempDir()
+	w := &world{t: t, url: url, headFile: filepath.Join(dir, "audit-head.json"), logged: &bytes.Buffer{}, clock: time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)}
+	var err error
+	if w.vault, err = vault.Open("", dir); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Open(t, url)
+	w.log = w.process()
+	if w.attacker, err = sql.Open(driver, strings.TrimPrefix(url, "sqlite:")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.attacker.Close() })
+	return w
+}
+
+// process is the log of another process on the same database.
+func (w *world) process() *Log {
+	w.t.Helper()
+	s, err := store.Open(w.t.Context(), w.url)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { s.Close() })
+	return New(Options{Store: s, Vault: w.vault, Now: w.now, Log: slog.New(slog.NewTextHandler(w.logged, nil)), HeadFile: w.headFile})
+}
+
+// now is a minute later each time.
+func (w *world) now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.clock = w.clock.Add(time.Minute)
+	return w.clock
+}
+
+func (w *world) check(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// record records n changes, of two tenants by turns.
+func (w *world) record(n int) {
+	w.t.Helper()
+	for i := range n {
+		name := []string{"acme", "bolt"}[i%2]
+		w.check(w.log.Record(w.t.Context(), Entry{
+			TenantID: "t-" + name, Tenant: name, Actor: Key("k1"), Action: "book-meeting", ConnectionID: "c-" + name, Subject: fmt.Sprint("event", i),
+			Changed: []string{"title", "start"}, Outcome: Done, Effect: "effect", RequestID: "r1",
+		}))
+	}
+}
+
+func (w *world) seal() {
+	w.t.Helper()
+	w.check(w.log.Seal(w.t.Context()))
+}
+
+// does executes statements as somebody who can write the database.
+func (w *world) does(statements ...string) {
+	w.t.Helper()
+	for _, s := range statements {
+		result, err := w.attacker.ExecContext(w.t.Context(), s)
+		w.check(err)
+		if n, err := result.RowsAffected(); err != nil || n == 0 {
+			w.t.Fatalf("%s touches nothing: %v", s, err)
+		}
+	}
+}
+
+func (w *world) verify(known ...Known) Report {
+	w.t.Helper()
+	r, err := w.log.Verify(w.t.Context(), VerifyOptions{Known: known})
+	w.check(err)
+	if r.Sound != (r.Problem == nil) {
+		w.t.Fatalf("sound is %v, and the problem %v", r.Sound, r.Problem)
+	}
+	return r
+}
+
+func (w *world) kept() Known {
+	w.t.Helper()
+	h, err := ReadHead(w.headFile)
+	w.check(err)
+	return Known{From: w.headFile, Head: h}
+}
+
+func TestWhatIsRecordedIsSealedAndSound(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *world) {
+		if r := w.verify(); !r.Sound || r.Head != (Head{}) {
+			t.Errorf("before anything: %+v", r)
+		}
+		w.record(5)
+		if r := w.verify(); !r.Sound || r.Unsealed != 5 || r.Head.Rows != 0 {
+			t.Errorf("before it is sealed: %+v", r)
+		}
+		w.seal()
+		r := w.verify()
+		if !r.Sound || r.Unsealed != 0 || r.Head.Rows != 5 || w.kept().Head != r.Head {
+			t.Errorf("sealed: %+v, and kept %+v", r, w.kept())
+		}
+		w.record(3)
+		w.seal()
+		if again := w.verify(Known{"before", r.Head}, Known{"a hash alone", Head{Hash: r.Head.Hash}}, w.kept()); !again.Sound || again.Head.Rows != 8 {
+			t.Errorf("held against earlier heads: %+v", again)
+		}
+		rows, err := w.process().List(t.Context(), store.AuditFilter{Limit: 100})
+		w.check(err)
+		for i, row := range rows {
+			name := []string{"acme", "bolt"}[i%5%2]
+			want := store.AuditRow{
+				UID: row.UID, ID: int64(i + 1), At: row.At, TenantID: "t-" + name, Tenant: name, Actor: "key:k1", Action: "book-meeting",
+				ConnectionID: "c-" + name, Subject: fmt.Sprint("event", i%5), Changed: []string{"title", "start"}, Outcome: "done", Effect: "effect",
+				RequestID: "r1", KeyID: row.KeyID, MAC: row.MAC,
+			}
+			if fmt.Sprint(row) != fmt.Sprint(want) {
+				t.Errorf("row %d is\n%+v, want\n%+v", i+1, row, want)
+			}
+		}
+	})
+}
+
+func TestListsAreFiltered(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *world) {
+		w.record(6)
+		w.check(w.log.Record(t.Context(), Entry{Tenant: "acme", Action: "create-key", Outcome: Done}))
+		for name, c := range map[string]struct {
+			filter store.AuditFilter
+			want   []string
+		}{
+			"the newest":  {store.AuditFilter{Limit: 2}, []string{"event5", ""}},
+			"of a tenant": {store.AuditFilter{Limit: 9, Tenant: "bolt"}, []string{"event1", "event3", "event5"}},
+			"of a name":   {store.AuditFilter{Limit: 9, Action: "create-key"}, []string{""}},
+			"since":       {store.AuditFilter{Limit: 9, Since: w.clock.Add(-2 * time.Minute)}, []string{"event4", "event5", ""}},
+			"of all that": {store.AuditFilter{Limit: 1, Tenant: "acme", Action: "book-meeting"}, []string{"event4"}},
+		} {
+			rows, err := w.log.List(t.Context(), c.filter)
+			w.check(err)
+			var subjects []string
+			for _, r := range rows {
+				subjects = append(subjects, r.Subject)
+			}
+			if !slices.Equal(subjects, c.want) {
+				t.Errorf("%s: %q, want %q", name, subjects, c.want)
+			}
+		}
+	})
+}
+
+// copied is all of a row but its UID and id, for a statement that puts in another one.
+const copied = "at, tenant_id, tenant, actor, action, connection_id, subject, changed, outcome, effect, request_id, key_id, mac"
+
+func TestTamperingIsFound(t *testing.T) {
+	edit := func(row int, to string) []string {
+		return []string{fmt.Sprintf("UPDATE audit SET %s WHERE id = %d", to, row)}
+	}
+	putIn := "INSERT INTO audit (id, uid, " + copied + ") SELECT %s, 'put-in', " + copied + " FROM audit WHERE id = %d"
+	cases := []struct {
+		name string
+		do   []string
+		row  int64  // the first that is wrong
+		what string // in the words about it
+	}{
+		{"a time is edited", edit(5, "at = at + 1"), 5, "changed"},
+		{"a UID is edited", edit(5, "uid = 'other'"), 5, "changed"},
+		{"an actor is edited", edit(5, "actor = 'key:k2'"), 5, "changed"},
+		{"an action is edited", edit(5, "action = 'cancel-meeting'"), 5, "changed"},
+		{"a tenant is edited", edit(5, "tenant = 'bolt', tenant_id = 't-bolt'"), 5, "changed"},
+		{"a connection is edited", edit(5, "connection_id = 'c9'"), 5, "changed"},
+		{"a subject is edited", edit(5, "subject = ''"), 5, "changed"},
+		{"names of what was changed are edited", edit(5, `changed = '["titlestart"]'`), 5, "changed"},
+		{"names become no list", edit(5, `changed = 'title'`), 5, "changed"},
+		{"an outcome is edited", edit(5, "outcome = 'failed:SLOT_TAKEN'"), 5, "changed"},
+		{"an effect is edited", edit(5, "effect = ''"), 5, "changed"},
+		{"a request is edited", edit(5, "request_id = 'r2'"), 5, "changed"},
+		{"a MAC is edited", edit(5, "mac = ''"), 5, "changed"},
+		{"a key is edited", edit(5, "key_id = 'mine'"), 5, "mine"},
+		{"the first row is edited", edit(1, "subject = 'x'"), 1, "changed"},
+		{"the last row is edited", edit(10, "subject = 'x'"), 10, "changed"},
+		{"the first row is taken away", []string{"DELETE FROM audit WHERE id = 1"}, 1, "missing"},
+		{"a row is taken away", []string{"DELETE FROM audit WHERE id = 5"}, 5, "missing"},
+		{"a row is taken away and the others close ranks", []string{
+			"DELETE FROM audit WHERE id = 9", "UPDATE audit SET id = 9 WHERE id = 10", "UPDATE audit_head SET count = 9",
+		}, 9, "changed"},
+		{"the last row is taken away", []string{"DELETE FROM audit WHERE id = 10"}, 10, "missing"},
+		{"the last rows are taken away, and the head is made to fit", []string{
+			"DELETE FROM audit WHERE id > 8", "UPDATE audit_head SET count = 8, mac = (SELECT mac FROM audit WHERE id = 8)",
+		}, 0, "head"},
+		{"all rows are taken away", []string{"DELETE FROM audit"}, 1, "missing"},
+		{"all rows and the head are taken away", []string{"DELETE FROM audit", "DELETE FROM audit_head"}, 0, "head"},
+		{"all is made to look new", []string{"DELETE FROM audit", "UPDATE audit_head SET count = 0, mac = '', key_id = '', seal = ''"}, 0, "head"},
+		{"the head is taken away", []string{"DELETE FROM audit_head"}, 0, "head"},
+		{"the head is edited", []string{"UPDATE audit_head SET count = 11"}, 0, "head"},
+		{"two rows change places", []string{
+			"UPDATE audit SET id = 99 WHERE id = 5", "UPDATE audit SET id = 5 WHERE id = 6", "UPDATE audit SET id = 6 WHERE id = 99",
+		}, 5, "moved"},
+		{"two rows exchange their tenants", []string{
+			"UPDATE audit SET tenant = 'bolt', tenant_id = 't-bolt' WHERE id = 7", "UPDATE audit SET tenant = 'acme', tenant_id = 't-acme' WHERE id = 8",
+		}, 7, "changed"},
+		{"a row is put in at the end", []string{fmt.Sprintf(putIn, "11", 10)}, 11, "put in"},
+		{"a row is put in in place of another", []string{
+			"UPDATE audit SET id = NULL WHERE id = 5", fmt.Sprintf(putIn, "5", 4),
+		}, 5, "put in"},
+		{"a row is copied beside the chain", []string{fmt.Sprintf(putIn, "NULL", 10)}, 0, "put in"},
+		{"a row is taken out of the chain", edit(10, "id = NULL"), 10, "missing"},
+		{"a row that waits is edited", []string{"UPDATE audit SET subject = 'x' WHERE id IS NULL"}, 0, "changed"},
+		{"the key is taken away", []string{"DELETE FROM audit_keys"}, 1, "does not open"},
+		{"the key is edited", []string{"UPDATE audit_keys SET id = 'other'"}, 1, "does not open"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			onBoth(t, func(t *testing.T, w *world) {
+				w.record(10)
+				w.seal()
+				w.record(1) // waits
+				if r := w.verify(w.kept()); !r.Sound || r.Head.Rows != 10 || r.Unsealed != 1 {
+					t.Fatalf("before: %+v", r)
+				}
+				w.does(c.do...)
+				r := w.verify()
+				if r.Sound || r.Problem.Row != c.row || !strings.Contains(r.Problem.String(), c.what) {
+					t.Fatalf("got %+v (%v), want row %d and %q", r, r.Problem, c.row, c.what)
+				}
+				// A gateway that goes on, and one that is started anew, must not cover it up.
+				for _, next := range []*Log{w.log, w.process()} {
+					w.log = next
+					w.record(2)
+					w.seal()
+					if r := w.verify(); r.Sound {
+						t.Fatalf("after more was sealed it is sound: %+v", r)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestAnEarlierStateIsFoundByAHeadKeptElsewhere(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *world) {
+		w.record(8)
+		w.seal()
+		var seal string
+		w.check(w.attacker.QueryRowContext(t.Context(), "SELECT seal FROM audit_head").Scan(&seal))
+		w.record(2)
+		w.seal()
+		at10, hash := w.kept(), Known{From: "the head given", Head: Head{Hash: w.kept().Hash}}
+		w.does("DELETE FROM audit WHERE id > 8", "UPDATE audit_head SET count = 8, mac = (SELECT mac FROM audit WHERE id = 8), seal = '"+seal+"'")
+		if r := w.verify(); !r.Sound { // this is the limit that the package tells of
+			t.Errorf("without a head from elsewhere: %+v", r.Problem)
+		}
+		if r := w.verify(at10); r.Sound || r.Problem.Row != 9 || !strings.Contains(r.Problem.What, "10 rows") {
+			t.Errorf("with the head that was kept: %+v", r)
+		}
+		if r := w.verify(hash); r.Sound || !strings.Contains(r.Problem.What, "no row has the hash") {
+			t.Errorf("with a hash alone: %+v", r)
+		}
+		// A gateway started anew goes on from there, and keeps the proof.
+		w.log = w.process()
+		w.record(5)
+		w.seal()
+		if w.kept() != at10 || !strings.Contains(w.logged.String(), "does not lead on") {
+			t.Errorf("the head that was kept became %+v\n%s", w.kept(), w.logged)
+		}
+		if r := w.verify(w.kept()); r.Sound || r.Problem.Row != 10 {
+			t.Errorf("after more was sealed: %+v", r)
+		}
+	})
+}
+
+func TestAGatewayThatRunsNoticesAnEarlierState(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *world) {
+		w.record(8)
+		w.seal()
+		var seal string
+		w.check(w.attacker.QueryRowContext(t.Context(), "SELECT seal FROM audit_head").Scan(&seal))
+		w.record(2)
+		w.seal()
+		w.does("DELETE FROM audit WHERE id > 8", "UPDATE audit_head SET count = 8, mac = (SELECT mac FROM audit WHERE id = 8), seal = '"+seal+"'")
+		w.record(1)
+		w.seal()
+		if r := w.verify(); r.Sound || r.Problem.Row != 9 {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+func TestWritersAndSealersDoNotDisturbEachOther(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *world) {
+		const processes, writers, each = 3, 6, 25
+		logs := []*Log{w.log}
+		for range processes - 1 {
+			logs = append(logs, w.process())
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		var sealing, writing sync.WaitGroup
+		for _, l := range logs {
+			sealing.Go(func() {
+				for ctx.Err() == nil {
+					if err := l.Seal(ctx); err != nil && ctx.Err() == nil {
+						t.Error(err)
+					}
+				}
+			})
+			for i := range writers {
+				writing.Go(func() {
+					for range each {
+						if err := l.Record(t.Context(), Entry{Tenant: fmt.Sprint("t", i), Action: "a", Outcome: Done}); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			writing.Go(func() {
+				for range each {
+					if r, err := l.Verify(t.Context(), VerifyOptions{}); err != nil || !r.Sound {
+						t.Errorf("while it runs: %+v %v", r.Problem, err)
+					}
+				}
+			})
+		}
+		writing.Wait()
+		stop()
+		sealing.Wait()
+		w.seal()
+		if r := w.verify(w.kept()); !r.Sound || r.Head.Rows != processes*writers*each || r.Unsealed != 0 {
+			t.Errorf("%+v, kept %+v\n%s", r, w.kept(), w.logged)
+		}
+		if strings.Contains(w.logged.String(), "level=ERROR") {
+			t.Errorf("%s", w.logged)
+		}
+	})
+}
+
+func TestACrashWhileSealingLeavesTheChainAsItWas(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *world) {
+		w.record(3)
+		w.seal()
+		before := w.verify()
+		w.record(450) // more than one transaction takes
+		crash := errors.New("crash")
+		func() {
+			defer func() {
+				if recover() != crash {
+					t.Fatal("there was no crash")
+				}
+			}()
+			turns := 0
+			s := sealing{keys: w.log.ring, known: before.Head, sealed: before.Head}
+			var mark store.AuditMark
+			for {
+				_, next, err := w.log.Store.SealAudit(t.Context(), mark, sealAtOne, func(h store.AuditHead, last int64, rows []store.AuditRow) ([]store.AuditRow, store.AuditHead) {
+					if turns++; turns == 2 {
+						panic(crash)
+					}
+					return s.chain(h, last, rows)
+				})
+				w.check(err)
+				mark, s.known = next, s.sealed
+			}
+		}()
+		if r := w.verify(); !r.Sound || r.Head.Rows != 3+sealAtOne || r.Unsealed != 450-sealAtOne {
+			t.Errorf("after the crash: %+v", r)
+		}
+		w.log = w.process()
+		w.seal()
+		if r := w.verify(Known{"before", before.Head}, w.kept()); !r.Sound || r.Head.Rows != 453 || r.Unsealed != 0 {
+			t.Errorf("after the next start: %+v", r)
+		}
+	})
+}
+
+func TestARotatedKeySetVerifiesOldRows(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *world) {
+		w.record(3)
+		w.seal()
+		for range 3 { // the first key is dropped
+			_, err := w.vault.Rotate()
+			w.check(err)
+			w.check(w.log.Reseal(t.Context()))
+			used, err := w.log.SealedWith(t.Context())
+			w.check(err)
+			primary, err := w.vault.Primary()
+			w.check(err)
+			if len(used) != 1 || !used[primary] {
+				t.Errorf("sealed with %v, and the primary key is %d", used, primary)
+			}
+			_, err = w.vault.Prune(func(id uint32) bool { return used[id] })
+			w.check(err)
+			w.record(1)
+			w.seal()
+			w.log = w.process()
+		}
+		if r := w.verify(w.kept()); !r.Sound || r.Head.Rows != 6 {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+func TestWithAnotherKeySetItGoesOnAndSaysSo(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *world) {
+		w.record(3)
+		w.seal()
+		right := w.vault
+		other, err := vault.Open("", t.TempDir())
+		w.check(err)
+		w.vault = other
+		w.log = w.process()
+		w.record(2)
+		w.seal()
+		if r := w.verify(); r.Sound || r.Problem.Row != 1 || !strings.Contains(r.Problem.What, "does not open") {
+			t.Errorf("%+v", r)
+		}
+		if !strings.Contains(w.logged.String(), "no key of the audit can be opened") {
+			t.Error("it is not logged")
+		}
+		w.vault = right
+		w.log = w.process()
+		if r := w.verify(); r.Sound || r.Head.Rows != 3 {
+			t.Errorf("with the right key set, all but what was written without it is sound: %+v", r)
+		}
+	})
+}
+
+func TestRowsComeFromTheContextAndAreCleaned(t *testing.T) {
+	w := newWorld(t, "sqlite", storetest.SQLite(t))
+	ctx := telemetry.With(By(t.Context(), Operator("tenant create")), telemetry.RequestID("req-1"))
+	row, err := w.log.Row(ctx, Entry{Action: "a", Subject: "a\x00b\nc\xff" + strings.Repeat("x", 2*mostText), Outcome: Failed("NO")})
+	w.check(err)
+	if row.Actor != "operator:tenant create" || row.RequestID != "req-1" || row.Outcome != "failed:NO" || row.Subject != "abc"+strings.Repeat("x", mostText-6) {
+		t.Errorf("%+v", row)
+	}
+	if row, err = w.log.Row(t.Context(), Entry{}); err != nil || row.Actor != "gateway" || row.RequestID != "" {
+		t.Errorf("without a context of use: %+v, %v", row, err)
+	}
+}
+
+func TestTheKeyIsInNoFileInTheClear(t *testing.T) {
+	w := newWorld(t, "sqlite", storetest.SQLite(t))
+	w.record(1)
+	w.seal()
+	key := w.log.ring.held[w.log.ring.current]
+	for _, path := range []string{strings.TrimPrefix(w.url, "sqlite:"), strings.TrimPrefix(w.url, "sqlite:") + "-wal", w.headFile} {
+		raw, err := os.ReadFile(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if bytes.Contains(raw, key) {
+			t.Errorf("%s holds the key", path)
+		}
+	}
+	if len(key) != keyBytes || bytes.Equal(key, make([]byte, keyBytes)) {
+		t.Errorf("the key is %x", key)
+	}
+}
+
+func TestHeads(t *testing.T) {
+	hash := strings.Repeat("a1", 32)
+	for text, want := range map[string]Head{
+		hash: {Hash: hash}, "7:" + hash: {Rows: 7, Hash: hash},
+	} {
+		if got, ok := ParseHead(text); !ok || got != want {
+			t.Errorf("%s is %+v, %v", text, got, ok)
+		}
+	}
+	for _, text := range []string{"", "7", "0:" + hash, "-1:" + hash, "7x:" + hash, "7 8:" + hash, "7:", hash + "a", strings.Repeat("zz", 32)} {
+		if got, ok := ParseHead(text); ok {
+			t.Errorf("%q is taken for %+v", text, got)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "head.json")
+	if _, err := ReadHead(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	for _, text := range []string{"", "{}", `{"rows":0,"hash":"x"}`, `{"rows":1}`, "no JSON"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if h, err := ReadHead(path); err == nil {
+			t.Errorf("%q is taken for %+v", text, h)
+		}
+	}
+	if err := writeHead(path, Head{3, hash}); err != nil {
+		t.Fatal(err)
+	}
+	if h, err := ReadHead(path); err != nil || h != (Head{3, hash}) {
+		t.Errorf("%+v, %v", h, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
