@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/audit"
 	"frontdesk/core/calendar"
 	"frontdesk/core/crm"
@@ -25,6 +26,8 @@ type Directory interface {
 	Telephony(ctx context.Context, c tenant.Caller) (tenant.Opened[telephony.Driver], error)
 	// CallerOf is the tenant with that one connection, for work that no key asks for.
 	CallerOf(ctx context.Context, tenantID, connectionID string) (tenant.Caller, error)
+	// AllOf lists the connections of a kind, of all tenants.
+	AllOf(ctx context.Context, kind adapter.Kind) ([]tenant.Connection, error)
 	MarkReconnect(ctx context.Context, c tenant.Connection, why string) error
 	MarkVerified(ctx context.Context, c tenant.Connection, email string) error
 }
@@ -57,9 +60,9 @@ func New(o Options) *Services {
 	s := &Services{
 		Calendar: &Calendar{room: r, calendars: newCache[[]calendar.Calendar](o.Now, rememberCalendars), known: newKnownSet()},
 		Tickets:  &Tickets{room: r, vocabularies: newCache[crm.Vocabulary](o.Now, rememberVocabulary)},
-		Numbers:  &Numbers{room: r},
+		Numbers:  &Numbers{room: r, firstLook: firstLook},
 	}
-	s.settler = &settler{room: r, resume: map[string]resume{
+	s.settler = &settler{room: r, numbers: s.Numbers, resume: map[string]resume{
 		opBook:   s.Calendar.resumeBook,
 		opUpdate: s.Calendar.resumeUpdate,
 		opCancel: s.Calendar.resumeCancel,

@@ -29,6 +29,11 @@ func unknownOutcome(f *fault.Error, i store.Intent) error {
 	switch {
 	case f.Code == fault.Canceled:
 		return f
+	case f.Metadata[metaNumber] != "": // it says more, after money was spent
+		u := *f
+		u.Detail += " " + numberAdvice(i)
+		u.RetryAfter = 2 * time.Second
+		return &u
 	case f.Code == fault.Timeout, f.Code == fault.RateLimited, f.Code == fault.Disconnected, f.Code == fault.Forbidden, f.Unsent,
 		f.Code == fault.Unavailable && f.Metadata["upstream_status"] == "503":
 		u := *f.With("outcome", "unknown")
@@ -39,6 +44,14 @@ func unknownOutcome(f *fault.Error, i store.Intent) error {
 		"The provider's answer was lost, so it is not known whether it acted. "+advice(i)).Because(f)
 	u.RetryAfter, u.Upstream = 2*time.Second, f.Upstream
 	return u
+}
+
+// numberAdvice says how a caller gets a number that was bought or ordered, without buying another.
+func numberAdvice(i store.Intent) string {
+	if i.Kept {
+		return "Repeat the request with the same Idempotency-Key to get it; another request would buy another number."
+	}
+	return "The gateway goes on by itself: list the phone numbers in a minute to find it. Another request would buy another number."
 }
 
 // advice says how a caller settles an unknown outcome without having the effect twice.

@@ -3,12 +3,10 @@ package service
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"testing"
 	"time"
 
-	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
 	"frontdesk/core/record"
 	"frontdesk/core/telephony"
@@ -175,6 +173,7 @@ func TestBuyDoesNotOfferWhatSomeoneHereHolds(t *testing.T) {
 
 func TestManyPurchasesAtOnceAreAsManyNumbers(t *testing.T) {
 	w, p, c := sqliteWorld(t)
+	c = w.limited(c, 12, 12)
 	answers, errs := atOnce(12, func(i int) (Answer[record.PhoneNumber], error) {
 		return p.Numbers.Buy(background, c, key(fmt.Sprint(i)), BuyNumber{AreaCode: "415"})
 	})
@@ -236,47 +235,43 @@ func TestBuyThatWasCutOffOrdersTheNumberChosenAgain(t *testing.T) {
 
 func TestRouting(t *testing.T) {
 	for name, test := range map[string]struct {
-		settings map[string]any
-		employee *int64
-		want     telephony.Routing
+		template, trunk string
+		employee        *int64
+		want            telephony.Routing
 	}{
 		"a voice URL": {
-			map[string]any{"voice_url_template": "https://voice.example.com/{cloud_employee_id}?number={e164}"}, employeeID(7),
-			telephony.Routing{VoiceURL: "https://voice.example.com/7?number=%2B14155550000"},
+			template: "https://voice.example.com/{cloud_employee_id}?number={e164}", employee: employeeID(7),
+			want: telephony.Routing{VoiceURL: "https://voice.example.com/7?number=%2B14155550000"},
 		},
-		"a SIP trunk": {map[string]any{"sip_trunk": "TK1"}, employeeID(7), telephony.Routing{SIPTrunk: "TK1"}},
-		"a SIP trunk comes before a voice URL": {
-			map[string]any{"sip_trunk": "TK1", "voice_url_template": "https://voice.example.com/"}, employeeID(7), telephony.Routing{SIPTrunk: "TK1"},
-		},
-		"nobody assigned": {map[string]any{"sip_trunk": "TK1"}, nil, telephony.Routing{}},
-		"nothing set":     {map[string]any{}, employeeID(7), telephony.Routing{}},
+		"a SIP trunk":     {trunk: "TK1", employee: employeeID(7), want: telephony.Routing{SIPTrunk: "TK1"}},
+		"nobody assigned": {trunk: "TK1"},
+		"nothing set":     {employee: employeeID(7)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			w, p, c := sqliteWorld(t)
-			conn := c.Connections[adapter.KindTelephony]
-			conn.Settings = test.settings
-			c.Connections = maps.Clone(c.Connections)
-			c.Connections[adapter.KindTelephony] = conn
-			buyOne(t, p, c, BuyNumber{Inbound: test.employee})
-			if got := w.phones.numbers()[0].Routing; got != test.want {
-				t.Errorf("bought: got %+v, want %+v", got, test.want)
-			}
-			second := buyOne(t, p, c, BuyNumber{})
-			_, err := p.Numbers.Update(background, c, Write{}, UpdateNumber{ID: second.ID, Inbound: EmployeeChange{Set: true, ID: test.employee}})
-			w.check(err)
-			want := test.want
-			if want.VoiceURL != "" {
-				want.VoiceURL = "https://voice.example.com/7?number=%2B14155550001"
-			}
-			if got := w.phones.numbers()[1].Routing; got != want {
-				t.Errorf("changed: got %+v, want %+v", got, want)
-			}
-			_, err = p.Numbers.Update(background, c, Write{}, UpdateNumber{ID: second.ID, Inbound: EmployeeChange{Set: true}})
-			w.check(err)
-			if got := w.phones.numbers()[1].Routing; got != (telephony.Routing{}) {
-				t.Errorf("unassigned: got %+v", got)
-			}
-		})
+		for _, bare := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, left to a change %v", name, bare), func(t *testing.T) {
+				w, p, c := sqliteWorld(t)
+				w.phones.template, w.phones.trunk, w.phones.bare = test.template, test.trunk, bare
+				buyOne(t, p, c, BuyNumber{Inbound: test.employee})
+				if got := w.phones.numbers()[0].Routing; got != test.want {
+					t.Errorf("bought: got %+v, want %+v", got, test.want)
+				}
+				second := buyOne(t, p, c, BuyNumber{})
+				_, err := p.Numbers.Update(background, c, Write{}, UpdateNumber{ID: second.ID, Inbound: EmployeeChange{Set: true, ID: test.employee}})
+				w.check(err)
+				want := test.want
+				if want.VoiceURL != "" {
+					want.VoiceURL = "https://voice.example.com/7?number=%2B14155550001"
+				}
+				if got := w.phones.numbers()[1].Routing; got != want {
+					t.Errorf("changed: got %+v, want %+v", got, want)
+				}
+				_, err = p.Numbers.Update(background, c, Write{}, UpdateNumber{ID: second.ID, Inbound: EmployeeChange{Set: true}})
+				w.check(err)
+				if got := w.phones.numbers()[1].Routing; got != (telephony.Routing{}) {
+					t.Errorf("unassigned: got %+v", got)
+				}
+			})
+		}
 	}
 }
 

@@ -2,6 +2,9 @@ package service
 
 import (
 	"context"
+	"fmt"
+	"sync"
+	"time"
 
 	"frontdesk/core/fault"
 	"frontdesk/core/guard"
@@ -12,142 +15,400 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// buyPlan is a purchase after normalization, and the number that was chosen.
+const (
+	offersPerSearch = 10                     // numbers looked at,
+	mostSearches    = 3                      // so often, before giving up when others snatch them away
+	firstLook       = 150 * time.Millisecond // at an order under way; each next one after half as long again,
+	latestLook      = time.Second            // but no longer than that
+	mostNeighbours  = 5                      // area codes looked into when the one asked for is sold out,
+	neighboursFor   = 2 * time.Second        // for so long at most
+	boughtADay      = 10                     // numbers that a tenant may buy in 24 hours,
+	heldInAll       = 100                    // and hold, where it says nothing else
+	metaNumber      = "phone_number"         // of faults that come after money was spent
+)
+
+// buyPlan is a purchase after normalization. The number chosen is in the table of purchases.
 type buyPlan struct {
 	AreaCode string `json:"area_code"`
 	Name     string `json:"name,omitempty"`
 	Inbound  *int64 `json:"inbound,omitempty"`
 	Outbound *int64 `json:"outbound,omitempty"`
-	Chosen   string `json:"chosen,omitempty"` // E.164, recorded before it is ordered
+
+	// Undo is set when the number was bought and cannot be set up: it goes back to the provider, whoever carries on.
+	Undo *undoing `json:"undo,omitempty"`
 }
 
-// Buy buys one number in an area code. The number is chosen and recorded first and then ordered by its E.164 form, so
-// that a purchase that was cut off is finished, not repeated.
+// undoing is why a number that was bought goes back.
+type undoing struct {
+	Code   fault.Code `json:"code"`
+	Reason string     `json:"reason"`
+	Detail string     `json:"detail"`
+}
+
+// Buy buys one number in an area code. It is a saga whose every step can be taken up again after a crash: the right to
+// buy is taken under the tenant's limits; a number is chosen, and recorded; exactly that one is ordered, named and
+// pointed at its employee; then it is recorded as held. Whoever takes up a purchase first asks the provider what became
+// of the order: a second number is only chosen when the first is surely someone else's.
 func (s *Numbers) Buy(ctx context.Context, c tenant.Caller, w Write, in BuyNumber) (Answer[record.PhoneNumber], error) {
-	opened, err := s.Directory.Telephony(ctx, c)
+	p, err := s.phone(ctx, c)
 	if err != nil {
 		return Answer[record.PhoneNumber]{}, err
 	}
 	plan := buyPlan{AreaCode: in.AreaCode, Name: in.Name, Inbound: in.Inbound, Outbound: in.Outbound}
-	return perform(ctx, s.journal, call{caller: c, operation: opBuy, write: w, connectionID: opened.Connection.ID, plan: plan},
-		on(c, opened, s.buy))
+	return perform(ctx, s.journal, call{caller: c, operation: opBuy, write: w, connectionID: p.Connection.ID, plan: plan}, on(p, s.buy))
 }
 
-func (s *Numbers) buy(ctx context.Context, c tenant.Caller, o tenant.Opened[telephony.Driver], a *attempt, plan buyPlan) (outcome[record.PhoneNumber], error) {
+// purchase is one purchase under way.
+type purchase struct {
+	*Numbers
+	phone
+	*attempt
+	plan buyPlan
+	row  store.Purchase
+	ends time.Time // when the caller's time is over
+}
+
+func (s *Numbers) buy(ctx context.Context, p phone, a *attempt, plan buyPlan) (outcome[record.PhoneNumber], error) {
 	var none outcome[record.PhoneNumber]
-	if a.resumed && plan.Chosen != "" {
-		number, err := s.ordered(ctx, c, o, a, plan)
-		if err == nil {
-			return s.bought(ctx, c, o, plan, number)
-		}
-		if fault.From(err).Reason != fault.ReasonNumberTaken {
-			return none, err
+	row, err := s.reserve(ctx, p, a)
+	if err != nil {
+		return none, err
+	}
+	b := &purchase{Numbers: s, phone: p, attempt: a, plan: plan, row: row}
+	if ends, ok := ctx.Deadline(); ok {
+		b.ends = ends
+	} else {
+		b.ends = time.Now().Add(s.Deadline)
+	}
+	number, err := b.carryOut(ctx)
+	if err == nil {
+		return outcome[record.PhoneNumber]{record: phoneNumber(number), ref: number.Ref}, nil
+	}
+	if a.harmless(fault.From(err)) {
+		if err := s.Store.EndPurchase(context.WithoutCancel(ctx), row.ID, false); err != nil {
+			s.Log.ErrorContext(ctx, "a purchase could not be closed; it counts until it is looked at again", "tenant", row.TenantID, "error", err)
 		}
 	}
-	a.clear() // whatever was ordered before, someone else has it
+	return none, err
+}
+
+// reserve takes the right to buy a number.
+func (s *Numbers) reserve(ctx context.Context, p phone, a *attempt) (store.Purchase, error) {
+	row, reached, err := s.Store.ReservePurchase(ctx, store.Purchase{
+		ID: a.intent.EffectKey, TenantID: p.Connection.TenantID, ConnectionID: p.Connection.ID, Realm: p.realm, CreatedAt: a.intent.CreatedAt,
+	}, limitsOf(p.caller.Tenant, p.Target.Sandbox))
+	switch limits := limitsOf(p.caller.Tenant, p.Target.Sandbox); {
+	case err != nil:
+		return row, err
+	case reached.PerDay:
+		f := fault.Newf(fault.Exhausted, fault.ReasonPurchaseLimit,
+			"%d numbers were bought within the last 24 hours, which is the most that this tenant may buy (max_purchases_per_day). Nothing was bought.", limits.PerDay)
+		f.RetryAfter = max(0, reached.Until.Sub(s.Now()))
+		return row, f
+	case reached.Held:
+		return row, fault.Newf(fault.Exhausted, fault.ReasonNumberLimit,
+			"The tenant holds %d phone numbers, which is the most that it may hold (max_phone_numbers). Nothing was bought. Release a number first.", limits.Held)
+	}
+	return row, nil
+}
+
+// limitsOf are a tenant's limits. Those that it does not set are there for real money alone.
+func limitsOf(t tenant.Tenant, sandbox bool) store.PurchaseLimits {
+	limits := store.PurchaseLimits{PerDay: boughtADay, Held: heldInAll}
+	if sandbox {
+		limits = store.PurchaseLimits{PerDay: -1, Held: -1}
+	}
+	if own := t.Settings.MaxPurchasesPerDay; own != nil {
+		limits.PerDay = *own
+	}
+	if own := t.Settings.MaxPhoneNumbers; own != nil {
+		limits.Held = *own
+	}
+	return limits
+}
+
+// carryOut takes the steps that are left.
+func (b *purchase) carryOut(ctx context.Context) (store.Number, error) {
+	if b.row.Bought {
+		return b.recorded(ctx)
+	}
+	if b.row.E164 != "" {
+		number, err := b.settled(ctx)
+		switch {
+		case err == nil:
+			return b.complete(ctx, number)
+		case !notOurs(err):
+			return store.Number{}, err
+		}
+	}
+	b.clear() // whatever was ordered before, the account has not got it
+	if b.plan.Undo != nil {
+		return store.Number{}, b.undone(ctx)
+	}
+	if b.alone {
+		return store.Number{}, fault.New(fault.Exhausted, fault.ReasonNoNumbersAvailable, "The purchase was cut off before it was ordered. Nothing was bought.")
+	}
 	for range mostSearches {
-		offers, err := s.offers(ctx, o, plan.AreaCode)
+		offers, err := b.offers(ctx)
 		if err != nil {
-			return none, err
+			return store.Number{}, err
 		}
 		for _, offer := range offers {
-			plan.Chosen = offer.E164
-			if err := a.save(ctx, plan); err != nil {
-				return none, err
+			number, err := b.take(ctx, offer.E164)
+			switch {
+			case err == nil:
+				return b.complete(ctx, number)
+			case !notOurs(err):
+				return store.Number{}, err
 			}
-			number, err := s.order(ctx, c, o, a, plan)
-			if err == nil {
-				return s.bought(ctx, c, o, plan, number)
-			}
-			if fault.From(err).Reason != fault.ReasonNumberTaken {
-				return none, err
-			}
-			a.clear()
+			b.clear()
 		}
 	}
-	return none, noStock(plan.AreaCode)
+	return store.Number{}, fault.Newf(fault.Conflict, fault.ReasonNumberTaken,
+		"Others were faster with every number offered in area code %s. Nothing was bought. Try again.", b.plan.AreaCode)
 }
 
-// offers are the numbers for sale that nobody here holds.
-func (s *Numbers) offers(ctx context.Context, o tenant.Opened[telephony.Driver], areaCode string) ([]telephony.Offer, error) {
-	offers, err := askTelephony(ctx, s, o, read("search-phone-numbers"), func(ctx context.Context) ([]telephony.Offer, error) {
-		return o.Driver.Search(ctx, telephony.Search{AreaCode: areaCode, Limit: offersPerSearch})
-	})
-	if err != nil {
-		return nil, err
+// recorded answers a purchase that was cut off after its last step.
+func (b *purchase) recorded(ctx context.Context) (store.Number, error) {
+	row, held, err := b.Store.NumberHolder(ctx, b.realm, b.row.E164)
+	switch {
+	case err != nil:
+		return store.Number{}, err
+	case b.plan.Undo != nil:
+		return store.Number{}, b.undone(ctx)
+	case !held || row.ConnectionID != b.Connection.ID:
+		b.clear()
+		return store.Number{}, fault.New(fault.NotFound, fault.ReasonNumberNotFound, "The number was bought, and has been released since.")
 	}
-	free := offers[:0]
+	return row, nil
+}
+
+// patience is for how long the provider may still be asked: what is left of the caller's time, but for a margin in which
+// to answer.
+func (b *purchase) patience() time.Duration { return time.Until(b.ends) - answerMargin }
+
+const answerMargin = 400 * time.Millisecond
+
+// notOurs reports whether a failure says that the account surely has not got the number from this order.
+func notOurs(err error) bool {
+	f := fault.From(err)
+	return f.Reason == fault.ReasonNumberTaken || f.Code == fault.NotFound && f.Reason == fault.ReasonNumberNotFound
+}
+
+// offers are the numbers for sale in the area code.
+func (b *purchase) offers(ctx context.Context) ([]telephony.Offer, error) {
+	offers, err := b.search(ctx, b.plan.AreaCode, offersPerSearch)
+	if err == nil && len(offers) == 0 {
+		err = b.soldOut(ctx)
+	}
+	return offers, err
+}
+
+func (b *purchase) search(ctx context.Context, areaCode string, limit int) ([]telephony.Offer, error) {
+	offers, err := askTelephony(ctx, b.Numbers, b.phone, read("search-phone-numbers"), func(ctx context.Context) ([]telephony.Offer, error) {
+		return b.Driver.Search(ctx, telephony.Search{AreaCode: areaCode, Limit: limit})
+	})
+	fitting := offers[:0]
 	for _, offer := range offers {
-		if normalize.AreaCode(offer.E164) != areaCode {
-			continue
+		if normalize.AreaCode(offer.E164) == areaCode {
+			fitting = append(fitting, offer)
 		}
-		if !o.Target.Sandbox {
-			if _, held, err := s.Store.NumberHolder(ctx, offer.E164); err != nil || held {
-				if err != nil {
-					return nil, err
-				}
-				continue
-			}
-		}
-		free = append(free, offer)
 	}
-	if len(free) == 0 {
-		return nil, noStock(areaCode)
-	}
-	return free, nil
+	return fitting, err
 }
 
-func noStock(areaCode string) error {
-	return fault.Newf(fault.Exhausted, fault.ReasonNoNumbersAvailable, "No phone number is available in area code %s now. Try another area code.", areaCode)
+// soldOut says that there is nothing for sale, and which neighbouring area codes have something, as far as the provider
+// tells in time.
+func (b *purchase) soldOut(ctx context.Context) error {
+	f := fault.Newf(fault.Exhausted, fault.ReasonNoNumbersAvailable, "No phone number is for sale in area code %s now.", b.plan.AreaCode)
+	near := normalize.NeighbouringAreaCodes(b.plan.AreaCode)
+	near = near[:min(len(near), mostNeighbours)]
+	ctx, cancel := context.WithTimeout(ctx, min(neighboursFor, max(0, b.patience())))
+	defer cancel()
+	has := make([]bool, len(near))
+	var group sync.WaitGroup
+	for i, code := range near {
+		group.Go(func() {
+			offers, err := b.search(ctx, code, 1)
+			has[i] = err == nil && len(offers) > 0
+		})
+	}
+	group.Wait()
+	for i, code := range near {
+		if has[i] {
+			f.Fields = append(f.Fields, fault.Field{Path: "area_code", Value: code, Message: "numbers are for sale in the neighbouring area code " + code + "."})
+		}
+	}
+	if len(f.Fields) > 0 {
+		f.Detail += " Neighbouring area codes have some: see the errors listed."
+	} else {
+		f.Detail += " Try another area code."
+	}
+	return f
 }
 
-// order orders exactly the number chosen.
-func (s *Numbers) order(ctx context.Context, c tenant.Caller, o tenant.Opened[telephony.Driver], a *attempt, plan buyPlan) (telephony.Number, error) {
-	order := telephony.Order{Key: a.intent.EffectKey, E164: plan.Chosen, Name: nameOf(plan.Name, plan.Chosen), Routing: routing(o.Connection, plan.Inbound, plan.Chosen)}
-	repeatable := o.Driver.Traits().IdempotentBuy
-	boughtLate := func(ctx context.Context, n telephony.Number) (outcome[record.PhoneNumber], error) {
-		return s.bought(ctx, c, o, plan, n)
+// take chooses a number, records that, and orders it. It is NUMBER_TAKEN where someone else was faster.
+func (b *purchase) take(ctx context.Context, e164 string) (telephony.Number, error) {
+	chosen, err := b.Store.ChooseNumber(ctx, b.row, e164)
+	if err != nil {
+		return telephony.Number{}, err
 	}
-	a.act(repeatable)
-	return askTelephony(ctx, s, o, guard.Op{Name: opBuy, Repeatable: repeatable, Late: late(a, boughtLate)}, func(ctx context.Context) (telephony.Number, error) {
-		return o.Driver.Buy(ctx, order)
+	if !chosen {
+		return telephony.Number{}, fault.New(fault.Conflict, fault.ReasonNumberTaken, "Someone here holds or orders the number.")
+	}
+	b.row.E164 = e164
+	return b.ordered(ctx)
+}
+
+// order is the order of the number chosen.
+func (b *purchase) order() telephony.Order {
+	o := telephony.Order{Key: b.row.ID, Since: b.row.CreatedAt, E164: b.row.E164, Name: nameOf(b.plan.Name, b.row.E164)}
+	if b.plan.Inbound != nil {
+		o.Routing, _ = b.routing(b.plan.Inbound, b.row.E164)
+	}
+	return o
+}
+
+// ordered orders the number chosen, and waits until it is there.
+func (b *purchase) ordered(ctx context.Context) (telephony.Number, error) {
+	repeatable := b.Driver.Traits().IdempotentBuy
+	b.act(repeatable)
+	number, err := askTelephony(ctx, b.Numbers, b.phone, guard.Op{Name: opBuy, Repeatable: repeatable, Late: b.lookAgain}, func(ctx context.Context) (telephony.Number, error) {
+		return b.Driver.Buy(ctx, b.order())
+	})
+	if err != nil {
+		return number, err
+	}
+	return b.arrived(ctx, number)
+}
+
+// lookAgain lets an order whose answer came too late for its caller be looked at as soon as anybody can.
+func (b *purchase) lookAgain(any, error) {
+	if b.repeatable {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), recordWait)
+	defer cancel()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.close(ctx, store.IntentUnknown)
+}
+
+// settled finds out what became of an order that was cut off. Where nobody waits for the number, it is not ordered
+// again: no money is spent unasked.
+func (b *purchase) settled(ctx context.Context) (telephony.Number, error) {
+	number, err := b.whatOf(ctx)
+	switch {
+	case err == nil:
+		return b.arrived(ctx, number)
+	case fault.From(err).Code == fault.NotFound && !b.alone && b.plan.Undo == nil:
+		return b.ordered(ctx)
+	}
+	return number, err
+}
+
+// whatOf asks what became of the order.
+func (b *purchase) whatOf(ctx context.Context) (telephony.Number, error) {
+	return askTelephony(ctx, b.Numbers, b.phone, read("look-up-order"), func(ctx context.Context) (telephony.Number, error) {
+		return b.Driver.Ordered(ctx, b.order())
 	})
 }
 
-// ordered finds out what became of an order that was cut off; NUMBER_TAKEN when someone else has the number. To order
-// it again is safe, since a number is sold once; where the provider does not tell a buyer's own number from another's,
-// the account is looked at first.
-func (s *Numbers) ordered(ctx context.Context, c tenant.Caller, o tenant.Opened[telephony.Driver], a *attempt, plan buyPlan) (telephony.Number, error) {
-	if !o.Driver.Traits().IdempotentBuy {
-		held, err := s.account(ctx, o)
-		if err != nil {
-			return telephony.Number{}, err
+// arrived waits until the number ordered can be used, as long as someone waits for it.
+func (b *purchase) arrived(ctx context.Context, number telephony.Number) (telephony.Number, error) {
+	b.act(true) // from here on everything can be done again
+	for wait := b.firstLook; number.Pending; wait = min(wait+wait/2, latestLook) {
+		if b.alone || b.patience() < wait {
+			f := fault.Newf(fault.UnknownOutcome, fault.ReasonOrderPending, "%s is ordered and will be there soon.", b.row.E164)
+			return number, f.With(metaNumber, b.row.E164)
 		}
-		for _, n := range held {
-			if n.E164 == plan.Chosen {
-				return n, nil
-			}
+		if err := pause(ctx, wait); err != nil {
+			return number, err
+		}
+		next, err := b.whatOf(ctx)
+		switch f := fault.From(err); {
+		case err == nil:
+			number = next
+		case f.Reason == fault.ReasonNumberTaken: // the order failed
+			return number, err
+		case f.Code != fault.Unavailable && f.Code != fault.Timeout && f.Code != fault.RateLimited:
+			return number, b.inDoubt("is ordered, but the provider does not say what became of it", err)
 		}
 	}
-	return s.order(ctx, c, o, a, plan)
+	return number, nil
 }
 
-// bought gives the number its id. When that cannot be recorded, the purchase stands and its outcome is said to be
-// unknown until a repeat, the settler or the next list finds it.
-func (s *Numbers) bought(ctx context.Context, c tenant.Caller, o tenant.Opened[telephony.Driver], plan buyPlan, n telephony.Number) (outcome[record.PhoneNumber], error) {
-	row := store.Number{
-		TenantID: c.Tenant.ID, ConnectionID: o.Connection.ID, Ref: n.Ref, E164: n.E164, Name: nameOf(plan.Name, n.E164),
-		Inbound: plan.Inbound, Outbound: plan.Outbound, CreatedAt: s.Now(),
+// complete gives a number that was bought its name and routing, and its id.
+func (b *purchase) complete(ctx context.Context, number telephony.Number) (store.Number, error) {
+	b.act(true)
+	if b.plan.Undo != nil {
+		return store.Number{}, b.undo(ctx, number)
 	}
-	kept, err := s.Store.AddNumber(context.WithoutCancel(ctx), row)
-	if err == nil && (kept.Name != row.Name || !sameEmployee(kept.Inbound, row.Inbound) || !sameEmployee(kept.Outbound, row.Outbound)) {
-		// A list saw the number before its purchase was recorded.
-		kept.Name, kept.Inbound, kept.Outbound = row.Name, row.Inbound, row.Outbound
-		err = s.Store.UpdateNumber(context.WithoutCancel(ctx), kept)
+	want := b.order()
+	change := telephony.Change{}
+	if number.Name != want.Name {
+		change.Name = &want.Name
 	}
+	if want.Routing != (telephony.Routing{}) && number.Routing != want.Routing {
+		change.Routing = &want.Routing
+	}
+	if change != (telephony.Change{}) {
+		if err := b.set(ctx, b.phone, number.Ref, change); err != nil {
+			return store.Number{}, b.notSetUp(ctx, number, err)
+		}
+	}
+	row, err := b.Store.AddNumber(context.WithoutCancel(ctx), store.Number{
+		TenantID: b.Connection.TenantID, ConnectionID: b.Connection.ID, Realm: b.realm, Ref: number.Ref, E164: number.E164, Name: want.Name,
+		Inbound: b.plan.Inbound, Outbound: b.plan.Outbound, Leads: leads(want.Routing), CreatedAt: b.Now(),
+	}, b.row.ID)
 	if err != nil {
-		f := fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, "The number was bought, but could not be recorded yet.")
-		return outcome[record.PhoneNumber]{}, f.Because(err)
+		return row, b.spent("but could not be recorded yet", err)
 	}
-	return outcome[record.PhoneNumber]{record: phoneNumber(kept), ref: n.Ref}, nil
+	return row, nil
+}
+
+// notSetUp answers for a number that was bought and could not be named and routed: a refusal sends it back, anything else
+// is tried again later.
+func (b *purchase) notSetUp(ctx context.Context, number telephony.Number, err error) error {
+	f := fault.From(err)
+	switch f.Code {
+	case fault.Invalid, fault.Unsupported, fault.Conflict:
+	default:
+		return b.spent("but its name and routing could not be set yet", err)
+	}
+	b.plan.Undo = &undoing{Code: f.Code, Reason: f.Reason, Detail: f.Detail}
+	if err := b.save(ctx, b.plan); err != nil {
+		return b.spent("but its name and routing are refused, and that could not be recorded yet", err)
+	}
+	return b.undo(ctx, number)
+}
+
+// undo gives a number back that cannot be set up.
+func (b *purchase) undo(ctx context.Context, number telephony.Number) error {
+	_, err := askTelephony(ctx, b.Numbers, b.phone, guard.Op{Name: opReturn, Repeatable: true}, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, b.Driver.Release(ctx, number.Ref)
+	})
+	if err != nil && fault.From(err).Code != fault.NotFound {
+		return b.spent("but its name and routing are refused ("+b.plan.Undo.Detail+"), and it could not be given back yet", err)
+	}
+	return b.undone(ctx)
+}
+
+// undone says that a number was bought and given back. The purchase goes on counting: it was paid for.
+func (b *purchase) undone(ctx context.Context) error {
+	if err := b.Store.EndPurchase(context.WithoutCancel(ctx), b.row.ID, true); err != nil {
+		return b.spent("could not be set up and was given back, which could not be recorded yet", err)
+	}
+	b.clear()
+	why := b.plan.Undo
+	return fault.Newf(why.Code, why.Reason, "%s was bought and given back at once, because it could not be set up: %s", b.row.E164, why.Detail)
+}
+
+// spent says what is left to do after the number was bought. A repeat, the settler or reconciliation does it.
+func (b *purchase) spent(what string, err error) error { return b.inDoubt("was bought, "+what, err) }
+
+// inDoubt says how far a purchase got that costs money.
+func (b *purchase) inDoubt(what string, err error) error {
+	f := fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, fmt.Sprintf("%s %s.", b.row.E164, what))
+	return f.With(metaNumber, b.row.E164).Because(err)
 }

@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"frontdesk/core/fault"
-	"frontdesk/core/guard"
 	"frontdesk/core/record"
 	"frontdesk/core/store"
 	"frontdesk/core/telephony"
@@ -23,22 +22,22 @@ type changePlan struct {
 
 // Update changes a number's name and employees: at the provider first, in the gateway's table after.
 func (s *Numbers) Update(ctx context.Context, c tenant.Caller, w Write, in UpdateNumber) (Answer[record.PhoneNumber], error) {
-	opened, err := s.Directory.Telephony(ctx, c)
+	p, err := s.phone(ctx, c)
 	if err != nil {
 		return Answer[record.PhoneNumber]{}, err
 	}
 	plan := changePlan(in)
 	if plan.Name == nil && !plan.Inbound.Set && !plan.Outbound.Set {
-		return s.unchanged(ctx, opened, in.ID)
+		return s.unchanged(ctx, p, in.ID)
 	}
 	return perform(ctx, s.journal, call{
-		caller: c, operation: opChange, write: w, connectionID: opened.Connection.ID, plan: plan, about: strconv.FormatInt(in.ID, 10),
-	}, on(c, opened, s.change))
+		caller: c, operation: opChange, write: w, connectionID: p.Connection.ID, plan: plan, about: strconv.FormatInt(in.ID, 10),
+	}, on(p, s.change))
 }
 
 // unchanged answers a change of nothing.
-func (s *Numbers) unchanged(ctx context.Context, o tenant.Opened[telephony.Driver], id int64) (Answer[record.PhoneNumber], error) {
-	row, err := s.row(ctx, o, id)
+func (s *Numbers) unchanged(ctx context.Context, p phone, id int64) (Answer[record.PhoneNumber], error) {
+	row, err := s.row(ctx, p, id)
 	if err != nil {
 		return Answer[record.PhoneNumber]{}, err
 	}
@@ -47,88 +46,95 @@ func (s *Numbers) unchanged(ctx context.Context, o tenant.Opened[telephony.Drive
 	return Answer[record.PhoneNumber]{Record: number, Body: body}, err
 }
 
-// change runs a change of a number. It sets what was asked for, so it is safe to run again.
-func (s *Numbers) change(ctx context.Context, c tenant.Caller, o tenant.Opened[telephony.Driver], a *attempt, plan changePlan) (outcome[record.PhoneNumber], error) {
+// change runs a change of a number. It sets what was asked for, so it is safe to run again. Providers of numbers have no
+// versions, but the table has: a change that finds the row changed by someone else meanwhile is made again, at the
+// provider as well, so that of several changes at one time both places end with the same one.
+func (s *Numbers) change(ctx context.Context, p phone, a *attempt, plan changePlan) (outcome[record.PhoneNumber], error) {
 	var none outcome[record.PhoneNumber]
-	row, err := s.row(ctx, o, plan.ID)
-	if err != nil {
-		return none, err
+	for range mostRounds {
+		row, err := s.row(ctx, p, plan.ID)
+		if err != nil {
+			return none, err
+		}
+		row, change := plan.of(p, row)
+		if change != (telephony.Change{}) {
+			a.act(true)
+			if err := s.set(ctx, p, row.Ref, change); err != nil {
+				return none, s.vanished(ctx, p, row, err)
+			}
+		}
+		err = s.Store.UpdateNumber(context.WithoutCancel(ctx), row)
+		if err == nil {
+			return outcome[record.PhoneNumber]{record: phoneNumber(row), ref: row.Ref}, nil
+		}
+		if fault.From(err).Reason != fault.ReasonChangedMeanwhile {
+			return none, err
+		}
 	}
-	change := telephony.Change{}
+	return none, changedMeanwhile()
+}
+
+// of answers the row as it will be, and what the provider has to change.
+func (plan changePlan) of(p phone, row store.Number) (store.Number, telephony.Change) {
+	var change telephony.Change
 	if plan.Name != nil && *plan.Name != row.Name {
-		change.Name = plan.Name
-		row.Name = *plan.Name
+		change.Name, row.Name = plan.Name, *plan.Name
 	}
 	if plan.Inbound.Set {
 		row.Inbound = plan.Inbound.ID
-		if to := routing(o.Connection, row.Inbound, row.E164); routed(o.Connection) {
-			change.Routing = &to
+		if to, says := p.routing(row.Inbound, row.E164); says {
+			change.Routing, row.Leads = &to, leads(to)
 		}
 	}
 	if plan.Outbound.Set {
 		row.Outbound = plan.Outbound.ID
 	}
-	if change.Name != nil || change.Routing != nil {
-		a.act(true)
-		_, err := askTelephony(ctx, s, o, guard.Op{Name: opChange, Repeatable: true}, func(ctx context.Context) (telephony.Number, error) {
-			return o.Driver.Change(ctx, row.Ref, change)
-		})
-		if err != nil {
-			return none, s.vanished(ctx, c, row, err)
+	return row, change
+}
+
+// realign writes the row of a number to its provider once more: an older change of it, which was cut off and which a newer
+// one has overtaken, may have reached the provider after the newer one.
+func (s *Numbers) realign(ctx context.Context, i store.Intent) error {
+	var plan changePlan
+	if err := json.Unmarshal(i.Plan, &plan); err != nil {
+		return err
+	}
+	c, err := s.callerFor(ctx, i)
+	if err != nil {
+		return err
+	}
+	p, err := s.phone(ctx, c)
+	if err != nil {
+		return err
+	}
+	var written store.Number
+	for range mostRounds {
+		row, err := s.row(ctx, p, plan.ID)
+		if err != nil || row.Version == written.Version {
+			if err != nil && fault.From(err).Code == fault.NotFound {
+				return nil // released since
+			}
+			return err
 		}
+		change := telephony.Change{Name: &row.Name}
+		if to, says := p.routing(row.Inbound, row.E164); says {
+			change.Routing = &to
+		}
+		if err := s.set(ctx, p, row.Ref, change); err != nil {
+			return err
+		}
+		written = row
 	}
-	if err := s.Store.UpdateNumber(context.WithoutCancel(ctx), row); err != nil {
-		return none, err
-	}
-	return outcome[record.PhoneNumber]{record: phoneNumber(row), ref: row.Ref}, nil
+	return changedMeanwhile()
 }
 
 // vanished releases the row of a number that the provider no longer has.
-func (s *Numbers) vanished(ctx context.Context, c tenant.Caller, row store.Number, err error) error {
+func (s *Numbers) vanished(ctx context.Context, p phone, row store.Number, err error) error {
 	if fault.From(err).Code != fault.NotFound {
 		return err
 	}
-	if err := s.Store.ReleaseNumber(ctx, c.Tenant.ID, row.ID, s.Now()); err != nil && fault.From(err).Code != fault.NotFound {
+	if err := s.Store.ReleaseNumber(ctx, p.Connection.TenantID, row.ID, s.Now()); err != nil && fault.From(err).Code != fault.NotFound {
 		return err
 	}
 	return noNumber()
-}
-
-// releasePlan names the number to release.
-type releasePlan struct {
-	ID int64 `json:"id"`
-}
-
-// Release gives a number back to the provider for good. Its id is never used again.
-func (s *Numbers) Release(ctx context.Context, c tenant.Caller, w Write, id int64) (Answer[struct{}], error) {
-	opened, err := s.Directory.Telephony(ctx, c)
-	if err != nil {
-		return Answer[struct{}]{}, err
-	}
-	plan := releasePlan{ID: id}
-	return perform(ctx, s.journal, call{caller: c, operation: opReturn, write: w, connectionID: opened.Connection.ID, plan: plan},
-		on(c, opened, s.release))
-}
-
-func (s *Numbers) release(ctx context.Context, c tenant.Caller, o tenant.Opened[telephony.Driver], a *attempt, plan releasePlan) (outcome[struct{}], error) {
-	var none outcome[struct{}]
-	row, err := s.row(ctx, o, plan.ID)
-	if err != nil {
-		if a.resumed && fault.From(err).Code == fault.NotFound {
-			return outcome[struct{}]{ref: strconv.FormatInt(plan.ID, 10)}, nil // the earlier run got this far
-		}
-		return none, err
-	}
-	a.act(true)
-	_, err = askTelephony(ctx, s, o, guard.Op{Name: opReturn, Repeatable: true}, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, o.Driver.Release(ctx, row.Ref)
-	})
-	gone := err != nil && fault.From(err).Code == fault.NotFound
-	if err != nil && !gone {
-		return none, err
-	}
-	if err := s.Store.ReleaseNumber(context.WithoutCancel(ctx), c.Tenant.ID, row.ID, s.Now()); err != nil && fault.From(err).Code != fault.NotFound { // a list may have seen it go
-		return none, fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, "The number was released, but that could not be recorded yet.").Because(err)
-	}
-	return outcome[struct{}]{ref: row.Ref}, nil
 }

@@ -2,7 +2,9 @@ package service
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -16,7 +18,8 @@ import (
 // also lets answers go that were kept long enough.
 type settler struct {
 	*room
-	resume map[string]resume
+	resume  map[string]resume
+	numbers *Numbers
 }
 
 // resume carries an intent on; what came of it is recorded by the attempt itself.
@@ -33,8 +36,11 @@ const (
 	keepKeyless  = 24 * time.Hour   // finished calls without a key; longer than any dedupe window of use
 )
 
-// Run settles until ctx ends.
+// Run settles, and looks after the phone numbers, until ctx ends.
 func (s *Services) Run(ctx context.Context) {
+	var group sync.WaitGroup
+	defer group.Wait()
+	group.Go(func() { s.Numbers.keep(ctx) })
 	tick := time.NewTicker(settleEvery)
 	defer tick.Stop()
 	var purged time.Time
@@ -107,6 +113,11 @@ func (s *settler) settle(ctx context.Context, i store.Intent) error {
 		return err
 	}
 	if overtaken {
+		if i.Operation == opChange {
+			if err := s.numbers.realign(ctx, i); err != nil {
+				return errors.Join(err, s.Store.ReleaseIntent(ctx, a.intent, store.IntentUnknown))
+			}
+		}
 		return s.Store.ReleaseIntent(ctx, a.intent, "")
 	}
 	a.alone = true

@@ -19,18 +19,28 @@ type phoneAccount struct {
 	keys     map[string]string // E.164 -> the key it was bought under
 	hidden   []string          // refs that the list does not show yet
 	pageSize int
-	template string // of the voice URL; "" routes nothing
+	template string // of the voice URL; "" and no trunk routes nothing
+	trunk    string
+	byNumber bool           // orders know no keys: a number held is anybody's who orders it
+	bare     bool           // an order leaves name and routing to a change
+	fills    map[string]int // E.164 -> how often an order is looked at before it is filled
+	slow     int            // what fills starts from, for orders of an asynchronous provider
 
 	bought, released int // effects
 	changes          []telephony.Change
 }
 
 func newPhoneAccount() *phoneAccount {
-	a := &phoneAccount{account: account{calls: map[string]int{}}, traits: telephony.Traits{IdempotentBuy: true}, keys: map[string]string{}, pageSize: 100}
+	a := &phoneAccount{account: account{calls: map[string]int{}}, traits: telephony.Traits{IdempotentBuy: true}, keys: map[string]string{}, fills: map[string]int{}, pageSize: 100}
 	for i := range 200 {
 		a.stock = append(a.stock, fmt.Sprintf("+1415555%04d", i))
 	}
 	return a
+}
+
+// ordersTake makes the account one whose orders are filled only after they were looked at so often, and are not repeatable.
+func (a *phoneAccount) ordersTake(looks int) {
+	a.traits, a.slow = telephony.Traits{AsyncBuy: true}, looks
 }
 
 // snatch lets someone else buy a number.
@@ -79,7 +89,7 @@ func (d *phoneDriver) Search(ctx context.Context, s telephony.Search) ([]telepho
 
 func (d *phoneDriver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, error) {
 	return step(ctx, &d.account, d.process, "buy", func() (telephony.Number, error) {
-		if held := slices.IndexFunc(d.held, func(n telephony.Number) bool { return n.E164 == o.E164 }); held >= 0 && d.traits.IdempotentBuy && d.keys[o.E164] == o.Key {
+		if held := slices.IndexFunc(d.held, func(n telephony.Number) bool { return n.E164 == o.E164 }); held >= 0 && (d.byNumber || d.traits.IdempotentBuy && d.keys[o.E164] == o.Key) {
 			return d.held[held], nil
 		}
 		i := slices.Index(d.stock, o.E164)
@@ -88,8 +98,15 @@ func (d *phoneDriver) Buy(ctx context.Context, o telephony.Order) (telephony.Num
 		}
 		d.stock = slices.Delete(d.stock, i, i+1)
 		n := telephony.Number{Ref: "PN" + o.E164[2:], E164: o.E164, Name: o.Name, Routing: o.Routing}
+		if d.bare {
+			n.Name, n.Routing = "", telephony.Routing{}
+		}
 		d.held, d.keys[o.E164] = append(d.held, n), o.Key
 		d.bought++
+		if d.traits.AsyncBuy && d.slow > 0 {
+			d.fills[o.E164] = d.slow
+			return telephony.Number{E164: o.E164, Pending: true}, nil
+		}
 		return n, nil
 	})
 }
@@ -98,7 +115,10 @@ func (d *phoneDriver) Ordered(ctx context.Context, o telephony.Order) (telephony
 	return step(ctx, &d.account, d.process, "ordered", func() (telephony.Number, error) {
 		held := slices.IndexFunc(d.held, func(n telephony.Number) bool { return n.E164 == o.E164 })
 		switch {
-		case held >= 0 && d.keys[o.E164] == o.Key:
+		case held >= 0 && d.keys[o.E164] == o.Key && d.fills[o.E164] > 0:
+			d.fills[o.E164]--
+			return telephony.Number{E164: o.E164, Pending: true}, nil
+		case held >= 0 && (d.byNumber || d.keys[o.E164] == o.Key):
 			return d.held[held], nil
 		case held >= 0 || !slices.Contains(d.stock, o.E164):
 			return telephony.Number{}, fault.New(fault.Conflict, fault.ReasonNumberTaken, "Someone else took it.")
@@ -108,12 +128,15 @@ func (d *phoneDriver) Ordered(ctx context.Context, o telephony.Order) (telephony
 }
 
 func (d *phoneDriver) Route(employee int64, e164 string) (telephony.Routing, bool) {
+	if d.trunk != "" {
+		return telephony.Routing{SIPTrunk: d.trunk}, true
+	}
 	return telephony.Routing{VoiceURL: telephony.VoiceURL(d.template, employee, e164)}, d.template != ""
 }
 
 func (d *phoneDriver) Numbers(ctx context.Context, q telephony.Query) (telephony.Page, error) {
 	return step(ctx, &d.account, d.process, "numbers", func() (telephony.Page, error) {
-		shown := slices.DeleteFunc(slices.Clone(d.held), func(n telephony.Number) bool { return slices.Contains(d.hidden, n.Ref) })
+		shown := slices.DeleteFunc(slices.Clone(d.held), func(n telephony.Number) bool { return slices.Contains(d.hidden, n.Ref) || d.fills[n.E164] > 0 })
 		skip, _ := strconv.Atoi(q.Cursor)
 		page := telephony.Page{Numbers: shown[min(skip, len(shown)):min(skip+d.pageSize, len(shown))]}
 		if skip+d.pageSize < len(shown) {

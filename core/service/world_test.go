@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -142,6 +143,7 @@ func (w *world) start() *process {
 	p.guard = guard.New(guarding)
 	o.Guard, o.Directory = p.guard, &directory{world: w, process: p}
 	p.Services = New(o)
+	p.Numbers.firstLook = time.Millisecond
 	w.mu.Lock()
 	w.lives[p] = struct{}{}
 	w.mu.Unlock()
@@ -213,6 +215,15 @@ func (d *directory) CRM(_ context.Context, c tenant.Caller) (tenant.Opened[crm.D
 
 func (d *directory) Telephony(_ context.Context, c tenant.Caller) (tenant.Opened[telephony.Driver], error) {
 	return openFake[telephony.Driver](d, c, adapter.KindTelephony, false, &phoneDriver{d.world.phones, d.process})
+}
+
+func (d *directory) AllOf(_ context.Context, kind adapter.Kind) (all []tenant.Connection, err error) {
+	d.world.mu.Lock()
+	defer d.world.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(d.world.tenants)) {
+		all = append(all, d.world.tenants[id].Connections[kind])
+	}
+	return all, nil
 }
 
 func (d *directory) CallerOf(ctx context.Context, tenantID, connectionID string) (tenant.Caller, error) {

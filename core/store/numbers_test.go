@@ -19,12 +19,12 @@ func TestNumbers(t *testing.T) {
 			connection(t, s, "c1")
 			n, inbound := number("0100"), int64(7)
 			n.Inbound = &inbound
-			kept := got(s.AddNumber(t.Context(), n))(t)
-			n.ID = kept.ID
+			kept := got(s.AddNumber(t.Context(), n, ""))(t)
+			n.ID, n.Version = kept.ID, 1
 			equal(t, kept, n)
 			equal(t, got(s.Number(t.Context(), "acme", kept.ID))(t), n)
 			equal(t, got(s.Numbers(t.Context(), "acme", "c1"))(t), []store.Number{n})
-			holder, held, err := s.NumberHolder(t.Context(), n.E164)
+			holder, held, err := s.NumberHolder(t.Context(), "", n.E164)
 			must(t, err)
 			equal(t, held, true)
 			equal(t, holder, n)
@@ -37,7 +37,7 @@ func TestNumbers(t *testing.T) {
 			var ids []int64
 			add := func(n int) {
 				for range n {
-					ids = append(ids, got(s.AddNumber(t.Context(), number(fmt.Sprint(len(ids)))))(t).ID)
+					ids = append(ids, got(s.AddNumber(t.Context(), number(fmt.Sprint(len(ids))), ""))(t).ID)
 				}
 			}
 			add(40)
@@ -70,7 +70,7 @@ func TestNumbers(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
 			ids := at(40, func(i int) int64 {
-				n, err := s.AddNumber(t.Context(), number(fmt.Sprint(i/2)))
+				n, err := s.AddNumber(t.Context(), number(fmt.Sprint(i/2)), "")
 				if err != nil {
 					t.Error(err)
 				}
@@ -86,54 +86,115 @@ func TestNumbers(t *testing.T) {
 	t.Run("a held ref is answered as it is, a released one anew", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
-			first := got(s.AddNumber(t.Context(), number("1")))(t)
+			first := got(s.AddNumber(t.Context(), number("1"), ""))(t)
 			again := number("1")
 			again.Name = "another name"
-			equal(t, got(s.AddNumber(t.Context(), again))(t), first)
+			equal(t, got(s.AddNumber(t.Context(), again, ""))(t), first)
 			must(t, s.ReleaseNumber(t.Context(), "acme", first.ID, noon))
-			equal(t, got(s.AddNumber(t.Context(), again))(t).Name, "another name")
+			equal(t, got(s.AddNumber(t.Context(), again, ""))(t).Name, "another name")
 		})
 	})
 	t.Run("a released number is not found, not held and not released again", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
-			n := got(s.AddNumber(t.Context(), number("1")))(t)
+			n := got(s.AddNumber(t.Context(), number("1"), ""))(t)
 			must(t, s.ReleaseNumber(t.Context(), "acme", n.ID, noon.Add(time.Hour)))
 			_, err := s.Number(t.Context(), "acme", n.ID)
 			refused(t, err, fault.NotFound, fault.ReasonNumberNotFound)
 			refused(t, s.ReleaseNumber(t.Context(), "acme", n.ID, noon), fault.NotFound, fault.ReasonNumberNotFound)
 			refused(t, s.UpdateNumber(t.Context(), n), fault.NotFound, fault.ReasonNumberNotFound)
 			equal(t, got(s.Numbers(t.Context(), "acme", "c1"))(t), []store.Number{})
-			_, held, err := s.NumberHolder(t.Context(), n.E164)
+			_, held, err := s.NumberHolder(t.Context(), "", n.E164)
 			must(t, err)
 			equal(t, held, false)
 		})
 	})
-	t.Run("an update replaces name, number, ref and employees", func(t *testing.T) {
+	t.Run("an update replaces name, employees and where it leads, once for each version", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
-			n := got(s.AddNumber(t.Context(), number("1")))(t)
+			n := got(s.AddNumber(t.Context(), number("1"), ""))(t)
 			inbound, outbound := int64(1)<<62, int64(-1)
-			n.Name, n.E164, n.Ref, n.Inbound, n.Outbound = "new", "+12125550199", "2", &inbound, &outbound
+			n.Name, n.Inbound, n.Outbound, n.Leads = "new", &inbound, &outbound, `{"VoiceURL":"https://x.example"}`
 			must(t, s.UpdateNumber(t.Context(), n))
+			refused(t, s.UpdateNumber(t.Context(), n), fault.Conflict, fault.ReasonChangedMeanwhile)
+			n.Version++
 			equal(t, got(s.Number(t.Context(), "acme", n.ID))(t), n)
 			n.Inbound, n.Outbound = nil, nil
 			must(t, s.UpdateNumber(t.Context(), n))
+			n.Version++
 			equal(t, got(s.Number(t.Context(), "acme", n.ID))(t), n)
+		})
+	})
+	t.Run("a number is one holder's in its realm", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			must(t, s.CreateConnection(t.Context(), store.Connection{ID: "c2", TenantID: "acme", Name: "c2", Kind: "telephony", Provider: "p", Status: "ok", CreatedAt: noon}))
+			first := got(s.AddNumber(t.Context(), number("1"), ""))(t)
+			other := number("1")
+			other.ConnectionID = "c2"
+			_, err := s.AddNumber(t.Context(), other, "")
+			refused(t, err, fault.Conflict, fault.ReasonNumberTaken)
+			other.Realm = "c2"
+			got(s.AddNumber(t.Context(), other, ""))(t)
+			moved := number("1")
+			moved.Ref, moved.Name = "another ref", "ignored"
+			again := got(s.AddNumber(t.Context(), moved, ""))(t)
+			equal(t, again.ID, first.ID)
+			equal(t, again.Ref, "another ref")
+			equal(t, again.Name, first.Name)
+		})
+	})
+	t.Run("a released number waits out of use, comes back, or goes for good", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			inbound := int64(7)
+			a := number("1")
+			a.Inbound, a.Leads = &inbound, "somewhere"
+			n := got(s.AddNumber(t.Context(), a, ""))(t)
+			stale := n
+			stale.Version = 99
+			refused(t, s.ParkNumber(t.Context(), stale, noon), fault.Conflict, fault.ReasonChangedMeanwhile)
+			parked := n
+			parked.Leads = ""
+			must(t, s.ParkNumber(t.Context(), parked, noon.Add(time.Hour)))
+			_, err := s.Number(t.Context(), "acme", n.ID)
+			refused(t, err, fault.NotFound, fault.ReasonNumberNotFound)
+			equal(t, got(s.Numbers(t.Context(), "acme", "c1"))(t), []store.Number{})
+			waiting := got(s.ParkedNumbers(t.Context(), "acme"))(t)
+			equal(t, len(waiting), 1)
+			equal(t, waiting[0].ReleaseAt, noon.Add(time.Hour))
+			equal(t, len(got(s.ParkedNumbers(t.Context(), ""))(t)), 1)
+			equal(t, len(got(s.ParkedNumbers(t.Context(), "bolt"))(t)), 0)
+			_, held, err := s.NumberHolder(t.Context(), "", n.E164)
+			must(t, err)
+			equal(t, held, true)
+			equal(t, got(s.SendBack(t.Context(), noon))(t), []store.Number{})
+			_, err = s.RestoreNumber(t.Context(), "bolt", n.ID)
+			refused(t, err, fault.NotFound, fault.ReasonNumberNotFound)
+			back := got(s.RestoreNumber(t.Context(), "acme", n.ID))(t)
+			equal(t, *back.Inbound, inbound)
+			equal(t, got(s.Number(t.Context(), "acme", n.ID))(t), back)
+			must(t, s.ParkNumber(t.Context(), back, noon))
+			equal(t, len(got(s.SendBack(t.Context(), noon))(t)), 1)
+			equal(t, len(got(s.SendBack(t.Context(), noon))(t)), 1) // until it is gone
+			_, err = s.RestoreNumber(t.Context(), "acme", n.ID)
+			refused(t, err, fault.NotFound, fault.ReasonNumberNotFound)
+			must(t, s.ReleaseNumber(t.Context(), "acme", n.ID, noon))
+			equal(t, got(s.SendBack(t.Context(), noon))(t), []store.Number{})
 		})
 	})
 	t.Run("another tenant's number is not found, though its holder can be asked for", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
 			tenant(t, s, "bolt")
-			n := got(s.AddNumber(t.Context(), number("1")))(t)
+			n := got(s.AddNumber(t.Context(), number("1"), ""))(t)
 			_, err := s.Number(t.Context(), "bolt", n.ID)
 			refused(t, err, fault.NotFound, fault.ReasonNumberNotFound)
 			refused(t, s.ReleaseNumber(t.Context(), "bolt", n.ID, noon), fault.NotFound, fault.ReasonNumberNotFound)
 			foreign := n
 			foreign.TenantID = "bolt"
 			refused(t, s.UpdateNumber(t.Context(), foreign), fault.NotFound, fault.ReasonNumberNotFound)
-			_, err = s.AddNumber(t.Context(), store.Number{TenantID: "bolt", ConnectionID: "c1", Ref: "9", E164: "+12125550109", CreatedAt: noon})
+			_, err = s.AddNumber(t.Context(), store.Number{TenantID: "bolt", ConnectionID: "c1", Ref: "9", E164: "+12125550109", CreatedAt: noon}, "")
 			refused(t, err, fault.NotFound, store.ReasonConnectionNotFound)
 		})
 	})

@@ -104,16 +104,32 @@ type Hold struct {
 	Until        time.Time // it counts until then
 }
 
+// Purchase is a row of purchases: the right to buy one number.
+type Purchase struct {
+	ID           string // the intent's EffectKey
+	TenantID     string
+	ConnectionID string
+	Realm        string
+	E164         string // the number chosen, recorded before it is ordered; "" none yet
+	Bought       bool   // it is done, and counts for a day
+	CreatedAt    time.Time
+}
+
 // Number is a row of numbers.
 type Number struct {
 	ID           int64 // global, ascending with gaps, never used again
 	TenantID     string
 	ConnectionID string
+	Realm        string // within which a number is held once: "" for all real providers, a sandbox's connection
 	Ref          string // the provider's id
 	E164         string
 	Name         string
 	Inbound      *int64 // cloud employee ids
 	Outbound     *int64
+	Leads        string // where calls were last pointed, as the service writes it; "" nowhere by us
+	Version      int64  // grows with every change
 	CreatedAt    time.Time
+	ReleaseAt    time.Time // not zero: out of use, and to go back to the provider then
+	Going        bool      // on its way back
 	ReleasedAt   time.Time // zero: still held
 }

@@ -185,6 +185,26 @@ func (d *Directory) Connections(ctx context.Context, tenantName string) ([]Conne
 	return d.connectionsOf(ctx, owner.ID)
 }
 
+// AllOf lists the connections of a kind, of all tenants.
+func (d *Directory) AllOf(ctx context.Context, kind adapter.Kind) ([]Connection, error) {
+	rows, err := d.store.AllConnections(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []Connection
+	for _, row := range rows {
+		if row.Kind != string(kind) {
+			continue
+		}
+		c, err := connectionOf(row)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
 // RemoveConnection deletes a connection and what is kept for it. It is refused while a key is bound to it: the key
 // would silently lose what it was made for.
 func (d *Directory) RemoveConnection(ctx context.Context, tenantName, name string) error {

@@ -1,0 +1,414 @@
+package service
+
+import (
+	"context"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
+	"frontdesk/core/telephony"
+	"frontdesk/core/tenant"
+)
+
+// Repair is how far a reconciliation goes.
+type Repair int
+
+// The degrees.
+const (
+	RepairNothing Repair = iota // differences are only reported
+	RepairSafe                  // what undoes nobody's work is set right
+	RepairAll                   // calls that someone pointed elsewhere at the provider are pointed back, too
+)
+
+// Drift is a difference between a provider's account and the gateway's table.
+type Drift struct {
+	ID       int64     `json:"id,omitempty"` // of the number, where it has one
+	E164     string    `json:"e164"`
+	Kind     DriftKind `json:"kind"`
+	Says     string    `json:"says"`
+	Repaired bool      `json:"repaired"`
+	Advice   string    `json:"advice,omitempty"` // what to do, where it was not repaired
+}
+
+// DriftKind names a kind of difference.
+type DriftKind string
+
+// The kinds.
+const (
+	DriftUnknown   DriftKind = "unknown"   // the account holds a number that the gateway does not know
+	DriftGone      DriftKind = "gone"      // the account has no longer got a number
+	DriftRenamed   DriftKind = "renamed"   // it has another name at the provider
+	DriftMisrouted DriftKind = "misrouted" // its calls do not go where they should
+	DriftStray     DriftKind = "stray"     // a purchase that nobody carries on
+)
+
+const (
+	mostNumbers     = 5000 // of one account
+	repairsInOneGo  = 20   // numbers whose calls one list points back: the person who waits for it does not wait for more
+	reconcileEvery  = 15 * time.Minute
+	strayAfter      = 10 * time.Minute // a purchase without an intent is looked at
+	numbersEvery    = 20 * time.Second // between looks at what is to go back
+	reconcileWithin = time.Minute      // for one account
+)
+
+// Reconcile compares a connection's account with the gateway's table.
+func (s *Numbers) Reconcile(ctx context.Context, c tenant.Caller, how Repair) ([]Drift, error) {
+	p, err := s.phone(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	_, found, err := s.align(ctx, p, how)
+	return found, err
+}
+
+// alignment is one comparison under way.
+type alignment struct {
+	*Numbers
+	phone
+	how     Repair
+	own     adapter.Numbers
+	found   []Drift
+	repairs int
+}
+
+// align compares the account with the table, and answers the numbers in use, by id, and the differences found.
+func (s *Numbers) align(ctx context.Context, p phone, how Repair) ([]store.Number, []Drift, error) {
+	own, err := adapter.NumbersOf(p.Connection.Settings)
+	if err != nil {
+		return nil, nil, err
+	}
+	// The table is read first: a number bought or released while the account is read is then in neither list wrongly.
+	rows, err := s.Store.Numbers(ctx, p.Connection.TenantID, p.Connection.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	held, err := s.account(ctx, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	a := &alignment{Numbers: s, phone: p, how: how, own: own}
+	kept := rows[:0]
+	for _, row := range rows {
+		n, listed := held[row.Ref]
+		delete(held, row.Ref)
+		row, still, err := a.known(ctx, row, n, listed)
+		if err != nil {
+			return nil, nil, err
+		}
+		if still {
+			kept = append(kept, row)
+		}
+	}
+	for _, ref := range slices.Sorted(maps.Keys(held)) {
+		row, ours, err := a.arrival(ctx, held[ref])
+		if err != nil {
+			return nil, nil, err
+		}
+		if ours {
+			kept = append(kept, row)
+		}
+	}
+	byID(kept)
+	return kept, a.found, nil
+}
+
+// account reads every page of the provider's account, by reference. Numbers still on order are left out.
+func (s *Numbers) account(ctx context.Context, p phone) (map[string]telephony.Number, error) {
+	held := map[string]telephony.Number{}
+	for q := (telephony.Query{}); ; {
+		page, err := askTelephony(ctx, s, p, read("list-phone-numbers"), func(ctx context.Context) (telephony.Page, error) { return p.Driver.Numbers(ctx, q) })
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range page.Numbers {
+			if !n.Pending {
+				held[n.Ref] = n
+			}
+		}
+		if page.Next == "" {
+			return held, nil
+		}
+		if page.Next == q.Cursor || len(held) > mostNumbers {
+			return nil, fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The provider's list of numbers does not end.")
+		}
+		q.Cursor = page.Next
+	}
+}
+
+func (a *alignment) report(row store.Number, kind DriftKind, repaired bool, says, advice string) {
+	if repaired {
+		advice = ""
+	}
+	a.found = append(a.found, Drift{ID: row.ID, E164: row.E164, Kind: kind, Says: says, Repaired: repaired, Advice: advice})
+}
+
+// known looks at a number of the table; it answers false for one that the account has no longer got.
+func (a *alignment) known(ctx context.Context, row store.Number, n telephony.Number, listed bool) (store.Number, bool, error) {
+	if !listed {
+		// Lists of some providers lag behind; the number itself is asked for before it is given up.
+		var err error
+		if n, err = a.read(ctx, a.phone, row.Ref); err != nil {
+			if fault.From(err).Code != fault.NotFound {
+				return row, false, err
+			}
+			return row, false, a.gone(ctx, row)
+		}
+	}
+	row, err := a.renamed(ctx, row, n)
+	if err == nil {
+		row, err = a.misrouted(ctx, row, n)
+	}
+	if err != nil && fault.From(err).Code == fault.NotFound { // released through the gateway, meanwhile
+		return row, false, nil
+	}
+	return row, err == nil, err
+}
+
+// gone releases the row of a number that the account has no longer got.
+func (a *alignment) gone(ctx context.Context, row store.Number) error {
+	repair := a.how >= RepairSafe
+	a.report(row, DriftGone, repair, "The account has no longer got the number.", "Any list of the numbers gives it up.")
+	if !repair {
+		return nil
+	}
+	if err := a.Store.ReleaseNumber(ctx, row.TenantID, row.ID, a.Now()); err != nil && fault.From(err).Code != fault.NotFound {
+		return err
+	}
+	return nil
+}
+
+// renamed takes over a name given at the provider. The row is read again, so that a change made since is kept.
+func (a *alignment) renamed(ctx context.Context, row store.Number, n telephony.Number) (store.Number, error) {
+	if n.Name == "" || n.Name == row.Name {
+		return row, nil
+	}
+	if a.how < RepairSafe {
+		a.report(row, DriftRenamed, false, "It has another name at the provider.", "Any list of the numbers takes it over.")
+		return row, nil
+	}
+	for range mostRounds {
+		now, err := a.row(ctx, a.phone, row.ID)
+		if err != nil || now.Name == n.Name || now.Version != row.Version {
+			return now, err // changed through the gateway since the account was read: that is the newer one
+		}
+		now.Name = n.Name
+		err = a.Store.UpdateNumber(ctx, now)
+		if err == nil {
+			a.report(row, DriftRenamed, true, "It has another name at the provider.", "")
+			now.Version++
+			return now, nil
+		}
+		if fault.From(err).Reason != fault.ReasonChangedMeanwhile {
+			return row, err
+		}
+	}
+	return row, nil
+}
+
+// misrouted points the calls of a number back that an employee should get. It is safe where nobody has pointed them
+// elsewhere: they lead nowhere, or where the gateway itself pointed them before the connection's settings changed. What
+// somebody chose at the provider, such as a person's own line while the agent is out of order, is only reported.
+func (a *alignment) misrouted(ctx context.Context, row store.Number, n telephony.Number) (store.Number, error) {
+	if row.Inbound == nil {
+		return row, nil
+	}
+	want, says := a.routing(row.Inbound, row.E164)
+	if !says || n.Routing == want {
+		return row, nil
+	}
+	safe := n.Routing == (telephony.Routing{}) || leads(n.Routing) == row.Leads
+	const what = "Its calls do not go to the employee who should get them."
+	if a.how == RepairNothing || a.how == RepairSafe && !safe {
+		advice := "Any list of the numbers points them back."
+		if !safe {
+			advice = "Someone pointed them elsewhere at the provider. Assign the employee again, or run frontdesk doctor --repair."
+		}
+		a.report(row, DriftMisrouted, false, what, advice)
+		return row, nil
+	}
+	if a.repairs++; a.repairs > repairsInOneGo {
+		a.report(row, DriftMisrouted, false, what, "Many numbers are pointed back a few at a time; this one is still to come.")
+		return row, nil
+	}
+	now, err := a.row(ctx, a.phone, row.ID)
+	if err != nil || now.Version != row.Version {
+		return now, err // changed through the gateway since the account was read
+	}
+	pointed, err := a.pointTo(ctx, a.phone, now)
+	switch f := fault.From(err); {
+	case err == nil:
+		a.report(row, DriftMisrouted, true, what, "")
+		return pointed, nil
+	case f.Code == fault.NotFound:
+		return row, err
+	default:
+		a.Log.WarnContext(ctx, "a number's calls could not be pointed back", "tenant", row.TenantID, "number", row.ID, "error", err)
+		a.report(row, DriftMisrouted, false, what, f.Detail)
+		return row, nil
+	}
+}
+
+// arrival looks at a number of the account that the connection's table has not got. Another's stays that one's and is not
+// shown; one that waits to go back is not shown either.
+func (a *alignment) arrival(ctx context.Context, n telephony.Number) (store.Number, bool, error) {
+	holder, held, err := a.Store.NumberHolder(ctx, a.realm, n.E164)
+	if err != nil {
+		return store.Number{}, false, err
+	}
+	if held && (holder.ConnectionID != a.Connection.ID || !holder.ReleaseAt.IsZero()) {
+		return store.Number{}, false, nil
+	}
+	row := store.Number{
+		TenantID: a.Connection.TenantID, ConnectionID: a.Connection.ID, Realm: a.realm, Ref: n.Ref, E164: n.E164, Name: nameOf(n.Name, n.E164), CreatedAt: a.Now(),
+	}
+	const what = "The account holds the number, and the gateway does not know it."
+	switch {
+	case held: // came in since the table was read, or is there again under another reference
+	case a.own.Held == adapter.HeldOwn:
+		a.report(row, DriftUnknown, false, what, "The connection holds only its own numbers: take it in with frontdesk number adopt, or leave it.")
+		return row, false, nil
+	case a.how == RepairNothing:
+		a.report(row, DriftUnknown, false, what, "Any list of the numbers takes it in.")
+		return row, false, nil
+	}
+	kept, err := a.Store.AddNumber(ctx, row, "")
+	if err != nil {
+		if fault.From(err).Code == fault.Conflict { // someone else's, or on order
+			return row, false, nil
+		}
+		return row, false, err
+	}
+	if !held {
+		a.report(kept, DriftUnknown, true, what, "")
+	}
+	return kept, true, nil
+}
+
+// Adopt takes a number in that the account holds by other means, for connections that hold only their own.
+func (s *Numbers) Adopt(ctx context.Context, c tenant.Caller, e164 string) (store.Number, error) {
+	p, err := s.phone(ctx, c)
+	if err != nil {
+		return store.Number{}, err
+	}
+	held, err := s.account(ctx, p)
+	if err != nil {
+		return store.Number{}, err
+	}
+	for _, n := range held {
+		if n.E164 == e164 {
+			return s.Store.AddNumber(ctx, store.Number{
+				TenantID: p.Connection.TenantID, ConnectionID: p.Connection.ID, Realm: p.realm, Ref: n.Ref, E164: n.E164, Name: nameOf(n.Name, n.E164), CreatedAt: s.Now(),
+			}, "")
+		}
+	}
+	return store.Number{}, fault.Newf(fault.NotFound, fault.ReasonNumberNotFound, "The account does not hold %s.", e164)
+}
+
+// keep looks after the numbers until ctx ends: those whose wait is over go back, and every account is compared with the
+// table now and then. Every replica does it; the times are spread.
+func (s *Numbers) keep(ctx context.Context) {
+	next := s.Now().Add(rand.N(reconcileEvery))
+	for {
+		if err := s.sendBack(ctx); err != nil && ctx.Err() == nil {
+			s.Log.WarnContext(ctx, "released numbers could not be looked at", "error", err)
+		}
+		if !s.Now().Before(next) {
+			s.reconcileAll(ctx)
+			next = s.Now().Add(reconcileEvery/2 + rand.N(reconcileEvery))
+		}
+		if pause(ctx, numbersEvery) != nil {
+			return
+		}
+	}
+}
+
+// reconcileAll compares every account that is in order with the table.
+func (s *Numbers) reconcileAll(ctx context.Context) {
+	if err := s.strays(ctx); err != nil && ctx.Err() == nil {
+		s.Log.WarnContext(ctx, "stray purchases could not be looked at", "error", err)
+	}
+	if err := s.Store.PurgePurchases(ctx, s.Now()); err != nil && ctx.Err() == nil {
+		s.Log.WarnContext(ctx, "old purchases could not be let go", "error", err)
+	}
+	all, err := s.Directory.AllOf(ctx, adapter.KindTelephony)
+	if err != nil {
+		if ctx.Err() == nil {
+			s.Log.WarnContext(ctx, "telephony connections could not be listed", "error", err)
+		}
+		return
+	}
+	for _, c := range all {
+		if ctx.Err() != nil {
+			return
+		}
+		if c.Status != tenant.StatusOK || c.Provider == sandboxProvider {
+			continue
+		}
+		s.reconcileOne(ctx, c)
+	}
+}
+
+// sandboxProvider needs no looking after: nobody else has access to it.
+const sandboxProvider = "sandbox"
+
+func (s *Numbers) reconcileOne(ctx context.Context, c tenant.Connection) {
+	ctx, cancel := context.WithTimeout(ctx, reconcileWithin)
+	defer cancel()
+	caller, err := s.Directory.CallerOf(ctx, c.TenantID, c.ID)
+	var found []Drift
+	if err == nil {
+		found, err = s.Reconcile(ctx, caller, RepairSafe)
+	}
+	if err != nil {
+		s.Log.WarnContext(ctx, "an account could not be compared with the numbers held", "tenant", c.TenantID, "connection", c.ID, "error", err)
+	}
+	for _, d := range found {
+		s.Log.InfoContext(ctx, "a number differs at its provider", "tenant", c.TenantID, "connection", c.ID, "number", d.ID, "kind", string(d.Kind), "repaired", d.Repaired)
+	}
+}
+
+// strays ends purchases that no intent carries on any more: a number that was bought is taken in.
+func (s *Numbers) strays(ctx context.Context) error {
+	open, err := s.Store.StrayPurchases(ctx, s.Now().Add(-strayAfter))
+	if err != nil {
+		return err
+	}
+	for _, row := range open {
+		if err := s.stray(ctx, row); err != nil {
+			s.Log.WarnContext(ctx, "a stray purchase is still open", "tenant", row.TenantID, "connection", row.ConnectionID, "error", err)
+		}
+	}
+	return nil
+}
+
+func (s *Numbers) stray(ctx context.Context, row store.Purchase) error {
+	ctx, cancel := context.WithTimeout(ctx, s.Deadline)
+	defer cancel()
+	if row.E164 == "" {
+		return s.Store.EndPurchase(ctx, row.ID, false)
+	}
+	c, err := s.Directory.CallerOf(ctx, row.TenantID, row.ConnectionID)
+	if err != nil {
+		return err
+	}
+	p, err := s.phone(ctx, c)
+	if err != nil {
+		return err
+	}
+	b := &purchase{Numbers: s, phone: p, attempt: &attempt{journal: s.journal, alone: true}, row: row}
+	number, err := b.whatOf(ctx)
+	switch {
+	case err != nil && notOurs(err):
+		return s.Store.EndPurchase(ctx, row.ID, false)
+	case err != nil || number.Pending:
+		return err
+	}
+	_, err = s.Store.AddNumber(ctx, store.Number{
+		TenantID: row.TenantID, ConnectionID: row.ConnectionID, Realm: row.Realm, Ref: number.Ref, E164: number.E164, Name: nameOf(number.Name, number.E164), CreatedAt: s.Now(),
+	}, row.ID)
+	return err
+}

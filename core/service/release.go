@@ -1,0 +1,155 @@
+package service
+
+import (
+	"context"
+	"strconv"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+	"frontdesk/core/guard"
+	"frontdesk/core/record"
+	"frontdesk/core/store"
+	"frontdesk/core/telephony"
+	"frontdesk/core/tenant"
+)
+
+// releasePlan names the number to release.
+type releasePlan struct {
+	ID int64 `json:"id"`
+}
+
+// Release gives a number back to the provider for good, or, where the connection has a release_delay, takes it out of use
+// until then. Its id is never used again.
+func (s *Numbers) Release(ctx context.Context, c tenant.Caller, w Write, id int64) (Answer[struct{}], error) {
+	p, err := s.phone(ctx, c)
+	if err != nil {
+		return Answer[struct{}]{}, err
+	}
+	return perform(ctx, s.journal, call{caller: c, operation: opReturn, write: w, connectionID: p.Connection.ID, plan: releasePlan{ID: id}}, on(p, s.release))
+}
+
+func (s *Numbers) release(ctx context.Context, p phone, a *attempt, plan releasePlan) (outcome[struct{}], error) {
+	var none outcome[struct{}]
+	row, err := s.row(ctx, p, plan.ID)
+	if err != nil {
+		if a.resumed && fault.From(err).Code == fault.NotFound {
+			return outcome[struct{}]{ref: strconv.FormatInt(plan.ID, 10)}, nil // the earlier run got this far
+		}
+		return none, err
+	}
+	own, err := adapter.NumbersOf(p.Connection.Settings)
+	if err != nil {
+		return none, err
+	}
+	number, err := s.read(ctx, p, row.Ref)
+	gone := err != nil && fault.From(err).Code == fault.NotFound
+	switch {
+	case err != nil && !gone:
+		return none, err
+	case number.Block.Fault() != nil:
+		return none, number.Block.Fault()
+	case !gone && own.ReleaseDelay > 0:
+		return outcome[struct{}]{ref: row.Ref}, s.park(ctx, p, a, row, number, own)
+	case !gone:
+		a.act(true)
+		if err := s.giveBack(ctx, p, row.Ref); err != nil {
+			return none, err
+		}
+	}
+	if err := s.Store.ReleaseNumber(context.WithoutCancel(ctx), p.Connection.TenantID, row.ID, s.Now()); err != nil && fault.From(err).Code != fault.NotFound { // a list may have seen it go
+		return none, fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, "The number was released, but that could not be recorded yet.").Because(err)
+	}
+	return outcome[struct{}]{ref: row.Ref}, nil
+}
+
+// giveBack releases a number at the provider, if it is still there.
+func (s *Numbers) giveBack(ctx context.Context, p phone, ref string) error {
+	_, err := askTelephony(ctx, s, p, guard.Op{Name: opReturn, Repeatable: true}, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, p.Driver.Release(ctx, ref)
+	})
+	if err != nil && fault.From(err).Code == fault.NotFound {
+		return nil
+	}
+	return err
+}
+
+// park has a number's calls lead nowhere and takes it out of use until it goes back.
+func (s *Numbers) park(ctx context.Context, p phone, a *attempt, row store.Number, number telephony.Number, own adapter.Numbers) error {
+	for range mostRounds {
+		if number.Routing != (telephony.Routing{}) || row.Leads != "" {
+			a.act(true)
+			if err := s.set(ctx, p, row.Ref, telephony.Change{Routing: &telephony.Routing{}}); err != nil {
+				return err
+			}
+		}
+		row.Leads = ""
+		err := s.Store.ParkNumber(context.WithoutCancel(ctx), row, s.Now().Add(own.ReleaseDelay))
+		if err == nil || fault.From(err).Reason != fault.ReasonChangedMeanwhile {
+			return err
+		}
+		if row, err = s.row(ctx, p, row.ID); err != nil {
+			return err
+		}
+	}
+	return changedMeanwhile()
+}
+
+// ParkedNumber is a released number that waits to go back to its provider.
+type ParkedNumber struct {
+	store.Number
+	Connection tenant.Connection
+}
+
+// Restore takes a released number that still waits back into use, with its name, employees and id.
+func (s *Numbers) Restore(ctx context.Context, c tenant.Caller, id int64) (record.PhoneNumber, error) {
+	p, err := s.phone(ctx, c)
+	if err != nil {
+		return record.PhoneNumber{}, err
+	}
+	row, err := s.Store.RestoreNumber(ctx, p.Connection.TenantID, id)
+	if err != nil {
+		return record.PhoneNumber{}, err
+	}
+	if _, says := p.routing(row.Inbound, row.E164); says && row.Inbound != nil {
+		if row, err = s.pointTo(ctx, p, row); err != nil {
+			f := fault.From(err)
+			return phoneNumber(row), fault.Newf(f.Code, f.Reason, "%s is in use again, but its calls could not be pointed at its employee yet; the next list tries again: %s", row.E164, f.Detail).Because(err)
+		}
+	}
+	return phoneNumber(row), nil
+}
+
+// sendBack gives the numbers back whose wait is over.
+func (s *Numbers) sendBack(ctx context.Context) error {
+	going, err := s.Store.SendBack(ctx, s.Now())
+	if err != nil {
+		return err
+	}
+	for _, row := range going {
+		if err := s.sendBackOne(ctx, row); err != nil && ctx.Err() == nil {
+			s.Log.WarnContext(ctx, "a released number could not be given back; it is tried again", "tenant", row.TenantID, "number", row.ID, "error", err)
+		}
+	}
+	return nil
+}
+
+func (s *Numbers) sendBackOne(ctx context.Context, row store.Number) error {
+	ctx, cancel := context.WithTimeout(ctx, s.Deadline)
+	defer cancel()
+	c, err := s.Directory.CallerOf(ctx, row.TenantID, row.ConnectionID)
+	if err != nil {
+		return err
+	}
+	p, err := s.phone(ctx, c)
+	if err != nil {
+		return err
+	}
+	if err := s.giveBack(ctx, p, row.Ref); err != nil {
+		return err
+	}
+	err = s.Store.ReleaseNumber(ctx, row.TenantID, row.ID, s.Now())
+	if err != nil && fault.From(err).Code == fault.NotFound {
+		return nil // another replica was faster
+	}
+	return err
+}

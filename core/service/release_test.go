@@ -1,0 +1,215 @@
+package service
+
+import (
+	"testing"
+	"time"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/telephony"
+)
+
+func TestANumberThatIsBlockedIsNotReleased(t *testing.T) {
+	for block, reason := range map[telephony.Block]string{
+		telephony.BlockEmergency: fault.ReasonEmergencyAddress, telephony.BlockLock: fault.ReasonNumberLocked,
+	} {
+		for _, delay := range []string{"0s", "72h"} {
+			w, p, c := sqliteWorld(t)
+			c = w.telephonySettings(c, map[string]any{"release_delay": delay})
+			mine := buyOne(t, p, c, BuyNumber{})
+			w.phones.held[0].Block = block
+			_, err := p.Numbers.Release(background, c, Write{}, mine.ID)
+			wantReason(t, err, fault.Conflict, reason)
+			if got := listed(t, p, c); len(got) != 1 || got[0] != mine || w.phones.released != 0 {
+				t.Errorf("after the refusal there are %+v", got)
+			}
+		}
+	}
+}
+
+func TestADelayedReleaseWaitsOutOfUse(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	c = w.telephonySettings(c, map[string]any{"release_delay": "72h"})
+	w.phones.template = "https://voice.example.com/{cloud_employee_id}"
+	mine := buyOne(t, p, c, BuyNumber{Name: "Front", Inbound: employeeID(7)})
+	if _, err := p.Numbers.Release(background, c, key("k"), mine.ID); err != nil {
+		t.Fatal(err)
+	}
+	if there := w.phones.numbers(); len(there) != 1 || there[0].Routing != (telephony.Routing{}) {
+		t.Fatalf("at the provider: %+v", there)
+	}
+	if got := listed(t, p, c); len(got) != 0 {
+		t.Errorf("listed are %+v", got)
+	}
+	_, err := p.Numbers.Get(background, c, mine.ID)
+	wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
+	_, err = p.Numbers.Release(background, c, Write{}, mine.ID)
+	wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
+
+	w.clock.advance(71 * time.Hour)
+	w.check(p.Numbers.sendBack(background))
+	back, err := p.Numbers.Restore(background, c, mine.ID)
+	if err != nil || back.ID != mine.ID || back.Name != "Front" || back.InboundCloudEmployeeID == nil || *back.InboundCloudEmployeeID != 7 {
+		t.Fatalf("restored is %+v, %v", back, err)
+	}
+	if there := w.phones.numbers()[0]; there.Routing.VoiceURL != "https://voice.example.com/7" {
+		t.Errorf("its calls go to %+v", there.Routing)
+	}
+
+	if _, err := p.Numbers.Release(background, c, key("again"), mine.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.clock.advance(72 * time.Hour)
+	w.phones.once("release", reaction{before: fails(answers503())})
+	w.check(p.Numbers.sendBack(background)) // fails, and is tried again
+	_, err = p.Numbers.Restore(background, c, mine.ID)
+	wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
+	w.check(p.Numbers.sendBack(background))
+	if there := w.phones.numbers(); len(there) != 0 || w.phones.released != 1 {
+		t.Errorf("at the provider: %+v, %d released", there, w.phones.released)
+	}
+	if left, err := w.store.ParkedNumbers(background, ""); err != nil || len(left) != 0 {
+		t.Errorf("still waiting: %+v, %v", left, err)
+	}
+}
+
+func TestNoTenantRestoresAnothersNumber(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	c = w.telephonySettings(c, map[string]any{"release_delay": "72h"})
+	mine := buyOne(t, p, c, BuyNumber{})
+	if _, err := p.Numbers.Release(background, c, Write{}, mine.ID); err != nil {
+		t.Fatal(err)
+	}
+	_, err := p.Numbers.Restore(background, w.tenant("bolt"), mine.ID)
+	wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
+}
+
+func TestDriftIsReportedAndRepairedWhereThatIsSafe(t *testing.T) {
+	const template = "https://voice.example.com/{cloud_employee_id}"
+	to := func(url string) telephony.Routing { return telephony.Routing{VoiceURL: url} }
+	for name, test := range map[string]struct {
+		change  func(a *phoneAccount)
+		own     bool
+		report  string // RepairNothing
+		safe    string // RepairSafe
+		all     string // RepairAll, after RepairSafe
+		routing telephony.Routing
+		numbers int
+	}{
+		"nothing differs": {change: func(*phoneAccount) {}, report: "null", safe: "null", all: "null", routing: to("https://voice.example.com/7"), numbers: 1},
+		"calls lead nowhere": {
+			change: func(a *phoneAccount) { a.held[0].Routing = telephony.Routing{} },
+			report: `["+14155550000 misrouted repaired=false"]`, safe: `["+14155550000 misrouted repaired=true"]`, all: "null",
+			routing: to("https://voice.example.com/7"), numbers: 1,
+		},
+		"the settings changed": {
+			change: func(a *phoneAccount) { a.template = "https://new.example.com/{cloud_employee_id}" },
+			report: `["+14155550000 misrouted repaired=false"]`, safe: `["+14155550000 misrouted repaired=true"]`, all: "null",
+			routing: to("https://new.example.com/7"), numbers: 1,
+		},
+		"someone pointed the calls elsewhere": {
+			change: func(a *phoneAccount) { a.held[0].Routing = to("https://person.example.com/") },
+			report: `["+14155550000 misrouted repaired=false"]`, safe: `["+14155550000 misrouted repaired=false"]`, all: `["+14155550000 misrouted repaired=true"]`,
+			routing: to("https://voice.example.com/7"), numbers: 1,
+		},
+		"another name": {
+			change: func(a *phoneAccount) { a.held[0].Name = "Other" },
+			report: `["+14155550000 renamed repaired=false"]`, safe: `["+14155550000 renamed repaired=true"]`, all: "null",
+			routing: to("https://voice.example.com/7"), numbers: 1,
+		},
+		"it is gone": {
+			change: func(a *phoneAccount) { a.held = nil },
+			report: `["+14155550000 gone repaired=false"]`, safe: `["+14155550000 gone repaired=true"]`, all: "null",
+		},
+		"another number is there": {
+			change: func(a *phoneAccount) {
+				a.held = append(a.held, telephony.Number{Ref: "PNx", E164: "+14155559999", Name: "New"})
+			},
+			report: `["+14155559999 unknown repaired=false"]`, safe: `["+14155559999 unknown repaired=true"]`, all: "null",
+			routing: to("https://voice.example.com/7"), numbers: 2,
+		},
+		"another number is there, and only its own are the connection's": {
+			own: true,
+			change: func(a *phoneAccount) {
+				a.held = append(a.held, telephony.Number{Ref: "PNx", E164: "+14155559999", Name: "New"})
+			},
+			report: `["+14155559999 unknown repaired=false"]`, safe: `["+14155559999 unknown repaired=false"]`, all: `["+14155559999 unknown repaired=false"]`,
+			routing: to("https://voice.example.com/7"), numbers: 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, p, c := sqliteWorld(t)
+			w.phones.template = template
+			if test.own {
+				c = w.telephonySettings(c, map[string]any{"numbers": "own"})
+			}
+			buyOne(t, p, c, BuyNumber{Name: "Front", Inbound: employeeID(7)})
+			test.change(w.phones)
+			for _, pass := range []struct {
+				how  Repair
+				want string
+			}{{RepairNothing, test.report}, {RepairNothing, test.report}, {RepairSafe, test.safe}, {RepairAll, test.all}} {
+				found, err := p.Numbers.Reconcile(background, c, pass.how)
+				w.check(err)
+				if got := told(t, found); got != pass.want {
+					t.Fatalf("repairing %v found %s, want %s", pass.how, got, pass.want)
+				}
+			}
+			if there := w.phones.numbers(); len(there) > 0 && there[0].Routing != test.routing {
+				t.Errorf("calls go to %+v", there[0].Routing)
+			}
+			if got := listed(t, p, c); len(got) != test.numbers {
+				t.Errorf("listed are %+v", got)
+			}
+		})
+	}
+}
+
+func TestAdoptTakesInWhatTheAccountHolds(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	c = w.telephonySettings(c, map[string]any{"numbers": "own"})
+	w.phones.held = append(w.phones.held, telephony.Number{Ref: "PNx", E164: "+14155559999", Name: "New"})
+	_, err := p.Numbers.Adopt(background, c, "+14155550000")
+	wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
+	row, err := p.Numbers.Adopt(background, c, "+14155559999")
+	w.check(err)
+	if got := listed(t, p, c); len(got) != 1 || got[0].ID != row.ID || got[0].Name != "New" {
+		t.Errorf("listed are %+v", got)
+	}
+	bolt := w.telephonySettings(w.tenant("bolt"), map[string]any{"numbers": "own"})
+	_, err = p.Numbers.Adopt(background, bolt, "+14155559999")
+	wantReason(t, err, fault.Conflict, fault.ReasonNumberTaken)
+}
+
+func TestAnOvertakenChangeThatComesLateIsPutRight(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	mine := buyOne(t, p, c, BuyNumber{Name: "Front"})
+	older, newer := "Older", "Newer"
+	w.phones.times(9, "change", reaction{before: fails(cutOff())})
+	_, err := p.Numbers.Update(background, c, key("old"), UpdateNumber{ID: mine.ID, Name: &older})
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	w.heal()
+	w.clock.advance(time.Second)
+	_, err = p.Numbers.Update(background, c, key("new"), UpdateNumber{ID: mine.ID, Name: &newer})
+	w.check(err)
+	w.phones.held[0].Name = older // the older one reaches the provider after all
+	w.clock.advance(time.Minute)
+	p.settle(t)
+	if w.unsettled() != 0 || w.phones.numbers()[0].Name != newer {
+		t.Errorf("%d are not settled; the provider has %+v", w.unsettled(), w.phones.numbers())
+	}
+	if got := listed(t, p, c); got[0].Name != newer {
+		t.Errorf("listed is %+v", got)
+	}
+}
+
+func TestAccountsAreNotReadForWhatIsFoundByNumber(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.phones.traits.IdempotentBuy = false
+	w.phones.times(1, "buy", reaction{after: fails(cutOff())})
+	_, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	answer, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
+	if err != nil || answer.Record.E164 != "+14155550000" || w.phones.bought != 1 || w.phones.called("numbers") != 0 {
+		t.Errorf("got %+v, %v; %d bought; the account was read %d times", answer.Record, err, w.phones.bought, w.phones.called("numbers"))
+	}
+}
