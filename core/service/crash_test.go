@@ -273,6 +273,15 @@ func TestStoreFailsAtOneStep(t *testing.T) {
 	}
 }
 
+// database is the file of a world on SQLite, for what a test does to it behind the store's back.
+func (w *world) database() *sql.DB {
+	w.tb.Helper()
+	db, err := sql.Open("sqlite", strings.TrimPrefix(w.url, "sqlite:"))
+	w.check(err)
+	w.tb.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
 func storeFails(t *testing.T, c crashCase, when string, lost, settled bool) {
 	t.Helper()
 	w := newWorld(t, storetest.SQLite)
@@ -287,10 +296,8 @@ func storeFails(t *testing.T, c crashCase, when string, lost, settled bool) {
 		id = c.before(w, one, caller)
 	}
 	had := c.effects(w)
-	db, err := sql.Open("sqlite", strings.TrimPrefix(w.url, "sqlite:"))
-	w.check(err)
-	defer db.Close()
-	_, err = db.Exec("CREATE TRIGGER failing BEFORE " + when + " BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
+	db := w.database()
+	_, err := db.Exec("CREATE TRIGGER failing BEFORE " + when + " BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
 	w.check(err)
 	if lost {
 		for _, a := range []*account{&w.meetings.account, &w.tickets.account, &w.phones.account} {

@@ -244,6 +244,26 @@ func TestAPurchaseOfNobodyIsNotOrderedByItself(t *testing.T) {
 	}
 }
 
+func TestAPurchaseThatWasDoneAndReleasedIsNotRepeated(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	db := w.database()
+	_, err := db.Exec("CREATE TRIGGER failing BEFORE UPDATE OF state ON intents WHEN NEW.state = 'done' BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
+	w.check(err)
+	answer, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
+	w.check(err) // it is told, but not kept
+	_, err = db.Exec("DROP TRIGGER failing")
+	w.check(err)
+	if _, err := p.Numbers.Release(background, c, Write{}, answer.Record.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.clock.advance(time.Minute)
+	_, err = p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
+	wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
+	if w.phones.bought != 1 {
+		t.Errorf("%d bought", w.phones.bought)
+	}
+}
+
 func TestAStrayPurchaseIsTakenIn(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.phones.times(9, "buy", reaction{after: fails(cutOff())})
