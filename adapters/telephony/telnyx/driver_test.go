@@ -104,6 +104,27 @@ func TestASearchThatNoCountryTakesIsRefused(t *testing.T) {
 	wantFault(t, err, fault.Invalid, fault.ReasonProviderRefused)
 }
 
+func TestACountryThatIsRefusedDoesNotHideTheOther(t *testing.T) {
+	for refused, area := range map[string]string{"US": "416", "CA": "415"} {
+		s := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Query().Get("filter[country_code]") == refused {
+					says(403, `{"errors":[{"code":"10010"}]}`).ServeHTTP(w, r)
+					return
+				}
+				next.ServeHTTP(w, r)
+			})
+		})
+		for _, first := range []string{"US", "CA"} {
+			d := s.open(t, map[string]any{"country": first})
+			offered(t, d, area)
+			if offers, err := d.Search(t.Context(), telephony.Search{AreaCode: "212", Limit: 1}); err != nil || len(offers) != 0 {
+				t.Errorf("without %s: %v, %v", refused, offers, err)
+			}
+		}
+	}
+}
+
 func TestAnOrderCarriesItsKeyAndConnection(t *testing.T) {
 	s := serve(t, fake.Options{})
 	d := s.open(t, nil)
@@ -170,7 +191,7 @@ func TestAConnectionThatIsNotThereIsASettingToCheck(t *testing.T) {
 func TestAnOrderThatIsWrongInAnotherWayIsNotCalledTaken(t *testing.T) {
 	s := serve(t, fake.Options{})
 	d := s.open(t, nil)
-	o := telephony.Order{Key: "k1", E164: "+14155550100"} // which no search has shown
+	o := telephony.Order{Key: "k1", E164: "+14155550105"} // which no search has shown
 	_, err := d.Buy(t.Context(), o)
 	wantFault(t, err, fault.Invalid, fault.ReasonProviderRefused)
 	if n, err := d.Buy(t.Context(), o); err != nil || n.Ref == "" {
@@ -236,16 +257,40 @@ func TestAnOrderThatFailsLaterIsTaken(t *testing.T) {
 	_, err := d.Ordered(t.Context(), o)
 	wantFault(t, err, fault.Conflict, fault.ReasonNumberTaken)
 
-	// The purchase goes on with another number, under the same key.
-	next := telephony.Order{Key: "k1", E164: offered(t, d, "415")}
-	if _, err := d.Buy(t.Context(), next); err != nil {
+	// The purchase goes on under the same key, with another number and then with this one again.
+	offers, err := d.Search(t.Context(), telephony.Search{AreaCode: "415", Limit: 2})
+	if err != nil || len(offers) != 2 || offers[0].E164 != o.E164 {
+		t.Fatalf("for sale are %v, %v", offers, err)
+	}
+	next := o
+	next.E164 = offers[1].E164
+	for _, o := range []telephony.Order{next, o} {
+		if _, err := d.Buy(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		c.pass(time.Minute)
+	}
+	for _, o := range []telephony.Order{next, o} {
+		if n, err := d.Ordered(t.Context(), o); err != nil || n.E164 != o.E164 || n.Ref == "" {
+			t.Errorf("ordered %s: %+v, %v", o.E164, n, err)
+		}
+	}
+}
+
+func TestANumberThatHasAnothersDigitsIsAnother(t *testing.T) {
+	s := serve(t, fake.Options{})
+	if err := s.Arrive(t.Context(), "+5514155550100"); err != nil {
 		t.Fatal(err)
 	}
-	c.pass(time.Minute)
-	if n, err := d.Ordered(t.Context(), next); err != nil || n.E164 != next.E164 || n.Ref == "" {
-		t.Errorf("the next number: %+v, %v", n, err)
-	}
-	_, err = d.Ordered(t.Context(), o)
+	_, err := s.open(t, nil).Ordered(t.Context(), telephony.Order{Key: "k1", E164: "+14155550100"})
+	wantFault(t, err, fault.NotFound, fault.ReasonNumberNotFound)
+}
+
+func TestAKeyThatBeginsLikeAnotherIsAnother(t *testing.T) {
+	s := serve(t, fake.Options{})
+	d := s.open(t, nil)
+	n := bought(t, d, "k10")
+	_, err := d.Ordered(t.Context(), telephony.Order{Key: "k1", E164: n.E164})
 	wantFault(t, err, fault.Conflict, fault.ReasonNumberTaken)
 }
 
@@ -411,6 +456,7 @@ func TestAnswersThatSaySomethingElse(t *testing.T) {
 			_, err := d.Change(t.Context(), ref, telephony.Change{Name: &name})
 			return err
 		}, fault.UnknownOutcome},
+		{"another number deleted", http.MethodDelete, strings.Replace(other, "active", "deleted", 1), func(t *testing.T, d telephony.Driver, ref string) error { return d.Release(t.Context(), ref) }, fault.UnknownOutcome},
 		{"a number that is there still", http.MethodDelete, other, func(t *testing.T, d telephony.Driver, ref string) error { return d.Release(t.Context(), ref) }, fault.UnknownOutcome},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

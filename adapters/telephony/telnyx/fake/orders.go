@@ -1,11 +1,16 @@
 package fake
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // order is a number order. It is under way until done.
 type order struct {
 	id, line, reference, connection, e164 string
 	status                                string
+	item                                  *offer // nil where it was not for sale
 	fails                                 bool
 	documents                             bool // it waits for documents
 	made, done, updated                   time.Time
@@ -47,7 +52,7 @@ func (c call) makeOrder() (map[string]any, *refusal) {
 	}
 	made := &order{
 		id: c.nextUUID(), line: c.nextUUID(), reference: ask.CustomerReference, connection: ask.ConnectionID, e164: e164,
-		status: "pending", fails: item == nil, documents: c.documents, made: now, updated: now, done: now.Add(c.options.OrderTime),
+		status: "pending", item: item, fails: item == nil, documents: c.documents, made: now, updated: now, done: now.Add(c.options.OrderTime),
 	}
 	if c.failing > 0 && item != nil {
 		c.failing--
@@ -76,6 +81,9 @@ func (s *Server) finish(o *order, now time.Time) {
 	o.updated = now
 	if o.fails {
 		o.status = "failure"
+		if o.item != nil {
+			o.item.sold = false
+		}
 		return
 	}
 	o.status = "success"
@@ -88,13 +96,12 @@ func (s *Server) finish(o *order, now time.Time) {
 	s.numbers = append(s.numbers, n)
 }
 
+// listOrders tells the newest first. Whether the filter takes a part of a reference is not said; here it does.
 func (c call) listOrders() (map[string]any, *refusal) {
-	var all []*order
-	for i := range c.orders {
-		if o := c.orders[len(c.orders)-1-i]; c.query.Get("filter[customer_reference]") == "" || o.reference == c.query.Get("filter[customer_reference]") {
-			all = append(all, o)
-		}
-	}
+	all := slices.DeleteFunc(slices.Clone(c.orders), func(o *order) bool {
+		return !strings.Contains(o.reference, c.query.Get("filter[customer_reference]"))
+	})
+	slices.Reverse(all)
 	return page(c, all, func(o *order) map[string]any {
 		shown := o.shown()
 		shown["phone_numbers"] = []any{map[string]any{"id": o.line, "phone_number": o.e164}}

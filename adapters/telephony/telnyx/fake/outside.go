@@ -70,7 +70,7 @@ func (s *Server) Snatch(context.Context) (e164 string, err error) {
 // Outbid has somebody else buy the numbers of so many orders just before them.
 func (s *Server) Outbid(orders int) { s.with(func() { s.outbid = orders }) }
 
-// FailOrders has so many orders be accepted, and fail.
+// FailOrders has so many orders be accepted, and fail. Their numbers are for sale again.
 func (s *Server) FailOrders(orders int) { s.with(func() { s.failing = orders }) }
 
 // AskForDocuments has orders wait for documents of the customer, or not any more.
