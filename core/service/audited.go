@@ -26,10 +26,7 @@ func (a *attempt) rows(ctx context.Context, outcome string) ([]store.AuditRow, e
 	}
 	e := audit.Entry{
 		TenantID: a.intent.TenantID, Tenant: a.from.tenant, Actor: a.from.actor, Action: a.intent.Operation, ConnectionID: a.intent.ConnectionID,
-		Outcome: outcome, Effect: a.intent.EffectKey, RequestID: a.from.requestID,
-	}
-	if outcome == audit.Done {
-		e.Subject = a.intent.EffectRef
+		Subject: a.intent.EffectRef, Outcome: outcome, Effect: a.intent.EffectKey, RequestID: a.from.requestID,
 	}
 	if e.Actor == "" {
 		owner, err := a.journal.store.TenantByID(ctx, a.intent.TenantID)
@@ -39,7 +36,21 @@ func (a *attempt) rows(ctx context.Context, outcome string) ([]store.AuditRow, e
 		e.Actor, e.Tenant = audit.Settler, owner.Name
 	}
 	row, err := a.journal.audit.Row(ctx, e)
-	return []store.AuditRow{row}, err
+	if err != nil {
+		return nil, err
+	}
+	return []store.AuditRow{row}, nil
+}
+
+// rowsIfAny is rows for a run that made no change, or none that is known: that must not stay open for want of a row, since
+// whoever takes it up may make the change that its caller was told is not made.
+func (a *attempt) rowsIfAny(ctx context.Context, outcome string) []store.AuditRow {
+	rows, err := a.rows(ctx, outcome)
+	if err != nil {
+		a.journal.log.ErrorContext(ctx, "a call is not in the audit", "operation", a.intent.Operation, "outcome", outcome, "error", err)
+		return nil
+	}
+	return rows
 }
 
 // recordNumber records what became of a number outside of a call: it was found in the provider's account, or is gone
@@ -55,5 +66,8 @@ func (r *room) recordNumber(ctx context.Context, action string, n store.Number) 
 	row, err := r.Audit.Row(ctx, audit.Entry{
 		TenantID: owner.ID, Tenant: owner.Name, Actor: audit.Settler, Action: action, ConnectionID: n.ConnectionID, Subject: n.Ref, Outcome: audit.Done,
 	})
-	return []store.AuditRow{row}, err
+	if err != nil {
+		return nil, err
+	}
+	return []store.AuditRow{row}, nil
 }

@@ -254,7 +254,7 @@ var (
 var storeSteps = []string{
 	"INSERT ON intents", "UPDATE OF plan ON intents", "UPDATE OF state ON intents WHEN NEW.state = 'done'",
 	"UPDATE OF state ON intents WHEN NEW.state = 'unknown'", "DELETE ON intents", "INSERT ON holds", "UPDATE ON holds", "DELETE ON holds",
-	"INSERT ON events_seen", "INSERT ON numbers", "UPDATE ON numbers",
+	"INSERT ON events_seen", "INSERT ON numbers", "UPDATE ON numbers", "INSERT ON audit",
 	"INSERT ON purchases", "UPDATE OF e164 ON purchases", "UPDATE OF bought ON purchases", "DELETE ON purchases",
 }
 

@@ -243,11 +243,7 @@ func (a *attempt) close(ctx context.Context, state string) { a.end(ctx, state, "
 
 // end ends the run in the store, with the outcome that the audit is to say.
 func (a *attempt) end(ctx context.Context, state, outcome string) {
-	rows, err := a.rows(ctx, outcome)
-	if err == nil {
-		err = a.journal.store.ReleaseIntent(ctx, a.intent, state, rows...)
-	}
-	if err != nil {
+	if err := a.journal.store.ReleaseIntent(ctx, a.intent, state, a.rowsIfAny(ctx, outcome)...); err != nil {
 		a.journal.log.ErrorContext(ctx, "an intent could not be closed; its lease will end", "operation", a.intent.Operation, "error", err)
 	}
 }
@@ -256,10 +252,8 @@ func (a *attempt) end(ctx context.Context, state, outcome string) {
 func (a *attempt) extend(ctx context.Context, outcome string) {
 	longer := a.intent
 	longer.LeaseUntil = a.journal.now().Add(a.journal.grace + a.journal.settle)
-	rows, err := a.rows(ctx, outcome)
-	if err == nil {
-		err = a.journal.store.ExtendIntent(ctx, longer, rows...)
-	}
+	rows := a.rowsIfAny(ctx, outcome)
+	err := a.journal.store.ExtendIntent(ctx, longer, rows...)
 	switch {
 	case err == nil:
 		a.intent, a.told = longer, a.told || len(rows) > 0

@@ -43,6 +43,7 @@ type world struct {
 	emails  map[string]string              // as last verified
 	lives   map[*process]struct{}          // processes not stopped
 	options func(*Options, *guard.Options) // may change what a process is made of
+	keySet  string                         // where the one of all processes is
 }
 
 // clock stands still unless it is advanced.
@@ -54,7 +55,7 @@ func (c *clock) advance(d time.Duration) { c.millis.Add(d.Milliseconds()) }
 func newWorld(tb testing.TB, open func(testing.TB) string) *world {
 	tb.Helper()
 	w := &world{
-		tb: tb, url: open(tb), clock: &clock{},
+		tb: tb, url: open(tb), clock: &clock{}, keySet: tb.TempDir(),
 		tenants: map[string]tenant.Caller{}, status: map[string]tenant.Status{}, marked: map[string]int{}, emails: map[string]string{},
 		lives: map[*process]struct{}{},
 	}
@@ -135,7 +136,7 @@ func (w *world) start() *process {
 	}
 	o := Options{
 		Store: p.store, Log: slog.New(slog.DiscardHandler), Now: w.clock.now, Owner: p.owner,
-		KeepAnswers: 72 * time.Hour, DedupeWindow: 10 * time.Minute, Deadline: 5 * time.Second,
+		KeepAnswers: 72 * time.Hour, DedupeWindow: 10 * time.Minute, Deadline: 5 * time.Second, Audit: w.audit(p.store),
 	}
 	if w.options != nil {
 		w.options(&o, &guarding)

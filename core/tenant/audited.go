@@ -31,7 +31,10 @@ func (d *Directory) audited(ctx context.Context, owner store.Tenant, e audit.Ent
 	}
 	e.TenantID, e.Tenant, e.Outcome = owner.ID, owner.Name, audit.Done
 	row, err := d.audit.Row(ctx, e)
-	return []store.AuditRow{row}, err
+	if err != nil {
+		return nil, err
+	}
+	return []store.AuditRow{row}, nil
 }
 
 // differing names what differs between two things that are JSON objects, and tells no value.

@@ -1,0 +1,277 @@
+package service
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"frontdesk/core/audit"
+	"frontdesk/core/fault"
+	"frontdesk/core/guard"
+	"frontdesk/core/store"
+	"frontdesk/core/store/storetest"
+	"frontdesk/core/telemetry"
+	"frontdesk/core/tenant"
+	"frontdesk/core/vault"
+)
+
+// audit is the audit as a process with that view of the store writes it.
+func (w *world) audit(s *store.Store) *audit.Log {
+	w.tb.Helper()
+	keys, err := vault.Open("", w.keySet)
+	w.check(err)
+	return audit.New(audit.Options{Store: s, Vault: keys, Now: w.clock.now, Log: slog.New(slog.DiscardHandler)})
+}
+
+// recorded answers what the audit says: "tenant actor action subject outcome" of each row, in the order of time.
+func (w *world) recorded() []string {
+	w.tb.Helper()
+	l := w.audit(w.store)
+	w.check(l.Seal(background))
+	report, err := l.Verify(background, audit.VerifyOptions{})
+	w.check(err)
+	if !report.Sound || report.Unsealed > 0 {
+		w.tb.Errorf("the audit is not sound: %+v", report)
+	}
+	rows, err := l.List(background, store.AuditFilter{Limit: 1000})
+	w.check(err)
+	var said []string
+	for _, r := range rows {
+		if r.TenantID != "t-"+r.Tenant || r.ConnectionID == "" || r.Effect == "" {
+			w.tb.Errorf("a row does not say of what it is: %+v", r)
+		}
+		said = append(said, strings.Join([]string{r.Tenant, r.Actor, r.Action, r.Subject, r.Outcome}, " "))
+	}
+	return said
+}
+
+// The texts of callers, of which the audit keeps none.
+const canaries = "canary-7f3a"
+
+func canaryMeeting(t *testing.T, h int) BookMeeting {
+	in := meeting(t, canaries+" title", h)
+	in.Description, in.Attendees = canaries+" description", []string{canaries + "@example.com"}
+	return in
+}
+
+// TestEveryCallIsInTheAuditOnce goes through all operations and outcomes.
+func TestEveryCallIsInTheAuditOnce(t *testing.T) {
+	type outcome struct {
+		name string
+		do   func(t *testing.T, w *world, p *process, c tenant.Caller)
+		want []string // after what was needed before
+	}
+	later := func(t *testing.T, w *world) {
+		w.clock.advance(13 * time.Second)
+		w.start().settle(t)
+	}
+	for _, c := range []outcome{
+		{"book", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+			book(t, p, c, Write{}, canaryMeeting(t, 10))
+		}, []string{"acme key:k-acme book-meeting ev1 done"}},
+		{"book, repeated with its key", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+			for range 3 {
+				book(t, p, c, key(canaries), canaryMeeting(t, 10))
+			}
+			_, err := p.Calendar.Book(background, c, key(canaries), canaryMeeting(t, 11))
+			wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyReused)
+		}, []string{"acme key:k-acme book-meeting ev1 done"}},
+		{"book, asked twice by an interrupted model", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+			book(t, p, c, Write{}, canaryMeeting(t, 10))
+			book(t, p, c, Write{}, canaryMeeting(t, 10))
+		}, []string{"acme key:k-acme book-meeting ev1 done"}},
+		{"book, a slot that is taken", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+			c.Tenant.Settings.PreventDoubleBooking = true
+			book(t, p, c, Write{}, canaryMeeting(t, 10))
+			_, err := p.Calendar.Book(background, c, Write{}, meeting(t, canaries, 10))
+			wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
+		}, []string{"acme key:k-acme book-meeting ev1 done", "acme key:k-acme book-meeting  failed:SLOT_TAKEN"}},
+		{"book, refused by the provider", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+			w.meetings.once("book", reaction{before: fails(fault.New(fault.Forbidden, fault.ReasonPermissionDenied, canaries))})
+			_, err := p.Calendar.Book(background, c, Write{}, canaryMeeting(t, 10))
+			wantReason(t, err, fault.Forbidden, fault.ReasonPermissionDenied)
+		}, []string{"acme key:k-acme book-meeting  failed:PROVIDER_PERMISSION_DENIED"}},
+		{"book, cut off by a crash", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+			killed := w.killAt(1, true)
+			_, err := p.Calendar.Book(background, c, Write{}, canaryMeeting(t, 10))
+			if err == nil || !killed.Load() {
+				t.Fatal("there was no crash")
+			}
+			w.heal()
+			later(t, w)
+		}, []string{"acme gateway:settler book-meeting ev1 done"}},
+		{"book, finished by a repeat after a crash", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+			w.killAt(1, true)
+			_, err := p.Calendar.Book(background, c, key("k"), canaryMeeting(t, 10))
+			if err == nil {
+				t.Fatal("there was no crash")
+			}
+			w.heal()
+			w.clock.advance(13 * time.Second)
+			book(t, w.start(), c, key("k"), canaryMeeting(t, 10))
+		}, []string{"acme key:k-acme book-meeting ev1 done"}},
+		{"update", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+			id := book(t, p, c, Write{}, canaryMeeting(t, 10)).Record.Event.EventID
+			if _, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{EventID: id, Title: canaries + " new"}); err != nil {
+				t.Fatal(err)
+			}
+		}, []string{"acme key:k-acme book-meeting ev1 done", "acme key:k-acme update-meeting ev1 done"}},
+		{"update, of what is not there, under whatever name", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+			_, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{EventID: canaries + "@example.com", Title: "x"})
+			wantReason(t, err, fault.NotFound, fault.ReasonEventNotFound)
+		}, []string{"acme key:k-acme update-meeting  failed:EVENT_NOT_FOUND"}},
+		{"cancel", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+			id := book(t, p, c, Write{}, canaryMeeting(t, 10)).Record.Event.EventID
+			for range 2 {
+				if _, err := p.Calendar.Cancel(background, c, key("k"), CancelMeeting{EventID: id}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}, []string{"acme key:k-acme book-meeting ev1 done", "acme key:k-acme cancel-meeting ev1 done"}},
+		{"create", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+			if _, err := p.Tickets.Create(background, c, Write{}, CreateTicket{Subject: canaries, Description: canaries}); err != nil {
+				t.Fatal(err)
+			}
+		}, []string{"acme key:k-acme create-ticket id1 done"}},
+		{"create, an outcome that stays unknown", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+			w.tickets.once("create", reaction{after: fails(cutOff())})
+			for range 2 {
+				_, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: canaries})
+				wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+			}
+			later(t, w)
+			later(t, w)
+		}, []string{"acme key:k-acme create-ticket  unknown:OUTCOME_UNKNOWN"}},
+		{"create, an outcome that is found out", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+			w.tickets.findsKeys = true
+			w.tickets.script(func(_ *process, call string) reaction {
+				if call == "create" {
+					return reaction{after: fails(cutOff())}
+				}
+				return reaction{before: fails(down())}
+			})
+			_, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: canaries})
+			wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+			w.heal()
+			later(t, w)
+		}, []string{"acme key:k-acme create-ticket  unknown:OUTCOME_UNKNOWN", "acme gateway:settler create-ticket id1 done"}},
+		{"buy, update and release", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+			n := buyOne(t, p, c, BuyNumber{Name: canaries, Inbound: employeeID(7)})
+			name := canaries + " new"
+			if _, err := p.Numbers.Update(background, c, Write{}, UpdateNumber{ID: n.ID, Name: &name}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := p.Numbers.Release(background, c, Write{}, n.ID); err != nil {
+				t.Fatal(err)
+			}
+		}, []string{
+			"acme key:k-acme buy-phone-number PN4155550000 done", "acme key:k-acme update-phone-number PN4155550000 done",
+			"acme key:k-acme release-phone-number PN4155550000 done",
+		}},
+		{"a write that is still under way at its deadline", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+			let := make(chan struct{})
+			w.tickets.once("create", reaction{before: func(context.Context) error { <-let; return nil }})
+			_, err := p.Tickets.Create(within(t, 60*time.Millisecond), c, key("k"), CreateTicket{Subject: canaries})
+			wantReason(t, err, fault.Timeout, fault.ReasonDeadlineExceeded)
+			close(let)
+			p.stop() // waits for the late write
+		}, []string{"acme key:k-acme create-ticket  unknown:DEADLINE_EXCEEDED", "acme key:k-acme create-ticket id1 done"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for name, open := range map[string]func(testing.TB) string{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
+				t.Run(name, func(t *testing.T) {
+					w := newWorld(t, open)
+					w.options = func(_ *Options, g *guard.Options) { g.WriteGrace = 5 * time.Second }
+					caller := w.tenant("acme")
+					p := w.start()
+					w.clock.advance(time.Millisecond)
+					c.do(t, w, p, caller)
+					got := w.recorded()
+					slices.Sort(got)
+					want := slices.Sorted(slices.Values(c.want))
+					if !slices.Equal(got, want) {
+						t.Errorf("the audit says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+					}
+					if all := everything(t, w); strings.Contains(all, canaries) {
+						t.Errorf("the audit holds what callers said: %s", all)
+					}
+				})
+			}
+		})
+	}
+}
+
+// everything answers all that the audit's rows hold, as the database has it.
+func everything(t *testing.T, w *world) string {
+	t.Helper()
+	rows, err := w.store.AuditRows(background, store.AuditFilter{Limit: 1000})
+	w.check(err)
+	return fmt.Sprintf("%+v", rows)
+}
+
+func TestRowsNameTheRequest(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	ctx := telemetry.With(background, telemetry.RequestID("req-1"))
+	if _, err := p.Calendar.Book(ctx, c, Write{}, meeting(t, "checkup", 10)); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := w.store.AuditRows(background, store.AuditFilter{Limit: 9})
+	w.check(err)
+	if len(rows) != 1 || rows[0].RequestID != "req-1" || rows[0].ConnectionID != "c-acme-calendar" {
+		t.Errorf("%+v", rows)
+	}
+}
+
+func TestADeletedTenantsRowsStay(t *testing.T) {
+	for name, open := range map[string]func(testing.TB) string{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, open)
+			c := w.tenant("acme")
+			book(t, w.start(), c, Write{}, meeting(t, "checkup", 10))
+			w.check(w.store.DeleteTenant(background, c.Tenant.ID))
+			if got := w.recorded(); !slices.Equal(got, []string{"acme key:k-acme book-meeting ev1 done"}) {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+// TestAnEffectThatCannotBeRecordedStands lets the audit refuse rows. What the caller is told stays true, and the row is
+// written once the audit takes rows again.
+func TestAnEffectThatCannotBeRecordedStands(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	db, err := sql.Open("sqlite", strings.TrimPrefix(w.url, "sqlite:"))
+	w.check(err)
+	defer db.Close()
+	_, err = db.Exec("CREATE TRIGGER failing BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
+	w.check(err)
+	first := book(t, p, c, key("k"), meeting(t, "checkup", 10))
+	_, err = db.Exec("DROP TRIGGER failing")
+	w.check(err)
+	w.clock.advance(13 * time.Second)
+	p.settle(t)
+	if again := book(t, p, c, key("k"), meeting(t, "checkup", 10)); !again.Replayed || string(again.Body) != string(first.Body) || w.meetings.booked != 1 {
+		t.Errorf("the repeat is told %s, %d are booked", again.Body, w.meetings.booked)
+	}
+	if got := w.recorded(); !slices.Equal(got, []string{"acme gateway:settler book-meeting ev1 done"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestWhatBecomesOfNumbersByOtherMeansIsRecorded(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	n := store.Number{TenantID: c.Tenant.ID, ConnectionID: c.Connections["telephony"].ID, Ref: "PN1"}
+	rows, err := p.Numbers.recordNumber(background, "adopt-phone-number", n)
+	w.check(err)
+	w.check(w.store.AddAudit(background, rows...))
+	listed, err := w.store.AuditRows(background, store.AuditFilter{Limit: 9})
+	w.check(err)
+	if len(listed) != 1 || listed[0].Actor != audit.Settler || listed[0].Tenant != "acme" || listed[0].Subject != "PN1" || listed[0].Action != "adopt-phone-number" {
+		t.Errorf("%+v", listed)
+	}
+}
