@@ -65,6 +65,12 @@ type commands struct {
 
 	ConnectLink connectLink `cmd:"" help:"Print a link with which a customer connects an account by consent."`
 
+	Number struct {
+		List    numberList    `cmd:"" help:"List the phone numbers of a tenant, those waiting to go back to their provider among them."`
+		Adopt   numberAdopt   `cmd:"" help:"Take in a number that the provider's account holds, where a connection has only its own."`
+		Restore numberRestore `cmd:"" help:"Take a released number back into use while it waits (release_delay)."`
+	} `cmd:"" help:"Phone numbers."`
+
 	Providers providersCommand `cmd:"" help:"List the providers that can be connected, with their settings and credentials."`
 	Apply     applyCommand     `cmd:"" help:"Make tenants and connections match a file."`
 	Doctor    doctorCommand    `cmd:"" help:"Check the configuration, the store, the clock, the key set and every connection."`

@@ -73,6 +73,7 @@ func (versionCommand) Run(s *session) error {
 
 type doctorCommand struct {
 	Tenant string `help:"Only this tenant's connections." placeholder:"NAME"`
+	Repair bool   `help:"Set right where phone numbers differ from the provider's account, also where someone pointed calls elsewhere."`
 	JSON   bool   `help:"Print the findings as JSON."`
 }
 
@@ -83,7 +84,7 @@ func (c doctorCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	defer g.Close()
-	findings, err := g.Examine(ctx, c.Tenant)
+	findings, err := g.Examine(ctx, c.Tenant, c.Repair)
 	wrong := 0
 	rows := make([][]string, 0, len(findings))
 	for _, f := range findings {

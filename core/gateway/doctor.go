@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
 )
 
@@ -29,8 +30,9 @@ const (
 )
 
 // Examine checks the configuration, the store, the clock, the key set and every connection, or those of one tenant.
-// It changes nothing but the connections' state, which it learns from their providers.
-func (g *Gateway) Examine(ctx context.Context, tenantName string) ([]Finding, error) {
+// It changes nothing but the connections' state, which it learns from their providers; with repair it also sets right
+// where phone numbers differ from their provider's account.
+func (g *Gateway) Examine(ctx context.Context, tenantName string, repair bool) ([]Finding, error) {
 	findings := []Finding{g.examineConfig(), g.examineClock(), g.examineStore(ctx)}
 	if !findings[len(findings)-1].OK {
 		return findings, nil // everything else is in the store
@@ -55,7 +57,11 @@ func (g *Gateway) Examine(ctx context.Context, tenantName string) ([]Finding, er
 				Advice: "Add one with: frontdesk connection add --tenant " + t.Name + " --kind calendar --provider caldav ..."})
 		}
 		for _, c := range connections {
-			findings = append(findings, g.examineConnection(ctx, t.Name, c.Name))
+			found := g.examineConnection(ctx, t.Name, c.Name)
+			findings = append(findings, found)
+			if found.OK && c.Kind == adapter.KindTelephony {
+				findings = append(findings, g.examineNumbers(ctx, t.Name, c, repair)...)
+			}
 		}
 	}
 	if !found {

@@ -53,8 +53,16 @@ func (a *attempt) rowsIfAny(ctx context.Context, outcome string) []store.AuditRo
 	return rows
 }
 
+// The actions on numbers outside of a call.
+const (
+	numberFound    = "adopt-phone-number"
+	numberGone     = "lose-phone-number"
+	numberReturned = "return-phone-number"
+	numberRestored = "restore-phone-number"
+)
+
 // recordNumber records what became of a number outside of a call: it was found in the provider's account, or is gone
-// from it. The row is for the transaction that writes the number.
+// from it. The row is for the transaction that writes the number. Whose doing it is, the context says; else the gateway's.
 func (r *room) recordNumber(ctx context.Context, action string, n store.Number) ([]store.AuditRow, error) {
 	if r.Audit == nil {
 		return nil, nil
@@ -64,7 +72,7 @@ func (r *room) recordNumber(ctx context.Context, action string, n store.Number) 
 		return nil, err
 	}
 	row, err := r.Audit.Row(ctx, audit.Entry{
-		TenantID: owner.ID, Tenant: owner.Name, Actor: audit.Settler, Action: action, ConnectionID: n.ConnectionID, Subject: n.Ref, Outcome: audit.Done,
+		TenantID: owner.ID, Tenant: owner.Name, Action: action, ConnectionID: n.ConnectionID, Subject: n.Ref, Outcome: audit.Done,
 	})
 	if err != nil {
 		return nil, err

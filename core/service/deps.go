@@ -26,8 +26,8 @@ type Directory interface {
 	Telephony(ctx context.Context, c tenant.Caller) (tenant.Opened[telephony.Driver], error)
 	// CallerOf is the tenant with that one connection, for work that no key asks for.
 	CallerOf(ctx context.Context, tenantID, connectionID string) (tenant.Caller, error)
-	// AllOf lists the connections of a kind, of all tenants.
-	AllOf(ctx context.Context, kind adapter.Kind) ([]tenant.Connection, error)
+	// RealOnes lists the connections of a kind, of all tenants, but for sandboxes, to which nobody else has access.
+	RealOnes(ctx context.Context, kind adapter.Kind) ([]tenant.Connection, error)
 	MarkReconnect(ctx context.Context, c tenant.Connection, why string) error
 	MarkVerified(ctx context.Context, c tenant.Connection, email string) error
 }

@@ -175,7 +175,11 @@ func (a *alignment) gone(ctx context.Context, row store.Number) error {
 	if !repair {
 		return nil
 	}
-	if err := a.Store.ReleaseNumber(ctx, row.TenantID, row.ID, a.Now()); err != nil && fault.From(err).Code != fault.NotFound {
+	rows, err := a.recordNumber(ctx, numberGone, row)
+	if err == nil {
+		err = a.Store.ReleaseNumber(ctx, row.TenantID, row.ID, a.Now(), rows...)
+	}
+	if err != nil && fault.From(err).Code != fault.NotFound {
 		return err
 	}
 	return nil
@@ -262,9 +266,7 @@ func (a *alignment) arrival(ctx context.Context, n telephony.Number) (store.Numb
 	if held && (holder.ConnectionID != a.Connection.ID || !holder.ReleaseAt.IsZero()) {
 		return store.Number{}, false, nil
 	}
-	row := store.Number{
-		TenantID: a.Connection.TenantID, ConnectionID: a.Connection.ID, Realm: a.realm, Ref: n.Ref, E164: n.E164, Name: nameOf(n.Name, n.E164), CreatedAt: a.Now(),
-	}
+	row := a.Numbers.found(a.phone, n)
 	const what = "The account holds the number, and the gateway does not know it."
 	switch {
 	case held: // came in since the table was read, or is there again under another reference
@@ -275,7 +277,7 @@ func (a *alignment) arrival(ctx context.Context, n telephony.Number) (store.Numb
 		a.report(row, DriftUnknown, false, what, "Any list of the numbers takes it in.")
 		return row, false, nil
 	}
-	kept, err := a.Store.AddNumber(ctx, row, "")
+	kept, err := a.takeIn(ctx, row, "")
 	if err != nil {
 		if fault.From(err).Code == fault.Conflict { // someone else's, or on order
 			return row, false, nil
@@ -286,6 +288,22 @@ func (a *alignment) arrival(ctx context.Context, n telephony.Number) (store.Numb
 		a.report(kept, DriftUnknown, true, what, "")
 	}
 	return kept, true, nil
+}
+
+// found is the row of a number that came by other means.
+func (s *Numbers) found(p phone, n telephony.Number) store.Number {
+	return store.Number{
+		TenantID: p.Connection.TenantID, ConnectionID: p.Connection.ID, Realm: p.realm, Ref: n.Ref, E164: n.E164, Name: nameOf(n.Name, n.E164), CreatedAt: s.Now(),
+	}
+}
+
+// takeIn gives such a number its id.
+func (s *Numbers) takeIn(ctx context.Context, row store.Number, purchase string) (store.Number, error) {
+	rows, err := s.recordNumber(ctx, numberFound, row)
+	if err != nil {
+		return store.Number{}, err
+	}
+	return s.Store.AddNumber(ctx, row, purchase, rows...)
 }
 
 // Adopt takes a number in that the account holds by other means, for connections that hold only their own.
@@ -300,9 +318,7 @@ func (s *Numbers) Adopt(ctx context.Context, c tenant.Caller, e164 string) (stor
 	}
 	for _, n := range held {
 		if n.E164 == e164 {
-			return s.Store.AddNumber(ctx, store.Number{
-				TenantID: p.Connection.TenantID, ConnectionID: p.Connection.ID, Realm: p.realm, Ref: n.Ref, E164: n.E164, Name: nameOf(n.Name, n.E164), CreatedAt: s.Now(),
-			}, "")
+			return s.takeIn(ctx, s.found(p, n), "")
 		}
 	}
 	return store.Number{}, fault.Newf(fault.NotFound, fault.ReasonNumberNotFound, "The account does not hold %s.", e164)
@@ -334,7 +350,7 @@ func (s *Numbers) reconcileAll(ctx context.Context) {
 	if err := s.Store.PurgePurchases(ctx, s.Now()); err != nil && ctx.Err() == nil {
 		s.Log.WarnContext(ctx, "old purchases could not be let go", "error", err)
 	}
-	all, err := s.Directory.AllOf(ctx, adapter.KindTelephony)
+	all, err := s.Directory.RealOnes(ctx, adapter.KindTelephony)
 	if err != nil {
 		if ctx.Err() == nil {
 			s.Log.WarnContext(ctx, "telephony connections could not be listed", "error", err)
@@ -345,15 +361,11 @@ func (s *Numbers) reconcileAll(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if c.Status != tenant.StatusOK || c.Provider == sandboxProvider {
-			continue
+		if c.Status == tenant.StatusOK {
+			s.reconcileOne(ctx, c)
 		}
-		s.reconcileOne(ctx, c)
 	}
 }
-
-// sandboxProvider needs no looking after: nobody else has access to it.
-const sandboxProvider = "sandbox"
 
 func (s *Numbers) reconcileOne(ctx context.Context, c tenant.Connection) {
 	ctx, cancel := context.WithTimeout(ctx, reconcileWithin)
@@ -407,8 +419,6 @@ func (s *Numbers) stray(ctx context.Context, row store.Purchase) error {
 	case err != nil || number.Pending:
 		return err
 	}
-	_, err = s.Store.AddNumber(ctx, store.Number{
-		TenantID: row.TenantID, ConnectionID: row.ConnectionID, Realm: row.Realm, Ref: number.Ref, E164: number.E164, Name: nameOf(number.Name, number.E164), CreatedAt: s.Now(),
-	}, row.ID)
+	_, err = s.takeIn(ctx, s.found(p, number), row.ID)
 	return err
 }

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"frontdesk/core/adapter"
@@ -94,19 +95,22 @@ func (s *Numbers) park(ctx context.Context, p phone, a *attempt, row store.Numbe
 	return changedMeanwhile()
 }
 
-// ParkedNumber is a released number that waits to go back to its provider.
-type ParkedNumber struct {
-	store.Number
-	Connection tenant.Connection
+// Held lists all numbers that a tenant holds, by id, those waiting to go back among them.
+func (s *Numbers) Held(ctx context.Context, tenantID string) ([]store.Number, error) {
+	return s.Store.TenantNumbers(ctx, tenantID)
 }
 
 // Restore takes a released number that still waits back into use, with its name, employees and id.
-func (s *Numbers) Restore(ctx context.Context, c tenant.Caller, id int64) (record.PhoneNumber, error) {
-	p, err := s.phone(ctx, c)
+func (s *Numbers) Restore(ctx context.Context, tenantID string, id int64) (record.PhoneNumber, error) {
+	p, err := s.parked(ctx, tenantID, id)
 	if err != nil {
 		return record.PhoneNumber{}, err
 	}
-	row, err := s.Store.RestoreNumber(ctx, p.Connection.TenantID, id)
+	rows, err := s.recordNumber(ctx, numberRestored, store.Number{TenantID: p.Connection.TenantID, ConnectionID: p.Connection.ID, Ref: strconv.FormatInt(id, 10)})
+	if err != nil {
+		return record.PhoneNumber{}, err
+	}
+	row, err := s.Store.RestoreNumber(ctx, p.Connection.TenantID, id, rows...)
 	if err != nil {
 		return record.PhoneNumber{}, err
 	}
@@ -117,6 +121,23 @@ func (s *Numbers) Restore(ctx context.Context, c tenant.Caller, id int64) (recor
 		}
 	}
 	return phoneNumber(row), nil
+}
+
+// parked opens the connection of a number that waits to go back.
+func (s *Numbers) parked(ctx context.Context, tenantID string, id int64) (phone, error) {
+	waiting, err := s.Store.ParkedNumbers(ctx, tenantID)
+	if err != nil {
+		return phone{}, err
+	}
+	i := slices.IndexFunc(waiting, func(n store.Number) bool { return n.ID == id && !n.Going })
+	if i < 0 {
+		return phone{}, fault.Newf(fault.NotFound, fault.ReasonNumberNotFound, "No number with the id %d waits to be given back.", id)
+	}
+	c, err := s.Directory.CallerOf(ctx, tenantID, waiting[i].ConnectionID)
+	if err != nil {
+		return phone{}, err
+	}
+	return s.phone(ctx, c)
 }
 
 // sendBack gives the numbers back whose wait is over.
@@ -147,7 +168,11 @@ func (s *Numbers) sendBackOne(ctx context.Context, row store.Number) error {
 	if err := s.giveBack(ctx, p, row.Ref); err != nil {
 		return err
 	}
-	err = s.Store.ReleaseNumber(ctx, row.TenantID, row.ID, s.Now())
+	rows, err := s.recordNumber(ctx, numberReturned, row)
+	if err != nil {
+		return err
+	}
+	err = s.Store.ReleaseNumber(ctx, row.TenantID, row.ID, s.Now(), rows...)
 	if err != nil && fault.From(err).Code == fault.NotFound {
 		return nil // another replica was faster
 	}

@@ -47,7 +47,7 @@ func TestADelayedReleaseWaitsOutOfUse(t *testing.T) {
 
 	w.clock.advance(71 * time.Hour)
 	w.check(p.Numbers.sendBack(background))
-	back, err := p.Numbers.Restore(background, c, mine.ID)
+	back, err := p.Numbers.Restore(background, c.Tenant.ID, mine.ID)
 	if err != nil || back.ID != mine.ID || back.Name != "Front" || back.InboundCloudEmployeeID == nil || *back.InboundCloudEmployeeID != 7 {
 		t.Fatalf("restored is %+v, %v", back, err)
 	}
@@ -61,13 +61,13 @@ func TestADelayedReleaseWaitsOutOfUse(t *testing.T) {
 	w.clock.advance(72 * time.Hour)
 	w.phones.once("release", reaction{before: fails(answers503())})
 	w.check(p.Numbers.sendBack(background)) // fails, and is tried again
-	_, err = p.Numbers.Restore(background, c, mine.ID)
+	_, err = p.Numbers.Restore(background, c.Tenant.ID, mine.ID)
 	wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
 	w.check(p.Numbers.sendBack(background))
 	if there := w.phones.numbers(); len(there) != 0 || w.phones.released != 1 {
 		t.Errorf("at the provider: %+v, %d released", there, w.phones.released)
 	}
-	if left, err := w.store.ParkedNumbers(background, ""); err != nil || len(left) != 0 {
+	if left, err := w.store.ParkedNumbers(background, c.Tenant.ID); err != nil || len(left) != 0 {
 		t.Errorf("still waiting: %+v, %v", left, err)
 	}
 }
@@ -79,7 +79,7 @@ func TestNoTenantRestoresAnothersNumber(t *testing.T) {
 	if _, err := p.Numbers.Release(background, c, Write{}, mine.ID); err != nil {
 		t.Fatal(err)
 	}
-	_, err := p.Numbers.Restore(background, w.tenant("bolt"), mine.ID)
+	_, err := p.Numbers.Restore(background, w.tenant("bolt").Tenant.ID, mine.ID)
 	wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
 }
 

@@ -218,7 +218,7 @@ func (d *directory) Telephony(_ context.Context, c tenant.Caller) (tenant.Opened
 	return openFake[telephony.Driver](d, c, adapter.KindTelephony, false, &phoneDriver{d.world.phones, d.process})
 }
 
-func (d *directory) AllOf(_ context.Context, kind adapter.Kind) (all []tenant.Connection, err error) {
+func (d *directory) RealOnes(_ context.Context, kind adapter.Kind) (all []tenant.Connection, err error) {
 	d.world.mu.Lock()
 	defer d.world.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(d.world.tenants)) {

@@ -31,8 +31,8 @@ const largestGap = 997
 
 // AddNumber records a number that is held and gives it its id, greater than any before. Where the connection holds the
 // number already, it answers that row. With a purchase the row takes over what is given, and the purchase is done, in one
-// step. A number that somebody else in the realm holds, or has ordered, is fault.Conflict.
-func (s *Store) AddNumber(ctx context.Context, n Number, purchase string) (kept Number, err error) {
+// step. A number that somebody else in the realm holds, or has ordered, is fault.Conflict. The audit is told of a new row.
+func (s *Store) AddNumber(ctx context.Context, n Number, purchase string, audit ...AuditRow) (kept Number, err error) {
 	gap, err := rand.Int(rand.Reader, big.NewInt(largestGap))
 	if err != nil {
 		return Number{}, err
@@ -48,7 +48,7 @@ func (s *Store) AddNumber(ctx context.Context, n Number, purchase string) (kept 
 		if ordered {
 			return heldElsewhere()
 		}
-		if kept, err = addNumber(ctx, tx, n, purchase != "", gap.Int64()+1); err != nil || purchase == "" {
+		if kept, err = addNumber(ctx, tx, n, purchase != "", gap.Int64()+1, audit); err != nil || purchase == "" {
 			return err
 		}
 		_, err = exec(ctx, tx, "UPDATE purchases SET e164 = $2, bought = 1 WHERE id = $1", purchase, n.E164)
@@ -57,7 +57,7 @@ func (s *Store) AddNumber(ctx context.Context, n Number, purchase string) (kept 
 	return kept, err
 }
 
-func addNumber(ctx context.Context, tx *sql.Tx, n Number, bought bool, gap int64) (Number, error) {
+func addNumber(ctx context.Context, tx *sql.Tx, n Number, bought bool, gap int64, audit []AuditRow) (Number, error) {
 	there, found, err := find(ctx, tx, scanNumber, "SELECT "+numberColumns+` FROM numbers
 		WHERE released_at IS NULL AND (connection_id = $1 AND ref = $2 OR realm = $3 AND e164 = $4)`, n.ConnectionID, n.Ref, n.Realm, n.E164)
 	switch {
@@ -83,6 +83,9 @@ func addNumber(ctx context.Context, tx *sql.Tx, n Number, bought bool, gap int64
 	kept, _, err := find(ctx, tx, scanNumber, "INSERT INTO numbers ("+numberColumns+`)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, $11, NULL, 0, NULL) RETURNING `+numberColumns,
 		id, n.TenantID, n.ConnectionID, n.Realm, n.Ref, n.E164, n.Name, n.Inbound, n.Outbound, n.Leads, millis(n.CreatedAt))
+	if err == nil {
+		err = addAudit(ctx, tx, audit)
+	}
 	return kept, err
 }
 
@@ -120,8 +123,8 @@ func (s *Store) UpdateNumber(ctx context.Context, n Number) error {
 }
 
 // ReleaseNumber ends the holding of a number. Its id is never given again.
-func (s *Store) ReleaseNumber(ctx context.Context, tenantID string, id int64, at time.Time) error {
-	touched, err := s.exec(ctx, "UPDATE numbers SET released_at = $3 WHERE tenant_id = $1 AND id = $2 AND released_at IS NULL", tenantID, id, millis(at))
+func (s *Store) ReleaseNumber(ctx context.Context, tenantID string, id int64, at time.Time, audit ...AuditRow) error {
+	touched, err := s.recorded(ctx, audit, "UPDATE numbers SET released_at = $3 WHERE tenant_id = $1 AND id = $2 AND released_at IS NULL", tenantID, id, millis(at))
 	if err == nil && touched == 0 {
 		return numberNotFound()
 	}
@@ -141,14 +144,14 @@ func (s *Store) ParkNumber(ctx context.Context, n Number, until time.Time) error
 	return numberChanged()
 }
 
-// ParkedNumbers lists the numbers of a tenant that wait to go back, or of all where tenantID is "".
+// ParkedNumbers lists the numbers of a tenant that wait to go back.
 func (s *Store) ParkedNumbers(ctx context.Context, tenantID string) ([]Number, error) {
 	return listOf(ctx, s, scanNumber, "SELECT "+numberColumns+` FROM numbers
-		WHERE released_at IS NULL AND release_at IS NOT NULL AND (tenant_id = $1 OR $1 = '') ORDER BY release_at, id`, tenantID)
+		WHERE tenant_id = $1 AND released_at IS NULL AND release_at IS NOT NULL ORDER BY release_at, id`, tenantID)
 }
 
 // RestoreNumber takes a number that waits to go back into use again. It is fault.NotFound once it is on its way.
-func (s *Store) RestoreNumber(ctx context.Context, tenantID string, id int64) (n Number, err error) {
+func (s *Store) RestoreNumber(ctx context.Context, tenantID string, id int64, audit ...AuditRow) (n Number, err error) {
 	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var found bool
 		n, found, err = find(ctx, tx, scanNumber, `UPDATE numbers SET release_at = NULL, version = version + 1
@@ -156,9 +159,17 @@ func (s *Store) RestoreNumber(ctx context.Context, tenantID string, id int64) (n
 		if err == nil && !found {
 			err = numberNotFound()
 		}
+		if err == nil {
+			err = addAudit(ctx, tx, audit)
+		}
 		return err
 	})
 	return n, err
+}
+
+// TenantNumbers lists all numbers that a tenant holds, by id, those waiting to go back among them.
+func (s *Store) TenantNumbers(ctx context.Context, tenantID string) ([]Number, error) {
+	return listOf(ctx, s, scanNumber, "SELECT "+numberColumns+" FROM numbers WHERE tenant_id = $1 AND released_at IS NULL ORDER BY id", tenantID)
 }
 
 // SendBack marks the numbers whose wait is over, and answers all that are on their way to their providers: from now on

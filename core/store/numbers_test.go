@@ -163,7 +163,7 @@ func TestNumbers(t *testing.T) {
 			waiting := got(s.ParkedNumbers(t.Context(), "acme"))(t)
 			equal(t, len(waiting), 1)
 			equal(t, waiting[0].ReleaseAt, noon.Add(time.Hour))
-			equal(t, len(got(s.ParkedNumbers(t.Context(), ""))(t)), 1)
+			equal(t, got(s.TenantNumbers(t.Context(), "acme"))(t), waiting)
 			equal(t, len(got(s.ParkedNumbers(t.Context(), "bolt"))(t)), 0)
 			_, held, err := s.NumberHolder(t.Context(), "", n.E164)
 			must(t, err)

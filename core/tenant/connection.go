@@ -185,8 +185,8 @@ func (d *Directory) Connections(ctx context.Context, tenantName string) ([]Conne
 	return d.connectionsOf(ctx, owner.ID)
 }
 
-// AllOf lists the connections of a kind, of all tenants.
-func (d *Directory) AllOf(ctx context.Context, kind adapter.Kind) ([]Connection, error) {
+// RealOnes lists the connections of a kind, of all tenants, but for those to a sandbox.
+func (d *Directory) RealOnes(ctx context.Context, kind adapter.Kind) ([]Connection, error) {
 	rows, err := d.store.AllConnections(ctx)
 	if err != nil {
 		return nil, err
@@ -200,7 +200,9 @@ func (d *Directory) AllOf(ctx context.Context, kind adapter.Kind) ([]Connection,
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, c)
+		if !d.isSandbox(c) {
+			all = append(all, c)
+		}
 	}
 	return all, nil
 }

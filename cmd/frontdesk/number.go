@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"frontdesk/core/gateway"
+)
+
+type numberList struct {
+	Tenant string `required:"" help:"The tenant." placeholder:"NAME"`
+	JSON   bool   `help:"Print JSON."`
+}
+
+// Run lists the numbers that a tenant holds, those waiting to go back among them.
+func (c numberList) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, func(g *gateway.Gateway) error {
+		numbers, err := g.Numbers(ctx, c.Tenant)
+		if err != nil {
+			return err
+		}
+		rows := make([][]string, 0, len(numbers))
+		for _, n := range numbers {
+			state := "in use"
+			switch {
+			case n.Going:
+				state = "going back"
+			case n.ReleaseAt != nil:
+				state = "goes back " + moment(*n.ReleaseAt)
+			}
+			rows = append(rows, []string{strconv.FormatInt(n.ID, 10), n.E164, n.Name, n.Connection, employee(n.Inbound), employee(n.Outbound), state})
+		}
+		return s.list(c.JSON, numbers, []string{"ID", "NUMBER", "NAME", "CONNECTION", "INBOUND", "OUTBOUND", "STATE"}, rows)
+	})
+}
+
+func employee(id *int64) string {
+	if id == nil {
+		return "-"
+	}
+	return strconv.FormatInt(*id, 10)
+}
+
+type numberAdopt struct {
+	Tenant     string `required:"" help:"The tenant." placeholder:"NAME"`
+	Connection string `help:"Its telephony connection; the default one when absent." placeholder:"NAME"`
+	Number     string `arg:"" help:"The number in E.164 form, such as +14155550123."`
+}
+
+// Run takes in a number that the provider's account holds, and prints its id.
+func (c numberAdopt) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, func(g *gateway.Gateway) error {
+		id, err := g.AdoptNumber(ctx, c.Tenant, c.Connection, c.Number)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(s.out, id)
+		return err
+	})
+}
+
+type numberRestore struct {
+	Tenant string `required:"" help:"The tenant." placeholder:"NAME"`
+	ID     int64  `arg:"" help:"The number's id, as list shows it."`
+}
+
+// Run takes a released number back into use, and prints it.
+func (c numberRestore) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, func(g *gateway.Gateway) error {
+		e164, err := g.RestoreNumber(ctx, c.Tenant, c.ID)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(s.out, e164)
+		return err
+	})
+}
