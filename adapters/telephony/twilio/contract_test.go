@@ -155,6 +155,7 @@ func (w way) harness(t *testing.T, s *site) telephonytest.Harness {
 func TestContract(t *testing.T) {
 	for _, w := range ways() {
 		t.Run(w.rule, func(t *testing.T) {
+			t.Parallel()
 			telephonytest.Run(t, func(t *testing.T) telephonytest.Harness { return w.harness(t, serve(t, w.how)) })
 		})
 	}
@@ -162,14 +163,15 @@ func TestContract(t *testing.T) {
 
 func TestEveryRequestIsAsTwilioDescribesThem(t *testing.T) {
 	api := described.Open(t, "twilio-numbers.openapi.json", "/")
+	t.Cleanup(func() { api.Report(t) })
 	for _, w := range ways() {
 		t.Run(w.rule, func(t *testing.T) {
+			t.Parallel()
 			telephonytest.Run(t, func(t *testing.T) telephonytest.Harness {
 				return w.harness(t, serve(t, w.how, func(next http.Handler) http.Handler { return beside(api, next) }))
 			})
 		})
 	}
-	api.Report(t)
 }
 
 // foreign are requests for what the suite calls by references that are not Twilio's: whether there is such a number is

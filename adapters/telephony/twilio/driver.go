@@ -187,7 +187,7 @@ func (d *driver) notBought(ctx context.Context, o telephony.Order, refused error
 	return telephony.Number{}, refused
 }
 
-// leastFunds is less than any number costs a month (twilio.com/en-us/voice/pricing/us), in the account's currency.
+// leastFunds is less than a local number costs a month (twilio.com/en-us/voice/pricing/us), in the account's currency.
 const leastFunds = 1
 
 // outOfFunds asks for the balance, which the parent has for all its subaccounts (twilio.com/docs/iam/api/subaccounts,

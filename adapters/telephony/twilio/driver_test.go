@@ -320,6 +320,7 @@ func TestAnOfferIsLookedAt(t *testing.T) {
 		{"that is none", offer(`"phone_number":"+1415CALLME","address_requirements":"none","capabilities":{"voice":true}`), 200, 0, ""},
 		{"that takes no calls", offer(`"phone_number":"+14155550100","address_requirements":"none","capabilities":{"SMS":true}`), 200, 0, ""},
 		{"that needs an address", offer(`"phone_number":"+14155550100","address_requirements":"local","capabilities":{"voice":true}`), 200, 0, ""},
+		{"more than are wanted", `{"available_phone_numbers":[` + strings.Repeat(`{"phone_number":"+14155550100","capabilities":{"voice":true}},`, 6) + `{}]}`, 200, 5, ""},
 		{"none", `{"available_phone_numbers":[]}`, 200, 0, ""},
 		{"none, by its code", none, 404, 0, ""},
 		{"nothing sold to the account", gone, 404, 0, fault.Unsupported},
@@ -357,35 +358,46 @@ func TestOneCountryWithoutNumbersIsNoFault(t *testing.T) {
 }
 
 func TestWhatStandsAgainstARelease(t *testing.T) {
-	for status, want := range map[string]telephony.Block{
-		"": telephony.BlockEmergency, "registered": telephony.BlockEmergency, "pending-registration": telephony.BlockEmergency,
-		"pending-unregistration": telephony.BlockEmergency, "unregistration-failure": telephony.BlockEmergency, "of a later version": telephony.BlockEmergency,
-		"unregistered": telephony.BlockNone, "registration-failure": telephony.BlockNone,
+	const blocked, free = telephony.BlockEmergency, telephony.BlockNone
+	for _, c := range []struct {
+		status, address string
+		want            telephony.Block
+	}{
+		{"registered", fake.Address, blocked}, {"registered", "", blocked},
+		{"pending-registration", fake.Address, blocked}, {"pending-registration", "", blocked},
+		{"pending-unregistration", fake.Address, blocked}, {"pending-unregistration", "", blocked},
+		{"unregistration-failure", fake.Address, blocked}, {"unregistration-failure", "", blocked},
+		{"unregistered", fake.Address, free}, {"unregistered", "", free},
+		{"registration-failure", fake.Address, free},
+		{"", fake.Address, blocked}, {"", "", free},
+		{"of a later version", fake.Address, blocked}, {"of a later version", "", free},
 	} {
+		rule := c.status + " with " + c.address
 		var l log
 		s := serve(t, fake.Options{Now: at(noon)}, l.around)
 		n, err := s.driver(t).Buy(t.Context(), order("+14155550100"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Alter(n.E164, func(n *fake.Number) { n.EmergencyAddress, n.EmergencyNow = fake.Address, status }); err != nil {
+		if err := s.Alter(n.E164, func(n *fake.Number) { n.EmergencyAddress, n.EmergencyNow = c.address, c.status }); err != nil {
 			t.Fatal(err)
 		}
-		if told, err := s.driver(t).Number(t.Context(), n.Ref); err != nil || told.Block != want {
-			t.Errorf("%q: told is %+v, %v", status, told, err)
+		if told, err := s.driver(t).Number(t.Context(), n.Ref); err != nil || told.Block != c.want {
+			t.Errorf("%s: told is %+v, %v", rule, told, err)
 		}
 		l.since()
 		err = s.driver(t).Release(t.Context(), n.Ref)
-		asked := l.since()
-		if want == telephony.BlockNone {
-			if _, held := s.Number(n.E164); err != nil || held {
-				t.Errorf("%q: held %t, %v", status, held, err)
+		asked, want := l.since(), []string{"GET IncomingPhoneNumbers/" + n.Ref}
+		if c.want == free {
+			want = append(want, "DELETE IncomingPhoneNumbers/"+n.Ref)
+			if err != nil && c.status != "of a later version" {
+				t.Errorf("%s: %v", rule, err)
 			}
-			continue
+		} else {
+			wantFault(t, rule, err, fault.Conflict, fault.ReasonEmergencyAddress)
 		}
-		wantFault(t, status, err, fault.Conflict, fault.ReasonEmergencyAddress)
-		if want := []string{"GET IncomingPhoneNumbers/" + n.Ref}; !slices.Equal(asked, want) {
-			t.Errorf("%q: asked %q, want %q", status, asked, want)
+		if !slices.Equal(asked, want) {
+			t.Errorf("%s: asked %q, want %q", rule, asked, want)
 		}
 	}
 }
@@ -587,6 +599,24 @@ func TestAPageLeadsNowhereElse(t *testing.T) {
 		if !slices.Equal(paths(err), []string{"cursor"}) || s.Calls() != 0 {
 			t.Errorf("%q: %v after %d calls", cursor, err, s.Calls())
 		}
+	}
+}
+
+func TestOfAListOnlyWhatIsMeantCounts(t *testing.T) {
+	const (
+		date  = `"date_created":"Sat, 21 Nov 2026 12:00:00 +0000"`
+		other = `{"sid":"PN00000000000000000000000000000002","phone_number":"+141555501009",` + date + `}`
+		ours  = `{"sid":"PN00000000000000000000000000000001","phone_number":"+14155550100",` + date + `}`
+		none  = `{"sid":"PN00000000000000000000000000000003","phone_number":null,` + date + `}`
+	)
+	s := serve(t, fake.Options{})
+	s.Instead(says(200, `{"incoming_phone_numbers":[`+other+`,`+none+`,`+ours+`]}`))
+	if n, err := s.driver(t).Ordered(t.Context(), order("+14155550100")); err != nil || n.Ref != "PN00000000000000000000000000000001" {
+		t.Errorf("of numbers that are alike, the one ordered: %+v, %v", n, err)
+	}
+	page, err := s.driver(t).Numbers(t.Context(), telephony.Query{})
+	if err != nil || len(page.Numbers) != 2 || page.Numbers[1].E164 != "+14155550100" {
+		t.Errorf("without what is no number: %+v, %v", page, err)
 	}
 }
 

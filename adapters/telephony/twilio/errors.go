@@ -57,28 +57,28 @@ var (
 // refusal makes a fault of an answer that refuses, {code, message, more_info, status}
 // (twilio.com/docs/usage/twilios-response, "Exceptions"). The message may hold anything, and is for the logs.
 func refusal(status int, header http.Header, body []byte) *fault.Error {
-	var told struct {
+	var answer struct {
 		Code int `json:"code"`
 	}
-	_ = json.Unmarshal(body, &told) // what is no answer of Twilio's has no code
-	plain := upstream.StatusFault(name, status, header, body)
-	if told.Code != 0 {
-		plain = plain.With(metadataCode, strconv.Itoa(told.Code))
+	_ = json.Unmarshal(body, &answer) // what is no answer of Twilio's has no code
+	f := upstream.StatusFault(name, status, header, body)
+	if answer.Code != 0 {
+		f = f.With(metadataCode, strconv.Itoa(answer.Code))
 	}
-	m, known := meanings[told.Code]
+	m, known := meanings[answer.Code]
 	switch {
-	case told.Code == badName:
-		return invalidName(plain)
+	case answer.Code == badName:
+		return invalidName(f)
 	case known:
-		plain = said(plain, m)
+		f = said(f, m)
 	case status == http.StatusPaymentRequired:
-		plain = said(plain, noFunds)
-	case status == http.StatusNotFound && told.Code != notFound:
-		return said(plain, meaning{fault.Unsupported, fault.ReasonProviderMisconfigured, "There is no API of Twilio at the address that the gateway is configured with."})
+		f = said(f, noFunds)
+	case status == http.StatusNotFound && answer.Code != notFound:
+		f = said(f, meaning{fault.Unsupported, fault.ReasonProviderMisconfigured, "There is no API of Twilio at the address that the gateway is configured with."})
 	}
 	// "An API Request that receives an error 429 response is never processed and is always safe to retry" (twilio.com/docs/errors/20429).
-	plain.Unsent = plain.Code == fault.RateLimited
-	return plain
+	f.Unsent = f.Code == fault.RateLimited
+	return f
 }
 
 // metadataCode names Twilio's code in a fault, which Twilio's pages explain.

@@ -116,9 +116,9 @@ func (s *Server) RegisterEmergencyAddress(e164 string) error {
 
 // UnregisterEmergencyAddress removes it, which takes until done is called.
 func (s *Server) UnregisterEmergencyAddress(e164 string) (done func() error, err error) {
-	err = s.Alter(e164, func(n *Number) { n.EmergencyNow = "pending-unregistration" })
+	err = s.Alter(e164, func(n *Number) { n.EmergencyAddress, n.EmergencyNow = "", "pending-unregistration" })
 	return func() error {
-		return s.Alter(e164, func(n *Number) { n.EmergencyAddress, n.EmergencyNow = "", "unregistered" })
+		return s.Alter(e164, func(n *Number) { n.EmergencyNow = "unregistered" })
 	}, err
 }
 
