@@ -16,6 +16,7 @@ import (
 	"frontdesk/core/store"
 	"frontdesk/core/store/storetest"
 	"frontdesk/core/telemetry"
+	"frontdesk/core/telephony"
 	"frontdesk/core/tenant"
 	"frontdesk/core/vault"
 )
@@ -265,13 +266,39 @@ func TestAnEffectThatCannotBeRecordedStands(t *testing.T) {
 
 func TestWhatBecomesOfNumbersByOtherMeansIsRecorded(t *testing.T) {
 	w, p, c := sqliteWorld(t)
-	n := store.Number{TenantID: c.Tenant.ID, ConnectionID: c.Connections["telephony"].ID, Ref: "PN1"}
-	rows, err := p.Numbers.recordNumber(background, "adopt-phone-number", n)
+	c = w.telephonySettings(c, map[string]any{"release_delay": "72h"})
+	number := func(ref, e164 string) telephony.Number { return telephony.Number{Ref: ref, E164: e164} }
+	w.phones.held = append(w.phones.held, number("PN1", "+14155550001"), number("PN2", "+14155550002"))
+	all := listed(t, p, c)
+	w.phones.held = w.phones.held[:1] // the second one is gone
+	listed(t, p, c)
+	release := func() {
+		t.Helper()
+		w.clock.advance(time.Second)
+		if _, err := p.Numbers.Release(background, c, Write{}, all[0].ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	release()
+	_, err := p.Numbers.Restore(audit.By(background, audit.Operator("number restore")), c.Tenant.ID, all[0].ID)
 	w.check(err)
-	w.check(w.store.AddAudit(background, rows...))
-	listed, err := w.store.AuditRows(background, store.AuditFilter{Limit: 9})
+	release()
+	w.clock.advance(72 * time.Hour)
+	w.check(p.Numbers.sendBack(background))
+	rows, err := w.store.AuditRows(background, store.AuditFilter{Limit: 99})
 	w.check(err)
-	if len(listed) != 1 || listed[0].Actor != audit.Settler || listed[0].Tenant != "acme" || listed[0].Subject != "PN1" || listed[0].Action != "adopt-phone-number" {
-		t.Errorf("%+v", listed)
+	var said []string
+	for _, r := range rows {
+		if r.Action != opReturn { // which the run of the release records
+			said = append(said, r.Actor+" "+r.Action+" "+r.Subject)
+		}
+	}
+	slices.Sort(said)
+	want := []string{
+		"gateway adopt-phone-number PN1", "gateway adopt-phone-number PN2", "gateway lose-phone-number PN2", "gateway return-phone-number PN1",
+		fmt.Sprintf("operator:number restore restore-phone-number %d", all[0].ID),
+	}
+	if !slices.Equal(said, want) {
+		t.Errorf("got %q, want %q", said, want)
 	}
 }
