@@ -52,7 +52,7 @@ type Options struct {
 // Log records changes, chains what was recorded, and verifies the chain. It is safe for concurrent use.
 type Log struct {
 	Options
-	wrote atomic.Bool
+	owes atomic.Bool // it recorded something or seals for others, so that it seals at the end
 
 	mu      sync.Mutex // over what follows
 	ring    *ring      // nil: not read yet
@@ -130,7 +130,7 @@ func (l *Log) Row(ctx context.Context, e Entry) (store.AuditRow, error) {
 		row.Changed = append(row.Changed, clean(name))
 	}
 	row.MAC = keys.alone(row)
-	l.wrote.Store(true)
+	l.owes.Store(true)
 	return row, nil
 }
 

@@ -30,6 +30,7 @@ func (h Head) String() string { return fmt.Sprintf("%d:%s", h.Rows, h.Hash) }
 
 // Run seals until ctx ends.
 func (l *Log) Run(ctx context.Context) {
+	l.owes.Store(true)
 	tick := time.NewTicker(sealEvery)
 	defer tick.Stop()
 	for {
@@ -44,9 +45,9 @@ func (l *Log) Run(ctx context.Context) {
 	}
 }
 
-// Close seals what this process recorded. The store must still be open.
+// Close seals what is left, where this process recorded or sealed anything. The store must still be open.
 func (l *Log) Close() {
-	if !l.wrote.Load() {
+	if !l.owes.Load() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lastSeal)

@@ -435,3 +435,27 @@ func TestTheBindingOfCredentialsStays(t *testing.T) {
 		t.Errorf("the binding is %q", got)
 	}
 }
+
+func TestKeysOfTheAuditAreTheirOwn(t *testing.T) {
+	v := open(t, "", t.TempDir())
+	sealed, err := v.SealAuditKey("k1", []byte("key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plain, err := v.UnsealAuditKey("k1", sealed); err != nil || string(plain) != "key" {
+		t.Errorf("got %q, %v", plain, err)
+	}
+	if _, err := v.UnsealAuditKey("k2", sealed); !errors.Is(err, fault.Unavailable) {
+		t.Errorf("under another id: %v", err)
+	}
+	if _, err := v.UnsealTokens("", "k1", sealed); !errors.Is(err, fault.Unavailable) {
+		t.Errorf("as tokens: %v", err)
+	}
+	tokens, err := v.SealTokens("", "k1", []byte("tokens"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := v.UnsealAuditKey("k1", tokens); !errors.Is(err, fault.Unavailable) {
+		t.Errorf("tokens as a key: %v", err)
+	}
+}

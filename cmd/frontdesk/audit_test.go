@@ -1,0 +1,221 @@
+package main
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// audited is a row as audit list --json prints it.
+type audited struct {
+	ID                                            int64
+	Tenant, Actor, Action, Subject, Outcome, Hash string
+	RequestID                                     string `json:"request_id"`
+	ConnectionID                                  string `json:"connection_id"`
+	Changed                                       []string
+}
+
+func (h *house) audit(args ...string) []audited {
+	h.t.Helper()
+	var rows []audited
+	out := h.must(append([]string{"audit", "list", "--json"}, args...)...)
+	if err := json.Unmarshal([]byte(out), &rows); err != nil {
+		h.t.Fatalf("%v\n%s", err, out)
+	}
+	return rows
+}
+
+// A gateway that is killed at any moment leaves an audit that is sound, and in which every call that it acknowledged is
+// done once.
+func TestAKilledGatewayLeavesASoundAudit(t *testing.T) {
+	t.Parallel()
+	onBothStores(t, func(t *testing.T, storeURL string) {
+		h := newHouse(t, storeURL)
+		r, c := demo(t, h)
+		key := c.key
+		var mu sync.Mutex
+		acknowledged := map[string]bool{}
+		for round := range 4 {
+			var wg sync.WaitGroup
+			enough := make(chan struct{})
+			began := len(acknowledged)
+			for worker := range 4 {
+				wg.Go(func() {
+					for i := 0; ; i++ {
+						a, err := c.call(http.MethodPost, "/v1/calendar/book-meeting",
+							fmt.Sprintf(`{"title":"canary-%d-%d-%d","start_time":"2027-06-01T10:00:00Z","end_time":"2027-06-01T10:05:00Z","attendee_emails":["canary@example.com"]}`, round, worker, i))
+						if err != nil {
+							return // it was killed
+						}
+						if a.status == 200 {
+							mu.Lock()
+							if acknowledged[a.text("event", "event_id")] = true; len(acknowledged) == began+25 {
+								close(enough)
+							}
+							mu.Unlock()
+						}
+					}
+				})
+			}
+			select {
+			case <-enough:
+			case <-time.After(20 * time.Second):
+			}
+			r.kill()
+			wg.Wait()
+			if out, errs, code := h.do("", "audit", "verify"); code != exitOK {
+				t.Fatalf("after a kill: exit %d\n%s%s", code, out, errs)
+			}
+			r = h.serve()
+			c = r.as(key)
+		}
+		if code := r.stop(); code != exitOK {
+			t.Fatalf("exit %d\n%s", code, r.log())
+		}
+		head := h.must("audit", "verify")
+		done := map[string]int{}
+		for _, row := range h.audit("--action", "book-meeting", "--tenant", "demo", "--limit", "1000000") {
+			if row.ID == 0 {
+				t.Errorf("a row is not sealed after the gateway ended: %+v", row)
+			}
+			if row.Outcome == "done" {
+				done[row.Subject]++
+			}
+		}
+		for id := range acknowledged {
+			if done[id] != 1 {
+				t.Errorf("%s was acknowledged, and is %d times done", id, done[id])
+			}
+		}
+		if len(acknowledged) < 50 {
+			t.Fatalf("only %d calls were acknowledged: the test proves nothing", len(acknowledged))
+		}
+		if all := h.must("audit", "list", "--json", "--limit", "1000000"); strings.Contains(all, "canary") || strings.Contains(all, key) {
+			t.Error("the audit holds a title, an e-mail address or a key")
+		}
+		if again := h.must("audit", "verify", "--head", head); again != head {
+			t.Errorf("the head was %s and is %s", head, again)
+		}
+	})
+}
+
+func TestAuditOnTheCommandLine(t *testing.T) {
+	h := newHouse(t, "", "PASSWORD=s3cret-canary")
+	if out, errs, code := h.do("", "audit", "verify"); code != exitOK || !strings.Contains(errs, "0 rows") {
+		t.Errorf("an empty one: exit %d\n%s%s", code, out, errs)
+	}
+	h.must("tenant", "create", "acme", "--timezone", "Europe/Paris")
+	key := h.must("key", "create", "--tenant", "acme", "--scope", "calendar:read", "--label", "label-canary")
+	h.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav", "--set", "url=https://canary.example.com/",
+		"--secret", "username=env:HOME", "--secret", "password=env:PASSWORD")
+	h.must("keyset", "rotate")
+	h.must("tenant", "create", "bolt")
+	h.must("tenant", "delete", "bolt", "--yes")
+
+	var said []string
+	for i, row := range h.audit() {
+		if row.ID != int64(i+1) || row.Outcome != "done" || len(row.Hash) != 64 {
+			t.Errorf("row %d is %+v", i+1, row)
+		}
+		said = append(said, strings.TrimSpace(row.Actor+" "+row.Action+" "+row.Tenant+" "+strings.Join(row.Changed, ",")))
+	}
+	if want := []string{
+		"operator:tenant create create-tenant acme timezone", "operator:key create create-key acme calendar:read",
+		"operator:connection add add-connection acme settings.url,credentials.password,credentials.username",
+		"operator:keyset rotate rotate-keyset", "operator:tenant create create-tenant bolt", "operator:tenant delete delete-tenant bolt",
+	}; !slices.Equal(said, want) {
+		t.Errorf("it says\n%s\nwant\n%s", strings.Join(said, "\n"), strings.Join(want, "\n"))
+	}
+	if all := h.must("audit", "list", "--json") + h.must("audit", "list"); strings.Contains(all, "canary") || strings.Contains(all, key) || strings.Contains(all, "Paris") {
+		t.Errorf("it holds a secret or a setting: %s", all)
+	}
+	if got := h.audit("--tenant", "bolt", "--action", "delete-tenant", "--since", "1h", "--limit", "1"); len(got) != 1 || got[0].ID != 6 {
+		t.Errorf("filtered: %+v", got)
+	}
+	if got := h.must("audit", "list", "--limit", "1"); !strings.Contains(got, "delete-tenant") || strings.Contains(got, "create-tenant") {
+		t.Errorf("the newest:\n%s", got)
+	}
+	if _, _, code := h.do("", "audit", "list", "--limit", "0"); code != exitUsage {
+		t.Errorf("--limit 0: exit %d", code)
+	}
+	for range 2 { // the key set that the audit began with is dropped by the second
+		h.must("keyset", "rotate")
+	}
+	head := h.must("audit", "verify")
+	if !strings.HasPrefix(head, "8:") {
+		t.Errorf("the head is %s", head)
+	}
+}
+
+func TestAuditVerifyFailsOnTampering(t *testing.T) {
+	h := newHouse(t, "")
+	dir := strings.TrimPrefix(h.environ[3], "FRONTDESK_DATA_DIR=")
+	for _, name := range []string{"a", "b", "c"} {
+		h.must("tenant", "create", name)
+	}
+	head := h.must("audit", "verify")
+	_, hash, _ := strings.Cut(head, ":")
+	kept := filepath.Join(t.TempDir(), "kept.json")
+	raw, err := os.ReadFile(filepath.Join(dir, "audit-head.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(kept, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, good := range []string{head, hash, kept} {
+		if out, errs, code := h.do("", "audit", "verify", "--head", good); code != exitOK {
+			t.Errorf("--head %s: exit %d\n%s%s", good, code, out, errs)
+		}
+	}
+	for _, bad := range []string{"4:" + hash, "3:" + strings.Repeat("0", 64), strings.Repeat("0", 64), filepath.Join(dir, "keyset.json"), "nonsense"} {
+		if out, _, code := h.do("", "audit", "verify", "--head", bad); code != exitFailed {
+			t.Errorf("--head %s: exit %d\n%s", bad, code, out)
+		}
+	}
+	if out, _, _ := h.do("", "doctor"); !strings.Contains(out, "sound, 3 rows") {
+		t.Errorf("%s", out)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(dir, "frontdesk.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("UPDATE audit SET actor = 'operator:nobody' WHERE id = 2"); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, code := h.do("", "audit", "verify"); code != exitFailed || !strings.Contains(errs, "row 2") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	var report struct {
+		Sound   bool
+		Problem struct{ Row int64 }
+	}
+	out, _, code := h.do("", "audit", "verify", "--json")
+	if err := json.Unmarshal([]byte(out), &report); err != nil || code != exitFailed || report.Sound || report.Problem.Row != 2 {
+		t.Errorf("exit %d, %v: %s", code, err, out)
+	}
+	if out, _, code := h.do("", "doctor"); code != exitFailed || !strings.Contains(out, "row 2 is not what was written") {
+		t.Errorf("doctor: exit %d\n%s", code, out)
+	}
+	if _, err := db.Exec("DELETE FROM audit"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("DELETE FROM audit_keys"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("UPDATE audit_head SET count = 0, mac = '', key_id = '', seal = ''"); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, code := h.do("", "audit", "verify"); code != exitFailed || !strings.Contains(errs, "audit-head.json knows 3 rows") {
+		t.Errorf("emptied, keys and all: exit %d: %s", code, errs)
+	}
+}
