@@ -122,46 +122,6 @@ func TestLifeOfATicket(t *testing.T) {
 	})
 }
 
-func TestLifeOfANumber(t *testing.T) {
-	onBothStores(t, func(t *testing.T, storeURL string) {
-		_, c := demo(t, newHouse(t, storeURL))
-		bought := c.do(201, http.MethodPost, "/beta/phone-numbers", `{"area_code":"415","name":" Front office ","inbound_cloud_employee_id":7}`)
-		path := bought.header.Get("Location")
-		if !strings.HasPrefix(path, "/beta/phone-numbers/") && !strings.Contains(path, "/beta/phone-numbers/") {
-			t.Fatalf("Location is %q", path)
-		}
-		path = path[strings.Index(path, "/beta/"):]
-		if bought.text("name") != "Front office" || bought.text("area_code") != "415" || bought.get("inbound_cloud_employee_id") != 7.0 {
-			t.Errorf("bought: %s", bought.body)
-		}
-		changed := c.do(200, http.MethodPatch, path, `{"name":"Night desk","inbound_cloud_employee_id":null,"outbound_cloud_employee_id":9}`)
-		if changed.text("name") != "Night desk" || changed.get("inbound_cloud_employee_id") != nil || changed.get("outbound_cloud_employee_id") != 9.0 {
-			t.Errorf("changed: %s", changed.body)
-		}
-		if same := c.do(200, http.MethodPatch, path, `{}`); string(same.body) != string(changed.body) {
-			t.Errorf("an empty change answers %s", same.body)
-		}
-		if got := c.do(200, http.MethodGet, path, ""); string(got.body) != string(changed.body) {
-			t.Errorf("get answers %s", got.body)
-		}
-		if got := c.do(200, http.MethodGet, "/beta/phone-numbers", ""); got.get("phone_numbers", 0, "id") != changed.get("id") {
-			t.Errorf("list answers %s", got.body)
-		}
-		if got := c.do(204, http.MethodDelete, path, ""); len(got.body) != 0 {
-			t.Errorf("release answers a body: %s", got.body)
-		}
-		c.do(404, http.MethodDelete, path, "")
-		c.do(404, http.MethodGet, path, "")
-		again := c.do(201, http.MethodPost, "/beta/phone-numbers", `{"area_code":"415"}`)
-		if again.get("id").(float64) <= bought.get("id").(float64) {
-			t.Error("an id was used again")
-		}
-		if got := c.do(422, http.MethodPatch, path+"x", `{"nmae":"x","name":""}`); !strings.Contains(string(got.body), `"path.id"`) || !strings.Contains(string(got.body), `"body.nmae"`) {
-			t.Errorf("faults: %s", got.body)
-		}
-	})
-}
-
 func TestARepeatedCallHasOneEffect(t *testing.T) {
 	onBothStores(t, func(t *testing.T, storeURL string) {
 		_, c := demo(t, newHouse(t, storeURL))

@@ -205,8 +205,6 @@ func nameOf(name, e164 string) string {
 	return name
 }
 
-func sameEmployee(a, b *int64) bool { return a == b || a != nil && b != nil && *a == *b }
-
 // phoneNumber is the interface's record of a number.
 func phoneNumber(n store.Number) record.PhoneNumber {
 	return record.PhoneNumber{

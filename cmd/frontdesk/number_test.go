@@ -1,0 +1,495 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	telnyxfake "frontdesk/adapters/telephony/telnyx/fake"
+	twiliofake "frontdesk/adapters/telephony/twilio/fake"
+	"frontdesk/core/store/storetest"
+)
+
+// line is a telephony account that is not there.
+type line struct {
+	*pretended
+	connect []string // what "connection add" is told
+
+	// The provider's own side; a sandbox has none.
+	held    func() map[string]thing // by number
+	bought  func() int
+	lead    func(e164, to string) // by someone at the provider
+	rename  func(e164, name string)
+	arrive  func(e164 string)
+	vanish  func(e164 string)
+	block   func(e164 string, blocked bool)
+	sellOut func(areaCode string)
+	snatch  func(orders int) // so many orders come too late
+	leads   string           // where calls of employee 7 go: a prefix
+	funds   func(enough bool)
+
+	perDay int // the most that the tenant may buy; 0 is 100
+}
+
+// thing is a number as its provider has it.
+type thing struct{ name, leads string }
+
+func lines() map[string]func(t testing.TB) *line {
+	return map[string]func(t testing.TB) *line{"twilio": pretendTwilio, "telnyx": pretendTelnyx, "sandbox": sandboxLine}
+}
+
+const voiceTemplate = "https://agents.example.com/voice?employee={cloud_employee_id}&number={e164}"
+
+func pretendTwilio(t testing.TB) *line {
+	fake := twiliofake.New(twiliofake.Options{AuthToken: "twilio-secret-token", DefaultVoiceURL: "https://demo.twilio.com/welcome/voice/"})
+	p := &pretended{name: "twilio", title: "Twilio", revoke: fake.Revoke}
+	base := p.serve(t, func(string) http.Handler { return fake })
+	p.environ = []string{"FRONTDESK_PROVIDERS__TWILIO__API_URL=" + base, "ACCOUNT=" + twiliofake.AccountSID, "TOKEN=twilio-secret-token"}
+	alter := func(e164 string, change func(*twiliofake.Number)) {
+		if err := fake.Alter(e164, change); err != nil {
+			t.Error(err)
+		}
+	}
+	return &line{
+		pretended: p,
+		connect:   []string{"--provider", "twilio", "--secret", "account_sid=env:ACCOUNT", "--secret", "auth_token=env:TOKEN", "--set", "voice_url_template=" + voiceTemplate},
+		held: func() map[string]thing {
+			all := map[string]thing{}
+			for _, n := range fake.Numbers() {
+				all[n.E164] = thing{n.Name, n.Trunk + n.Application + n.VoiceURL}
+			}
+			return all
+		},
+		bought: fake.Purchases,
+		lead:   func(e164, to string) { alter(e164, func(n *twiliofake.Number) { n.VoiceURL = to }) },
+		rename: func(e164, name string) { alter(e164, func(n *twiliofake.Number) { n.Name = name }) },
+		arrive: func(e164 string) { fake.Arrive(twiliofake.AccountSID, e164) },
+		vanish: fake.Vanish,
+		sellOut: func(areaCode string) {
+			fake.SellOut(areaCode)
+			fake.Restock("+16285550100", "+16285550101", "+16285550102")
+		},
+		snatch: fake.SnatchNext,
+		block: func(e164 string, blocked bool) {
+			if blocked {
+				if err := fake.RegisterEmergencyAddress(e164); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			done, err := fake.UnregisterEmergencyAddress(e164)
+			if err == nil {
+				err = done()
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		},
+		leads: "https://agents.example.com/voice?employee=7&number=%2B1",
+		funds: func(enough bool) { fake.SetBalance(map[bool]string{true: "50.00", false: "0.00"}[enough]) },
+	}
+}
+
+func pretendTelnyx(t testing.TB) *line {
+	fake := telnyxfake.New(telnyxfake.Options{APIKey: "KEYtelnyx-secret-token", OrderTime: 300 * time.Millisecond, NumberLag: 100 * time.Millisecond})
+	p := &pretended{name: "telnyx", title: "Telnyx", revoke: fake.Revoke}
+	base := p.serve(t, func(string) http.Handler { return fake })
+	p.environ = []string{"FRONTDESK_PROVIDERS__TELNYX__API_URL=" + base + telnyxfake.APIPath, "TOKEN=KEYtelnyx-secret-token"}
+	check := func(err error) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	return &line{
+		pretended: p,
+		connect:   []string{"--provider", "telnyx", "--secret", "api_key=env:TOKEN", "--set", "connection_id=" + telnyxfake.Application},
+		held: func() map[string]thing {
+			all := map[string]thing{}
+			for _, n := range fake.Held() {
+				all[n.E164] = thing{n.CustomerReference, n.ConnectionID}
+			}
+			return all
+		},
+		bought: func() int {
+			n, err := fake.Purchases(context.Background())
+			check(err)
+			return n
+		},
+		lead:    func(e164, to string) { check(fake.Route(e164, to)) },
+		rename:  func(e164, name string) { check(fake.Rename(e164, name)) },
+		arrive:  func(e164 string) { check(fake.Arrive(context.Background(), e164)) },
+		vanish:  func(e164 string) { check(fake.Vanish(context.Background(), e164)) },
+		sellOut: fake.SellOut,
+		snatch:  fake.Outbid,
+		block: func(e164 string, blocked bool) {
+			status := "disabled"
+			if blocked {
+				status = "active"
+			}
+			check(fake.Emergency(e164, status))
+		},
+		leads: telnyxfake.Application,
+		funds: func(enough bool) { fake.SetBalance(map[bool]int{true: 50_00}[enough]) },
+	}
+}
+
+func sandboxLine(testing.TB) *line {
+	return &line{pretended: &pretended{name: "sandbox"}, connect: []string{"--provider", "sandbox", "--set", "voice_url_template=" + voiceTemplate, "--set", "order_time=300ms"}}
+}
+
+// office is a gateway with a tenant that has the line.
+func (l *line) office(t testing.TB, storeURL string, settings ...string) (*house, *running, caller) {
+	h := newHouse(t, storeURL, l.environ...)
+	h.must("migrate")
+	h.must("tenant", "create", "acme", "--max-purchases-per-day", fmt.Sprint(cmp.Or(l.perDay, 100)))
+	connect := append([]string{"connection", "add", "--tenant", "acme", "--kind", "telephony", "--name", "phones"}, l.connect...)
+	for _, s := range settings {
+		connect = append(connect, "--set", s)
+	}
+	h.must(connect...)
+	r := h.serve()
+	return h, r, r.as(strings.TrimSpace(h.must("key", "create", "--tenant", "acme")))
+}
+
+const phoneNumbers = "/beta/phone-numbers"
+
+func (c caller) buy(areaCode, more string, headers ...string) answer {
+	c.t.Helper()
+	return c.do(201, http.MethodPost, phoneNumbers, `{"area_code":"`+areaCode+`"`+more+`}`, headers...)
+}
+
+func pathOf(a answer) string { return fmt.Sprintf("%s/%.0f", phoneNumbers, a.get("id")) }
+
+// One script for every provider of numbers: search, buy, assign, re-assign, rename, list, release.
+func TestLifeOfANumber(t *testing.T) {
+	t.Parallel()
+	for name, pretend := range lines() {
+		for store, open := range map[string]func(testing.TB) string{"SQLite": func(testing.TB) string { return "" }, "PostgreSQL": storetest.Postgres} {
+			t.Run(name+" on "+store, func(t *testing.T) {
+				t.Parallel()
+				l := pretend(t)
+				_, _, c := l.office(t, open(t))
+				lifeOfANumber(t, l, c)
+			})
+		}
+	}
+}
+
+func lifeOfANumber(t *testing.T, l *line, c caller) {
+	bought := c.buy("415", `,"name":" Front office ","inbound_cloud_employee_id":7`, "Idempotency-Key: one")
+	path, e164 := pathOf(bought), bought.text("e164")
+	if location := bought.header.Get("Location"); !strings.HasSuffix(location, path) {
+		t.Errorf("Location is %q, want %s", location, path)
+	}
+	if bought.text("name") != "Front office" || bought.text("area_code") != "415" || bought.get("inbound_cloud_employee_id") != 7.0 || !strings.HasPrefix(e164, "+1415") {
+		t.Errorf("bought: %s", bought.body)
+	}
+	l.has(t, e164, "Front office", l.leads)
+	again := c.buy("415", `,"name":" Front office ","inbound_cloud_employee_id":7`, "Idempotency-Key: one")
+	if string(again.body) != string(bought.body) || again.header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("a repeat answers %s", again.body)
+	}
+	reassigned := c.do(200, http.MethodPatch, path, `{"inbound_cloud_employee_id":8}`)
+	if reassigned.get("inbound_cloud_employee_id") != 8.0 {
+		t.Errorf("re-assigned: %s", reassigned.body)
+	}
+	l.has(t, e164, "Front office", strings.Replace(l.leads, "employee=7", "employee=8", 1))
+	changed := c.do(200, http.MethodPatch, path, `{"name":"Night desk","inbound_cloud_employee_id":null,"outbound_cloud_employee_id":9}`)
+	if changed.text("name") != "Night desk" || changed.get("inbound_cloud_employee_id") != nil || changed.get("outbound_cloud_employee_id") != 9.0 {
+		t.Errorf("changed: %s", changed.body)
+	}
+	l.has(t, e164, "Night desk", "")
+	if same := c.do(200, http.MethodPatch, path, `{}`); string(same.body) != string(changed.body) {
+		t.Errorf("an empty change answers %s", same.body)
+	}
+	if got := c.do(200, http.MethodGet, path, ""); string(got.body) != string(changed.body) {
+		t.Errorf("get answers %s", got.body)
+	}
+	second := c.buy("415", "")
+	if second.text("name") != second.text("e164") {
+		t.Errorf("a number without a name: %s", second.body)
+	}
+	if got := c.do(200, http.MethodGet, phoneNumbers, ""); got.get("phone_numbers", 0, "id") != bought.get("id") || got.get("phone_numbers", 1, "id") != second.get("id") || got.get("phone_numbers", 2) != nil {
+		t.Errorf("list answers %s", got.body)
+	}
+	if l.bought != nil && l.bought() != 2 {
+		t.Errorf("%d numbers were bought, want 2", l.bought())
+	}
+	if got := c.do(204, http.MethodDelete, path, ""); len(got.body) != 0 {
+		t.Errorf("release answers a body: %s", got.body)
+	}
+	c.do(404, http.MethodDelete, path, "")
+	c.do(404, http.MethodGet, path, "")
+	if l.held != nil {
+		if _, still := l.held()[e164]; still {
+			t.Error("the provider still has it")
+		}
+	}
+	third := c.buy("415", "")
+	if third.get("id").(float64) <= second.get("id").(float64) {
+		t.Error("an id was used again")
+	}
+	if got := c.do(422, http.MethodPatch, path+"x", `{"nmae":"x","name":""}`); !strings.Contains(string(got.body), `"path.id"`) || !strings.Contains(string(got.body), `"body.nmae"`) {
+		t.Errorf("faults: %s", got.body)
+	}
+}
+
+// has checks a number at its provider.
+func (l *line) has(t *testing.T, e164, name, leads string) {
+	t.Helper()
+	if l.held == nil {
+		return
+	}
+	n, held := l.held()[e164]
+	if !held || n.name != name || leads == "" && n.leads != "" || !strings.HasPrefix(n.leads, leads) {
+		t.Errorf("at the provider %s is %+v, held %v; want the name %q and calls to %q", e164, n, held, name, leads)
+	}
+}
+
+// What people do in the provider's own console shows on the next list, and is set right where that is safe.
+func TestNumbersFollowTheirAccount(t *testing.T) {
+	t.Parallel()
+	for name, pretend := range lines() {
+		if name == "sandbox" { // nobody else has access to it
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := pretend(t)
+			h, _, c := l.office(t, "")
+			mine := c.buy("415", `,"name":"Front","inbound_cloud_employee_id":7`)
+			e164 := mine.text("e164")
+			list := func() string { return string(c.do(200, http.MethodGet, phoneNumbers, "").body) }
+
+			l.arrive("+13035550123")
+			l.rename(e164, "Renamed there")
+			l.lead(e164, "")
+			if got := list(); !strings.Contains(got, `"+13035550123"`) || !strings.Contains(got, "Renamed there") {
+				t.Errorf("the list is %s", got)
+			}
+			l.has(t, e164, "Renamed there", l.leads)
+
+			elsewhere := map[string]string{"twilio": "https://person.example.com/", "telnyx": telnyxfake.Trunk}[name]
+			l.lead(e164, elsewhere)
+			list()
+			l.has(t, e164, "Renamed there", elsewhere)
+			out, _, code := h.do("", "doctor", "--tenant", "acme")
+			if code != 1 || !strings.Contains(out, e164) || !strings.Contains(out, "--repair") {
+				t.Errorf("doctor ends with %d and says\n%s", code, out)
+			}
+			if out, _, code := h.do("", "doctor", "--tenant", "acme", "--repair"); code != 0 || !strings.Contains(out, "set right") {
+				t.Errorf("doctor --repair ends with %d and says\n%s", code, out)
+			}
+			l.has(t, e164, "Renamed there", l.leads)
+
+			l.vanish(e164)
+			if got := list(); strings.Contains(got, e164) {
+				t.Errorf("the list is %s", got)
+			}
+			c.do(404, http.MethodGet, pathOf(mine), "")
+		})
+	}
+}
+
+func TestARefusedPurchaseSaysWhy(t *testing.T) {
+	t.Parallel()
+	for name, pretend := range lines() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := pretend(t)
+			l.perDay = 1
+			_, _, c := l.office(t, "")
+			soldOut := "212"
+			if l.sellOut != nil {
+				soldOut = "415"
+				l.sellOut(soldOut)
+			}
+			got := c.do(409, http.MethodPost, phoneNumbers, `{"area_code":"`+soldOut+`"}`)
+			near := got.text("errors", 0, "value")
+			if !strings.HasSuffix(got.text("type"), "/problems/no-numbers-available") || got.text("errors", 0, "location") != "body.area_code" || len(near) != 3 || near == soldOut {
+				t.Fatalf("sold out: %s", got.body)
+			}
+			before := `{"area_code":"` + near + `","name":"sandbox:no_funds"}`
+			if l.funds != nil {
+				l.funds(false)
+			}
+			if got = c.do(402, http.MethodPost, phoneNumbers, before); !strings.HasSuffix(got.text("type"), "/problems/insufficient-funds") {
+				t.Errorf("no funds: %s", got.body)
+			}
+			if l.funds != nil {
+				l.funds(true)
+			}
+			if bought := c.buy(near, ""); bought.text("area_code") != near { // what was refused does not count
+				t.Errorf("bought in %s: %s", near, bought.body)
+			}
+			got = c.do(429, http.MethodPost, phoneNumbers, `{"area_code":"`+near+`"}`)
+			if !strings.HasSuffix(got.text("type"), "/problems/purchase-limit-reached") || got.header.Get("Retry-After") == "" {
+				t.Errorf("the limit: %s", got.body)
+			}
+		})
+	}
+}
+
+func TestOrdersThatComeTooLateAreFollowedByOthers(t *testing.T) {
+	t.Parallel()
+	for name, pretend := range lines() {
+		if name == "sandbox" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := pretend(t)
+			_, _, c := l.office(t, "")
+			l.snatch(2)
+			bought := c.buy("415", "")
+			if l.bought() != 1 || len(l.held()) != 1 {
+				t.Errorf("%d were bought", l.bought())
+			}
+			if l.held()[bought.text("e164")].name != bought.text("name") {
+				t.Errorf("%s is answered, held are %v", bought.body, l.held())
+			}
+		})
+	}
+}
+
+func TestAReleasedNumberCanWait(t *testing.T) {
+	t.Parallel()
+	for name, pretend := range lines() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := pretend(t)
+			h, _, c := l.office(t, "", "release_delay=72h")
+			mine := c.buy("415", `,"name":"Front","inbound_cloud_employee_id":7`)
+			path, e164 := pathOf(mine), mine.text("e164")
+			if l.block != nil {
+				l.block(e164, true)
+				got := c.do(409, http.MethodDelete, path, "")
+				if !strings.HasSuffix(got.text("type"), "/problems/emergency-address-registered") {
+					t.Errorf("with an emergency address: %s", got.body)
+				}
+				c.do(200, http.MethodGet, path, "")
+				l.block(e164, false)
+			}
+			c.do(204, http.MethodDelete, path, "")
+			c.do(404, http.MethodGet, path, "")
+			l.has(t, e164, "Front", "")
+			if got := c.do(200, http.MethodGet, phoneNumbers, ""); strings.Contains(string(got.body), e164) {
+				t.Errorf("the list is %s", got.body)
+			}
+			if out := h.must("number", "list", "--tenant", "acme"); !strings.Contains(out, e164) || !strings.Contains(out, "goes back") {
+				t.Errorf("number list says\n%s", out)
+			}
+			if out := strings.TrimSpace(h.must("number", "restore", "--tenant", "acme", fmt.Sprintf("%.0f", mine.get("id")))); out != e164 {
+				t.Errorf("restore prints %q", out)
+			}
+			if got := c.do(200, http.MethodGet, path, ""); string(got.body) != string(mine.body) {
+				t.Errorf("restored is %s, was %s", got.body, mine.body)
+			}
+			l.has(t, e164, "Front", l.leads)
+		})
+	}
+}
+
+func TestOnlyOnesOwnNumbers(t *testing.T) {
+	t.Parallel()
+	l := pretendTwilio(t)
+	h, _, c := l.office(t, "", "numbers=own")
+	l.arrive("+13035550123")
+	mine := c.buy("415", "")
+	if got := c.do(200, http.MethodGet, phoneNumbers, ""); strings.Contains(string(got.body), "+13035550123") || !strings.Contains(string(got.body), mine.text("e164")) {
+		t.Errorf("the list is %s", got.body)
+	}
+	id := strings.TrimSpace(h.must("number", "adopt", "--tenant", "acme", "+13035550123"))
+	if got := c.do(200, http.MethodGet, phoneNumbers+"/"+id, ""); got.text("e164") != "+13035550123" {
+		t.Errorf("adopted is %s", got.body)
+	}
+}
+
+// A gateway is killed at the moment when its provider has done what it was asked. In another process there is one number,
+// named and pointed at its employee, whether its caller asks again or nobody does.
+func TestKillWhileANumberIsBought(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		pretend func(testing.TB) *line
+		order   bool // else while the number is set up
+	}{
+		"twilio at the order": {pretendTwilio, true}, "twilio at the name and routing": {pretendTwilio, false}, "telnyx at the order": {pretendTelnyx, true},
+	} {
+		for _, repeated := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, asked for again %v", name, repeated), func(t *testing.T) {
+				t.Parallel()
+				l := test.pretend(t)
+				h, r, c := l.office(t, "")
+				writes := 0
+				l.put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
+					if req.Method != http.MethodGet {
+						writes++
+					}
+					if req.Method == http.MethodGet || writes == 1 && !test.order {
+						serve.ServeHTTP(w, req)
+						return
+					}
+					serve.ServeHTTP(httptest.NewRecorder(), req)
+					r.kill()
+				})
+				q := request{path: phoneNumbers, body: `{"area_code":"415","name":"Front","inbound_cloud_employee_id":7}`}
+				if got, err := c.call(http.MethodPost, q.path, q.body, "Idempotency-Key: k"); err == nil {
+					t.Errorf("the killed gateway answers %d %s", got.status, got.body)
+				}
+				l.put(nil)
+				c = h.serve().as(c.key)
+				if repeated {
+					c.settle(q, "k")
+				} else {
+					for deadline := time.Now().Add(30 * time.Second); !strings.Contains(string(c.do(200, http.MethodGet, phoneNumbers, "").body), `"inbound_cloud_employee_id":7`); time.Sleep(50 * time.Millisecond) {
+						if time.Now().After(deadline) {
+							t.Fatal("nobody has finished the purchase")
+						}
+					}
+				}
+				held := l.held()
+				if l.bought() != 1 || len(held) != 1 {
+					t.Errorf("%d were bought, the account holds %v", l.bought(), held)
+				}
+				for e164 := range held {
+					l.has(t, e164, "Front", l.leads)
+				}
+			})
+		}
+	}
+}
+
+// A provider that takes the order and never answers has sold one number, which a repeat gets.
+func TestAProviderThatSellsAndNeverAnswers(t *testing.T) {
+	t.Parallel()
+	for name, pretend := range map[string]func(testing.TB) *line{"twilio": pretendTwilio, "telnyx": pretendTelnyx} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := pretend(t)
+			_, _, c := l.office(t, "")
+			l.put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
+				if req.Method == http.MethodGet {
+					serve.ServeHTTP(w, req)
+					return
+				}
+				serve.ServeHTTP(httptest.NewRecorder(), req)
+				<-req.Context().Done()
+			})
+			q := request{path: phoneNumbers, body: `{"area_code":"415","name":"Front","inbound_cloud_employee_id":7}`}
+			began := time.Now()
+			got := c.do(504, http.MethodPost, q.path, q.body, "Idempotency-Key: k", "X-Request-Timeout-Ms: 1500")
+			if took := time.Since(began); took > 4*time.Second || !strings.Contains(got.text("detail"), "same Idempotency-Key") {
+				t.Errorf("after %v: %s", took, got.body)
+			}
+			l.put(nil)
+			if bought := c.settle(q, "k"); bought.text("name") != "Front" || l.bought() != 1 || len(l.held()) != 1 {
+				t.Errorf("%s is answered, %d were bought, held are %v", bought.body, l.bought(), l.held())
+			}
+		})
+	}
+}
