@@ -178,7 +178,9 @@ func numberOperations(s Numbers) []operation {
 		{
 			ID: "Beta_buyPhoneNumber", Method: http.MethodPost, Path: collection, Scope: write,
 			Kind: adapter.KindTelephony, Tag: tagNumbers, Summary: "Buy a phone number", Success: http.StatusCreated,
-			Description: "Buys a number in an area code. Two calls with one Idempotency-Key buy one number; without a key every call buys one.",
+			Description: "Buys a number in an area code. Two calls with one Idempotency-Key buy one number; without a key every call buys one. " +
+				"Where a provider takes its time with an order, the answer is a problem order-pending, and a repeat with the same key gets the number. " +
+				"When none is for sale, errors names neighbouring area codes that have some.",
 			Reasons: append([]string{
 				fault.ReasonNoNumbersAvailable, fault.ReasonNumberTaken, fault.ReasonOrderPending, fault.ReasonPurchaseLimit, fault.ReasonNumberLimit,
 				fault.ReasonAddressRequired, fault.ReasonBundleRequired, fault.ReasonTrialLimit, fault.ReasonInsufficientFunds,
@@ -210,7 +212,9 @@ func numberOperations(s Numbers) []operation {
 		{
 			ID: "Beta_releasePhoneNumber", Method: http.MethodDelete, Path: one, Scope: write,
 			Kind: adapter.KindTelephony, Tag: tagNumbers, Summary: "Release a phone number", Success: http.StatusNoContent,
-			Description: "Gives the number back to the provider for good. A second release of the same id is answered with 404.",
+			Description: "Takes the number out of use and gives it back to the provider for good: at once, or where the connection has a " +
+				"release_delay when that is over. A second release of the same id is answered with 404. A number with a registered emergency " +
+				"address, or locked at the provider, is not released.",
 			Reasons:     append([]string{fault.ReasonNumberNotFound, fault.ReasonEmergencyAddress, fault.ReasonNumberLocked}, connected...),
 			Examples:    []example{{Name: "release", Summary: "Released"}},
 			endpoint:    mutation(s, Numbers.Release, numberRequest.input),
