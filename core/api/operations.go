@@ -215,9 +215,9 @@ func numberOperations(s Numbers) []operation {
 			Description: "Takes the number out of use and gives it back to the provider for good: at once, or where the connection has a " +
 				"release_delay when that is over. A second release of the same id is answered with 404. A number with a registered emergency " +
 				"address, or locked at the provider, is not released.",
-			Reasons:     append([]string{fault.ReasonNumberNotFound, fault.ReasonEmergencyAddress, fault.ReasonNumberLocked}, connected...),
-			Examples:    []example{{Name: "release", Summary: "Released"}},
-			endpoint:    mutation(s, Numbers.Release, numberRequest.input),
+			Reasons:  append([]string{fault.ReasonNumberNotFound, fault.ReasonEmergencyAddress, fault.ReasonNumberLocked}, connected...),
+			Examples: []example{{Name: "release", Summary: "Released"}},
+			endpoint: mutation(s, Numbers.Release, numberRequest.input),
 		},
 	}
 }
