@@ -12,27 +12,57 @@ const maxRetryAfter = 24 * time.Hour
 
 // RetryAfter reads a Retry-After header (RFC 9110 section 10.2.3): seconds, or a date. A date is read against the
 // response's own Date where there is one, so that a clock that is wrong, here or there, does not make the wait
-// wrong. What cannot be read, or lies in the past, is zero.
+// wrong. What cannot be read, or lies in the past, is zero. What is nearly right is read as it is meant, since to take it
+// for nothing would be to call too early: a fraction of a second is rounded up, and a date may have another zone than GMT.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	given := strings.TrimSpace(h.Get("Retry-After"))
-	if given == "" {
+	if whole, fraction, _ := strings.Cut(given, "."); digitsOnly(whole) {
+		return wholeSeconds(whole, fraction)
+	}
+	at, ok := dateOf(given)
+	if !ok {
 		return 0
 	}
-	if digitsOnly(given) {
-		seconds, err := strconv.ParseInt(given, 10, 64)
-		if err != nil || seconds > int64(maxRetryAfter/time.Second) {
-			return maxRetryAfter // more digits than fit are still a number
-		}
-		return time.Duration(seconds) * time.Second
-	}
-	at, err := http.ParseTime(given)
-	if err != nil {
-		return 0
-	}
-	if sent, err := http.ParseTime(h.Get("Date")); err == nil {
+	if sent, ok := dateOf(h.Get("Date")); ok {
 		now = sent
 	}
 	return min(max(at.Sub(now), 0), maxRetryAfter)
+}
+
+func wholeSeconds(whole, fraction string) time.Duration {
+	if fraction != "" && !digitsOnly(fraction) {
+		return 0
+	}
+	seconds, err := strconv.ParseInt(whole, 10, 64)
+	if err != nil || seconds >= int64(maxRetryAfter/time.Second) {
+		return maxRetryAfter // more digits than fit are still a number
+	}
+	if strings.Trim(fraction, "0") != "" {
+		seconds++
+	}
+	return time.Duration(seconds) * time.Second
+}
+
+// dateOf reads an HTTP date (RFC 9110 section 5.6.7), in whatever zone it names: by offset, or by one of the names of
+// RFC 5322 section 4.3. Package time takes a name that it does not know for an offset of nothing.
+func dateOf(text string) (at time.Time, ok bool) {
+	for _, layout := range [...]string{time.RFC1123, time.RFC1123Z, time.RFC850, time.ANSIC, time.RFC3339} {
+		at, err := time.ParseInLocation(layout, strings.TrimSpace(text), time.UTC)
+		if err != nil {
+			continue
+		}
+		name, offset := at.Zone()
+		if offset != 0 || !strings.Contains(layout, "MST") {
+			return at, true
+		}
+		hours, known := zoneHours[name]
+		return at.Add(-time.Duration(hours) * time.Hour), known
+	}
+	return time.Time{}, false
+}
+
+var zoneHours = map[string]int{
+	"GMT": 0, "UTC": 0, "UT": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
 }
 
 func digitsOnly(s string) bool {

@@ -122,8 +122,9 @@ func newTransport(o PoolOptions, d *net.Dialer) *http.Transport {
 		MaxIdleConnsPerHost:    64,
 		MaxResponseHeaderBytes: 256 << 10,
 		ForceAttemptHTTP2:      true, // a DialContext of one's own switches it off otherwise
-		// net/http keeps an HTTP/2 connection whose peer is gone for minutes (golang/go#36026), unless it pings.
-		HTTP2: &http.HTTP2Config{SendPingTimeout: 5 * time.Second, PingTimeout: 3 * time.Second, WriteByteTimeout: 5 * time.Second},
+		// net/http keeps an HTTP/2 connection whose peer is gone for minutes (golang/go#36026), unless it pings. Together
+		// these are less than the time of one try of a read, so that a read that met a dead connection is made again.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 2500 * time.Millisecond, PingTimeout: 2 * time.Second, WriteByteTimeout: 4 * time.Second},
 	}
 }
 
