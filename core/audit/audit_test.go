@@ -78,6 +78,27 @@ func (w *world) process() *Log {
 	return New(Options{Store: s, Vault: w.vault, Now: w.now, Log: slog.New(slog.NewTextHandler(w.logged, nil)), HeadFile: w.headFile})
 }
 
+// restart is a process that comes after another.
+func (w *world) restart() {
+	w.log = New(w.log.Options)
+}
+
+// anew is how it all began, without the time that another database takes.
+func (w *world) anew() {
+	w.t.Helper()
+	for _, s := range []string{
+		"DELETE FROM audit", "DELETE FROM audit_keys", "DELETE FROM audit_head",
+		"INSERT INTO audit_head (name, count, mac, key_id, seal) VALUES ('head', 0, '', '', '')",
+	} {
+		_, err := w.attacker.ExecContext(w.t.Context(), s)
+		w.check(err)
+	}
+	if err := os.Remove(w.headFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		w.t.Fatal(err)
+	}
+	w.restart()
+}
+
 // now is a minute later each time.
 func (w *world) now() time.Time {
 	w.mu.Lock()
@@ -261,9 +282,11 @@ func TestTamperingIsFound(t *testing.T) {
 		{"the key is taken away", []string{"DELETE FROM audit_keys"}, 1, "does not open"},
 		{"the key is edited", []string{"UPDATE audit_keys SET id = 'other'"}, 1, "does not open"},
 	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			onBoth(t, func(t *testing.T, w *world) {
+	onBoth(t, func(t *testing.T, w *world) {
+		for _, c := range cases {
+			t.Run(c.name, func(t *testing.T) {
+				w.t = t
+				w.anew()
 				w.record(10)
 				w.seal()
 				w.record(1) // waits
@@ -276,17 +299,17 @@ func TestTamperingIsFound(t *testing.T) {
 					t.Fatalf("got %+v (%v), want row %d and %q", r, r.Problem, c.row, c.what)
 				}
 				// A gateway that goes on, and one that is started anew, must not cover it up.
-				for _, next := range []*Log{w.log, w.process()} {
-					w.log = next
+				for range 2 {
 					w.record(2)
 					w.seal()
 					if r := w.verify(); r.Sound {
 						t.Fatalf("after more was sealed it is sound: %+v", r)
 					}
+					w.restart()
 				}
 			})
-		})
-	}
+		}
+	})
 }
 
 func TestAnEarlierStateIsFoundByAHeadKeptElsewhere(t *testing.T) {
