@@ -83,10 +83,11 @@ type breaker struct {
 	generation int             // of the circuit; an old one's changes do not count
 	state      gobreaker.State // of the circuit as last told
 	openUntil  time.Time
+	endProbe   func() // ends the last probe, where it still hangs
 }
 
 func newBreaker(level, provider string, o Options, connections int) *breaker {
-	b := &breaker{level: level, provider: provider, options: o, culprits: culprits{need: connections}}
+	b := &breaker{level: level, provider: provider, options: o, culprits: culprits{need: connections}, endProbe: func() {}}
 	b.circuit = b.newCircuit()
 	return b
 }
@@ -161,6 +162,14 @@ func (b *breaker) refused() *fault.Error {
 	return unsent(fault.Unavailable, fault.ReasonBreakerOpen,
 		"The provider "+b.provider+" has been failing, so it is not called for a moment. Try again shortly.", after).
 		With("provider", b.provider)
+}
+
+// nextProbe takes how the probe that begins is ended, and answers how the one before is.
+func (b *breaker) nextProbe(end func()) (before func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	before, b.endProbe = b.endProbe, end
+	return before
 }
 
 // peek answers the state without taking part.

@@ -41,8 +41,8 @@ func TestARealAnswerIsHealthy(t *testing.T) {
 		})
 	}
 	t.Run("rate limited", func(t *testing.T) {
-		bubble(t, Options{}, func(t *testing.T, g *Guard) {
-			if n := fail(t, g, target, 1000, after(failing(fault.RateLimited), time.Minute)); n != 1000 {
+		bubble(t, Options{MaxTries: 1}, func(t *testing.T, g *Guard) {
+			if n := fail(t, g, target, 1000, failing(fault.RateLimited)); n != 1000 {
 				t.Errorf("only %d calls were made", n)
 			}
 		})
@@ -374,5 +374,75 @@ func TestAnOpenBreakerAnswersThoughAllPlacesAreTaken(t *testing.T) {
 		wantFault(t, err, fault.Unavailable, fault.ReasonBreakerOpen)
 		wantElapsed(t, started, 0, 0)
 		stuck.Wait()
+	})
+}
+
+// TestAHangingProviderSeesOneProbeAtATime counts at the provider. Reads are left to one at a time; a write that was begun is
+// finished, so that several can hang there, each begun when the one before had been given up.
+func TestAHangingProviderSeesOneProbeAtATime(t *testing.T) {
+	for _, c := range []struct {
+		op   Op
+		most int
+	}{{read, 1}, {write, 7}} {
+		t.Run(c.op.Name, func(t *testing.T) {
+			bubble(t, Options{}, func(t *testing.T, g *Guard) {
+				for i := range 30 {
+					fail(t, g, on(fmt.Sprint("c", i)), 1, failing(fault.Unavailable))
+				}
+				var mu sync.Mutex
+				inside, peak, probes := 0, 0, 0
+				var calls sync.WaitGroup
+				for i := range 60_000 / 50 {
+					calls.Go(func() {
+						_, err := Do(t.Context(), g, on(fmt.Sprint("c", i%30)), c.op, func(ctx context.Context) (string, error) {
+							mu.Lock()
+							inside++
+							probes++
+							peak = max(peak, inside)
+							mu.Unlock()
+							<-ctx.Done()
+							mu.Lock()
+							inside--
+							mu.Unlock()
+							return "", ctx.Err()
+						})
+						if f := fault.From(err); f.Code != fault.Unavailable && f.Code != fault.Timeout {
+							t.Errorf("answered %v", err)
+						}
+					})
+					time.Sleep(50 * time.Millisecond)
+				}
+				calls.Wait()
+				if peak > c.most || probes < 60/5 {
+					t.Errorf("%d probes, %d at once, want %d at most", probes, peak, c.most)
+				}
+			})
+		})
+	}
+}
+
+// TestASlowProviderIsLetBackInUnderLoad: a provider that answers after four seconds is no worse than before it was down.
+func TestASlowProviderIsLetBackInUnderLoad(t *testing.T) {
+	bubble(t, Options{ConnectionConcurrency: 1000}, func(t *testing.T, g *Guard) {
+		for i := range 30 {
+			fail(t, g, on(fmt.Sprint("c", i)), 1, failing(fault.Unavailable))
+		}
+		var mu sync.Mutex
+		answered := 0
+		var calls sync.WaitGroup
+		for i := range 20_000 / 50 {
+			calls.Go(func() {
+				if _, err := Do(t.Context(), g, on(fmt.Sprint("c", i%30)), read, obedient(4*time.Second)); err == nil {
+					mu.Lock()
+					answered++
+					mu.Unlock()
+				}
+			})
+			time.Sleep(50 * time.Millisecond)
+		}
+		calls.Wait()
+		if answered < 200 {
+			t.Errorf("%d calls were answered", answered)
+		}
 	})
 }

@@ -11,7 +11,9 @@
 //     for its rate, or the operation is repeatable. When an earlier try may have taken effect, the fault says so
 //     (Unsent is false, the code Unavailable or Timeout), whatever a later try answered.
 //   - A write that was begun is finished, not cancelled, when its caller gives up: Op.Late learns how it ended.
-//   - No retry is earlier than the provider's Retry-After, and none is made that the deadline would cut off.
+//   - No retry is earlier than the provider's Retry-After, and none is made that the deadline would cut off. Where the
+//     provider limited the rate, no other call of the connection makes that operation earlier either.
+//   - A host whose breaker is open gets one probe at a time. A read that still hangs when the next probe goes out is ended.
 //   - A panic of a driver is a fault.Internal.
 //
 // It keeps its breakers, budgets and places in this process: replicas find out each for themselves. It does not know

@@ -9,11 +9,14 @@ import (
 	"frontdesk/core/fault"
 )
 
+// probeMargin is how long before the end of a try of a read the probe that follows it goes out.
+const probeMargin = 500 * time.Millisecond
+
 // report carries one try's verdict to both breakers, once.
 type report struct {
 	run                      *run
 	doneHost, doneConnection func(error)
-	probe                    bool
+	probe, probeOfHost       bool
 
 	mu    sync.Mutex
 	given bool
@@ -44,18 +47,46 @@ func (r *run) allow() (*report, *fault.Error) {
 		doneConnection(neither.err())
 		return nil, f
 	}
-	return &report{run: r, doneHost: doneHost, doneConnection: doneConnection, probe: probing || probingHost}, nil
+	return &report{run: r, doneHost: doneHost, doneConnection: doneConnection, probe: probing || probingHost, probeOfHost: probingHost}, nil
 }
 
 // watch bounds how long a probe keeps others waiting for its verdict: a provider that recovers while a probe hangs would
-// otherwise be found out only after the probe's own deadline. The probe itself goes on.
-func (v *report) watch(patience time.Duration) {
+// otherwise be found out only after the probe's own deadline. The probe itself goes on. A read goes on until the next probe
+// (see replaces), so its verdict waits until that one is due just before a try of a read would end by itself: a provider that is
+// slow, and would be asked in vain for good if its probes were ended sooner, is let back in.
+func (v *report) watch() {
+	o := v.run.guard.options
+	patience := o.Patience
+	if v.run.op.Read {
+		patience = max(patience, o.TryTimeout-o.BreakerOpenFor-probeMargin)
+	}
 	if !v.probe {
 		return
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.timer = time.AfterFunc(patience, func() { v.give(sick) })
+}
+
+// replaces ends the host's probe before this one, where it still hangs. A write is not cut off: it may be under way.
+func (v *report) replaces(a *attempt) {
+	if !v.probeOfHost {
+		return
+	}
+	end := func() {}
+	if v.run.op.Read {
+		end = func() {
+			a.replaced.Store(true)
+			a.cancel()
+			moment := time.NewTimer(obedience)
+			defer moment.Stop()
+			select {
+			case <-a.over:
+			case <-moment.C:
+			}
+		}
+	}
+	v.run.host.breaker.nextProbe(end)()
 }
 
 // record gives the verdict of an answer. A probe that was written off and is answered after all heals.

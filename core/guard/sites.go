@@ -11,6 +11,7 @@ type site struct {
 	breaker  *breaker
 	bulkhead *bulkhead
 	budget   budget // hosts only
+	waits    waits  // connections only
 	pins     int    // under sites.mu: calls that are using it
 }
 

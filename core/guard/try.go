@@ -33,14 +33,18 @@ type run struct {
 // try is one call of the driver. final means that no other try may follow: the caller's time is over, or a write is still
 // running.
 func (r *run) try(ctx context.Context) (result any, f *fault.Error, final bool) {
+	if f := r.limited(); f != nil {
+		return nil, f, false
+	}
 	v, f := r.allow()
 	if f != nil {
 		return nil, f, false
 	}
 	tryCtx, cancel := r.context(ctx)
-	a := &attempt{run: r, place: r.place, cancel: cancel, answered: make(chan struct{}), started: time.Now()}
+	a := &attempt{run: r, place: r.place, cancel: cancel, answered: make(chan struct{}), over: make(chan struct{}), started: time.Now()}
 	r.guard.stay()
-	v.watch(r.guard.options.Patience)
+	v.replaces(a)
+	v.watch()
 	go a.start(tryCtx)
 
 	if !a.wait(ctx, tryCtx, r.op.Read) && a.state.CompareAndSwap(running, givenUp) {
@@ -50,6 +54,9 @@ func (r *run) try(ctx context.Context) (result any, f *fault.Error, final bool) 
 		return nil, f, !r.op.Read || ctx.Err() != nil
 	}
 	<-a.answered
+	if a.replaced.Load() && a.fault != nil && a.fault.Code == fault.Canceled {
+		a.fault = r.givenUp(ctx) // it was not its caller who ended it
+	}
 	v.record(judge(a.fault, a.ended, time.Since(a.started), r.guard.options.Patience))
 	return a.result, a.fault, ctx.Err() != nil
 }
@@ -93,8 +100,10 @@ type attempt struct {
 	cancel  context.CancelFunc
 	started time.Time
 
+	replaced atomic.Bool // a probe that was ended for the next one
 	state    atomic.Int32
 	answered chan struct{} // closed by the goroutine once delivered
+	over     chan struct{} // closed by the goroutine once the driver has returned
 	result   any
 	fault    *fault.Error
 	ended    bool // the context had, when the driver answered
@@ -132,6 +141,7 @@ func (a *attempt) start(ctx context.Context) {
 	defer a.cancel()
 	defer a.deliver()
 	defer a.caught(ctx)
+	defer close(a.over)
 	a.fault = fault.From(errGone)
 	result, err := a.run.call(ctx)
 	a.result, a.fault, a.ended = result, fault.From(err), ctx.Err() != nil
@@ -161,6 +171,7 @@ func (r *run) logPanic(ctx context.Context, what string, cause any) {
 
 // deliver hands the outcome to the run, or to Op.Late when the run has gone.
 func (a *attempt) deliver() {
+	a.run.heed(a.fault)
 	if a.state.CompareAndSwap(running, delivered) {
 		close(a.answered)
 		return
