@@ -27,5 +27,6 @@ CREATE TABLE purchases (
     FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE
 );
 
+CREATE INDEX purchases_of_connection ON purchases (tenant_id, connection_id);
 CREATE INDEX purchases_of_tenant ON purchases (tenant_id, created_at);
 CREATE UNIQUE INDEX purchases_chosen ON purchases (realm, e164) WHERE bought = 0 AND e164 <> '';
