@@ -5,8 +5,11 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,10 +24,31 @@ import (
 	"frontdesk/core/vault"
 )
 
+// keySet is one for all worlds, in a variable: a file of each world's own would have to reach the disk each time.
+var keySet = sync.OnceValues(func() (*vault.Vault, error) {
+	dir, err := os.MkdirTemp("", "frontdesk-keys-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	if _, err := vault.Open("", dir); err != nil {
+		return nil, err
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, "keyset.json"))
+	if err != nil {
+		return nil, err
+	}
+	const variable = "SERVICE_TEST_KEY_SET"
+	if err := os.Setenv(variable, string(raw)); err != nil {
+		return nil, err
+	}
+	return vault.Open("env:"+variable, "")
+})
+
 // audit is the audit as a process with that view of the store writes it.
 func (w *world) audit(s *store.Store) *audit.Log {
 	w.tb.Helper()
-	keys, err := vault.Open("", w.keySet)
+	keys, err := keySet()
 	w.check(err)
 	return audit.New(audit.Options{Store: s, Vault: keys, Now: w.clock.now, Log: slog.New(slog.DiscardHandler)})
 }

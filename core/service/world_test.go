@@ -43,7 +43,6 @@ type world struct {
 	emails  map[string]string              // as last verified
 	lives   map[*process]struct{}          // processes not stopped
 	options func(*Options, *guard.Options) // may change what a process is made of
-	keySet  string                         // where the one of all processes is
 }
 
 // clock stands still unless it is advanced.
@@ -55,7 +54,7 @@ func (c *clock) advance(d time.Duration) { c.millis.Add(d.Milliseconds()) }
 func newWorld(tb testing.TB, open func(testing.TB) string) *world {
 	tb.Helper()
 	w := &world{
-		tb: tb, url: open(tb), clock: &clock{}, keySet: tb.TempDir(),
+		tb: tb, url: open(tb), clock: &clock{},
 		tenants: map[string]tenant.Caller{}, status: map[string]tenant.Status{}, marked: map[string]int{}, emails: map[string]string{},
 		lives: map[*process]struct{}{},
 	}
