@@ -137,7 +137,7 @@ func newAPI(o Options) (*api, error) {
 	if most <= 0 {
 		most = defaultMaxInFlight
 	}
-	a.gate = newGate(most)
+	a.gate = newGate(most, queueForProcessor())
 	a.deprecation = deprecationHeaders(a.publicURL, o.LegacySince, o.LegacySunset)
 	return a, nil
 }

@@ -27,6 +27,8 @@ type exchange struct {
 	reason    string      // of the failure answered; "" none
 	err       error       // the failure's cause, for the log
 	stack     []byte      // of a panic
+	refused   int64       // how many the gate turned away since the log told of one
+	untold    bool        // the log does not tell of this one
 }
 
 type exchangeKey struct{}
@@ -64,6 +66,9 @@ func (a *api) observe(c *gin.Context) {
 	if measured {
 		a.metrics.Request(string(x.surface), cmp.Or(x.operation, "none"), status, x.reason, took)
 	}
+	if x.untold {
+		return
+	}
 	attrs := []slog.Attr{slog.String("method", c.Request.Method), slog.Int("status", status), telemetry.Took(took)}
 	attrs = append(attrs, x.identity...)
 	if x.operation == "" {
@@ -76,6 +81,9 @@ func (a *api) observe(c *gin.Context) {
 	}
 	if x.err != nil {
 		attrs = append(attrs, slog.String("error", x.err.Error()))
+	}
+	if x.refused > 0 {
+		attrs = append(attrs, slog.Int64("refused", x.refused))
 	}
 	if x.stack != nil {
 		attrs = append(attrs, slog.String("stack", string(x.stack)))

@@ -1,33 +1,91 @@
 package api
 
 import (
+	"runtime/metrics"
 	"sync/atomic"
-
-	"frontdesk/core/fault"
+	"time"
 )
 
-// gate bounds the requests being answered. What reads is refused first: a list can be asked for again, a booking that
-// is refused may be lost with the call it came from.
+// gate bounds the requests being answered, so that those let in are answered in time and the others are told at once.
+// What reads is refused first: a list can be asked for again, a booking that is refused may be lost with the call it
+// came from.
+//
+// No fixed bound is right: a thousand requests that wait for a slow provider cost nothing, and a hundred that want a
+// processor are too many for two. So the bound follows the queue that tells the two apart, that for a processor: while
+// it is longer than mayQueue, fewer requests are let in, and more as soon as it is not. How long providers, the store
+// or the disk take does not enter into it; they have bounds of their own.
 type gate struct {
+	most   int64
 	inside atomic.Int64
-	reads  int64 // reads enter while fewer than this are inside
-	writes int64
+	limit  atomic.Int64 // between fewest and most
+	looked atomic.Int64 // when the queue was looked at, in nanoseconds
+	queue  func() float64
+
+	refused atomic.Int64 // since the log told of one
+	told    atomic.Int64 // the second in which it last did
 }
 
-func newGate(most int) *gate {
-	const readsShare = 0.8
-	return &gate{reads: max(1, int64(float64(most)*readsShare)), writes: int64(most)}
+const (
+	readsShare = 0.8                   // of the limit; the rest is for writes
+	mayQueue   = 32                    // goroutines for each processor: who comes waits for it about 2 ms
+	lookEvery  = 10 * time.Millisecond // so that a rush is noticed before it has filled the queue
+	fewest     = 8                     // requests that are let in whatever the queue is: others than ours may fill it
+)
+
+// newGate makes a gate for so many requests at most. The queue is never asked twice at a time.
+func newGate(most int, queue func() float64) *gate {
+	g := &gate{most: int64(most), queue: queue}
+	g.limit.Store(g.most)
+	return g
 }
 
-// enter takes a place; leave gives it back.
-func (g *gate) enter(writes bool) (leave func(), err error) {
-	limit := g.reads
-	if writes {
-		limit = g.writes
+// enter takes a place, which leave gives back, unless there is none.
+func (g *gate) enter(now time.Time, writes bool) bool {
+	g.look(now)
+	limit := g.limit.Load()
+	if !writes {
+		limit = max(1, int64(float64(limit)*readsShare))
 	}
 	if g.inside.Add(1) > limit {
 		g.inside.Add(-1)
-		return nil, fault.New(fault.Unavailable, fault.ReasonOverloaded, "The gateway has more requests than it can answer in time.")
+		return false
 	}
-	return func() { g.inside.Add(-1) }, nil
+	return true
+}
+
+func (g *gate) leave() { g.inside.Add(-1) }
+
+// look adjusts the limit when it is time: up by a sixteenth, down by a fifth of those inside. Requests do it in
+// passing: while none come, there is nothing to adjust.
+func (g *gate) look(now time.Time) {
+	last, at := g.looked.Load(), now.UnixNano()
+	if at-last < int64(lookEvery) || !g.looked.CompareAndSwap(last, at) {
+		return
+	}
+	limit := g.limit.Load()
+	if g.queue() > mayQueue {
+		limit = min(limit, g.inside.Load()) * 4 / 5
+	} else {
+		limit += max(1, limit/16)
+	}
+	g.limit.Store(min(max(limit, fewest), g.most))
+}
+
+// tell counts a refusal. Once a second it answers how many there were, for the log to tell.
+func (g *gate) tell(now time.Time) (refused int64, due bool) {
+	g.refused.Add(1)
+	last := g.told.Load()
+	if now.Unix() == last || !g.told.CompareAndSwap(last, now.Unix()) {
+		return 0, false
+	}
+	return g.refused.Swap(0), true
+}
+
+// queueForProcessor counts the goroutines of the process that could run, for each processor they may run on.
+func queueForProcessor() func() float64 {
+	samples := []metrics.Sample{{Name: "/sched/goroutines/runnable:goroutines"}, {Name: "/sched/gomaxprocs:threads"}}
+	return func() float64 {
+		metrics.Read(samples)
+		return float64(samples[0].Value.Uint64()) / float64(samples[1].Value.Uint64())
+	}
 }

@@ -24,16 +24,15 @@ const (
 // serve is the way of every request for an operation: a place, a deadline, a caller and what is left of its quota, a
 // body, the use case, the answer.
 func (a *api) serve(op operation) gin.HandlerFunc {
-	on := op.surface()
+	on, refusal := op.surface(), a.refusal(op)
 	return func(c *gin.Context) {
 		x := exchangeOf(c)
 		x.operation = op.ID
-		leave, err := a.gate.enter(op.writes)
-		if err != nil {
-			a.fail(c, err)
+		if !a.gate.enter(a.now(), op.writes) {
+			a.refuse(c, x, refusal)
 			return
 		}
-		defer leave()
+		defer a.gate.leave()
 
 		checks := newChecks(on, a.legacy)
 		ctx, cancel := a.withDeadline(c.Request, checks)

@@ -1,0 +1,197 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// The processors are what a fixed bound does not see: the gate lets in fewer while goroutines queue for them, and as
+// many as before when they do not.
+func TestTheGateFollowsTheQueueForProcessors(t *testing.T) {
+	queue, now := 0.0, time.Unix(1_800_000_000, 0)
+	g := newGate(1000, func() float64 { return queue })
+	inside := func() int64 { // how many more it lets in, and then as many leave
+		for g.enter(now, true) {
+		}
+		n := g.inside.Load()
+		for range n {
+			g.leave()
+		}
+		return n
+	}
+	if n := inside(); n != 1000 {
+		t.Fatalf("at rest it lets in %d", n)
+	}
+	queue = mayQueue + 1
+	for range 1000 {
+		g.enter(now, true)
+	}
+	now = now.Add(lookEvery)
+	g.look(now)
+	if n := g.limit.Load(); n != 800 {
+		t.Errorf("after the first look at a long queue the limit is %d, want a fifth less than there are inside", n)
+	}
+	g.look(now.Add(lookEvery - 1))
+	if n := g.limit.Load(); n != 800 {
+		t.Errorf("it looks before it is time: %d", n)
+	}
+	g.inside.Store(50)
+	now = now.Add(lookEvery)
+	g.look(now)
+	if n := g.limit.Load(); n != 40 {
+		t.Errorf("with 50 inside and a long queue the limit is %d: an old, high one hides a rush", n)
+	}
+	g.inside.Store(0)
+	for range 100 {
+		now = now.Add(lookEvery)
+		g.look(now)
+	}
+	if n := inside(); n != fewest {
+		t.Errorf("it lets in %d, want %d whatever the queue is", n, fewest)
+	}
+	queue = mayQueue
+	looks := 0
+	for ; g.limit.Load() < 1000 && looks < 1000; looks++ {
+		now = now.Add(lookEvery)
+		g.look(now)
+	}
+	if took := time.Duration(looks) * lookEvery; took > time.Second {
+		t.Errorf("it took %v to let in all again", took)
+	}
+}
+
+// Goroutines that wait for a provider do not queue for a processor; those that compute do.
+func TestTheQueueIsOfThoseThatCouldRun(t *testing.T) {
+	queue := queueForProcessor()
+	many := 100 * runtime.GOMAXPROCS(0)
+	hold := make(chan struct{})
+	var all sync.WaitGroup
+	for range many {
+		all.Go(func() { <-hold })
+	}
+	if n := queue(); n > mayQueue {
+		t.Errorf("%v for each processor while all wait", n)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	for range many {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				runtime.Gosched()
+			}
+		})
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for queue() <= mayQueue && time.Now().Before(deadline) {
+		runtime.Gosched()
+	}
+	if time.Now().After(deadline) {
+		t.Error("a queue was never seen while many compute")
+	}
+	stop()
+	close(hold)
+	all.Wait()
+}
+
+// What is written beforehand is what would have been written for the request.
+func TestARefusalIsWrittenAsAnyOther(t *testing.T) {
+	g := startGateway(t, func(o *Options) { o.MaxInFlight = 1 })
+	entered, release := make(chan struct{}), make(chan struct{})
+	g.hook = func(context.Context) error {
+		close(entered)
+		<-release
+		return nil
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		req := httptest.NewRequest(http.MethodPost, bookPath, strings.NewReader(with(nil)))
+		req.Header.Set("X-Api-Key", testKey)
+		g.handler.ServeHTTP(httptest.NewRecorder(), req)
+	}()
+	<-entered
+	for _, path := range []string{calendarsPath, bookPath, numbersPath} {
+		before := g.post(path, "{}", "X-Request-Id", "call-7")
+		each := g.post(path, "{}", "X-Request-Id", `call"7`) // not plain: written for this one
+		quoted := `call\"7`
+		if path == numbersPath {
+			quoted = "call%227"
+		}
+		if want := strings.ReplaceAll(each.body, quoted, "call-7"); before.body != want {
+			t.Errorf("%s:\n%s\nwant\n%s", path, before.body, want)
+		}
+		for _, name := range []string{"Content-Type", "Retry-After", "Cache-Control"} {
+			if before.header.Get(name) == "" || before.header.Get(name) != each.header.Get(name) {
+				t.Errorf("%s: %s is %q, want %q", path, name, before.header.Get(name), each.header.Get(name))
+			}
+		}
+		if before.status != http.StatusServiceUnavailable || before.header.Get("X-Request-Id") != "call-7" {
+			t.Errorf("%s: %d %v", path, before.status, before.header)
+		}
+	}
+	close(release)
+	<-done
+}
+
+// A rush is told in the log once a second, with how many were refused, and counted in full.
+func TestTheLogTellsOfRefusalsOnceASecond(t *testing.T) {
+	var mu sync.Mutex
+	now := time.Unix(1_800_000_000, 0)
+	g := startGateway(t, func(o *Options) {
+		o.Now = func() time.Time {
+			mu.Lock()
+			defer mu.Unlock()
+			return now
+		}
+		o.MaxInFlight = 1
+	})
+	entered, release := make(chan struct{}), make(chan struct{})
+	g.hook = func(context.Context) error {
+		close(entered)
+		<-release
+		return nil
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		req := httptest.NewRequest(http.MethodPost, bookPath, strings.NewReader(with(nil)))
+		req.Header.Set("X-Api-Key", testKey)
+		g.handler.ServeHTTP(httptest.NewRecorder(), req)
+	}()
+	<-entered
+	for range 3 {
+		g.post(calendarsPath, "")
+	}
+	mu.Lock()
+	now = now.Add(time.Second)
+	mu.Unlock()
+	g.post(calendarsPath, "")
+	close(release)
+	<-done
+	lines := strings.Split(g.log.String(), "\n")
+	var told []string
+	for _, line := range lines {
+		if strings.Contains(line, "OVERLOADED") {
+			told = append(told, line)
+		}
+	}
+	if len(told) != 2 || !strings.Contains(told[0], `"refused":1`) || !strings.Contains(told[1], `"refused":3`) {
+		t.Errorf("the log tells %q", told)
+	}
+	counted := 0
+	g.metrics.mu.Lock()
+	defer g.metrics.mu.Unlock()
+	for _, seen := range g.metrics.seen {
+		if strings.Contains(seen, "OVERLOADED") {
+			counted++
+		}
+	}
+	if counted != 4 {
+		t.Errorf("%d refusals are counted, want 4", counted)
+	}
+}

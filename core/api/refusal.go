@@ -1,0 +1,67 @@
+package api
+
+import (
+	"bytes"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"frontdesk/core/fault"
+)
+
+// refusal is the answer to requests for one operation that the gate turned away. It is written beforehand, with a gap
+// for the request's id: at three times what the gateway can do, two are refused for each that is answered, and what the
+// refusals cost is lost to the answers.
+type refusal struct {
+	err           *fault.Error
+	failure       failure
+	contentType   string
+	before, after []byte // of the body, around the id; both nil: it has to be written each time
+}
+
+// gap stands in for the request's id.
+const gap = "01REQUEST.ID"
+
+func (a *api) refusal(op operation) *refusal {
+	r := &refusal{err: fault.New(fault.Unavailable, fault.ReasonOverloaded, "The gateway has more requests than it can answer in time.")}
+	r.failure = a.failureOf(r.err, &exchange{id: gap, operation: op.ID, surface: op.surface()})
+	body, contentType, err := a.render(r.failure)
+	if err == nil && bytes.Count(body, []byte(gap)) == 1 {
+		r.before, r.after, _ = bytes.Cut(body, []byte(gap))
+		r.contentType = contentType
+	}
+	return r
+}
+
+// refuse answers a request that was turned away. The log tells of one in a second and how many
+// there were; the metrics count each.
+func (a *api) refuse(c *gin.Context, x *exchange, r *refusal) {
+	refused, due := a.gate.tell(a.now())
+	x.refused, x.untold = refused, !due
+	if r.before == nil || !plain(x.id) {
+		a.fail(c, r.err)
+		return
+	}
+	x.reason, x.err = r.failure.reason, r.err
+	c.Abort()
+	h := c.Writer.Header()
+	h.Set("Retry-After", strconv.Itoa(int(r.failure.retry/time.Second)))
+	h.Set("Content-Type", r.contentType)
+	h.Set("Content-Length", strconv.Itoa(len(r.before)+len(x.id)+len(r.after)))
+	c.Writer.WriteHeader(r.failure.status(r.failure.surface))
+	body := make([]byte, 0, len(r.before)+len(x.id)+len(r.after))
+	_, _ = c.Writer.Write(append(append(append(body, r.before...), x.id...), r.after...)) // a caller who left reads no complaint either
+}
+
+// plain tells whether an id is written alike in JSON and in a URN.
+func plain(id string) bool {
+	for i := range len(id) {
+		switch b := id[i]; {
+		case '0' <= b && b <= '9', 'A' <= b && b <= 'Z', 'a' <= b && b <= 'z', b == '-', b == '_', b == '.':
+		default:
+			return false
+		}
+	}
+	return true
+}
