@@ -25,7 +25,12 @@ const asCommand = "FRONTDESK_TEST_RUN_COMMAND"
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
 		os.Unsetenv(asCommand)
-		os.Exit(run(os.Args[1:], system(all.Adapters())))
+		adapters := all.Adapters()
+		if os.Getenv(asPanicking) != "" {
+			os.Unsetenv(asPanicking)
+			adapters = append(adapters, panicky())
+		}
+		os.Exit(run(os.Args[1:], system(adapters)))
 	}
 	os.Exit(m.Run())
 }

@@ -80,7 +80,7 @@ func (a *api) observe(c *gin.Context) {
 		attrs = append(attrs, slog.String("reason", x.reason))
 	}
 	if x.err != nil {
-		attrs = append(attrs, slog.String("error", x.err.Error()))
+		attrs = append(attrs, slog.Any("error", x.err))
 	}
 	if x.refused > 0 {
 		attrs = append(attrs, slog.Int64("refused", x.refused))
@@ -117,7 +117,7 @@ func (a *api) recover(c *gin.Context) {
 		}
 		x := exchangeOf(c)
 		x.stack = debug.Stack()
-		a.fail(c, fault.Newf(fault.Internal, fault.ReasonInternal, "panic: %v", cause))
+		a.fail(c, fault.New(fault.Internal, fault.ReasonInternal, "panic: "+telemetry.Panic(cause)))
 	}()
 	c.Next()
 }

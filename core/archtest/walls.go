@@ -22,7 +22,7 @@ func Walls() []Wall {
 		{
 			Folder: "cmd/frontdesk", May: []string{"adapters/all", "config", "core/gateway", "core/adapter", "core/fault", "core/tenant"},
 			Tests: []string{
-				"core/record", "core/oauth/oauthtest", "core/store/storetest", "adapters/calendar/caldav/servertest",
+				"core/crm", "core/record", "core/oauth/oauthtest", "core/store/storetest", "adapters/calendar/caldav/servertest",
 				"adapters/*/*/fake", "adapters/crm/rest/servertest",
 			},
 			Why: "Wiring and command line. What the operator administers is said in the words of adapter, tenant and fault.",

@@ -5,7 +5,8 @@
 //	if errors.Is(err, fault.NotFound) { ... }
 //
 // It promises that Detail and Fields carry no secret and nothing of another tenant. What the provider really said
-// belongs in Upstream, which reaches the logs only.
+// belongs in Upstream, which reaches logs of level debug only: providers repeat what they were sent, and that is what a
+// caller said.
 package fault
 
 import (
@@ -105,20 +106,26 @@ type Error struct {
 	Metadata   map[string]string // small machine-readable facts, e.g. "provider": "caldav"
 	RetryAfter time.Duration     // zero: the provider named none
 	Unsent     bool              // the request never reached the provider, so nothing can have happened there
-	Upstream   string            // what the provider said, shortened and redacted; for logs only
+	Upstream   string            // what the provider said, shortened and redacted; for logs of level debug only
 	Err        error             // the cause, for logs only
 }
 
-// Error is for logs. It holds the upstream text and must not be shown to a tenant.
+// Error is for logs. It holds the cause and must not be shown to a tenant.
 func (e *Error) Error() string {
 	s := string(e.Code) + " " + e.Reason + ": " + e.Detail
-	if e.Upstream != "" {
-		s += " [upstream: " + e.Upstream + "]"
-	}
 	if e.Err != nil {
 		s += fmt.Sprintf(" [%v]", e.Err)
 	}
 	return s
+}
+
+// Words are what the provider said, for loggers: of this fault, or of the one that caused it.
+func (e *Error) Words() string {
+	var cause *Error
+	if e.Upstream == "" && errors.As(e.Err, &cause) {
+		return cause.Words()
+	}
+	return e.Upstream
 }
 
 // Unwrap gives the cause.

@@ -3,7 +3,6 @@ package guard
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"sync/atomic"
@@ -159,14 +158,14 @@ func (a *attempt) caught(ctx context.Context) {
 	if cause == nil {
 		return
 	}
-	a.result, a.fault = nil, fault.From(fmt.Errorf("driver panicked: %v", cause))
+	a.result, a.fault = nil, fault.From(errors.New("driver panicked: "+telemetry.Panic(cause)))
 	a.run.logPanic(ctx, "driver panicked", cause)
 }
 
 func (r *run) logPanic(ctx context.Context, what string, cause any) {
 	r.guard.options.Log.LogAttrs(ctx, slog.LevelError, what,
 		telemetry.Provider(r.target.Provider), telemetry.Connection(r.target.Connection), telemetry.Operation(r.op.Name),
-		slog.String("panic", fmt.Sprint(cause)), slog.String("stack", string(debug.Stack())))
+		slog.String("panic", telemetry.Panic(cause)), slog.String("stack", string(debug.Stack())))
 }
 
 // deliver hands the outcome to the run, or to Op.Late when the run has gone.

@@ -33,7 +33,8 @@ func NewLogger(w io.Writer, o LogOptions) (*slog.Logger, error) {
 	return nil, fmt.Errorf("log format %q is not json or text", o.Format)
 }
 
-// NewHandler wraps a handler so that each record is redacted and carries the attributes of its context.
+// NewHandler wraps a handler so that each record is redacted and carries the attributes of its context. What others said
+// about an error (its method Words) is told where debug level is in force, and left out elsewhere.
 func NewHandler(inner slog.Handler) slog.Handler { return &handler{inner: inner} }
 
 type handler struct{ inner slog.Handler }
@@ -43,13 +44,14 @@ func (h *handler) Enabled(ctx context.Context, level slog.Level) bool {
 }
 
 func (h *handler) Handle(ctx context.Context, r slog.Record) error {
+	redactAttr := redactor(h.inner.Enabled(ctx, slog.LevelDebug))
 	out := slog.NewRecord(r.Time, r.Level, Redact(r.Message), r.PC)
 	out.AddAttrs(Attrs(ctx)...)
 	if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
 		out.AddAttrs(slog.String(keyTraceID, span.TraceID().String()))
 	}
 	r.Attrs(func(a slog.Attr) bool {
-		out.AddAttrs(redactAttr(a))
+		out.AddAttrs(redactAttr.attr(a))
 		return true
 	})
 	return h.inner.Handle(ctx, out)

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -90,16 +91,21 @@ func RedactURL(u *url.URL) string {
 
 var secretKey = regexp.MustCompile(`(?i)^(?:.*[._-])?(?:` + secretNames + `)$`)
 
-func redactAttrs(attrs []slog.Attr) []slog.Attr {
+// redactor redacts attributes; true tells the words of errors as well.
+type redactor bool
+
+func redactAttrs(attrs []slog.Attr) []slog.Attr { return redactor(false).attrs(attrs) }
+
+func (r redactor) attrs(attrs []slog.Attr) []slog.Attr {
 	out := make([]slog.Attr, len(attrs))
 	for i, a := range attrs {
-		out[i] = redactAttr(a)
+		out[i] = r.attr(a)
 	}
 	return out
 }
 
-// redactAttr keeps numbers, times and booleans as they are, and looks into everything that can hold text.
-func redactAttr(a slog.Attr) slog.Attr {
+// attr keeps numbers, times and booleans as they are, and looks into everything that can hold text.
+func (r redactor) attr(a slog.Attr) slog.Attr {
 	v := a.Value.Resolve()
 	switch v.Kind() {
 	case slog.KindString:
@@ -108,22 +114,22 @@ func redactAttr(a slog.Attr) slog.Attr {
 		}
 		return slog.String(a.Key, Redact(v.String()))
 	case slog.KindGroup:
-		return slog.Attr{Key: a.Key, Value: slog.GroupValue(redactAttrs(v.Group())...)}
+		return slog.Attr{Key: a.Key, Value: slog.GroupValue(r.attrs(v.Group())...)}
 	case slog.KindAny:
 		if secretKey.MatchString(a.Key) {
 			return slog.String(a.Key, redacted)
 		}
-		return slog.Attr{Key: a.Key, Value: redactAny(v.Any())}
+		return slog.Attr{Key: a.Key, Value: r.any(v.Any())}
 	}
 	return slog.Attr{Key: a.Key, Value: v}
 }
 
-func redactAny(v any) slog.Value {
+func (r redactor) any(v any) slog.Value {
 	switch v := v.(type) {
 	case nil, *slog.Source:
 		return slog.AnyValue(v)
 	case error:
-		return slog.StringValue(Redact(v.Error()))
+		return slog.StringValue(Redact(r.text(v)))
 	case *url.URL:
 		return slog.StringValue(RedactURL(v))
 	case fmt.Stringer:
@@ -138,4 +144,13 @@ func redactAny(v any) slog.Value {
 		return slog.AnyValue(v)
 	}
 	return slog.StringValue(strings.TrimSpace(clean))
+}
+
+// text is an error's text, with the words of others where they are told.
+func (r redactor) text(err error) string {
+	var worded interface{ Words() string }
+	if !bool(r) || !errors.As(err, &worded) || worded.Words() == "" {
+		return err.Error()
+	}
+	return err.Error() + " [upstream: " + worded.Words() + "]"
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"frontdesk/core/fault"
+	"frontdesk/core/telemetry"
 )
 
 // flights lets calls that want the same thing wait for one that fetches it. A fetch belongs to the directory, not to
@@ -76,7 +77,7 @@ func (f *flights) board(key string, fetch func(context.Context) (any, error)) (*
 func (f *flights) run(fetch func(context.Context) (any, error)) (value any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fault.From(fmt.Errorf("panic: %v\n%s", r, debug.Stack()))
+			err = fault.From(fmt.Errorf("panic: %s\n%s", telemetry.Panic(r), debug.Stack()))
 		}
 	}()
 	ctx, cancel := context.WithTimeout(f.base, fetchTimeout)

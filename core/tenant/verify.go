@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
 	"frontdesk/core/store"
+	"frontdesk/core/telemetry"
 	"frontdesk/core/vault"
 )
 
@@ -61,6 +63,12 @@ func (d *Directory) VerifyConnection(ctx context.Context, tenantName, name strin
 // ask opens the caller's connection in whatever state and puts harmless questions to it. It answers what it learned
 // before it failed, too.
 func (d *Directory) ask(ctx context.Context, caller Caller, kind adapter.Kind) (v Verification, used Connection, err error) {
+	defer func() { // no guard stands before the driver here
+		if cause := recover(); cause != nil {
+			err = fault.From(errors.New("driver panicked: " + telemetry.Panic(cause)))
+			d.log.ErrorContext(ctx, "driver panicked", "panic", telemetry.Panic(cause), "stack", string(debug.Stack()))
+		}
+	}()
 	switch kind {
 	case adapter.KindCalendar:
 		o, err := d.CalendarToVerify(ctx, caller)

@@ -18,6 +18,10 @@ func (t *transport) capped(resp *http.Response, hop *http.Request, ctx context.C
 		_ = body.Close()
 		return nil, body.tooLarge()
 	}
+	if of, ok := resp.Body.(*exchangeBody); ok && len(of.secrets) > 0 {
+		resp.Body = &maskedBody{ReadCloser: body, secrets: of.secrets}
+		return resp, nil
+	}
 	resp.Body = body
 	return resp, nil
 }

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -56,8 +57,11 @@ func plainFault(provider string, status int) *fault.Error {
 }
 
 // shorten makes a body a line for the logs: one line, no control characters, redacted before it is cut, so that no
-// half of a secret escapes by losing its name.
+// half of a secret escapes by losing its name. Of what was meant as a success, which is data and not words, it tells the size.
 func shorten(status int, body []byte) string {
+	if status >= 200 && status <= 299 {
+		return fmt.Sprintf("%d and %d bytes", status, len(body))
+	}
 	const enough = 2 << 10
 	if len(body) > enough {
 		body = body[:enough]

@@ -140,7 +140,11 @@ func (t *transport) send(ctx context.Context, hop *http.Request, trusted bool) (
 	t.pool.options.Metrics.Exchange(t.client.Provider, resp.StatusCode, "")
 	t.log(ctx, hop, resp.StatusCode, started, nil)
 	resp.Request = hop // as the driver made it: without the credentials
-	resp.Body = &exchangeBody{ReadCloser: resp.Body, stop: stop}
+	body := &exchangeBody{ReadCloser: resp.Body, stop: stop}
+	if resp.StatusCode >= http.StatusBadRequest {
+		body.secrets = secretsOf(out, hop)
+	}
+	resp.Body = body
 	return resp, out, nil
 }
 
@@ -208,7 +212,8 @@ func drain(body io.ReadCloser) {
 // exchangeBody ends the exchange's context with its body, not before.
 type exchangeBody struct {
 	io.ReadCloser
-	stop context.CancelCauseFunc
+	stop    context.CancelCauseFunc
+	secrets []string // to be struck out
 }
 
 func (b *exchangeBody) Close() error {

@@ -78,7 +78,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 		s.Instead(says(http.StatusOK, body))
 		_, err := s.driver(t).Number(t.Context(), ref)
 		wantFault(t, rule+", read", err, fault.Unsupported, fault.ReasonProviderMisconfigured)
-		if f := fault.From(err); rule == "a page" && f.Upstream != "200 <html>" {
+		if f := fault.From(err); rule == "a page" && f.Upstream != "200 and 6 bytes" {
 			t.Errorf("logged is %q", f.Upstream)
 		}
 		_, err = s.driver(t).Change(t.Context(), ref, telephony.Change{Name: &name})
