@@ -1,6 +1,7 @@
 package api
 
 import (
+	"runtime"
 	"runtime/metrics"
 	"sync/atomic"
 	"time"
@@ -16,47 +17,73 @@ import (
 // or the disk take does not enter into it; they have bounds of their own.
 type gate struct {
 	most   int64
-	inside atomic.Int64
-	limit  atomic.Int64 // between fewest and most
-	looked atomic.Int64 // when the queue was looked at, in nanoseconds
+	fewest int64
 	queue  func() float64
+
+	inside atomic.Int64
+	reads  atomic.Int64 // of those inside
+	looked atomic.Int64 // when the queue was looked at, in nanoseconds
+
+	limit      atomic.Int64 // of those inside, between fewest and most
+	readLimit  atomic.Int64 // of the reads among them
+	lostWrites atomic.Bool  // a write was refused since the last look
 
 	refused atomic.Int64 // since the log told of one
 	told    atomic.Int64 // the second in which it last did
 }
 
 const (
-	readsShare = 0.8                   // of the limit; the rest is for writes
+	readsShare = 0.8                   // of the limit, at most; the rest is for writes
 	mayQueue   = 32                    // goroutines for each processor: who comes waits for it about 2 ms
 	lookEvery  = 10 * time.Millisecond // so that a rush is noticed before it has filled the queue
-	fewest     = 8                     // requests that are let in whatever the queue is: others than ours may fill it
+
+	// How many requests for each processor are let in whatever the queue is. It may be refusals that fill the queue, or
+	// other programs: then to let in fewer does not shorten it, and those inside wait for providers.
+	fewestEach = 64
 )
 
 // newGate makes a gate for so many requests at most. The queue is never asked twice at a time.
 func newGate(most int, queue func() float64) *gate {
-	g := &gate{most: int64(most), queue: queue}
+	g := &gate{most: int64(most), fewest: min(int64(most), fewestEach*int64(runtime.GOMAXPROCS(0))), queue: queue}
 	g.limit.Store(g.most)
+	g.readLimit.Store(readsOf(g.most))
 	return g
 }
+
+// readsOf is how many of a limit reads may take.
+func readsOf(limit int64) int64 { return max(1, int64(float64(limit)*readsShare)) }
 
 // enter takes a place, which leave gives back, unless there is none.
 func (g *gate) enter(now time.Time, writes bool) bool {
 	g.look(now)
 	limit := g.limit.Load()
 	if !writes {
-		limit = max(1, int64(float64(limit)*readsShare))
+		limit = min(limit, readsOf(limit))
+		if g.reads.Add(1) > g.readLimit.Load() {
+			g.reads.Add(-1)
+			return false
+		}
 	}
 	if g.inside.Add(1) > limit {
-		g.inside.Add(-1)
+		g.leave(writes)
+		if writes {
+			g.lostWrites.Store(true)
+		}
 		return false
 	}
 	return true
 }
 
-func (g *gate) leave() { g.inside.Add(-1) }
+func (g *gate) leave(writes bool) {
+	if !writes {
+		g.reads.Add(-1)
+	}
+	g.inside.Add(-1)
+}
 
-// look adjusts the limit when it is time: up by a sixteenth, down by a fifth of those inside. Requests do it in
-// passing: while none come, there is nothing to adjust.
+// look adjusts the limits when it is time: that of all up by a sixteenth, or down by a fifth of those inside; that of
+// reads to a half when a write found no place, for then it is reads that have to go. Requests do it in passing: while
+// none come, there is nothing to adjust.
 func (g *gate) look(now time.Time) {
 	last, at := g.looked.Load(), now.UnixNano()
 	if at-last < int64(lookEvery) || !g.looked.CompareAndSwap(last, at) {
@@ -68,7 +95,16 @@ func (g *gate) look(now time.Time) {
 	} else {
 		limit += max(1, limit/16)
 	}
-	g.limit.Store(min(max(limit, fewest), g.most))
+	limit = min(max(limit, g.fewest), g.most)
+	g.limit.Store(limit)
+
+	reads := g.readLimit.Load()
+	if g.lostWrites.Swap(false) {
+		reads /= 2
+	} else {
+		reads += max(1, reads/16)
+	}
+	g.readLimit.Store(min(max(reads, 1), readsOf(limit)))
 }
 
 // tell counts a refusal. Once a second it answers how many there were, for the log to tell.

@@ -21,7 +21,7 @@ func TestTheGateFollowsTheQueueForProcessors(t *testing.T) {
 		}
 		n := g.inside.Load()
 		for range n {
-			g.leave()
+			g.leave(true)
 		}
 		return n
 	}
@@ -41,19 +41,19 @@ func TestTheGateFollowsTheQueueForProcessors(t *testing.T) {
 	if n := g.limit.Load(); n != 800 {
 		t.Errorf("it looks before it is time: %d", n)
 	}
-	g.inside.Store(50)
+	g.inside.Store(500)
 	now = now.Add(lookEvery)
 	g.look(now)
-	if n := g.limit.Load(); n != 40 {
-		t.Errorf("with 50 inside and a long queue the limit is %d: an old, high one hides a rush", n)
+	if n := g.limit.Load(); n != 400 {
+		t.Errorf("with 500 inside and a long queue the limit is %d: an old, high one hides a rush", n)
 	}
 	g.inside.Store(0)
 	for range 100 {
 		now = now.Add(lookEvery)
 		g.look(now)
 	}
-	if n := inside(); n != fewest {
-		t.Errorf("it lets in %d, want %d whatever the queue is", n, fewest)
+	if n := inside(); n != g.fewest {
+		t.Errorf("it lets in %d, want %d whatever the queue is", n, g.fewest)
 	}
 	queue = mayQueue
 	looks := 0
@@ -66,6 +66,51 @@ func TestTheGateFollowsTheQueueForProcessors(t *testing.T) {
 	}
 }
 
+// While writes find no place, reads give up theirs, down to one; when all writes do, reads come back.
+func TestReadsGiveWayToWrites(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	g := newGate(100, func() float64 { return 0 })
+	reads, writes := int64(0), int64(0) // what is inside
+	for range 20 {
+		now = now.Add(lookEvery)
+		for g.enter(now, false) {
+			reads++
+		}
+		for g.enter(now, true) {
+			writes++
+		}
+		for ; reads > 0; reads-- { // all reads end, and half of the writes
+			g.leave(false)
+		}
+		for range writes / 2 {
+			g.leave(true)
+			writes--
+		}
+	}
+	for g.enter(now.Add(lookEvery), false) {
+		reads++
+	}
+	if reads != 1 {
+		t.Errorf("%d reads are let in while writes are refused", reads)
+	}
+	for ; reads > 0; reads-- {
+		g.leave(false)
+	}
+	for ; writes > 0; writes-- {
+		g.leave(true)
+	}
+	for range 100 {
+		now = now.Add(lookEvery)
+		g.look(now)
+	}
+	for g.enter(now, false) {
+		reads++
+	}
+	if reads != 80 {
+		t.Errorf("%d reads are let in once writes find their places", reads)
+	}
+}
+
 // Goroutines that wait for a provider do not queue for a processor; those that compute do.
 func TestTheQueueIsOfThoseThatCouldRun(t *testing.T) {
 	queue := queueForProcessor()
@@ -75,9 +120,16 @@ func TestTheQueueIsOfThoseThatCouldRun(t *testing.T) {
 	for range many {
 		all.Go(func() { <-hold })
 	}
-	if n := queue(); n > mayQueue {
-		t.Errorf("%v for each processor while all wait", n)
+	soon := func(what string, reached func() bool) {
+		t.Helper()
+		for deadline := time.Now().Add(10 * time.Second); !reached(); runtime.Gosched() {
+			if time.Now().After(deadline) {
+				t.Errorf("%s: the queue is %v for each processor", what, queue())
+				return
+			}
+		}
 	}
+	soon("all wait", func() bool { return queue() <= mayQueue })
 	ctx, stop := context.WithCancel(context.Background())
 	for range many {
 		all.Go(func() {
@@ -86,13 +138,7 @@ func TestTheQueueIsOfThoseThatCouldRun(t *testing.T) {
 			}
 		})
 	}
-	deadline := time.Now().Add(10 * time.Second)
-	for queue() <= mayQueue && time.Now().Before(deadline) {
-		runtime.Gosched()
-	}
-	if time.Now().After(deadline) {
-		t.Error("a queue was never seen while many compute")
-	}
+	soon("many compute", func() bool { return queue() > mayQueue })
 	stop()
 	close(hold)
 	all.Wait()

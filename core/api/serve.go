@@ -32,7 +32,7 @@ func (a *api) serve(op operation) gin.HandlerFunc {
 			a.refuse(c, x, refusal)
 			return
 		}
-		defer a.gate.leave()
+		defer a.gate.leave(op.writes)
 
 		checks := newChecks(on, a.legacy)
 		ctx, cancel := a.withDeadline(c.Request, checks)
