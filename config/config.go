@@ -43,9 +43,10 @@ type Config struct {
 
 // Server is where the gateway is reached.
 type Server struct {
-	Listen    string `yaml:"listen" default:"127.0.0.1:8080" kind:"address" help:"Address the interface is served on."`
-	PublicURL string `yaml:"public_url" default:"http://127.0.0.1:8080" kind:"base" help:"Address callers reach the gateway at; the base of problem types and redirects."`
-	OpsListen string `yaml:"ops_listen" default:"127.0.0.1:9090" kind:"address or none" help:"Address of /metrics, /healthz and /readyz; empty serves no metrics. The health paths are on server.listen too."`
+	Listen    string        `yaml:"listen" default:"127.0.0.1:8080" kind:"address" help:"Address the interface is served on."`
+	PublicURL string        `yaml:"public_url" default:"http://127.0.0.1:8080" kind:"base" help:"Address callers reach the gateway at; the base of problem types and redirects."`
+	OpsListen string        `yaml:"ops_listen" default:"127.0.0.1:9090" kind:"address or none" help:"Address of /metrics, /healthz and /readyz; empty serves no metrics. The health paths are on server.listen too."`
+	Drain     time.Duration `yaml:"drain" default:"5s" min:"0" max:"5m" help:"How long requests are still taken after the gateway was told to end (SIGTERM): /readyz says 503 from then on, so that a load balancer stops sending them here. Longer than its interval of checks; then what runs is finished, for at most resilience.deadline and 4s."`
 }
 
 // Store is where state is kept.

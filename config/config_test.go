@@ -28,7 +28,7 @@ func TestNothingGivenIsTheDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Config{
-		Server:  Server{Listen: "127.0.0.1:8080", PublicURL: "http://127.0.0.1:8080", OpsListen: "127.0.0.1:9090"},
+		Server:  Server{Listen: "127.0.0.1:8080", PublicURL: "http://127.0.0.1:8080", OpsListen: "127.0.0.1:9090", Drain: 5 * time.Second},
 		DataDir: "./frontdesk-data",
 		Store:   Store{URL: "sqlite:"},
 		Providers: Providers{

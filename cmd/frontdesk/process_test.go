@@ -49,7 +49,8 @@ func newHouse(t testing.TB, storeURL string, more ...string) *house {
 		"FRONTDESK_DATA_DIR=" + dir, "FRONTDESK_SERVER__LISTEN=127.0.0.1:0", "FRONTDESK_SERVER__OPS_LISTEN=127.0.0.1:0",
 		// The tests ask with one key and as fast as they can.
 		"FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_KEY=0", "FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_TENANT=0",
-		"GORACE=atexit_sleep_ms=0", // under the race detector, a command would take a second longer to end
+		"FRONTDESK_SERVER__DRAIN=100ms", // no load balancer is in front of them
+		"GORACE=atexit_sleep_ms=0",      // under the race detector, a command would take a second longer to end
 	}
 	if storeURL != "" {
 		environ = append(environ, "FRONTDESK_STORE__URL="+storeURL)

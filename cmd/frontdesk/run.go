@@ -111,6 +111,7 @@ func run(args []string, w world) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop)                         // a second signal ends the process at once
 	command, _, _ := strings.Cut(parsed.Command(), " <") // without what it is given
 	parsed.BindTo(gateway.AsOperator(ctx, command), (*context.Context)(nil))
 	err = parsed.Run(&session{world: w, path: c.Config})

@@ -16,13 +16,13 @@ type Addresses struct {
 	Ops string // health and metrics; "" when they are not served apart
 }
 
-const (
-	drainWait    = 300 * time.Millisecond // between telling the load balancer and turning requests away
-	shutdownWait = 4 * time.Second        // beyond the deadline of a request
-)
+const shutdownWait = 4 * time.Second // beyond the deadline of a request
 
-// Serve answers requests until ctx ends; then it says that it is not ready, lets the requests that run finish, and
-// returns. started is told the addresses once requests are answered; it may be nil.
+// Serve answers requests until ctx ends. Then nothing that was taken is lost: /readyz says 503 while requests are still
+// answered, each with word that its connection closes, until a load balancer that follows it has gone elsewhere
+// (server.drain); after that the connections that are idle are closed, the requests that run are finished, and what works
+// in the background ends with what it has in hand. started is told the addresses once requests are answered; it may be
+// nil.
 func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	if err := g.Migrate(ctx); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 		return err
 	}
 	defer public.Close()
-	servers := []*http.Server{g.server(g.handler)}
+	servers := []*http.Server{g.server(g.closing(g.handler))}
 	listeners := []net.Listener{public}
 	at := Addresses{API: "http://" + public.Addr().String()}
 	if g.config.Server.OpsListen != "" {
@@ -75,8 +75,11 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	case err = <-failed:
 	case <-ctx.Done():
 		g.draining.Store(true)
-		g.log.Info("the gateway is shutting down")
-		time.Sleep(drainWait)
+		g.log.Info("the gateway is shutting down", "drain", g.config.Server.Drain.String())
+		select {
+		case err = <-failed:
+		case <-time.After(g.config.Server.Drain):
+		}
 	}
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.config.Resilience.Deadline+shutdownWait)
 	defer cancel()
@@ -86,6 +89,18 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 		}
 	}
 	return err
+}
+
+// closing tells callers to use no connection again of a gateway that is shutting down (RFC 9112 section 9.6; on HTTP/2
+// net/http makes GOAWAY of it). A connection that is merely closed while it is idle can have a request on its way, and
+// no caller knows whether that was taken.
+func (g *Gateway) closing(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if g.draining.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 func listen(ctx context.Context, key, address string) (net.Listener, error) {

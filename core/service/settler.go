@@ -71,6 +71,9 @@ func (s *settler) round(ctx context.Context, purged *time.Time) error {
 			break
 		}
 		group.Go(func() error {
+			if ctx.Err() != nil {
+				return nil
+			}
 			if err := s.settle(ctx, intent); err != nil {
 				s.Log.WarnContext(ctx, "an intent that was taken up is not carried through", "operation", intent.Operation, "tenant", intent.TenantID, "connection", intent.ConnectionID, "error", err)
 			}
@@ -96,13 +99,14 @@ func due(i store.Intent, now time.Time) bool {
 	return now.Sub(i.UpdatedAt) >= min(i.UpdatedAt.Sub(i.CreatedAt), mostPatience)
 }
 
-// settle carries one intent on.
+// settle carries one intent on. What was taken over is not let go of when the gateway ends: cut off in the middle, it would
+// be nobody's until its lease has passed.
 func (s *settler) settle(ctx context.Context, i store.Intent) error {
 	resume, known := s.resume[i.Operation]
 	if !known {
 		return fault.Newf(fault.Internal, fault.ReasonInternal, "No one settles %s.", i.Operation)
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.Deadline)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Deadline)
 	defer cancel()
 	a, took, err := s.journal.takeOver(ctx, i)
 	if err != nil || !took {
