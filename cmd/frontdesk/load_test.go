@@ -1,0 +1,302 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"frontdesk/adapters/all"
+	"frontdesk/config"
+	"frontdesk/core/adapter"
+	"frontdesk/core/gateway"
+	"frontdesk/core/tenant"
+)
+
+// load sends requests to a gateway, each at its time whatever becomes of those before it (an open loop): who calls a
+// front desk does not wait until the caller before was served. It writes to connections itself: the sender must not need
+// more of the processors than the gateway that it measures.
+type load struct {
+	host  string
+	shots func(i int) shot
+	sent  int // over all runs, so that no two requests are equal
+
+	mu   sync.Mutex
+	idle []*wire
+}
+
+// wire is a connection that is kept.
+type wire struct {
+	net.Conn
+	from *bufio.Reader
+}
+
+// shot is one request.
+type shot struct {
+	key    string
+	method string // "" is POST
+	path   string
+	body   string
+	writes bool
+	idem   string // its Idempotency-Key; "" none
+}
+
+// hit is what came of one.
+type hit struct {
+	shot
+	status     int // 0: no answer
+	retryAfter string
+	reason     string        // of an answer that is no success, when it is in a v1 body
+	took       time.Duration // from when it was sent
+	late       time.Duration // that it was sent, of which the sender is the cause
+	err        error
+}
+
+func newLoad(t testing.TB, base string, shots func(i int) shot) *load {
+	l := &load{host: strings.TrimPrefix(base, "http://"), shots: shots}
+	t.Cleanup(func() {
+		for _, c := range l.idle {
+			c.Close()
+		}
+	})
+	return l
+}
+
+// steady sends so many requests a second for that long and waits for every answer.
+func (l *load) steady(perSecond float64, lasting time.Duration) []hit {
+	count := int(perSecond * lasting.Seconds())
+	hits := make([]hit, count)
+	var flying sync.WaitGroup
+	began := time.Now()
+	for i := range count {
+		due := began.Add(time.Duration(float64(i) / perSecond * float64(time.Second)))
+		time.Sleep(time.Until(due))
+		s := l.shots(l.sent + i)
+		flying.Go(func() {
+			h := l.fire(s)
+			h.late = time.Since(due) - h.took
+			hits[i] = h
+		})
+	}
+	flying.Wait()
+	l.sent += count
+	return hits
+}
+
+// pressed sends from so many senders at once, each the next request when it has the answer to the one before, and
+// answers how many a second succeeded: what the gateway can do.
+func (l *load) pressed(senders int, lasting time.Duration) (perSecond float64, all []hit) {
+	ctx, cancel := context.WithTimeout(context.Background(), lasting)
+	defer cancel()
+	var mu sync.Mutex
+	var sending sync.WaitGroup
+	began := time.Now()
+	for range senders {
+		sending.Go(func() {
+			for ctx.Err() == nil {
+				mu.Lock()
+				s := l.shots(l.sent)
+				l.sent++
+				mu.Unlock()
+				h := l.fire(s)
+				mu.Lock()
+				all = append(all, h)
+				mu.Unlock()
+			}
+		})
+	}
+	sending.Wait()
+	return float64(count(all, served)) / time.Since(began).Seconds(), all
+}
+
+// fire sends one request and reads its answer. Nothing is sent twice.
+func (l *load) fire(s shot) (h hit) {
+	h.shot = s
+	c, err := l.wire()
+	if err != nil {
+		h.err = err
+		return h
+	}
+	sent := time.Now()
+	res, body, err := c.exchange(l.host, s)
+	h.took = time.Since(sent)
+	if err != nil || res.Close {
+		c.Close()
+	} else {
+		l.mu.Lock()
+		l.idle = append(l.idle, c)
+		l.mu.Unlock()
+	}
+	if err != nil {
+		h.err = err
+		return h
+	}
+	h.status, h.retryAfter = res.StatusCode, res.Header.Get("Retry-After")
+	if !served(h) {
+		h.reason = answer{body: body}.reason()
+	}
+	return h
+}
+
+// wire answers a connection that is free, the one used last, or a new one.
+func (l *load) wire() (*wire, error) {
+	l.mu.Lock()
+	if n := len(l.idle); n > 0 {
+		c := l.idle[n-1]
+		l.idle = l.idle[:n-1]
+		l.mu.Unlock()
+		return c, nil
+	}
+	l.mu.Unlock()
+	c, err := net.Dial("tcp", l.host)
+	if err != nil {
+		return nil, err
+	}
+	return &wire{c, bufio.NewReaderSize(c, 2048)}, nil
+}
+
+func (c *wire) exchange(host string, s shot) (*http.Response, []byte, error) {
+	method := cmp.Or(s.method, http.MethodPost)
+	request := fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: %s\r\nX-Api-Key: %s\r\nContent-Length: %d\r\n", method, s.path, host, s.key, len(s.body))
+	if s.idem != "" {
+		request = fmt.Appendf(request, "Idempotency-Key: %s\r\n", s.idem)
+	}
+	_ = c.SetDeadline(time.Now().Add(30 * time.Second))
+	if _, err := c.Write(append(append(request, "\r\n"...), s.body...)); err != nil {
+		return nil, nil, err
+	}
+	res, err := http.ReadResponse(c.from, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	return res, body, err
+}
+
+func served(h hit) bool { return h.status/100 == 2 }
+func shed(h hit) bool   { return h.reason == "OVERLOADED" }
+func failed(h hit) bool { return h.err != nil || !served(h) && !shed(h) }
+
+func count(hits []hit, which func(hit) bool) int {
+	n := 0
+	for _, h := range hits {
+		if which(h) {
+			n++
+		}
+	}
+	return n
+}
+
+func only(hits []hit, which func(hit) bool) []hit {
+	return slices.DeleteFunc(slices.Clone(hits), func(h hit) bool { return !which(h) })
+}
+
+// quantile is the time within which that share of them was answered; 0 of none.
+func quantile(hits []hit, share float64) time.Duration {
+	if len(hits) == 0 {
+		return 0
+	}
+	took := make([]time.Duration, len(hits))
+	for i, h := range hits {
+		took[i] = h.took
+	}
+	slices.Sort(took)
+	return took[min(len(took)-1, int(share*float64(len(took))))]
+}
+
+// outcomes tells how often what was answered, for a message.
+func outcomes(hits []hit) string {
+	seen := map[string]int{}
+	for _, h := range hits {
+		what := strconv.Itoa(h.status) + " " + h.reason
+		if h.err != nil {
+			what = h.err.Error()
+		}
+		seen[strings.TrimSpace(what)]++
+	}
+	var all []string
+	for _, what := range slices.Sorted(maps.Keys(seen)) {
+		all = append(all, fmt.Sprintf("%d× %s", seen[what], what))
+	}
+	return strings.Join(all, ", ")
+}
+
+// furnish makes so many tenants with sandboxes that take so long for a call, and a key for each.
+func (h *house) furnish(tenants int, latency time.Duration) (keys []string) {
+	h.t.Helper()
+	cfg, err := config.Load("", slices.DeleteFunc(slices.Clone(h.environ), func(v string) bool { return !strings.HasPrefix(v, "FRONTDESK_") || strings.HasPrefix(v, asCommand) }))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	ctx := context.Background()
+	g, err := gateway.Open(ctx, cfg, gateway.Options{Adapters: all.Adapters(), LogTo: io.Discard})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer g.Close()
+	if err := g.Migrate(ctx); err != nil {
+		h.t.Fatal(err)
+	}
+	settings := map[string]any{}
+	if latency > 0 {
+		settings["latency"] = latency.String()
+	}
+	for i := range tenants {
+		name := fmt.Sprintf("tenant-%d", i)
+		if _, err := g.Directory().CreateTenant(ctx, name, tenant.Settings{Timezone: "America/New_York"}); err != nil {
+			h.t.Fatal(err)
+		}
+		for _, kind := range adapter.Kinds() {
+			if _, err := g.Directory().AddConnection(ctx, name, tenant.NewConnection{Name: string(kind), Kind: kind, Provider: "sandbox", Settings: settings}); err != nil {
+				h.t.Fatal(err)
+			}
+		}
+		key, _, err := g.Directory().CreateKey(ctx, name, tenant.NewKey{})
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// bookings are bookings alone.
+func bookings(keys []string) func(i int) shot {
+	calls := conversations(keys)
+	return func(i int) shot {
+		s := calls(i / len(keys) * 4 * len(keys))
+		s.key = keys[i%len(keys)]
+		return s
+	}
+}
+
+// conversations are the requests of voice agents of many tenants: three look something up for one that books.
+func conversations(keys []string) func(i int) shot {
+	return func(i int) shot {
+		s := shot{key: keys[i%len(keys)]}
+		at := time.Date(2027, 1, 4, 8, 0, 0, 0, time.UTC).Add(time.Duration(i) * 5 * time.Minute)
+		switch i / len(keys) % 4 {
+		case 0:
+			s.path, s.writes = "/v1/calendar/book-meeting", true
+			s.body = fmt.Sprintf(`{"title":"Call %d","start_time":%q,"end_time":%q,"attendee_emails":["pat@example.com"]}`,
+				i, at.Format(time.RFC3339), at.Add(5*time.Minute).Format(time.RFC3339))
+		case 1:
+			s.path, s.body = "/v1/calendar/list-calendars", "{}"
+		default:
+			s.path = "/v1/calendar/list-events"
+			s.body = fmt.Sprintf(`{"start_time":%q,"end_time":%q}`, at.Format(time.RFC3339), at.Add(24*time.Hour).Format(time.RFC3339))
+		}
+		return s
+	}
+}

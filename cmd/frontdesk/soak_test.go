@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A gateway that is used for long keeps nothing of it: goroutines, open files and heap do not grow, while a hundredth of
+// the calls fail at their provider. It takes a few seconds; FRONTDESK_SOAK=1h makes it an hour, which is run by hand.
+// The bound in a short run is wide, since caches fill for as long as they have not seen everybody.
+func TestSoak(t *testing.T) {
+	lasting := 10 * time.Second
+	if text := os.Getenv("FRONTDESK_SOAK"); text != "" {
+		var err error
+		if lasting, err = time.ParseDuration(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := newHouse(t, "")
+	keys := h.furnish(16, 0)
+	r := h.serve()
+	calls := conversations(keys)
+	l := newLoad(t, r.api, func(i int) shot {
+		s := calls(i)
+		if i%100 == 0 {
+			s = failing(s, i)
+		}
+		return s
+	})
+	l.pressed(8, time.Second) // caches and pools
+	peak, _ := l.pressed(16, time.Second)
+	l.steady(peak/2, lasting/5)
+
+	var took []float64 // seconds
+	samples := map[string][]float64{}
+	broken, all := 0, 0
+	began := time.Now()
+	for i := range 10 {
+		hits := l.steady(peak/2, lasting*4/50)
+		broken, all = broken+count(hits, failed), all+len(hits)
+		if i == 0 && count(hits, served) == 0 {
+			t.Fatalf("nothing was served: %s", outcomes(hits))
+		}
+		took = append(took, time.Since(began).Seconds())
+		for name, value := range r.measured() {
+			samples[name] = append(samples[name], value)
+		}
+	}
+	t.Logf("%d calls, of which %d failed at their provider or otherwise, at %.0f a second", all, broken, peak/2)
+	if share := float64(broken) / float64(all); share > 0.03 {
+		t.Errorf("%.1f %% of the calls failed, want the hundredth that was to", 100*share)
+	}
+	for name, room := range map[string]float64{"go_goroutines": 60, "process_open_fds": 40, aliveTwice: 24 << 20} {
+		values := samples[name]
+		if len(values) < 10 {
+			t.Fatalf("%s was not measured", name)
+		}
+		perHour := 3600 * slope(took, values)
+		growth := slope(took, values) * (took[len(took)-1] - took[0])
+		t.Logf("%-26s %12.0f at first, %12.0f at last, %+.4g over the run, %+.4g an hour", name, values[0], values[len(values)-1], growth, perHour)
+		if growth > room+0.05*values[0] {
+			t.Errorf("%s grows by %.0f within %s: %.0f", name, growth, lasting, values)
+		}
+	}
+}
+
+// aliveTwice is twice what was alive after the last garbage collection, near enough; how much is in use beside it depends
+// on when one looks.
+const aliveTwice = "go_memstats_next_gc_bytes"
+
+// failing makes the sandbox answer as a provider in trouble.
+func failing(s shot, i int) shot {
+	at := time.Date(2029, 1, 4, 8, 0, 0, 0, time.UTC).Add(time.Duration(i) * 5 * time.Minute)
+	s.path, s.writes = "/v1/calendar/book-meeting", true
+	s.body = fmt.Sprintf(`{"title":"%s","start_time":%q,"end_time":%q}`, troubles[i/100%len(troubles)], at.Format(time.RFC3339), at.Add(5*time.Minute).Format(time.RFC3339))
+	return s
+}
+
+// troubles are what a provider answers when it fails.
+var troubles = []string{"sandbox:down", "sandbox:rate_limited", "sandbox:reply_lost"}
+
+// measured reads the metrics.
+func (r *running) measured() map[string]float64 {
+	r.t.Helper()
+	res, err := http.Get(r.ops + "/metrics")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	values := map[string]float64{}
+	for lines := bufio.NewScanner(res.Body); lines.Scan(); {
+		name, text, found := strings.Cut(lines.Text(), " ")
+		if value, err := strconv.ParseFloat(text, 64); found && err == nil {
+			values[name] = value
+		}
+	}
+	return values
+}
+
+// slope is that of the line with the least squares.
+func slope(x, y []float64) float64 {
+	var sx, sy, sxx, sxy float64
+	for i := range x {
+		sx, sy, sxx, sxy = sx+x[i], sy+y[i], sxx+x[i]*x[i], sxy+x[i]*y[i]
+	}
+	n := float64(len(x))
+	return (n*sxy - sx*sy) / (n*sxx - sx*sx)
+}
