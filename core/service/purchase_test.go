@@ -312,9 +312,9 @@ func TestChangesAtOnceEndAlikeInBothPlaces(t *testing.T) {
 // TestSagaSurvivesEveryKill kills processes at random calls of the provider, again and again, over purchases at providers
 // of every character, and lets repeats and the settler finish them. In the end every key has bought one number at most,
 // no number is lost: each that the account holds is in the table, named and routed, and each that was told is held.
-// FRONTDESK_SAGA_SEED repeats one run; FRONTDESK_SAGA_RUNS says how many there are.
+// FRONTDESK_SAGA_SEED repeats one run; FRONTDESK_SAGA_RUNS says how many there are, 60 by default.
 func TestSagaSurvivesEveryKill(t *testing.T) {
-	runs, first := 600, uint64(1)
+	runs, first := 60, uint64(1)
 	if n, err := strconv.Atoi(os.Getenv("FRONTDESK_SAGA_RUNS")); err == nil {
 		runs = n
 	}
