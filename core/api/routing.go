@@ -24,6 +24,17 @@ func (a *api) refuseEncodedSlash(c *gin.Context) {
 	c.Next()
 }
 
+// endAfterChunks closes the connection of a request that came in chunks once it is answered. One that names a length beside
+// them may be another request to a proxy in front, and its rest a second one to us: the connection of such a request must be
+// closed (RFC 9112 section 6.1), and net/http, which takes the length away, does not tell which they were. Usual callers send
+// lengths.
+func endAfterChunks(c *gin.Context) {
+	if len(c.Request.TransferEncoding) > 0 {
+		c.Header("Connection", "close")
+	}
+	c.Next()
+}
+
 func (a *api) noSuchPath(c *gin.Context) {
 	a.fail(c, fault.New(fault.NotFound, reasonPathNotFound, "There is no operation at this path."))
 }
