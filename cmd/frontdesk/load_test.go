@@ -27,12 +27,12 @@ import (
 // front desk does not wait until the caller before was served. It writes to connections itself: the sender must not need
 // more of the processors than the gateway that it measures.
 type load struct {
-	host  string
+	host  func() string // where the next request goes
 	shots func(i int) shot
 	sent  int // over all runs, so that no two requests are equal
 
 	mu   sync.Mutex
-	idle []*wire
+	idle map[string][]*wire // by host
 }
 
 // wire is a connection that is kept.
@@ -63,10 +63,18 @@ type hit struct {
 }
 
 func newLoad(t testing.TB, base string, shots func(i int) shot) *load {
-	l := &load{host: strings.TrimPrefix(base, "http://"), shots: shots}
+	host := strings.TrimPrefix(base, "http://")
+	return newLoadOn(t, func() string { return host }, shots)
+}
+
+// newLoadOn makes a load on several gateways.
+func newLoadOn(t testing.TB, host func() string, shots func(i int) shot) *load {
+	l := &load{host: host, shots: shots, idle: map[string][]*wire{}}
 	t.Cleanup(func() {
-		for _, c := range l.idle {
-			c.Close()
+		for _, wires := range l.idle {
+			for _, c := range wires {
+				c.Close()
+			}
 		}
 	})
 	return l
@@ -122,19 +130,20 @@ func (l *load) pressed(senders int, lasting time.Duration) (perSecond float64, a
 // fire sends one request and reads its answer. Nothing is sent twice.
 func (l *load) fire(s shot) (h hit) {
 	h.shot = s
-	c, err := l.wire()
+	host := l.host()
+	c, err := l.wire(host)
 	if err != nil {
 		h.err = err
 		return h
 	}
 	sent := time.Now()
-	res, body, err := c.exchange(l.host, s)
+	res, body, err := c.exchange(host, s)
 	h.took = time.Since(sent)
 	if err != nil || res.Close {
 		c.Close()
 	} else {
 		l.mu.Lock()
-		l.idle = append(l.idle, c)
+		l.idle[host] = append(l.idle[host], c)
 		l.mu.Unlock()
 	}
 	if err != nil {
@@ -149,16 +158,16 @@ func (l *load) fire(s shot) (h hit) {
 }
 
 // wire answers a connection that is free, the one used last, or a new one.
-func (l *load) wire() (*wire, error) {
+func (l *load) wire(host string) (*wire, error) {
 	l.mu.Lock()
-	if n := len(l.idle); n > 0 {
-		c := l.idle[n-1]
-		l.idle = l.idle[:n-1]
+	if n := len(l.idle[host]); n > 0 {
+		c := l.idle[host][n-1]
+		l.idle[host] = l.idle[host][:n-1]
 		l.mu.Unlock()
 		return c, nil
 	}
 	l.mu.Unlock()
-	c, err := net.Dial("tcp", l.host)
+	c, err := net.Dial("tcp", host)
 	if err != nil {
 		return nil, err
 	}
@@ -273,7 +282,7 @@ func (h *house) furnish(tenants int, latency time.Duration) (keys []string) {
 
 // bookings are bookings alone.
 func bookings(keys []string) func(i int) shot {
-	calls := conversations(keys)
+	calls := mixedCalls(keys)
 	return func(i int) shot {
 		s := calls(i / len(keys) * 4 * len(keys))
 		s.key = keys[i%len(keys)]
@@ -281,8 +290,8 @@ func bookings(keys []string) func(i int) shot {
 	}
 }
 
-// conversations are the requests of voice agents of many tenants: three look something up for one that books.
-func conversations(keys []string) func(i int) shot {
+// mixedCalls are the requests of voice agents of many tenants: three look something up for one that books.
+func mixedCalls(keys []string) func(i int) shot {
 	return func(i int) shot {
 		s := shot{key: keys[i%len(keys)]}
 		at := time.Date(2027, 1, 4, 8, 0, 0, 0, time.UTC).Add(time.Duration(i) * 5 * time.Minute)

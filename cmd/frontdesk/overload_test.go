@@ -66,7 +66,7 @@ func TestBookingsAreRefusedLast(t *testing.T) {
 	h := newHouse(t, "")
 	keys := h.furnish(64, 0)
 	r := h.serve()
-	l := newLoad(t, r.api, conversations(keys))
+	l := newLoad(t, r.api, mixedCalls(keys))
 	l.pressed(32, time.Second)
 	capacity, _ := l.pressed(32, time.Second)
 	m := measure(nil, nil, l.steady(2.5*capacity, 2*time.Second))

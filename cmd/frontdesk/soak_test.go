@@ -25,7 +25,7 @@ func TestSoak(t *testing.T) {
 	h := newHouse(t, "")
 	keys := h.furnish(16, 0)
 	r := h.serve()
-	calls := conversations(keys)
+	calls := mixedCalls(keys)
 	l := newLoad(t, r.api, func(i int) shot {
 		s := calls(i)
 		if i%100 == 0 {
