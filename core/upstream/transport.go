@@ -51,7 +51,14 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		if next == nil {
-			return t.capped(resp, hop, ctx, cancel)
+			resp, err := t.capped(resp, hop, ctx, cancel)
+			if err == nil {
+				err = t.unexpected(req, resp)
+			}
+			if err != nil {
+				return nil, err
+			}
+			return resp, nil
 		}
 		drain(resp.Body)
 		hop = next

@@ -60,6 +60,12 @@ func (d *driver) send(ctx context.Context, method string, address *url.URL, head
 	return a, nil
 }
 
+// foreign reports whether a success is none of a calendar server's. One says 201 or 204, or 200 with nothing or with XML
+// (Radicale, to DELETE); proxies, firewalls and sign-in services say 200 with a page of theirs.
+func (a answer) foreign() bool {
+	return a.status == http.StatusOK && len(bytes.TrimSpace(a.body)) > 0 && !strings.Contains(a.header.Get("Content-Type"), "xml")
+}
+
 // query sends a PROPFIND or REPORT and reads the multistatus.
 func (d *driver) query(ctx context.Context, method string, address *url.URL, depth, body string) (multistatus, answer, error) {
 	header := http.Header{"Depth": {depth}, "Accept": {"application/xml, text/xml"}}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -91,9 +92,17 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 		return calendar.Event{}, err
 	}
 	switch {
+	case answered.foreign():
+		return calendar.Event{}, notUnderstood()
 	case answered.status < 300:
 		r = r.movedTo(d, a, answered)
-		return d.stored(ctx, r, root, answered)
+		made, err := d.stored(ctx, r, root, answered)
+		if errors.Is(err, fault.Conflict) {
+			// Not there although it was accepted: shown late, or never kept. That it was removed in between is for an
+			// earlier booking of the key to say, after which another would be made.
+			return calendar.Event{}, notUnderstood().Because(err)
+		}
+		return made, err
 	case answered.status == http.StatusPreconditionFailed:
 		return d.bookedBefore(ctx, r, uid)
 	}

@@ -76,3 +76,9 @@ func unreadable(resource string, err error) *fault.Error {
 	}
 	return f.With("provider", name).Because(err)
 }
+
+// notUnderstood is a good answer to a write that says something other than expected.
+func notUnderstood() *fault.Error {
+	return fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+		"The calendar server accepted the request, but what it answered could not be read.").With("provider", name)
+}

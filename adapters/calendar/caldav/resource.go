@@ -137,6 +137,8 @@ func (d *driver) write(ctx context.Context, r resource, root *ical.Component) (a
 		return a, err
 	}
 	switch {
+	case a.foreign():
+		return a, notUnderstood()
 	case a.status < 300:
 		return a, nil
 	case a.status == http.StatusPreconditionFailed:
@@ -201,6 +203,8 @@ func (d *driver) remove(ctx context.Context, r resource, condition http.Header) 
 		return err
 	}
 	switch {
+	case a.foreign():
+		return notUnderstood()
 	case a.status < 300:
 		return nil
 	case a.status == http.StatusPreconditionFailed:

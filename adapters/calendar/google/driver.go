@@ -18,6 +18,7 @@ import (
 	"frontdesk/core/adapter"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
 )
 
 // driver is one Google account. What it remembers is only ever a saving: another replica's driver answers the same.
@@ -123,13 +124,16 @@ func (d *driver) note(entry *gcal.CalendarListEntry) {
 // Calendars lists the calendars whose events can be read. Those that the customer hid in Google's pages are among them:
 // they can be booked in as well.
 func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
-	const fields = "nextPageToken,items(" + calendarFields + ")"
+	const fields = "kind,nextPageToken,items(" + calendarFields + ")"
 	call := d.api.CalendarList.List().MinAccessRole("reader").ShowHidden(true).MaxResults(250).Fields(fields).Context(kept(ctx))
 	var list []calendar.Calendar
 	for {
 		page, err := present(call.Do())
 		if err != nil {
 			return nil, refusal(err, reading)
+		}
+		if page.Kind != "calendar#calendarList" {
+			return nil, unreadable(nil, reading)
 		}
 		for _, entry := range page.Items {
 			if entry == nil || entry.Id == "" {
@@ -288,7 +292,7 @@ func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.C
 }
 
 func (d *driver) remove(ctx context.Context, calendarID, id, version string) error {
-	call := d.api.Events.Delete(calendarID, id).SendUpdates("all").Context(kept(ctx))
+	call := d.api.Events.Delete(calendarID, id).SendUpdates("all").Context(kept(upstream.ForNothing(ctx)))
 	if version != "" {
 		call.Header().Set("If-Match", version)
 	}
@@ -313,7 +317,7 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 	}
 	call := d.api.Events.List(calendarID).SingleEvents(true).MaxResults(int64(limit)).
 		TimeMin(q.From.UTC().Format(time.RFC3339)).TimeMax(wholeSecond(q.To).UTC().Format(time.RFC3339)).
-		Fields("nextPageToken,items(" + eventFields + ")").Context(kept(ctx))
+		Fields("kind,nextPageToken,items(" + eventFields + ")").Context(kept(ctx))
 	if q.Zone != "" {
 		call.TimeZone(q.Zone)
 	}
@@ -323,6 +327,9 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 	answer, err := present(call.Do())
 	if err != nil {
 		return calendar.Page{}, calendarMissing(refusal(err, reading))
+	}
+	if answer.Kind != "calendar#events" { // an answer that is none of Google's would be an empty page
+		return calendar.Page{}, unreadable(nil, reading)
 	}
 	page := calendar.Page{Next: answer.NextPageToken}
 	told := slices.DeleteFunc(answer.Items, func(e *gcal.Event) bool {

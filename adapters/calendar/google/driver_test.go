@@ -2,6 +2,7 @@ package google_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -412,7 +413,7 @@ func TestEntriesThatSayNothingAreNotListed(t *testing.T) {
 	s := serve(t, fake.Options{})
 	driver := s.driver(t)
 	s.Instead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `{"nextPageToken":"more","items":[null,{"id":"gone0","status":"cancelled","recurringEventId":"gone"},`+
+		_, _ = io.WriteString(w, `{"kind":"calendar#events","nextPageToken":"more","items":[null,{"id":"gone0","status":"cancelled","recurringEventId":"gone"},`+
 			`{"id":"withdrawn","status":"cancelled","start":{"date":"2027-03-04"},"end":{"date":"2027-03-05"}}]}`)
 	}))
 	got := must[calendar.Page](t)(driver.Events(t.Context(), calendar.Query{CalendarID: second, From: noon, To: noon.Add(time.Hour)}))
@@ -424,13 +425,28 @@ func TestEntriesThatSayNothingAreNotListed(t *testing.T) {
 	}
 }
 
+// TestAnAnswerThatIsNoListIsNotAnEmptyOne: a caller would be told that the day is free.
+func TestAnAnswerThatIsNoListIsNotAnEmptyOne(t *testing.T) {
+	s := serve(t, fake.Options{})
+	driver := s.driver(t)
+	for _, answer := range []string{`{}`, `{"error":{"code":500}}`, `{"kind":"calendar#event"}`} {
+		s.Instead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) }))
+		if page, err := driver.Events(t.Context(), calendar.Query{CalendarID: second, From: noon, To: noon.Add(time.Hour)}); !errors.Is(err, fault.Unsupported) {
+			t.Errorf("%s: events %+v, %v", answer, page, err)
+		}
+		if list, err := driver.Calendars(t.Context()); !errors.Is(err, fault.Unsupported) {
+			t.Errorf("%s: calendars %+v, %v", answer, list, err)
+		}
+	}
+}
+
 func TestAQueryAsksForNoMoreThanIsRead(t *testing.T) {
 	s := serve(t, fake.Options{})
 	driver := s.driver(t)
 	var asked []http.Request
 	s.Instead(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, *r)
-		_, _ = io.WriteString(w, `{"items":[]}`)
+		_, _ = io.WriteString(w, `{"kind":"calendar#events","items":[]}`)
 	}))
 	q := calendar.Query{CalendarID: holidays, From: noon.Add(time.Millisecond), To: noon.Add(time.Hour + time.Millisecond), Zone: "Asia/Kathmandu"}
 	for _, limit := range []int{0, 1, 2500, 99999} {

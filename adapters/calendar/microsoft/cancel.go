@@ -5,6 +5,7 @@ import (
 
 	"frontdesk/adapters/calendar/microsoft/graph"
 	"frontdesk/core/calendar"
+	"frontdesk/core/upstream"
 )
 
 var cancelFields = []string{"id", "isOrganizer", "isCancelled", "responseRequested", "attendees"}
@@ -35,6 +36,7 @@ func (d *driver) remove(ctx context.Context, calendarID string, event *graph.Eve
 	organizer := event.IsOrganizer == nil || *event.IsOrganizer
 	wanted := event.ResponseRequested == nil || *event.ResponseRequested
 	return tell(ctx, d, exchange{missing: noEvent(), writes: true}, func(ctx context.Context) error {
+		ctx = upstream.ForNothing(ctx)
 		switch {
 		case organizer && len(event.Attendees) > 0:
 			return at.Cancel(ctx, &graph.CancelRequestBody{Comment: &comment}, options)

@@ -64,14 +64,14 @@ func (d *driver) Traits() crm.Traits {
 // that has ended with 403 ("Query for User Information", Salesforce Help), where it could not be told from a refusal and
 // would not be renewed.
 func (d *driver) Account(ctx context.Context) (crm.Account, error) {
-	var found result[struct{ Name string }]
-	if err := d.query(ctx, "SELECT Name FROM Organization LIMIT 1", &found); err != nil {
+	found, err := query[struct{ Name string }](ctx, d, "SELECT Name FROM Organization LIMIT 1")
+	if err != nil {
 		return crm.Account{}, err
 	}
-	if len(found.Records) == 0 {
+	if len(found) == 0 {
 		return crm.Account{}, unreadable(nil)
 	}
-	return crm.Account{Name: found.Records[0].Name}, nil
+	return crm.Account{Name: found[0].Name}, nil
 }
 
 // Vocabulary is read of the description of cases.
@@ -196,12 +196,12 @@ func (d keyed) ByKey(ctx context.Context, key string) (crm.Ticket, error) {
 
 // find reads the cases whose field has the value: two are one too many.
 func (d *driver) find(ctx context.Context, field, value string) ([]crm.Ticket, error) {
-	var found result[record]
-	if err := d.query(ctx, d.selected+" WHERE "+field+" = "+quoted(value)+" LIMIT 2", &found); err != nil {
+	found, err := query[record](ctx, d, d.selected+" WHERE "+field+" = "+quoted(value)+" LIMIT 2")
+	if err != nil {
 		return nil, err
 	}
-	tickets := make([]crm.Ticket, 0, len(found.Records))
-	for _, r := range found.Records {
+	tickets := make([]crm.Ticket, 0, len(found))
+	for _, r := range found {
 		tickets = append(tickets, r.ticket())
 	}
 	return tickets, nil
@@ -217,8 +217,16 @@ func only(found []crm.Ticket) (crm.Ticket, error) {
 	return crm.Ticket{}, ambiguous()
 }
 
-func (d *driver) query(ctx context.Context, soql string, out any) error {
-	return d.call(ctx, http.MethodGet, "/query?q="+url.QueryEscape(soql), nil, out)
+// query reads what a query finds, of which there is a list even where it is nothing.
+func query[T any](ctx context.Context, d *driver, soql string) ([]T, error) {
+	var found result[T]
+	if err := d.call(ctx, http.MethodGet, "/query?q="+url.QueryEscape(soql), nil, &found); err != nil {
+		return nil, err
+	}
+	if found.Records == nil {
+		return nil, unreadable(nil)
+	}
+	return found.Records, nil
 }
 
 func (d *driver) path(resource string) string { return "/services/data/" + d.version + resource }

@@ -99,6 +99,9 @@ func (d *driver) order(ctx context.Context, o telephony.Order) (order, error) {
 	}, anything, &listed); err != nil {
 		return order{}, err
 	}
+	if listed.Data == nil { // to take it for a list of none would be to order again
+		return order{}, unreadable(http.MethodGet)
+	}
 	var best order
 	for _, l := range listed.Data {
 		if l.Reference != reference(o.Key) || l.ID == "" {

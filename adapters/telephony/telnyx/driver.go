@@ -69,6 +69,9 @@ func (d *driver) search(ctx context.Context, s telephony.Search, filter url.Valu
 		filter.Set("filter[country_code]", country)
 		var found offersAnswer
 		err := d.get(ctx, "/available_phone_numbers", filter, aSearch, &found)
+		if err == nil && found.Data == nil {
+			err = unreadable(http.MethodGet)
+		}
 		switch {
 		case err == nil, isFault(err, fault.NotFound, fault.ReasonNoNumbersAvailable):
 			answered = true
@@ -108,6 +111,9 @@ func (d *driver) Numbers(ctx context.Context, q telephony.Query) (telephony.Page
 		"sort": {"phone_number"}, "page[number]": {strconv.Itoa(at.page)}, "page[size]": {strconv.Itoa(at.size)},
 	}, anything, &found); err != nil {
 		return telephony.Page{}, err
+	}
+	if found.Data == nil { // to take it for a list of none would be to release every number
+		return telephony.Page{}, unreadable(http.MethodGet)
 	}
 	if len(found.Data) > at.size {
 		return telephony.Page{}, unreadable(http.MethodGet)

@@ -49,10 +49,10 @@ func (d *driver) call(ctx context.Context, method, path string, form url.Values,
 		return err
 	case status < 200 || status > 299:
 		return refusal(status, header, answer)
-	case out == nil:
+	case out == nil && len(answer) == 0:
 		return nil
 	}
-	if json.Unmarshal(answer, out) != nil {
+	if out == nil || json.Unmarshal(answer, out) != nil {
 		f := unreadable(method)
 		f.Upstream = upstream.StatusFault(name, status, header, answer).Upstream // shortened and redacted
 		return f

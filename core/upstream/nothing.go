@@ -1,0 +1,35 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+
+	"frontdesk/core/fault"
+)
+
+type nothingKey struct{}
+
+// ForNothing marks a request whose success has no body, such as a removal. A library that drives the client leaves such an
+// answer unread, and would take the page of a proxy, a firewall or a sign-in service for it, since they answer 200 as well.
+func ForNothing(ctx context.Context) context.Context {
+	return context.WithValue(ctx, nothingKey{}, true)
+}
+
+// unexpected is the fault of a success that says something where there is nothing to say; nil where it says nothing.
+func (t *transport) unexpected(req *http.Request, resp *http.Response) error {
+	if wanted, _ := req.Context().Value(nothingKey{}).(bool); !wanted || resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return nil
+	}
+	n, err := io.ReadFull(resp.Body, make([]byte, 1))
+	if n == 0 && errors.Is(err, io.EOF) {
+		return nil
+	}
+	_ = resp.Body.Close()
+	if n == 0 {
+		return fault.From(err)
+	}
+	return fault.Newf(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+		"The provider %s accepted the request, but answered something other than expected.", t.client.Provider).With("provider", t.client.Provider)
+}
