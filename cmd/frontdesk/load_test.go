@@ -58,7 +58,6 @@ type hit struct {
 	retryAfter string
 	reason     string        // of an answer that is no success, when it is in a v1 body
 	took       time.Duration // from when it was sent
-	late       time.Duration // that it was sent, of which the sender is the cause
 	err        error
 }
 
@@ -82,23 +81,30 @@ func newLoadOn(t testing.TB, host func() string, shots func(i int) shot) *load {
 
 // steady sends so many requests a second for that long and waits for every answer.
 func (l *load) steady(perSecond float64, lasting time.Duration) []hit {
-	count := int(perSecond * lasting.Seconds())
-	hits := make([]hit, count)
+	ctx, cancel := context.WithTimeout(context.Background(), lasting)
+	defer cancel()
+	return l.until(ctx, perSecond)
+}
+
+// until sends so many requests a second until ctx ends and waits for every answer.
+func (l *load) until(ctx context.Context, perSecond float64) []hit {
+	var hits []*hit
 	var flying sync.WaitGroup
 	began := time.Now()
-	for i := range count {
-		due := began.Add(time.Duration(float64(i) / perSecond * float64(time.Second)))
+	for ctx.Err() == nil {
+		due := began.Add(time.Duration(float64(len(hits)) / perSecond * float64(time.Second)))
 		time.Sleep(time.Until(due))
-		s := l.shots(l.sent + i)
-		flying.Go(func() {
-			h := l.fire(s)
-			h.late = time.Since(due) - h.took
-			hits[i] = h
-		})
+		s, h := l.shots(l.sent), new(hit)
+		hits = append(hits, h)
+		l.sent++
+		flying.Go(func() { *h = l.fire(s) })
 	}
 	flying.Wait()
-	l.sent += count
-	return hits
+	all := make([]hit, len(hits))
+	for i, h := range hits {
+		all[i] = *h
+	}
+	return all
 }
 
 // pressed sends from so many senders at once, each the next request when it has the answer to the one before, and

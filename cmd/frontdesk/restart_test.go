@@ -36,19 +36,9 @@ func TestRollingRestartsLoseNothing(t *testing.T) {
 	}
 
 	l := newLoadOn(t, b.next, phoneCalls(keys))
-	ended := make(chan struct{})
-	var all []hit
-	var sending sync.WaitGroup
-	sending.Go(func() {
-		for running := true; running; {
-			select {
-			case <-ended:
-				running = false
-			default:
-				all = append(all, l.steady(60, time.Second)...)
-			}
-		}
-	})
+	calling, hangUp := context.WithCancel(t.Context())
+	made := make(chan []hit, 1)
+	go func() { made <- l.until(calling, 60) }()
 	longest := time.Duration(0)
 	for i := range restarts {
 		old := replicas[i%2]
@@ -61,8 +51,8 @@ func TestRollingRestartsLoseNothing(t *testing.T) {
 		replicas[i%2] = h.serve()
 		b.add(replicas[i%2])
 	}
-	close(ended)
-	sending.Wait()
+	hangUp()
+	all := <-made
 
 	t.Logf("%d restarts, %d calls; it took a replica %v at most to end", restarts, len(all), longest.Round(time.Millisecond))
 	if n := count(all, served); n != len(all) {

@@ -78,12 +78,12 @@ const aliveTwice = "go_memstats_next_gc_bytes"
 func failing(s shot, i int) shot {
 	at := time.Date(2029, 1, 4, 8, 0, 0, 0, time.UTC).Add(time.Duration(i) * 5 * time.Minute)
 	s.path, s.writes = "/v1/calendar/book-meeting", true
-	s.body = fmt.Sprintf(`{"title":"%s","start_time":%q,"end_time":%q}`, troubles[i/100%len(troubles)], at.Format(time.RFC3339), at.Add(5*time.Minute).Format(time.RFC3339))
+	s.body = fmt.Sprintf(`{"title":"%s","start_time":%q,"end_time":%q}`, soakFaults[i/100%len(soakFaults)], at.Format(time.RFC3339), at.Add(5*time.Minute).Format(time.RFC3339))
 	return s
 }
 
-// troubles are what a provider answers when it fails.
-var troubles = []string{"sandbox:down", "sandbox:rate_limited", "sandbox:reply_lost"}
+// soakFaults are what a provider answers when it fails.
+var soakFaults = []string{"sandbox:down", "sandbox:rate_limited", "sandbox:reply_lost"}
 
 // measured reads the metrics.
 func (r *running) measured() map[string]float64 {
