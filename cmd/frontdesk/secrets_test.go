@@ -232,8 +232,8 @@ func plantedHouse(t *testing.T, storeURL, level string) (h *house, l *leaky, ten
 	return h, l, []string{"first", "second", "third", "fourth", "fifth", "sixth"}
 }
 
-// conversations are the operations with what callers say of people in every field that can hold it.
-func conversations(turn string) []request {
+// personalCalls are the operations with what callers say of people in every field that can hold it.
+func personalCalls(turn string) []request {
 	meeting := `"title":"prsn-title","description":"prsn-description","start_time":"2027-03-02T10:00:00Z","end_time":"2027-03-02T10:30:00Z","attendee_emails":["prsn@example.com"],"location_url":"https://meet.example.com/prsn-link"`
 	return []request{
 		{path: "POST /v1/calendar/list-calendars", body: `{}`},
@@ -289,7 +289,7 @@ func noSecretComesOut(t *testing.T, storeURL, level string) {
 		l.mode.Store(int64(mode))
 		var wg sync.WaitGroup
 		for _, tenant := range tenants {
-			said := conversations(fmt.Sprint(mode + 2))
+			said := personalCalls(fmt.Sprint(mode + 2))
 			asked += len(said)
 			wg.Go(func() {
 				for i, q := range said {
