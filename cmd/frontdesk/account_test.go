@@ -18,7 +18,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	googlefake "frontdesk/adapters/calendar/google/fake"
 	microsoftfake "frontdesk/adapters/calendar/microsoft/fake"
@@ -304,67 +303,6 @@ func connectionStatus(h *house) string {
 		h.t.Fatalf("%v, %v", list, err)
 	}
 	return list[0].Status
-}
-
-// A gateway that dies between the provider's commit and its own: the call that is repeated has one effect.
-func TestKillBetweenTheProvidersCommitAndOurs(t *testing.T) {
-	t.Parallel()
-	eachProvider(t, func(t *testing.T, start func(testing.TB) *pretended) {
-		onBothStores(t, func(t *testing.T, storeURL string) {
-			p := start(t)
-			h := newHouse(t, storeURL, p.environ...)
-			h.must("tenant", "create", "acme")
-			r := h.servePublicly()
-			key := h.must("key", "create", "--tenant", "acme")
-			p.connect(h, r)
-
-			// dies calls, and has the gateway killed when the provider has acted; then it repeats the call to another one.
-			dies := func(operation, body string) answer {
-				t.Helper()
-				id := fmt.Sprintf("call-%s-%d", operation, time.Now().UnixNano())
-				killed := make(chan struct{})
-				p.put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
-					if req.Method == http.MethodGet || strings.Contains(req.URL.Path, "token") || strings.HasSuffix(req.URL.Path, "/$batch") {
-						serve.ServeHTTP(w, req)
-						return
-					}
-					p.put(nil)
-					serve.ServeHTTP(httptest.NewRecorder(), req)
-					r.kill()
-					close(killed)
-				})
-				_, err := r.as(key).call(http.MethodPost, "/v1/calendar/"+operation, body, "Idempotency-Key: "+id)
-				if err == nil {
-					t.Fatalf("%s was answered though the gateway was killed", operation)
-				}
-				<-killed
-				r = h.serve()
-				return r.as(key).settle(request{path: "/v1/calendar/" + operation, body: body}, id)
-			}
-			window := `{"start_time": "2027-03-02", "end_time": "2027-03-03", "timezone": "UTC"}`
-
-			booked := dies("book-meeting", `{"title": "Once", "start_time": "2027-03-02T10:00:00Z", "end_time": "2027-03-02T10:30:00Z", "attendee_emails": ["sam@example.com"]}`)
-			event := booked.text("event", "event_id")
-			listed := r.as(key).post(200, "calendar/list-events", window)
-			if len(listed.get("events").([]any)) != 1 || listed.text("events", 0, "event_id") != event {
-				t.Fatalf("booked %s, listed %s", event, listed.body)
-			}
-			dies("update-meeting", fmt.Sprintf(`{"event_id": %q, "title": "Twice", "start_time": "2027-03-02T12:00:00Z"}`, event))
-			listed = r.as(key).post(200, "calendar/list-events", window)
-			if len(listed.get("events").([]any)) != 1 || listed.text("events", 0, "subject") != "Twice" || listed.text("events", 0, "start_time") != "2027-03-02T12:00:00Z" {
-				t.Fatalf("updated, listed %s", listed.body)
-			}
-			if gone := dies("cancel-meeting", fmt.Sprintf(`{"event_id": %q}`, event)); gone.get("ok") != true {
-				t.Errorf("cancelled: %s", gone.body)
-			}
-			listed = r.as(key).post(200, "calendar/list-events", window)
-			for i := range listed.get("events").([]any) {
-				if listed.get("events", i, "is_cancelled") != true {
-					t.Errorf("cancelled, listed %s", listed.body)
-				}
-			}
-		})
-	})
 }
 
 // A tenant brings its own OAuth client. Its secret is entered again with the customer's consent kept.

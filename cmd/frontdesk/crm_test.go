@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	freshdeskfake "frontdesk/adapters/crm/freshdesk/fake"
 	hubspotfake "frontdesk/adapters/crm/hubspot/fake"
@@ -183,89 +182,5 @@ func ticketScript(t *testing.T, r *running, key string) {
 	refused := c.post(400, "tickets/create-ticket", `{"subject": "x", "status": "no such status", "priority": "no such priority"}`)
 	if text := string(refused.body); refused.reason() != "INVALID_REQUEST" || !strings.Contains(text, made.text("ticket", "status")) {
 		t.Errorf("labels that are not there: %s", text)
-	}
-}
-
-// A gateway that dies between the CRM's commit and its own never opens a second ticket: it finds the first one, or where a
-// CRM cannot tell says that it does not know.
-func TestKillWhileATicketIsOpened(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		start   func(t *testing.T) (p *pretended, add []string)
-		unknown bool
-	}{
-		"salesforce with a key": {start: func(t *testing.T) (*pretended, []string) {
-			p := &pretended{name: "salesforce"}
-			fake := salesforcefake.New(salesforcefake.Options{ExternalID: "Key__c", OAuth: oauthtest.Options{Clients: map[string]string{"app": "desk-secret-token"}}})
-			base := p.serve(t, func(string) http.Handler { return fake })
-			p.tickets = func() int { n, _ := fake.Tickets(t.Context()); return n }
-			return p, []string{"--set", "flow=client_credentials", "--set", "client_id=app", "--set", "base_url=" + base,
-				"--set", "external_id_field=Key__c", "--secret", "client_secret=env:ACCESS_TOKEN"}
-		}},
-		"hubspot with a key": {start: func(t *testing.T) (*pretended, []string) {
-			var fake *hubspotfake.Server
-			p := &pretended{name: "hubspot"}
-			base := p.serve(t, func(string) http.Handler {
-				fake = hubspotfake.New(hubspotfake.Options{Unique: []string{"key"}, Tokens: map[string][]string{"desk-secret-token": nil}})
-				return fake
-			})
-			p.environ, p.tickets = []string{"FRONTDESK_PROVIDERS__HUBSPOT__API_URL=" + base}, fake.Count
-			return p, []string{"--set", "key_property=key", "--secret", "access_token=env:ACCESS_TOKEN"}
-		}},
-		"zendesk": {start: func(t *testing.T) (*pretended, []string) {
-			p := &pretended{name: "zendesk"}
-			fake := zendeskfake.New(zendeskfake.Options{AccessToken: "desk-secret-token"})
-			base := p.serve(t, func(string) http.Handler { return fake })
-			p.tickets = fake.Tickets
-			return p, []string{"--set", "base_url=" + base, "--secret", "access_token=env:ACCESS_TOKEN"}
-		}},
-		"freshdesk": {unknown: true, start: func(t *testing.T) (*pretended, []string) {
-			p := &pretended{name: "freshdesk"}
-			fake := freshdeskfake.New(freshdeskfake.Options{APIKey: "desk-secret-token"})
-			base := p.serve(t, func(string) http.Handler { return fake })
-			p.tickets = fake.Tickets
-			return p, []string{"--set", "base_url=" + base, "--set", "requester_email=calls@example.com", "--secret", "api_key=env:ACCESS_TOKEN"}
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p, add := c.start(t)
-			h := newHouse(t, "", append(p.environ, "ACCESS_TOKEN=desk-secret-token", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")...)
-			h.must("tenant", "create", "acme")
-			h.must(append([]string{"connection", "add", "--tenant", "acme", "--kind", "crm", "--provider", p.name}, add...)...)
-			r := h.serve()
-			key := h.must("key", "create", "--tenant", "acme")
-			r.as(key).call(http.MethodPost, "/v1/tickets/get-ticket", `{"ticket_number": "99999"}`) // labels and tokens are had
-			before := p.tickets()
-			killed := make(chan struct{})
-			p.put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
-				serve.ServeHTTP(w, req)
-				if p.tickets() > before {
-					p.put(nil)
-					r.kill()
-					close(killed)
-				}
-			})
-			q := request{path: "/v1/tickets/create-ticket", body: `{"subject": "Once"}`}
-			if _, err := r.as(key).call(http.MethodPost, q.path, q.body, "Idempotency-Key: call-1"); err == nil {
-				t.Fatal("it was answered though the gateway was killed")
-			}
-			<-killed
-			r = h.serve()
-			if c.unknown {
-				a := answer{}
-				for end := time.Now().Add(30 * time.Second); time.Now().Before(end) && a.reason() != "OUTCOME_UNKNOWN"; time.Sleep(100 * time.Millisecond) {
-					a, _ = r.as(key).call(http.MethodPost, q.path, q.body, "Idempotency-Key: call-1")
-				}
-				if a.status != http.StatusConflict || a.reason() != "OUTCOME_UNKNOWN" {
-					t.Errorf("repeated: %d %s", a.status, a.body)
-				}
-			} else if number := r.as(key).settle(q, "call-1").text("ticket", "ticket_number"); number == "" {
-				t.Error("repeated, it has no number")
-			}
-			if n := p.tickets() - before; n != 1 {
-				t.Errorf("%d tickets were opened", n)
-			}
-		})
 	}
 }

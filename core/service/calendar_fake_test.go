@@ -22,7 +22,8 @@ type calendarAccount struct {
 	endless   bool // every page names a next one
 	tells410  bool
 
-	booked, changed, cancelled int // effects
+	booked, changed, cancelled int            // effects
+	retitled                   map[string]int // by title: how often a change set it
 }
 
 type fakeEvent struct {
@@ -33,7 +34,7 @@ type fakeEvent struct {
 
 func newCalendarAccount() *calendarAccount {
 	return &calendarAccount{
-		account: account{calls: map[string]int{}}, email: "office@example.com", pageSize: 1000,
+		account: account{calls: map[string]int{}}, email: "office@example.com", pageSize: 1000, retitled: map[string]int{},
 		traits: calendar.Traits{IdempotentBook: true, IDsPerCalendar: true, KeepsCancelled: true, LocationURL: true},
 		calendars: []calendar.Calendar{
 			{ID: "main", Name: "Main", Zone: "America/New_York", IsDefault: true},
@@ -187,6 +188,7 @@ func (d *calendarDriver) Change(ctx context.Context, ref calendar.EventRef, c ca
 		}
 		if c.Title != nil {
 			e.Title = *c.Title
+			d.retitled[e.Title]++
 		}
 		if c.Description != nil {
 			e.Description = *c.Description

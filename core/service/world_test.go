@@ -43,6 +43,7 @@ type world struct {
 	emails  map[string]string              // as last verified
 	lives   map[*process]struct{}          // processes not stopped
 	options func(*Options, *guard.Options) // may change what a process is made of
+	reach   func(*process) string          // the address under which the next process has the store; nil: url
 }
 
 // clock stands still unless it is advanced.
@@ -127,7 +128,11 @@ func (w *world) start() *process {
 	w.tb.Helper()
 	p := &process{world: w, owner: fmt.Sprintf("process-%d", processes.Add(1))}
 	var err error
-	p.store, err = store.Open(context.Background(), w.url)
+	address := w.url
+	if w.reach != nil {
+		address = w.reach(p)
+	}
+	p.store, err = store.Open(context.Background(), address)
 	w.check(err)
 	guarding := guard.Options{
 		Deadline: 5 * time.Second, WriteGrace: 2 * time.Second, BackoffBase: time.Millisecond, BackoffMax: 2 * time.Millisecond,

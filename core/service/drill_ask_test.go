@@ -1,0 +1,376 @@
+package service
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+	"frontdesk/core/record"
+)
+
+// age is whether what was asked still counts.
+type age int
+
+const (
+	current age = iota
+	edge        // it cannot be known from outside
+	over
+)
+
+func (r *request) String() string {
+	if r.key == "" {
+		return fmt.Sprintf("%s %s of tenant %d", r.operation, r.label, r.tenant)
+	}
+	return fmt.Sprintf("%s %s of tenant %d under the key %s", r.operation, r.label, r.tenant, r.key)
+}
+
+// age answers whether the store's record of a request still counts.
+func (d *drill) age(r *request) age {
+	if r.state == untold {
+		return current
+	}
+	keep := 72 * time.Hour
+	if r.key == "" {
+		keep = 10 * time.Minute
+		if r.operation == opCreate {
+			keep = d.window
+		}
+		if m := d.meets[r.made]; r.state == sure && m != nil && m.state != sure {
+			return edge // cancelled since: an equal booking is a new one
+		}
+	}
+	now := d.world.clock.now()
+	switch {
+	case now.Sub(r.until) > keep:
+		return over
+	case now.Sub(r.from) < keep:
+		return current
+	}
+	return edge
+}
+
+// effects counts what a request did at the provider.
+func (d *drill) effects(r *request) (n int) {
+	switch r.operation {
+	case opBook:
+		d.world.meetings.mu.Lock()
+		defer d.world.meetings.mu.Unlock()
+		for _, e := range d.world.meetings.events {
+			if e.Description == r.label {
+				n++
+			}
+		}
+	case opUpdate:
+		d.world.meetings.mu.Lock()
+		defer d.world.meetings.mu.Unlock()
+		return d.world.meetings.retitled[r.label]
+	case opCreate:
+		d.world.tickets.mu.Lock()
+		defer d.world.tickets.mu.Unlock()
+		for _, t := range d.world.tickets.made {
+			if t.Subject == r.label {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// call asks for something, new or again, as one of the tenants.
+func (d *drill) call() {
+	operations := []string{opBook, opBook, opBook, opCreate, opCreate, opCreate, opBuy, opBuy, opUpdate, opUpdate, opCancel, opCancel, opChange, opChange, opReturn}
+	r := &request{tenant: d.dice.IntN(2), operation: operations[d.dice.IntN(len(operations))]}
+	keyless := (r.operation == opBook || r.operation == opCreate) && d.chance(3)
+	name := fmt.Sprintf("%d/%s/keyless %d", r.tenant, r.operation, d.dice.IntN(2))
+	if !keyless {
+		r.key = fmt.Sprintf("key %d", d.dice.IntN(4))
+		name = fmt.Sprintf("%d/%s/%s", r.tenant, r.operation, r.key)
+	}
+	there, asked := d.asked[name]
+	switch {
+	case !asked:
+		if !d.aim(r) {
+			return
+		}
+		d.asked[name] = r
+		there = r
+	case there.state == untold && d.chance(2): // nothing is kept of it: the key is good for another body
+		if !d.aim(r) {
+			return
+		}
+		r.base, r.allowed = d.effects(r), 0
+		d.asked[name] = r
+		there = r
+	case there.key != "" && there.state == sure && d.age(there) == current && d.chance(3):
+		d.reuse(there, r)
+		return
+	}
+	i := d.dice.IntN(2)
+	d.arm(i)
+	d.ask(there, i, d.faults())
+}
+
+// aim gives a request its words, and something to change where it changes something.
+func (d *drill) aim(r *request) bool {
+	d.labels++
+	r.label, r.hour = fmt.Sprintf("r%d-%d", d.seed, d.labels), 2*d.labels
+	switch r.operation {
+	case opUpdate, opCancel:
+		ids := slices.DeleteFunc(slices.Sorted(maps.Keys(d.meets)), func(id string) bool { return d.meets[id].tenant != r.tenant || d.meets[id].state != sure })
+		if len(ids) == 0 {
+			return false
+		}
+		r.event = ids[d.dice.IntN(len(ids))]
+	case opChange, opReturn:
+		ids := slices.DeleteFunc(slices.Sorted(maps.Keys(d.lines)), func(id int64) bool { return d.lines[id].tenant != r.tenant || d.lines[id].state != sure })
+		if len(ids) == 0 {
+			return false
+		}
+		r.number = ids[d.dice.IntN(len(ids))]
+	}
+	return true
+}
+
+// reuse asks for something else under a key that was answered.
+func (d *drill) reuse(there, other *request) {
+	if !d.aim(other) {
+		return
+	}
+	d.note("%s, and now %s", there, other)
+	_, _, _, err := d.send(other, 0)
+	d.wantRefused(err, fault.ReasonIdempotencyReused)
+	if n := d.effects(other); n > 0 {
+		d.wrong("a refused key had %d effects", n)
+	}
+	if other.operation == opBuy && d.world.phones.bought > d.buys {
+		d.wrong("a refused key bought a number")
+	}
+}
+
+func (d *drill) wantRefused(err error, reason string) {
+	d.counted[reason]++
+	if f := fault.From(err); err == nil || f.Code != fault.Conflict || f.Reason != reason {
+		d.wrong("answered %v, want %s", err, reason)
+	}
+}
+
+// send makes the call at a process.
+func (d *drill) send(r *request, at int) (body json.RawMessage, made string, replayed bool, err error) {
+	p, c, w := d.two[at].process, d.callers[r.tenant], Write{IdempotencyKey: r.key}
+	switch r.operation {
+	case opBook:
+		in := meeting(d.t, "title "+r.label, r.hour)
+		in.Description = r.label
+		if r.hour%4 == 0 {
+			in.Conferencing = calendar.ConferencingProvider
+		}
+		var a Answer[record.MeetingAnswer]
+		a, err = p.Calendar.Book(background, c, w, in)
+		return a.Body, a.Record.Event.EventID, a.Replayed, err
+	case opUpdate:
+		var a Answer[record.MeetingAnswer]
+		a, err = p.Calendar.Update(background, c, w, UpdateMeeting{EventID: r.event, Title: r.label})
+		return a.Body, r.event, a.Replayed, err
+	case opCancel:
+		var a Answer[record.CancelAnswer]
+		a, err = p.Calendar.Cancel(background, c, w, CancelMeeting{EventID: r.event})
+		return a.Body, r.event, a.Replayed, err
+	case opCreate:
+		var a Answer[record.TicketAnswer]
+		a, err = p.Tickets.Create(background, c, w, CreateTicket{Subject: r.label})
+		return a.Body, a.Record.Ticket.TicketNumber, a.Replayed, err
+	case opBuy:
+		var a Answer[record.PhoneNumber]
+		a, err = p.Numbers.Buy(background, c, w, BuyNumber{AreaCode: "415", Name: r.label, Inbound: employeeID(7)})
+		if err == nil && !p.dead.Load() {
+			d.known(r.tenant, a.Record)
+		}
+		return a.Body, fmt.Sprint(a.Record.ID), a.Replayed, err
+	case opChange:
+		var a Answer[record.PhoneNumber]
+		a, err = p.Numbers.Update(background, c, w, UpdateNumber{ID: r.number, Name: &r.label})
+		return a.Body, fmt.Sprint(r.number), a.Replayed, err
+	default:
+		var a Answer[struct{}]
+		a, err = p.Numbers.Release(background, c, w, r.number)
+		return a.Body, fmt.Sprint(r.number), a.Replayed, err
+	}
+}
+
+// known is a number that a caller was told of.
+func (d *drill) known(tenant int, n record.PhoneNumber) {
+	if _, there := d.lines[n.ID]; !there {
+		d.lines[n.ID] = &heldLine{tenant: tenant, e164: n.E164, state: sure, name: n.Name}
+	}
+}
+
+// ask asks, and holds the answer against what the caller may rely on.
+func (d *drill) ask(r *request, at int, faults func(string) reaction) {
+	if r.key == "" && r.state == unsure {
+		d.pass(13 * time.Second) // else it would wait for the run that died
+	}
+	switch d.age(r) {
+	case edge:
+		if r.key != "" {
+			return
+		}
+		r.allowed++
+		r.state, r.again = unsure, true
+	case over:
+		r.state, r.again = untold, true
+	}
+	before, now := r.state, d.world.clock.now()
+	if before == untold {
+		r.base, r.from = d.effects(r), now
+		r.allowed++
+		if r.operation == opBuy {
+			d.buys++
+		}
+	}
+	d.note("process %d: %s, which is %s", at, r, [...]string{"new", "answered", "in doubt"}[before])
+	nested := r.key != "" && before == untold && faults == nil && d.chance(4)
+	var inside atomic.Bool
+	d.script(func(call string) reaction {
+		if nested && inside.CompareAndSwap(false, true) {
+			d.note("it is asked twice at the same time, at the call %s", call)
+			_, _, _, err := d.send(r, 1-at)
+			d.wantRefused(err, fault.ReasonIdempotencyRunning)
+			return reaction{}
+		}
+		if faults != nil && !inside.Load() {
+			return faults(call)
+		}
+		return reaction{}
+	})
+	body, made, replayed, err := d.send(r, at)
+	died := d.two[at].process.dead.Load()
+	d.reap(at)
+	switch {
+	case died:
+		d.unheard(r, before)
+	case before == sure:
+		d.counted["replayed"]++
+		if err != nil || !replayed || string(body) != r.body {
+			d.wrong("%s was answered %s, and now %s, replayed %v, %v", r, r.body, body, replayed, err)
+		}
+	case err == nil:
+		if before == untold && replayed {
+			d.wrong("%s is answered as if it were a repeat: %s", r, body)
+		}
+		d.answered(r, string(body), made, replayed)
+	default:
+		d.refused(r, before, fault.From(err), faults != nil)
+	}
+}
+
+// unheard is a call whose caller heard nothing, because the process died.
+func (d *drill) unheard(r *request, before standing) {
+	if before == sure {
+		return
+	}
+	r.state, r.until = unsure, d.world.clock.now()
+	d.blur(r)
+}
+
+// blur is what may be otherwise from now on.
+func (d *drill) blur(r *request) {
+	switch r.operation {
+	case opUpdate:
+		d.meets[r.event].title = ""
+		d.overtake(r)
+	case opCancel:
+		if m := d.meets[r.event]; m.state == sure {
+			m.state = unsure
+		}
+	case opChange:
+		d.lines[r.number].name = ""
+	case opReturn:
+		if l := d.lines[r.number]; l.state == sure {
+			l.state = unsure
+		}
+	}
+}
+
+func (d *drill) answered(r *request, body, made string, replayed bool) {
+	d.counted["answered"]++
+	r.state, r.body, r.made, r.until = sure, body, made, d.world.clock.now()
+	switch r.operation {
+	case opBook:
+		if d.meets[made] == nil {
+			d.meets[made] = &meet{tenant: r.tenant, state: sure}
+		}
+	case opUpdate:
+		if !replayed { // else it was done some time since it was asked first
+			d.meets[r.event].title = r.label
+			d.overtake(r)
+		}
+	case opCancel:
+		d.meets[r.event].state = untold
+	case opChange:
+		if !replayed {
+			d.lines[r.number].name = r.label
+		}
+	case opReturn:
+		d.lines[r.number].state = untold
+	}
+	if n := d.effects(r); (r.operation == opBook || r.operation == opCreate) && n == 0 {
+		d.wrong("%s is said to be done and is not", r)
+	}
+}
+
+// overtake lets changes of the same meeting that are in doubt be made once more when their callers ask again: the title was
+// another one meanwhile.
+func (d *drill) overtake(newer *request) {
+	for _, r := range d.asked {
+		if r != newer && r.operation == opUpdate && r.event == newer.event && r.state == unsure {
+			r.allowed++
+		}
+	}
+}
+
+// refused is a call that failed, or whose outcome is not known.
+func (d *drill) refused(r *request, before standing, f *fault.Error, faults bool) {
+	d.note("  %s", f.Reason)
+	d.counted[f.Reason]++
+	unknown := f.Code == fault.UnknownOutcome || f.Metadata["outcome"] == "unknown" || f.Metadata[metaNumber] != ""
+	switch {
+	case f.Reason == fault.ReasonIdempotencyRunning && before == unsure:
+		if f.RetryAfter <= 0 {
+			d.wrong("%s is running, and it is not said when to ask again", r)
+		}
+		r.until = d.world.clock.now()
+	case unknown && (faults || before == unsure || f.Reason == fault.ReasonOrderPending):
+		r.state, r.until = unsure, d.world.clock.now()
+		d.blur(r)
+	case unknown:
+		d.wrong("%s is said to be unknown for no reason: %v", r, f)
+	case before == untold && !faults && !d.excused(r, f):
+		d.wrong("%s fails for no reason: %v", r, f)
+	case f.Reason == fault.ReasonIdempotencyReused, f.Reason == fault.ReasonIdempotencyRunning, f.Code == fault.Internal:
+		d.wrong("%s is refused: %v", r, f)
+	default: // it is said that nothing was done
+		if n := d.effects(r); n > r.base && !d.excused(r, f) {
+			d.wrong("%s is said to have failed (%v), and had %d effects", r, f, n-r.base)
+		}
+		r.state = untold
+	}
+}
+
+// excused is what may fail though nothing is wrong: what is changed may be gone, and a slot may be taken by the meeting that
+// was made when the same was asked before.
+func (d *drill) excused(r *request, f *fault.Error) bool {
+	switch r.operation {
+	case opBook:
+		return r.again && f.Reason == fault.ReasonSlotTaken
+	case opUpdate, opCancel:
+		return d.meets[r.event].state != sure && f.Code == fault.NotFound
+	case opChange, opReturn:
+		return d.lines[r.number].state != sure && f.Code == fault.NotFound
+	}
+	return false
+}

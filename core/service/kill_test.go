@@ -1,0 +1,392 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"modernc.org/sqlite"
+
+	"frontdesk/core/store"
+)
+
+// trap kills a process at a named point: before or after it calls a driver, before or after it writes in the store. The
+// write is carried out as a whole or not at all, as the database promises; what the process learns of it is nothing. On
+// SQLite the point is a commit, on PostgreSQL any message to the server, so that a process dies in the midst of
+// transactions and after reads as well.
+type trap struct {
+	process *process
+
+	mu    sync.Mutex
+	calls int // of drivers until it dies at one, when above zero
+	steps int // in the store until it dies at one, when above zero
+	after bool
+	died  string // where
+}
+
+// arm lets the process die at the n-th call of a driver or step in the store from now on.
+func (t *trap) arm(n int, inStore, after bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.calls, t.steps, t.after = 0, 0, after
+	if inStore {
+		t.steps = n
+	} else {
+		t.calls = n
+	}
+}
+
+func (t *trap) disarm() { t.arm(0, false, false) }
+
+func (t *trap) point(kind, name string) string {
+	if t.after {
+		return "after " + kind + " " + name
+	}
+	return "before " + kind + " " + name
+}
+
+// call is the process's next call of a driver.
+func (t *trap) call(name string) reaction {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.calls--; t.calls != 0 {
+		return reaction{}
+	}
+	t.died = t.point("the call", name)
+	die := func(context.Context) error { t.process.dead.Store(true); return errors.New("the process died") }
+	if t.after {
+		return reaction{after: die}
+	}
+	return reaction{before: die}
+}
+
+// step is the process's next step in the store; it answers whether the process dies there.
+func (t *trap) step(name string) (dies, after bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.steps--; t.steps != 0 {
+		return false, false
+	}
+	t.died = t.point("the write of", name)
+	return true, t.after
+}
+
+// bury takes a dead process away.
+func (w *world) bury(t *trap) {
+	t.process.dead.Store(true)
+	_ = t.process.store.Close()
+	w.mu.Lock()
+	delete(w.lives, t.process)
+	w.mu.Unlock()
+}
+
+// startMortal starts a process that dies at points of its trap.
+func (w *world) startMortal() *trap {
+	w.tb.Helper()
+	t := &trap{}
+	w.reach = t.onSQLite
+	if strings.HasPrefix(w.url, "postgres") {
+		w.reach = t.onPostgres
+	}
+	defer func() { w.reach = nil }()
+	t.process = w.start()
+	return t
+}
+
+// committers are what watches the commits on a file of SQLite, by the path that its process opened it under.
+var committers sync.Map
+
+var watchCommits = sync.OnceFunc(func() {
+	sqlite.RegisterConnectionHook(func(conn sqlite.ExecQuerierContext, dsn string) error {
+		parsed, err := url.Parse(dsn)
+		if err != nil {
+			return err
+		}
+		hooks, ok := conn.(sqlite.HookRegisterer)
+		watched, found := committers.Load(parsed.Path)
+		if !ok || !found {
+			return nil
+		}
+		var tables []string
+		hooks.RegisterPreUpdateHook(func(d sqlite.SQLitePreUpdateData) {
+			if !slices.Contains(tables, d.TableName) {
+				tables = append(tables, d.TableName)
+			}
+		})
+		hooks.RegisterRollbackHook(func() { tables = nil })
+		hooks.RegisterCommitHook(func() int32 {
+			slices.Sort(tables)
+			name := strings.Join(tables, "+")
+			tables = nil
+			return watched.(*trap).commit(name)
+		})
+		return nil
+	})
+})
+
+// commit answers 1 to turn a commit into a rollback (sqlite.org/c3ref/commit_hook.html).
+func (t *trap) commit(name string) int32 {
+	if t.process.dead.Load() {
+		return 1
+	}
+	dies, after := t.step(name)
+	if !dies {
+		return 0
+	}
+	t.process.dead.Store(true)
+	if after {
+		return 0
+	}
+	return 1
+}
+
+// onSQLite answers a path of the file that is the process's own, so that its connections are told from others'.
+func (t *trap) onSQLite(p *process) string {
+	tb := p.world.tb
+	tb.Helper()
+	watchCommits()
+	t.process = p
+	dir, name := filepath.Split(strings.TrimPrefix(p.world.url, "sqlite:"))
+	own := filepath.Join(dir, p.owner)
+	p.world.check(os.Symlink(".", own))
+	path := filepath.Join(own, name)
+	committers.Store(path, t)
+	tb.Cleanup(func() { committers.Delete(path) })
+	return "sqlite:" + path
+}
+
+// onPostgres answers the address of a relay to the server that is the process's own.
+func (t *trap) onPostgres(p *process) string {
+	w := p.world
+	w.tb.Helper()
+	t.process = p
+	address, err := url.Parse(w.url)
+	w.check(err)
+	query := address.Query()
+	dir, err := os.MkdirTemp("/tmp", "frontdesk-relay-") // the path of a socket has about a hundred bytes
+	w.check(err)
+	r := &relay{trap: t, server: filepath.Join(query.Get("host"), ".s.PGSQL.5432"), conns: map[net.Conn]struct{}{}}
+	r.listener, err = net.Listen("unix", filepath.Join(dir, ".s.PGSQL.5432"))
+	w.check(err)
+	r.group.Go(r.accept)
+	w.tb.Cleanup(func() { r.end(); r.group.Wait(); _ = os.RemoveAll(dir) })
+	query.Set("host", dir)
+	address.RawQuery = query.Encode()
+	return address.String()
+}
+
+// relay stands between a process and PostgreSQL.
+type relay struct {
+	trap     *trap
+	server   string
+	listener net.Listener
+	group    sync.WaitGroup
+
+	mu    sync.Mutex
+	conns map[net.Conn]struct{} // nil: it has ended
+}
+
+func (r *relay) accept() {
+	for {
+		client, err := r.listener.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("unix", r.server)
+		if err != nil || !r.keep(client, server) {
+			_ = client.Close()
+			continue
+		}
+		last := make(chan struct{}) // closed when the server's next answer is the last that counts
+		r.group.Go(func() { r.ask(client, server, last) })
+		r.group.Go(func() { r.answer(client, server, last) })
+	}
+}
+
+func (r *relay) keep(both ...net.Conn) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range both {
+		if r.conns == nil {
+			_ = c.Close()
+			continue
+		}
+		r.conns[c] = struct{}{}
+	}
+	return r.conns != nil
+}
+
+// end cuts the process off.
+func (r *relay) end() {
+	_ = r.listener.Close()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for c := range r.conns {
+		_ = c.Close()
+	}
+	r.conns = nil
+}
+
+func (r *relay) drop(both ...net.Conn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range both {
+		_ = c.Close()
+		delete(r.conns, c)
+	}
+}
+
+func (r *relay) die() {
+	r.trap.process.dead.Store(true)
+	r.end()
+}
+
+// ask passes on what the process sends.
+func (r *relay) ask(client, server net.Conn, last chan<- struct{}) {
+	defer r.drop(client, server)
+	statements := prepared{}
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := client.Read(buffer)
+		if err != nil {
+			return
+		}
+		if r.trap.process.dead.Load() { // of a call
+			r.end()
+			return
+		}
+		name, counts := statements.name(buffer[:n])
+		var dies, after bool
+		if counts {
+			dies, after = r.trap.step(name)
+		}
+		if dies && !after {
+			r.die()
+			return
+		}
+		if dies {
+			close(last)
+		}
+		if _, err := server.Write(buffer[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// prepared are a connection's statements by the names that its client gave them.
+type prepared map[string]string
+
+// name is what a message does, and whether it does anything: a client prepares statements and asks whether the server is
+// there as well.
+func (p prepared) name(message []byte) (string, bool) {
+	const header = 5
+	if len(message) < header {
+		return "", false
+	}
+	parts := strings.SplitN(string(message[header:]), "\x00", 3)
+	switch message[0] {
+	case 'P': // Parse: the statement's name, and its text
+		p[parts[0]] = brief(parts[1])
+	case 'B': // Bind: the portal's name, and the statement's
+		return p[parts[1]], true
+	case 'Q':
+		return brief(parts[0]), !strings.HasPrefix(parts[0], "--")
+	}
+	return "", false
+}
+
+// brief is what a statement does to which table.
+func brief(sql string) string {
+	sql = strings.TrimPrefix(sql, "WITH change AS (")
+	words := strings.Fields(sql)
+	verb := strings.ToLower(words[0])
+	at := map[string]string{"insert": "INTO", "delete": "FROM", "select": "FROM", "update": "UPDATE"}[verb]
+	if i := slices.Index(words, at); i >= 0 && i+1 < len(words) {
+		return verb + " " + words[i+1]
+	}
+	return verb
+}
+
+// answer passes on what the server answers; the last answer is waited for, and kept from the process.
+func (r *relay) answer(client, server net.Conn, last <-chan struct{}) {
+	defer r.drop(client, server)
+	var tail []byte
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := server.Read(buffer)
+		if err != nil {
+			return
+		}
+		tail = append(tail, buffer[:n]...)
+		tail = tail[max(0, len(tail)-readyLength):]
+		select {
+		case <-last:
+			if readyForQuery(tail) {
+				r.die()
+				return
+			}
+			continue
+		default:
+		}
+		if _, err := client.Write(buffer[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// readyLength is the length of the message ReadyForQuery, with which an answer ends (PostgreSQL's manual, Message Formats).
+const readyLength = 6
+
+func readyForQuery(tail []byte) bool {
+	return len(tail) == readyLength && string(tail[:readyLength-1]) == "Z\x00\x00\x00\x05"
+}
+
+// TestATrapKillsWhereItSays proves the traps themselves: what a process writes as it dies is there or not, as the trap was
+// armed, and the process can do nothing more.
+func TestATrapKillsWhereItSays(t *testing.T) {
+	eachStore(t, func(t *testing.T, w *world) {
+		called := w.startMortal()
+		w.check(called.process.store.Ping(background))
+		called.arm(1, false, false)
+		if r := called.call("book"); r.before == nil || r.before(background) == nil {
+			t.Fatal("it does not die at a call")
+		}
+		if err := called.process.store.CreateTenant(background, store.Tenant{ID: "called", Name: "called"}); err == nil {
+			t.Error("a process that died at a call wrote")
+		}
+		w.bury(called)
+		for _, after := range []bool{false, true} {
+			dead := w.startMortal()
+			write := func(name string) error {
+				return dead.process.store.CreateTenant(background, store.Tenant{ID: name, Name: name, CreatedAt: w.clock.now()})
+			}
+			w.check(write(fmt.Sprint("before", after))) // PostgreSQL has prepared the statement from here on
+			dead.arm(1, true, after)
+			_ = write(fmt.Sprint("last", after))
+			if !dead.process.dead.Load() || dead.died == "" {
+				t.Fatalf("after %v: it is not dead", after)
+			}
+			if err := write(fmt.Sprint("later", after)); err == nil {
+				t.Errorf("after %v: a dead process wrote", after)
+			}
+			w.bury(dead)
+		}
+		all, err := w.store.Tenants(background)
+		w.check(err)
+		var names []string
+		for _, row := range all {
+			names = append(names, row.Name)
+		}
+		if got := strings.Join(names, " "); got != "beforefalse beforetrue lasttrue" {
+			t.Errorf("the store has %s", got)
+		}
+	})
+}
