@@ -4,7 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	mathrand "math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -89,6 +92,44 @@ func TestMistypedKeyCostsNoQuery(t *testing.T) {
 	defer d.Close()
 	for _, key := range []string{"", "x", "fd_live_" + strings.Repeat("0", 38), strings.Repeat("k", 1<<20)} {
 		_, err := d.Authenticate(t.Context(), key)
+		wantFault(t, err, fault.Unauthenticated, fault.ReasonInvalidAPIKey)
+	}
+}
+
+// Keys that are guessed, or made from one that was seen, are refused for the price of a checksum. FRONTDESK_FORGERIES says how many
+// are tried (20000).
+func TestForgedKeysCostNoQuery(t *testing.T) {
+	tries := 20_000
+	if given := os.Getenv("FRONTDESK_FORGERIES"); given != "" {
+		var err error
+		tries, err = strconv.Atoi(given)
+		must(t, err)
+	}
+	d := NewDirectory(Options{}) // a query would be a nil dereference
+	defer d.Close()
+	seen, err := makeKey(rand.Reader, false)
+	must(t, err)
+	random := mathrand.New(mathrand.NewPCG(1, 2))
+	letter := func() byte { return base62[random.IntN(len(base62))] }
+	for n := range tries {
+		forged := []byte(seen)
+		switch n % 4 {
+		case 0: // all of it
+			for i := len(livePrefix); i < len(forged); i++ {
+				forged[i] = letter()
+			}
+		case 1: // one character
+			at := len(livePrefix) + random.IntN(len(forged)-len(livePrefix))
+			forged[at] = base62[(strings.IndexByte(base62, forged[at])+1+random.IntN(len(base62)-1))%len(base62)]
+		case 2: // its other kind, with a character of luck
+			copy(forged, testPrefix)
+			forged[len(forged)-1] = letter()
+		case 3: // a whole body under the checksum that was seen
+			for i := range bodyLength {
+				forged[len(livePrefix)+i] = letter()
+			}
+		}
+		_, err := d.Authenticate(t.Context(), string(forged))
 		wantFault(t, err, fault.Unauthenticated, fault.ReasonInvalidAPIKey)
 	}
 }

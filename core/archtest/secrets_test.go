@@ -1,0 +1,64 @@
+package archtest
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Where somebody outside shows a secret, or guesses at one, the time of the answer does not tell how much of it was right.
+func TestSecretsAreComparedInConstantTime(t *testing.T) {
+	// Tokens of providers, which the gateway holds against others of its own: nobody outside chooses either.
+	own := []string{
+		"client.go: answer.Refresh == refresh", "flight.go: e.access != refused", "flight.go: f.entry.access != refused",
+		"keeper.go: e.access == refused", "kept.go: had.Access != refused",
+	}
+	for _, room := range []string{"api", "consent", "oauth", "tenant", "upstream", "vault"} {
+		found, err := Comparisons(filepath.Join(top, "core", room))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range found {
+			if room == "oauth" && slices.Contains(own, at) {
+				continue
+			}
+			t.Errorf("core/%s/%s: use crypto/subtle", room, at)
+		}
+	}
+}
+
+func TestComparisonsAreFound(t *testing.T) {
+	for code, want := range map[string]bool{
+		"given == secret":                         true,
+		"r.Token != given":                        true,
+		"bytes.Equal(hashOf(given), row.Browser)": true,
+		"strings.EqualFold(a.Password, given)":    true,
+		"string(row.Hash) == given":               true,
+		`values["client_secret"] == given`:        true,
+		"checksum(given) == given[:6]":            true,
+		`secret == ""`:                            false,
+		"secret == nil":                           false,
+		"len(token) == 43":                        false,
+		"subtle.ConstantTimeCompare(a, secret)":   false,
+		"given == name":                           false,
+	} {
+		folder := t.TempDir()
+		source := "package p\n\nvar _ = " + code + "\n"
+		if err := os.WriteFile(filepath.Join(folder, "a.go"), []byte(source), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		found, err := Comparisons(folder)
+		if err != nil || (len(found) == 1) != want {
+			t.Errorf("%s: %v %s", code, err, strings.Join(found, ", "))
+		}
+	}
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "a.go"), []byte("package p\n\nfunc f() { switch token { case given: case \"\": } }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := Comparisons(folder); err != nil || len(found) != 1 {
+		t.Errorf("a switch: %v %q", err, found)
+	}
+}
