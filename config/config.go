@@ -155,7 +155,7 @@ type Bulkhead struct {
 	PerConnection      int `yaml:"per_connection" default:"8" min:"1" help:"Calls at one time on one connection, where its provider names no number of its own."`
 	PerConnectionQueue int `yaml:"per_connection_queue" default:"32" min:"1" help:"Calls that wait for one of those places; further ones are refused."`
 	PerHost            int `yaml:"per_host" default:"256" min:"1" help:"Calls at one time to one provider's host."`
-	PerHostQueue       int `yaml:"per_host_queue" default:"256" min:"1" help:"Calls that wait for one of those places; further ones are refused."`
+	PerHostQueue       int `yaml:"per_host_queue" default:"256" min:"1" help:"Calls that wait for one of those places, or for one of their connection; further ones are refused."`
 }
 
 // Idempotency is how repeated calls are recognised.

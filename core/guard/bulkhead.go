@@ -61,7 +61,7 @@ func (b *bulkhead) ask(limit int) (*list.Element, *fault.Error) {
 	}
 	if b.waiting.Len() >= b.queue {
 		b.gauges.Refused()
-		return nil, unsent(fault.Unavailable, fault.ReasonOverloaded, "Too many calls are waiting for this provider. Try again shortly.", time.Second)
+		return nil, crowded()
 	}
 	return b.waiting.PushBack(make(chan struct{})), nil
 }
@@ -99,8 +99,19 @@ type place struct {
 	connection, host *site
 }
 
-// takePlace takes the connection's place first: calls of one connection that is at its limit must not fill the host's.
+// takePlace takes the connection's place first: calls of one connection that is at its limit must not fill the host's. All
+// who wait at one host are bounded, whichever place they wait for: however many accounts a provider that hangs has, its
+// callers must not be all that the gateway can hold. Who finds both places free does not wait, and is not bounded by those
+// who do.
 func (r *run) takePlace(ctx context.Context) (*place, *fault.Error) {
+	if place := r.takeFreePlace(); place != nil {
+		return place, nil
+	}
+	defer r.host.waiting.Add(-1)
+	if r.host.waiting.Add(1) > int64(r.guard.options.HostQueue) {
+		r.host.bulkhead.gauges.Refused()
+		return nil, crowded()
+	}
 	if f := r.connection.bulkhead.acquire(ctx, r.limit()); f != nil {
 		return nil, f
 	}
@@ -145,6 +156,10 @@ func (p *place) release() {
 	p.connection.bulkhead.release()
 	p.guard.hosts.unpin(p.host)
 	p.guard.connections.unpin(p.connection)
+}
+
+func crowded() *fault.Error {
+	return unsent(fault.Unavailable, fault.ReasonOverloaded, "Too many calls are waiting for this provider. Try again shortly.", time.Second)
 }
 
 // unsent is a fault of our own making: nothing was sent.

@@ -274,3 +274,51 @@ func TestCallsAreMeasured(t *testing.T) {
 		t.Errorf("missing: %v", want)
 	}
 }
+
+// TestAHostHoldsNoMoreCallsThanItsPlacesAndQueue: calls wait for places of their connections, of which there may be any number;
+// but who finds places free is served, however many wait for others.
+func TestAHostHoldsNoMoreCallsThanItsPlacesAndQueue(t *testing.T) {
+	bubble(t, Options{HostConcurrency: 100, HostQueue: 50}, func(t *testing.T, g *Guard) {
+		var mu sync.Mutex
+		refused := 0
+		var calls sync.WaitGroup
+		ask := func(connection string) {
+			calls.Go(func() {
+				started := time.Now()
+				_, err := Do(t.Context(), g, on(connection), read, obedient(time.Hour))
+				if f := fault.From(err); f.Reason != fault.ReasonOverloaded {
+					return
+				}
+				wantElapsed(t, started, 0, 0)
+				mu.Lock()
+				refused++
+				mu.Unlock()
+			})
+		}
+		for i := range 10 { // 80 hang, 50 of 120 others wait for them
+			for range 20 {
+				ask(fmt.Sprint("c", i))
+			}
+		}
+		synctest.Wait()
+		if refused != 70 {
+			t.Errorf("%d of 200 are refused, want all but the 80 that run and the 50 that wait", refused)
+		}
+		if _, err := Do(t.Context(), g, on("another"), read, instantly(nil)); err != nil {
+			t.Errorf("a connection with free places: %v", err)
+		}
+		for i := range 20 {
+			ask(fmt.Sprint("d", i))
+		}
+		synctest.Wait()
+		if refused != 70 {
+			t.Errorf("%d are refused, though the host has places", refused)
+		}
+		ask("e")
+		synctest.Wait()
+		if refused != 71 {
+			t.Errorf("%d are refused, want one more: no place is free, and enough wait", refused)
+		}
+		calls.Wait()
+	})
+}

@@ -71,7 +71,7 @@ type Options struct {
 	ConnectionConcurrency int // calls at once of one connection, where the target names none; 8
 	ConnectionQueue       int // calls that wait for one of those places; 32
 	HostConcurrency       int // calls at once at one host; 256
-	HostQueue             int // calls that wait for one of those; 256
+	HostQueue             int // calls that wait for one of those, or for their connection's; 256
 
 	BreakerFailures    int           // sick answers in a row that open a breaker; 10
 	BreakerOpenFor     time.Duration // until an open breaker lets a probe through; 1.5 s

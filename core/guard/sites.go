@@ -3,6 +3,7 @@ package guard
 import (
 	"container/list"
 	"sync"
+	"sync/atomic"
 )
 
 // site is what the guard knows of one host or one connection.
@@ -10,9 +11,10 @@ type site struct {
 	key      string
 	breaker  *breaker
 	bulkhead *bulkhead
-	budget   budget // hosts only
-	waits    waits  // connections only
-	pins     int    // under sites.mu: calls that are using it
+	budget   budget       // hosts only
+	waiting  atomic.Int64 // hosts only: calls that wait for a place of the host, or of their connection
+	waits    waits        // connections only
+	pins     int          // under sites.mu: calls that are using it
 }
 
 // sites keep the most lately used ones. One that is in use is never forgotten: its places would be given twice.
