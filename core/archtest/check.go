@@ -22,6 +22,7 @@ func Check(source fs.FS, modulePath string, walls []Wall, reserved []Reserved) (
 		c.names(f)
 	}
 	c.state()
+	c.leaks()
 	return c.broken, nil
 }
 

@@ -159,6 +159,14 @@ func TestAPlantedViolationIsFound(t *testing.T) {
 			[]string{"core/store/x.go:3: the variable n is state of the whole program: it is handed out here"},
 		},
 		{
+			"a goroutine that nobody looks after", "core/store/x.go", code("store", "func f() { go f() }", "func g() { go f() }"),
+			[]string{"core/store/x.go:2: core/store starts a goroutine, and no goleak.VerifyTestMain of its tests looks whether it ends"},
+		},
+		{
+			"one that a group starts", "core/store/x.go", code("store", "func f() { var all sync.WaitGroup; all.Go(f) }"),
+			[]string{"core/store/x.go:2: core/store starts a goroutine, and no goleak.VerifyTestMain of its tests looks whether it ends"},
+		},
+		{
 			"one that a loop sets", "core/store/x.go", code("store", "var n int", "func loop() { for n = range 3 {} }"),
 			[]string{"core/store/x.go:3: the variable n is state of the whole program: it is assigned to here"},
 		},
@@ -182,6 +190,14 @@ func TestAVariableOfAnotherFileIsFound(t *testing.T) {
 
 func TestWhatIsNoViolation(t *testing.T) {
 	for rule, plant := range map[string]func(fstest.MapFS){
+		"a goroutine whose end is looked for": func(m fstest.MapFS) {
+			m["core/store/x.go"] = code("store", "func f() { go f() }")
+			m["core/store/x_test.go"] = code("store_test", "func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }")
+		},
+		"a goroutine of a test, or of code for tests": func(m fstest.MapFS) {
+			m["core/store/x_test.go"] = code("store_test", "func f() { go f() }")
+			m["core/proof/x.go"] = code("proof", "func f() { go f() }")
+		},
 		"a test's own state": func(m fstest.MapFS) {
 			m["core/store/x_test.go"] = code("store", "var n int", "func init() { n = 1 }")
 		},

@@ -1,6 +1,7 @@
 // Package archtest holds the walls of the house: which folder may import which. Its test parses every Go file of the
 // module and fails when an import crosses a wall, when a folder has no row in the table, and when a row has lost its
-// folder. To add a room, add its row to [Walls]; to let a room see another, say why in a review of this file.
+// folder. It looks besides that no package keeps state of the whole program, and that who starts a goroutine tests that it
+// ends. To add a room, add its row to [Walls]; to let a room see another, say why in a review of this file.
 package archtest
 
 // Wall is what one folder, or every folder of one form, may import of the module. Patterns are folders of the module in

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"frontdesk/adapters/calendar/caldav"
 	"frontdesk/adapters/calendar/caldav/fake"
 	"frontdesk/adapters/calendar/caldav/servertest"
@@ -19,6 +21,8 @@ import (
 	"frontdesk/core/calendar/calendartest"
 	"frontdesk/core/upstream"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const email = "alice@example.com"
 
