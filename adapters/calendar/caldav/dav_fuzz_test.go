@@ -1,0 +1,53 @@
+package caldav
+
+import (
+	"encoding/xml"
+	"strings"
+	"testing"
+)
+
+// FuzzMultistatus: whatever a server answers to PROPFIND and REPORT, reading it ends, and expands no entity of its making.
+func FuzzMultistatus(f *testing.F) {
+	for _, seed := range []string{
+		`<multistatus xmlns="DAV:"><response><href>/a/</href><propstat><prop><displayname>x</displayname></prop><status>HTTP/1.1 200 OK</status></propstat></response></multistatus>`,
+		`<D:multistatus xmlns:D="DAV:"><D:response><D:href>/a</D:href><D:status>HTTP/1.1 404</D:status></D:response></D:multistatus>`,
+		`<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><multistatus xmlns="DAV:"><response><href>&e;</href></response></multistatus>`,
+		`<error xmlns="DAV:"><no-uid-conflict xmlns="urn:ietf:params:xml:ns:caldav"><href xmlns="DAV:">/x</href></no-uid-conflict></error>`,
+		"<multistatus xmlns=\"DAV:\">\x00\x0b<response>", strings.Repeat("<a>", 1000), "\xff\xfe<\x00", "",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var m multistatus
+		if xml.Unmarshal(withoutControls(body), &m) == nil {
+			for _, r := range m.Responses {
+				_ = r.found()
+				_ = statusOf(r.Status)
+				if strings.Contains(r.Href, "root:") && !strings.Contains(string(body), "root:") {
+					t.Fatalf("a file of this machine is in %q", r.Href)
+				}
+			}
+		}
+		_, uid := conditions(body)
+		if uid != strings.TrimSpace(uid) {
+			t.Fatalf("%q", uid)
+		}
+	})
+}
+
+// FuzzAddresses: ids are read without fault, and none that climbs is taken to be within a calendar.
+func FuzzAddresses(f *testing.F) {
+	for _, seed := range []string{"/cal/a.ics", "/cal/a.ics#20270302T100000", "/cal/../other/a.ics", "/cal/%2e%2e/x", "/cal/", "", "//evil.example/x", "/cal/a%2fb", "/cal/%zz"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, id string) {
+		resource, _, _ := split(id)
+		_, _ = canonicalPath(resource), lastSegment(id)
+		if !within("/cal/", resource) {
+			return
+		}
+		if !strings.HasPrefix(canonicalPath(resource), canonicalPath("/cal/")) {
+			t.Fatalf("%q is taken to be within the calendar", id)
+		}
+	})
+}

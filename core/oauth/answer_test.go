@@ -1,0 +1,63 @@
+package oauth
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+)
+
+// said is a token endpoint that answers one thing.
+type said struct {
+	status int
+	kind   string
+	body   string
+}
+
+func (s said) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{
+		StatusCode: s.status, Header: http.Header{"Content-Type": {s.kind}}, Body: io.NopCloser(strings.NewReader(s.body)), Request: r,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, ContentLength: int64(len(s.body)),
+	}, nil
+}
+
+// FuzzTokenAnswers: whatever a token endpoint answers is tokens that can be used, or a fault that shows no secret.
+func FuzzTokenAnswers(f *testing.F) {
+	for _, seed := range []said{
+		{200, "application/json", `{"access_token":"a","token_type":"Bearer","expires_in":3600,"refresh_token":"r","scope":"x y"}`},
+		{200, "application/json", `{"access_token":"a","expires_in":"3600"}`}, {200, "application/json", `{"access_token":"a","expires_in":-1e99}`},
+		{200, "text/plain", "access_token=a&token_type=bearer"}, {200, "text/html", "<html>"}, {204, "", ""}, {200, "application/json", `{"access_token":"a\r\nX: y"}`},
+		{400, "application/json", `{"error":"invalid_grant","error_description":"canary-client-secret canary-refresh"}`}, {401, "application/json", `{"error":{"code":1}}`},
+		{429, "application/json", `[]`}, {503, "text/html", "down"}, {302, "", ""},
+	} {
+		f.Add(seed.status, seed.kind, seed.body)
+	}
+	f.Fuzz(func(t *testing.T, status int, kind, body string) {
+		if status < 200 || status > 599 || strings.ContainsAny(kind, "\r\n\x00") {
+			return
+		}
+		c := Client{Provider: "provider", ID: "desk", Secret: clientSecret, HTTP: &http.Client{
+			Transport: said{status, kind, body}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}, Grant: adapter.Grant{Flow: adapter.Consent, AuthURL: "https://provider.example/auth", TokenURL: "https://provider.example/token"}}
+		tokens, err := c.Token(t.Context(), "canary-refresh")
+		if err == nil {
+			if tokens.Access == "" {
+				t.Fatalf("%d %q: no access token, and no fault", status, body)
+			}
+			return
+		}
+		var told *fault.Error
+		if !errors.As(err, &told) {
+			t.Fatalf("%d %q: %v is no fault", status, body, err)
+		}
+		for _, secret := range []string{clientSecret, "canary-refresh"} {
+			if strings.Contains(err.Error()+told.Upstream, secret) {
+				t.Fatalf("%d %q: the fault shows a secret: %v, %s", status, body, err, told.Upstream)
+			}
+		}
+	})
+}
