@@ -48,6 +48,9 @@ type Options struct {
 	Deadline    time.Duration // the most a request takes; 0: 8 s
 	MaxInFlight int           // requests at one time before some are refused; 0: 1024
 
+	// StoreWaited is how many calls have waited for a connection of the store, and for how long together; nil: not known.
+	StoreWaited func() (calls int64, together time.Duration)
+
 	PerMinuteOfKey    int // requests of one API key in a minute; 0: no limit
 	PerMinuteOfTenant int // requests of all keys of one tenant in a minute; 0: no limit
 
@@ -137,7 +140,7 @@ func newAPI(o Options) (*api, error) {
 	if most <= 0 {
 		most = defaultMaxInFlight
 	}
-	a.gate = newGate(most, queueForProcessor())
+	a.gate = newGate(most, queues(o.StoreWaited))
 	a.deprecation = deprecationHeaders(a.publicURL, o.LegacySince, o.LegacySunset)
 	return a, nil
 }

@@ -12,13 +12,13 @@ import (
 // came from.
 //
 // No fixed bound is right: a thousand requests that wait for a slow provider cost nothing, and a hundred that want a
-// processor are too many for two. So the bound follows the queue that tells the two apart, that for a processor: while
-// it is longer than mayQueue, fewer requests are let in, and more as soon as it is not. How long providers, the store
-// or the disk take does not enter into it; they have bounds of their own.
+// processor are too many for two. So the bound follows the queues that tell the two apart, those in this process: for a
+// processor and for a connection of the store. While one is too long, fewer requests are let in, and more as soon as
+// none is. How long providers take does not enter into it; the guard has bounds for them.
 type gate struct {
 	most   int64
 	fewest int64
-	queue  func() float64
+	queue  func() float64 // the longest queue, as a multiple of what it may be
 
 	inside atomic.Int64
 	reads  atomic.Int64 // of those inside
@@ -35,6 +35,7 @@ type gate struct {
 const (
 	readsShare = 0.8                   // of the limit, at most; the rest is for writes
 	mayQueue   = 32                    // goroutines for each processor: who comes waits for it about 2 ms
+	mayWait    = 25 * time.Millisecond // for a connection of the store, of which a booking needs one four times
 	lookEvery  = 10 * time.Millisecond // so that a rush is noticed before it has filled the queue
 
 	// How many requests for each processor are let in whatever the queue is. It may be refusals that fill the queue, or
@@ -90,7 +91,7 @@ func (g *gate) look(now time.Time) {
 		return
 	}
 	limit := g.limit.Load()
-	if g.queue() > mayQueue {
+	if g.queue() > 1 {
 		limit = min(limit, g.inside.Load()) * 4 / 5
 	} else {
 		limit += max(1, limit/16)
@@ -117,11 +118,27 @@ func (g *gate) tell(now time.Time) (refused int64, due bool) {
 	return g.refused.Swap(0), true
 }
 
+// queues measures those of this process. Waited is how many calls have waited for the store, and for how long together;
+// nil where that is not known.
+func queues(waited func() (calls int64, together time.Duration)) func() float64 {
+	processors := queueForProcessor()
+	if waited == nil {
+		return processors
+	}
+	calls, together := waited()
+	return func() float64 {
+		callsBefore, before := calls, together
+		calls, together = waited()
+		each := (together - before) / time.Duration(max(1, calls-callsBefore))
+		return max(processors(), float64(each)/float64(mayWait))
+	}
+}
+
 // queueForProcessor counts the goroutines of the process that could run, for each processor they may run on.
 func queueForProcessor() func() float64 {
 	samples := []metrics.Sample{{Name: "/sched/goroutines/runnable:goroutines"}, {Name: "/sched/gomaxprocs:threads"}}
 	return func() float64 {
 		metrics.Read(samples)
-		return float64(samples[0].Value.Uint64()) / float64(samples[1].Value.Uint64())
+		return float64(samples[0].Value.Uint64()) / float64(samples[1].Value.Uint64()) / mayQueue
 	}
 }

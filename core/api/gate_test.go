@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// The processors are what a fixed bound does not see: the gate lets in fewer while goroutines queue for them, and as
+// The processors are what a fixed bound does not see: the gate lets in fewer while goroutines queue for it, and as
 // many as before when they do not.
 func TestTheGateFollowsTheQueueForProcessors(t *testing.T) {
 	queue, now := 0.0, time.Unix(1_800_000_000, 0)
@@ -28,7 +28,7 @@ func TestTheGateFollowsTheQueueForProcessors(t *testing.T) {
 	if n := inside(); n != 1000 {
 		t.Fatalf("at rest it lets in %d", n)
 	}
-	queue = mayQueue + 1
+	queue = 1.01
 	for range 1000 {
 		g.enter(now, true)
 	}
@@ -55,7 +55,7 @@ func TestTheGateFollowsTheQueueForProcessors(t *testing.T) {
 	if n := inside(); n != g.fewest {
 		t.Errorf("it lets in %d, want %d whatever the queue is", n, g.fewest)
 	}
-	queue = mayQueue
+	queue = 1
 	looks := 0
 	for ; g.limit.Load() < 1000 && looks < 1000; looks++ {
 		now = now.Add(lookEvery)
@@ -63,6 +63,32 @@ func TestTheGateFollowsTheQueueForProcessors(t *testing.T) {
 	}
 	if took := time.Duration(looks) * lookEvery; took > time.Second {
 		t.Errorf("it took %v to let in all again", took)
+	}
+}
+
+// Of the store it is the wait of those that waited since the last look that counts.
+func TestTheQueueForTheStoreIsMeasuredInTime(t *testing.T) {
+	calls, together := int64(1000), time.Hour
+	queue := queues(func() (int64, time.Duration) { return calls, together })
+	soonBelow := func(most float64) bool { // the processors may be busy for a moment
+		for range 100 {
+			if queue() < most {
+				return true
+			}
+			time.Sleep(time.Millisecond)
+		}
+		return false
+	}
+	if !soonBelow(1) {
+		t.Error("what was before counts")
+	}
+	calls, together = calls+10, together+10*mayWait*5
+	if n := queue(); n < 4.99 {
+		t.Errorf("ten calls that waited five times too long: %v", n)
+	}
+	calls, together = calls+1000, together+1000*mayWait/5
+	if !soonBelow(1) {
+		t.Error("a thousand calls that waited briefly are too many")
 	}
 }
 
@@ -124,12 +150,12 @@ func TestTheQueueIsOfThoseThatCouldRun(t *testing.T) {
 		t.Helper()
 		for deadline := time.Now().Add(10 * time.Second); !reached(); runtime.Gosched() {
 			if time.Now().After(deadline) {
-				t.Errorf("%s: the queue is %v for each processor", what, queue())
+				t.Errorf("%s: the queue is %v of what it may be", what, queue())
 				return
 			}
 		}
 	}
-	soon("all wait", func() bool { return queue() <= mayQueue })
+	soon("all wait", func() bool { return queue() <= 1 })
 	ctx, stop := context.WithCancel(context.Background())
 	for range many {
 		all.Go(func() {
@@ -138,7 +164,7 @@ func TestTheQueueIsOfThoseThatCouldRun(t *testing.T) {
 			}
 		})
 	}
-	soon("many compute", func() bool { return queue() > mayQueue })
+	soon("many compute", func() bool { return queue() > 1 })
 	stop()
 	close(hold)
 	all.Wait()

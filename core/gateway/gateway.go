@@ -107,6 +107,7 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 	surface := apiOptions(cfg)
 	surface.Services = api.Services{Calendar: g.services.Calendar, Tickets: g.services.Tickets, Numbers: g.services.Numbers}
 	surface.Keys, surface.Log, surface.Metrics, surface.Ready, surface.Now = g.directory, g.log, g.metrics, g.ready, g.now
+	surface.StoreWaited = g.store.Waited
 	if surface.Pages, err = g.consentPages(); err != nil {
 		return nil, err
 	}

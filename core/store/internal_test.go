@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -138,5 +139,29 @@ func TestEveryForeignKeyHasAnIndexThatBeginsWithItsColumns(t *testing.T) {
 	}
 	if checked < 8 {
 		t.Errorf("only %d foreign keys were looked at", checked)
+	}
+}
+
+// Who has to admit fewer callers learns it from here: the one writer is in use, and a call waits for it.
+func TestWaitedCountsCallsThatWaitForAConnection(t *testing.T) {
+	s := sqliteStore(t)
+	before, _ := s.Waited()
+	taken, err := s.write.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.Ping(t.Context()) }()
+	for s.write.Stats().WaitCount == before {
+		runtime.Gosched()
+	}
+	if err := taken.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if calls, together := s.Waited(); calls != before+1 || together <= 0 {
+		t.Errorf("%d calls waited, %v together", calls-before, together)
 	}
 }

@@ -82,6 +82,18 @@ func (s *Store) Check(ctx context.Context) error {
 	return nil
 }
 
+// Waited answers how many calls have had to wait for a connection, because all were in use, and for how long together,
+// since the store was opened.
+func (s *Store) Waited() (calls int64, together time.Duration) {
+	stats := s.write.Stats()
+	calls, together = stats.WaitCount, stats.WaitDuration
+	if s.read != s.write {
+		stats = s.read.Stats()
+		calls, together = calls+stats.WaitCount, together+stats.WaitDuration
+	}
+	return calls, together
+}
+
 // Close closes the database; calls after it are Unavailable.
 func (s *Store) Close() error {
 	s.closed.Store(true)
