@@ -109,12 +109,12 @@ func (l *load) until(ctx context.Context, perSecond float64) []hit {
 
 // pressed sends from so many senders at once, each the next request when it has the answer to the one before, and
 // answers how many a second succeeded: what the gateway can do.
-func (l *load) pressed(senders int, lasting time.Duration) (perSecond float64, all []hit) {
+func (l *load) pressed(senders int, lasting time.Duration) (perSecond float64) {
 	ctx, cancel := context.WithTimeout(context.Background(), lasting)
 	defer cancel()
 	var mu sync.Mutex
 	var sending sync.WaitGroup
-	began := time.Now()
+	succeeded := 0
 	for range senders {
 		sending.Go(func() {
 			for ctx.Err() == nil {
@@ -124,13 +124,28 @@ func (l *load) pressed(senders int, lasting time.Duration) (perSecond float64, a
 				mu.Unlock()
 				h := l.fire(s)
 				mu.Lock()
-				all = append(all, h)
+				if served(h) && ctx.Err() == nil {
+					succeeded++
+				}
 				mu.Unlock()
 			}
 		})
 	}
 	sending.Wait()
-	return float64(count(all, served)) / time.Since(began).Seconds(), all
+	return float64(succeeded) / lasting.Seconds()
+}
+
+// capacity is what the gateway can do when all it keeps in memory is there.
+func (l *load) capacity(senders int, lasting time.Duration) (perSecond float64) {
+	best := 0.0
+	for range 4 {
+		now := l.pressed(senders, lasting)
+		if now < 1.1*best {
+			return max(best, now)
+		}
+		best = now
+	}
+	return best
 }
 
 // fire sends one request and reads its answer. Nothing is sent twice.
