@@ -5,13 +5,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"frontdesk/adapters/all"
+	"frontdesk/core/adapter"
 )
 
 // inside counts the connections to what must not be reached, on the port that it answers.
@@ -137,8 +141,20 @@ func guide(t *testing.T, port string) (base string, paths []string) {
 	return "http://" + listener.Addr().String(), paths
 }
 
+// restSettings are settings of the adapter rest that ask for one thing, with others put in.
+func restSettings(with map[string]any) map[string]any {
+	steps := []any{map[string]any{"name": "one", "path": "x"}}
+	settings := map[string]any{
+		"account": map[string]any{"steps": steps, "name": `"x"`}, "get": map[string]any{"steps": steps},
+		"create": map[string]any{"steps": []any{map[string]any{"name": "c", "method": "POST", "path": "x"}}, "number": ".steps.c.body.id"},
+		"ticket": map[string]any{"id": ".steps.one.body.id", "number": ".steps.one.body.id", "subject": ".steps.one.body.s"},
+	}
+	maps.Copy(settings, with)
+	return settings
+}
+
 // No address that a tenant can give, and no server that it leads to, makes the gateway connect to what lies inside, by the way
-// that an operator's commands take: the connection is added and verified.
+// that an operator's commands take: connections are added and verified.
 func TestNoConnectionOfATenantLeadsInside(t *testing.T) {
 	t.Parallel()
 	port, connections := inside(t)
@@ -156,22 +172,32 @@ func TestNoConnectionOfATenantLeadsInside(t *testing.T) {
 	must("tenant", "create", "acme")
 	wants := map[string]string{} // of a connection, what its verification says; "" is any fault
 	refusedAtOnce := 0
-	add := func(kind, provider, address, want string, more ...string) {
+	registry, err := adapter.NewRegistry(all.Adapters())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file []any
+	add := func(kind adapter.Kind, provider, address, want string, settings map[string]any, credentials map[string]string) {
 		t.Helper()
-		name := fmt.Sprintf("c%d", len(wants))
-		code, _, told := command(environ, append([]string{"connection", "add", "--tenant", "acme", "--kind", kind, "--provider", provider, "--name", name}, more...)...)
-		if code != exitOK {
-			if want != "" && !strings.Contains(told, "url") {
-				t.Errorf("%s at %s is not even added: %s", provider, address, told)
+		declared, _ := registry.Find(kind, provider)
+		if err := declared.Check(adapter.Values{Settings: settings, Credentials: credentials}); err != nil { // as it is when it is added
+			if want != "" && !strings.Contains(err.Error(), "url") {
+				t.Errorf("%s at %s is not even added: %v", provider, address, err)
 			}
 			refusedAtOnce++
 			return
 		}
+		sources := map[string]string{}
+		for name, variable := range credentials {
+			sources[name] = "env:" + variable
+		}
+		name := fmt.Sprintf("c%d", len(wants))
+		file = append(file, map[string]any{"name": name, "kind": kind, "provider": provider, "settings": settings, "credentials": sources})
 		wants["acme/"+name] = want + " " + address
 	}
 	caldav := func(address, want string) {
 		t.Helper()
-		add("calendar", "caldav", address, want, "--set", "url="+address, "--secret", "username=env:USER_NAME", "--secret", "password=env:SECRET")
+		add("calendar", "caldav", address, want, map[string]any{"url": address}, map[string]string{"username": "USER_NAME", "password": "SECRET"})
 	}
 	const refused = "must not be reached"
 	for _, address := range addresses {
@@ -183,15 +209,27 @@ func TestNoConnectionOfATenantLeadsInside(t *testing.T) {
 	for _, path := range paths {
 		caldav(base+path, "")
 	}
-	step := `[{"name":"one","path":"x"}]`
 	for _, address := range []string{"http://127.0.0.1:" + port, "http://[::ffff:127.0.0.1]:" + port, "http://169.254.169.254", "http://localhost:" + port} {
-		add("crm", "zendesk", address, refused, "--set", "base_url="+address, "--secret", "access_token=env:SECRET")
-		add("crm", "freshdesk", address, refused, "--set", "base_url="+address, "--set", "requester_email=a@example.com", "--secret", "api_key=env:SECRET")
-		add("crm", "salesforce", address, refused, "--set", "base_url="+address, "--set", "flow=client_credentials", "--set", "client_id=x", "--secret", "client_secret=env:SECRET")
-		rest := []string{"--set", `account={"steps":` + step + `,"name":"\"x\""}`, "--set", `create={"steps":[{"name":"c","method":"POST","path":"x"}],"number":".steps.c.body.id"}`,
-			"--set", `get={"steps":` + step + `}`, "--set", `ticket={"id":".steps.one.body.id","number":".steps.one.body.id","subject":".steps.one.body.s"}`}
-		add("crm", "rest", address, refused, append(rest, "--set", "base_url="+address, "--secret", "token=env:SECRET")...)
-		add("crm", "rest", address, refused, append(rest, "--set", "base_url="+base, "--set", "token_url="+address, "--set", "client_id=x", "--secret", "client_secret=env:SECRET")...)
+		add("crm", "zendesk", address, refused, map[string]any{"base_url": address}, map[string]string{"access_token": "SECRET"})
+		add("crm", "freshdesk", address, refused, map[string]any{"base_url": address, "requester_email": "a@example.com"}, map[string]string{"api_key": "SECRET"})
+		add("crm", "salesforce", address, refused, map[string]any{"base_url": address, "flow": "client_credentials", "client_id": "x"}, map[string]string{"client_secret": "SECRET"})
+		add("crm", "rest", address, refused, restSettings(map[string]any{"base_url": address}), map[string]string{"token": "SECRET"})
+		add("crm", "rest", address, refused, restSettings(map[string]any{"base_url": base, "token_url": address, "client_id": "x"}), map[string]string{"client_secret": "SECRET"})
+	}
+	raw, err := json.Marshal(map[string]any{"tenants": []any{map[string]any{"name": "acme", "connections": file}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "tenants.yaml")
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	must("apply", "-f", path)
+	// One by the commands for one.
+	must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav", "--name", "alone", "--set", "url=http://127.0.0.1:"+port,
+		"--secret", "username=env:USER_NAME", "--secret", "password=env:SECRET")
+	if code, printed, said := command(environ, "connection", "verify", "--tenant", "acme", "alone"); code != exitFailed || !strings.Contains(printed+said, refused) {
+		t.Errorf("verified alone: exit %d, %s%s", code, printed, said)
 	}
 	_, told, log := command(environ, "doctor", "--json")
 	var findings []struct {

@@ -36,7 +36,7 @@ func (a abused) say(raw string) []int {
 		return nil
 	}
 	defer line.Close()
-	_ = line.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = line.SetDeadline(time.Now().Add(time.Minute))
 	go func() { _, _ = io.WriteString(line, raw) }() // it ends with the connection
 	var statuses []int
 	answers := bufio.NewReader(line)
@@ -58,7 +58,7 @@ func (a abused) say(raw string) []int {
 		if _, err := answers.Peek(1); err != nil {
 			return statuses
 		}
-		_ = line.SetReadDeadline(time.Now().Add(20 * time.Second))
+		_ = line.SetReadDeadline(time.Now().Add(time.Minute))
 	}
 }
 
@@ -84,7 +84,7 @@ func (a abused) fine(when string) {
 	if got, err := a.r.as(a.key).call(http.MethodPost, "/v1/calendar/list-calendars", `{}`); err != nil || got.status != http.StatusOK {
 		a.t.Fatalf("%s, a usual caller is answered %v %d %s\n%s", when, err, got.status, got.body, a.r.log())
 	}
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > 10*time.Second {
 		a.t.Errorf("%s, a usual caller waits %s", when, took)
 	}
 }
@@ -356,7 +356,7 @@ func (a abused) besieged(connections int) {
 					if _, err := io.WriteString(line, " "); err != nil {
 						break
 					}
-					if time.Since(began) > 15*time.Second {
+					if time.Since(began) > 30*time.Second {
 						break
 					}
 				}
@@ -368,7 +368,7 @@ func (a abused) besieged(connections int) {
 	slow.Wait()
 	close(closed)
 	for took := range closed {
-		if took > 13*time.Second {
+		if took > 25*time.Second { // headers have 5 s, and a busy machine some more
 			a.t.Errorf("a sender that trickles was let go after %s", took)
 		}
 	}

@@ -283,13 +283,16 @@ func noSecretComesOut(t *testing.T, storeURL, level string) {
 	r := h.serve()
 
 	out := &outlets{t: t, own: append(slicesOfValues(keys), link)}
-	modes := []int{0, 400, 403, 404, 409, 422, 429, 500, 503, 200, -1, 401}
+	modes := []int{0, 400, 403, 404, 422, 429, 500, 200, -1, 401}
 	asked := 0
 	for _, mode := range modes {
 		l.mode.Store(int64(mode))
 		var wg sync.WaitGroup
 		for _, tenant := range tenants {
 			said := personalCalls(fmt.Sprint(mode + 2))
+			if slices.Index(tenants, tenant) > 2 { // they have tickets alone
+				said = slices.DeleteFunc(said, func(q request) bool { return !strings.Contains(q.path, "/tickets/") })
+			}
 			asked += len(said)
 			wg.Go(func() {
 				for i, q := range said {

@@ -51,12 +51,15 @@ func (c *checks) fail(path, message string) {
 
 func (c *checks) add(f fault.Field) {
 	c.wrong[f.Path] = true
-	if len(c.faults) == maxFaults {
+	if c.full() {
 		c.untold++
 		return
 	}
 	c.faults = append(c.faults, f)
 }
+
+// full tells whether no more faults will be told than there are.
+func (c *checks) full() bool { return len(c.faults) == maxFaults }
 
 // passed tells whether nothing is wrong with the value so far.
 func (c *checks) passed(path string) bool { return !c.wrong[path] }

@@ -307,7 +307,10 @@ func elementPath(path string, index int) string {
 
 // unknown reports a name that is no field, with the nearest one that is.
 func (c *checks) unknown(name string, known []string) {
-	f := fault.Field{Path: quoteName(name), Message: "is not a field of this operation", Hint: normalize.Nearest(name, known)}
+	f := fault.Field{Path: quoteName(name), Message: "is not a field of this operation"}
+	if !c.full() { // looking for the nearest of a flood of names would take the processor for seconds
+		f.Hint = normalize.Nearest(name, known)
+	}
 	if len(known) == 0 {
 		f.Message = "is not a field of this operation, which takes none"
 	}
