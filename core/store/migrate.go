@@ -49,7 +49,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 
 // Pending answers how many steps Migrate would take.
 func (s *Store) Pending(ctx context.Context) (int, error) {
-	bounded, cancel := context.WithTimeout(ctx, callLimit)
+	bounded, cancel := context.WithTimeout(ctx, longLimit)
 	defer cancel()
 	left, err := s.pending(bounded)
 	if err != nil {

@@ -18,7 +18,11 @@ func pool(connector driver.Connector, size int) *sql.DB {
 
 // try runs op, again and again while another writer is in its way, within the caller's time and our own limit.
 func (s *Store) try(ctx context.Context, op func(context.Context) error) error {
-	bounded, cancel := context.WithTimeout(ctx, callLimit)
+	return s.tryFor(ctx, callLimit, op)
+}
+
+func (s *Store) tryFor(ctx context.Context, limit time.Duration, op func(context.Context) error) error {
+	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for wait := 2 * time.Millisecond; ; wait = min(2*wait, 64*time.Millisecond) {
 		err := op(bounded)

@@ -53,7 +53,7 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 		},
 	}
 	// The file must be in write-ahead mode before the first reader opens it.
-	if err := s.try(ctx, s.write.PingContext); err != nil {
+	if err := s.tryFor(ctx, longLimit, s.write.PingContext); err != nil {
 		_ = s.Close() // the first error tells more
 		return nil, err
 	}

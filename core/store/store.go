@@ -10,7 +10,8 @@
 //   - Errors are faults: NotFound, Conflict (what must be unique is there already), Unavailable with the reason
 //     STORE_UNAVAILABLE (the database is down, busy or full), Timeout and Canceled (the caller's context ended). None
 //     of them holds the database's address or password.
-//   - No call takes longer than ten seconds, however dead the database is; one that cannot be reached is told in two.
+//   - No call takes longer than three seconds, however dead, busy or full the database is, so that its callers can be told
+//     well before their own deadlines; one that cannot be reached is told in two. To open and to migrate may take ten.
 //
 // It knows no clock: every time comes from the caller and is kept in whole milliseconds.
 package store
@@ -47,8 +48,10 @@ type dialect struct {
 	joins    bool // one statement may write two tables
 }
 
-// callLimit bounds a call whose context does not.
-const callLimit = 10 * time.Second
+const (
+	callLimit = 3 * time.Second  // of a call
+	longLimit = 10 * time.Second // of what happens once in a process, while others may migrate
+)
 
 // Open opens the database at "sqlite:PATH" or "postgres://...". It does not migrate. A SQLite file is made when there
 // is none; a PostgreSQL server need not be up yet.
