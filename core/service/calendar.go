@@ -162,6 +162,9 @@ const showsLate = 30 * time.Second
 // undone reports whether the meeting of an equal booking was cancelled or moved since, by this gateway or by other
 // means: "you are booked for ten" would not be true then. When that cannot be learned, the earlier answer counts.
 func (s *Calendar) undone(ctx context.Context, d desk, plan bookPlan, earlier store.Intent) bool {
+	if cancelled, err := s.cancelling(ctx, d, earlier.EffectRef, earlier.CreatedAt); err != nil || cancelled {
+		return cancelled
+	}
 	if !d.traits.ConsistentReads && s.Now().Sub(earlier.CreatedAt) < showsLate {
 		return false
 	}

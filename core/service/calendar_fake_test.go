@@ -143,11 +143,13 @@ func (d *calendarDriver) Book(ctx context.Context, b calendar.Booking) (calendar
 			return calendar.Event{}, err
 		}
 		if d.traits.IdempotentBook {
-			i := slices.IndexFunc(d.events, func(e *fakeEvent) bool { return e.key == b.Key && e.CalendarID == home })
-			if i >= 0 && d.events[i].IsCancelled && d.traits.KeepsCancelled {
+			i := slices.IndexFunc(d.events, func(e *fakeEvent) bool {
+				return e.key == b.Key && e.CalendarID == home && (!e.IsCancelled || d.traits.KeepsCancelled)
+			})
+			if i >= 0 && d.events[i].IsCancelled {
 				return calendar.Event{}, fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "It was cancelled.")
 			}
-			if i >= 0 && !d.events[i].IsCancelled {
+			if i >= 0 {
 				return d.events[i].Event, nil
 			}
 		}

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"time"
 
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
@@ -28,7 +29,7 @@ func (s *Calendar) Cancel(ctx context.Context, c tenant.Caller, w Write, in Canc
 		return Answer[record.CancelAnswer]{}, err
 	}
 	plan := cancelPlan(in)
-	return perform(ctx, s.journal, call{caller: c, operation: opCancel, write: w, connectionID: d.Connection.ID, plan: plan},
+	return perform(ctx, s.journal, call{caller: c, operation: opCancel, write: w, connectionID: d.Connection.ID, plan: plan, about: plan.EventID},
 		at(d, s.cancel))
 }
 
@@ -46,11 +47,6 @@ func (s *Calendar) cancel(ctx context.Context, d desk, a *attempt, plan cancelPl
 	if err != nil {
 		return none, err
 	}
-	// From here on an equal booking is a new one, even if the cancellation is cut off: answered with this event, its
-	// caller would lose it when the cancellation is carried on.
-	if err := s.Store.DropIntentsOfEffect(ctx, d.tenant.ID, d.Connection.ID, opBook, plan.EventID); err != nil {
-		return none, err
-	}
 	a.act(true)
 	where, err := tryPlaces(ctx, places, func(ctx context.Context, calendarID string) (string, error) {
 		_, err := askDesk(ctx, d, guard.Op{Name: opCancel, Repeatable: true}, func(ctx context.Context) (struct{}, error) {
@@ -65,6 +61,9 @@ func (s *Calendar) cancel(ctx context.Context, d desk, a *attempt, plan cancelPl
 			return none, err
 		}
 	}
+	if err := s.Store.DropIntentsOfEffect(ctx, d.tenant.ID, d.Connection.ID, opBook, plan.EventID); err != nil { // an equal booking is a new one
+		return none, err
+	}
 	if err := s.Store.DropHoldsOfEvent(ctx, d.Connection.ID, plan.EventID); err != nil {
 		return none, err
 	}
@@ -75,4 +74,11 @@ func (s *Calendar) cancel(ctx context.Context, d desk, a *attempt, plan cancelPl
 		ref:    plan.EventID,
 		seen:   []store.EventSeen{row},
 	}, nil
+}
+
+// cancelling reports whether a cancellation of the event began since, and did not surely fail. One that was cut off is
+// carried on: who is answered with the event would lose it then.
+func (s *Calendar) cancelling(ctx context.Context, d desk, eventID string, since time.Time) (bool, error) {
+	_, found, err := s.Store.RecentIntent(ctx, d.tenant.ID, opCancel, subjectKey(d.Connection.ID, eventID), since)
+	return found, err
 }

@@ -220,7 +220,7 @@ func (d *drill) ask(r *request, at int, faults func(string) reaction) {
 			return
 		}
 		r.allowed++
-		r.state, r.again = unsure, true
+		r.base, r.state, r.again = d.effects(r), unsure, true
 	case over:
 		r.state, r.again = untold, true
 	}

@@ -31,6 +31,8 @@ type journal struct {
 	grace    time.Duration // how long a write may still be under way after its caller's deadline
 	log      *slog.Logger
 	audit    *audit.Log // nil: nothing is recorded
+
+	refused refusedIntents
 }
 
 // call is a mutating call as the journal sees it.
@@ -155,15 +157,23 @@ func (j *journal) begin(ctx context.Context, c call, intent store.Intent) (there
 		}
 	}
 	there, began, err = j.store.BeginIntent(ctx, intent)
-	if err != nil && ctx.Err() != nil {
-		// It may have been recorded all the same, and must not be carried out when its caller is told that it was not.
-		record, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWait)
-		defer cancel()
-		if err := j.store.ReleaseIntent(record, intent, ""); err != nil {
-			j.log.ErrorContext(ctx, "an intent could not be taken back", "operation", intent.Operation, "error", err)
-		}
+	if err != nil {
+		j.refuse(ctx, intent)
 	}
 	return there, began, err
+}
+
+// refuse sees to it that a call is not carried out whose caller is told that it was not recorded, should it be recorded all
+// the same.
+func (j *journal) refuse(ctx context.Context, intent store.Intent) {
+	if ctx.Err() != nil { // it is the caller who is gone, and not the store
+		record, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWait)
+		defer cancel()
+		if j.store.ReleaseIntent(record, intent, "") == nil {
+			return
+		}
+	}
+	j.refused.add(intent)
 }
 
 // takeOver makes an intent whose run died ours.
@@ -329,7 +339,7 @@ func (j *journal) intentOf(c call) (store.Intent, error) {
 	case c.sameFor > 0:
 		intent.DedupeKey = hex.EncodeToString(digest(c.caller.KeyID, c.operation, c.connectionID, string(request)))
 	case c.about != "":
-		intent.DedupeKey = hex.EncodeToString(digest(c.connectionID, c.about))
+		intent.DedupeKey = subjectKey(c.connectionID, c.about)
 	}
 	switch {
 	case intent.Kept:
@@ -344,6 +354,11 @@ func (j *journal) intentOf(c call) (store.Intent, error) {
 		intent.EffectKey = effectKey(digest(intent.Key))
 	}
 	return intent, nil
+}
+
+// subjectKey is what the calls share that change the same thing.
+func subjectKey(connectionID, about string) string {
+	return hex.EncodeToString(digest(connectionID, about))
 }
 
 // fresh reports whether an earlier intent still counts for this call.

@@ -155,32 +155,38 @@ func TestCallCutOffWhoseConnectionIsGoneStaysUnknown(t *testing.T) {
 }
 
 func TestOneKeyAmongManyAtOnceIsOneEffect(t *testing.T) {
-	for name, open := range map[string]func(testing.TB) string{"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, open)
-			c := w.tenant("acme")
-			w.meetings.traits.IdempotentBook = false
-			two := [2]*process{w.start(), w.start()}
-			answers, errs := atOnce(64, func(i int) (Answer[record.MeetingAnswer], error) {
-				return two[i%2].Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
+	for _, s := range stores {
+		for _, test := range crashCases(t) {
+			t.Run(test.name+" on "+s.name, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, s.open)
+				w.tenant("acme")
+				if test.prepare != nil {
+					test.prepare(w)
+				}
+				c := w.tenants["t-acme"]
+				three, id := [3]*process{w.start(), w.start(), w.start()}, ""
+				if test.before != nil {
+					id = test.before(w, three[0], c)
+				}
+				had := test.effects(w)
+				bodies, errs := atOnce(64, func(i int) (string, error) {
+					body, _, err := test.call(three[i%3], c, id)
+					return string(body), err
+				})
+				told := map[string]int{}
+				for i, err := range errs {
+					if err != nil {
+						wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyRunning)
+						continue
+					}
+					told[bodies[i]]++
+				}
+				if effects := test.effects(w) - had; len(told) != 1 || effects != 1 {
+					t.Fatalf("%d effects, told: %v", effects, told)
+				}
 			})
-			var body string
-			for i, err := range errs {
-				if err != nil {
-					wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyRunning)
-					continue
-				}
-				if body == "" {
-					body = string(answers[i].Body)
-				}
-				if string(answers[i].Body) != body {
-					t.Errorf("got %s and %s", answers[i].Body, body)
-				}
-			}
-			if body == "" || w.meetings.booked != 1 {
-				t.Fatalf("%d meetings, one answer is %q", w.meetings.booked, body)
-			}
-		})
+		}
 	}
 }
 
@@ -255,6 +261,18 @@ func TestCancelInBetweenEndsEqualBookings(t *testing.T) {
 		if third := book(t, p, c, Write{}, meeting(t, "checkup", 10)); !third.Replayed {
 			t.Fatalf("first key %q: the new one is made twice", firstKey)
 		}
+	}
+}
+
+func TestACancelThatFailedDoesNotEndEqualBookings(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	first := book(t, p, c, Write{}, meeting(t, "checkup", 10))
+	w.meetings.times(9, "cancel", reaction{before: fails(down())})
+	_, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{EventID: first.Record.Event.EventID})
+	wantReason(t, err, fault.Unavailable, fault.ReasonProviderUnavailable)
+	w.heal()
+	if again := book(t, p, c, Write{}, meeting(t, "checkup", 10)); !again.Replayed || w.meetings.booked != 1 {
+		t.Errorf("the meeting that stands is answered %+v, and %d were booked", again, w.meetings.booked)
 	}
 }
 

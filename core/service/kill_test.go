@@ -30,6 +30,8 @@ type trap struct {
 	steps int // in the store until it dies at one, when above zero
 	after bool
 	died  string // where
+
+	survives bool // a step in PostgreSQL: only its connection is cut
 }
 
 // arm lets the process die at the n-th call of a driver or step in the store from now on.
@@ -136,6 +138,9 @@ var watchCommits = sync.OnceFunc(func() {
 func (t *trap) commit(name string) int32 {
 	if t.process.dead.Load() {
 		return 1
+	}
+	if name == "" { // a statement that found nothing to change
+		return 0
 	}
 	dies, after := t.step(name)
 	if !dies {
@@ -245,6 +250,9 @@ func (r *relay) drop(both ...net.Conn) {
 }
 
 func (r *relay) die() {
+	if r.trap.survives {
+		return
+	}
 	r.trap.process.dead.Store(true)
 	r.end()
 }
@@ -270,7 +278,7 @@ func (r *relay) ask(client, server net.Conn, last chan<- struct{}) {
 		}
 		if dies && !after {
 			r.die()
-			return
+			return // with this connection, if with nothing else
 		}
 		if dies {
 			close(last)
@@ -333,7 +341,7 @@ func (r *relay) answer(client, server net.Conn, last <-chan struct{}) {
 				r.die()
 				return
 			}
-			continue
+			continue // the answer has more parts
 		default:
 		}
 		if _, err := client.Write(buffer[:n]); err != nil {

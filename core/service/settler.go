@@ -59,6 +59,9 @@ func (s *Services) Run(ctx context.Context) {
 // round settles what is due.
 func (s *settler) round(ctx context.Context, purged *time.Time) error {
 	began := s.Now()
+	if err := s.journal.takeBack(ctx); err != nil {
+		return err
+	}
 	open, err := s.Store.UnsettledIntents(ctx, began, settleLook)
 	if err != nil {
 		return err

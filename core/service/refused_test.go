@@ -1,0 +1,55 @@
+package service
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/store/storetest"
+)
+
+// TestACallThatTheStoreRefusedIsNotCarriedOutLater loses each message between a booking and PostgreSQL, or its answer: the
+// connection breaks, the process lives. Who is told that the store does not answer may book something else instead.
+func TestACallThatTheStoreRefusedIsNotCarriedOutLater(t *testing.T) {
+	w := newWorld(t, storetest.Postgres)
+	c := w.tenant("acme")
+	cut := w.startMortal()
+	cut.survives = true
+	defer w.bury(cut)
+	book(t, cut.process, c, key("first"), meeting(t, "first", 1)) // statements are prepared from here on
+	refused := 0
+	for n := 1; n <= 4; n++ {
+		for _, after := range []bool{false, true} {
+			name := fmt.Sprint(n, after)
+			cut.arm(n, true, after)
+			_, err := cut.process.Calendar.Book(background, c, key(name), meeting(t, name, 2*n))
+			cut.disarm()
+			w.clock.advance(13 * time.Second)
+			cut.process.settle(t)
+			made := 0
+			for _, e := range w.meetings.live() {
+				if e.Title == name {
+					made++
+				}
+			}
+			want := 1
+			if errors.Is(err, fault.Unavailable) {
+				refused++
+				wantReason(t, err, fault.Unavailable, fault.ReasonStoreUnavailable)
+				want = 0
+			}
+			if made != want {
+				t.Errorf("%s was answered %v, and %d meetings were made", name, err, made)
+			}
+			book(t, cut.process, c, key(name), meeting(t, name, 2*n))
+		}
+	}
+	if refused < 2 {
+		t.Errorf("%d calls were refused: the test proves nothing", refused)
+	}
+	if want := 1 + 4*2; w.meetings.booked != want {
+		t.Errorf("%d meetings, want %d", w.meetings.booked, want)
+	}
+}
