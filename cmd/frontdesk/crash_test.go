@@ -11,7 +11,9 @@ import (
 	"time"
 )
 
-// A gateway that is killed at any moment loses nothing it acknowledged and doubles nothing it was asked again.
+// A gateway that is killed at any moment loses nothing it acknowledged and doubles nothing it was asked again: bookings and
+// purchases, and what follows them, changes, cancellations and releases. FRONTDESK_KILLS says how many kills there are on
+// each store.
 func TestKillLosesNothingAcknowledged(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {
@@ -21,7 +23,7 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 2))
 		asked := map[string]request{}
 		acknowledged := map[string]string{}
-		rounds := 8
+		rounds := kills(8)
 		if testing.Short() {
 			rounds = 2
 		}
@@ -32,18 +34,21 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 				wg.Go(func() {
 					for i := 0; ; i++ {
 						id := fmt.Sprintf("r%d-w%d-%d", round, worker, i)
-						q := requestOf(id, worker)
-						mu.Lock()
-						asked[id] = q
-						mu.Unlock()
-						a, err := c.call(http.MethodPost, q.path, q.body, "Idempotency-Key: "+id)
-						if err != nil {
-							return // it was killed
-						}
-						if a.status/100 == 2 {
+						for q := requestOf(id, worker); q.path != ""; {
+							mu.Lock()
+							asked[id] = q
+							mu.Unlock()
+							a, err := c.call(q.method(), q.path, q.body, "Idempotency-Key: "+id)
+							if err != nil {
+								return // it was killed
+							}
+							if a.status/100 != 2 {
+								break
+							}
 							mu.Lock()
 							acknowledged[id] = q.idOf(a)
 							mu.Unlock()
+							id, q = id+"+", q.next(id, i, q.idOf(a))
 						}
 					}
 				})
@@ -51,6 +56,7 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 			time.Sleep(time.Duration(100+random.IntN(400)) * time.Millisecond)
 			r.kill()
 			wg.Wait()
+			h.wantSound()
 			r = h.serve()
 			c = r.as(key)
 		}
@@ -74,16 +80,49 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 }
 
 // request is a call with one effect.
-type request struct{ path, body, list string }
+type request struct {
+	path, body, list string
+	follows          string // "change" or "end": what was made before; its id is in made
+	made, title      string
+}
+
+func (q request) method() string {
+	switch {
+	case q.list != "numbers" || q.follows == "":
+		return http.MethodPost
+	case q.follows == "change":
+		return http.MethodPatch
+	}
+	return http.MethodDelete
+}
+
+// next is what follows a request that was answered with the id of what it made: for two of three meetings and numbers a
+// change, for one of three an end.
+func (q request) next(id string, i int, made string) request {
+	events := q.list == "events"
+	switch {
+	case q.list == "" || i%3 == 0 || q.follows == "end" || strings.HasPrefix(made, "none"):
+		return request{}
+	case q.follows == "change" && i%3 == 1:
+		return request{}
+	case q.follows == "" && events:
+		return request{"/v1/calendar/update-meeting", fmt.Sprintf(`{"event_id":%q,"title":"changed %s"}`, made, id), q.list, "change", made, "changed " + id}
+	case q.follows == "":
+		return request{"/beta/phone-numbers/" + made, fmt.Sprintf(`{"name":"changed %s"}`, id), q.list, "change", made, "changed " + id}
+	case events:
+		return request{"/v1/calendar/cancel-meeting", fmt.Sprintf(`{"event_id":%q}`, made), q.list, "end", made, ""}
+	}
+	return request{"/beta/phone-numbers/" + made, "", q.list, "end", made, ""}
+}
 
 func requestOf(id string, worker int) request {
 	switch worker % 3 {
 	case 0:
-		return request{"/v1/tickets/create-ticket", fmt.Sprintf(`{"subject":%q}`, id), ""}
+		return request{path: "/v1/tickets/create-ticket", body: fmt.Sprintf(`{"subject":%q}`, id)}
 	case 1:
-		return request{"/beta/phone-numbers", `{"area_code":"` + areaCodes[len(id)%len(areaCodes)] + `"}`, "numbers"}
+		return request{path: "/beta/phone-numbers", body: `{"area_code":"` + areaCodes[len(id)%len(areaCodes)] + `"}`, list: "numbers"}
 	}
-	return request{"/v1/calendar/book-meeting", fmt.Sprintf(`{"title":%q,"start_time":"2027-06-01T10:00:00Z","end_time":"2027-06-01T10:05:00Z"}`, id), "events"}
+	return request{path: "/v1/calendar/book-meeting", body: fmt.Sprintf(`{"title":%q,"start_time":"2027-06-01T10:00:00Z","end_time":"2027-06-01T10:05:00Z"}`, id), list: "events"}
 }
 
 var areaCodes = []string{"415", "312", "206", "305", "503", "617"}
@@ -91,6 +130,8 @@ var areaCodes = []string{"415", "312", "206", "305", "503", "617"}
 // idOf is the id of the effect in an answer.
 func (q request) idOf(a answer) string {
 	switch {
+	case q.follows != "":
+		return q.made
 	case strings.Contains(q.path, "tickets"):
 		return a.text("ticket", "ticket_number")
 	case strings.Contains(q.path, "calendar"):
@@ -111,7 +152,7 @@ func (q request) idOf(a answer) string {
 func (c caller) settle(q request, id string) answer {
 	c.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		a, err := c.call(http.MethodPost, q.path, q.body, "Idempotency-Key: "+id)
+		a, err := c.call(q.method(), q.path, q.body, "Idempotency-Key: "+id)
 		if err != nil {
 			c.t.Fatal(err)
 		}
@@ -128,42 +169,56 @@ func (c caller) settle(q request, id string) answer {
 // countEffects compares what the providers hold with what was answered.
 func (c caller) countEffects(settled map[string]string, asked map[string]request) {
 	c.t.Helper()
-	want := map[string]map[string]bool{"events": {}, "numbers": {}}
+	want := map[string]map[string]string{"events": {}, "numbers": {}} // by id: the title or name, "" any
 	owners := map[string]string{}
 	for id, effect := range settled {
-		list := asked[id].list
-		if strings.HasPrefix(effect, "none") {
+		q := asked[id]
+		if strings.HasPrefix(effect, "none") || q.follows != "" {
 			continue
 		}
-		if other, twice := owners[list+effect]; twice {
+		if other, twice := owners[q.list+effect]; twice {
 			c.t.Errorf("%s and %s have the same effect %s", id, other, effect)
 		}
-		owners[list+effect] = id
-		if list != "" {
-			want[list][effect] = true
+		owners[q.list+effect] = id
+		if q.list != "" {
+			want[q.list][effect] = ""
 		}
 	}
-	events := c.post(200, "calendar/list-events", `{"start_time":"2027-06-01T09:00:00Z","end_time":"2027-06-01T11:00:00Z"}`)
-	for i, e := range events.get("events").([]any) {
-		if id := events.text("events", i, "event_id"); !want["events"][id] {
-			c.t.Errorf("an event nobody was told of, or a second one: %v", e)
+	for id := range settled { // a change comes before its end
+		if q := asked[id]; q.follows == "change" {
+			want[q.list][q.made] = q.title
 		}
-		delete(want["events"], events.text("events", i, "event_id"))
+	}
+	for id := range settled {
+		if q := asked[id]; q.follows == "end" {
+			delete(want[q.list], q.made)
+		}
+	}
+	hold := func(list, id, title string) {
+		expected, there := want[list][id]
+		if !there || expected != "" && expected != title {
+			c.t.Errorf("%s called %q is there; want %q (%v)", id, title, expected, there)
+		}
+		delete(want[list], id)
+	}
+	events := c.post(200, "calendar/list-events", `{"start_time":"2027-06-01T09:00:00Z","end_time":"2027-06-01T11:00:00Z"}`)
+	for i := range events.get("events").([]any) {
+		if events.get("events", i, "is_cancelled") != true {
+			hold("events", events.text("events", i, "event_id"), events.text("events", i, "subject"))
+		}
 	}
 	numbers := c.do(200, http.MethodGet, "/beta/phone-numbers", "")
 	var list struct {
 		Numbers []struct {
-			ID json.Number `json:"id"`
+			ID   json.Number `json:"id"`
+			Name string      `json:"name"`
 		} `json:"phone_numbers"`
 	}
 	if err := json.Unmarshal(numbers.body, &list); err != nil {
 		c.t.Fatal(err)
 	}
 	for _, n := range list.Numbers {
-		if !want["numbers"][n.ID.String()] {
-			c.t.Errorf("a number nobody was told of, or a second one: %s", n.ID)
-		}
-		delete(want["numbers"], n.ID.String())
+		hold("numbers", n.ID.String(), n.Name)
 	}
 	for kind, missing := range want {
 		for id := range missing {

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"frontdesk/core/store/storetest"
+)
+
+// TestOneSlotIsOneMeetingAtEveryProvider has a hundred callers book one slot through three gateways that share a store. One has
+// the meeting; the others are told so while the provider still books it, which here goes on until the last one was told.
+func TestOneSlotIsOneMeetingAtEveryProvider(t *testing.T) {
+	t.Parallel()
+	const callers = 100
+	for _, name := range []string{"google", "microsoft", "caldav", "sandbox"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := &victim{pretended: &pretended{name: "sandbox"}, connect: connecting("--kind", "calendar", "--provider", "sandbox")}
+			if start, there := victims()[name]; there {
+				v = start(t)
+			}
+			h := newHouse(t, storetest.Postgres(t), append(v.environ, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__DEADLINE=30s")...)
+			h.must("tenant", "create", "acme", "--prevent-double-booking")
+			first := h.servePublicly()
+			key := h.must("key", "create", "--tenant", "acme")
+			v.connect(h, first)
+			h.environ = append(h.environ, "FRONTDESK_SERVER__LISTEN=127.0.0.1:0")
+			gateways := []caller{first.as(key), h.serve().as(key), h.serve().as(key)}
+			for _, c := range gateways {
+				c.post(200, "calendar/list-events", `{}`)
+			}
+			var told sync.WaitGroup
+			told.Add(callers - 1)
+			everyone := make(chan struct{})
+			go func() { told.Wait(); close(everyone) }()
+			v.put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
+				if mutates(req) {
+					select {
+					case <-everyone:
+					case <-time.After(20 * time.Second):
+						t.Error("those who came second wait for the meeting")
+					}
+				}
+				serve.ServeHTTP(w, req)
+			})
+
+			answers, took := make([]answer, callers), make([]time.Duration, callers)
+			start := make(chan struct{})
+			var all sync.WaitGroup
+			for i := range callers {
+				all.Go(func() {
+					<-start
+					began := time.Now()
+					a, err := gateways[i%3].call(http.MethodPost, "/v1/calendar/book-meeting",
+						fmt.Sprintf(`{"title": "Caller %d", "start_time": "2027-03-02T10:00:00Z", "end_time": "2027-03-02T10:30:00Z"}`, i), fmt.Sprint("Idempotency-Key: caller-", i))
+					if err != nil {
+						t.Error(err)
+					}
+					answers[i], took[i] = a, time.Since(began)
+					if a.status != http.StatusOK {
+						told.Done()
+					}
+				})
+			}
+			close(start)
+			all.Wait()
+
+			won, lost := -1, []time.Duration{}
+			for i, a := range answers {
+				switch {
+				case a.status == http.StatusOK && won < 0:
+					won = i
+				case a.status == http.StatusConflict && a.reason() == "SLOT_TAKEN":
+					lost = append(lost, took[i])
+				default:
+					t.Errorf("caller %d: %d %s", i, a.status, a.body)
+				}
+			}
+			if won < 0 || len(lost) != callers-1 {
+				t.Fatalf("%d were told that the slot is taken", len(lost))
+			}
+			listed := gateways[1].post(200, "calendar/list-events", `{"start_time": "2027-03-02", "end_time": "2027-03-03"}`)
+			if events := listed.get("events").([]any); len(events) != 1 || listed.text("events", 0, "event_id") != answers[won].text("event", "event_id") {
+				t.Errorf("the calendar has %s", listed.body)
+			}
+			slices.Sort(lost)
+			t.Logf("the meeting took %v, those who came second were told after %v (median; longest %v)",
+				took[won].Round(time.Millisecond), lost[len(lost)/2].Round(time.Millisecond), lost[len(lost)-1].Round(time.Millisecond))
+		})
+	}
+}
