@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"frontdesk/core/tenant"
+)
+
+// One provider hangs while very many call it. Those who call another one are served as well as before: no error, and no
+// slower, beside what its callers cost this machine.
+func TestAProviderThatHangsTakesNothingFromAnother(t *testing.T) {
+	t.Parallel()
+	crowd, lasting := 900, 2*time.Second
+	if fullSize() {
+		crowd, lasting = 1500, 4*time.Second
+	}
+	bad, good := newOutage(t), newOutage(t)
+	h := newHouse(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__TRY_TIMEOUT=8s") // they hang as long as they may
+	const connections = 50
+	keys := h.takeIn(append(slices.Repeat([]tenant.NewConnection{zendeskAt(bad.base)}, connections), slices.Repeat([]tenant.NewConnection{zendeskAt(good.base)}, 4)...)...)
+	r := h.serve()
+	body := ticketOf(r.as(keys[connections]))
+	shed := 0
+	seen := func() sample {
+		var took sample
+		for i, end := 0, time.Now().Add(lasting); time.Now().Before(end); i++ {
+			began := time.Now()
+			a, err := r.as(keys[connections+i%4]).call(http.MethodPost, ticketPath, body)
+			switch {
+			case err == nil && a.reason() == "OVERLOADED": // by the gate, where the processors cannot keep up
+				shed++
+			case err != nil || a.status != 200:
+				t.Errorf("a caller of the other provider is answered %d %s, %v", a.status, a.body, err)
+			default:
+				took = append(took, time.Since(began))
+			}
+			time.Sleep(2 * time.Millisecond)
+		}
+		return took
+	}
+	seen()
+	alone := seen()
+
+	bad.put(hanging)
+	bad.counting.Store(true)
+	var hung sync.WaitGroup
+	var refused atomic.Int64
+	for i := range crowd {
+		hung.Go(func() {
+			a, err := r.as(keys[i%connections]).call(http.MethodPost, ticketPath, body)
+			if err != nil || a.status == 200 {
+				t.Errorf("a caller of the provider that hangs is answered %d %s, %v", a.status, a.body, err)
+			}
+			if a.reason() == "OVERLOADED" {
+				refused.Add(1)
+			}
+		})
+		time.Sleep(time.Millisecond) // a rush would be shed for what it costs the processors
+	}
+	beside := seen()
+	stillThere := bad.inside.Load()
+	hung.Wait()
+	t.Logf("alone: %v; beside %d calls that hang (%d refused): %v; ratio of p50 %.2f, of p99 %.2f", alone, stillThere, refused.Load(), beside,
+		float64(beside.at(0.5))/float64(alone.at(0.5)), float64(beside.at(0.99))/float64(alone.at(0.99)))
+	if shed > len(beside)/10 { // if the callers of one provider could hold the whole gateway, it would be nearly all of them
+		t.Errorf("%d calls to the other provider were refused, %d served", shed, len(beside))
+	}
+	if stillThere < 200 {
+		t.Errorf("only %d calls hung in the end: the test proves nothing", stillThere)
+	}
+	if beside.at(0.5) > 2*alone.at(0.5)+2*time.Millisecond {
+		t.Errorf("a call takes %v beside them, and %v without", beside.at(0.5), alone.at(0.5))
+	}
+}
+
+// What a provider allows at one time to one account is never exceeded by one gateway, whoever calls, and however many.
+func TestAProviderSeesNoMoreAtOnceThanItAllows(t *testing.T) {
+	t.Parallel()
+	most := map[string]int64{"microsoft": 4, "twilio": 20, "telnyx": 10, "zendesk": 8} // as their drivers say, and the default
+	for name, most := range most {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := offices()[name](t)
+			h := newHouse(t, "", append(a.environ, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__BULKHEAD__PER_CONNECTION_QUEUE=400")...)
+			keys := h.takeIn(a.connection)
+			r := h.serve()
+			var inside, peak atomic.Int64
+			a.put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
+				if !ofAPI(req) {
+					serve.ServeHTTP(w, req)
+					return
+				}
+				now := inside.Add(1)
+				defer inside.Add(-1)
+				for was := peak.Load(); now > was && !peak.CompareAndSwap(was, now); was = peak.Load() {
+				}
+				time.Sleep(5 * time.Millisecond) // as a provider takes
+				serve.ServeHTTP(w, req)
+			})
+			var callers sync.WaitGroup
+			for i := range 200 {
+				callers.Go(func() {
+					doing, q := "read", a.read
+					if i%4 == 0 && name != "twilio" && name != "telnyx" { // of purchases there is a limit
+						doing, q = "create", a.create
+					}
+					if name == "zendesk" {
+						q = request{path: ticketPath, body: `{"ticket_number":"1"}`}
+					}
+					var got answer
+					var err error
+					for err == nil && (got.status == 0 || got.status == http.StatusServiceUnavailable) { // a rush is shed for what it costs the processors
+						got, err = a.send(r.as(keys[0]), doing, q, fmt.Sprintf("Idempotency-Key: %d", i))
+					}
+					if err != nil || got.status/100 != 2 && got.reason() != "TICKET_NOT_FOUND" {
+						t.Errorf("answered %d %s, %v", got.status, got.body, err)
+					}
+				})
+			}
+			callers.Wait()
+			t.Logf("%d at once", peak.Load())
+			if peak.Load() > most || peak.Load() < min(most, 4) {
+				t.Errorf("%d calls at once, want %d at most", peak.Load(), most)
+			}
+		})
+	}
+}
