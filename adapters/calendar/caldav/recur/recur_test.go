@@ -176,7 +176,7 @@ func TestExpansionAgreesWithAnotherOne(t *testing.T) {
 		if strings.Contains(text, "WEEKLY") && strings.Contains(text, "BYSETPOS") {
 			// rrule-go, like the dateutil it follows, counts positions in the first week from the start on, not from the
 			// week's first day (RFC 5545, section 3.3.10: BYSETPOS counts within one whole interval).
-			weekStart := (int(option.Wkst.Day()) + 1) % 7 // theirs begin on Monday, Go's on Sunday
+			weekStart := (option.Wkst.Day() + 1) % 7 // theirs begin on Monday, Go's on Sunday
 			start = start.AddDate(0, 0, -((int(start.Weekday()) - weekStart + 7) % 7))
 		}
 		option.Dtstart = start
