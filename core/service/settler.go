@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"frontdesk/core/audit"
 	"frontdesk/core/fault"
 	"frontdesk/core/store"
 )
@@ -74,17 +75,13 @@ func (s *settler) round(ctx context.Context, purged *time.Time) error {
 			break
 		}
 		group.Go(func() error {
-			if ctx.Err() != nil {
-				return nil
-			}
-			if err := s.settle(ctx, intent); err != nil {
-				s.Log.WarnContext(ctx, "an intent that was taken up is not carried through", "operation", intent.Operation, "tenant", intent.TenantID, "connection", intent.ConnectionID, "error", err)
-			}
+			s.carryOn(ctx, intent)
 			return nil
 		})
 	}
-	if err := group.Wait(); err != nil || began.Sub(*purged) < purgeEvery {
-		return err
+	_ = group.Wait() // what fails is said where it fails, and tried again
+	if began.Sub(*purged) < purgeEvery {
+		return nil
 	}
 	*purged = began
 	if _, err := s.Store.PurgeIntents(ctx, began.Add(-s.KeepAnswers), began.Add(-keepKeyless)); err != nil {
@@ -92,6 +89,16 @@ func (s *settler) round(ctx context.Context, purged *time.Time) error {
 	}
 	_, err = s.Store.PurgeTickets(ctx, began.Add(-s.KeepAnswers))
 	return err
+}
+
+// carryOn settles one intent, unless the settler is told to end.
+func (s *settler) carryOn(ctx context.Context, i store.Intent) {
+	if ctx.Err() != nil {
+		return
+	}
+	if err := s.settle(ctx, i); err != nil {
+		s.Log.WarnContext(ctx, "an intent that was taken up is not carried through", "operation", i.Operation, "tenant", i.TenantID, "connection", i.ConnectionID, "error", err)
+	}
 }
 
 // due spreads the tries at an intent that stays unknown: each waits as long again as it has been open.
@@ -125,7 +132,8 @@ func (s *settler) settle(ctx context.Context, i store.Intent) error {
 				return errors.Join(err, s.Store.ReleaseIntent(ctx, a.intent, store.IntentUnknown))
 			}
 		}
-		return s.Store.ReleaseIntent(ctx, a.intent, "")
+		a.end(ctx, "", audit.Failed("OVERTAKEN"))
+		return nil
 	}
 	a.alone = true
 	return resume(ctx, a)
