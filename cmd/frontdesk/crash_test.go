@@ -30,6 +30,7 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 		for round := range rounds {
 			var wg sync.WaitGroup
 			var mu sync.Mutex
+			heard := make(chan struct{}, 3) // a kill before anything was answered proves little
 			for worker := range 6 {
 				wg.Go(func() {
 					for i := 0; ; i++ {
@@ -48,12 +49,19 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 							mu.Lock()
 							acknowledged[id] = q.idOf(a)
 							mu.Unlock()
+							select {
+							case heard <- struct{}{}:
+							default:
+							}
 							id, q = id+"+", q.next(id, i, q.idOf(a))
 						}
 					}
 				})
 			}
-			time.Sleep(time.Duration(100+random.IntN(400)) * time.Millisecond)
+			for range cap(heard) {
+				<-heard
+			}
+			time.Sleep(time.Duration(random.IntN(400)) * time.Millisecond)
 			r.kill()
 			wg.Wait()
 			h.wantSound()

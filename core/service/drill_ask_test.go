@@ -222,7 +222,16 @@ func (d *drill) ask(r *request, at int, faults func(string) reaction) {
 		r.allowed++
 		r.base, r.state, r.again = d.effects(r), unsure, true
 	case over:
-		r.state, r.again = untold, true
+		if r.state == unsure { // the settler may be at it now
+			r.allowed++
+			r.base, r.from = d.effects(r), d.world.clock.now()
+			if r.operation == opBuy {
+				d.buys++
+			}
+		} else {
+			r.state = untold
+		}
+		r.again = true
 	}
 	before, now := r.state, d.world.clock.now()
 	if before == untold {
@@ -301,8 +310,10 @@ func (d *drill) answered(r *request, body, made string, replayed bool) {
 	r.state, r.body, r.made, r.until = sure, body, made, d.world.clock.now()
 	switch r.operation {
 	case opBook:
-		if d.meets[made] == nil {
+		if m := d.meets[made]; m == nil {
 			d.meets[made] = &meet{tenant: r.tenant, state: sure}
+		} else if r.key == "" {
+			m.state = sure // it stands, whatever became of a cancellation: so the caller is told now
 		}
 	case opUpdate:
 		if !replayed { // else it was done some time since it was asked first

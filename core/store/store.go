@@ -10,7 +10,7 @@
 //   - Errors are faults: NotFound, Conflict (what must be unique is there already), Unavailable with the reason
 //     STORE_UNAVAILABLE (the database is down, busy or full), Timeout and Canceled (the caller's context ended). None
 //     of them holds the database's address or password.
-//   - No call takes longer than three seconds, however dead, busy or full the database is, so that its callers can be told
+//   - No call takes longer than four seconds, however dead, busy or full the database is, so that its callers can be told
 //     well before their own deadlines; one that cannot be reached is told in two. To open and to migrate may take ten.
 //
 // It knows no clock: every time comes from the caller and is kept in whole milliseconds.
@@ -49,7 +49,7 @@ type dialect struct {
 }
 
 const (
-	callLimit = 3 * time.Second  // of a call
+	callLimit = 4 * time.Second  // of a call
 	longLimit = 10 * time.Second // of what happens once in a process, while others may migrate
 )
 
