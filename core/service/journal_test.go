@@ -276,6 +276,21 @@ func TestACancelThatFailedDoesNotEndEqualBookings(t *testing.T) {
 	}
 }
 
+func TestACancelThatWillBeCarriedOnEndsEqualBookings(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	first := book(t, p, c, Write{}, meeting(t, "checkup", 10))
+	w.meetings.times(9, "cancel", reaction{before: fails(cutOff())})
+	_, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{EventID: first.Record.Event.EventID})
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	w.heal()
+	again := book(t, p, c, Write{}, meeting(t, "checkup", 10))
+	w.clock.advance(13 * time.Second)
+	p.settle(t)
+	if live := w.meetings.live(); len(live) != 1 || live[0].ID != again.Record.Event.EventID || again.Replayed {
+		t.Errorf("told of %s, replayed %v; there are %+v", again.Record.Event.EventID, again.Replayed, live)
+	}
+}
+
 func TestOwnKeyOverridesEqualBookings(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	book(t, p, c, Write{}, meeting(t, "checkup", 10))
