@@ -11,10 +11,12 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -264,19 +266,21 @@ func writes(r *http.Request) bool {
 type misdeed struct {
 	do          http.HandlerFunc
 	read, write []string // the reasons that may be given
+	large       bool
 }
 
-const (
-	huge   = 50 << 20
-	bombed = 1 << 30
-)
+const huge = 50 << 20
 
-// bomb is a gigabyte of spaces, compressed to a thousandth.
+// bomb is 64 MB of spaces, at full size a gigabyte, compressed to a thousandth.
 var bomb = sync.OnceValue(func() []byte {
 	var packed bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
 	spaces := bytes.Repeat([]byte(" "), 1<<20)
-	for range bombed / len(spaces) {
+	megabytes := 64
+	if fullSize() {
+		megabytes = 1024
+	}
+	for range megabytes {
 		_, _ = z.Write(spaces)
 	}
 	_ = z.Close()
@@ -309,22 +313,22 @@ func misdeeds() map[string]misdeed {
 	large := []string{"PROVIDER_ANSWER_TOO_LARGE", "EXHAUSTED"} // the latter is the problem's type on /beta
 	unknown := []string{"OUTCOME_UNKNOWN"}
 	return map[string]misdeed{
-		"429":                 {said(429, "application/json", `{}`, "Retry-After: 9"), limited, limited},
-		"500":                 {said(500, "text/html", page), down, unknown},
-		"503":                 {said(503, "text/html", page), down, down},
-		"cut off in the body": {cutOffInTheBody, down, unknown},
-		"a page":              {said(200, "text/html", page), garbage, unknown},
-		"half an answer":      {said(200, "application/json", `{"id": "12`), garbage, unknown},
+		"429":                 {said(429, "application/json", `{}`, "Retry-After: 99"), limited, limited, false},
+		"500":                 {said(500, "text/html", page), down, unknown, false},
+		"503":                 {said(503, "text/html", page), down, down, false},
+		"cut off in the body": {cutOffInTheBody, down, unknown, false},
+		"a page":              {said(200, "text/html", page), garbage, unknown, false},
+		"half an answer":      {said(200, "application/json", `{"id": "12`), garbage, unknown, false},
 		"other types": {said(200, "application/json", `{"id":{"a":1},"items":"no","value":7,"ticket":"x","tickets":3,"results":"no","records":5,
-			"data":"no","incoming_phone_numbers":false,"available_phone_numbers":1,"sid":[],"success":"maybe"}`), garbage, unknown},
-		"a list":                 {said(200, "application/json", `[1,2]`), garbage, unknown},
-		"nothing in JSON":        {said(200, "application/json", `null`), garbage, unknown},
-		nothing:                  {said(200, "application/json", ``), garbage, unknown},
-		"an error that is a 200": {said(200, "application/json", `{"error":{"code":500,"message":"Internal error"}}`), garbage, unknown},
-		"50 MB":                  {fiftyMegabytes, large, unknown},
+			"data":"no","incoming_phone_numbers":false,"available_phone_numbers":1,"sid":[],"success":"maybe"}`), garbage, unknown, false},
+		"a list":                 {said(200, "application/json", `[1,2]`), garbage, unknown, false},
+		"nothing in JSON":        {said(200, "application/json", `null`), garbage, unknown, false},
+		nothing:                  {said(200, "application/json", ``), garbage, unknown, false},
+		"an error that is a 200": {said(200, "application/json", `{"error":{"code":500,"message":"Internal error"}}`), garbage, unknown, false},
+		"50 MB":                  {fiftyMegabytes, large, unknown, true},
 		"a bomb": {func(w http.ResponseWriter, r *http.Request) {
 			said(200, "application/json", string(bomb()), "Content-Encoding: gzip")(w, r)
-		}, large, unknown},
+		}, large, unknown, true},
 	}
 }
 
@@ -351,7 +355,8 @@ func fiftyMegabytes(w http.ResponseWriter, r *http.Request) {
 // never that it did; and no answer is too large for the gateway's memory.
 func TestNoAnswerOfAProviderIsTakenForWhatItIsNot(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__BREAKER__FAILURES=1000000")
+	h := newHouse(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__BREAKER__FAILURES=1000000",
+		"FRONTDESK_RESILIENCE__DEADLINE=60s", "FRONTDESK_RESILIENCE__TRY_TIMEOUT=50s") // what is read is to decide, not the time
 	at := map[string]office{}
 	for name, open := range offices() {
 		a := open(t)
@@ -375,6 +380,7 @@ func TestNoAnswerOfAProviderIsTakenForWhatItIsNot(t *testing.T) {
 		keys[names[i]] = key
 	}
 	r := h.serve()
+	bomb()
 	calm := residentBytes(t, r)
 	t.Run("providers", func(t *testing.T) {
 		for name, a := range at {
@@ -384,7 +390,7 @@ func TestNoAnswerOfAProviderIsTakenForWhatItIsNot(t *testing.T) {
 				var tried []string
 				for _, doing := range doings {
 					for how, x := range misdeeds() {
-						if how == nothing && slices.Contains(a.wordless, doing) {
+						if a.spared(doing, how, x) {
 							continue
 						}
 						area := areas[len(tried)%len(areas)]
@@ -400,12 +406,26 @@ func TestNoAnswerOfAProviderIsTakenForWhatItIsNot(t *testing.T) {
 			})
 		}
 	})
+	if underRaceDetector() { // which holds several times the memory that the process itself does
+		return
+	}
 	peak := residentBytes(t, r)
 	t.Logf("%d MB before, %d MB at most", calm>>20, peak>>20)
 	if grown := peak - calm; grown > 600<<20 {
 		t.Errorf("memory grew by %d MB", grown>>20)
 	}
 }
+
+// spared reports whether a doing does not meet a misdeed: there is no such doing, what looks like the misdeed is how it
+// succeeds, or it is a large one, which meets every doing at full size only (FRONTDESK_TROUBLE=full).
+func (a office) spared(doing, how string, x misdeed) bool {
+	return (doing == "change" || doing == "remove") && a.change == nil ||
+		how == nothing && slices.Contains(a.wordless, doing) ||
+		x.large && doing != "read" && !fullSize()
+}
+
+// oneLarge lets one large answer come at a time: how long one takes is not to hang on how many there are.
+var oneLarge sync.Mutex
 
 func (a office) meets(t *testing.T, c caller, doing string, x misdeed) {
 	q, want, befalls := a.read, x.read, ofAPI
@@ -414,9 +434,6 @@ func (a office) meets(t *testing.T, c caller, doing string, x misdeed) {
 		q, want, befalls = a.create, x.write, writes
 	case "change", "remove":
 		of := map[string]func(answer) request{"change": a.change, "remove": a.remove}[doing]
-		if of == nil {
-			t.Skip("it has none")
-		}
 		want, befalls = x.write, writes
 		made, err := a.send(c, "create", a.create)
 		if err != nil || made.status/100 != 2 {
@@ -424,16 +441,20 @@ func (a office) meets(t *testing.T, c caller, doing string, x misdeed) {
 		}
 		q = of(made)
 	}
-	met := false
+	var met atomic.Bool
 	a.put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
 		if !befalls(req) {
 			serve.ServeHTTP(w, req)
 			return
 		}
-		met = true
+		met.Store(true)
 		x.do(w, req)
 	})
 	defer a.put(nil)
+	if x.large {
+		oneLarge.Lock()
+		defer oneLarge.Unlock()
+	}
 	began := time.Now()
 	got, err := a.send(c, doing, q)
 	took := time.Since(began)
@@ -445,15 +466,20 @@ func (a office) meets(t *testing.T, c caller, doing string, x misdeed) {
 	if err != nil || got.status < 400 || !slices.Contains(want, reason) {
 		t.Errorf("answered %d %s, want %v\n%s", got.status, reason, want, got.body)
 	}
-	if !met {
+	if !met.Load() {
 		t.Error("the provider was not asked")
 	}
-	if took > 5*time.Second {
+	if took > 20*time.Second {
 		t.Errorf("answered after %v", took)
 	}
-	if want[0] == "PROVIDER_RATE_LIMITED" && got.header.Get("Retry-After") != "9" {
+	if want[0] == "PROVIDER_RATE_LIMITED" && got.header.Get("Retry-After") != "99" {
 		t.Errorf("Retry-After is %q", got.header.Get("Retry-After"))
 	}
+}
+
+func underRaceDetector() bool {
+	info, known := debug.ReadBuildInfo()
+	return known && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
 // residentBytes is the most memory that the process has held so far.
