@@ -183,7 +183,7 @@ func TestObjectsThatWouldRunAwayDoNot(t *testing.T) {
 		if err == nil && name != "one that is never reached" {
 			t.Errorf("%s was listed", name)
 		}
-		if took := time.Since(began); took > 5*time.Second {
+		if took := time.Since(began); took > time.Minute { // what runs away takes hours, on any machine
 			t.Errorf("%s took %v", name, took)
 		}
 	}

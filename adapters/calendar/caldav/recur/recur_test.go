@@ -84,7 +84,7 @@ func TestHostileRulesEndInTheBudget(t *testing.T) {
 		if !errors.Is(err, recur.ErrBudget) {
 			t.Errorf("%.60s: %v, want the budget to end it", text, err)
 		}
-		if took := time.Since(began); took > 5*time.Second {
+		if took := time.Since(began); took > time.Minute { // what runs away takes hours, on any machine
 			t.Errorf("%.60s took %v", text, took)
 		}
 	}
