@@ -1,10 +1,14 @@
 package main
 
 import (
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -233,4 +237,45 @@ func (c caller) countEffects(settled map[string]string, asked map[string]request
 			c.t.Errorf("lost from %s: %s", kind, id)
 		}
 	}
+}
+
+// kills is how many there are in a test.
+func kills(standard int) int {
+	if n, err := strconv.Atoi(os.Getenv("FRONTDESK_KILLS")); err == nil {
+		return n
+	}
+	return standard
+}
+
+// wantSound examines the file of SQLite after a kill; PostgreSQL looks after its own.
+func (h *house) wantSound() {
+	h.t.Helper()
+	file := h.databaseFile()
+	if file == "" {
+		return
+	}
+	db, err := sql.Open("sqlite", "file:"+file)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer db.Close()
+	var says string
+	if err := db.QueryRow("PRAGMA integrity_check").Scan(&says); err != nil || says != "ok" {
+		h.t.Fatalf("after a kill the file is not sound: %s, %v", says, err)
+	}
+}
+
+// databaseFile is the house's file of SQLite, "" where it is on PostgreSQL.
+func (h *house) databaseFile() string {
+	for _, v := range h.environ {
+		if strings.HasPrefix(v, "FRONTDESK_STORE__URL=") {
+			return ""
+		}
+	}
+	for _, v := range h.environ {
+		if dir, found := strings.CutPrefix(v, "FRONTDESK_DATA_DIR="); found {
+			return filepath.Join(dir, "frontdesk.db")
+		}
+	}
+	return ""
 }

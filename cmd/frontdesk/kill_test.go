@@ -1,14 +1,13 @@
+//go:build attack
+
 package main
 
 import (
-	"database/sql"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -312,45 +311,4 @@ func (v *victim) settled(t *testing.T, c caller, method, path, body, key string)
 			t.Fatalf("%s is not settled: %d %s", key, a.status, a.body)
 		}
 	}
-}
-
-// wantSound examines the file of SQLite after a kill; PostgreSQL looks after its own.
-func (h *house) wantSound() {
-	h.t.Helper()
-	file := h.databaseFile()
-	if file == "" {
-		return
-	}
-	db, err := sql.Open("sqlite", "file:"+file)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	defer db.Close()
-	var says string
-	if err := db.QueryRow("PRAGMA integrity_check").Scan(&says); err != nil || says != "ok" {
-		h.t.Fatalf("after a kill the file is not sound: %s, %v", says, err)
-	}
-}
-
-// databaseFile is the house's file of SQLite, "" where it is on PostgreSQL.
-func (h *house) databaseFile() string {
-	for _, v := range h.environ {
-		if strings.HasPrefix(v, "FRONTDESK_STORE__URL=") {
-			return ""
-		}
-	}
-	for _, v := range h.environ {
-		if dir, found := strings.CutPrefix(v, "FRONTDESK_DATA_DIR="); found {
-			return filepath.Join(dir, "frontdesk.db")
-		}
-	}
-	return ""
-}
-
-// kills is how many there are in a test.
-func kills(standard int) int {
-	if n, err := strconv.Atoi(os.Getenv("FRONTDESK_KILLS")); err == nil {
-		return n
-	}
-	return standard
 }

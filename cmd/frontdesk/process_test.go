@@ -16,19 +16,25 @@ import (
 	"time"
 
 	"frontdesk/adapters/all"
+	"frontdesk/core/adapter"
 )
 
 // The tests run the real command in a process of its own, so that it can be killed: the test binary, told by this
 // variable, is the command.
 const asCommand = "FRONTDESK_TEST_RUN_COMMAND"
 
+// extra are the adapters that the command knows besides the usual ones, each by the variable that asks for it.
+var extra = map[string]func() adapter.Adapter{}
+
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
 		os.Unsetenv(asCommand)
 		adapters := all.Adapters()
-		if os.Getenv(asPanicking) != "" {
-			os.Unsetenv(asPanicking)
-			adapters = append(adapters, panicky())
+		for variable, more := range extra {
+			if os.Getenv(variable) != "" {
+				os.Unsetenv(variable)
+				adapters = append(adapters, more())
+			}
 		}
 		os.Exit(run(os.Args[1:], system(adapters)))
 	}

@@ -1,3 +1,5 @@
+//go:build attack
+
 package main
 
 import (
@@ -46,6 +48,8 @@ const (
 
 // asPanicking makes the command know the adapter "panicky" besides the usual ones.
 const asPanicking = "FRONTDESK_TEST_PANICS"
+
+func init() { extra[asPanicking] = panicky }
 
 // panicky is an adapter whose driver was handed a secret, and that panics with it, each time in another form.
 func panicky() adapter.Adapter {
