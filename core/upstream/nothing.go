@@ -1,8 +1,8 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
-	"errors"
 	"io"
 	"net/http"
 
@@ -17,17 +17,27 @@ func ForNothing(ctx context.Context) context.Context {
 	return context.WithValue(ctx, nothingKey{}, true)
 }
 
+// Nothing reports whether a body says nothing: it is empty, or the empty value that servers which answer everything in
+// JSON put in the place of it.
+func Nothing(body []byte) bool {
+	switch string(bytes.TrimSpace(body)) {
+	case "", "{}", "null", `""`:
+		return true
+	}
+	return false
+}
+
 // unexpected is the fault of a success that says something where there is nothing to say; nil where it says nothing.
 func (t *transport) unexpected(req *http.Request, resp *http.Response) error {
 	if wanted, _ := req.Context().Value(nothingKey{}).(bool); !wanted || resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return nil
 	}
-	n, err := io.ReadFull(resp.Body, make([]byte, 1))
-	if n == 0 && errors.Is(err, io.EOF) {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 16)) // more is not nothing
+	if err == nil && Nothing(body) {
 		return nil
 	}
 	_ = resp.Body.Close()
-	if n == 0 {
+	if err != nil {
 		return fault.From(err)
 	}
 	return fault.Newf(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,

@@ -15,6 +15,8 @@ func TestASuccessThatIsToSayNothing(t *testing.T) {
 		case "/204":
 			w.WriteHeader(http.StatusNoContent)
 		case "/empty":
+		case "/object":
+			_, _ = io.WriteString(w, "{}\n")
 		case "/page":
 			_, _ = io.WriteString(w, "<html>Sign in</html>")
 		case "/refusal":
@@ -28,7 +30,7 @@ func TestASuccessThatIsToSayNothing(t *testing.T) {
 		}
 	})
 	client := newPool(t, PoolOptions{}).Client(ClientOptions{Provider: "rest"})
-	for path, code := range map[string]fault.Code{"204": "", "empty": "", "refusal": "", "page": fault.UnknownOutcome, "cut": fault.Unavailable} {
+	for path, code := range map[string]fault.Code{"204": "", "empty": "", "object": "", "refusal": "", "page": fault.UnknownOutcome, "cut": fault.Unavailable} {
 		t.Run(path, func(t *testing.T) {
 			req := request(t, http.MethodDelete, server.JoinPath(path).String(), "")
 			resp, err := client.Do(req.WithContext(ForNothing(t.Context())))

@@ -132,7 +132,7 @@ func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
 		if err != nil {
 			return nil, refusal(err, reading)
 		}
-		if page.Kind != "calendar#calendarList" {
+		if page.Kind != "calendar#calendarList" && page.Items == nil {
 			return nil, unreadable(nil, reading)
 		}
 		for _, entry := range page.Items {
@@ -328,7 +328,7 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 	if err != nil {
 		return calendar.Page{}, calendarMissing(refusal(err, reading))
 	}
-	if answer.Kind != "calendar#events" { // an answer that is none of Google's would be an empty page
+	if answer.Kind != "calendar#events" && answer.Items == nil { // an answer that is no list would be an empty page
 		return calendar.Page{}, unreadable(nil, reading)
 	}
 	page := calendar.Page{Next: answer.NextPageToken}

@@ -446,7 +446,7 @@ func TestAQueryAsksForNoMoreThanIsRead(t *testing.T) {
 	var asked []http.Request
 	s.Instead(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, *r)
-		_, _ = io.WriteString(w, `{"kind":"calendar#events","items":[]}`)
+		_, _ = io.WriteString(w, `{"items":[]}`)
 	}))
 	q := calendar.Query{CalendarID: holidays, From: noon.Add(time.Millisecond), To: noon.Add(time.Hour + time.Millisecond), Zone: "Asia/Kathmandu"}
 	for _, limit := range []int{0, 1, 2500, 99999} {

@@ -49,7 +49,7 @@ func (d *driver) call(ctx context.Context, method, path string, form url.Values,
 		return err
 	case status < 200 || status > 299:
 		return refusal(status, header, answer)
-	case out == nil && len(answer) == 0:
+	case out == nil && upstream.Nothing(answer):
 		return nil
 	}
 	if out == nil || json.Unmarshal(answer, out) != nil {
