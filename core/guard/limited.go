@@ -57,7 +57,7 @@ func (r *run) limited() *fault.Error {
 
 // heed remembers what a provider asked for.
 func (r *run) heed(f *fault.Error) {
-	if f != nil && f.Code == fault.RateLimited && f.RetryAfter > 0 && !f.Unsent {
+	if f != nil && f.Code == fault.RateLimited && f.RetryAfter > 0 {
 		r.connection.waits.remember(r.op.Name, time.Now().Add(f.RetryAfter))
 	}
 }
