@@ -168,6 +168,13 @@ func (e *Error) With(key, value string) *Error {
 	return &c
 }
 
+// Unacted is a failure of what was asked before a write was sent, as a failure of the write: it can have done nothing.
+func Unacted(err error) *Error {
+	f := *From(err)
+	f.Unsent = true
+	return &f
+}
+
 // Because returns a copy with the cause set, for the logs.
 func (e *Error) Because(err error) *Error {
 	c := *e

@@ -341,7 +341,7 @@ func at[P, T any](d desk, do func(context.Context, desk, *attempt, P) (outcome[T
 // resumeCalendar takes up an intent that nobody waits for.
 func resumeCalendar[P, T any](ctx context.Context, s *Calendar, a *attempt, do func(context.Context, desk, *attempt, P) (outcome[T], error)) error {
 	_, err := finish(ctx, a, func(ctx context.Context, a *attempt, plan P) (outcome[T], error) {
-		c, err := s.callerFor(ctx, a.intent)
+		c, err := s.callerFor(ctx, a.intent.TenantID, a.intent.ConnectionID)
 		if err != nil {
 			return outcome[T]{}, err
 		}

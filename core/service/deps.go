@@ -62,7 +62,7 @@ func New(o Options) *Services {
 		Tickets:  &Tickets{room: r, vocabularies: newCache[crm.Vocabulary](o.Now, rememberVocabulary)},
 		Numbers:  &Numbers{room: r, firstLook: firstLook},
 	}
-	s.settler = &settler{room: r, numbers: s.Numbers, resume: map[string]resume{
+	s.settler = &settler{room: r, overtaken: map[string]writeOver{opUpdate: nil, opChange: s.Numbers.realign}, resume: map[string]resume{
 		opBook:   s.Calendar.resumeBook,
 		opUpdate: s.Calendar.resumeUpdate,
 		opCancel: s.Calendar.resumeCancel,
@@ -210,9 +210,9 @@ func (c *cache[V]) forget(of tenant.Connection) {
 	delete(c.kept, cacheKey{of.ID, of.Revision})
 }
 
-// callerFor is the caller of an intent that nobody waits for.
-func (r *room) callerFor(ctx context.Context, i store.Intent) (tenant.Caller, error) {
-	c, err := r.Directory.CallerOf(ctx, i.TenantID, i.ConnectionID)
+// callerFor is the caller of work that nobody waits for.
+func (r *room) callerFor(ctx context.Context, tenantID, connectionID string) (tenant.Caller, error) {
+	c, err := r.Directory.CallerOf(ctx, tenantID, connectionID)
 	if f := fault.From(err); err != nil && f.Code == fault.NotFound {
 		return c, fault.New(fault.Disconnected, fault.ReasonNotConnected, "The connection was removed.").Because(err)
 	}

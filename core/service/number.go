@@ -41,6 +41,15 @@ func (s *Numbers) phone(ctx context.Context, c tenant.Caller) (phone, error) {
 	return p, nil
 }
 
+// phoneFor opens a connection for work that nobody waits for.
+func (s *Numbers) phoneFor(ctx context.Context, tenantID, connectionID string) (phone, error) {
+	c, err := s.callerFor(ctx, tenantID, connectionID)
+	if err != nil {
+		return phone{}, err
+	}
+	return s.phone(ctx, c)
+}
+
 func askTelephony[T any](ctx context.Context, s *Numbers, p phone, op guard.Op, try func(context.Context) (T, error)) (T, error) {
 	return ask(ctx, s.room, lineTo(p.Opened, p.Driver.Traits().MaxConcurrent, func(ctx context.Context) error {
 		_, err := p.Driver.Account(ctx)
@@ -109,11 +118,7 @@ func on[P, T any](p phone, do numberRun[P, T]) run[P, T] {
 // resumeNumber takes up an intent that nobody waits for.
 func resumeNumber[P, T any](ctx context.Context, s *Numbers, a *attempt, do numberRun[P, T]) error {
 	_, err := finish(ctx, a, func(ctx context.Context, a *attempt, plan P) (outcome[T], error) {
-		c, err := s.callerFor(ctx, a.intent)
-		if err != nil {
-			return outcome[T]{}, err
-		}
-		p, err := s.phone(ctx, c)
+		p, err := s.phoneFor(ctx, a.intent.TenantID, a.intent.ConnectionID)
 		if err != nil {
 			return outcome[T]{}, err
 		}
@@ -156,7 +161,7 @@ func leads(to telephony.Routing) string {
 	return string(raw)
 }
 
-// change has the provider change a number, and sees that it did.
+// set has the provider change a number, and sees that it did.
 func (s *Numbers) set(ctx context.Context, p phone, ref string, c telephony.Change) error {
 	now, err := askTelephony(ctx, s, p, guard.Op{Name: opChange, Repeatable: true}, func(ctx context.Context) (telephony.Number, error) {
 		return p.Driver.Change(ctx, ref, c)
@@ -170,18 +175,26 @@ func (s *Numbers) set(ctx context.Context, p phone, ref string, c telephony.Chan
 	return nil
 }
 
-// pointTo has a number's calls go where its row says they should, as it is now, and remembers it. It starts over when
-// someone changes the number meanwhile.
+// pointTo has a number's calls go where its row says they should, as it is now, and remembers it.
 func (s *Numbers) pointTo(ctx context.Context, p phone, row store.Number) (store.Number, error) {
-	for range mostRounds {
+	return s.inRounds(ctx, p, row, func(row store.Number) (store.Number, error) {
 		to, _ := p.routing(row.Inbound, row.E164)
 		if err := s.set(ctx, p, row.Ref, telephony.Change{Routing: &to}); err != nil {
 			return row, err
 		}
 		row.Leads = leads(to)
-		err := s.Store.UpdateNumber(context.WithoutCancel(ctx), row)
+		return row, s.Store.UpdateNumber(context.WithoutCancel(ctx), row)
+	})
+}
+
+// inRounds makes a change at the provider and in the table. Providers of numbers have no versions, but the table has: a
+// change that finds the row changed by someone else meanwhile is made again from what the row became, at the provider as
+// well, so that of several changes at one time both places end with the same one.
+func (s *Numbers) inRounds(ctx context.Context, p phone, row store.Number, change func(store.Number) (store.Number, error)) (store.Number, error) {
+	for range mostRounds {
+		changed, err := change(row)
 		if err == nil || fault.From(err).Reason != fault.ReasonChangedMeanwhile {
-			return row, err
+			return changed, err
 		}
 		if row, err = s.row(ctx, p, row.ID); err != nil {
 			return row, err
@@ -190,7 +203,6 @@ func (s *Numbers) pointTo(ctx context.Context, p phone, row store.Number) (store
 	return row, changedMeanwhile()
 }
 
-// mostRounds is how often a change starts over because someone else changed the same number meanwhile.
 const mostRounds = 8
 
 func changedMeanwhile() error {

@@ -94,10 +94,11 @@ func (s *Numbers) buy(ctx context.Context, p phone, a *attempt, plan buyPlan) (o
 
 // reserve takes the right to buy a number.
 func (s *Numbers) reserve(ctx context.Context, p phone, a *attempt) (store.Purchase, error) {
+	limits := limitsOf(p.caller.Tenant, p.Target.Sandbox)
 	row, reached, err := s.Store.ReservePurchase(ctx, store.Purchase{
 		ID: a.intent.EffectKey, TenantID: p.Connection.TenantID, ConnectionID: p.Connection.ID, Realm: p.realm, CreatedAt: a.intent.CreatedAt,
-	}, limitsOf(p.caller.Tenant, p.Target.Sandbox))
-	switch limits := limitsOf(p.caller.Tenant, p.Target.Sandbox); {
+	}, limits)
+	switch {
 	case err != nil:
 		return row, err
 	case reached.PerDay:
@@ -385,10 +386,7 @@ func (b *purchase) notSetUp(ctx context.Context, number telephony.Number, err er
 
 // undo gives a number back that cannot be set up.
 func (b *purchase) undo(ctx context.Context, number telephony.Number) error {
-	_, err := askTelephony(ctx, b.Numbers, b.phone, guard.Op{Name: opReturn, Repeatable: true}, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, b.Driver.Release(ctx, number.Ref)
-	})
-	if err != nil && fault.From(err).Code != fault.NotFound {
+	if err := b.giveBack(ctx, b.phone, number.Ref); err != nil {
 		return b.spent("but its name and routing are refused ("+b.plan.Undo.Detail+"), and it could not be given back yet", err)
 	}
 	return b.undone(ctx)

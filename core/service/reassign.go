@@ -46,32 +46,25 @@ func (s *Numbers) unchanged(ctx context.Context, p phone, id int64) (Answer[reco
 	return Answer[record.PhoneNumber]{Record: number, Body: body}, err
 }
 
-// change runs a change of a number. It sets what was asked for, so it is safe to run again. Providers of numbers have no
-// versions, but the table has: a change that finds the row changed by someone else meanwhile is made again, at the
-// provider as well, so that of several changes at one time both places end with the same one.
+// change runs a change of a number. It sets what was asked for, so it is safe to run again.
 func (s *Numbers) change(ctx context.Context, p phone, a *attempt, plan changePlan) (outcome[record.PhoneNumber], error) {
-	var none outcome[record.PhoneNumber]
-	for range mostRounds {
-		row, err := s.row(ctx, p, plan.ID)
-		if err != nil {
-			return none, err
-		}
-		row, change := plan.of(p, row)
-		if change != (telephony.Change{}) {
-			a.act(true)
-			if err := s.set(ctx, p, row.Ref, change); err != nil {
-				return none, s.vanished(ctx, p, row, err)
+	row, err := s.row(ctx, p, plan.ID)
+	if err == nil {
+		row, err = s.inRounds(ctx, p, row, func(row store.Number) (store.Number, error) {
+			row, change := plan.of(p, row)
+			if change != (telephony.Change{}) {
+				a.act(true)
+				if err := s.set(ctx, p, row.Ref, change); err != nil {
+					return row, s.vanished(ctx, p, row, err)
+				}
 			}
-		}
-		err = s.Store.UpdateNumber(context.WithoutCancel(ctx), row)
-		if err == nil {
-			return outcome[record.PhoneNumber]{record: phoneNumber(row), ref: row.Ref}, nil
-		}
-		if fault.From(err).Reason != fault.ReasonChangedMeanwhile {
-			return none, err
-		}
+			return row, s.Store.UpdateNumber(context.WithoutCancel(ctx), row)
+		})
 	}
-	return none, changedMeanwhile()
+	if err != nil {
+		return outcome[record.PhoneNumber]{}, err
+	}
+	return outcome[record.PhoneNumber]{record: phoneNumber(row), ref: row.Ref}, nil
 }
 
 // of answers the row as it will be, and what the provider has to change.
@@ -99,11 +92,7 @@ func (s *Numbers) realign(ctx context.Context, i store.Intent) error {
 	if err := json.Unmarshal(i.Plan, &plan); err != nil {
 		return err
 	}
-	c, err := s.callerFor(ctx, i)
-	if err != nil {
-		return err
-	}
-	p, err := s.phone(ctx, c)
+	p, err := s.phoneFor(ctx, i.TenantID, i.ConnectionID)
 	if err != nil {
 		return err
 	}

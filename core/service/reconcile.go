@@ -43,7 +43,6 @@ const (
 	DriftGone      DriftKind = "gone"      // the account has no longer got a number
 	DriftRenamed   DriftKind = "renamed"   // it has another name at the provider
 	DriftMisrouted DriftKind = "misrouted" // its calls do not go where they should
-	DriftStray     DriftKind = "stray"     // a purchase that nobody carries on
 )
 
 const (
@@ -194,23 +193,20 @@ func (a *alignment) renamed(ctx context.Context, row store.Number, n telephony.N
 		a.report(row, DriftRenamed, false, "It has another name at the provider.", "Any list of the numbers takes it over.")
 		return row, nil
 	}
-	for range mostRounds {
-		now, err := a.row(ctx, a.phone, row.ID)
-		if err != nil || now.Name == n.Name || now.Version != row.Version {
-			return now, err // changed through the gateway since the account was read: that is the newer one
-		}
-		now.Name = n.Name
-		err = a.Store.UpdateNumber(ctx, now)
-		if err == nil {
-			a.report(row, DriftRenamed, true, "It has another name at the provider.", "")
-			now.Version++
-			return now, nil
-		}
-		if fault.From(err).Reason != fault.ReasonChangedMeanwhile {
-			return row, err
-		}
+	now, err := a.row(ctx, a.phone, row.ID)
+	if err != nil || now.Name == n.Name || now.Version != row.Version {
+		return now, err // changed through the gateway since the account was read: that is the newer one
 	}
-	return row, nil
+	now.Name = n.Name
+	err = a.Store.UpdateNumber(ctx, now)
+	if err != nil && fault.From(err).Reason == fault.ReasonChangedMeanwhile {
+		return a.row(ctx, a.phone, row.ID)
+	}
+	if err == nil {
+		a.report(row, DriftRenamed, true, "It has another name at the provider.", "")
+		now.Version++
+	}
+	return now, err
 }
 
 // misrouted points the calls of a number back that an employee should get. It is safe where nobody has pointed them
@@ -403,11 +399,7 @@ func (s *Numbers) stray(ctx context.Context, row store.Purchase) error {
 	if row.E164 == "" {
 		return s.Store.EndPurchase(ctx, row.ID, false)
 	}
-	c, err := s.Directory.CallerOf(ctx, row.TenantID, row.ConnectionID)
-	if err != nil {
-		return err
-	}
-	p, err := s.phone(ctx, c)
+	p, err := s.phoneFor(ctx, row.TenantID, row.ConnectionID)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"time"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
@@ -42,16 +43,12 @@ func (s *Numbers) release(ctx context.Context, p phone, a *attempt, plan release
 	if err != nil {
 		return none, err
 	}
-	number, err := s.read(ctx, p, row.Ref)
-	gone := err != nil && fault.From(err).Code == fault.NotFound
-	switch {
-	case err != nil && !gone:
-		return none, err
-	case number.Block.Fault() != nil:
-		return none, number.Block.Fault()
-	case !gone && own.ReleaseDelay > 0:
-		return outcome[struct{}]{ref: row.Ref}, s.park(ctx, p, a, row, number, own)
-	case !gone:
+	if own.ReleaseDelay > 0 {
+		err = s.park(ctx, p, a, row, own.ReleaseDelay)
+		if err == nil || fault.From(err).Code != fault.NotFound {
+			return outcome[struct{}]{ref: row.Ref}, err
+		}
+	} else {
 		a.act(true)
 		if err := s.giveBack(ctx, p, row.Ref); err != nil {
 			return none, err
@@ -74,25 +71,27 @@ func (s *Numbers) giveBack(ctx context.Context, p phone, ref string) error {
 	return err
 }
 
-// park has a number's calls lead nowhere and takes it out of use until it goes back.
-func (s *Numbers) park(ctx context.Context, p phone, a *attempt, row store.Number, number telephony.Number, own adapter.Numbers) error {
-	for range mostRounds {
+// park has a number's calls lead nowhere and takes it out of use until it goes back, unless the provider would not take it
+// back then.
+func (s *Numbers) park(ctx context.Context, p phone, a *attempt, row store.Number, delay time.Duration) error {
+	number, err := s.read(ctx, p, row.Ref)
+	if err != nil {
+		return err
+	}
+	if f := number.Block.Fault(); f != nil {
+		return f
+	}
+	_, err = s.inRounds(ctx, p, row, func(row store.Number) (store.Number, error) {
 		if number.Routing != (telephony.Routing{}) || row.Leads != "" {
 			a.act(true)
 			if err := s.set(ctx, p, row.Ref, telephony.Change{Routing: &telephony.Routing{}}); err != nil {
-				return err
+				return row, err
 			}
 		}
 		row.Leads = ""
-		err := s.Store.ParkNumber(context.WithoutCancel(ctx), row, s.Now().Add(own.ReleaseDelay))
-		if err == nil || fault.From(err).Reason != fault.ReasonChangedMeanwhile {
-			return err
-		}
-		if row, err = s.row(ctx, p, row.ID); err != nil {
-			return err
-		}
-	}
-	return changedMeanwhile()
+		return row, s.Store.ParkNumber(context.WithoutCancel(ctx), row, s.Now().Add(delay))
+	})
+	return err
 }
 
 // Held lists all numbers that a tenant holds, by id, those waiting to go back among them.
@@ -133,11 +132,7 @@ func (s *Numbers) parked(ctx context.Context, tenantID string, id int64) (phone,
 	if i < 0 {
 		return phone{}, fault.Newf(fault.NotFound, fault.ReasonNumberNotFound, "No number with the id %d waits to be given back.", id)
 	}
-	c, err := s.Directory.CallerOf(ctx, tenantID, waiting[i].ConnectionID)
-	if err != nil {
-		return phone{}, err
-	}
-	return s.phone(ctx, c)
+	return s.phoneFor(ctx, tenantID, waiting[i].ConnectionID)
 }
 
 // sendBack gives the numbers back whose wait is over.
@@ -157,11 +152,7 @@ func (s *Numbers) sendBack(ctx context.Context) error {
 func (s *Numbers) sendBackOne(ctx context.Context, row store.Number) error {
 	ctx, cancel := context.WithTimeout(ctx, s.Deadline)
 	defer cancel()
-	c, err := s.Directory.CallerOf(ctx, row.TenantID, row.ConnectionID)
-	if err != nil {
-		return err
-	}
-	p, err := s.phone(ctx, c)
+	p, err := s.phoneFor(ctx, row.TenantID, row.ConnectionID)
 	if err != nil {
 		return err
 	}

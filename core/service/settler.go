@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -19,9 +18,13 @@ import (
 // also lets answers go that were kept long enough.
 type settler struct {
 	*room
-	resume  map[string]resume
-	numbers *Numbers
+	resume    map[string]resume
+	overtaken map[string]writeOver // of operations whose older call must not undo a newer one
 }
+
+// writeOver sees to it that an older call, which may have reached the provider after the newer one that overtook it, leaves
+// nothing there; nil where the provider itself keeps them in order.
+type writeOver func(ctx context.Context, i store.Intent) error
 
 // resume carries an intent on; what came of it is recorded by the attempt itself.
 type resume func(ctx context.Context, a *attempt) error
@@ -122,14 +125,15 @@ func (s *settler) settle(ctx context.Context, i store.Intent) error {
 	if err != nil || !took {
 		return err
 	}
-	overtaken, err := s.overtaken(ctx, i)
+	overtaken, err := s.isOvertaken(ctx, i)
 	if err != nil {
 		return err
 	}
 	if overtaken {
-		if i.Operation == opChange {
-			if err := s.numbers.realign(ctx, i); err != nil {
-				return errors.Join(err, s.Store.ReleaseIntent(ctx, a.intent, store.IntentUnknown))
+		if over := s.overtaken[i.Operation]; over != nil {
+			if err := over(ctx, i); err != nil {
+				a.close(ctx, store.IntentUnknown)
+				return err
 			}
 		}
 		a.end(ctx, "", audit.Failed("OVERTAKEN"))
@@ -139,10 +143,10 @@ func (s *settler) settle(ctx context.Context, i store.Intent) error {
 	return resume(ctx, a)
 }
 
-// overtaken reports whether a later call changes what this one was to change. Where nobody asks for the older change
+// isOvertaken reports whether a later call changes what this one was to change. Where nobody asks for the older change
 // again, it must not undo the newer one.
-func (s *settler) overtaken(ctx context.Context, i store.Intent) (bool, error) {
-	if i.Operation != opUpdate && i.Operation != opChange {
+func (s *settler) isOvertaken(ctx context.Context, i store.Intent) (bool, error) {
+	if _, may := s.overtaken[i.Operation]; !may {
 		return false, nil
 	}
 	latest, found, err := s.Store.RecentIntent(ctx, i.TenantID, i.Operation, i.DedupeKey, i.CreatedAt)

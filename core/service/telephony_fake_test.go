@@ -179,6 +179,9 @@ func (d *phoneDriver) Release(ctx context.Context, ref string) error {
 		if err != nil {
 			return struct{}{}, err
 		}
+		if f := d.held[i].Block.Fault(); f != nil {
+			return struct{}{}, f
+		}
 		d.held = slices.Delete(d.held, i, i+1)
 		d.released++
 		return struct{}{}, nil

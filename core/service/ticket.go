@@ -158,7 +158,7 @@ func created(_ context.Context, t crm.Ticket) (outcome[record.TicketAnswer], err
 // resumeCreate takes up an intent that nobody waits for.
 func (s *Tickets) resumeCreate(ctx context.Context, a *attempt) error {
 	_, err := finish(ctx, a, func(ctx context.Context, a *attempt, plan ticketPlan) (outcome[record.TicketAnswer], error) {
-		c, err := s.callerFor(ctx, a.intent)
+		c, err := s.callerFor(ctx, a.intent.TenantID, a.intent.ConnectionID)
 		if err != nil {
 			return outcome[record.TicketAnswer]{}, err
 		}

@@ -85,7 +85,7 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 	}
 	known, err := d.knownLabels(ctx, func(known labels) bool { return len(known.put(t.Status, t.Priority, &wanted)) == 0 })
 	if err != nil {
-		return crm.Ticket{}, unacted(err)
+		return crm.Ticket{}, fault.Unacted(err)
 	}
 	var faults []fault.Field
 	for _, path := range known.put(t.Status, t.Priority, &wanted) {
@@ -102,13 +102,6 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 		return crm.Ticket{}, unreadable(http.MethodPost)
 	}
 	return ticketOf(made, known), nil
-}
-
-// unacted marks a fault of what was asked before the ticket was sent: nothing can have been made.
-func unacted(err error) error {
-	f := *fault.From(err)
-	f.Unsent = true
-	return &f
 }
 
 // included is how many conversations come with a ticket: its first ones.

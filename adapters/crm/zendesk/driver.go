@@ -94,10 +94,10 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 	case err == nil:
 		return found, nil
 	case !isCode(err, fault.NotFound):
-		return crm.Ticket{}, unacted(err)
+		return crm.Ticket{}, fault.Unacted(err)
 	}
 	if err := d.label(ctx, t, &wanted); err != nil {
-		return crm.Ticket{}, unacted(err)
+		return crm.Ticket{}, fault.Unacted(err)
 	}
 	var made ticketAnswer
 	header := http.Header{"Idempotency-Key": {externalID(t.Key)}}
@@ -108,13 +108,6 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 		return crm.Ticket{}, unreadable(http.MethodPost)
 	}
 	return d.created(ctx, made.Ticket), nil
-}
-
-// unacted marks a fault of what was asked before the ticket was sent: this try can have made none.
-func unacted(err error) error {
-	f := *fault.From(err)
-	f.Unsent = true
-	return &f
 }
 
 // label puts the labels on a ticket, which takes a look at the account's only where there are any.

@@ -248,7 +248,7 @@ func routable(to telephony.Routing) error {
 func (d *driver) Release(ctx context.Context, ref string) error {
 	n, err := d.Number(ctx, ref)
 	if err != nil {
-		return err
+		return fault.Unacted(err)
 	}
 	if f := n.Block.Fault(); f != nil {
 		return f.With("provider", name)

@@ -141,7 +141,7 @@ func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, 
 		case err == nil:
 			return n, nil
 		case !errors.Is(err, fault.NotFound):
-			return telephony.Number{}, unacted(err)
+			return telephony.Number{}, fault.Unacted(err)
 		}
 		if d.address != "" {
 			form.Set("AddressSid", d.address)
@@ -155,13 +155,6 @@ func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, 
 		return d.notBought(ctx, o, err)
 	}
 	return ordered(bought, o, http.MethodPost)
-}
-
-// unacted marks a fault of what was asked before the order: this try can have bought nothing.
-func unacted(err error) error {
-	f := *fault.From(err)
-	f.Unsent = true
-	return &f
 }
 
 // notBought looks why an order was refused. One that is not for sale may be the account's own, bought by an earlier try:
@@ -348,7 +341,7 @@ func lead(form url.Values, to telephony.Routing) {
 func (d *driver) Release(ctx context.Context, ref string) error {
 	n, err := d.exchange(ctx, http.MethodGet, ref, nil)
 	if err != nil {
-		return err
+		return fault.Unacted(err)
 	}
 	if blocked := n.block().Fault(); blocked != nil {
 		return blocked.With("provider", name)
