@@ -1,48 +1,22 @@
 package main
 
 import (
-	"bufio"
-	"context"
-	"io"
 	"net/http"
-	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"frontdesk/core/adapter/adaptertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestItPrintsWhereItServes(t *testing.T) {
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	read, write := io.Pipe()
-	done := make(chan error, 1)
-	go func() { done <- run(ctx, []string{"--listen", "127.0.0.1:0"}, write, io.Discard) }()
-
-	told := map[string]string{}
-	for lines := bufio.NewScanner(read); len(told) < 3 && lines.Scan(); {
-		name, value, _ := strings.Cut(lines.Text(), "=")
-		told[name] = value
-	}
+	told := adaptertest.Start(t, program, "base_url", "requester_email", "api_key")
 	for key, want := range map[string]int{told["api_key"]: http.StatusOK, "another": http.StatusUnauthorized} {
-		ask, err := http.NewRequestWithContext(t.Context(), http.MethodGet, told["base_url"]+"/api/v2/agents/me", nil)
-		if err != nil {
-			t.Fatal(err)
+		status, _ := adaptertest.Get(t, told["base_url"]+"/api/v2/agents/me", func(r *http.Request) { r.SetBasicAuth(key, "X") })
+		if status != want {
+			t.Errorf("the key %q is answered %d, want %d", key, status, want)
 		}
-		ask.SetBasicAuth(key, "X")
-		answer, err := http.DefaultClient.Do(ask)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer.Body.Close()
-		if answer.StatusCode != want {
-			t.Errorf("the key %q is answered %d, want %d", key, answer.StatusCode, want)
-		}
-	}
-	http.DefaultClient.CloseIdleConnections()
-	stop()
-	if err := <-done; err != nil {
-		t.Error(err)
 	}
 }

@@ -7,15 +7,8 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"flag"
-	"fmt"
-	"io"
 	"net/http"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"frontdesk/adapters/crm/hubspot/fake"
@@ -23,14 +16,7 @@ import (
 	"frontdesk/core/oauth/oauthtest"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
+func main() { adaptertest.Main("127.0.0.1:9104", program) }
 
 // What the server knows: an OAuth client, a private app's token, and a property with unique values.
 const (
@@ -40,18 +26,9 @@ const (
 	keyProperty  = "frontdesk_key"
 )
 
-func run(ctx context.Context, args []string, out, complaints io.Writer) error {
-	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
-	flags.SetOutput(complaints)
-	listen := flags.String("listen", "127.0.0.1:9104", "address to listen on; port 0 takes a free one")
+func program(flags *flag.FlagSet) adaptertest.Begin {
 	perTenSeconds := flags.Int("per-ten-seconds", 100, "calls that are allowed in ten seconds; 0 is any number")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil
-		}
-		return err
-	}
-	return adaptertest.Serve(ctx, *listen, out, func(base string) (http.Handler, [][2]string) {
+	return func(base string) (http.Handler, [][2]string) {
 		const prefix = "FRONTDESK_PROVIDERS__HUBSPOT__"
 		return fake.New(fake.Options{
 				Unique: []string{keyProperty}, Tokens: map[string][]string{privateToken: nil}, PerTenSeconds: *perTenSeconds, SearchLag: 5 * time.Second,
@@ -61,5 +38,5 @@ func run(ctx context.Context, args []string, out, complaints io.Writer) error {
 				{prefix + "TOKEN_URL", base + fake.TokenPath}, {prefix + "API_URL", base},
 				{"# access_token", privateToken + " key_property=" + keyProperty},
 			}
-	})
+	}
 }

@@ -6,30 +6,16 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"flag"
-	"fmt"
-	"io"
 	"net/http"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"frontdesk/adapters/crm/salesforce/fake"
 	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/oauth/oauthtest"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
+func main() { adaptertest.Main("127.0.0.1:9105", program) }
 
 // The OAuth client that the server knows.
 const (
@@ -37,23 +23,14 @@ const (
 	clientSecret = "fake-consumer-secret"
 )
 
-func run(ctx context.Context, args []string, out, complaints io.Writer) error {
-	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
-	flags.SetOutput(complaints)
-	listen := flags.String("listen", "127.0.0.1:9105", "address to listen on; port 0 takes a free one")
+func program(flags *flag.FlagSet) adaptertest.Begin {
 	accounts := flags.String("accounts", "alice@acme.example", "who can sign in, separated by commas; the first one does")
 	keyField := flags.String("external-id-field", "Frontdesk_Key__c", "custom field of cases that keeps keys; empty is none")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil
-		}
-		return err
-	}
-	return adaptertest.Serve(ctx, *listen, out, func(base string) (http.Handler, [][2]string) {
+	return func(base string) (http.Handler, [][2]string) {
 		const prefix = "FRONTDESK_PROVIDERS__SALESFORCE__"
 		return fake.New(fake.Options{
 			Accounts: strings.Split(*accounts, ","), ExternalID: *keyField,
 			OAuth: oauthtest.Options{Clients: map[string]string{clientID: clientSecret}},
 		}), [][2]string{{prefix + "CLIENT_ID", clientID}, {prefix + "CLIENT_SECRET", clientSecret}, {prefix + "LOGIN_URL", base}}
-	})
+	}
 }

@@ -7,29 +7,15 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"flag"
-	"fmt"
-	"io"
 	"net/http"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"frontdesk/adapters/crm/zendesk/fake"
 	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/oauth/oauthtest"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
+func main() { adaptertest.Main("127.0.0.1:9111", program) }
 
 // What the server knows.
 const (
@@ -39,18 +25,9 @@ const (
 	apiToken     = "fake-api-token"
 )
 
-func run(ctx context.Context, args []string, out, complaints io.Writer) error {
-	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
-	flags.SetOutput(complaints)
-	listen := flags.String("listen", "127.0.0.1:9111", "address to listen on; port 0 takes a free one")
+func program(flags *flag.FlagSet) adaptertest.Begin {
 	system := flags.Bool("system-statuses", false, "the account has no custom statuses")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil
-		}
-		return err
-	}
-	return adaptertest.Serve(ctx, *listen, out, func(base string) (http.Handler, [][2]string) {
+	return func(base string) (http.Handler, [][2]string) {
 		return fake.New(fake.Options{
 				Email: email, APIToken: apiToken, SystemStatuses: *system,
 				OAuth: oauthtest.Options{Clients: map[string]string{clientID: clientSecret}},
@@ -58,5 +35,5 @@ func run(ctx context.Context, args []string, out, complaints io.Writer) error {
 				{"FRONTDESK_PROVIDERS__ZENDESK__CLIENT_ID", clientID}, {"FRONTDESK_PROVIDERS__ZENDESK__CLIENT_SECRET", clientSecret},
 				{"base_url", base}, {"email", email}, {"api_token", apiToken},
 			}
-	})
+	}
 }

@@ -1,30 +1,19 @@
 package main
 
 import (
-	"bufio"
-	"context"
-	"io"
 	"net/http"
-	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"frontdesk/core/adapter/adaptertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestItPrintsWhereItServes(t *testing.T) {
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	read, write := io.Pipe()
-	done := make(chan error, 1)
-	go func() { done <- run(ctx, []string{"--listen", "127.0.0.1:0"}, write, io.Discard) }()
-
-	told := map[string]string{}
-	for lines := bufio.NewScanner(read); len(told) < 8 && lines.Scan(); {
-		name, value, _ := strings.Cut(lines.Text(), "=")
-		told[name] = value
-	}
+	const address = "FRONTDESK_PROVIDERS__TWILIO__API_URL"
+	told := adaptertest.Start(t, program, address, "account_sid", "auth_token", "subaccount_sid", "voice_application", "sip_trunk", "address_sid", "bundle_sid")
 	for _, c := range []struct {
 		rule, account, token string
 		want                 int
@@ -33,24 +22,11 @@ func TestItPrintsWhereItServes(t *testing.T) {
 		{"its subaccount is there", told["subaccount_sid"], told["auth_token"], http.StatusOK},
 		{"nobody else is let in", told["account_sid"], "", http.StatusUnauthorized},
 	} {
-		ask, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
-			told["FRONTDESK_PROVIDERS__TWILIO__API_URL"]+"/2010-04-01/Accounts/"+c.account+".json", nil)
-		if err != nil {
-			t.Fatal(err)
+		status, _ := adaptertest.Get(t, told[address]+"/2010-04-01/Accounts/"+c.account+".json", func(r *http.Request) {
+			r.SetBasicAuth(told["account_sid"], c.token)
+		})
+		if status != c.want {
+			t.Errorf("%s: answered %d, want %d", c.rule, status, c.want)
 		}
-		ask.SetBasicAuth(told["account_sid"], c.token)
-		answer, err := http.DefaultClient.Do(ask)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer.Body.Close()
-		if answer.StatusCode != c.want {
-			t.Errorf("%s: answered %d, want %d", c.rule, answer.StatusCode, c.want)
-		}
-	}
-	http.DefaultClient.CloseIdleConnections()
-	stop()
-	if err := <-done; err != nil {
-		t.Error(err)
 	}
 }
