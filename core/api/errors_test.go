@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
 )
 
 // TestFaultsBecomeStatuses is the error table of the interface, row by row.
@@ -54,6 +55,7 @@ func TestFaultsBecomeStatuses(t *testing.T) {
 		{fault.New(fault.Unavailable, fault.ReasonStoreUnavailable, "d"), 14, 503, 503, "STORE_UNAVAILABLE", "store-unavailable"},
 		{fault.New(fault.Timeout, fault.ReasonDeadlineExceeded, "d"), 4, 504, 504, "DEADLINE_EXCEEDED", "deadline-exceeded"},
 		{fault.New(fault.Exhausted, fault.ReasonTooManyEvents, "d"), 11, 400, 400, "TOO_MANY_EVENTS", "too-many-events"},
+		{fault.New(fault.Exhausted, upstream.ReasonAnswerTooLarge, "d"), 8, 409, 409, "PROVIDER_ANSWER_TOO_LARGE", "provider-answer-too-large"},
 		{fault.New(fault.UnknownOutcome, fault.ReasonOrderPending, "d"), 10, 409, 409, "ORDER_PENDING", "order-pending"},
 		{fault.New(fault.Exhausted, fault.ReasonPurchaseLimit, "d"), 8, 429, 429, "PURCHASE_LIMIT_REACHED", "purchase-limit-reached"},
 		{fault.New(fault.Exhausted, fault.ReasonNumberLimit, "d"), 8, 409, 409, "NUMBER_LIMIT_REACHED", "number-limit-reached"},

@@ -17,7 +17,8 @@ const (
 	reasonPathNotFound  = "PATH_NOT_FOUND"
 	reasonWrongMethod   = "METHOD_NOT_ALLOWED"
 	reasonExhausted     = "EXHAUSTED"
-	statusClientLeft    = 499 // no registered status says it; proxies write this one in their logs
+	reasonAnswerSize    = "PROVIDER_ANSWER_TOO_LARGE" // made by core/upstream, which this room does not see
+	statusClientLeft    = 499                         // no registered status says it; proxies write this one in their logs
 	onceASecond         = time.Second
 	whenProviderIsBack  = 5 * time.Second
 	whenRunningOneEnded = 2 * time.Second
@@ -417,6 +418,14 @@ func situations() []situation {
 			Sample: "There are more than 2,500 events in the window.",
 			Means:  "The window holds more than 2,500 events, and a part of them would mislead.",
 			Remedy: "Ask for a narrower window.",
+		},
+		{
+			Reason: reasonAnswerSize, Code: code.Code_RESOURCE_EXHAUSTED, Status: http.StatusConflict,
+			Slug: "provider-answer-too-large", Title: "The provider answered with too much",
+			Spoken: "There is more in the booking system than I can look through at once. Could we ask for less?",
+			Sample: "The provider google answered with more than 16777216 bytes, which is more than is read.",
+			Means:  "The provider's answer is larger than the gateway reads, and a part of it would mislead.",
+			Remedy: "Ask for less where the operation lets you, such as a shorter time; else look in the connected account for what has grown so large.", Person: true,
 		},
 		{
 			Reason: reasonExhausted, Code: code.Code_RESOURCE_EXHAUSTED, Status: http.StatusConflict,
