@@ -32,7 +32,13 @@ type Directory interface {
 	MarkVerified(ctx context.Context, c tenant.Connection, email string) error
 }
 
-// Options are what the use cases are built from. All but Audit are needed.
+// Metrics are told what the settler finds; *telemetry.Metrics is one.
+type Metrics interface {
+	// UnsettledIntents is how many intents nobody carries on, of those that a round looks at.
+	UnsettledIntents(count int)
+}
+
+// Options are what the use cases are built from. All but Metrics and Audit are needed.
 type Options struct {
 	Store        *store.Store
 	Directory    Directory
@@ -43,6 +49,7 @@ type Options struct {
 	KeepAnswers  time.Duration // how long an answer to an Idempotency-Key is kept
 	DedupeWindow time.Duration // for book-meeting without a key, where the tenant sets none
 	Deadline     time.Duration // for work in the background
+	Metrics      Metrics       // nil: nobody is told
 	Audit        *audit.Log    // of changes; nil: none is recorded
 }
 

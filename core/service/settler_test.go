@@ -4,14 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
+	"frontdesk/core/guard"
 	"frontdesk/core/record"
 	"frontdesk/core/store/storetest"
+	"frontdesk/core/telemetry"
 	"frontdesk/core/tenant"
 )
 
@@ -172,6 +179,43 @@ func TestSettlerBoundsTheWorkOfARound(t *testing.T) {
 	p.settle(t)
 	if settled := w.meetings.booked - had; settled < 1 || settled > 3*settleAtOnce {
 		t.Errorf("a slow round settles %d", settled)
+	}
+}
+
+var _ Metrics = (*telemetry.Metrics)(nil)
+
+func TestOperatorsAreToldHowManyIntentsNobodyCarriesOn(t *testing.T) {
+	metrics := telemetry.NewMetrics(telemetry.Build{})
+	w := newWorld(t, storetest.SQLite)
+	w.options = func(o *Options, _ *guard.Options) { o.Metrics = metrics }
+	c := w.tenant("acme")
+	p := w.start()
+	served := func() string {
+		out := httptest.NewRecorder()
+		metrics.Handler().ServeHTTP(out, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		return out.Body.String()
+	}
+	told := func(want int) {
+		t.Helper()
+		p.settle(t)
+		_, rest, _ := strings.Cut(served(), "\nfrontdesk_intents_unsettled ")
+		if said, _, _ := strings.Cut(rest, "\n"); said != strconv.Itoa(want) {
+			t.Errorf("it says %q, want %d", said, want)
+		}
+	}
+	told(0)
+	dieWith(t, w, c, 3)
+	told(0) // as far as anybody knows, they run
+	w.clock.advance(13 * time.Second)
+	w.meetings.script(func(*process, string) reaction { return reaction{before: fails(cutOff())} })
+	told(3) // their run is over
+	told(3) // their outcome is unknown, also between two tries
+	w.meetings.script(nil)
+	w.clock.advance(mostPatience)
+	told(3) // found, and settled
+	told(0)
+	if bound := fmt.Sprintf("# HELP frontdesk_intents_unsettled [^\n]* %d ", settleLook); !regexp.MustCompile(bound).MatchString(served()) {
+		t.Errorf("that it counts %d at most is not said", settleLook)
 	}
 }
 

@@ -105,7 +105,7 @@ func NewMetrics(b Build) *Metrics {
 		intents: counter("frontdesk_intents_total",
 			"Intents by operation and what became of them.", "operation", "outcome"),
 		unsettled: prometheus.NewGauge(prometheus.GaugeOpts{Name: "frontdesk_intents_unsettled",
-			Help: "Intents found by the last sweep whose outcome is not settled yet."}),
+			Help: "Calls whose outcome is open and that nobody carried on when the settler last looked; 1000 stands for as many or more. Every replica counts the same ones."}),
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -172,7 +172,7 @@ func (m *Metrics) Intent(operation, outcome string) {
 	m.intents.WithLabelValues(m.names.of("operation", operation), m.names.of("intent", outcome)).Inc()
 }
 
-// UnsettledIntents records how many intents a sweep found unsettled.
+// UnsettledIntents records how many intents the settler found that nobody carries on.
 func (m *Metrics) UnsettledIntents(count int) {
 	if m == nil {
 		return
