@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 const (
 	offersPerSearch = 10                     // numbers looked at,
 	mostSearches    = 3                      // so often, before giving up when others snatch them away
+	mostOffers      = 250                    // asked for at once, to look past those that others here have
 	firstLook       = 150 * time.Millisecond // at an order under way; each next one after half as long again,
 	latestLook      = time.Second            // but no longer than that
 	mostNeighbours  = 5                      // area codes looked into when the one asked for is sold out,
@@ -149,8 +151,8 @@ func (b *purchase) carryOut(ctx context.Context) (store.Number, error) {
 	if b.alone {
 		return store.Number{}, fault.New(fault.Exhausted, fault.ReasonNoNumbersAvailable, "The purchase was cut off before it was ordered. Nothing was bought.")
 	}
-	for range mostSearches {
-		offers, err := b.offers(ctx)
+	for round := range mostSearches {
+		offers, err := b.offers(ctx, round)
 		if err != nil {
 			return store.Number{}, err
 		}
@@ -196,13 +198,25 @@ func notOurs(err error) bool {
 	return f.Reason == fault.ReasonNumberTaken || f.Code == fault.NotFound && f.Reason == fault.ReasonNumberNotFound
 }
 
-// offers are the numbers for sale in the area code.
-func (b *purchase) offers(ctx context.Context) ([]telephony.Offer, error) {
-	offers, err := b.search(ctx, b.plan.AreaCode, offersPerSearch)
-	if err == nil && len(offers) == 0 {
-		err = b.soldOut(ctx)
+// offers are numbers for sale in the area code. A provider goes on offering what others here have chosen and not ordered
+// yet; when the first search led to nothing, the next ones look past those.
+func (b *purchase) offers(ctx context.Context, round int) ([]telephony.Offer, error) {
+	var taken []string
+	if round > 0 {
+		var err error
+		if taken, err = b.Store.TakenNumbers(ctx, b.realm, "+1"+b.plan.AreaCode); err != nil {
+			return nil, err
+		}
 	}
-	return offers, err
+	offers, err := b.search(ctx, b.plan.AreaCode, min(offersPerSearch+len(taken), mostOffers))
+	if err != nil {
+		return nil, err
+	}
+	if len(offers) == 0 {
+		return nil, b.soldOut(ctx)
+	}
+	offers = slices.DeleteFunc(offers, func(o telephony.Offer) bool { return slices.Contains(taken, o.E164) })
+	return offers[:min(len(offers), offersPerSearch)], nil
 }
 
 func (b *purchase) search(ctx context.Context, areaCode string, limit int) ([]telephony.Offer, error) {

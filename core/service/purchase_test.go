@@ -120,6 +120,56 @@ func TestTenantsOfOneAccountNeverGetTheSameNumber(t *testing.T) {
 	})
 }
 
+func TestAPurchaseLooksPastTheNumbersThatOthersHereHave(t *testing.T) {
+	for name, others := range map[string]func(t *testing.T, w *world, p *process, c tenant.Caller){
+		"ordered, with an outcome that is not known": func(t *testing.T, w *world, p *process, c tenant.Caller) {
+			w.phones.script(func(_ *process, call string) reaction {
+				if call == "buy" {
+					return reaction{before: fails(cutOff())}
+				}
+				return reaction{}
+			})
+			for range 35 {
+				_, err := p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415"})
+				wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+			}
+			w.heal()
+		},
+		"held, and still offered": func(t *testing.T, w *world, p *process, c tenant.Caller) {
+			stock := slices.Clone(w.phones.stock)
+			for range 35 {
+				buyOne(t, p, c, BuyNumber{})
+			}
+			w.phones.stock = stock
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, storetest.SQLite)
+			p := w.start()
+			others(t, w, p, w.limited(w.tenant("acme"), 100, 100))
+			searches, orders := w.phones.called("search"), w.phones.called("buy")
+			if mine := buyOne(t, p, w.tenant("bolt"), BuyNumber{}); mine.E164 != "+14155550035" {
+				t.Errorf("got %s", mine.E164)
+			}
+			if n := w.phones.called("search") - searches; n != 2 {
+				t.Errorf("%d searches, want 2", n)
+			}
+			if n := w.phones.called("buy") - orders; n != 1 {
+				t.Errorf("%d orders, want 1", n)
+			}
+		})
+	}
+}
+
+func TestAPurchaseThatNobodyIsInTheWayOfSearchesOnce(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	buyOne(t, p, c, BuyNumber{})
+	buyOne(t, p, c, BuyNumber{})
+	if n := w.phones.called("search"); n != 2 {
+		t.Errorf("%d searches for two numbers", n)
+	}
+}
+
 func TestAnOrderThatTakesAWhileIsWaitedFor(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.phones.ordersTake(2)

@@ -130,6 +130,12 @@ func (s *Store) ChooseNumber(ctx context.Context, p Purchase, e164 string) (chos
 
 func scanText(row scanner) (s string, err error) { return s, row.Scan(&s) }
 
+// TakenNumbers lists the numbers of a realm with a prefix that somebody holds or has chosen.
+func (s *Store) TakenNumbers(ctx context.Context, realm, prefix string) ([]string, error) {
+	return listOf(ctx, s, scanText, `SELECT e164 FROM purchases WHERE realm = $1 AND e164 LIKE $2 AND bought = 0
+		UNION ALL SELECT e164 FROM numbers WHERE realm = $1 AND e164 LIKE $2 AND released_at IS NULL`, realm, prefix+"%")
+}
+
 // EndPurchase closes a purchase that led to no number: it no longer counts, unless money was spent on it.
 func (s *Store) EndPurchase(ctx context.Context, id string, spent bool) error {
 	query := "DELETE FROM purchases WHERE id = $1 AND bought = 0"

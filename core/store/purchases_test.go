@@ -81,6 +81,26 @@ func TestPurchases(t *testing.T) {
 			refused(t, err, fault.Conflict, store.ReasonIntentLost) // it is done
 		})
 	})
+	t.Run("taken in a realm is what is held or chosen there, until it is given back", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			choose := func(id, realm, e164 string) store.Purchase {
+				p := purchase(id)
+				p.Realm = realm
+				p, _ = reserve(t, s, p, unlimited)
+				equal(t, got(s.ChooseNumber(t.Context(), p, e164))(t), true)
+				return p
+			}
+			choose("chosen", "", "+14155550100")
+			choose("in another realm", "sandbox", "+14155550101")
+			choose("with another prefix", "", "+16285550102")
+			held := bought(t, s, choose("held", "", "+14155550103"), "+14155550103")
+			equal(t, slices.Sorted(slices.Values(got(s.TakenNumbers(t.Context(), "", "+1415"))(t))), []string{"+14155550100", "+14155550103"})
+			must(t, s.ReleaseNumber(t.Context(), "acme", held.ID, noon))
+			must(t, s.EndPurchase(t.Context(), "chosen", false))
+			equal(t, got(s.TakenNumbers(t.Context(), "", "+1415"))(t), []string{})
+		})
+	})
 	t.Run("of many who choose one number at once, one gets it", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
