@@ -206,8 +206,3 @@ func (o *outside) Move(_ context.Context, id, status string) error {
 func (o *outside) Labels() (resolved, closed, reopened string) { return "", o.closed, "" }
 
 func (o *outside) TellsTimes() {}
-
-// Limit implements conformance.Limiter.
-func (o *outside) Limit(time.Duration) { o.Server.Limit() }
-
-func (o *outside) NamesNoWait() {}

@@ -2,19 +2,22 @@ package adaptertest
 
 import (
 	"net/http"
+	"strconv"
 	"sync"
+	"time"
 )
 
 // Trouble is what every pretended provider's server can be told to do wrong. A fake embeds it, asks [Trouble.Meet] before it
-// serves a call and [Trouble.Drops] before it answers one, and says in its provider's own shape that it is stopped or
-// that something is forbidden. The zero value is no trouble.
+// serves a call and [Trouble.Drops] before it answers one, and says in its provider's own shape that it is stopped, that
+// the calls are too many, or that something is forbidden. The zero value is no trouble.
 type Trouble struct {
-	mu                 sync.Mutex
-	calls              int
-	forbidden, stopped bool
-	hang               chan struct{}
-	dropNext           bool
-	instead            http.Handler
+	mu                          sync.Mutex
+	calls                       int
+	forbidden, stopped, limited bool
+	wait                        time.Duration
+	hang                        chan struct{}
+	dropNext                    bool
+	instead                     http.Handler
 }
 
 // Forbid has the server answer that the account may not do what is asked.
@@ -22,6 +25,12 @@ func (t *Trouble) Forbid() { t.with(func() { t.forbidden = true }) }
 
 // Stop has the server answer that it is unavailable.
 func (t *Trouble) Stop() { t.with(func() { t.stopped = true }) }
+
+// Limit has the server refuse every call as one too many, and name that wait where its provider names one.
+func (t *Trouble) Limit(wait time.Duration) { t.with(func() { t.limited, t.wait = true, wait }) }
+
+// Unlimit ends what Limit began.
+func (t *Trouble) Unlimit() { t.with(func() { t.limited, t.wait = false, 0 }) }
 
 // Hang has the server take calls and answer none, until release is called.
 func (t *Trouble) Hang() (release func()) {
@@ -50,8 +59,13 @@ type Met struct {
 	Call      int  // its number
 	Answered  bool // there is nothing left to answer
 	Stopped   bool
+	Limited   bool
+	Wait      time.Duration // to name beside Limited
 	Forbidden bool
 }
+
+// Seconds is the wait as Retry-After has it (RFC 9110 section 10.2.3).
+func (m Met) Seconds() string { return strconv.Itoa(int(m.Wait / time.Second)) }
 
 // Meet counts a call, keeps it waiting and answers it in the server's place where it was told to.
 func (t *Trouble) Meet(w http.ResponseWriter, r *http.Request) (met Met) {
@@ -60,7 +74,7 @@ func (t *Trouble) Meet(w http.ResponseWriter, r *http.Request) (met Met) {
 	t.with(func() {
 		t.calls++
 		hang, instead = t.hang, t.instead
-		met = Met{Call: t.calls, Stopped: t.stopped, Forbidden: t.forbidden}
+		met = Met{Call: t.calls, Stopped: t.stopped, Limited: t.limited, Wait: t.wait, Forbidden: t.forbidden}
 	})
 	if hang != nil {
 		select {

@@ -19,7 +19,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
+
+	"frontdesk/core/adapter/adaptertest"
 )
 
 // Options say how the server is.
@@ -37,6 +38,7 @@ type Options struct {
 
 // Server is one account's calendars. It is an http.Handler; safe for concurrent use.
 type Server struct {
+	adaptertest.Trouble
 	options Options
 
 	mu          sync.Mutex
@@ -46,7 +48,7 @@ type Server struct {
 	violations  []string
 	requests    map[string]int // by method
 	versions    int
-	faults      faults
+	revoked     bool
 }
 
 type collection struct {
@@ -196,7 +198,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	answer := recorded{header: http.Header{}, status: http.StatusOK}
 	s.handle(&answer, r)
-	if s.drops(r) {
+	if writes := r.Method == http.MethodPut || r.Method == http.MethodDelete; writes && s.Drops(r) {
 		panic(http.ErrAbortHandler) // carried out, and the answer lost
 	}
 	answer.header.Set("DAV", s.classes())
@@ -270,13 +272,4 @@ func decode(path string) string {
 		return u.Path
 	}
 	return path
-}
-
-// faults are what the server was told to do wrong.
-type faults struct {
-	revoked, forbidden, stopped bool
-	limited                     bool
-	wait                        time.Duration
-	hang                        chan struct{}
-	dropNext                    bool
 }

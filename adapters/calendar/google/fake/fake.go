@@ -62,8 +62,6 @@ type Server struct {
 	accounts map[string]*account
 	pages    map[string]page // by token
 	made     int             // counts versions, ids and tokens
-	limited  bool
-	wait     time.Duration
 }
 
 type account struct {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/oauth/oauthtest"
 )
 
@@ -25,9 +26,9 @@ type part struct {
 
 // batch makes several requests in one, up to four at a time, and answers them in another order
 // (learn.microsoft.com/graph/json-batching). The batch succeeds, whatever becomes of its parts.
-func (s *Server) batch(w http.ResponseWriter, r *http.Request, token oauthtest.Token) {
+func (s *Server) batch(w http.ResponseWriter, r *http.Request, token oauthtest.Token, met adaptertest.Met) {
 	s.mu.Lock()
-	a, faulty := s.faulty(r.Method, "$batch")
+	a, faulty := s.faulty(met, r.Method, "$batch")
 	s.mu.Unlock()
 	if faulty {
 		send(w, a)
@@ -49,7 +50,7 @@ func (s *Server) batch(w http.ResponseWriter, r *http.Request, token oauthtest.T
 		running <- struct{}{}
 		parts.Go(func() {
 			defer func() { <-running }()
-			answers[i] = s.part(r, p, token)
+			answers[i] = s.part(r, p, token, met)
 		})
 	}
 	parts.Wait()
@@ -57,7 +58,7 @@ func (s *Server) batch(w http.ResponseWriter, r *http.Request, token oauthtest.T
 	send(w, answer{status: http.StatusOK, body: map[string]any{"responses": answers}})
 }
 
-func (s *Server) part(r *http.Request, p part, token oauthtest.Token) map[string]any {
+func (s *Server) part(r *http.Request, p part, token oauthtest.Token, met adaptertest.Met) map[string]any {
 	u, err := url.Parse("http://" + r.Host + graphPath + p.URL)
 	a := invalid("BadRequest", "Invalid batch part.")
 	if err == nil && strings.HasPrefix(p.URL, "/") && p.ID != "" {
@@ -65,7 +66,7 @@ func (s *Server) part(r *http.Request, p part, token oauthtest.Token) map[string
 		for name, value := range p.Headers {
 			one.Header.Set(name, value)
 		}
-		a = s.serve(one.WithContext(r.Context()), token, strings.TrimPrefix(u.EscapedPath(), graphPath+"/"))
+		a = s.serve(one.WithContext(r.Context()), token, met, strings.TrimPrefix(u.EscapedPath(), graphPath+"/"))
 	}
 	headers := map[string]string{"Content-Type": "application/json"}
 	for name, values := range a.header {

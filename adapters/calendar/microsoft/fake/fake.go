@@ -21,6 +21,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/oauth/oauthtest"
 )
 
@@ -47,13 +48,13 @@ type Options struct {
 
 // Server is one mailbox, and who gives tokens for it. It is an http.Handler; safe for concurrent use.
 type Server struct {
+	adaptertest.Trouble
 	options Options
 	oauth   *oauthtest.Server
 	zone    *time.Location
 
 	running atomic.Int32
 	peak    atomic.Int32
-	calls   atomic.Int32
 
 	mu        sync.Mutex
 	calendars []*box
@@ -62,7 +63,7 @@ type Server struct {
 	crowded   int                // requests refused since too many ran
 	mutable   int                // requests that did not ask for immutable ids
 	count     int                // of everything made, for ids and change keys
-	faults    faults
+	fails     []fail
 	requests  []string // method and path, without the address's query
 }
 
@@ -138,9 +139,6 @@ func (s *Server) newKey() string {
 	return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "key%07d", s.count))
 }
 
-// Calls counts the requests to Graph so far; a batch is one.
-func (s *Server) Calls() int { return int(s.calls.Load()) }
-
 // Peak is how many requests, parts of batches among them, ran at one time.
 func (s *Server) Peak() int { return int(s.peak.Load()) }
 
@@ -178,8 +176,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	s.calls.Add(1)
-	if !s.held(r) {
+	met := s.Meet(w, r) // a batch is one call
+	if met.Answered {
 		return
 	}
 	token, good := s.oauth.Bearer(r)
@@ -189,11 +187,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if path == "$batch" {
-		s.batch(w, r, token)
+		s.batch(w, r, token, met)
 		return
 	}
-	a := s.serve(r, token, path)
-	if s.drops(r.Method) {
+	a := s.serve(r, token, met, path)
+	if s.Drops(r) {
 		panic(http.ErrAbortHandler) // carried out, and the answer lost
 	}
 	send(w, a)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/oauth/oauthtest"
 )
 
@@ -23,7 +24,7 @@ type call struct {
 }
 
 // serve answers a request whose sender is known. The path is as it came, escaped, without the version.
-func (s *Server) serve(r *http.Request, token oauthtest.Token, path string) answer {
+func (s *Server) serve(r *http.Request, token oauthtest.Token, met adaptertest.Met, path string) answer {
 	running := s.running.Add(1)
 	defer s.running.Add(-1)
 	for peak := s.peak.Load(); running > peak && !s.peak.CompareAndSwap(peak, running); {
@@ -38,7 +39,7 @@ func (s *Server) serve(r *http.Request, token oauthtest.Token, path string) answ
 		a.header = http.Header{"Retry-After": {"1"}}
 		return a
 	}
-	if a, faulty := s.faulty(r.Method, path); faulty {
+	if a, faulty := s.faulty(met, r.Method, path); faulty {
 		return a
 	}
 	body, err := io.ReadAll(r.Body)

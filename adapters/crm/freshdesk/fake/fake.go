@@ -46,12 +46,11 @@ type Server struct {
 	adaptertest.Trouble
 	options Options
 
-	mu               sync.Mutex
-	tickets          []*ticket
-	contacts         map[string]int64 // by address
-	made             int64
-	revoked, limited bool
-	wait             time.Duration
+	mu       sync.Mutex
+	tickets  []*ticket
+	contacts map[string]int64 // by address
+	made     int64
+	revoked  bool
 }
 
 // New makes a server.

@@ -1,10 +1,6 @@
 package fake
 
-import (
-	"net/http"
-	"strconv"
-	"time"
-)
+import "net/http"
 
 // Revoke has the server refuse the key from now on.
 func (s *Server) Revoke() {
@@ -13,27 +9,17 @@ func (s *Server) Revoke() {
 	s.revoked = true
 }
 
-// Limit has the server refuse every call as one too many.
-func (s *Server) Limit(wait time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.limited, s.wait = true, wait
-}
-
 // faulty counts a call, and answers in place of the server where it was told to.
 func (s *Server) faulty(w http.ResponseWriter, r *http.Request) bool {
 	met := s.Meet(w, r)
-	s.mu.Lock()
-	limited, wait := s.limited, s.wait
-	s.mu.Unlock()
 	switch {
 	case met.Answered:
 	case met.Stopped:
 		w.Header().Set("Content-Type", "text/html")
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = w.Write([]byte("<html>Service unavailable</html>"))
-	case limited:
-		w.Header().Set("Retry-After", strconv.Itoa(int(wait/time.Second)))
+	case met.Limited:
+		w.Header().Set("Retry-After", met.Seconds())
 		write(w, http.StatusTooManyRequests, map[string]any{"message": "You have exceeded the limit of requests per minute"})
 	case met.Forbidden:
 		forbidden().write(w)

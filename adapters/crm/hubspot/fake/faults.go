@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
@@ -11,7 +12,7 @@ import (
 // faults are what the server was told to do wrong.
 type faults struct {
 	status int    // answers that
-	policy string // refuses every call by this policy
+	policy string // by which calls are too many; "" is TEN_SECONDLY_ROLLING
 	wait   time.Duration
 }
 
@@ -23,17 +24,15 @@ func (s *Server) Revoke() {
 	s.revoked = true
 }
 
-// Limit has the server refuse every call as one too many, and name that wait.
-func (s *Server) Limit(wait time.Duration) {
-	s.with(func(f *faults) { f.policy, f.wait = "TEN_SECONDLY_ROLLING", wait.Truncate(time.Second) })
-}
-
 // LimitBy has the server refuse every call by a policy: DAILY, TEN_SECONDLY_ROLLING or SECONDLY. It names no wait.
-func (s *Server) LimitBy(policy string) { s.with(func(f *faults) { f.policy, f.wait = policy, 0 }) }
+func (s *Server) LimitBy(policy string) {
+	s.Limit(0)
+	s.with(func(f *faults) { f.policy = policy })
+}
 
 // Answer has the server answer a bare status, such as 423 or 477, and name a wait where it is not zero; 0 ends that.
 func (s *Server) Answer(status int, wait time.Duration) {
-	s.with(func(f *faults) { f.status, f.wait = status, wait.Truncate(time.Second) })
+	s.with(func(f *faults) { f.status, f.wait = status, wait })
 }
 
 // Asked lists the calls so far, as "GET /path".
@@ -56,8 +55,8 @@ func (s *Server) faulty(w http.ResponseWriter, r *http.Request) bool {
 	s.asked = append(s.asked, r.Method+" "+r.URL.Path)
 	f := s.faults
 	s.mu.Unlock()
-	if f.wait > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(f.wait/time.Second)))
+	if met.Wait = max(met.Wait, f.wait); met.Wait >= time.Second {
+		w.Header().Set("Retry-After", met.Seconds())
 	}
 	switch {
 	case met.Answered:
@@ -65,8 +64,9 @@ func (s *Server) faulty(w http.ResponseWriter, r *http.Request) bool {
 		(&refusal{status: http.StatusServiceUnavailable, message: "Service Unavailable"}).write(w)
 	case f.status != 0:
 		(&refusal{status: f.status, message: "The server was told to answer this."}).write(w)
-	case f.policy != "":
-		tooMany(f.policy, "You have reached your "+strings.ToLower(f.policy)+" limit.").write(w)
+	case met.Limited:
+		policy := cmp.Or(f.policy, "TEN_SECONDLY_ROLLING")
+		tooMany(policy, "You have reached your "+strings.ToLower(policy)+" limit.").write(w)
 	case met.Forbidden:
 		missingScopes("tickets").write(w)
 	default:

@@ -83,7 +83,6 @@ type Server struct {
 	cases   []*caseRow
 	numbers int
 	made    int
-	limited bool
 }
 
 // row is a record: text, truth or nil by field.

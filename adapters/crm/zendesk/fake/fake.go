@@ -67,8 +67,6 @@ type Server struct {
 	tickets  []*ticket
 	keys     map[string]*idempotent
 	made     int64
-	limited  bool
-	wait     time.Duration
 	revoked  bool
 }
 

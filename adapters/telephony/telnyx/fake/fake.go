@@ -74,8 +74,6 @@ type Server struct {
 	documents    bool
 	revoked      bool
 	suspended    bool
-	limited      bool
-	wait         time.Duration
 	keepSettings bool
 }
 

@@ -151,7 +151,7 @@ func TestLimitsAndSuspensionsEnd(t *testing.T) {
 	if status, _ := ask(t, s, "GET", "/whoami", "", nil); status != 429 {
 		t.Errorf("answered %d", status)
 	}
-	s.Limit(0)
+	s.Unlimit()
 	s.Suspend(true)
 	if status, _ := ask(t, s, "GET", "/whoami", "", nil); status != 403 {
 		t.Errorf("answered %d", status)

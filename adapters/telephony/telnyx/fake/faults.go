@@ -1,19 +1,12 @@
 package fake
 
-import (
-	"net/http"
-	"strconv"
-	"time"
-)
+import "net/http"
 
 // Revoke has the server refuse the key.
 func (s *Server) Revoke() { s.with(func() { s.revoked = true }) }
 
 // Suspend has the account be allowed nothing, or everything again.
 func (s *Server) Suspend(suspended bool) { s.with(func() { s.suspended = suspended }) }
-
-// Limit has the server refuse every call as one too many; a wait of 0 ends that.
-func (s *Server) Limit(wait time.Duration) { s.with(func() { s.limited, s.wait = wait > 0, wait }) }
 
 func (s *Server) with(do func()) {
 	s.mu.Lock()
@@ -24,18 +17,15 @@ func (s *Server) with(do func()) {
 // faulty counts a call, and answers in place of the server where it was told to.
 func (s *Server) faulty(w http.ResponseWriter, r *http.Request) bool {
 	met := s.Meet(w, r)
-	var limited bool
-	var wait time.Duration
-	s.with(func() { limited, wait = s.limited, s.wait })
 	switch {
 	case met.Answered:
 	case met.Stopped:
 		unavailable().write(w)
-	case limited:
+	case met.Limited:
 		// developers.telnyx.com/development/api-fundamentals/reliability/rate-limiting, "Rate Limit Headers"
 		w.Header().Set("X-Ratelimit-Limit", "10")
 		w.Header().Set("X-Ratelimit-Remaining", "0")
-		w.Header().Set("X-Ratelimit-Reset", strconv.Itoa(int(wait/time.Second)))
+		w.Header().Set("X-Ratelimit-Reset", met.Seconds())
 		tooMany().write(w)
 	case met.Forbidden:
 		forbidden().write(w)

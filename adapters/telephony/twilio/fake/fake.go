@@ -69,7 +69,6 @@ type Server struct {
 	balance   string
 	status    string // of the account
 	snatches  int
-	limited   bool
 	revoked   bool
 	ignoring  bool
 }

@@ -1,21 +1,12 @@
 package fake
 
-import (
-	"net/http"
-	"time"
-)
+import "net/http"
 
 // Revoke has the server refuse all credentials.
 func (s *Server) Revoke() { s.with(func() { s.revoked = true }) }
 
-// Limit has the server refuse every call as one too many. Twilio does not say how long to wait.
-func (s *Server) Limit(time.Duration) { s.with(func() { s.limited = true }) }
-
-// NamesNoWait marks that.
+// NamesNoWait marks that Twilio does not say how long to wait.
 func (s *Server) NamesNoWait() {}
-
-// Unlimit ends what Limit began.
-func (s *Server) Unlimit() { s.with(func() { s.limited = false }) }
 
 // IgnoreChanges has the server accept changes and not make them.
 func (s *Server) IgnoreChanges() { s.with(func() { s.ignoring = true }) }
@@ -29,13 +20,11 @@ func (s *Server) with(do func()) {
 // faulty counts a call, and answers in place of the server where it was told to.
 func (s *Server) faulty(w http.ResponseWriter, r *http.Request) bool {
 	met := s.Meet(w, r)
-	var limited bool
-	s.with(func() { limited = s.limited })
 	switch {
 	case met.Answered:
 	case met.Stopped:
 		refuse(http.StatusServiceUnavailable, 20503, "Service unavailable").write(w)
-	case limited:
+	case met.Limited:
 		refuse(http.StatusTooManyRequests, 20429, "Too Many Requests").write(w)
 	case met.Forbidden:
 		refuse(http.StatusForbidden, 20006, "Access Denied").write(w)
