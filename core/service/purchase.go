@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -36,8 +37,24 @@ type buyPlan struct {
 	Inbound  *int64 `json:"inbound,omitempty"`
 	Outbound *int64 `json:"outbound,omitempty"`
 
+	Reached progress `json:"reached,omitempty"`
+
 	// Undo is set when the number was bought and cannot be set up: it goes back to the provider, whoever carries on.
 	Undo *undoing `json:"undo,omitempty"`
+}
+
+// progress is how far the order of the number chosen is known to have got, for whoever takes the purchase up.
+type progress string
+
+const (
+	orderUnknown  progress = ""          // it may not even have been placed
+	orderUnderWay progress = "under_way" // its provider took it
+)
+
+// isUnderWay reports whether the plan of a purchase says that its order is under way.
+func isUnderWay(plan json.RawMessage) bool {
+	var p buyPlan
+	return json.Unmarshal(plan, &p) == nil && p.Reached == orderUnderWay
 }
 
 // undoing is why a number that was bought goes back.
@@ -272,7 +289,19 @@ func (b *purchase) take(ctx context.Context, e164 string) (telephony.Number, err
 		return telephony.Number{}, fault.New(fault.Conflict, fault.ReasonNumberTaken, "Someone here holds or orders the number.")
 	}
 	b.row.E164 = e164
+	if err := b.reached(ctx, orderUnknown); err != nil {
+		return telephony.Number{}, err
+	}
 	return b.ordered(ctx)
+}
+
+// reached records how far the order is known to have got.
+func (b *purchase) reached(ctx context.Context, how progress) error {
+	if b.plan.Reached == how {
+		return nil
+	}
+	b.plan.Reached = how
+	return b.save(ctx, b.plan)
 }
 
 // order is the order of the number chosen.
@@ -334,6 +363,9 @@ func (b *purchase) arrived(ctx context.Context, number telephony.Number) (teleph
 	b.act(true) // from here on everything can be done again
 	for wait := b.firstLook; number.Pending; wait = min(wait+wait/2, latestLook) {
 		if b.alone || b.patience() < wait {
+			if err := b.reached(ctx, orderUnderWay); err != nil {
+				b.Log.WarnContext(ctx, "that an order is under way could not be recorded; it is looked at less often", "tenant", b.row.TenantID, "error", err)
+			}
 			f := fault.Newf(fault.UnknownOutcome, fault.ReasonOrderPending, "%s is ordered and will be there soon.", b.row.E164)
 			return number, f.With(metaNumber, b.row.E164)
 		}

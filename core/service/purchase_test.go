@@ -206,6 +206,82 @@ func TestAnOrderThatTakesTooLongIsFinishedLater(t *testing.T) {
 	}
 }
 
+func TestAnOrderKnownToBeUnderWayIsLookedAtEveryHalfMinute(t *testing.T) {
+	for name, test := range map[string]struct {
+		outage      []string // the calls that fail
+		least, most int      // looks in ten minutes after an hour
+	}{
+		"one that is under way":             {least: 19, most: 20},
+		"one that is, but cannot be asked":  {outage: []string{"ordered"}, least: 19, most: 20},
+		"one that may not have been placed": {outage: []string{"buy", "ordered"}, least: 1, most: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, p, c := sqliteWorld(t)
+			w.phones.ordersTake(1000)
+			fail := func(calls ...string) {
+				w.phones.script(func(_ *process, call string) reaction {
+					if slices.Contains(calls, call) {
+						return reaction{after: fails(cutOff())}
+					}
+					return reaction{}
+				})
+			}
+			if slices.Contains(test.outage, "buy") {
+				fail("buy", "ordered")
+			}
+			_, err := p.Numbers.Buy(within(t, 300*time.Millisecond), c, key("k"), BuyNumber{AreaCode: "415"})
+			if f := faultOf(t, err); f.Code != fault.UnknownOutcome {
+				t.Fatal(err)
+			}
+			fail(test.outage...)
+			w.clock.advance(time.Hour)
+			p.settle(t)
+			looks := 0
+			for range 10 * time.Minute / settleEvery {
+				before := w.phones.called("ordered")
+				w.clock.advance(settleEvery)
+				p.settle(t)
+				if w.phones.called("ordered") > before {
+					looks++
+				}
+			}
+			if looks < test.least || looks > test.most {
+				t.Errorf("%d looks, want %d to %d", looks, test.least, test.most)
+			}
+		})
+	}
+}
+
+func TestAnOrderThatFollowsAFailedOneIsNotKnownToBeUnderWay(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.phones.ordersTake(1000)
+	known := func() bool {
+		t.Helper()
+		open, err := w.store.UnsettledIntents(background, w.clock.now(), 10)
+		w.check(err)
+		return len(open) == 1 && isUnderWay(open[0].Plan)
+	}
+	_, err := p.Numbers.Buy(within(t, 300*time.Millisecond), c, key("k"), BuyNumber{AreaCode: "415"})
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOrderPending)
+	if !known() {
+		t.Error("the first one is not")
+	}
+	w.phones.script(func(_ *process, call string) reaction {
+		switch call {
+		case "ordered":
+			return reaction{before: fails(fault.New(fault.Conflict, fault.ReasonNumberTaken, "The order failed."))}
+		case "buy":
+			return reaction{before: fails(cutOff())}
+		}
+		return reaction{}
+	})
+	_, err = p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	if known() {
+		t.Error("the second one is")
+	}
+}
+
 func TestAnOrderThatFailsLaterIsFollowedByAnother(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.phones.ordersTake(1)

@@ -36,7 +36,8 @@ const (
 	settleAtOnce = 16               // so many at a time,
 	settleFor    = 5 * time.Second  // and none after that long: those that a provider keeps waiting come again later
 	purgeEvery   = 10 * time.Minute // per replica
-	mostPatience = 10 * time.Minute // between tries at an intent that stays unknown
+	mostPatience = 10 * time.Minute // between tries at an intent that stays unknown,
+	orderEvery   = 30 * time.Second // and at an order that is known to be under way, which only takes its time
 	keepKeyless  = 24 * time.Hour   // finished calls without a key; longer than any dedupe window of use
 )
 
@@ -112,7 +113,11 @@ func due(i store.Intent, now time.Time) bool {
 	if i.State == store.IntentRunning {
 		return true
 	}
-	return now.Sub(i.UpdatedAt) >= min(i.UpdatedAt.Sub(i.CreatedAt), mostPatience)
+	patience := mostPatience
+	if i.Operation == opBuy && isUnderWay(i.Plan) {
+		patience = orderEvery
+	}
+	return now.Sub(i.UpdatedAt) >= min(i.UpdatedAt.Sub(i.CreatedAt), patience)
 }
 
 // settle carries one intent on. What was taken over is not let go of when the gateway ends: cut off in the middle, it would
