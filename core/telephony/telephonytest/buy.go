@@ -90,18 +90,6 @@ func boughtReadsBack(ctx context.Context, h Harness) error {
 	})
 }
 
-// asBought is withNumber before anything is completed.
-func asBought(ctx context.Context, h Harness, how func(*telephony.Order), check func(o telephony.Order, n telephony.Number) error) error {
-	o, err := orderOf(ctx, h)
-	if err != nil {
-		return err
-	}
-	if how != nil {
-		how(&o)
-	}
-	return withOrder(ctx, h, o, func(n telephony.Number) error { return check(o, n) })
-}
-
 func buyKeepsName(ctx context.Context, h Harness) error {
 	named := func(o *telephony.Order) { o.Name = "Reception, 2nd floor (day)" }
 	return asBought(ctx, h, named, func(o telephony.Order, n telephony.Number) error {
@@ -198,11 +186,7 @@ func keysOfEveryLength(ctx context.Context, h Harness) error {
 }
 
 func sameKeyAnswersTheNumber(ctx context.Context, h Harness) error {
-	o, err := orderOf(ctx, h)
-	if err != nil {
-		return err
-	}
-	return withOrder(ctx, h, o, func(first telephony.Number) error {
+	return asBought(ctx, h, nil, func(o telephony.Order, first telephony.Number) error {
 		again, err := buy(ctx, h, o)
 		if err != nil {
 			return fmt.Errorf("the second Buy of one key: %w", err)
@@ -216,29 +200,15 @@ func sameKeyAnswersTheNumber(ctx context.Context, h Harness) error {
 }
 
 func sameKeyCostsNothing(ctx context.Context, h Harness) error {
-	o, err := orderOf(ctx, h)
-	if err != nil {
-		return err
-	}
-	spender := h.Provider.(Spender)
-	before, err := spender.Purchases(ctx)
-	if err != nil {
-		return err
-	}
-	return withOrder(ctx, h, o, func(telephony.Number) error {
-		for range 2 {
-			if _, err := h.Open().Buy(ctx, o); err != nil {
-				return err
+	return wantSpent(ctx, h, 1, "three Buys of one key", func() error {
+		return asBought(ctx, h, nil, func(o telephony.Order, _ telephony.Number) error {
+			for range 2 {
+				if _, err := h.Open().Buy(ctx, o); err != nil {
+					return err
+				}
 			}
-		}
-		after, err := spender.Purchases(ctx)
-		if err != nil {
-			return err
-		}
-		if after-before != 1 {
-			return fmt.Errorf("three Buys of one key were %d purchases, want 1", after-before)
-		}
-		return nil
+			return nil
+		})
 	})
 }
 

@@ -49,6 +49,17 @@ func orderOf(ctx context.Context, h Harness) (telephony.Order, error) {
 
 // withNumber has a number bought and completed, runs the check on it, and releases it.
 func withNumber(ctx context.Context, h Harness, how func(*telephony.Order), check func(n telephony.Number) error) error {
+	return asBought(ctx, h, how, func(o telephony.Order, n telephony.Number) error {
+		n, err := completed(ctx, h, o, n)
+		if err != nil {
+			return err
+		}
+		return check(n)
+	})
+}
+
+// asBought is withNumber before anything is completed.
+func asBought(ctx context.Context, h Harness, how func(*telephony.Order), check func(o telephony.Order, n telephony.Number) error) error {
 	o, err := orderOf(ctx, h)
 	if err != nil {
 		return err
@@ -56,12 +67,7 @@ func withNumber(ctx context.Context, h Harness, how func(*telephony.Order), chec
 	if how != nil {
 		how(&o)
 	}
-	return withOrder(ctx, h, o, func(n telephony.Number) error {
-		if n, err = completed(ctx, h, o, n); err != nil {
-			return err
-		}
-		return check(n)
-	})
+	return withOrder(ctx, h, o, func(n telephony.Number) error { return check(o, n) })
 }
 
 // withOrder buys what is ordered, runs the check on the number as it was bought, and releases it.
@@ -138,6 +144,26 @@ func completed(ctx context.Context, h Harness, o telephony.Order, n telephony.Nu
 		return n, fmt.Errorf("the change %s that Buy left: %w", describe(c), err)
 	}
 	return changed, nil
+}
+
+// wantSpent wants so many purchases made by what is done. Where they cannot be counted it only does it.
+func wantSpent(ctx context.Context, h Harness, want int, what string, do func() error) error {
+	spender, counts := h.Provider.(Spender)
+	if !counts {
+		return do()
+	}
+	before, err := spender.Purchases(ctx)
+	if err != nil {
+		return err
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	after, err := spender.Purchases(ctx)
+	if err == nil && after-before != want {
+		err = fmt.Errorf("%s: %d purchases, want %d", what, after-before, want)
+	}
+	return err
 }
 
 // giveBack releases what a check has bought. What is no longer there needs no release.

@@ -63,11 +63,7 @@ func isLeft(ctx context.Context, h Harness, n telephony.Number) error {
 // boughtIsNotPaidTwice has a second purchase begin at the same moment: a provider that knows no keys cannot tell the two
 // apart, and may answer the number to both.
 func boughtIsNotPaidTwice(ctx context.Context, h Harness) error {
-	first, err := orderOf(ctx, h)
-	if err != nil {
-		return err
-	}
-	return withOrder(ctx, h, first, func(n telephony.Number) error {
+	return asBought(ctx, h, nil, func(first telephony.Order, n telephony.Number) error {
 		second := h.order(n.E164, "Somebody else's desk")
 		second.Since, second.Routing = first.Since, h.routes()[0]
 		return wantSpent(ctx, h, 0, "another order of a number bought", func() error {
