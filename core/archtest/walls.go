@@ -80,7 +80,10 @@ func Walls() []Wall {
 			Folder: "core/adapter/magic", May: []string{"core/adapter", "core/fault"}, Tests: []string{"core/adapter/adaptertest"},
 			Why: "How sandboxes are told to fail.",
 		},
-		{Folder: "core/adapter/adaptertest", May: []string{"core/adapter", "core/fault"}, ForTests: true, Why: "What tests of adapters share."},
+		{
+			Folder: "core/adapter/adaptertest", May: []string{"core/adapter", "core/fault", "core/upstream"}, ForTests: true,
+			Why: "What tests of adapters share: the provider's side, and the client that the gateway hands a driver.",
+		},
 		{Folder: "core/adapter/conformance", May: []string{"core/fault"}, ForTests: true, Why: "What the contracts' proofs share."},
 		{Folder: "core/adapter/described", ForTests: true, Why: "Holds requests against descriptions, whosever they are."},
 

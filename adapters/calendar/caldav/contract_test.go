@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -16,10 +15,10 @@ import (
 	"frontdesk/adapters/calendar/caldav/fake"
 	"frontdesk/adapters/calendar/caldav/servertest"
 	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/adapter/conformance"
 	"frontdesk/core/calendar"
 	"frontdesk/core/calendar/calendartest"
-	"frontdesk/core/upstream"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -29,16 +28,10 @@ const email = "alice@example.com"
 // open opens a driver as the gateway does: with a client that authorises, and a driver that knows no password.
 func open(tb testing.TB, address, user, password string, more map[string]any) calendar.Driver {
 	tb.Helper()
-	base, err := url.Parse(address)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	pool := upstream.NewPool(upstream.PoolOptions{})
-	tb.Cleanup(pool.Close)
-	client := pool.Client(upstream.ClientOptions{Provider: "caldav", AuthorizeFor: base, Authorize: func(r *http.Request) error {
+	client := adaptertest.Client(tb, "caldav", address, func(r *http.Request) error {
 		r.SetBasicAuth(user, password)
 		return nil
-	}})
+	})
 	given := map[string]any{"url": address, "email": email}
 	for name, value := range more {
 		given[name] = value

@@ -2,9 +2,7 @@ package google_test
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"testing"
 	"time"
@@ -14,11 +12,11 @@ import (
 	"frontdesk/adapters/calendar/google"
 	"frontdesk/adapters/calendar/google/fake"
 	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/adapter/described"
 	"frontdesk/core/calendar"
 	"frontdesk/core/calendar/calendartest"
 	"frontdesk/core/oauth/oauthtest"
-	"frontdesk/core/upstream"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -56,13 +54,7 @@ func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Han
 	server.AddCalendar(email, fake.Calendar{ID: second, Name: "Work"})
 	server.AddCalendar(email, fake.Calendar{ID: holidays, Name: "Holidays", Role: "reader", Solutions: []string{}})
 	server.AddCalendar(email, fake.Calendar{ID: "boss@example.com", Name: "Boss", Role: "freeBusyReader"})
-	var handler http.Handler = server
-	for _, wrap := range around {
-		handler = wrap(handler)
-	}
-	served := httptest.NewServer(handler)
-	t.Cleanup(served.Close)
-	s := &site{Server: server, url: served.URL, refresh: server.OAuth.Grant(clientID, email, scopes(t)...)}
+	s := &site{Server: server, url: adaptertest.Serve(t, server, around...), refresh: server.OAuth.Grant(clientID, email, scopes(t)...)}
 	s.token = s.redeem(t, s.refresh)
 	return s
 }
@@ -70,20 +62,9 @@ func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Han
 // redeem trades a refresh token for an access token.
 func (s *site) redeem(t testing.TB, refresh string) string {
 	t.Helper()
-	answer, err := http.PostForm(s.url+fake.TokenPath, url.Values{
+	return adaptertest.AccessToken(t, s.url+fake.TokenPath, url.Values{
 		"grant_type": {"refresh_token"}, "refresh_token": {refresh}, "client_id": {clientID}, "client_secret": {secret},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	var told struct {
-		Token string `json:"access_token"`
-	}
-	if err := json.NewDecoder(answer.Body).Decode(&told); err != nil || told.Token == "" {
-		t.Fatalf("no access token: %v", err)
-	}
-	return told.Token
 }
 
 // open opens a driver as the gateway does: with a client that authorises, and a driver that knows no token.
@@ -97,13 +78,7 @@ func (s *site) open(t testing.TB, token string, more map[string]any) calendar.Dr
 
 func (s *site) openAs(t testing.TB, more map[string]any, address string, now func() time.Time, authorize func(*http.Request) error) calendar.Driver {
 	t.Helper()
-	base, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := upstream.NewPool(upstream.PoolOptions{})
-	t.Cleanup(pool.Close)
-	client := pool.Client(upstream.ClientOptions{Provider: "google", AuthorizeFor: base, Authorize: authorize})
+	client := adaptertest.Client(t, "google", address, authorize)
 	driver, err := google.Adapter().OpenCalendar(context.Background(),
 		adapter.Values{Settings: more, Credentials: map[string]string{"refresh_token": s.refresh}},
 		adapter.Environment{Zone: "America/New_York", HTTP: client, Now: now, Addresses: adapter.Addresses{"api_url": address}})

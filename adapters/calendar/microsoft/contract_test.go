@@ -15,10 +15,10 @@ import (
 	"frontdesk/adapters/calendar/microsoft"
 	"frontdesk/adapters/calendar/microsoft/fake"
 	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/adapter/described"
 	"frontdesk/core/calendar"
 	"frontdesk/core/calendar/calendartest"
-	"frontdesk/core/upstream"
 )
 
 const (
@@ -97,9 +97,7 @@ func serve(t testing.TB, how fake.Options, around func(http.Handler) http.Handle
 	if around != nil {
 		handler = around(handler)
 	}
-	served := httptest.NewServer(handler)
-	t.Cleanup(served.Close)
-	return &account{Server: server, t: t, url: served.URL, setting: map[string]any{}}
+	return &account{Server: server, t: t, url: adaptertest.Serve(t, handler), setting: map[string]any{}}
 }
 
 // token gets an access token: by a customer's refresh token, or by the application's own credentials.
@@ -113,18 +111,7 @@ func (a *account) token() string {
 		form.Set("grant_type", "client_credentials")
 		form.Set("scope", "https://graph.microsoft.com/.default")
 	}
-	resp, err := http.PostForm(a.url+"/common/oauth2/v2.0/token", form)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	var answer struct {
-		Token string `json:"access_token"`
-	}
-	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil || answer.Token == "" {
-		a.t.Fatalf("no token: %v, status %d", err, resp.StatusCode)
-	}
-	return answer.Token
+	return adaptertest.AccessToken(a.t, a.url+"/common/oauth2/v2.0/token", form)
 }
 
 func (a *account) open() calendar.Driver { return a.openWith(a.token()) }
@@ -132,16 +119,10 @@ func (a *account) open() calendar.Driver { return a.openWith(a.token()) }
 // openWith opens a driver as the gateway does: with a client that authorises, and a driver that knows no secret.
 func (a *account) openWith(token string) calendar.Driver {
 	a.t.Helper()
-	pool := upstream.NewPool(upstream.PoolOptions{})
-	a.t.Cleanup(pool.Close)
-	base, err := url.Parse(a.url)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	client := pool.Client(upstream.ClientOptions{Provider: "microsoft", AuthorizeFor: base, Authorize: func(r *http.Request) error {
+	client := adaptertest.Client(a.t, "microsoft", a.url, func(r *http.Request) error {
 		r.Header.Set("Authorization", "Bearer "+token)
 		return nil
-	}})
+	})
 	return openDriver(a.t, client, a.url+"/v1.0", a.mailbox, a.setting)
 }
 

@@ -3,8 +3,6 @@ package freshdesk_test
 import (
 	"context"
 	"net/http"
-	"net/http/httptest"
-	"net/url"
 	"strconv"
 	"testing"
 	"time"
@@ -14,10 +12,10 @@ import (
 	"frontdesk/adapters/crm/freshdesk"
 	"frontdesk/adapters/crm/freshdesk/fake"
 	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/adapter/described"
 	"frontdesk/core/crm"
 	"frontdesk/core/crm/crmtest"
-	"frontdesk/core/upstream"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -37,24 +35,12 @@ func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Han
 	t.Helper()
 	how.Email, how.APIKey = email, apiKey
 	server := fake.New(how)
-	var handler http.Handler = server
-	for _, wrap := range around {
-		handler = wrap(handler)
-	}
-	served := httptest.NewServer(handler)
-	t.Cleanup(served.Close)
-	return &site{server, served.URL}
+	return &site{server, adaptertest.Serve(t, server, around...)}
 }
 
 // open opens a driver as the gateway does: with a client that authorises, and a driver that knows no secret.
 func (s *site) open(t testing.TB) crm.Driver {
 	t.Helper()
-	base, err := url.Parse(s.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := upstream.NewPool(upstream.PoolOptions{})
-	t.Cleanup(pool.Close)
 	driver, err := freshdesk.Adapter().OpenCRM(context.Background(),
 		adapter.Values{
 			Settings:    map[string]any{"base_url": s.url + "/", "requester_email": "calls@example.com"},
@@ -62,9 +48,9 @@ func (s *site) open(t testing.TB) crm.Driver {
 		},
 		adapter.Environment{
 			Zone: "America/New_York", Now: time.Now,
-			HTTP: pool.Client(upstream.ClientOptions{
-				Provider: "freshdesk", AuthorizeFor: base,
-				Authorize: func(r *http.Request) error { r.SetBasicAuth(apiKey, "X"); return nil },
+			HTTP: adaptertest.Client(t, "freshdesk", s.url, func(r *http.Request) error {
+				r.SetBasicAuth(apiKey, "X")
+				return nil
 			}),
 		})
 	if err != nil {

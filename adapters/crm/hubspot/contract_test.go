@@ -2,9 +2,7 @@ package hubspot_test
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -15,11 +13,11 @@ import (
 	"frontdesk/adapters/crm/hubspot"
 	"frontdesk/adapters/crm/hubspot/fake"
 	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/adapter/described"
 	"frontdesk/core/crm"
 	"frontdesk/core/crm/crmtest"
 	"frontdesk/core/oauth/oauthtest"
-	"frontdesk/core/upstream"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -44,13 +42,7 @@ func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Han
 	}
 	how.OAuth = oauthtest.Options{Clients: map[string]string{clientID: secret}}
 	server := fake.New(how)
-	var handler http.Handler = server
-	for _, wrap := range around {
-		handler = wrap(handler)
-	}
-	served := httptest.NewServer(handler)
-	t.Cleanup(served.Close)
-	return &site{Server: server, url: served.URL}
+	return &site{Server: server, url: adaptertest.Serve(t, server, around...)}
 }
 
 // consented is the access token of a customer who agreed to what the adapter asks for.
@@ -64,36 +56,19 @@ func (s *site) consented(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := http.PostForm(s.url+fake.TokenPath, url.Values{
+	return adaptertest.AccessToken(t, s.url+fake.TokenPath, url.Values{
 		"grant_type": {"refresh_token"}, "client_id": {clientID}, "client_secret": {secret},
 		"refresh_token": {s.OAuth.Grant(clientID, "admin@example.com", append(grant.ScopeNames(), grant.OptionalNames()...)...)},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	var told struct {
-		Token string `json:"access_token"`
-	}
-	if err := json.NewDecoder(answer.Body).Decode(&told); err != nil || told.Token == "" {
-		t.Fatalf("no access token: %v", err)
-	}
-	return told.Token
 }
 
 // open opens a driver as the gateway does: with a client that authorises, and a driver that knows no token.
 func (s *site) open(t testing.TB, token string, more map[string]any, now func() time.Time) crm.Driver {
 	t.Helper()
-	base, err := url.Parse(s.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := upstream.NewPool(upstream.PoolOptions{})
-	t.Cleanup(pool.Close)
-	client := pool.Client(upstream.ClientOptions{Provider: "hubspot", AuthorizeFor: base, Authorize: func(r *http.Request) error {
+	client := adaptertest.Client(t, "hubspot", s.url, func(r *http.Request) error {
 		r.Header.Set("Authorization", "Bearer "+token)
 		return nil
-	}})
+	})
 	driver, err := hubspot.Adapter().OpenCRM(context.Background(),
 		adapter.Values{Settings: more, Credentials: map[string]string{"access_token": "withheld"}},
 		adapter.Environment{Zone: "America/New_York", HTTP: client, Now: now, Addresses: adapter.Addresses{"api_url": s.url}})

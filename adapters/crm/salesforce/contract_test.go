@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
@@ -16,11 +15,11 @@ import (
 	"frontdesk/adapters/crm/salesforce"
 	"frontdesk/adapters/crm/salesforce/fake"
 	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/adapter/described"
 	"frontdesk/core/crm"
 	"frontdesk/core/crm/crmtest"
 	"frontdesk/core/oauth/oauthtest"
-	"frontdesk/core/upstream"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -44,13 +43,7 @@ func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Han
 	how.Accounts = []string{user}
 	how.OAuth = oauthtest.Options{Clients: map[string]string{clientID: secret}}
 	server := fake.New(how)
-	var handler http.Handler = server
-	for _, wrap := range around {
-		handler = wrap(handler)
-	}
-	served := httptest.NewServer(handler)
-	t.Cleanup(served.Close)
-	s := &site{Server: server, url: served.URL, refresh: server.OAuth.Grant(clientID, user, "api", "refresh_token")}
+	s := &site{Server: server, url: adaptertest.Serve(t, server, around...), refresh: server.OAuth.Grant(clientID, user, "api", "refresh_token")}
 	s.token, _ = s.redeem(t, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {s.refresh}})
 	return s
 }
@@ -78,12 +71,10 @@ func (s *site) redeem(t testing.TB, form url.Values) (token, instance string) {
 // open opens a driver as the gateway does: with a client that authorises, and a driver that knows no token.
 func (s *site) open(t testing.TB, more map[string]any) crm.Driver {
 	t.Helper()
-	pool := upstream.NewPool(upstream.PoolOptions{})
-	t.Cleanup(pool.Close)
-	client := pool.Client(upstream.ClientOptions{Provider: "salesforce", Authorize: func(r *http.Request) error {
+	client := adaptertest.Client(t, "salesforce", "", func(r *http.Request) error {
 		r.Header.Set("Authorization", "Bearer "+s.token)
 		return nil
-	}})
+	})
 	driver, err := salesforce.Adapter().OpenCRM(context.Background(),
 		adapter.Values{Settings: more, Credentials: map[string]string{"refresh_token": "withheld"}},
 		adapter.Environment{Zone: "Europe/London", HTTP: client, Now: time.Now, Instance: func(context.Context) (string, error) { return s.url, nil }})
@@ -123,10 +114,9 @@ func TestContract(t *testing.T) {
 
 func TestAnAddressThatIsSetIsUsed(t *testing.T) {
 	s := serve(t, fake.Options{})
-	other := httptest.NewServer(s.Server)
-	t.Cleanup(other.Close)
+	other := adaptertest.Serve(t, s.Server)
 	s.url = "http://127.0.0.1:1"
-	if _, err := s.open(t, map[string]any{"base_url": other.URL + "/"}).Account(t.Context()); err != nil {
+	if _, err := s.open(t, map[string]any{"base_url": other + "/"}).Account(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

@@ -2,9 +2,7 @@ package zendesk_test
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strconv"
 	"testing"
@@ -15,11 +13,11 @@ import (
 	"frontdesk/adapters/crm/zendesk"
 	"frontdesk/adapters/crm/zendesk/fake"
 	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/adapter/described"
 	"frontdesk/core/crm"
 	"frontdesk/core/crm/crmtest"
 	"frontdesk/core/oauth/oauthtest"
-	"frontdesk/core/upstream"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -45,14 +43,8 @@ func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Han
 	how.Email, how.APIToken = email, apiToken
 	how.OAuth = oauthtest.Options{Clients: map[string]string{clientID: secret}}
 	server := fake.New(how)
-	var handler http.Handler = server
-	for _, wrap := range around {
-		handler = wrap(handler)
-	}
-	served := httptest.NewServer(handler)
-	t.Cleanup(served.Close)
 	return &site{
-		Server: server, url: served.URL, secrets: []string{apiToken},
+		Server: server, url: adaptertest.Serve(t, server, around...), secrets: []string{apiToken},
 		credentials: map[string]string{"email": email, "api_token": "withheld"},
 		authorize:   func(r *http.Request) error { r.SetBasicAuth(email+"/token", apiToken); return nil },
 	}
@@ -71,38 +63,22 @@ func byConsent(t testing.TB, s *site) *site {
 		t.Fatal(err)
 	}
 	refresh := s.OAuth.Grant(clientID, email, grant.ScopeNames()...)
-	answer, err := http.PostForm(grant.TokenURL, url.Values{
+	token := adaptertest.AccessToken(t, grant.TokenURL, url.Values{
 		"grant_type": {"refresh_token"}, "refresh_token": {refresh}, "client_id": {clientID}, "client_secret": {secret},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	var told struct {
-		Token string `json:"access_token"`
-	}
-	if err := json.NewDecoder(answer.Body).Decode(&told); err != nil || told.Token == "" {
-		t.Fatalf("no access token: %v", err)
-	}
-	s.secrets, s.credentials = []string{told.Token, refresh, secret}, map[string]string{"refresh_token": "withheld"}
-	s.authorize = func(r *http.Request) error { r.Header.Set("Authorization", "Bearer "+told.Token); return nil }
+	s.secrets, s.credentials = []string{token, refresh, secret}, map[string]string{"refresh_token": "withheld"}
+	s.authorize = func(r *http.Request) error { r.Header.Set("Authorization", "Bearer "+token); return nil }
 	return s
 }
 
 // open opens a driver as the gateway does: with a client that authorises, and a driver that knows no secret.
 func (s *site) open(t testing.TB) crm.Driver {
 	t.Helper()
-	base, err := url.Parse(s.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := upstream.NewPool(upstream.PoolOptions{})
-	t.Cleanup(pool.Close)
 	driver, err := zendesk.Adapter().OpenCRM(context.Background(),
 		adapter.Values{Settings: map[string]any{"base_url": s.url + "/"}, Credentials: s.credentials},
 		adapter.Environment{
 			Zone: "America/New_York", Now: time.Now,
-			HTTP: pool.Client(upstream.ClientOptions{Provider: "zendesk", AuthorizeFor: base, Authorize: s.authorize}),
+			HTTP: adaptertest.Client(t, "zendesk", s.url, s.authorize),
 		})
 	if err != nil {
 		t.Fatal(err)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/http/httptest"
-	"net/url"
 	"testing"
 	"time"
 
@@ -14,10 +12,10 @@ import (
 	"frontdesk/adapters/telephony/telnyx"
 	"frontdesk/adapters/telephony/telnyx/fake"
 	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/adapter/described"
 	"frontdesk/core/telephony"
 	"frontdesk/core/telephony/telephonytest"
-	"frontdesk/core/upstream"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -38,32 +36,20 @@ func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Han
 		how.Now = time.Now
 	}
 	server := fake.New(how)
-	var handler http.Handler = server
-	for _, wrap := range around {
-		handler = wrap(handler)
-	}
-	served := httptest.NewServer(handler)
-	t.Cleanup(served.Close)
-	return &site{Server: server, url: served.URL, now: how.Now}
+	return &site{Server: server, url: adaptertest.Serve(t, server, around...), now: how.Now}
 }
 
 // open opens a driver as the gateway does: with a client that authorises, and a driver that knows no secret.
 func (s *site) open(t testing.TB, settings map[string]any) telephony.Driver {
 	t.Helper()
-	pool := upstream.NewPool(upstream.PoolOptions{})
-	t.Cleanup(pool.Close)
-	base, err := url.Parse(s.url)
-	if err != nil {
-		t.Fatal(err)
-	}
 	driver, err := telnyx.Adapter().OpenTelephony(context.Background(),
 		adapter.Values{Settings: settings, Credentials: map[string]string{"api_key": "withheld"}},
 		adapter.Environment{
 			Zone: "America/New_York", Now: s.now, Addresses: adapter.Addresses{"api_url": s.url + fake.APIPath + "/"},
-			HTTP: pool.Client(upstream.ClientOptions{Provider: "telnyx", AuthorizeFor: base, Authorize: func(r *http.Request) error {
+			HTTP: adaptertest.Client(t, "telnyx", s.url, func(r *http.Request) error {
 				r.Header.Set("Authorization", "Bearer "+apiKey)
 				return nil
-			}}),
+			}),
 		})
 	if err != nil {
 		t.Fatal(err)

@@ -19,10 +19,10 @@ import (
 	"frontdesk/adapters/telephony/twilio"
 	"frontdesk/adapters/telephony/twilio/fake"
 	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/adapter/described"
 	"frontdesk/core/telephony"
 	"frontdesk/core/telephony/telephonytest"
-	"frontdesk/core/upstream"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -47,13 +47,7 @@ func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Han
 	how.AuthToken, how.APIKeySID, how.APIKeySecret, how.SubaccountToken = token, keySID, keySecret, subToken
 	how.TestAccountSID, how.TestAuthToken = testSID, testToken
 	server := fake.New(how)
-	var handler http.Handler = server
-	for _, wrap := range around {
-		handler = wrap(handler)
-	}
-	served := httptest.NewServer(handler)
-	t.Cleanup(served.Close)
-	return &site{Server: server, url: served.URL}
+	return &site{Server: server, url: adaptertest.Serve(t, server, around...)}
 }
 
 // access is credentials as a connection has them. The driver sees them without the secret.
@@ -76,12 +70,10 @@ func (s *site) open(t testing.TB, by access, settings map[string]any) telephony.
 		seen[name] = value
 	}
 	seen[a.Auth.Password] = "withheld"
-	pool := upstream.NewPool(upstream.PoolOptions{})
-	t.Cleanup(pool.Close)
-	client := pool.Client(upstream.ClientOptions{Provider: "twilio", Authorize: func(r *http.Request) error {
+	client := adaptertest.Client(t, "twilio", "", func(r *http.Request) error {
 		r.SetBasicAuth(by[a.Auth.Username], by[a.Auth.Password])
 		return nil
-	}})
+	})
 	driver, err := twilio.Adapter().OpenTelephony(t.Context(), adapter.Values{Settings: settings, Credentials: seen},
 		adapter.Environment{Zone: "America/New_York", Now: time.Now, HTTP: client, Addresses: adapter.Addresses{"api_url": s.url}})
 	if err != nil {

@@ -1,7 +1,6 @@
 package adaptertest
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -36,21 +35,4 @@ func Client(t testing.TB, provider, address string, authorize func(*http.Request
 	pool := upstream.NewPool(upstream.PoolOptions{})
 	t.Cleanup(pool.Close)
 	return pool.Client(how)
-}
-
-// AccessToken redeems a grant at a token endpoint (RFC 6749 section 3.2).
-func AccessToken(t testing.TB, endpoint string, grant url.Values) string {
-	t.Helper()
-	answer, err := http.PostForm(endpoint, grant)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	var told struct {
-		Token string `json:"access_token"`
-	}
-	if err := json.NewDecoder(answer.Body).Decode(&told); err != nil || told.Token == "" {
-		t.Fatalf("no access token: %v, status %d", err, answer.StatusCode)
-	}
-	return told.Token
 }

@@ -1,7 +1,6 @@
 package adaptertest
 
 import (
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -51,26 +50,4 @@ type printed chan string
 func (p printed) Write(text []byte) (int, error) {
 	p <- string(text)
 	return len(text), nil
-}
-
-// Get asks at an address, with what as puts on the request, and answers the status and the body. A nil as puts nothing.
-func Get(t testing.TB, address string, as func(*http.Request)) (status int, body string) {
-	t.Helper()
-	ask, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if as != nil {
-		as(ask)
-	}
-	answer, err := http.DefaultClient.Do(ask)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answer.StatusCode, string(text)
 }
