@@ -49,6 +49,7 @@ type progress string
 const (
 	orderUnknown  progress = ""          // it may not even have been placed
 	orderUnderWay progress = "under_way" // its provider took it
+	orderFilled   progress = "filled"    // the account got the number
 )
 
 // isUnderWay reports whether the plan of a purchase says that its order is under way.
@@ -111,12 +112,13 @@ func (s *Numbers) buy(ctx context.Context, p phone, a *attempt, plan buyPlan) (o
 	return none, err
 }
 
-// reserve takes the right to buy a number.
+// reserve takes the right to buy a number, or answers what was bought under the same Idempotency-Key: that is known for as
+// long as answers are kept, also where the intent was let go since there was nothing to answer any more.
 func (s *Numbers) reserve(ctx context.Context, p phone, a *attempt) (store.Purchase, error) {
 	limits := limitsOf(p.caller.Tenant, p.Target.Sandbox)
 	row, reached, err := s.Store.ReservePurchase(ctx, store.Purchase{
 		ID: a.intent.EffectKey, TenantID: p.Connection.TenantID, ConnectionID: p.Connection.ID, Realm: p.realm, CreatedAt: a.intent.CreatedAt,
-	}, limits)
+	}, a.intent.CreatedAt.Add(-s.KeepAnswers), limits)
 	switch {
 	case err != nil:
 		return row, err
@@ -159,12 +161,13 @@ func (b *purchase) carryOut(ctx context.Context) (store.Number, error) {
 			return b.complete(ctx, number)
 		case !notOurs(err):
 			return store.Number{}, err
+		case b.plan.Undo != nil:
+			return store.Number{}, b.undone(ctx)
+		case b.wentBack(err):
+			return store.Number{}, b.lost(ctx)
 		}
 	}
 	b.clear() // whatever was ordered before, the account has not got it
-	if b.plan.Undo != nil {
-		return store.Number{}, b.undone(ctx)
-	}
 	if b.alone {
 		return store.Number{}, fault.New(fault.Exhausted, fault.ReasonNoNumbersAvailable, "The purchase was cut off before it was ordered. Nothing was bought.")
 	}
@@ -198,9 +201,27 @@ func (b *purchase) recorded(ctx context.Context) (store.Number, error) {
 		return store.Number{}, b.undone(ctx)
 	case !held || row.ConnectionID != b.Connection.ID:
 		b.clear()
-		return store.Number{}, fault.New(fault.NotFound, fault.ReasonNumberNotFound, "The number was bought, and has been released since.")
+		return store.Number{}, releasedSince()
 	}
 	return row, nil
+}
+
+// wentBack reports whether the account had the number once that it surely has not got: its provider took the order, and of
+// one that failed it would say so.
+func (b *purchase) wentBack(err error) bool {
+	return b.plan.Reached == orderFilled || b.plan.Reached == orderUnderWay && fault.From(err).Code == fault.NotFound
+}
+
+// lost says that a number was bought and given back at the provider before it was recorded. The purchase goes on counting.
+func (b *purchase) lost(ctx context.Context) error {
+	if err := b.Store.EndPurchase(context.WithoutCancel(ctx), b.row.ID, true); err != nil {
+		return b.spent("and the provider has not got it any more, which could not be recorded yet", err)
+	}
+	return releasedSince()
+}
+
+func releasedSince() error {
+	return fault.New(fault.NotFound, fault.ReasonNumberNotFound, "The number was bought, and has been released since.")
 }
 
 // patience is for how long the provider may still be asked: what is left of the caller's time, but for a margin in which
@@ -345,7 +366,7 @@ func (b *purchase) settled(ctx context.Context) (telephony.Number, error) {
 	switch {
 	case err == nil:
 		return b.arrived(ctx, number)
-	case fault.From(err).Code == fault.NotFound && !b.alone && b.plan.Undo == nil:
+	case fault.From(err).Code == fault.NotFound && !b.alone && b.plan.Undo == nil && b.plan.Reached == orderUnknown:
 		return b.ordered(ctx)
 	}
 	return number, err
@@ -421,6 +442,9 @@ func (b *purchase) notSetUp(ctx context.Context, number telephony.Number, err er
 	switch f.Code {
 	case fault.Invalid, fault.Unsupported, fault.Conflict:
 	default:
+		if err := b.reached(ctx, orderFilled); err != nil {
+			b.Log.WarnContext(ctx, "that a number was bought could not be recorded; its release at the provider would go unnoticed", "tenant", b.row.TenantID, "error", err)
+		}
 		return b.spent("but its name and routing could not be set yet", err)
 	}
 	b.plan.Undo = &undoing{Code: f.Code, Reason: f.Reason, Detail: f.Detail}

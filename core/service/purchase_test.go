@@ -337,7 +337,9 @@ func TestANumberThatCannotBeSetUpGoesBack(t *testing.T) {
 			}
 			w.heal()
 			w.phones.trunk = ""
-			buyOne(t, p, c, BuyNumber{}) // the second of two a day: money was spent on the first
+			_, err = p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415", Inbound: employeeID(7)})
+			wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound) // one key buys once
+			buyOne(t, p, c, BuyNumber{})                                   // the second of two a day: money was spent on the first
 			_, err = p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415"})
 			wantReason(t, err, fault.Exhausted, fault.ReasonPurchaseLimit)
 		})
@@ -371,29 +373,148 @@ func TestAPurchaseOfNobodyIsNotOrderedByItself(t *testing.T) {
 }
 
 func TestAPurchaseThatWasDoneAndReleasedIsNotRepeated(t *testing.T) {
-	w, p, c := sqliteWorld(t)
-	db := w.database()
-	_, err := db.Exec("CREATE TRIGGER failing BEFORE UPDATE OF state ON intents WHEN NEW.state = 'done' BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
-	w.check(err)
-	answer, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
-	w.check(err) // it is told, but not kept
-	_, err = db.Exec("DROP TRIGGER failing")
-	w.check(err)
-	if _, err := p.Numbers.Release(background, c, Write{}, answer.Record.ID); err != nil {
-		t.Fatal(err)
+	for name, test := range map[string]struct {
+		atConsole bool // released there, and noticed by a list; else through the gateway
+		settled   bool // before the repeat
+	}{
+		"released through the gateway":          {},
+		"released through the gateway, settled": {settled: true},
+		"released at the provider":              {atConsole: true},
+		"released at the provider, settled":     {atConsole: true, settled: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, p, c := sqliteWorld(t)
+			db := w.database()
+			_, err := db.Exec("CREATE TRIGGER failing BEFORE UPDATE OF state ON intents WHEN NEW.state = 'done' BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
+			w.check(err)
+			answer, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
+			w.check(err) // it is told, but not kept
+			_, err = db.Exec("DROP TRIGGER failing")
+			w.check(err)
+			if test.atConsole {
+				w.phones.held = nil
+				if got := listed(t, p, c); len(got) != 0 {
+					t.Fatalf("listed are %+v", got)
+				}
+			} else if _, err := p.Numbers.Release(background, c, Write{}, answer.Record.ID); err != nil {
+				t.Fatal(err)
+			}
+			w.clock.advance(time.Minute)
+			if test.settled {
+				p.settle(t)
+				if w.unsettled() != 0 {
+					t.Error("it is not settled")
+				}
+			}
+			for range 2 {
+				_, err = p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
+				wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
+			}
+			w.clock.advance(71 * time.Hour)
+			p.Numbers.reconcileAll(background)
+			_, err = p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
+			wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
+			if w.phones.bought != 1 {
+				t.Errorf("%d bought", w.phones.bought)
+			}
+			w.clock.advance(time.Hour)
+			if _, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"}); err != nil {
+				t.Errorf("after the key is free again: %v", err)
+			}
+		})
 	}
-	w.clock.advance(time.Minute)
-	_, err = p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
-	wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
-	if w.phones.bought != 1 {
-		t.Errorf("%d bought", w.phones.bought)
+}
+
+// TestANumberReleasedAtTheProviderBeforeItWasRecordedIsNotBoughtAgain: no list shows it before.
+func TestANumberReleasedAtTheProviderBeforeItWasRecordedIsNotBoughtAgain(t *testing.T) {
+	reaches := map[string]func(w *world){
+		"its order under way": func(w *world) { w.phones.ordersTake(1000) },
+		"bought, and not set up": func(w *world) {
+			w.phones.bare = true
+			w.phones.times(9, "change", reaction{before: fails(cutOff())})
+		},
+	}
+	for name, reach := range reaches {
+		for by, settled := range map[string]bool{"a repeat": false, "the settler": true} {
+			t.Run(name+", found by "+by, func(t *testing.T) {
+				w, p, c := sqliteWorld(t)
+				c = w.limited(c, 1, 100)
+				reach(w)
+				_, err := p.Numbers.Buy(within(t, 300*time.Millisecond), c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
+				if f := faultOf(t, err); f.Code != fault.UnknownOutcome {
+					t.Fatal(err)
+				}
+				w.heal()
+				w.phones.stock, w.phones.held = append(w.phones.stock, w.phones.held[0].E164), nil
+				w.clock.advance(time.Minute)
+				if settled {
+					p.settle(t)
+					if w.unsettled() != 0 {
+						t.Error("it is not settled")
+					}
+				}
+				for range 2 {
+					_, err = p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
+					wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
+				}
+				if w.phones.bought != 1 {
+					t.Errorf("%d bought", w.phones.bought)
+				}
+				_, err = p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415"})
+				wantReason(t, err, fault.Exhausted, fault.ReasonPurchaseLimit) // money was spent
+			})
+		}
+	}
+}
+
+func TestAPurchaseWhoseNumberWentBackStaysOpenUntilThatIsRecorded(t *testing.T) {
+	for name, test := range map[string]struct {
+		change    error // how setting up fails
+		atConsole bool  // released there
+	}{
+		"given back as it cannot be set up": {change: fault.New(fault.Invalid, fault.ReasonProviderRefused, "There is no such name.")},
+		"released at the provider":          {change: cutOff(), atConsole: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, p, c := sqliteWorld(t)
+			w.phones.bare = true
+			w.phones.times(9, "change", reaction{before: fails(test.change)})
+			db := w.database()
+			_, err := db.Exec("CREATE TRIGGER failing BEFORE UPDATE OF bought ON purchases BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
+			w.check(err)
+			_, err = p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
+			wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+			w.heal()
+			if test.atConsole {
+				w.phones.held = nil
+			}
+			for range 2 {
+				w.clock.advance(mostPatience)
+				p.settle(t)
+				if w.unsettled() != 1 {
+					t.Fatal("it is let go")
+				}
+			}
+			_, err = db.Exec("DROP TRIGGER failing")
+			w.check(err)
+			w.clock.advance(mostPatience)
+			p.settle(t)
+			if w.unsettled() != 0 {
+				t.Error("it is not settled")
+			}
+			_, err = p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
+			wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
+			if w.phones.bought != 1 {
+				t.Errorf("%d bought", w.phones.bought)
+			}
+		})
 	}
 }
 
 func TestAStrayPurchaseIsTakenIn(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.phones.times(9, "buy", reaction{after: fails(cutOff())})
-	_, err := p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415"})
+	_, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	w.heal()
 	open, err := w.store.UnsettledIntents(background, w.clock.now().Add(time.Hour), 10)
@@ -406,6 +527,10 @@ func TestAStrayPurchaseIsTakenIn(t *testing.T) {
 	}
 	if left, err := w.store.StrayPurchases(background, w.clock.now()); err != nil || len(left) != 0 {
 		t.Errorf("still open are %+v, %v", left, err)
+	}
+	answer, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
+	if err != nil || answer.Record.E164 != "+14155550000" || w.phones.bought != 1 {
+		t.Errorf("the repeat answers %+v, %v; %d are bought", answer.Record, err, w.phones.bought)
 	}
 }
 

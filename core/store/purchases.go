@@ -34,9 +34,8 @@ type LimitReached struct {
 const purchaseDay = 24 * time.Hour
 
 // ReservePurchase takes the right to buy one number, or answers the purchase of that id as far as it got: one that is open,
-// or one that began at the same moment, which is that of the same intent, done. Of many that come at once, no more get one
-// than the limits allow.
-func (s *Store) ReservePurchase(ctx context.Context, p Purchase, limits PurchaseLimits) (kept Purchase, reached LimitReached, err error) {
+// or one that is done and began after since. Of many that come at once, no more get one than the limits allow.
+func (s *Store) ReservePurchase(ctx context.Context, p Purchase, since time.Time, limits PurchaseLimits) (kept Purchase, reached LimitReached, err error) {
 	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		reached = LimitReached{}
 		// The tenant's purchases come one after the other.
@@ -51,11 +50,11 @@ func (s *Store) ReservePurchase(ctx context.Context, p Purchase, limits Purchase
 		if err != nil {
 			return err
 		}
-		if found && (!there.Bought || there.CreatedAt.Equal(instant(millis(p.CreatedAt)))) {
+		if found && (!there.Bought || there.CreatedAt.After(since)) {
 			kept = there
 			return nil
 		}
-		if found { // of the same key, longer ago than answers are kept: it only counts
+		if found { // of an earlier use of the key: it only counts
 			if _, err := exec(ctx, tx, "UPDATE purchases SET id = $2 WHERE id = $1", p.ID, p.ID+"/"+rand.Text()); err != nil {
 				return err
 			}
@@ -152,8 +151,8 @@ func (s *Store) StrayPurchases(ctx context.Context, before time.Time) ([]Purchas
 		SELECT 1 FROM intents i WHERE i.tenant_id = p.tenant_id AND i.effect_key = p.id AND i.state <> 'done') ORDER BY created_at`, millis(before))
 }
 
-// PurgePurchases lets purchases go that no limit counts any more.
-func (s *Store) PurgePurchases(ctx context.Context, now time.Time) error {
-	_, err := s.exec(ctx, "DELETE FROM purchases WHERE bought = 1 AND created_at <= $1", millis(now.Add(-purchaseDay)))
+// PurgePurchases lets purchases go that are done, began before, and that no limit counts any more.
+func (s *Store) PurgePurchases(ctx context.Context, now, before time.Time) error {
+	_, err := s.exec(ctx, "DELETE FROM purchases WHERE bought = 1 AND created_at <= $1", min(millis(before), millis(now.Add(-purchaseDay))))
 	return err
 }

@@ -24,7 +24,7 @@ func TestPurchases(t *testing.T) {
 	}
 	reserve := func(t *testing.T, s *store.Store, p store.Purchase, limits store.PurchaseLimits) (store.Purchase, store.LimitReached) {
 		t.Helper()
-		kept, reached, err := s.ReservePurchase(t.Context(), p, limits)
+		kept, reached, err := s.ReservePurchase(t.Context(), p, p.CreatedAt.Add(-time.Hour), limits)
 		must(t, err)
 		return kept, reached
 	}
@@ -42,7 +42,7 @@ func TestPurchases(t *testing.T) {
 			equal(t, again.E164, "+14155550100")
 		})
 	})
-	t.Run("a done purchase is answered to its own intent, and counts beside another of its key", func(t *testing.T) {
+	t.Run("a done purchase is answered for a while, and then counts beside another of its key", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
 			first, _ := reserve(t, s, purchase("p"), unlimited)
@@ -51,6 +51,9 @@ func TestPurchases(t *testing.T) {
 			equal(t, own.Bought, true)
 			equal(t, own.E164, "+14155550100")
 			later := purchase("p")
+			later.CreatedAt = noon.Add(time.Hour - time.Millisecond)
+			same, _ := reserve(t, s, later, unlimited)
+			equal(t, same, own)
 			later.CreatedAt = noon.Add(time.Hour)
 			next, _ := reserve(t, s, later, unlimited)
 			equal(t, next, later)
@@ -106,7 +109,7 @@ func TestPurchases(t *testing.T) {
 			connection(t, s, "c1")
 			var chosen atomic.Int32
 			at(20, func(i int) bool {
-				p, _, err := s.ReservePurchase(t.Context(), purchase(fmt.Sprint(i)), unlimited)
+				p, _, err := s.ReservePurchase(t.Context(), purchase(fmt.Sprint(i)), noon, unlimited)
 				if err != nil {
 					t.Error(err)
 					return false
@@ -129,7 +132,7 @@ func TestPurchases(t *testing.T) {
 				both(t, func(t *testing.T, s *store.Store) {
 					connection(t, s, "c1")
 					may := at(50, func(i int) bool {
-						_, reached, err := s.ReservePurchase(t.Context(), purchase(fmt.Sprint(i)), limits)
+						_, reached, err := s.ReservePurchase(t.Context(), purchase(fmt.Sprint(i)), noon, limits)
 						if err != nil {
 							t.Error(err)
 						}
@@ -161,8 +164,28 @@ func TestPurchases(t *testing.T) {
 			late.CreatedAt = noon.Add(24 * time.Hour)
 			_, reached = reserve(t, s, late, store.PurchaseLimits{PerDay: 1, Held: 1})
 			equal(t, reached, none)
-			must(t, s.PurgePurchases(t.Context(), noon.Add(24*time.Hour)))
-			equal(t, len(got(s.StrayPurchases(t.Context(), noon.Add(48*time.Hour)))(t)), 1) // the open one stays
+		})
+	})
+	t.Run("a purchase that is done goes when it is old enough and no limit counts it, and an open one stays", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			reserve(t, s, purchase("open"), unlimited)
+			done, _ := reserve(t, s, purchase("done"), unlimited)
+			bought(t, s, done, "+14155550100")
+			for _, purge := range []struct {
+				now, before time.Time
+				left        bool
+			}{
+				{noon.Add(72 * time.Hour), noon.Add(-time.Millisecond), true},
+				{noon.Add(24*time.Hour - time.Millisecond), noon.Add(23 * time.Hour), true},
+				{noon.Add(72 * time.Hour), noon, false},
+			} {
+				must(t, s.PurgePurchases(t.Context(), purge.now, purge.before))
+				there, _ := reserve(t, s, purchase("done"), unlimited)
+				equal(t, there.Bought, purge.left)
+			}
+			must(t, s.EndPurchase(t.Context(), "done", false))
+			equal(t, got(s.StrayPurchases(t.Context(), noon.Add(time.Hour)))(t), []store.Purchase{purchase("open")})
 		})
 	})
 	t.Run("an open purchase without an unfinished intent is a stray", func(t *testing.T) {
