@@ -9,6 +9,7 @@ import (
 )
 
 func TestAValueAskedForIsAllOfStandardOutput(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, "")
 	if got := h.must("tenant", "create", "acme", "--timezone", "Europe/Paris"); got != "acme" {
 		t.Errorf("tenant create prints %q", got)
@@ -30,6 +31,7 @@ func TestAValueAskedForIsAllOfStandardOutput(t *testing.T) {
 }
 
 func TestExitCodes(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, "")
 	for _, c := range []struct {
 		says string
@@ -62,6 +64,7 @@ func TestExitCodes(t *testing.T) {
 }
 
 func TestASecretComesFromStandardInput(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, "")
 	h.must("tenant", "create", "acme")
 	_, errs, code := h.do("s3cret-canary\n", "connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav",
@@ -85,6 +88,7 @@ func TestASecretComesFromStandardInput(t *testing.T) {
 }
 
 func TestApplyMakesTheFileTrue(t *testing.T) {
+	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {
 		h := newHouse(t, storeURL, "ACME_PASSWORD=s3cret-canary")
 		file := filepath.Join(t.TempDir(), "tenants.yaml")
@@ -134,6 +138,7 @@ tenants:
 }
 
 func TestDoctorSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, "", "PASSWORD=x")
 	h.must("tenant", "create", "acme")
 	h.must("connection", "add", "--tenant", "acme", "--kind", "crm", "--provider", "sandbox")
@@ -148,6 +153,7 @@ func TestDoctorSaysWhatIsWrong(t *testing.T) {
 }
 
 func TestKeysRotateWhileTheGatewayServes(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, "", "PASSWORD=x")
 	h.must("tenant", "create", "acme")
 	h.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav", "--set", "url=https://calendar.example.com/", "--secret", "username=env:HOME", "--secret", "password=env:PASSWORD")
@@ -163,6 +169,7 @@ func TestKeysRotateWhileTheGatewayServes(t *testing.T) {
 }
 
 func TestTheConfigurationIsStrict(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, "", "FRONTDESK_SERVER__LISSTEN=x")
 	if _, errs, code := h.do("", "version"); code != exitOK {
 		t.Errorf("version reads the configuration: %s", errs)
@@ -173,6 +180,7 @@ func TestTheConfigurationIsStrict(t *testing.T) {
 }
 
 func TestOpenAPINeedsNoStore(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, "postgres://127.0.0.1:1/nowhere")
 	var document map[string]any
 	if err := json.Unmarshal([]byte(h.must("openapi", "--format", "json")), &document); err != nil || document["openapi"] == nil {

@@ -108,6 +108,7 @@ func TestAKilledGatewayLeavesASoundAudit(t *testing.T) {
 }
 
 func TestAuditOnTheCommandLine(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, "", "PASSWORD=s3cret-canary")
 	if out, errs, code := h.do("", "audit", "verify"); code != exitOK || !strings.Contains(errs, "0 rows") {
 		t.Errorf("an empty one: exit %d\n%s%s", code, out, errs)
@@ -156,6 +157,7 @@ func TestAuditOnTheCommandLine(t *testing.T) {
 }
 
 func TestAuditVerifyFailsOnTampering(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, "")
 	dir := strings.TrimPrefix(h.environ[3], "FRONTDESK_DATA_DIR=")
 	for _, name := range []string{"a", "b", "c"} {

@@ -12,6 +12,7 @@ import (
 
 // What a newcomer does with a calendar server of their own, and what another client of that server sees of it.
 func TestNewcomerConnectsACalendarServer(t *testing.T) {
+	t.Parallel()
 	for name, start := range map[string]func(testing.TB) servertest.Account{"Radicale": servertest.Radicale, "Xandikos": servertest.Xandikos} {
 		t.Run(name, func(t *testing.T) {
 			account := start(t)
@@ -78,6 +79,7 @@ func TestNewcomerConnectsACalendarServer(t *testing.T) {
 }
 
 func TestATenantsAddressMayNotLeadInside(t *testing.T) {
+	t.Parallel()
 	account := servertest.Radicale(t)
 	h := newHouse(t, "", "CALDAV_USER="+account.User, "CALDAV_PASSWORD="+account.Password)
 	h.must("tenant", "create", "acme")

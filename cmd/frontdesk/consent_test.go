@@ -53,6 +53,7 @@ const account = "desk@acme.example"
 
 // From the operator's command to a meeting in the customer's calendar, over the providers' own forms of everything.
 func TestACustomerConnectsACalendarAndAnAgentBooksInIt(t *testing.T) {
+	t.Parallel()
 	for name, at := range map[string]func(redirect string) consenting{"google": googleAt, "microsoft": microsoftAt} {
 		t.Run(name, func(t *testing.T) {
 			address := freeAddress(t)

@@ -15,6 +15,7 @@ import (
 // Every answer of every operation, success and error, passes a validating proxy that knows nothing but the written
 // interface. FRONTDESK_CONTRACT names that document and FRONTDESK_PRISM the proxy (@stoplight/prism-cli).
 func TestEveryAnswerKeepsTheContract(t *testing.T) {
+	t.Parallel()
 	contract, prism := os.Getenv("FRONTDESK_CONTRACT"), os.Getenv("FRONTDESK_PRISM")
 	if contract == "" || prism == "" {
 		// Not even FRONTDESK_REQUIRE_ALL makes this fail: the contract is kept outside the repository.

@@ -71,14 +71,20 @@ func newLoad(t testing.TB, base string, shots func(i int) shot) *load {
 // newLoadOn makes a load on several gateways.
 func newLoadOn(t testing.TB, host func() string, shots func(i int) shot) *load {
 	l := &load{host: host, shots: shots, idle: map[string][]*wire{}}
-	t.Cleanup(func() {
-		for _, wires := range l.idle {
-			for _, c := range wires {
-				c.Close()
-			}
-		}
-	})
+	t.Cleanup(l.hangUp)
 	return l
+}
+
+// hangUp closes the connections that are kept.
+func (l *load) hangUp() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for host, wires := range l.idle {
+		for _, c := range wires {
+			c.Close()
+		}
+		delete(l.idle, host)
+	}
 }
 
 // steady sends so many requests a second for that long and waits for every answer.

@@ -183,16 +183,28 @@ func (r *running) log() string {
 // output waits for the standard output to hold a text, and answers it.
 func (r *running) output(has string) string {
 	r.t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	return r.await("standard output", &r.out, has)
+}
+
+// logged is output for the log.
+func (r *running) logged(has string) string {
+	r.t.Helper()
+	return r.await("the log", &r.logs, has)
+}
+
+func (r *running) await(name string, told *bytes.Buffer, has string) string {
+	r.t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		r.mu.Lock()
-		out := r.out.String()
+		text := told.String()
 		r.mu.Unlock()
-		if strings.Contains(out, has) {
-			return out
+		if strings.Contains(text, has) {
+			return text
+		}
+		if time.Now().After(deadline) {
+			r.t.Fatalf("%s never held %q:\n%s", name, has, text)
 		}
 	}
-	r.t.Fatalf("standard output never held %q:\n%s", has, r.out.String())
-	return ""
 }
 
 // kill ends the process as a power cut would.

@@ -47,6 +47,7 @@ func demo(t *testing.T, h *house) (*running, caller) {
 }
 
 func TestLifeOfAMeeting(t *testing.T) {
+	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {
 		_, c := demo(t, newHouse(t, storeURL))
 		booked := c.post(200, "calendar/book-meeting", `{"title":"Consultation","start_time":"2027-03-02T10:00:00","end_time":"2027-03-02T10:30:00",
@@ -101,6 +102,7 @@ func sameInstant(t *testing.T, a, b string) bool {
 }
 
 func TestLifeOfATicket(t *testing.T) {
+	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {
 		_, c := demo(t, newHouse(t, storeURL))
 		made := c.post(200, "tickets/create-ticket", `{"subject":"Broken handle","description":"It came off.","priority":"high"}`)
@@ -123,6 +125,7 @@ func TestLifeOfATicket(t *testing.T) {
 }
 
 func TestARepeatedCallHasOneEffect(t *testing.T) {
+	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {
 		_, c := demo(t, newHouse(t, storeURL))
 		booking := func(title string) string {
@@ -164,6 +167,7 @@ func TestARepeatedCallHasOneEffect(t *testing.T) {
 }
 
 func TestARevokedKeyEndsWithinFiveSeconds(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, storetest.Postgres(t))
 	r, _ := demo(t, h)
 	key := h.must("key", "create", "--tenant", "demo", "--label", "short")
@@ -189,6 +193,7 @@ func TestARevokedKeyEndsWithinFiveSeconds(t *testing.T) {
 
 // The limits of the configuration are in force.
 func TestAKeyThatAsksTooMuchIsToldToWait(t *testing.T) {
+	t.Parallel()
 	_, c := demo(t, newHouse(t, "", "FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_KEY=2", "FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_TENANT=9"))
 	c.post(200, "calendar/list-calendars", "{}")
 	c.post(200, "calendar/list-calendars", "{}")

@@ -48,6 +48,7 @@ func TestSoak(t *testing.T) {
 		if i == 0 && count(hits, served) == 0 {
 			t.Fatalf("nothing was served: %s", outcomes(hits))
 		}
+		l.hangUp() // what it holds for connections is theirs to keep
 		took = append(took, time.Since(began).Seconds())
 		for name, value := range r.measured() {
 			samples[name] = append(samples[name], value)

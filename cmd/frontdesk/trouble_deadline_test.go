@@ -102,6 +102,7 @@ func TestWhereverAProviderHangsItsCallerIsAnsweredInTime(t *testing.T) {
 	fake := salesforcefake.New(salesforcefake.Options{OAuth: oauthtest.Options{Clients: map[string]string{"app": "desk-secret"}}})
 	signIn := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !ofAPI(r) {
+			_, _ = io.Copy(io.Discard, r.Body) // until which the server does not notice who leaves
 			<-r.Context().Done()
 			return
 		}

@@ -36,7 +36,7 @@ func TestEventsSeen(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
 			var many []store.EventSeen
-			for i := range 700 {
+			for i := range 300 {
 				many = append(many, seen(fmt.Sprint(i), "cal", false, 0))
 			}
 			for _, err := range at(4, func(i int) error {
