@@ -32,11 +32,19 @@ type Directory interface {
 	MarkVerified(ctx context.Context, c tenant.Connection, email string) error
 }
 
-// Metrics are told what the settler finds; *telemetry.Metrics is one.
+// Metrics are told what becomes of mutating calls; *telemetry.Metrics is one.
 type Metrics interface {
+	// Intent is what became of a call, of a repeat ("replayed"), or of one that the gateway carried on by itself ("settled").
+	Intent(operation, outcome string)
 	// UnsettledIntents is how many intents nobody carries on, of those that a round looks at.
 	UnsettledIntents(count int)
 }
+
+// nobody is told.
+type nobody struct{}
+
+func (nobody) Intent(string, string) {}
+func (nobody) UnsettledIntents(int)  {}
 
 // Options are what the use cases are built from. All but Metrics and Audit are needed.
 type Options struct {
@@ -63,7 +71,13 @@ type Services struct {
 
 // New builds the use cases.
 func New(o Options) *Services {
-	r := &room{Options: o, journal: &journal{store: o.Store, owner: o.Owner, now: o.Now, keep: o.KeepAnswers, deadline: o.Deadline, settle: leaseMargin, grace: o.Guard.WriteGrace(), log: o.Log, audit: o.Audit}}
+	if o.Metrics == nil {
+		o.Metrics = nobody{}
+	}
+	r := &room{Options: o, journal: &journal{
+		store: o.Store, owner: o.Owner, now: o.Now, keep: o.KeepAnswers, deadline: o.Deadline, settle: leaseMargin, grace: o.Guard.WriteGrace(),
+		log: o.Log, metrics: o.Metrics, audit: o.Audit,
+	}}
 	s := &Services{
 		Calendar: &Calendar{room: r, calendars: newCache[[]calendar.Calendar](o.Now, rememberCalendars), known: newKnownSet()},
 		Tickets:  &Tickets{room: r, vocabularies: newCache[crm.Vocabulary](o.Now, rememberVocabulary)},

@@ -30,6 +30,7 @@ type journal struct {
 	settle   time.Duration // what the lease outlives the deadline by
 	grace    time.Duration // how long a write may still be under way after its caller's deadline
 	log      *slog.Logger
+	metrics  Metrics
 	audit    *audit.Log // nil: nothing is recorded
 
 	refused refusedIntents
@@ -122,6 +123,7 @@ func perform[P, T any](ctx context.Context, j *journal, c call, run run[P, T]) (
 				return Answer[T]{}, err
 			}
 		case there.State == store.IntentDone:
+			j.metrics.Intent(c.operation, "replayed")
 			return replay[T](there)
 		case j.runs(there) && intent.Kept:
 			f := fault.New(fault.Conflict, fault.ReasonIdempotencyRunning,
@@ -253,15 +255,25 @@ func (a *attempt) close(ctx context.Context, state string) { a.end(ctx, state, "
 
 // end ends the run in the store, with the outcome that the audit is to say.
 func (a *attempt) end(ctx context.Context, state, outcome string) {
+	if state == "" {
+		a.count("failed")
+	} else if outcome != "" {
+		a.count("unknown")
+	}
 	if err := a.journal.store.ReleaseIntent(ctx, a.intent, state, a.rowsIfAny(ctx, outcome)...); err != nil {
 		a.journal.log.ErrorContext(ctx, "an intent could not be closed; its lease will end", "operation", a.intent.Operation, "error", err)
 	}
 }
 
+func (a *attempt) count(outcome string) { a.journal.metrics.Intent(a.intent.Operation, outcome) }
+
 // extend keeps the intent ours while its write may be under way.
 func (a *attempt) extend(ctx context.Context, outcome string) {
 	longer := a.intent
 	longer.LeaseUntil = a.journal.now().Add(a.journal.grace + a.journal.settle)
+	if outcome != "" {
+		a.count("unknown")
+	}
 	rows := a.rowsIfAny(ctx, outcome)
 	err := a.journal.store.ExtendIntent(ctx, longer, rows...)
 	switch {
@@ -307,6 +319,11 @@ func late[R, T any](a *attempt, made func(context.Context, R) (outcome[T], error
 
 // keep records the answer.
 func (a *attempt) keep(ctx context.Context, body []byte, ref string, seen []store.EventSeen) {
+	if a.alone {
+		a.count("settled")
+	} else {
+		a.count("done")
+	}
 	a.intent.Answer, a.intent.EffectRef = body, ref
 	rows, err := a.rows(ctx, audit.Done)
 	if err == nil {

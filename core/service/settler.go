@@ -71,9 +71,7 @@ func (s *settler) round(ctx context.Context, purged *time.Time) error {
 	if err != nil {
 		return err
 	}
-	if s.Metrics != nil {
-		s.Metrics.UnsettledIntents(len(open))
-	}
+	s.Metrics.UnsettledIntents(len(open))
 	open = slices.DeleteFunc(open, func(i store.Intent) bool { return !due(i, began) })
 	var group errgroup.Group
 	group.SetLimit(settleAtOnce)

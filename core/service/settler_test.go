@@ -219,6 +219,32 @@ func TestOperatorsAreToldHowManyIntentsNobodyCarriesOn(t *testing.T) {
 	}
 }
 
+func TestWhatBecomesOfCallsIsCounted(t *testing.T) {
+	metrics := telemetry.NewMetrics(telemetry.Build{})
+	w := newWorld(t, storetest.SQLite)
+	w.options = func(o *Options, _ *guard.Options) { o.Metrics = metrics }
+	c := w.tenant("acme")
+	p := w.start()
+	book(t, p, c, key("done"), meeting(t, "done", 10))
+	book(t, p, c, key("done"), meeting(t, "done", 10))
+	for name, failure := range map[string]error{"failed": down(), "unknown": cutOff()} {
+		w.meetings.script(func(*process, string) reaction { return reaction{before: fails(failure)} })
+		if _, err := p.Calendar.Book(background, c, key(name), meeting(t, name, 11)); err == nil {
+			t.Fatalf("%s: it is booked", name)
+		}
+	}
+	w.meetings.script(nil)
+	w.clock.advance(mostPatience)
+	p.settle(t)
+	out := httptest.NewRecorder()
+	metrics.Handler().ServeHTTP(out, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	for _, outcome := range []string{"done", "replayed", "failed", "unknown", "settled"} {
+		if line := fmt.Sprintf(`frontdesk_intents_total{operation="book-meeting",outcome=%q} 1`, outcome); !strings.Contains(out.Body.String(), line) {
+			t.Errorf("no %s", line)
+		}
+	}
+}
+
 func TestSettlerLeavesARefusedConnectionForLater(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.meetings.times(3, "book", reaction{after: fails(cutOff())})

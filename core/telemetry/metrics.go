@@ -103,7 +103,8 @@ func NewMetrics(b Build) *Metrics {
 			"Access tokens asked for at a provider: ok, or the fault's code; disconnected is one that a customer has to mend.", "provider", "outcome"),
 
 		intents: counter("frontdesk_intents_total",
-			"Intents by operation and what became of them.", "operation", "outcome"),
+			"Calls that change something, by what became of them: done, failed (surely without an effect), unknown (told so), replayed (a repeat), settled (by the gateway itself, nobody waiting).",
+			"operation", "outcome"),
 		unsettled: prometheus.NewGauge(prometheus.GaugeOpts{Name: "frontdesk_intents_unsettled",
 			Help: "Calls whose outcome is open and that nobody carried on when the settler last looked; 1000 stands for as many or more. Every replica counts the same ones."}),
 	}
@@ -164,7 +165,7 @@ func (m *Metrics) RequestRunning(surface string) (done func()) {
 	return g.Dec
 }
 
-// Intent counts what became of an intent: "done", "replayed", "released", "unknown", "recovered" and the like.
+// Intent counts what became of a call that changes something.
 func (m *Metrics) Intent(operation, outcome string) {
 	if m == nil {
 		return
