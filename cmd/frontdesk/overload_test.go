@@ -33,13 +33,17 @@ func BenchmarkOverload(b *testing.B) {
 			r := h.serve()
 			l := newLoad(b, r.api, c.calls(keys))
 			capacity := l.capacity(32+int(c.latency/(500*time.Microsecond)), time.Second)
-			peak := measurement{}
-			for _, times := range []float64{1, 2} {
-				before := r.measured()
-				if m := measure(before, r.measured, l.steady(times*capacity, time.Second), time.Second); m.perCPU > peak.perCPU {
-					peak = m
+			// The best that it does without being asked for too much, before and after: its store grows, and a booking gets dearer.
+			peak := func() (best measurement) {
+				for _, times := range []float64{1, 1.5} {
+					before := r.measured()
+					if m := measure(before, r.measured, l.steady(times*capacity, time.Second), time.Second); m.perSecond > best.perSecond {
+						best = m
+					}
 				}
+				return best
 			}
+			first := peak()
 			before := r.measured()
 			calling, hangUp := context.WithCancel(b.Context())
 			made := make(chan []hit, 1)
@@ -51,10 +55,11 @@ func BenchmarkOverload(b *testing.B) {
 			hangUp()
 			lasting := time.Since(began)
 			over := measure(before, r.measured, <-made, lasting)
+			last := peak()
 			b.ReportMetric(capacity, "capacity/s")
 			if c.alike {
-				b.ReportMetric(over.perCPU/peak.perCPU, "goodput/peak-by-cpu")
-				b.ReportMetric(over.perSecond/peak.perSecond, "goodput/peak-by-clock")
+				b.ReportMetric(2*over.perCPU/(first.perCPU+last.perCPU), "goodput/peak-by-cpu")
+				b.ReportMetric(2*over.perSecond/(first.perSecond+last.perSecond), "goodput/peak-by-clock")
 			}
 			b.ReportMetric(milliseconds(over.servedIn), "served-p50-ms")
 			b.ReportMetric(milliseconds(over.servedLate), "served-p99-ms")

@@ -183,5 +183,7 @@ func newRequestID(now time.Time) string {
 	var raw [16]byte
 	binary.BigEndian.PutUint64(raw[:8], uint64(now.UnixMilli())<<16)
 	_, _ = rand.Read(raw[6:]) // never fails: it ends the process where there is no randomness
-	return base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding).EncodeToString(raw[:])
+	return crockford.EncodeToString(raw[:])
 }
+
+var crockford = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding)
