@@ -13,7 +13,7 @@ import (
 // clock and by its own processor time (the processors are the sender's too, and may be others'), how soon the others are
 // told to come back, and which share of reads and of writes is refused:
 //
-//	go test -run '^$' -bench Overload -benchtime 50x ./cmd/frontdesk
+//	go test -tags attack -run '^$' -bench Overload -benchtime 50x ./cmd/frontdesk
 //
 // An iteration is a tenth of a second; 3000x is five minutes.
 func BenchmarkOverload(b *testing.B) {
