@@ -89,7 +89,7 @@ type createSettings struct {
 
 type keySettings struct {
 	Steps  []stepSettings `setting:"steps" required:"true" help:"The requests, in their order."`
-	Number string         `setting:"number" required:"true" help:"Expression: the number of the ticket with the key, null when there is surely none."`
+	Number string         `setting:"number" required:"true" help:"Expression: the number of the ticket with the key, null when there is surely none; it has to fail on an answer that does not say so."`
 }
 
 type ticketSettings struct {

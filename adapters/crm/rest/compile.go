@@ -32,6 +32,7 @@ type step struct {
 	expect  []int
 	acts    bool // the request may change something
 	looksUp bool // the step is on the way to a ticket: what is not found is one
+	search  bool // it asks for a key at a path that is there whether or not there is a ticket
 	rules   []rule
 }
 
@@ -220,6 +221,7 @@ func (c *compiled) step(operation, place string, s stepSettings, rules []rule) s
 		acts: s.Method != http.MethodGet && !s.Reads, looksUp: operation == "get" || operation == "by_key",
 		rules: append(c.rules(place+".faults", s.Faults), rules...),
 	}
+	made.search = operation == "by_key" && made.path.fixed()
 	words := made.path.words()
 	switch {
 	case strings.ContainsAny(words, `?#\`) || strings.ContainsFunc(words, func(r rune) bool { return r <= ' ' || r > '~' }):

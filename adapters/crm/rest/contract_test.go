@@ -2,6 +2,7 @@ package rest_test
 
 import (
 	"context"
+	"errors"
 	"html"
 	"maps"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 	"frontdesk/core/adapter/described"
 	"frontdesk/core/crm"
 	"frontdesk/core/crm/crmtest"
+	"frontdesk/core/fault"
 )
 
 // example answers the one connection of an example, as apply reads it.
@@ -86,6 +88,30 @@ func (s rtSite) harness(t *testing.T) crmtest.Harness {
 
 func TestRequestTrackerPretended(t *testing.T) {
 	crmtest.Run(t, func(t *testing.T) crmtest.Harness { return rtSite{serve(t, &rtFake{}, asRT)}.harness(t) })
+}
+
+// That there is no ticket with a key has another one opened, so only the search itself may say it.
+func TestOnlyASearchThatFoundNothingSaysThatThereIsNoTicketWithTheKey(t *testing.T) {
+	for rule, test := range map[string]struct {
+		said reply
+		none bool
+	}{
+		"nothing found":          {reply{status: 200, body: `{"count":0,"items":[],"page":1,"per_page":20,"total":0}`}, true},
+		"no word":                {reply{status: 200}, false},
+		"null":                   {reply{status: 200, body: `null`}, false},
+		"an error that is a 200": {reply{status: 200, body: `{"message":"Internal error"}`}, false},
+		"a list":                 {reply{status: 200, body: `[1,2]`}, false},
+		"other types":            {reply{status: 200, body: `{"items":"no"}`}, false},
+		"no such path":           {reply{status: 404, body: `{"message":"Not Found"}`}, false},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			s := serve(t, says(map[string]reply{"GET /REST/2.0/tickets": test.said}), nobody)
+			_, err := s.open(t, exampleAt(t, "request-tracker.yaml", s.url+"/REST/2.0/")).(crm.KeyFinder).ByKey(t.Context(), "k1")
+			if err == nil || errors.Is(err, fault.NotFound) != test.none {
+				t.Errorf("%v; that there is none: want %v", err, test.none)
+			}
+		})
+	}
 }
 
 func TestEveryRequestIsAsRequestTrackerDescribesThem(t *testing.T) {

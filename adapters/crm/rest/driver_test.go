@@ -286,10 +286,14 @@ func TestByKeyIsThereWhereTheSettingsSayHow(t *testing.T) {
 	if _, can := s.open(t, plain(s.url, nil)).(crm.KeyFinder); can {
 		t.Error("a driver without by_key finds keys")
 	}
-	find := func(expression string) error {
-		d := s.open(t, plain(s.url, object{"by_key": object{"number": expression, "steps": []any{object{"name": "find", "path": "find", "query": object{"k": "{.key}"}}}}}))
+	findAt := func(step object, expression string) error {
+		step["name"] = "find"
+		d := s.open(t, plain(s.url, object{"by_key": object{"number": expression, "steps": []any{step}}}))
 		_, err := d.(crm.KeyFinder).ByKey(t.Context(), "k1")
 		return err
+	}
+	find := func(expression string) error {
+		return findAt(object{"path": "find", "query": object{"k": "{.key}"}}, expression)
 	}
 	if err := find("null"); !errors.Is(err, fault.NotFound) {
 		t.Errorf("no number: %v", err)
@@ -299,6 +303,16 @@ func TestByKeyIsThereWhereTheSettingsSayHow(t *testing.T) {
 	}
 	if err := find(`"7 or 1"`); !errors.Is(err, fault.Unsupported) {
 		t.Errorf("a number that is none: %v", err)
+	}
+	if err := findAt(object{"path": "of/{.key}"}, ".steps.find.body.id"); !errors.Is(err, fault.NotFound) {
+		t.Errorf("nothing at the path of the key: %v", err)
+	}
+	if err := findAt(object{"path": "of", "query": object{"k": "{.key}"}}, ".steps.find.body.id"); !errors.Is(err, fault.Unsupported) {
+		t.Errorf("nothing at the path of the search: %v", err)
+	}
+	rule := object{"status": []any{float64(404)}, "fault": "not_found"}
+	if err := findAt(object{"path": "of", "faults": []any{rule}}, ".steps.find.body.id"); !errors.Is(err, fault.NotFound) {
+		t.Errorf("nothing at the path of the search, which means that there is none: %v", err)
 	}
 }
 

@@ -57,13 +57,14 @@ func (r *run) ruled(ctx context.Context, s step, told answer) error {
 }
 
 // plain says what an answer means by its status. That a path is not there means that there is no ticket where one is looked
-// up, and elsewhere that the settings are wrong.
+// up, and elsewhere that the settings are wrong. So it does where a key is searched for: if there is no ticket with it, another
+// one is opened.
 func (r *run) plain(s step, told answer) *fault.Error {
 	f := upstream.StatusFault(name, told.status, told.header, told.raw)
 	switch {
 	case f.Code != fault.NotFound:
 		return f
-	case s.looksUp:
+	case s.looksUp && !s.search:
 		return noTicket(f)
 	}
 	missing := fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -90,6 +91,9 @@ func (t template) words() string {
 	}
 	return b.String()
 }
+
+// fixed reports whether the template has no expressions.
+func (t template) fixed() bool { return !slices.ContainsFunc(t.parts, part.given) }
 
 // path writes the template as a path in which each value is a part of one segment.
 func (t template) path(ctx context.Context, input any) (string, error) {
