@@ -30,7 +30,6 @@ type pretended struct {
 	title   string
 	oauth   *oauthtest.Server
 	revoke  func()
-	tickets func() int // how many it holds
 	environ []string
 
 	mu     sync.Mutex
@@ -97,6 +96,23 @@ var robotKey = sync.OnceValue(func() *rsa.PrivateKey {
 	}
 	return key
 })
+
+// robotFile is the service account's file with a key, as Google gives it.
+func robotFile(t testing.TB, keyID string) string {
+	t.Helper()
+	der, err := x509.MarshalPKCS8PrivateKey(robotKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := json.Marshal(map[string]string{
+		"type": "service_account", "client_email": robot, "private_key_id": keyID, "token_uri": "http://169.254.169.254/",
+		"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(file)
+}
 
 // withoutClient is the configuration without an OAuth client of the operator's.
 func (p *pretended) withoutClient() []string {
@@ -352,19 +368,8 @@ func TestCompaniesConnectWithoutConsent(t *testing.T) {
 	}
 	t.Run("google", func(t *testing.T) {
 		p := pretendGoogle(t)
-		der, err := x509.MarshalPKCS8PrivateKey(robotKey())
-		if err != nil {
-			t.Fatal(err)
-		}
-		file, err := json.Marshal(map[string]string{
-			"type": "service_account", "client_email": robot, "private_key_id": "1", "token_uri": "http://169.254.169.254/",
-			"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		path := filepath.Join(t.TempDir(), "key.json")
-		if err := os.WriteFile(path, file, 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(robotFile(t, "1")), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		h := newHouse(t, "", p.withoutClient()...)

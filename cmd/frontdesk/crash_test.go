@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"database/sql"
 	"encoding/json"
 	"fmt"
@@ -43,7 +44,7 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 							mu.Lock()
 							asked[id] = q
 							mu.Unlock()
-							a, err := c.call(q.method(), q.path, q.body, "Idempotency-Key: "+id)
+							a, err := c.send(q, "Idempotency-Key: "+id)
 							if err != nil {
 								return // it was killed
 							}
@@ -93,20 +94,13 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 
 // request is a call with one effect.
 type request struct {
+	verb             string // "" is POST
 	path, body, list string
 	follows          string // "change" or "end": what was made before; its id is in made
 	made, title      string
 }
 
-func (q request) method() string {
-	switch {
-	case q.list != "numbers" || q.follows == "":
-		return http.MethodPost
-	case q.follows == "change":
-		return http.MethodPatch
-	}
-	return http.MethodDelete
-}
+func (q request) method() string { return cmp.Or(q.verb, http.MethodPost) }
 
 // next is what follows a request that was answered with the id of what it made: for two of three meetings and numbers a
 // change, for one of three an end.
@@ -118,13 +112,13 @@ func (q request) next(id string, i int, made string) request {
 	case q.follows == "change" && i%3 == 1:
 		return request{}
 	case q.follows == "" && events:
-		return request{"/v1/calendar/update-meeting", fmt.Sprintf(`{"event_id":%q,"title":"changed %s"}`, made, id), q.list, "change", made, "changed " + id}
+		return request{"", "/v1/calendar/update-meeting", fmt.Sprintf(`{"event_id":%q,"title":"changed %s"}`, made, id), q.list, "change", made, "changed " + id}
 	case q.follows == "":
-		return request{"/beta/phone-numbers/" + made, fmt.Sprintf(`{"name":"changed %s"}`, id), q.list, "change", made, "changed " + id}
+		return request{http.MethodPatch, "/beta/phone-numbers/" + made, fmt.Sprintf(`{"name":"changed %s"}`, id), q.list, "change", made, "changed " + id}
 	case events:
-		return request{"/v1/calendar/cancel-meeting", fmt.Sprintf(`{"event_id":%q}`, made), q.list, "end", made, ""}
+		return request{"", "/v1/calendar/cancel-meeting", fmt.Sprintf(`{"event_id":%q}`, made), q.list, "end", made, ""}
 	}
-	return request{"/beta/phone-numbers/" + made, "", q.list, "end", made, ""}
+	return request{http.MethodDelete, "/beta/phone-numbers/" + made, "", q.list, "end", made, ""}
 }
 
 func requestOf(id string, worker int) request {
@@ -164,7 +158,7 @@ func (q request) idOf(a answer) string {
 func (c caller) settle(q request, id string) answer {
 	c.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		a, err := c.call(q.method(), q.path, q.body, "Idempotency-Key: "+id)
+		a, err := c.send(q, "Idempotency-Key: "+id)
 		if err != nil {
 			c.t.Fatal(err)
 		}

@@ -18,10 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"frontdesk/adapters/all"
-	"frontdesk/config"
 	"frontdesk/core/adapter"
-	"frontdesk/core/gateway"
 	"frontdesk/core/tenant"
 )
 
@@ -273,40 +270,15 @@ func outcomes(hits []hit) string {
 // furnish makes so many tenants with sandboxes that take so long for a call, and a key for each.
 func (h *house) furnish(tenants int, latency time.Duration) (keys []string) {
 	h.t.Helper()
-	cfg, err := config.Load("", slices.DeleteFunc(slices.Clone(h.environ), func(v string) bool { return !strings.HasPrefix(v, "FRONTDESK_") || strings.HasPrefix(v, asCommand) }))
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	ctx := context.Background()
-	g, err := gateway.Open(ctx, cfg, gateway.Options{Adapters: all.Adapters(), LogTo: io.Discard})
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	defer g.Close()
-	if err := g.Migrate(ctx); err != nil {
-		h.t.Fatal(err)
-	}
 	settings := map[string]any{}
 	if latency > 0 {
 		settings["latency"] = latency.String()
 	}
-	for i := range tenants {
-		name := fmt.Sprintf("tenant-%d", i)
-		if _, err := g.Directory().CreateTenant(ctx, name, tenant.Settings{Timezone: "America/New_York"}); err != nil {
-			h.t.Fatal(err)
-		}
-		for _, kind := range adapter.Kinds() {
-			if _, err := g.Directory().AddConnection(ctx, name, tenant.NewConnection{Name: string(kind), Kind: kind, Provider: "sandbox", Settings: settings}); err != nil {
-				h.t.Fatal(err)
-			}
-		}
-		key, _, err := g.Directory().CreateKey(ctx, name, tenant.NewKey{})
-		if err != nil {
-			h.t.Fatal(err)
-		}
-		keys = append(keys, key)
+	var sandboxes []tenant.NewConnection
+	for _, kind := range adapter.Kinds() {
+		sandboxes = append(sandboxes, tenant.NewConnection{Kind: kind, Provider: "sandbox", Settings: settings})
 	}
-	return keys
+	return h.admit(tenant.Settings{}, slices.Repeat([][]tenant.NewConnection{sandboxes}, tenants)...)
 }
 
 // bookings are bookings alone.

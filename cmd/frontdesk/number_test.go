@@ -12,13 +12,15 @@ import (
 
 	telnyxfake "frontdesk/adapters/telephony/telnyx/fake"
 	twiliofake "frontdesk/adapters/telephony/twilio/fake"
+	"frontdesk/core/adapter"
 	"frontdesk/core/store/storetest"
+	"frontdesk/core/tenant"
 )
 
 // line is a telephony account that is not there.
 type line struct {
 	*pretended
-	connect []string // what "connection add" is told
+	connection tenant.NewConnection
 
 	// The provider's own side; a sandbox has none.
 	held    func() map[string]thing // by number
@@ -45,11 +47,22 @@ func lines() map[string]func(t testing.TB) *line {
 
 const voiceTemplate = "https://agents.example.com/voice?employee={cloud_employee_id}&number={e164}"
 
+// sold are the area codes that every provider has numbers of, and stock is how many at least: a purchase that came to an
+// unknown end keeps its number from the others of the account.
+var sold = []string{"415", "628", "303", "512", "416", "604"}
+
+const stock = 100
+
 func pretendTwilio(t testing.TB) *line {
 	fake := twiliofake.New(twiliofake.Options{AuthToken: "twilio-secret-token", DefaultVoiceURL: "https://demo.twilio.com/welcome/voice/"})
+	for i := range stock {
+		for _, area := range sold {
+			fake.Restock(fmt.Sprintf("+1%s555%d", area, 1000+i))
+		}
+	}
 	p := &pretended{name: "twilio", title: "Twilio", revoke: fake.Revoke}
 	base := p.serve(t, func(string) http.Handler { return fake })
-	p.environ = []string{"FRONTDESK_PROVIDERS__TWILIO__API_URL=" + base, "ACCOUNT=" + twiliofake.AccountSID, "TOKEN=twilio-secret-token"}
+	p.environ = []string{"FRONTDESK_PROVIDERS__TWILIO__API_URL=" + base}
 	alter := func(e164 string, change func(*twiliofake.Number)) {
 		if err := fake.Alter(e164, change); err != nil {
 			t.Error(err)
@@ -57,7 +70,10 @@ func pretendTwilio(t testing.TB) *line {
 	}
 	return &line{
 		pretended: p,
-		connect:   []string{"--provider", "twilio", "--secret", "account_sid=env:ACCOUNT", "--secret", "auth_token=env:TOKEN", "--set", "voice_url_template=" + voiceTemplate},
+		connection: tenant.NewConnection{
+			Kind: adapter.KindTelephony, Provider: "twilio", Settings: map[string]any{"voice_url_template": voiceTemplate},
+			Credentials: map[string]string{"account_sid": twiliofake.AccountSID, "auth_token": "twilio-secret-token"},
+		},
 		held: func() map[string]thing {
 			all := map[string]thing{}
 			for _, n := range fake.Numbers() {
@@ -65,16 +81,13 @@ func pretendTwilio(t testing.TB) *line {
 			}
 			return all
 		},
-		bought: fake.Purchases,
-		lead:   func(e164, to string) { alter(e164, func(n *twiliofake.Number) { n.VoiceURL = to }) },
-		rename: func(e164, name string) { alter(e164, func(n *twiliofake.Number) { n.Name = name }) },
-		arrive: func(e164 string) { fake.Arrive(twiliofake.AccountSID, e164) },
-		vanish: fake.Vanish,
-		sellOut: func(areaCode string) {
-			fake.SellOut(areaCode)
-			fake.Restock("+16285550100", "+16285550101", "+16285550102")
-		},
-		snatch: fake.SnatchNext,
+		bought:  fake.Purchases,
+		lead:    func(e164, to string) { alter(e164, func(n *twiliofake.Number) { n.VoiceURL = to }) },
+		rename:  func(e164, name string) { alter(e164, func(n *twiliofake.Number) { n.Name = name }) },
+		arrive:  func(e164 string) { fake.Arrive(twiliofake.AccountSID, e164) },
+		vanish:  fake.Vanish,
+		sellOut: fake.SellOut,
+		snatch:  fake.SnatchNext,
 		block: func(e164 string, blocked bool) {
 			if blocked {
 				if err := fake.RegisterEmergencyAddress(e164); err != nil {
@@ -96,10 +109,15 @@ func pretendTwilio(t testing.TB) *line {
 }
 
 func pretendTelnyx(t testing.TB) *line {
-	fake := telnyxfake.New(telnyxfake.Options{APIKey: "KEYtelnyx-secret-token", OrderTime: 300 * time.Millisecond, NumberLag: 100 * time.Millisecond})
+	return telnyxWith(t, telnyxfake.Options{OrderTime: 300 * time.Millisecond, NumberLag: 100 * time.Millisecond})
+}
+
+func telnyxWith(t testing.TB, o telnyxfake.Options) *line {
+	o.APIKey, o.PerArea = "KEYtelnyx-secret-token", stock
+	fake := telnyxfake.New(o)
 	p := &pretended{name: "telnyx", title: "Telnyx", revoke: fake.Revoke}
 	base := p.serve(t, func(string) http.Handler { return fake })
-	p.environ = []string{"FRONTDESK_PROVIDERS__TELNYX__API_URL=" + base + telnyxfake.APIPath, "TOKEN=KEYtelnyx-secret-token"}
+	p.environ = []string{"FRONTDESK_PROVIDERS__TELNYX__API_URL=" + base + telnyxfake.APIPath}
 	check := func(err error) {
 		if err != nil {
 			t.Error(err)
@@ -107,7 +125,10 @@ func pretendTelnyx(t testing.TB) *line {
 	}
 	return &line{
 		pretended: p,
-		connect:   []string{"--provider", "telnyx", "--secret", "api_key=env:TOKEN", "--set", "connection_id=" + telnyxfake.Application},
+		connection: tenant.NewConnection{
+			Kind: adapter.KindTelephony, Provider: "telnyx", Settings: map[string]any{"connection_id": telnyxfake.Application},
+			Credentials: map[string]string{"api_key": "KEYtelnyx-secret-token"},
+		},
 		held: func() map[string]thing {
 			all := map[string]thing{}
 			for _, n := range fake.Held() {
@@ -139,7 +160,9 @@ func pretendTelnyx(t testing.TB) *line {
 }
 
 func sandboxLine(testing.TB) *line {
-	return &line{pretended: &pretended{name: "sandbox"}, connect: []string{"--provider", "sandbox", "--set", "voice_url_template=" + voiceTemplate, "--set", "order_time=300ms"}}
+	return &line{pretended: &pretended{name: "sandbox"}, connection: tenant.NewConnection{
+		Kind: adapter.KindTelephony, Provider: "sandbox", Settings: map[string]any{"voice_url_template": voiceTemplate, "order_time": "300ms"},
+	}}
 }
 
 // office is a gateway with a tenant that has the line.
@@ -147,7 +170,14 @@ func (l *line) office(t testing.TB, storeURL string, settings ...string) (*house
 	h := newHouse(t, storeURL, l.environ...)
 	h.must("migrate")
 	h.must("tenant", "create", "acme", "--max-purchases-per-day", fmt.Sprint(cmp.Or(l.perDay, 100)))
-	connect := append([]string{"connection", "add", "--tenant", "acme", "--kind", "telephony", "--name", "phones"}, l.connect...)
+	connect := []string{"connection", "add", "--tenant", "acme", "--kind", string(l.connection.Kind), "--provider", l.connection.Provider, "--name", "phones"}
+	for name, value := range l.connection.Settings {
+		connect = append(connect, "--set", fmt.Sprintf("%s=%v", name, value))
+	}
+	for name, secret := range l.connection.Credentials {
+		h.environ = append(h.environ, "SECRET_"+name+"="+secret)
+		connect = append(connect, "--secret", name+"=env:SECRET_"+name)
+	}
 	for _, s := range settings {
 		connect = append(connect, "--set", s)
 	}

@@ -259,6 +259,11 @@ func (c caller) call(method, path, body string, headers ...string) (answer, erro
 	return answer{res.StatusCode, res.Header, raw}, err
 }
 
+// send is call for a request.
+func (c caller) send(q request, headers ...string) (answer, error) {
+	return c.call(q.method(), q.path, q.body, headers...)
+}
+
 // do sends a request that must be answered with that status.
 func (c caller) do(status int, method, path, body string, headers ...string) answer {
 	c.t.Helper()

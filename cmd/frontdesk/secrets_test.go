@@ -161,16 +161,6 @@ func plantedHouse(t *testing.T, storeURL, level string) (h *house, l *leaky, ten
 	twilio := serve(twiliofake.New(twiliofake.Options{AuthToken: "cnry-twilio-token"}))
 	rest := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, `{"id": 7, "subject": "x"}`) }))
 
-	der, err := x509.MarshalPKCS8PrivateKey(robotKey())
-	if err != nil {
-		t.Fatal(err)
-	}
-	account, err := json.Marshal(map[string]string{"type": "service_account", "client_email": robot, "private_key_id": "cnry-key-id",
-		"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))})
-	if err != nil {
-		t.Fatal(err)
-	}
-
 	connection := func(kind, provider string, settings map[string]any, credentials ...string) map[string]any {
 		c := map[string]any{"name": provider, "kind": kind, "provider": provider, "default": true, "settings": settings}
 		named := map[string]string{}
@@ -231,7 +221,7 @@ func plantedHouse(t *testing.T, storeURL, level string) (h *house, l *leaky, ten
 		"FRONTDESK_PROVIDERS__HUBSPOT__API_URL="+hubspot, "FRONTDESK_PROVIDERS__TELNYX__API_URL="+telnyx, "FRONTDESK_PROVIDERS__TWILIO__API_URL="+twilio,
 		"PLANT_USER=pat", "PLANT_CALDAV=cnry-caldav-password", "PLANT_ZENDESK=cnry-zendesk-token", "PLANT_TELNYX=KEYcnry-telnyx",
 		"PLANT_FRESHDESK=cnry-freshdesk-key", "PLANT_SID="+twiliofake.AccountSID, "PLANT_TWILIO=cnry-twilio-token", "PLANT_HUBSPOT=cnry-hubspot-token",
-		"PLANT_SALESFORCE=cnry-salesforce-client", "PLANT_REST=cnry-rest-token", "PLANT_PANIC=cnry-panic-token", "PLANT_GOOGLE="+string(account))
+		"PLANT_SALESFORCE=cnry-salesforce-client", "PLANT_REST=cnry-rest-token", "PLANT_PANIC=cnry-panic-token", "PLANT_GOOGLE="+robotFile(t, "cnry-key-id"))
 	h.must("apply", "-f", path)
 	return h, l, []string{"first", "second", "third", "fourth", "fifth", "sixth"}
 }

@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/store/storetest"
+	"frontdesk/core/tenant"
 )
 
 // TestOneSlotIsOneMeetingAtEveryProvider has a hundred callers book one slot through three gateways that share a store. One has
@@ -21,17 +23,13 @@ func TestOneSlotIsOneMeetingAtEveryProvider(t *testing.T) {
 	for _, name := range []string{"google", "microsoft", "caldav", "sandbox"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			v := &victim{pretended: &pretended{name: "sandbox"}, connect: connecting("--kind", "calendar", "--provider", "sandbox")}
-			if start, there := victims()[name]; there {
-				v = start(t)
+			a := office{pretended: &pretended{name: "sandbox"}, connection: tenant.NewConnection{Kind: adapter.KindCalendar, Provider: "sandbox"}}
+			if open, there := offices()[name]; there {
+				a = open(t)
 			}
-			h := newHouse(t, storetest.Postgres(t), append(v.environ, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__DEADLINE=30s")...)
-			h.must("tenant", "create", "acme", "--prevent-double-booking")
-			first := h.servePublicly()
-			key := h.must("key", "create", "--tenant", "acme")
-			v.connect(h, first)
-			h.environ = append(h.environ, "FRONTDESK_SERVER__LISTEN=127.0.0.1:0")
-			gateways := []caller{first.as(key), h.serve().as(key), h.serve().as(key)}
+			h := newHouse(t, storetest.Postgres(t), append(a.environ, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__DEADLINE=30s")...)
+			key := h.admit(tenant.Settings{PreventDoubleBooking: true}, []tenant.NewConnection{a.connection})[0]
+			gateways := []caller{h.serve().as(key), h.serve().as(key), h.serve().as(key)}
 			for _, c := range gateways {
 				c.post(200, "calendar/list-events", `{}`)
 			}
@@ -39,7 +37,7 @@ func TestOneSlotIsOneMeetingAtEveryProvider(t *testing.T) {
 			told.Add(callers - 1)
 			everyone := make(chan struct{})
 			go func() { told.Wait(); close(everyone) }()
-			v.put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
+			a.put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
 				if mutates(req) {
 					select {
 					case <-everyone:

@@ -81,18 +81,17 @@ func TestNothingIsDoneWithoutTheStore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url, cluster := trouble.open(t)
-			p, add := pretendCalDAV(t)
-			h := newHouse(t, url, append(p.environ, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")...)
-			h.must("tenant", "create", "acme")
-			connecting(add...)(h, nil)
+			a := offices()["caldav"](t)
+			h := newHouse(t, url, append(a.environ, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")...)
+			key := h.takeIn(a.connection)[0]
 			r := h.serve()
-			c := r.as(h.must("key", "create", "--tenant", "acme"))
+			c := r.as(key)
 			booking := func(title string, hour int) string {
 				return fmt.Sprintf(`{"title": %q, "start_time": "2027-03-02T%02d:00:00Z", "end_time": "2027-03-02T%02d:30:00Z"}`, title, hour, hour)
 			}
 			there := c.post(200, "calendar/book-meeting", booking("there", 8)).text("event", "event_id")
 			var reached atomic.Int64
-			p.put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
+			a.put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
 				if mutates(req) {
 					reached.Add(1)
 				}

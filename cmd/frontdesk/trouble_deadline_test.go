@@ -172,15 +172,15 @@ func TestAWriteThatIsAnsweredLateIsSettled(t *testing.T) {
 			h := newHouse(t, "", append(a.environ, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")...)
 			keys := h.takeIn(a.connection)
 			c := h.serve().as(keys[0])
-			if _, err := a.send(c, "read", a.read); err != nil { // tokens, labels and calendars are had
+			if _, err := c.send(a.read); err != nil { // tokens, labels and calendars are had
 				t.Fatal(err)
 			}
-			made := a.late(t, c, "create", a.create)
-			if a.effects != nil && a.effects() != 1 {
-				t.Errorf("%d were made", a.effects())
+			made := a.late(t, c, "create", a.create("Once"))
+			if a.made != nil && a.made() != 1 {
+				t.Errorf("%d were made", a.made())
 			}
 			if a.change != nil {
-				a.late(t, c, "change", a.change(made))
+				a.late(t, c, "change", a.change(made, "Changed"))
 				a.late(t, c, "remove", a.remove(made))
 			}
 			if a.connection.Kind != adapter.KindCalendar {
@@ -201,7 +201,7 @@ func (a office) late(t *testing.T, c caller, doing string, q request) answer {
 	t.Helper()
 	told, acted := make(chan struct{}), make(chan struct{}, 100)
 	a.put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
-		if !writes(req) {
+		if !mutates(req) {
 			serve.ServeHTTP(w, req)
 			return
 		}
@@ -216,7 +216,7 @@ func (a office) late(t *testing.T, c caller, doing string, q request) answer {
 		_, _ = w.Write(kept.Body.Bytes())
 	})
 	key := "Idempotency-Key: " + doing
-	first, err := a.send(c, doing, q, key, "X-Request-Timeout-Ms: 1000")
+	first, err := c.send(q, key, "X-Request-Timeout-Ms: 1000")
 	if err != nil || first.status != http.StatusGatewayTimeout || !strings.Contains(string(first.body), "not known") {
 		t.Errorf("%s: answered %d %s, %v", doing, first.status, first.body, err)
 	}
@@ -227,7 +227,7 @@ func (a office) late(t *testing.T, c caller, doing string, q request) answer {
 	a.put(nil)
 	var settled answer
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		settled, err = a.send(c, doing, q, key)
+		settled, err = c.send(q, key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -238,7 +238,7 @@ func (a office) late(t *testing.T, c caller, doing string, q request) answer {
 			t.Fatalf("%s: it is not settled: %d %s", doing, settled.status, settled.body)
 		}
 	}
-	again, err := a.send(c, doing, q, key)
+	again, err := c.send(q, key)
 	if err != nil || again.status != settled.status || string(again.body) != string(settled.body) || again.header.Get("Idempotency-Replayed") != "true" {
 		t.Errorf("%s: repeated once more: %d %s, first %d %s", doing, again.status, again.body, settled.status, settled.body)
 	}

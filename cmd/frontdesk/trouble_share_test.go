@@ -111,9 +111,9 @@ func TestAProviderSeesNoMoreAtOnceThanItAllows(t *testing.T) {
 			var callers sync.WaitGroup
 			for i := range 200 {
 				callers.Go(func() {
-					doing, q := "read", a.read
+					q := a.read
 					if i%4 == 0 && name != "twilio" && name != "telnyx" { // of purchases there is a limit
-						doing, q = "create", a.create
+						q = a.create(fmt.Sprint("Caller ", i))
 					}
 					if name == "zendesk" {
 						q = request{path: ticketPath, body: `{"ticket_number":"1"}`}
@@ -121,7 +121,7 @@ func TestAProviderSeesNoMoreAtOnceThanItAllows(t *testing.T) {
 					var got answer
 					var err error
 					for err == nil && (got.status == 0 || got.status == http.StatusServiceUnavailable) { // a rush is shed for what it costs the processors
-						got, err = a.send(r.as(keys[0]), doing, q, fmt.Sprintf("Idempotency-Key: %d", i))
+						got, err = r.as(keys[0]).send(q, fmt.Sprintf("Idempotency-Key: %d", i))
 					}
 					if err != nil || got.status/100 != 2 && got.reason() != "TICKET_NOT_FOUND" {
 						t.Errorf("answered %d %s, %v", got.status, got.body, err)

@@ -1,0 +1,286 @@
+//go:build attack
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	caldavfake "frontdesk/adapters/calendar/caldav/fake"
+	freshdeskfake "frontdesk/adapters/crm/freshdesk/fake"
+	hubspotfake "frontdesk/adapters/crm/hubspot/fake"
+	salesforcefake "frontdesk/adapters/crm/salesforce/fake"
+	zendeskfake "frontdesk/adapters/crm/zendesk/fake"
+	telnyxfake "frontdesk/adapters/telephony/telnyx/fake"
+
+	"frontdesk/adapters/all"
+	"frontdesk/config"
+	"frontdesk/core/adapter"
+	"frontdesk/core/gateway"
+	"frontdesk/core/oauth/oauthtest"
+	"frontdesk/core/tenant"
+)
+
+// admit makes a tenant for each list of connections, in a gateway that is not running yet, and answers their keys.
+func (h *house) admit(s tenant.Settings, connections ...[]tenant.NewConnection) (keys []string) {
+	h.t.Helper()
+	keys, err := h.tryAdmit(context.Background(), s, connections)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return keys
+}
+
+func (h *house) tryAdmit(ctx context.Context, s tenant.Settings, connections [][]tenant.NewConnection) (keys []string, err error) {
+	cfg, err := config.Load("", slices.DeleteFunc(slices.Clone(h.environ), func(v string) bool {
+		return !strings.HasPrefix(v, "FRONTDESK_") || strings.HasPrefix(v, "FRONTDESK_TEST_")
+	}))
+	if err != nil {
+		return nil, err
+	}
+	g, err := gateway.Open(ctx, cfg, gateway.Options{Adapters: all.Adapters(), LogTo: io.Discard})
+	if err != nil {
+		return nil, err
+	}
+	defer g.Close()
+	if err := g.Migrate(ctx); err != nil {
+		return nil, err
+	}
+	directory := g.Directory()
+	s.Timezone = "America/New_York"
+	for i, list := range connections {
+		name := fmt.Sprintf("tenant-%d", i)
+		if _, err := directory.CreateTenant(ctx, name, s); err != nil {
+			return nil, err
+		}
+		for _, c := range list {
+			c.Name = string(c.Kind)
+			if _, err := directory.AddConnection(ctx, name, c); err != nil {
+				return nil, err
+			}
+		}
+		key, _, err := directory.CreateKey(ctx, name, tenant.NewKey{})
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
+
+// takeIn is admit for tenants with one connection each.
+func (h *house) takeIn(connections ...tenant.NewConnection) (keys []string) {
+	h.t.Helper()
+	return h.admit(tenant.Settings{}, slices.Collect(slices.Chunk(connections, 1))...)
+}
+
+// office is one account at a pretended provider, connected without anybody's consent, and how it is used.
+type office struct {
+	*pretended
+	connection tenant.NewConnection
+	read       request
+	create     func(name string) request
+	change     func(made answer, name string) request // nil: things there are neither changed nor removed
+	remove     func(made answer) request
+	there      func(c caller, name string) int // things of that name that are there; nil: it cannot be told
+	made       func() int                      // things ever made; nil: it cannot be told
+	wordless   []string                        // what is answered by nothing when it is done
+	blind      bool                            // what became of a call cannot be told
+}
+
+// doings are the office's operations with an effect.
+func (a office) doings() []string {
+	if a.change == nil {
+		return []string{"create"}
+	}
+	return []string{"create", "change", "remove"}
+}
+
+// asks is the request of a doing. What it changes or removes is made first.
+func (a office) asks(c caller, doing, name string) request {
+	c.t.Helper()
+	made := func(name string) answer {
+		c.t.Helper()
+		got, err := c.send(a.create(name))
+		if err != nil || got.status/100 != 2 {
+			c.t.Fatalf("to have something to %s: %v %d %s", doing, err, got.status, got.body)
+		}
+		return got
+	}
+	switch doing {
+	case "read":
+		return a.read
+	case "change":
+		return a.change(made("before "+name), name)
+	case "remove":
+		return a.remove(made(name))
+	}
+	return a.create(name)
+}
+
+// effects counts those of a doing with that name.
+func (a office) effects(c caller, doing, name string) int {
+	n := a.there(c, name)
+	if doing == "remove" {
+		return 1 - n
+	}
+	return n
+}
+
+// offices are one at every provider that is not a sandbox.
+func offices() map[string]func(testing.TB) office {
+	return map[string]func(testing.TB) office{
+		"caldav": func(t testing.TB) office {
+			p := &pretended{name: "caldav"}
+			fake := caldavfake.New(caldavfake.Options{User: "pat", Password: "desk-secret", Email: customer})
+			calendar := fake.AddCalendar("work", "Work", "", false)
+			base := p.serve(t, func(string) http.Handler { return fake })
+			return calendarUse(office{pretended: p, wordless: []string{"change", "remove"}, connection: tenant.NewConnection{
+				Provider: "caldav", Settings: map[string]any{"url": base + fake.Home(), "calendar": calendar, "trust_time_range": true},
+				Credentials: map[string]string{"username": "pat", "password": "desk-secret"},
+			}})
+		},
+		"google": func(t testing.TB) office {
+			p := pretendGoogle(t)
+			p.environ = p.withoutClient()
+			return calendarUse(office{pretended: p, wordless: []string{"remove"}, connection: tenant.NewConnection{
+				Provider: "google", Settings: map[string]any{"subject": customer}, Credentials: map[string]string{"service_account": robotFile(t, "1")},
+			}})
+		},
+		"microsoft": func(t testing.TB) office {
+			return calendarUse(office{pretended: pretendMicrosoft(t), wordless: []string{"remove"}, connection: tenant.NewConnection{
+				Provider: "microsoft", Settings: map[string]any{"directory": "common", "mailbox": customer},
+			}})
+		},
+		"salesforce": func(t testing.TB) office {
+			p := &pretended{name: "salesforce"}
+			fake := salesforcefake.New(salesforcefake.Options{ExternalID: "Key__c", OAuth: oauthtest.Options{Clients: map[string]string{"app": "desk-secret"}}})
+			base := p.serve(t, func(string) http.Handler { return fake })
+			opened := func() int { n, _ := fake.Tickets(context.Background()); return n }
+			return ticketUse(office{pretended: p, made: opened, connection: tenant.NewConnection{
+				Provider: "salesforce", Settings: map[string]any{"flow": "client_credentials", "client_id": "app", "base_url": base, "external_id_field": "Key__c"},
+				Credentials: map[string]string{"client_secret": "desk-secret"},
+			}})
+		},
+		"hubspot": func(t testing.TB) office {
+			p := &pretended{name: "hubspot"}
+			fake := hubspotfake.New(hubspotfake.Options{Unique: []string{"key"}, Tokens: map[string][]string{"desk-secret": nil}})
+			p.environ = []string{"FRONTDESK_PROVIDERS__HUBSPOT__API_URL=" + p.serve(t, func(string) http.Handler { return fake })}
+			return ticketUse(office{pretended: p, made: fake.Count, connection: tenant.NewConnection{
+				Provider: "hubspot", Settings: map[string]any{"key_property": "key"}, Credentials: map[string]string{"access_token": "desk-secret"},
+			}})
+		},
+		"zendesk": func(t testing.TB) office {
+			p := &pretended{name: "zendesk"}
+			fake := zendeskfake.New(zendeskfake.Options{AccessToken: "desk-secret"})
+			return ticketUse(office{pretended: p, made: fake.Tickets, connection: zendeskAt(p.serve(t, func(string) http.Handler { return fake }))})
+		},
+		"freshdesk": func(t testing.TB) office {
+			p := &pretended{name: "freshdesk"}
+			fake := freshdeskfake.New(freshdeskfake.Options{APIKey: "desk-secret"})
+			base := p.serve(t, func(string) http.Handler { return fake })
+			return ticketUse(office{pretended: p, made: fake.Tickets, blind: true, connection: tenant.NewConnection{
+				Provider: "freshdesk", Settings: map[string]any{"base_url": base, "requester_email": "calls@example.com"},
+				Credentials: map[string]string{"api_key": "desk-secret"},
+			}})
+		},
+		"rest": func(t testing.TB) office {
+			p, system := &pretended{name: "rest"}, &ticketSystem{}
+			settings := system.described(p.serve(t, func(string) http.Handler { return system }))
+			return ticketUse(office{pretended: p, made: system.opened, connection: tenant.NewConnection{
+				Provider: "rest", Settings: settings, Credentials: map[string]string{"token": "desk-secret"},
+			}})
+		},
+		"twilio": func(t testing.TB) office { return numberUse(pretendTwilio(t), "remove") },
+		"telnyx": func(t testing.TB) office { return numberUse(telnyxWith(t, telnyxfake.Options{})) },
+	}
+}
+
+// zendeskAt is a connection to a pretended Zendesk.
+func zendeskAt(base string) tenant.NewConnection {
+	return tenant.NewConnection{
+		Kind: adapter.KindCRM, Provider: "zendesk", Settings: map[string]any{"base_url": base}, Credentials: map[string]string{"access_token": "desk-secret"},
+	}
+}
+
+func calendarUse(a office) office {
+	a.connection.Kind = adapter.KindCalendar
+	a.read = request{path: "/v1/calendar/list-events", body: `{"start_time":"2027-03-01","end_time":"2027-03-09","timezone":"UTC"}`}
+	var booked atomic.Int64
+	a.create = func(name string) request {
+		at := time.Date(2027, 3, 2, 0, 0, 0, 0, time.UTC).Add(time.Duration(booked.Add(1)) * time.Hour)
+		return request{path: "/v1/calendar/book-meeting", body: fmt.Sprintf(`{"title":%q,"start_time":%q,"end_time":%q,"attendee_emails":["sam@example.com"]}`,
+			name, at.Format(time.RFC3339), at.Add(30*time.Minute).Format(time.RFC3339))}
+	}
+	a.change = func(made answer, name string) request {
+		return request{path: "/v1/calendar/update-meeting", body: fmt.Sprintf(`{"event_id":%q,"title":%q}`, made.text("event", "event_id"), name)}
+	}
+	a.remove = func(made answer) request {
+		return request{path: "/v1/calendar/cancel-meeting", body: fmt.Sprintf(`{"event_id":%q}`, made.text("event", "event_id"))}
+	}
+	a.there = func(c caller, name string) (n int) {
+		listed := c.post(200, "calendar/list-events", a.read.body)
+		for i := range listed.get("events").([]any) {
+			if listed.text("events", i, "subject") == name && listed.get("events", i, "is_cancelled") != true {
+				n++
+			}
+		}
+		return n
+	}
+	return a
+}
+
+func ticketUse(a office) office {
+	a.connection.Kind = adapter.KindCRM
+	a.read = request{path: ticketPath, body: `{"ticket_number":"4711"}`}
+	a.create = func(name string) request {
+		return request{path: "/v1/tickets/create-ticket", body: fmt.Sprintf(`{"subject":%q}`, name)}
+	}
+	return a
+}
+
+func numberUse(l *line, wordless ...string) office {
+	a := office{pretended: l.pretended, connection: l.connection, made: l.bought, wordless: wordless}
+	a.read = request{verb: http.MethodGet, path: phoneNumbers}
+	var bought atomic.Int64
+	a.create = func(name string) request {
+		area := sold[int(bought.Add(1))%len(sold)]
+		return request{path: phoneNumbers, body: fmt.Sprintf(`{"area_code":%q,"name":%q,"inbound_cloud_employee_id":7}`, area, name)}
+	}
+	a.change = func(made answer, name string) request {
+		return request{verb: http.MethodPatch, path: pathOf(made), body: fmt.Sprintf(`{"name":%q}`, name)}
+	}
+	a.remove = func(made answer) request { return request{verb: http.MethodDelete, path: pathOf(made)} }
+	a.there = func(_ caller, name string) (n int) {
+		for _, number := range l.held() {
+			if number.name == name {
+				n++
+			}
+		}
+		return n
+	}
+	return a
+}
+
+// ofAPI reports whether a request to a provider is none for a token.
+func ofAPI(r *http.Request) bool { return !strings.Contains(r.URL.Path, "token") }
+
+// mutates reports whether a request to a provider changes anything there.
+func mutates(r *http.Request) bool {
+	if slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions, "PROPFIND", "REPORT"}, r.Method) {
+		return false
+	}
+	for _, reading := range []string{"/$batch", "/search", "freeBusy", "getSchedule"} {
+		if strings.Contains(r.URL.Path, reading) {
+			return false
+		}
+	}
+	return ofAPI(r)
+}
