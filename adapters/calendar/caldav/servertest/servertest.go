@@ -69,9 +69,11 @@ collection: {user}/[^/]+
 permissions: rw
 `)
 	address := freeAddress(tb)
+	// It lets only five connections wait to be taken up: with the eight that it takes up by itself, a busy machine's time out.
 	config := write("config", fmt.Sprintf(`
 [server]
 hosts = %s
+max_connections = 100
 [auth]
 type = htpasswd
 htpasswd_filename = %s
