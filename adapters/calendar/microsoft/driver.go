@@ -224,6 +224,9 @@ func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
 		if err != nil {
 			return nil, err
 		}
+		if page.Value == nil {
+			return nil, noList()
+		}
 		for _, c := range page.Value {
 			d.learn(c)
 			isDefault := c.IsDefaultCalendar != nil && *c.IsDefaultCalendar

@@ -111,6 +111,11 @@ func unreadable(u *graph.Unreadable, writes bool) *fault.Error {
 	return f
 }
 
+// noList is for a list without its items: to take it for an empty one would be to say that a day is free.
+func noList() *fault.Error {
+	return unreadable(&graph.Unreadable{Reason: "an answer is no list"}, false)
+}
+
 func misconfigured(what string) *fault.Error {
 	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured, "Microsoft Graph %s.", what).With("provider", name)
 }

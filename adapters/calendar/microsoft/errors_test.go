@@ -110,6 +110,24 @@ func TestAWriteWhoseAnswerCannotBeReadIsOfUnknownOutcome(t *testing.T) {
 	}
 }
 
+// TestAnAnswerThatIsNoListIsNotAnEmptyOne: a caller would be told that the day is free, or that there is no calendar.
+func TestAnAnswerThatIsNoListIsNotAnEmptyOne(t *testing.T) {
+	for _, body := range []string{`{}`, `{"error":{"code":"500"}}`, `{"value":null}`, `{"id":"x"}`} {
+		d := answering(t, http.StatusOK, body, nil)
+		_, err := d.Calendars(t.Context())
+		wantFault(t, "Calendars answered "+body, err, fault.Unsupported, fault.ReasonProviderMisconfigured)
+		_, err = d.Events(t.Context(), week("c"))
+		wantFault(t, "Events answered "+body, err, fault.Unsupported, fault.ReasonProviderMisconfigured)
+	}
+	d := answering(t, http.StatusOK, `{"value":[]}`, nil)
+	if list, err := d.Calendars(t.Context()); err != nil || len(list) != 0 {
+		t.Errorf("no calendars are %v, %v", list, err)
+	}
+	if page, err := d.Events(t.Context(), week("c")); err != nil || len(page.Events) != 0 {
+		t.Errorf("no events are %v, %v", page, err)
+	}
+}
+
 // answering is a driver of a Graph that answers everything alike.
 func answering(t testing.TB, status int, body string, header http.Header) calendar.Driver {
 	t.Helper()

@@ -76,6 +76,9 @@ func instant(t time.Time) *string { return new(t.UTC().Format(time.RFC3339)) }
 
 // toPage takes what lies in the window, which was asked for with a day around it.
 func toPage(page *graph.EventCollectionResponse, calendarID string, q calendar.Query) (calendar.Page, error) {
+	if page.Value == nil {
+		return calendar.Page{}, noList()
+	}
 	zone, err := time.LoadLocation(q.Zone)
 	if err != nil {
 		zone = time.UTC
@@ -188,8 +191,8 @@ func (d *driver) part(answer *graph.BatchAnswer) (*graph.EventCollectionResponse
 	if refusal := answer.Refusal(); refusal != nil {
 		return nil, d.told(refusal, exchange{missing: noCalendar()})
 	}
-	if answer.Page == nil || answer.Page.Value == nil {
-		return nil, unreadable(&graph.Unreadable{Reason: "a part of a batch is no page of events"}, false)
+	if answer.Page == nil {
+		return nil, noList()
 	}
 	return answer.Page, nil
 }
