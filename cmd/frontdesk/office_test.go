@@ -134,6 +134,15 @@ func (a office) effects(c caller, doing, name string) int {
 	return n
 }
 
+// A provider without an office is not attacked.
+func TestEveryProviderHasAnOffice(t *testing.T) {
+	for _, a := range all.Adapters() {
+		if _, there := offices()[a.Name]; !there && a.Name != "sandbox" {
+			t.Errorf("no office at %s", a.Name)
+		}
+	}
+}
+
 // offices are one at every provider that is not a sandbox.
 func offices() map[string]func(testing.TB) office {
 	return map[string]func(testing.TB) office{
