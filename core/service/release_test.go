@@ -202,6 +202,33 @@ func TestAnOvertakenChangeThatComesLateIsPutRight(t *testing.T) {
 	}
 }
 
+// TestAChangeInDoubtDoesNotUndoOneThatWasAnsweredSince: which of the two was asked for first does not matter to a caller who
+// was told that it is done.
+func TestAChangeInDoubtDoesNotUndoOneThatWasAnsweredSince(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	mine := buyOne(t, p, c, BuyNumber{Name: "Front"})
+	first, second := "First", "Second"
+	w.phones.times(9, "change", reaction{before: fails(cutOff())})
+	_, err := p.Numbers.Update(background, c, key("first"), UpdateNumber{ID: mine.ID, Name: &first})
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	w.clock.advance(time.Second)
+	w.phones.times(9, "change", reaction{after: fails(cutOff())})
+	_, err = p.Numbers.Update(background, c, key("second"), UpdateNumber{ID: mine.ID, Name: &second})
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	w.heal()
+	w.clock.advance(time.Second)
+	_, err = p.Numbers.Update(background, c, key("first"), UpdateNumber{ID: mine.ID, Name: &first})
+	w.check(err)
+	w.clock.advance(time.Minute)
+	p.settle(t)
+	if w.unsettled() != 0 || w.phones.numbers()[0].Name != first {
+		t.Errorf("%d are not settled; the provider has %+v", w.unsettled(), w.phones.numbers())
+	}
+	if got := listed(t, p, c); got[0].Name != first {
+		t.Errorf("listed is %+v", got)
+	}
+}
+
 func TestAccountsAreNotReadForWhatIsFoundByNumber(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.phones.traits.IdempotentBuy = false

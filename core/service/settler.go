@@ -149,12 +149,11 @@ func (s *settler) settle(ctx context.Context, i store.Intent) error {
 	return resume(ctx, a)
 }
 
-// isOvertaken reports whether a later call changes what this one was to change. Where nobody asks for the older change
-// again, it must not undo the newer one.
+// isOvertaken reports whether a later call changes what this one was to change, or an earlier one that was answered since.
+// Where nobody asks for this change again, it must not undo theirs.
 func (s *settler) isOvertaken(ctx context.Context, i store.Intent) (bool, error) {
 	if _, may := s.overtaken[i.Operation]; !may {
 		return false, nil
 	}
-	latest, found, err := s.Store.RecentIntent(ctx, i.TenantID, i.Operation, i.DedupeKey, i.CreatedAt)
-	return found && latest.Key != i.Key && latest.CreatedAt.After(i.CreatedAt), err
+	return s.Store.Overtaken(ctx, i)
 }

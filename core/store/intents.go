@@ -154,6 +154,16 @@ func (s *Store) RecentIntent(ctx context.Context, tenantID, operation, dedupeKey
 		tenantID, operation, dedupeKey, millis(since))
 }
 
+// Overtaken reports whether another call for the same thing (of the same dedupe key) began later than i, or was made and
+// answered since i's last run began.
+func (s *Store) Overtaken(ctx context.Context, i Intent) (bool, error) {
+	_, found, err := findIn(ctx, s, scanIntent, "SELECT "+intentColumns+` FROM intents
+		WHERE tenant_id = $1 AND operation = $2 AND dedupe_key = $3 AND key <> $4
+		AND (created_at > $5 OR (state = 'done' AND updated_at >= $6)) LIMIT 1`,
+		i.TenantID, i.Operation, i.DedupeKey, i.Key, millis(i.CreatedAt), millis(i.UpdatedAt))
+	return found, err
+}
+
 // UnsettledIntents lists intents that nobody runs any more, first those whose run died, then those that were taken up
 // the longest ago. Without their connection nothing can settle them, so those are left out.
 func (s *Store) UnsettledIntents(ctx context.Context, now time.Time, limit int) ([]Intent, error) {

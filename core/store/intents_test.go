@@ -22,7 +22,10 @@ func intent(i store.Intent) store.Intent {
 		i.CreatedAt = noon
 	}
 	i.Operation, i.EffectKey, i.RequestHash, i.Plan = "book-meeting", "effect", []byte{1}, json.RawMessage(`{"step":1}`)
-	i.State, i.Owner, i.LeaseUntil, i.UpdatedAt = store.IntentRunning, "one", noon.Add(10*time.Second), i.CreatedAt
+	if i.UpdatedAt.IsZero() {
+		i.UpdatedAt = i.CreatedAt
+	}
+	i.State, i.Owner, i.LeaseUntil = store.IntentRunning, "one", noon.Add(10*time.Second)
 	return i
 }
 
@@ -310,6 +313,41 @@ func TestRecentIntent(t *testing.T) {
 		equal(t, recent("other", noon), "")
 		equal(t, recent("", noon), "")
 	})
+}
+
+func TestOvertaken(t *testing.T) {
+	at := func(key string, minute int) store.Intent {
+		when := noon.Add(time.Duration(minute) * time.Minute)
+		return store.Intent{Key: key, DedupeKey: "same", CreatedAt: when, UpdatedAt: when}
+	}
+	for rule, c := range map[string]struct {
+		other store.Intent
+		done  bool
+		want  bool
+	}{
+		"by one that began later":                {at("other", 2), false, true},
+		"not by one that began earlier":          {at("other", 0), false, false},
+		"by an earlier one answered since":       {store.Intent{Key: "other", DedupeKey: "same", CreatedAt: noon, UpdatedAt: noon.Add(time.Hour)}, true, true},
+		"not by an earlier one answered before":  {at("other", 0), true, false},
+		"not by an earlier one in doubt since":   {store.Intent{Key: "other", DedupeKey: "same", CreatedAt: noon, UpdatedAt: noon.Add(time.Hour)}, false, false},
+		"not by a later one for something else":  {store.Intent{Key: "other", DedupeKey: "else", CreatedAt: noon.Add(time.Hour)}, true, false},
+		"not by a later one that knows no thing": {store.Intent{Key: "other", CreatedAt: noon.Add(time.Hour)}, true, false},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			both(t, func(t *testing.T, s *store.Store) {
+				connection(t, s, "c1")
+				begun(t, s, at("it", 1))
+				if c.done {
+					finished(t, s, c.other)
+				} else {
+					begun(t, s, c.other)
+				}
+				got, err := s.Overtaken(t.Context(), intent(at("it", 1)))
+				must(t, err)
+				equal(t, got, c.want)
+			})
+		})
+	}
 }
 
 func TestDropIntentsOfEffect(t *testing.T) {
