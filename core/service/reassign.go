@@ -70,7 +70,7 @@ func (s *Numbers) change(ctx context.Context, p phone, a *attempt, plan changePl
 // of answers the row as it will be, and what the provider has to change.
 func (plan changePlan) of(p phone, row store.Number) (store.Number, telephony.Change) {
 	var change telephony.Change
-	if plan.Name != nil && *plan.Name != row.Name {
+	if plan.Name != nil {
 		change.Name, row.Name = plan.Name, *plan.Name
 	}
 	if plan.Inbound.Set {

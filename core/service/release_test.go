@@ -229,6 +229,19 @@ func TestAChangeInDoubtDoesNotUndoOneThatWasAnsweredSince(t *testing.T) {
 	}
 }
 
+// TestANameIsGivenAlsoWhereTheTableHasItAlready: the provider may have that of a change that was cut off.
+func TestANameIsGivenAlsoWhereTheTableHasItAlready(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	name := "Front"
+	mine := buyOne(t, p, c, BuyNumber{Name: name})
+	w.phones.held[0].Name = "Other"
+	_, err := p.Numbers.Update(background, c, Write{}, UpdateNumber{ID: mine.ID, Name: &name})
+	w.check(err)
+	if got := w.phones.numbers()[0].Name; got != name {
+		t.Errorf("the provider calls it %q", got)
+	}
+}
+
 func TestAccountsAreNotReadForWhatIsFoundByNumber(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.phones.traits.IdempotentBuy = false
