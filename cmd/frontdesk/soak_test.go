@@ -50,7 +50,7 @@ func TestSoak(t *testing.T) {
 		}
 		l.hangUp() // what it holds for connections is theirs to keep
 		took = append(took, time.Since(began).Seconds())
-		for name, value := range r.measured() {
+		for name, value := range r.calm() {
 			samples[name] = append(samples[name], value)
 		}
 	}
@@ -86,6 +86,20 @@ func failing(s shot, i int) shot {
 
 // soakFaults are what a provider answers when it fails.
 var soakFaults = []string{"sandbox:down", "sandbox:rate_limited", "sandbox:reply_lost"}
+
+// calm reads the metrics when the gateway has noticed that its callers hung up.
+func (r *running) calm() map[string]float64 {
+	values := r.measured()
+	for range 20 {
+		time.Sleep(100 * time.Millisecond)
+		next := r.measured()
+		if next["go_goroutines"] >= values["go_goroutines"] {
+			break
+		}
+		values = next
+	}
+	return values
+}
 
 // measured reads the metrics.
 func (r *running) measured() map[string]float64 {
