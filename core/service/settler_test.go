@@ -184,17 +184,21 @@ func TestSettlerBoundsTheWorkOfARound(t *testing.T) {
 
 var _ Metrics = (*telemetry.Metrics)(nil)
 
-func TestOperatorsAreToldHowManyIntentsNobodyCarriesOn(t *testing.T) {
+// measuredWorld is a world with one process and one tenant, and its metrics as they are served.
+func measuredWorld(t *testing.T) (w *world, p *process, c tenant.Caller, served func() string) {
 	metrics := telemetry.NewMetrics(telemetry.Build{})
-	w := newWorld(t, storetest.SQLite)
+	w = newWorld(t, storetest.SQLite)
 	w.options = func(o *Options, _ *guard.Options) { o.Metrics = metrics }
-	c := w.tenant("acme")
-	p := w.start()
-	served := func() string {
+	c = w.tenant("acme")
+	return w, w.start(), c, func() string {
 		out := httptest.NewRecorder()
 		metrics.Handler().ServeHTTP(out, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 		return out.Body.String()
 	}
+}
+
+func TestOperatorsAreToldHowManyIntentsNobodyCarriesOn(t *testing.T) {
+	w, p, c, served := measuredWorld(t)
 	told := func(want int) {
 		t.Helper()
 		p.settle(t)
@@ -220,11 +224,7 @@ func TestOperatorsAreToldHowManyIntentsNobodyCarriesOn(t *testing.T) {
 }
 
 func TestWhatBecomesOfCallsIsCounted(t *testing.T) {
-	metrics := telemetry.NewMetrics(telemetry.Build{})
-	w := newWorld(t, storetest.SQLite)
-	w.options = func(o *Options, _ *guard.Options) { o.Metrics = metrics }
-	c := w.tenant("acme")
-	p := w.start()
+	w, p, c, served := measuredWorld(t)
 	book(t, p, c, key("done"), meeting(t, "done", 10))
 	book(t, p, c, key("done"), meeting(t, "done", 10))
 	for name, failure := range map[string]error{"failed": down(), "unknown": cutOff()} {
@@ -236,10 +236,9 @@ func TestWhatBecomesOfCallsIsCounted(t *testing.T) {
 	w.meetings.script(nil)
 	w.clock.advance(mostPatience)
 	p.settle(t)
-	out := httptest.NewRecorder()
-	metrics.Handler().ServeHTTP(out, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	text := served()
 	for _, outcome := range []string{"done", "replayed", "failed", "unknown", "settled"} {
-		if line := fmt.Sprintf(`frontdesk_intents_total{operation="book-meeting",outcome=%q} 1`, outcome); !strings.Contains(out.Body.String(), line) {
+		if line := fmt.Sprintf(`frontdesk_intents_total{operation="book-meeting",outcome=%q} 1`, outcome); !strings.Contains(text, line) {
 			t.Errorf("no %s", line)
 		}
 	}
