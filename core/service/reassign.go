@@ -85,8 +85,8 @@ func (plan changePlan) of(p phone, row store.Number) (store.Number, telephony.Ch
 	return row, change
 }
 
-// realign writes the row of a number to its provider once more: an older change of it, which was cut off and which a newer
-// one has overtaken, may have reached the provider after the newer one.
+// realign writes the row of a number to its provider once more: a change of it, which was cut off and which another one has
+// overtaken, may have reached the provider after that one.
 func (s *Numbers) realign(ctx context.Context, i store.Intent) error {
 	var plan changePlan
 	if err := json.Unmarshal(i.Plan, &plan); err != nil {

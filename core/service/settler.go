@@ -19,11 +19,11 @@ import (
 type settler struct {
 	*room
 	resume    map[string]resume
-	overtaken map[string]writeOver // of operations whose older call must not undo a newer one
+	overtaken map[string]writeOver // of operations of which one call must not undo another that overtook it
 }
 
-// writeOver sees to it that an older call, which may have reached the provider after the newer one that overtook it, leaves
-// nothing there; nil where the provider itself keeps them in order.
+// writeOver sees to it that a call that was overtaken, which may have reached the provider after the one that overtook it,
+// leaves nothing there; nil where the provider itself keeps them in order.
 type writeOver func(ctx context.Context, i store.Intent) error
 
 // resume carries an intent on; what came of it is recorded by the attempt itself.

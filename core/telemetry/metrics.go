@@ -103,7 +103,7 @@ func NewMetrics(b Build) *Metrics {
 			"Access tokens asked for at a provider: ok, or the fault's code; disconnected is one that a customer has to mend.", "provider", "outcome"),
 
 		intents: counter("frontdesk_intents_total",
-			"Calls that change something, by what became of them: done, failed (surely without an effect), unknown (told so), replayed (a repeat), settled (by the gateway itself, nobody waiting).",
+			"Calls that change something, by what became of them: done, failed (no effect is left), unknown (told so), replayed (a repeat), settled (by the gateway itself, nobody waiting).",
 			"operation", "outcome"),
 		unsettled: prometheus.NewGauge(prometheus.GaugeOpts{Name: "frontdesk_intents_unsettled",
 			Help: "Calls whose outcome is open and that nobody carried on when the settler last looked; 1000 stands for as many or more. Every replica counts the same ones."}),
