@@ -94,6 +94,16 @@ type Environment struct {
 	Now      func() time.Time // the clock
 }
 
+// SetupChecker is a driver that can say whether the settings of its connection work at the provider. Verification and
+// the doctor call it, so that a fault of the setup is found before the first caller meets it.
+type SetupChecker interface {
+	// CheckSetup asks the provider live and changes nothing there. It looks at everything that a later call relies on
+	// and that a person has to set up: fields, applications, trunks, rights. The error names the first setting that does
+	// not work and says what to do: fault.Unsupported with the reason PROVIDER_MISCONFIGURED, or fault.Forbidden where a
+	// right is missing. nil means that every part was found to work.
+	CheckSetup(ctx context.Context) error
+}
+
 // Storage is a small document store that belongs to one connection. Keys are paths of printable characters
 // ("event/primary/abc"), values are JSON.
 type Storage interface {

@@ -84,6 +84,9 @@ func (d *Directory) ask(ctx context.Context, caller Caller, kind adapter.Kind) (
 		for _, c := range calendars {
 			v.Details = append(v.Details, calendarLine(c.Name, c.ID, c.Zone, c.IsDefault, c.ReadOnly))
 		}
+		if err == nil {
+			err = checkSetup(ctx, o.Driver)
+		}
 		return v, o.Connection, err
 	case adapter.KindCRM:
 		o, err := open(ctx, d, caller, kind, inAnyState, adapter.Adapter.OpenCRM)
@@ -103,9 +106,11 @@ func (d *Directory) ask(ctx context.Context, caller Caller, kind adapter.Kind) (
 		if explainer, can := o.Driver.(crm.Explainer); can {
 			lines, err := explainer.Explain(ctx)
 			v.Details = append(v.Details, lines...)
-			return v, o.Connection, err
+			if err != nil {
+				return v, o.Connection, err
+			}
 		}
-		return v, o.Connection, nil
+		return v, o.Connection, checkSetup(ctx, o.Driver)
 	default:
 		o, err := open(ctx, d, caller, kind, inAnyState, adapter.Adapter.OpenTelephony)
 		if err != nil {
@@ -119,8 +124,17 @@ func (d *Directory) ask(ctx context.Context, caller Caller, kind adapter.Kind) (
 		if account.Ref != "" {
 			v.Details = append(v.Details, "account: "+account.Ref)
 		}
-		return v, o.Connection, nil
+		return v, o.Connection, checkSetup(ctx, o.Driver)
 	}
+}
+
+// checkSetup asks a driver that can tell whether the connection's settings work at the provider.
+func checkSetup(ctx context.Context, driver any) error {
+	checker, can := driver.(adapter.SetupChecker)
+	if !can {
+		return nil
+	}
+	return checker.CheckSetup(ctx)
 }
 
 func calendarLine(name, id, zone string, isDefault, readOnly bool) string {
