@@ -30,10 +30,12 @@ type Driver interface {
 	ByNumber(ctx context.Context, number string) (Ticket, error)
 }
 
-// KeyFinder is a Driver that can say what became of an interrupted Create, where Create itself is not repeatable.
-type KeyFinder interface {
-	// ByKey answers the ticket that Create made with the key; fault.NotFound when there is surely none.
-	ByKey(ctx context.Context, key string) (Ticket, error)
+// Finder is a Driver that can say what became of an interrupted Create.
+type Finder interface {
+	// Find returns the ticket that a Create of t made. It fails with fault.NotFound, reason TICKET_NOT_FOUND, when there is
+	// surely none; with fault.Unavailable and a RetryAfter while that cannot be known yet, because a search lags; and with
+	// fault.Unknowable when it can never be known, because two tickets fit equally. It never guesses.
+	Find(ctx context.Context, t NewTicket) (Ticket, error)
 }
 
 // IDFinder is a Driver that can read a ticket by id, which does not wait for the CRM's search to catch up.
@@ -70,7 +72,8 @@ type Vocabulary struct {
 
 // NewTicket is a ticket to be made. Empty strings are not given.
 type NewTicket struct {
-	Key         string // 1 to 64 characters of [a-z0-9]; names the ticket across retries
+	Key         string    // 1 to 64 characters of [a-z0-9]; names the ticket across retries
+	Since       time.Time // when the call that asks for the ticket began, by the gateway's clock: it was not made earlier
 	Subject     string
 	Description string // plain text
 	Status      string // a label of the Vocabulary

@@ -182,6 +182,22 @@ func (e *Error) Because(err error) *Error {
 	return &c
 }
 
+// Unknowable is an unknown outcome that nothing can settle: the provider cannot say what became of the call, however often
+// it is asked. The detail tells what a person should do.
+func Unknowable(detail string) *Error {
+	return New(UnknownOutcome, ReasonOutcomeUnknown, detail).With(metaOutcome, unknowable)
+}
+
+// IsUnknowable reports whether the fault is an outcome that nothing can settle; see [Unknowable].
+func (e *Error) IsUnknowable() bool {
+	return e.Code == UnknownOutcome && e.Metadata[metaOutcome] == unknowable
+}
+
+const (
+	metaOutcome = "outcome" // the metadata key of what is known of an outcome
+	unknowable  = "unknowable"
+)
+
 // From makes any error a fault: a fault stays what it is, an ended context becomes Timeout or Canceled, and anything
 // else is Internal with nothing of its text in the detail.
 func From(err error) *Error {

@@ -246,7 +246,7 @@ func (w *world) unsettled() int {
 
 var (
 	_ calendar.FreeBusyer = freeBusyDriver{}
-	_ crm.KeyFinder       = keyFindingCRM{}
+	_ crm.Finder          = keyFindingCRM{}
 	_ telephony.Driver    = (*phoneDriver)(nil)
 )
 

@@ -88,9 +88,9 @@ func (d *crmDriver) ByNumber(ctx context.Context, number string) (crm.Ticket, er
 // keyFindingCRM can say what became of a create.
 type keyFindingCRM struct{ *crmDriver }
 
-func (d keyFindingCRM) ByKey(ctx context.Context, key string) (crm.Ticket, error) {
-	return step(ctx, &d.account, d.process, "by-key", func() (crm.Ticket, error) {
-		if i := slices.Index(d.keys, key); i >= 0 {
+func (d keyFindingCRM) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
+	return step(ctx, &d.account, d.process, "find", func() (crm.Ticket, error) {
+		if i := slices.Index(d.keys, t.Key); i >= 0 {
 			return d.made[i], nil
 		}
 		return crm.Ticket{}, fault.New(fault.NotFound, fault.ReasonTicketNotFound, "No such ticket.")

@@ -108,8 +108,12 @@ func (s *Tickets) creating(o tenant.Opened[crm.Driver]) run[ticketPlan, record.T
 func (s *Tickets) create(ctx context.Context, o tenant.Opened[crm.Driver], a *attempt, plan ticketPlan) (outcome[record.TicketAnswer], error) {
 	var none outcome[record.TicketAnswer]
 	repeatable := o.Driver.Traits().IdempotentCreate
+	wanted := crm.NewTicket{
+		Key: a.intent.EffectKey, Since: a.intent.CreatedAt, Subject: plan.Subject, Description: plan.Description, Status: plan.Status,
+		Priority: plan.Priority, OwnerID: plan.OwnerID, AccountID: plan.AccountID, ContactID: plan.ContactID,
+	}
 	if a.resumed && !repeatable {
-		ticket, err := s.lookBack(ctx, o, a.intent.EffectKey)
+		ticket, err := s.lookBack(ctx, o, wanted)
 		if err == nil {
 			s.remember(ctx, o, ticket)
 			return created(ctx, ticket)
@@ -118,10 +122,6 @@ func (s *Tickets) create(ctx context.Context, o tenant.Opened[crm.Driver], a *at
 			return none, err
 		}
 		a.clear()
-	}
-	wanted := crm.NewTicket{
-		Key: a.intent.EffectKey, Subject: plan.Subject, Description: plan.Description, Status: plan.Status, Priority: plan.Priority,
-		OwnerID: plan.OwnerID, AccountID: plan.AccountID, ContactID: plan.ContactID,
 	}
 	a.act(repeatable)
 	op := guard.Op{Name: opCreate, Repeatable: repeatable, Late: late(a, created)}
@@ -134,7 +134,7 @@ func (s *Tickets) create(ctx context.Context, o tenant.Opened[crm.Driver], a *at
 		return none, err
 	}
 	// The answer was lost and creating again could make a second ticket: look whether it is there.
-	if found, lookErr := s.lookBack(ctx, o, a.intent.EffectKey); lookErr == nil {
+	if found, lookErr := s.lookBack(ctx, o, wanted); lookErr == nil {
 		s.remember(ctx, o, found)
 		return created(ctx, found)
 	}
@@ -142,13 +142,13 @@ func (s *Tickets) create(ctx context.Context, o tenant.Opened[crm.Driver], a *at
 }
 
 // lookBack asks the CRM what became of a create; fault.NotFound when there is surely no ticket.
-func (s *Tickets) lookBack(ctx context.Context, o tenant.Opened[crm.Driver], key string) (crm.Ticket, error) {
-	finder, can := o.Driver.(crm.KeyFinder)
+func (s *Tickets) lookBack(ctx context.Context, o tenant.Opened[crm.Driver], t crm.NewTicket) (crm.Ticket, error) {
+	finder, can := o.Driver.(crm.Finder)
 	if !can {
-		return crm.Ticket{}, fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+		return crm.Ticket{}, fault.Unknowable(
 			"An earlier try was cut off, and the connected CRM cannot tell whether it opened the ticket. Look in the CRM.")
 	}
-	return askCRM(ctx, s, o, read("find-ticket"), func(ctx context.Context) (crm.Ticket, error) { return finder.ByKey(ctx, key) })
+	return askCRM(ctx, s, o, read("find-ticket"), func(ctx context.Context) (crm.Ticket, error) { return finder.Find(ctx, t) })
 }
 
 func created(_ context.Context, t crm.Ticket) (outcome[record.TicketAnswer], error) {

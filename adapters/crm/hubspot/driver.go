@@ -15,11 +15,11 @@ import (
 )
 
 var (
-	_ crm.Driver    = (*driver)(nil)
-	_ crm.IDFinder  = (*driver)(nil)
-	_ crm.Driver    = (*keyed)(nil)
-	_ crm.KeyFinder = (*keyed)(nil)
-	_ crm.IDFinder  = (*keyed)(nil)
+	_ crm.Driver   = (*driver)(nil)
+	_ crm.IDFinder = (*driver)(nil)
+	_ crm.Driver   = (*keyed)(nil)
+	_ crm.Finder   = (*keyed)(nil)
+	_ crm.IDFinder = (*keyed)(nil)
 )
 
 // driver is one HubSpot account. What it remembers is only ever a saving: another replica's driver answers the same.
@@ -200,19 +200,19 @@ func (k *keyed) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error)
 	if !errors.Is(err, fault.Invalid) && !errors.Is(err, fault.Conflict) {
 		return made, err
 	}
-	first, lookErr := k.ByKey(ctx, t.Key)
+	first, lookErr := k.Find(ctx, t)
 	if errors.Is(lookErr, fault.NotFound) {
 		return crm.Ticket{}, err
 	}
 	return first, lookErr
 }
 
-// ByKey implements crm.KeyFinder.
-func (k *keyed) ByKey(ctx context.Context, key string) (crm.Ticket, error) {
+// Find implements crm.Finder.
+func (k *keyed) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	if err := k.fit(ctx); err != nil {
 		return crm.Ticket{}, err
 	}
-	return k.read(ctx, key, k.property)
+	return k.read(ctx, t.Key, k.property)
 }
 
 // fit looks once whether the property does what is promised of it: with values that need not be unique HubSpot would

@@ -432,7 +432,7 @@ func TestAKeyPropertyHasToBeThereAndUnique(t *testing.T) {
 	for _, name := range []string{"plain_key", "no_such_key"} {
 		d := s.driver(t, "key_property="+name)
 		_, err := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "a"})
-		_, lookErr := d.(crm.KeyFinder).ByKey(t.Context(), "k")
+		_, lookErr := d.(crm.Finder).Find(t.Context(), crm.NewTicket{Key: "k"})
 		for _, err := range []error{err, lookErr} {
 			if f := fault.From(err); f == nil || f.Reason != fault.ReasonProviderMisconfigured || !strings.Contains(f.Detail, name) {
 				t.Errorf("%s: %v", name, err)
@@ -447,10 +447,10 @@ func TestAKeyPropertyHasToBeThereAndUnique(t *testing.T) {
 func TestOnlyAConnectionWithAKeyPropertyFindsKeys(t *testing.T) {
 	s := serve(t, fake.Options{Unique: []string{key}})
 	plain, keyed := s.driver(t), s.driver(t, "key_property="+key)
-	if _, can := plain.(crm.KeyFinder); can || plain.Traits().IdempotentCreate {
+	if _, can := plain.(crm.Finder); can || plain.Traits().IdempotentCreate {
 		t.Error("without the property keys cannot be found")
 	}
-	if _, can := keyed.(crm.KeyFinder); !can || !keyed.Traits().IdempotentCreate {
+	if _, can := keyed.(crm.Finder); !can || !keyed.Traits().IdempotentCreate {
 		t.Error("with the property keys can be found")
 	}
 }
@@ -482,7 +482,7 @@ func TestWhatWasJustMadeIsFoundThoughSearchLags(t *testing.T) {
 	d := s.driver(t, "key_property="+key)
 	made := create(t, d, crm.NewTicket{Key: "abc"})
 	read(t, d, made.Number)
-	if _, err := d.(crm.KeyFinder).ByKey(t.Context(), "abc"); err != nil {
+	if _, err := d.(crm.Finder).Find(t.Context(), crm.NewTicket{Key: "abc"}); err != nil {
 		t.Error(err)
 	}
 	for _, asked := range s.Asked() {

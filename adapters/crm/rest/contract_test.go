@@ -106,7 +106,7 @@ func TestOnlyASearchThatFoundNothingSaysThatThereIsNoTicketWithTheKey(t *testing
 	} {
 		t.Run(rule, func(t *testing.T) {
 			s := serve(t, says(map[string]reply{"GET /REST/2.0/tickets": test.said}), nobody)
-			_, err := s.open(t, exampleAt(t, "request-tracker.yaml", s.url+"/REST/2.0/")).(crm.KeyFinder).ByKey(t.Context(), "k1")
+			_, err := s.open(t, exampleAt(t, "request-tracker.yaml", s.url+"/REST/2.0/")).(crm.Finder).Find(t.Context(), crm.NewTicket{Key: "k1"})
 			if err == nil || errors.Is(err, fault.NotFound) != test.none {
 				t.Errorf("%v; that there is none: want %v", err, test.none)
 			}

@@ -15,7 +15,7 @@ import (
 var (
 	_ crm.Driver    = (*driver)(nil)
 	_ crm.Explainer = (*driver)(nil)
-	_ crm.KeyFinder = finder{}
+	_ crm.Finder    = finder{}
 )
 
 type driver struct {
@@ -158,10 +158,10 @@ func (d *driver) reading(ctx context.Context, r *run, number string) (crm.Ticket
 	return t, nil
 }
 
-// ByKey implements crm.KeyFinder.
-func (f finder) ByKey(ctx context.Context, key string) (crm.Ticket, error) {
+// Find implements crm.Finder.
+func (f finder) Find(ctx context.Context, wanted crm.NewTicket) (crm.Ticket, error) {
 	d := f.driver
-	r := d.begin(map[string]any{"key": key})
+	r := d.begin(map[string]any{"key": wanted.Key})
 	if err := r.steps(ctx, d.byKey); err != nil {
 		return crm.Ticket{}, err
 	}

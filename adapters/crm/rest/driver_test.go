@@ -280,16 +280,16 @@ func TestAnswersThatAreNoJSON(t *testing.T) {
 	}
 }
 
-func TestByKeyIsThereWhereTheSettingsSayHow(t *testing.T) {
+func TestFindIsThereWhereTheSettingsSayHow(t *testing.T) {
 	system := says(map[string]reply{"GET /api/find": {status: 200, body: `{"id":7}`}, "GET /api/tickets/7": {status: 404}})
 	s := serve(t, system, nobody)
-	if _, can := s.open(t, plain(s.url, nil)).(crm.KeyFinder); can {
+	if _, can := s.open(t, plain(s.url, nil)).(crm.Finder); can {
 		t.Error("a driver without by_key finds keys")
 	}
 	findAt := func(step object, expression string) error {
 		step["name"] = "find"
 		d := s.open(t, plain(s.url, object{"by_key": object{"number": expression, "steps": []any{step}}}))
-		_, err := d.(crm.KeyFinder).ByKey(t.Context(), "k1")
+		_, err := d.(crm.Finder).Find(t.Context(), crm.NewTicket{Key: "k1"})
 		return err
 	}
 	find := func(expression string) error {

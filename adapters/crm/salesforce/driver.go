@@ -15,9 +15,9 @@ import (
 )
 
 var (
-	_ crm.Driver    = (*driver)(nil)
-	_ crm.Driver    = keyed{}
-	_ crm.KeyFinder = keyed{}
+	_ crm.Driver = (*driver)(nil)
+	_ crm.Driver = keyed{}
+	_ crm.Finder = keyed{}
 )
 
 // driver is a connection to one organisation.
@@ -150,7 +150,7 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 	}
 	if refused, f := answer.refusal(t); f != nil {
 		if d.keyField != "" && refused == duplicateValue { // another call with the key was just ahead of this one
-			return keyed{d}.ByKey(ctx, t.Key)
+			return keyed{d}.Find(ctx, t)
 		}
 		return crm.Ticket{}, f
 	}
@@ -160,7 +160,7 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 // Create looks for the key first: an upsert would set back what agents have changed of the case since, and have it
 // assigned anew. Between two that look at one time the upsert still makes one case.
 func (d keyed) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
-	found, err := d.ByKey(ctx, t.Key)
+	found, err := d.Find(ctx, t)
 	if err == nil || fault.From(err).Code != fault.NotFound {
 		return found, err
 	}
@@ -185,9 +185,9 @@ func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error
 	return only(exact)
 }
 
-// ByKey implements crm.KeyFinder.
-func (d keyed) ByKey(ctx context.Context, key string) (crm.Ticket, error) {
-	found, err := d.find(ctx, d.keyField, key)
+// Find implements crm.Finder.
+func (d keyed) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
+	found, err := d.find(ctx, d.keyField, t.Key)
 	if err != nil {
 		return crm.Ticket{}, err
 	}

@@ -64,11 +64,11 @@ func TestAnOwnerThatIsGivenIsKept(t *testing.T) {
 
 func TestKeysAreFoundWhereTheyAreKept(t *testing.T) {
 	s := serve(t, fake.Options{ExternalID: keyField})
-	if _, can := s.open(t, nil).(crm.KeyFinder); can || s.open(t, nil).Traits().IdempotentCreate {
+	if _, can := s.open(t, nil).(crm.Finder); can || s.open(t, nil).Traits().IdempotentCreate {
 		t.Error("without a field for keys, keys are found or kept")
 	}
 	d := s.open(t, map[string]any{"external_id_field": keyField})
-	if _, can := d.(crm.KeyFinder); !can || !d.Traits().IdempotentCreate {
+	if _, can := d.(crm.Finder); !can || !d.Traits().IdempotentCreate {
 		t.Error("with a field for keys, none are found or kept")
 	}
 }

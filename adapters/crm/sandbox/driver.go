@@ -13,9 +13,9 @@ import (
 )
 
 var (
-	_ crm.Driver    = (*driver)(nil)
-	_ crm.KeyFinder = (*driver)(nil)
-	_ crm.IDFinder  = (*driver)(nil)
+	_ crm.Driver   = (*driver)(nil)
+	_ crm.Finder   = (*driver)(nil)
+	_ crm.IDFinder = (*driver)(nil)
 )
 
 type driver struct {
@@ -118,9 +118,9 @@ func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error
 	return d.find(ctx, given, func(tx adapter.StorageTx) (document, bool, error) { return d.byNumber(tx, number) })
 }
 
-// ByKey implements crm.KeyFinder.
-func (d *driver) ByKey(ctx context.Context, key string) (crm.Ticket, error) {
-	return d.find(ctx, "", func(tx adapter.StorageTx) (document, bool, error) { return d.byID(tx, idOf(key)) })
+// Find implements crm.Finder.
+func (d *driver) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
+	return d.find(ctx, "", func(tx adapter.StorageTx) (document, bool, error) { return d.byID(tx, idOf(t.Key)) })
 }
 
 // ByID implements crm.IDFinder.

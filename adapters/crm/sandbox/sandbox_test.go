@@ -252,7 +252,7 @@ func TestAccountBehavesAsAModel(t *testing.T) {
 				d := a.open().(*driver)
 				for key, want := range model {
 					for by, read := range map[string]func() (crm.Ticket, error){
-						"key":    func() (crm.Ticket, error) { return d.ByKey(t.Context(), key) },
+						"key":    func() (crm.Ticket, error) { return d.Find(t.Context(), crm.NewTicket{Key: key}) },
 						"id":     func() (crm.Ticket, error) { return d.ByID(t.Context(), want.ID) },
 						"number": func() (crm.Ticket, error) { return d.ByNumber(t.Context(), want.Number) },
 					} {
@@ -397,7 +397,7 @@ func TestAnUnknownOutcomeIsSettledLater(t *testing.T) {
 		}
 		for call, err := range map[string]error{
 			"Create":   lastOf(d.Create(t.Context(), given)),
-			"ByKey":    lastOf(d.ByKey(t.Context(), "k")),
+			"Find":     lastOf(d.Find(t.Context(), given)),
 			"ByID":     lastOf(d.ByID(t.Context(), idOf("k"))),
 			"ByNumber": lastOf(d.ByNumber(t.Context(), "00001005")),
 		} {
@@ -409,8 +409,8 @@ func TestAnUnknownOutcomeIsSettledLater(t *testing.T) {
 			t.Errorf("another ticket is out of reach too: %v", err)
 		}
 		time.Sleep(magic.SilentFor)
-		if found, err := d.ByKey(t.Context(), "k"); err != nil || found.Number != "00001005" {
-			t.Errorf("after %s ByKey answered %+v, %v", magic.SilentFor, found, err)
+		if found, err := d.Find(t.Context(), given); err != nil || found.Number != "00001005" {
+			t.Errorf("after %s Find answered %+v, %v", magic.SilentFor, found, err)
 		}
 		if again, err := d.Create(t.Context(), given); err != nil || again.Number != "00001005" {
 			t.Errorf("after %s Create answered %+v, %v", magic.SilentFor, again, err)

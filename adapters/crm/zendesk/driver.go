@@ -20,8 +20,8 @@ type driver struct {
 }
 
 var (
-	_ crm.Driver    = (*driver)(nil)
-	_ crm.KeyFinder = (*driver)(nil)
+	_ crm.Driver = (*driver)(nil)
+	_ crm.Finder = (*driver)(nil)
 )
 
 func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, error) {
@@ -90,7 +90,7 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 	if err != nil {
 		return crm.Ticket{}, err
 	}
-	switch found, err := d.ByKey(ctx, t.Key); {
+	switch found, err := d.Find(ctx, t); {
 	case err == nil:
 		return found, nil
 	case !isCode(err, fault.NotFound):
@@ -145,14 +145,14 @@ func (d *driver) created(ctx context.Context, made ticket) crm.Ticket {
 	return told
 }
 
-// ByKey lists the tickets of the key's external id. The list is of the database: the search is not asked.
-func (d *driver) ByKey(ctx context.Context, key string) (crm.Ticket, error) {
+// Find lists the tickets of the key's external id. The list is of the database: the search is not asked.
+func (d *driver) Find(ctx context.Context, wanted crm.NewTicket) (crm.Ticket, error) {
 	var found ticketsAnswer
-	if err := d.get(ctx, "/tickets", url.Values{"external_id": {externalID(key)}}, &found); err != nil {
+	if err := d.get(ctx, "/tickets", url.Values{"external_id": {externalID(wanted.Key)}}, &found); err != nil {
 		return crm.Ticket{}, err
 	}
 	for _, t := range found.Tickets {
-		if t.ID > 0 && t.ExternalID == externalID(key) {
+		if t.ID > 0 && t.ExternalID == externalID(wanted.Key) {
 			return d.whole(ctx, t)
 		}
 	}

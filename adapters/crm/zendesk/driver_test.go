@@ -180,7 +180,7 @@ func TestLabelsAreAskedForAgainWhereOneIsMissed(t *testing.T) {
 func TestATicketOfAnotherKeyIsNotTaken(t *testing.T) {
 	s := serve(t, fake.Options{})
 	s.Instead(says(200, "application/json", `{"tickets":[{"id":1,"external_id":"frontdesk-kk"},{"id":2,"external_id":null}]}`))
-	_, err := s.open(t).(crm.KeyFinder).ByKey(t.Context(), "k")
+	_, err := s.open(t).(crm.Finder).Find(t.Context(), crm.NewTicket{Key: "k"})
 	if f := fault.From(err); f == nil || f.Reason != fault.ReasonTicketNotFound {
 		t.Errorf("answered %v", err)
 	}

@@ -30,8 +30,11 @@ func subject(h Harness) conformance.Subject {
 		}},
 		{Name: "ByNumber", Run: func(ctx context.Context) error { _, err := d.ByNumber(ctx, "1"); return err }},
 	}
-	if f, can := d.(crm.KeyFinder); can {
-		calls = append(calls, conformance.Call{Name: "ByKey", Run: func(ctx context.Context) error { _, err := f.ByKey(ctx, newKey()); return err }})
+	if f, can := d.(crm.Finder); can {
+		calls = append(calls, conformance.Call{Name: "Find", Run: func(ctx context.Context) error {
+			_, err := f.Find(ctx, newTicket("A call that may fail"))
+			return err
+		}})
 	}
 	if f, can := d.(crm.IDFinder); can {
 		calls = append(calls, conformance.Call{Name: "ByID", Run: func(ctx context.Context) error { _, err := f.ByID(ctx, "1"); return err }})

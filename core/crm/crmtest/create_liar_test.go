@@ -135,8 +135,8 @@ func keyLiars() []conformance.Liar[Harness] {
 		keys   = "a key may have 1 to 64 characters"
 		first  = "a second Create of one key answers the first ticket"
 		lost   = "a Create whose reply is lost is not called unsent, and can be settled"
-		byKey  = "ByKey answers the ticket of the key"
-		unused = "ByKey says that there is surely none"
+		found  = "Find answers the ticket that Create made"
+		unused = "Find says that there is surely none"
 	)
 	limits := func(how string, fits func(key string) bool) conformance.Liar[Harness] {
 		return creates(keys, how, func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
@@ -146,9 +146,9 @@ func keyLiars() []conformance.Liar[Harness] {
 			return d.Create(ctx, t)
 		})
 	}
-	finds := func(check, how string, find func(ctx context.Context, d full, key string) (crm.Ticket, error)) conformance.Liar[Harness] {
+	finds := func(check, how string, find func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error)) conformance.Liar[Harness] {
 		return lie(check, how, func(d full) liar {
-			return liar{byKey: func(ctx context.Context, key string) (crm.Ticket, error) { return find(ctx, d, key) }}
+			return liar{find: func(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) { return find(ctx, d, t) }}
 		})
 	}
 	return []conformance.Liar[Harness]{
@@ -221,11 +221,13 @@ func keyLiars() []conformance.Liar[Harness] {
 			}
 			return made, nil
 		}),
-		finds(lost, "does not find it", func(context.Context, full, string) (crm.Ticket, error) { return crm.Ticket{}, noTicket() }),
-		finds(byKey, "answers the newest", func(ctx context.Context, d full, _ string) (crm.Ticket, error) { return d.ByNumber(ctx, "000002") }),
-		finds(byKey, "finds nothing yet", func(context.Context, full, string) (crm.Ticket, error) { return crm.Ticket{}, noTicket() }),
-		finds(unused, "answers an empty ticket", func(context.Context, full, string) (crm.Ticket, error) { return crm.Ticket{}, nil }),
-		finds(unused, "cannot tell", func(context.Context, full, string) (crm.Ticket, error) {
+		finds(lost, "does not find it", func(context.Context, full, crm.NewTicket) (crm.Ticket, error) { return crm.Ticket{}, noTicket() }),
+		finds(found, "answers the newest", func(ctx context.Context, d full, _ crm.NewTicket) (crm.Ticket, error) {
+			return d.ByNumber(ctx, "000002")
+		}),
+		finds(found, "finds nothing yet", func(context.Context, full, crm.NewTicket) (crm.Ticket, error) { return crm.Ticket{}, noTicket() }),
+		finds(unused, "answers an empty ticket", func(context.Context, full, crm.NewTicket) (crm.Ticket, error) { return crm.Ticket{}, nil }),
+		finds(unused, "cannot tell", func(context.Context, full, crm.NewTicket) (crm.Ticket, error) {
 			return crm.Ticket{}, fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The search failed.")
 		}),
 	}

@@ -16,7 +16,7 @@ import (
 // full is a driver with every capability.
 type full interface {
 	crm.Driver
-	crm.KeyFinder
+	crm.Finder
 	crm.IDFinder
 }
 
@@ -118,8 +118,8 @@ func (h *honest) ByNumber(ctx context.Context, number string) (crm.Ticket, error
 	return h.find(ctx, func(t *ticket) bool { return t.Number == number })
 }
 
-func (h *honest) ByKey(ctx context.Context, key string) (crm.Ticket, error) {
-	return h.find(ctx, func(t *ticket) bool { return t.key == key })
+func (h *honest) Find(ctx context.Context, wanted crm.NewTicket) (crm.Ticket, error) {
+	return h.find(ctx, func(t *ticket) bool { return t.key == wanted.Key })
 }
 
 func (h *honest) ByID(ctx context.Context, id string) (crm.Ticket, error) {

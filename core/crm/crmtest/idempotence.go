@@ -19,8 +19,8 @@ func idempotenceChecks() []Check {
 		{Name: "a second Create of one key makes no second ticket", Bound: idempotentAndCounted, Do: sameKeyMakesNoSecond},
 		{Name: "Creates of one key at one time make one ticket", Bound: idempotent, Do: sameKeyAtOnce},
 		{Name: "a Create whose reply is lost is not called unsent, and can be settled", Bound: provides[conformance.ReplyDropper], Do: lostReply},
-		{Name: "ByKey answers the ticket of the key", Bound: findsKeys, Do: byKey},
-		{Name: "ByKey says that there is surely none", Harmless: true, Bound: findsKeys, Do: byUnusedKey},
+		{Name: "Find answers the ticket that Create made", Bound: finds, Do: find},
+		{Name: "Find says that there is surely none", Harmless: true, Bound: finds, Do: findNone},
 	}
 }
 
@@ -28,8 +28,8 @@ func idempotentAndCounted(h Harness) bool { return idempotent(h) && provides[Cou
 
 func idempotent(h Harness) bool { return traits(h).IdempotentCreate }
 
-func findsKeys(h Harness) bool {
-	_, can := h.Open().(crm.KeyFinder)
+func finds(h Harness) bool {
+	_, can := h.Open().(crm.Finder)
 	return can
 }
 
@@ -88,6 +88,7 @@ func sameKeyAtOnce(ctx context.Context, h Harness) error {
 // lostReply proves that a caller can find out what became of a ticket whose answer never came.
 func lostReply(ctx context.Context, h Harness) error {
 	t := newTicket("The reply gets lost")
+	t.Since = h.Now()
 	h.Provider.(conformance.ReplyDropper).DropNextReply()
 	_, err := h.Open().Create(ctx, t)
 	if err == nil {
@@ -99,13 +100,13 @@ func lostReply(ctx context.Context, h Harness) error {
 	case f.Code != fault.Unavailable && f.Code != fault.Timeout && f.Code != fault.UnknownOutcome:
 		return fmt.Errorf("Create failed with %w, want Unavailable, Timeout or UnknownOutcome", err)
 	}
-	if finder, can := h.Open().(crm.KeyFinder); can {
-		found, err := finder.ByKey(ctx, t.Key)
+	if finder, can := h.Open().(crm.Finder); can {
+		found, err := finder.Find(ctx, t)
 		if err != nil {
-			return fmt.Errorf("ByKey after a lost reply: %w", err)
+			return fmt.Errorf("Find after a lost reply: %w", err)
 		}
 		if found.Subject != t.Subject {
-			return fmt.Errorf("ByKey after a lost reply answered %+v", found)
+			return fmt.Errorf("Find after a lost reply answered %+v", found)
 		}
 	}
 	if !idempotent(h) {
@@ -150,8 +151,9 @@ func keysOfEveryLength(ctx context.Context, h Harness) error {
 	return nil
 }
 
-func byKey(ctx context.Context, h Harness) error {
-	t := newTicket("To be found by its key")
+func find(ctx context.Context, h Harness) error {
+	t := newTicket("To be found")
+	t.Since = h.Now()
 	made, err := h.Open().Create(ctx, t)
 	if err != nil {
 		return err
@@ -159,14 +161,16 @@ func byKey(ctx context.Context, h Harness) error {
 	if _, err := h.Open().Create(ctx, newTicket("Another ticket")); err != nil {
 		return err
 	}
-	found, err := h.Open().(crm.KeyFinder).ByKey(ctx, t.Key)
+	found, err := h.Open().(crm.Finder).Find(ctx, t)
 	if err != nil {
 		return err
 	}
 	return sameTicket(made, found)
 }
 
-func byUnusedKey(ctx context.Context, h Harness) error {
-	_, err := h.Open().(crm.KeyFinder).ByKey(ctx, newKey())
-	return conformance.WantFault("ByKey of a key never used", err, fault.NotFound, fault.ReasonTicketNotFound)
+func findNone(ctx context.Context, h Harness) error {
+	t := newTicket("Never asked for")
+	t.Since = h.Now()
+	_, err := h.Open().(crm.Finder).Find(ctx, t)
+	return conformance.WantFault("Find of a ticket never made", err, fault.NotFound, fault.ReasonTicketNotFound)
 }

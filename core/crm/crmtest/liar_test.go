@@ -29,7 +29,7 @@ type liar struct {
 	labels   func(ctx context.Context) (crm.Vocabulary, error)
 	create   func(ctx context.Context, t crm.NewTicket) (crm.Ticket, error)
 	byNumber func(ctx context.Context, number string) (crm.Ticket, error)
-	byKey    func(ctx context.Context, key string) (crm.Ticket, error)
+	find     func(ctx context.Context, t crm.NewTicket) (crm.Ticket, error)
 	byID     func(ctx context.Context, id string) (crm.Ticket, error)
 	retell   func(t crm.Ticket) crm.Ticket // of every ticket answered
 }
@@ -68,8 +68,8 @@ func (l liar) ByNumber(ctx context.Context, number string) (crm.Ticket, error) {
 	return tell(ctx, l, number, l.full.ByNumber, l.byNumber)
 }
 
-func (l liar) ByKey(ctx context.Context, key string) (crm.Ticket, error) {
-	return tell(ctx, l, key, l.full.ByKey, l.byKey)
+func (l liar) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
+	return tell(ctx, l, t, l.full.Find, l.find)
 }
 
 func (l liar) ByID(ctx context.Context, id string) (crm.Ticket, error) {
