@@ -33,7 +33,7 @@ const (
 // It changes nothing but the connections' state, which it learns from their providers; with repair it also sets right
 // where phone numbers differ from their provider's account.
 func (g *Gateway) Examine(ctx context.Context, tenantName string, repair bool) ([]Finding, error) {
-	findings := []Finding{g.examineConfig(), g.examineClock(), g.examineStore(ctx)}
+	findings := []Finding{g.examineConfig(), g.examineClock(ctx), g.examineStore(ctx)}
 	if !findings[len(findings)-1].OK {
 		return findings, nil // everything else is in the store
 	}
@@ -96,9 +96,9 @@ func (g *Gateway) examineStore(ctx context.Context) Finding {
 	return f
 }
 
-// examineClock compares the clock with that of the file system, which is the database's for SQLite, and with common
-// sense. Tokens, deadlines and "now" in a request's window all depend on it.
-func (g *Gateway) examineClock() Finding {
+// examineClock compares the clock with those of the database and of the file system, and with common sense. Tokens,
+// dedupe windows and "now" in a request's window all depend on it.
+func (g *Gateway) examineClock(ctx context.Context) Finding {
 	f := Finding{Subject: "clock", OK: true, Says: g.now().UTC().Format(time.RFC3339)}
 	file, err := os.CreateTemp(g.config.DataDir, ".clock-*")
 	if err != nil {
@@ -113,10 +113,20 @@ func (g *Gateway) examineClock() Finding {
 	case g.now().Year() < earliestNow:
 		f.OK, f.Advice = false, "The clock is years behind: run a time service such as chrony or systemd-timesyncd."
 	case skew.Abs() > mostSkew:
-		f.OK, f.Says = false, fmt.Sprintf("differs by %s from the clock of the file system", skew.Round(time.Millisecond))
-		f.Advice = "Run a time service on both machines."
+		return skewed("the file system", skew)
+	}
+	// A database that does not answer is for examineStore to report.
+	if there, err := g.store.Clock(ctx); err == nil && g.now().Sub(there).Abs() > mostSkew {
+		return skewed("the database", g.now().Sub(there))
 	}
 	return f
+}
+
+func skewed(whose string, skew time.Duration) Finding {
+	return Finding{
+		Subject: "clock", Says: fmt.Sprintf("differs by %s from the clock of %s", skew.Round(time.Millisecond), whose),
+		Advice: "Run a time service on both machines.",
+	}
 }
 
 func infoTime(info os.FileInfo, otherwise time.Time) time.Time {

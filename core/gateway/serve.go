@@ -33,6 +33,13 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	if err := g.audit.Ready(ctx); err != nil {
 		return err
 	}
+	switch ahead, err := g.services.Synchronise(ctx); {
+	case err != nil:
+		return err
+	case ahead.Abs() > mostSkew:
+		g.log.WarnContext(ctx, "the clock of this machine differs from the database's; run a time service on both",
+			"ahead", ahead.Round(time.Millisecond).String())
+	}
 	public, err := listen(ctx, "server.listen", g.config.Server.Listen)
 	if err != nil {
 		return err

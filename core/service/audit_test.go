@@ -92,7 +92,7 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 		want []string // after what was needed before
 	}
 	later := func(t *testing.T, w *world) {
-		w.clock.advance(13 * time.Second)
+		w.clock.advance(30 * time.Second)
 		w.start().settle(t)
 	}
 	for _, c := range []outcome{
@@ -283,7 +283,7 @@ func TestAnEffectThatCannotBeRecordedStands(t *testing.T) {
 	if again := book(t, p, c, key("k"), meeting(t, "checkup", 10)); !again.Replayed || string(again.Body) != string(first.Body) || w.meetings.booked != 1 {
 		t.Errorf("the repeat is told %s, %d are booked", again.Body, w.meetings.booked)
 	}
-	if got := w.recorded(); !slices.Equal(got, []string{"acme gateway:settler book-meeting ev1 done"}) {
+	if got := w.recorded(); !slices.Equal(got, []string{"acme key:k-acme book-meeting ev1 done"}) {
 		t.Errorf("%q", got)
 	}
 }

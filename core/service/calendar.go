@@ -151,8 +151,8 @@ func (s *Calendar) Book(ctx context.Context, c tenant.Caller, w Write, in BookMe
 	}
 	return perform(ctx, s.journal, call{
 		caller: c, operation: opBook, write: w, connectionID: d.Connection.ID, plan: plan, same: plan.canonical(),
-		sameFor: windowOf(c.Tenant.Settings.DedupeWindow, s.DedupeWindow),
-		undone:  func(ctx context.Context, earlier store.Intent) bool { return s.undone(ctx, d, plan, earlier) },
+		sameFor: windowOf(c.Tenant.Settings.DedupeWindow, s.DedupeWindow), repeatable: d.traits.IdempotentBook,
+		undone: func(ctx context.Context, earlier store.Intent) bool { return s.undone(ctx, d, plan, earlier) },
 	}, at(d, s.book))
 }
 

@@ -29,7 +29,7 @@ func (s *Calendar) Cancel(ctx context.Context, c tenant.Caller, w Write, in Canc
 		return Answer[record.CancelAnswer]{}, err
 	}
 	plan := cancelPlan(in)
-	return perform(ctx, s.journal, call{caller: c, operation: opCancel, write: w, connectionID: d.Connection.ID, plan: plan, about: plan.EventID},
+	return perform(ctx, s.journal, call{caller: c, operation: opCancel, write: w, connectionID: d.Connection.ID, plan: plan, about: plan.EventID, repeatable: true},
 		at(d, s.cancel))
 }
 

@@ -239,7 +239,7 @@ func crash(t *testing.T, c crashCase, n int64, after bool, by string) (died bool
 // unsettled counts the intents that nobody runs.
 func (w *world) unsettled() int {
 	w.tb.Helper()
-	open, err := w.store.UnsettledIntents(context.Background(), w.clock.now(), 1000)
+	open, err := w.store.UnsettledIntents(context.Background(), w.clock.now(), w.clock.now().Add(time.Hour), 1000)
 	w.check(err)
 	return len(open)
 }

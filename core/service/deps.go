@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -53,12 +54,14 @@ type Options struct {
 	Guard        *guard.Guard
 	Log          *slog.Logger
 	Now          func() time.Time
-	Owner        string        // names this process in intents and leases
-	KeepAnswers  time.Duration // how long an answer to an Idempotency-Key is kept
-	DedupeWindow time.Duration // for book-meeting without a key, where the tenant sets none
-	Deadline     time.Duration // for work in the background
-	Metrics      Metrics       // nil: nobody is told
-	Audit        *audit.Log    // of changes; nil: none is recorded
+	Owner        string           // names this process in intents and leases
+	KeepAnswers  time.Duration    // how long an answer to an Idempotency-Key is kept
+	DedupeWindow time.Duration    // for book-meeting without a key, where the tenant sets none
+	Deadline     time.Duration    // for work in the background
+	LeaseClock   func() time.Time // of leases; nil: one that follows the database's clock
+	Lease        time.Duration    // of runs that can be taken over without harm; 0: two seconds
+	Metrics      Metrics          // nil: nobody is told
+	Audit        *audit.Log       // of changes; nil: none is recorded
 }
 
 // Services are the use cases of all three kinds.
@@ -67,6 +70,7 @@ type Services struct {
 	Tickets  *Tickets
 	Numbers  *Numbers
 	settler  *settler
+	clock    *leaseClock
 }
 
 // New builds the use cases.
@@ -74,11 +78,17 @@ func New(o Options) *Services {
 	if o.Metrics == nil {
 		o.Metrics = nobody{}
 	}
+	clock := newLeaseClock()
+	if o.LeaseClock == nil {
+		o.LeaseClock = clock.now
+	}
 	r := &room{Options: o, journal: &journal{
-		store: o.Store, owner: o.Owner, now: o.Now, keep: o.KeepAnswers, deadline: o.Deadline, settle: leaseMargin, grace: o.Guard.WriteGrace(),
+		store: o.Store, owner: o.Owner, now: o.Now, keep: o.KeepAnswers, deadline: o.Deadline, grace: o.Guard.WriteGrace(),
+		leases: o.LeaseClock, short: cmp.Or(o.Lease, shortLease),
 		log: o.Log, metrics: o.Metrics, audit: o.Audit,
 	}}
 	s := &Services{
+		clock:    clock,
 		Calendar: &Calendar{room: r, calendars: newCache[[]calendar.Calendar](o.Now, rememberCalendars), known: newKnownSet()},
 		Tickets:  &Tickets{room: r, vocabularies: newCache[crm.Vocabulary](o.Now, rememberVocabulary)},
 		Numbers:  &Numbers{room: r, firstLook: firstLook},
@@ -107,7 +117,6 @@ const (
 )
 
 const (
-	leaseMargin        = 2 * time.Second // an intent's lease outlives the deadline by this
 	rememberCalendars  = 5 * time.Minute
 	rememberVocabulary = 5 * time.Minute
 	cacheEntries       = 10_000

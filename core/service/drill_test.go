@@ -454,7 +454,7 @@ func (d *drill) end() {
 
 // open counts the intents that nobody runs and that can be settled.
 func (d *drill) open() (n int) {
-	open, err := d.world.store.UnsettledIntents(background, d.world.clock.now().Add(time.Hour), 1000)
+	open, err := d.world.store.UnsettledIntents(background, d.world.clock.now().Add(time.Hour), d.world.clock.now(), 1000)
 	d.world.check(err)
 	for _, i := range open {
 		if !d.blind(i.Operation) {

@@ -25,15 +25,19 @@ type journal struct {
 	store    *store.Store
 	owner    string
 	now      func() time.Time
-	keep     time.Duration // how long answers to calls with a key are kept
-	deadline time.Duration // of a run whose context has none
-	settle   time.Duration // what the lease outlives the deadline by
-	grace    time.Duration // how long a write may still be under way after its caller's deadline
+	keep     time.Duration    // how long answers to calls with a key are kept
+	leases   func() time.Time // the clock of leases
+	short    time.Duration    // the lease of a run that another may take over without harm
+	deadline time.Duration    // of a run whose context has none
+	grace    time.Duration    // how long a write may still be under way after its caller's deadline
 	log      *slog.Logger
 	metrics  Metrics
 	audit    *audit.Log // nil: nothing is recorded
 
-	refused refusedIntents
+	own      ownRuns
+	refused  refusedIntents
+	answers  keptAnswers
+	announce sync.Once
 }
 
 // call is a mutating call as the journal sees it.
@@ -46,6 +50,10 @@ type call struct {
 	same         any           // the plan in the form that equal calls share, where that is not the plan itself
 	about        string        // what is changed, where a later change of it is the one that counts
 	sameFor      time.Duration // how long an equal call without a key is the same call; 0 never
+
+	// repeatable says that a run which is taken over while it still goes on does no harm: whatever both do at the
+	// provider has one effect. Such a run has a short lease.
+	repeatable bool
 
 	// undone reports whether the effect of an equal call without a key is surely not what it was any more, so that its
 	// answer would not be true. nil: it is not looked at.
@@ -97,21 +105,33 @@ func (a *attempt) save(ctx context.Context, plan any) error {
 // run takes the steps of a plan. A resumed run is handed the plan as far as the earlier one got.
 type run[P, T any] func(ctx context.Context, a *attempt, plan P) (outcome[T], error)
 
-// perform carries a call through, or answers what an earlier equal call answered.
+// perform carries a call through, or returns what an earlier equal call returned. While that one still runs, it waits.
 func perform[P, T any](ctx context.Context, j *journal, c call, run run[P, T]) (Answer[T], error) {
 	intent, err := j.intentOf(c)
 	if err != nil {
 		return Answer[T]{}, err
 	}
+	waiting, cancel := j.waiting(ctx)
+	defer cancel()
 	for {
-		intent = j.own(ctx, intent)
-		there, began, err := j.begin(ctx, c, intent)
+		ours := j.start(ctx, intent, c.repeatable)
+		there, began, err := j.begin(ctx, c, ours)
+		if began {
+			answer, err := finish(ctx, &attempt{journal: j, intent: ours, from: originOf(ctx, c)}, run)
+			if wasTakenOver(err) && pause(waiting, pollEvery) == nil {
+				continue
+			}
+			return answer, err
+		}
+		j.own.end(ours.Owner)
+		answer, known := j.answers.of(there)
 		switch {
 		case err != nil:
 			return Answer[T]{}, err
-		case began:
-			return finish(ctx, &attempt{journal: j, intent: intent, from: originOf(ctx, c)}, run)
-		case !j.runs(there) && !j.fresh(there, c): // too long ago to count
+		case known && j.fresh(there, c):
+			j.metrics.Intent(c.operation, "replayed")
+			return replay[T](answer)
+		case !j.fresh(there, c) && (there.State == store.IntentDone || there.Kept) && !j.runs(there): // too long ago to count
 			if err := j.store.ReleaseIntent(ctx, there, ""); err != nil {
 				return Answer[T]{}, err
 			}
@@ -125,29 +145,53 @@ func perform[P, T any](ctx context.Context, j *journal, c call, run run[P, T]) (
 		case there.State == store.IntentDone:
 			j.metrics.Intent(c.operation, "replayed")
 			return replay[T](there)
-		case j.runs(there) && intent.Kept:
-			f := fault.New(fault.Conflict, fault.ReasonIdempotencyRunning,
-				"The first request with this Idempotency-Key is still running. Repeat it in a moment to get its answer.")
-			f.RetryAfter = time.Second
-			return Answer[T]{}, f
 		case j.runs(there): // the same call is under way: its answer is this one's
-			if err := pause(ctx, pollEvery); err != nil {
-				return Answer[T]{}, err
+			if err := pause(waiting, pollEvery); err != nil {
+				return Answer[T]{}, j.stillRunning(ctx, there)
 			}
 		case there.ConnectionID == "":
 			return Answer[T]{}, fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 				"An earlier try was cut off, and its connection was removed since, so it is not known whether the provider acted.")
 		default:
-			a, took, err := j.takeOver(ctx, there)
+			a, took, err := j.takeOver(ctx, there, c.repeatable)
 			if err != nil {
 				return Answer[T]{}, err
 			}
-			if took {
-				a.from = originOf(ctx, c)
-				return finish(ctx, a, run)
+			if !took {
+				continue
 			}
+			a.from = originOf(ctx, c)
+			answer, err := finish(ctx, a, run)
+			if wasTakenOver(err) && pause(waiting, pollEvery) == nil {
+				continue
+			}
+			return answer, err
 		}
 	}
+}
+
+// waiting is the time for which a call may wait for an equal one: its own, but for what it takes to say that the other
+// one still runs.
+func (j *journal) waiting(ctx context.Context) (context.Context, context.CancelFunc) {
+	left := j.deadline
+	if end, ok := ctx.Deadline(); ok {
+		left = time.Until(end)
+	}
+	return context.WithTimeout(ctx, left-min(answerMargin, left/4))
+}
+
+// stillRunning is the failure of a call that has waited for an equal one in vain.
+func (j *journal) stillRunning(ctx context.Context, there store.Intent) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !there.Kept {
+		return context.DeadlineExceeded
+	}
+	f := fault.New(fault.Conflict, fault.ReasonIdempotencyRunning,
+		"The first request with this Idempotency-Key is still running. Repeat it to get its answer.")
+	f.RetryAfter = max(time.Second, there.LeaseUntil.Sub(j.leases()))
+	return f
 }
 
 // begin records the intent, or answers that of an equal call.
@@ -178,31 +222,43 @@ func (j *journal) refuse(ctx context.Context, intent store.Intent) {
 	j.refused.add(intent)
 }
 
-// takeOver makes an intent whose run died ours.
-func (j *journal) takeOver(ctx context.Context, there store.Intent) (*attempt, bool, error) {
-	ours := j.own(ctx, there)
+// takeOver makes an intent ours whose run is over.
+func (j *journal) takeOver(ctx context.Context, there store.Intent, repeatable bool) (*attempt, bool, error) {
+	ours := j.start(ctx, there, repeatable)
 	took, err := j.store.TakeOverIntent(ctx, there, ours, j.now())
+	if err != nil || !took {
+		j.own.end(ours.Owner)
+	}
 	return &attempt{journal: j, intent: ours, resumed: true, told: there.State == store.IntentUnknown}, took, err
 }
 
-// runs reports whether the process that owns the intent is still at it.
-func (j *journal) runs(i store.Intent) bool {
-	return i.State == store.IntentRunning && j.now().Before(i.LeaseUntil)
-}
-
-// own answers the intent as one run in this process owns it within ctx.
-func (j *journal) own(ctx context.Context, i store.Intent) store.Intent {
+// start returns the intent as a run of this process owns it within ctx. The run counts as one that goes on until
+// finish, or own.end.
+func (j *journal) start(ctx context.Context, i store.Intent, repeatable bool) store.Intent {
+	j.announce.Do(func() {
+		if err := j.store.Announce(j.owner); err != nil {
+			j.log.WarnContext(ctx, "other processes cannot see that this one lives; its leases count", "error", err)
+		}
+	})
 	i.Owner, i.State = j.owner+"/"+rand.Text(), store.IntentRunning
+	short := repeatable && !j.store.TracksProcesses()
 	lasts := j.deadline
-	if end, ok := ctx.Deadline(); ok {
-		lasts = time.Until(end)
+	switch end, ok := ctx.Deadline(); {
+	case short:
+		lasts = j.short
+	case ok:
+		lasts = time.Until(end) + leaseMargin
+	default:
+		lasts += leaseMargin
 	}
-	i.LeaseUntil = j.now().Add(lasts + j.settle)
+	i.LeaseUntil = j.leases().Add(lasts)
+	j.own.add(i, short)
 	return i
 }
 
 // finish runs an attempt by the plan in its intent and records what came of it.
 func finish[P, T any](ctx context.Context, a *attempt, run run[P, T]) (Answer[T], error) {
+	defer a.journal.own.end(a.intent.Owner)
 	var plan P
 	if err := json.Unmarshal(a.intent.Plan, &plan); err != nil {
 		return Answer[T]{}, err
@@ -218,8 +274,15 @@ func finish[P, T any](ctx context.Context, a *attempt, run run[P, T]) (Answer[T]
 	if err != nil {
 		return Answer[T]{}, err
 	}
-	a.keep(record, body, done.ref, done.seen)
+	if first, overtaken := a.keep(record, body, done.ref, done.seen); overtaken {
+		return replay[T](first)
+	}
 	return Answer[T]{Record: done.record, Body: body}, nil
+}
+
+// wasTakenOver reports whether a run ended because another one has its intent, whose answer is the call's.
+func wasTakenOver(err error) bool {
+	return err != nil && fault.From(err).Reason == store.ReasonIntentLost
 }
 
 // failed closes the intent of a run that failed and answers what to tell the caller. A failure that surely had no
@@ -229,6 +292,9 @@ func (a *attempt) failed(ctx context.Context, err error) error {
 	f := fault.From(err)
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if wasTakenOver(err) {
+		return f
+	}
 	if a.harmless(f) {
 		a.end(ctx, "", audit.Failed(f.Reason))
 		return f
@@ -241,6 +307,7 @@ func (a *attempt) failed(ctx context.Context, err error) error {
 		outcome = ""
 	}
 	if underWay || stopped {
+		a.journal.own.keep(a.intent.Owner, a.journal.grace+leaseMargin)
 		// The call may still arrive at the provider: until it surely has, nobody may take the intent up. And where the
 		// settler was stopped, the end of the lease brings another one sooner than its patience with what stays unknown.
 		a.extend(ctx, outcome)
@@ -270,7 +337,7 @@ func (a *attempt) count(outcome string) { a.journal.metrics.Intent(a.intent.Oper
 // extend keeps the intent ours while its write may be under way.
 func (a *attempt) extend(ctx context.Context, outcome string) {
 	longer := a.intent
-	longer.LeaseUntil = a.journal.now().Add(a.journal.grace + a.journal.settle)
+	longer.LeaseUntil = a.journal.leases().Add(a.journal.grace + leaseMargin)
 	if outcome != "" {
 		a.count("unknown")
 	}
@@ -278,7 +345,7 @@ func (a *attempt) extend(ctx context.Context, outcome string) {
 	err := a.journal.store.ExtendIntent(ctx, longer, rows...)
 	switch {
 	case err == nil:
-		a.intent, a.told = longer, a.told || len(rows) > 0
+		a.told = a.told || len(rows) > 0
 	case fault.From(err).Code != fault.Conflict: // a conflict: the answer has come meanwhile, see late
 		a.journal.log.ErrorContext(ctx, "the lease of an intent could not be extended", "operation", a.intent.Operation, "error", err)
 	}
@@ -317,22 +384,43 @@ func late[R, T any](a *attempt, made func(context.Context, R) (outcome[T], error
 	}
 }
 
-// keep records the answer.
-func (a *attempt) keep(ctx context.Context, body []byte, ref string, seen []store.EventSeen) {
+// keep records the answer. Where another run has recorded one first, it returns that: it is the answer that repeats
+// get. While the store is away the process keeps the answer itself.
+func (a *attempt) keep(ctx context.Context, body []byte, ref string, seen []store.EventSeen) (first store.Intent, overtaken bool) {
 	if a.alone {
 		a.count("settled")
 	} else {
 		a.count("done")
 	}
 	a.intent.Answer, a.intent.EffectRef = body, ref
-	rows, err := a.rows(ctx, audit.Done)
+	err := a.record(ctx, seen)
 	if err == nil {
-		err = a.journal.store.FinishIntent(ctx, a.intent, seen, rows...)
+		return a.intent, false
 	}
+	if fault.From(err).Code == fault.Conflict {
+		first, found, err := a.journal.store.Intent(ctx, a.intent.TenantID, a.intent.Operation, a.intent.Key)
+		return first, err == nil && found && first.State == store.IntentDone && first.EffectKey == a.intent.EffectKey
+	}
+	a.journal.log.ErrorContext(ctx, "the store does not take an answer; it is kept until it does", "operation", a.intent.Operation, "error", err)
+	a.journal.own.keep(a.intent.Owner, a.journal.keep)
+	a.journal.answers.add(a.intent, func(ctx context.Context) error {
+		err := a.record(ctx, seen)
+		if err == nil || fault.From(err).Code == fault.Conflict || fault.From(err).Code == fault.NotFound {
+			a.journal.own.remove(a.intent.Owner)
+			return nil
+		}
+		return err
+	})
+	return a.intent, false
+}
+
+// record writes the answer, the events seen and the row of the audit.
+func (a *attempt) record(ctx context.Context, seen []store.EventSeen) error {
+	rows, err := a.rows(ctx, audit.Done)
 	if err != nil {
-		// The effect stands and is told; the intent stays open and is settled by reading back.
-		a.journal.log.ErrorContext(ctx, "an answer could not be kept", "operation", a.intent.Operation, "error", err)
+		return err
 	}
+	return a.journal.store.FinishIntent(ctx, a.intent, seen, rows...)
 }
 
 // intentOf writes a call down as an intent.

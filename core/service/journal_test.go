@@ -58,7 +58,7 @@ func TestKeyOfARunningCallIsRefused(t *testing.T) {
 		first <- err
 	}()
 	<-entered
-	_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
+	_, err := p.Calendar.Book(within(t, 300*time.Millisecond), c, key("k"), meeting(t, "checkup", 10))
 	wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyRunning)
 	if fault.From(err).RetryAfter == 0 {
 		t.Error("it does not say when to come again")

@@ -75,7 +75,8 @@ func (s *Numbers) Buy(ctx context.Context, c tenant.Caller, w Write, in BuyNumbe
 		return Answer[record.PhoneNumber]{}, err
 	}
 	plan := buyPlan{AreaCode: in.AreaCode, Name: in.Name, Inbound: in.Inbound, Outbound: in.Outbound}
-	return perform(ctx, s.journal, call{caller: c, operation: opBuy, write: w, connectionID: p.Connection.ID, plan: plan}, on(p, s.buy))
+	return perform(ctx, s.journal, call{caller: c, operation: opBuy, write: w, connectionID: p.Connection.ID, plan: plan,
+		repeatable: p.Driver.Traits().IdempotentBuy}, on(p, s.buy))
 }
 
 // purchase is one purchase under way.

@@ -257,7 +257,7 @@ func TestAnOrderThatFollowsAFailedOneIsNotKnownToBeUnderWay(t *testing.T) {
 	w.phones.ordersTake(1000)
 	known := func() bool {
 		t.Helper()
-		open, err := w.store.UnsettledIntents(background, w.clock.now(), 10)
+		open, err := w.store.UnsettledIntents(background, w.clock.now(), w.clock.now().Add(time.Hour), 10)
 		w.check(err)
 		return len(open) == 1 && isUnderWay(open[0].Plan)
 	}
@@ -388,7 +388,9 @@ func TestAPurchaseThatWasDoneAndReleasedIsNotRepeated(t *testing.T) {
 			_, err := db.Exec("CREATE TRIGGER failing BEFORE UPDATE OF state ON intents WHEN NEW.state = 'done' BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
 			w.check(err)
 			answer, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
-			w.check(err) // it is told, but not kept
+			w.check(err) // it is told, and lost with its process
+			p.kill()
+			p = w.start()
 			_, err = db.Exec("DROP TRIGGER failing")
 			w.check(err)
 			if test.atConsole {
@@ -517,7 +519,7 @@ func TestAStrayPurchaseIsTakenIn(t *testing.T) {
 	_, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	w.heal()
-	open, err := w.store.UnsettledIntents(background, w.clock.now().Add(time.Hour), 10)
+	open, err := w.store.UnsettledIntents(background, w.clock.now().Add(time.Hour), w.clock.now(), 10)
 	w.check(err)
 	w.check(w.store.ReleaseIntent(background, open[0], "")) // nobody carries it on
 	w.clock.advance(time.Hour)

@@ -31,7 +31,7 @@ func (s *Numbers) Update(ctx context.Context, c tenant.Caller, w Write, in Updat
 		return s.unchanged(ctx, p, in.ID)
 	}
 	return perform(ctx, s.journal, call{
-		caller: c, operation: opChange, write: w, connectionID: p.Connection.ID, plan: plan, about: strconv.FormatInt(in.ID, 10),
+		caller: c, operation: opChange, write: w, connectionID: p.Connection.ID, plan: plan, about: strconv.FormatInt(in.ID, 10), repeatable: true,
 	}, on(p, s.change))
 }
 

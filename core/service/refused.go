@@ -53,3 +53,58 @@ func (j *journal) takeBack(ctx context.Context) error {
 	}
 	return nil
 }
+
+// keptAnswers are answers that callers were given while the store was away. The process writes them when it is back.
+type keptAnswers struct {
+	mu   sync.Mutex
+	list []keptAnswer
+}
+
+type keptAnswer struct {
+	intent store.Intent
+	record func(context.Context) error
+}
+
+// mostAnswers bounds what an outage leaves to write.
+const mostAnswers = 10_000
+
+func (k *keptAnswers) add(i store.Intent, record func(context.Context) error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.list) < mostAnswers {
+		k.list = append(k.list, keptAnswer{i, record})
+	}
+}
+
+// of returns the intent with its answer, where the process has one for the effect that the row is about.
+func (k *keptAnswers) of(there store.Intent) (store.Intent, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, a := range k.list {
+		i := a.intent
+		if i.TenantID == there.TenantID && i.Operation == there.Operation && i.Key == there.Key && i.EffectKey == there.EffectKey &&
+			string(i.RequestHash) == string(there.RequestHash) {
+			return i, true
+		}
+	}
+	return store.Intent{}, false
+}
+
+// write records the answers, until the store fails again.
+func (j *journal) writeAnswers(ctx context.Context) error {
+	for {
+		j.answers.mu.Lock()
+		if len(j.answers.list) == 0 {
+			j.answers.mu.Unlock()
+			return nil
+		}
+		next := j.answers.list[0]
+		j.answers.mu.Unlock()
+		if err := next.record(ctx); err != nil {
+			return err
+		}
+		j.answers.mu.Lock()
+		j.answers.list = j.answers.list[1:]
+		j.answers.mu.Unlock()
+	}
+}

@@ -27,7 +27,7 @@ func (s *Numbers) Release(ctx context.Context, c tenant.Caller, w Write, id int6
 	if err != nil {
 		return Answer[struct{}]{}, err
 	}
-	return perform(ctx, s.journal, call{caller: c, operation: opReturn, write: w, connectionID: p.Connection.ID, plan: releasePlan{ID: id}}, on(p, s.release))
+	return perform(ctx, s.journal, call{caller: c, operation: opReturn, write: w, connectionID: p.Connection.ID, plan: releasePlan{ID: id}, repeatable: true}, on(p, s.release))
 }
 
 func (s *Numbers) release(ctx context.Context, p phone, a *attempt, plan releasePlan) (outcome[struct{}], error) {

@@ -30,13 +30,17 @@ type writeOver func(ctx context.Context, i store.Intent) error
 type resume func(ctx context.Context, a *attempt) error
 
 const (
-	settleEvery  = 2 * time.Second
+	settleEvery = 2 * time.Second
+
+	synchroniseEvery = time.Minute
+
 	settleLook   = 1000             // intents looked at in a round,
 	settleBatch  = 200              // of which so many are taken up
 	settleAtOnce = 16               // so many at a time,
 	settleFor    = 5 * time.Second  // and none after that long: those that a provider keeps waiting come again later
 	purgeEvery   = 10 * time.Minute // per replica
 	mostPatience = 10 * time.Minute // between tries at an intent that stays unknown,
+	soonEnough   = time.Minute      // and at one without a key, which is settled while equal calls still count as one,
 	orderEvery   = 30 * time.Second // and at an order that is known to be under way, which only takes its time
 	keepKeyless  = 24 * time.Hour   // finished calls without a key; longer than any dedupe window of use
 )
@@ -46,6 +50,7 @@ func (s *Services) Run(ctx context.Context) {
 	var group sync.WaitGroup
 	defer group.Wait()
 	group.Go(func() { s.Numbers.keep(ctx) })
+	group.Go(func() { s.keepLeases(ctx) })
 	tick := time.NewTicker(settleEvery)
 	defer tick.Stop()
 	var purged time.Time
@@ -61,13 +66,38 @@ func (s *Services) Run(ctx context.Context) {
 	}
 }
 
+// keepLeases renews the leases of the runs that go on, and keeps their clock with the database's, until ctx ends.
+func (s *Services) keepLeases(ctx context.Context) {
+	if s.settler.Store.TracksProcesses() {
+		return // leases are long, and what counts is whether their process lives
+	}
+	next := s.settler.Now().Add(synchroniseEvery)
+	for pause(ctx, s.settler.journal.short/renewals) == nil {
+		s.settler.journal.renewLeases(ctx)
+		if s.settler.Now().Before(next) {
+			continue
+		}
+		if _, err := s.Synchronise(ctx); err == nil {
+			next = s.settler.Now().Add(synchroniseEvery)
+		}
+	}
+}
+
+// Synchronise sets the clock of leases by the database's clock, and returns how far the machine's is ahead of that.
+func (s *Services) Synchronise(ctx context.Context) (ahead time.Duration, err error) {
+	return s.clock.synchronise(ctx, s.settler.Store)
+}
+
 // round settles what is due.
 func (s *settler) round(ctx context.Context, purged *time.Time) error {
 	began := s.Now()
 	if err := s.journal.takeBack(ctx); err != nil {
 		return err
 	}
-	open, err := s.Store.UnsettledIntents(ctx, began, settleLook)
+	if err := s.journal.writeAnswers(ctx); err != nil {
+		return err
+	}
+	open, err := s.journal.unsettled(ctx, settleLook)
 	if err != nil {
 		return err
 	}
@@ -112,6 +142,9 @@ func due(i store.Intent, now time.Time) bool {
 		return true
 	}
 	patience := mostPatience
+	if !i.Kept {
+		patience = soonEnough
+	}
 	if i.Operation == opBuy && isUnderWay(i.Plan) {
 		patience = orderEvery
 	}
@@ -127,10 +160,11 @@ func (s *settler) settle(ctx context.Context, i store.Intent) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Deadline)
 	defer cancel()
-	a, took, err := s.journal.takeOver(ctx, i)
+	a, took, err := s.journal.takeOver(ctx, i, false)
 	if err != nil || !took {
 		return err
 	}
+	defer s.journal.own.end(a.intent.Owner)
 	overtaken, err := s.isOvertaken(ctx, i)
 	if err != nil {
 		return err

@@ -209,10 +209,8 @@ func TestOperatorsAreToldHowManyIntentsNobodyCarriesOn(t *testing.T) {
 	}
 	told(0)
 	dieWith(t, w, c, 3)
-	told(0) // as far as anybody knows, they run
-	w.clock.advance(13 * time.Second)
 	w.meetings.script(func(*process, string) reaction { return reaction{before: fails(cutOff())} })
-	told(3) // their run is over
+	told(3) // their process is gone
 	told(3) // their outcome is unknown, also between two tries
 	w.meetings.script(nil)
 	w.clock.advance(mostPatience)

@@ -51,7 +51,7 @@ func (s *Tickets) Create(ctx context.Context, c tenant.Caller, w Write, in Creat
 	}
 	return perform(ctx, s.journal, call{
 		caller: c, operation: opCreate, write: w, connectionID: opened.Connection.ID, plan: plan,
-		sameFor: windowOf(c.Tenant.Settings.TicketDedupeWindow, 0),
+		sameFor: windowOf(c.Tenant.Settings.TicketDedupeWindow, 0), repeatable: opened.Driver.Traits().IdempotentCreate,
 	}, s.creating(opened))
 }
 

@@ -46,6 +46,7 @@ func (s *Calendar) Update(ctx context.Context, c tenant.Caller, w Write, in Upda
 	}
 	return perform(ctx, s.journal, call{
 		caller: c, operation: opUpdate, write: w, connectionID: d.Connection.ID, plan: plan, same: plan.canonical(), about: plan.EventID,
+		repeatable: true,
 	}, at(d, s.update))
 }
 

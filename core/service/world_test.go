@@ -139,7 +139,7 @@ func (w *world) start() *process {
 		BreakerFailures: 1000, RetryMinimum: 1000, ConnectionQueue: 1000, HostQueue: 1000,
 	}
 	o := Options{
-		Store: p.store, Log: slog.New(slog.DiscardHandler), Now: w.clock.now, Owner: p.owner,
+		Store: p.store, Log: slog.New(slog.DiscardHandler), Now: w.clock.now, LeaseClock: w.clock.now, Owner: p.owner,
 		KeepAnswers: 72 * time.Hour, DedupeWindow: 10 * time.Minute, Deadline: 5 * time.Second, Audit: w.audit(p.store),
 	}
 	if w.options != nil {

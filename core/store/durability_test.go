@@ -3,13 +3,18 @@ package store_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
 	"frontdesk/core/store"
 	"frontdesk/core/store/storetest"
 )
@@ -116,4 +121,66 @@ func TestSeveralProcessesShareOneStore(t *testing.T) {
 		equal(t, len(scan(t, s, "c1", "", "")), 160)
 		equal(t, len(scan(t, other, "c1", "", "")), 160)
 	})
+}
+
+// announceUntilKilled names a store to which a child of the test process announces itself.
+const announceUntilKilled = "FRONTDESK_STORE_TEST_ANNOUNCES_TO"
+
+// announceAndWait is that child. It says on standard output that it is announced, and stays.
+func announceAndWait(url string) {
+	s, err := store.Open(context.Background(), url)
+	if err == nil {
+		err = s.Announce("child")
+	}
+	fmt.Println(err)
+	time.Sleep(time.Hour)
+}
+
+func TestTheStateOfAProcessIsItsKernels(t *testing.T) {
+	url := storetest.SQLite(t)
+	s := storetest.Open(t, url)
+	equal(t, s.Process("child"), store.ProcessUnknown)
+	child := exec.CommandContext(t.Context(), os.Args[0])
+	child.Env = append(os.Environ(), announceUntilKilled+"="+url)
+	said := bufio.NewScanner(got(child.StdoutPipe())(t))
+	must(t, child.Start())
+	said.Scan()
+	equal(t, said.Text(), "<nil>")
+	equal(t, s.Process("child"), store.ProcessAlive)
+	must(t, child.Process.Signal(syscall.SIGSTOP))
+	equal(t, s.Process("child"), store.ProcessAlive)
+	must(t, child.Process.Kill())
+	_ = child.Wait() // it was killed
+	equal(t, s.Process("child"), store.ProcessGone)
+}
+
+func TestAProcessEndsWithItsStore(t *testing.T) {
+	url := storetest.SQLite(t)
+	s, own := storetest.Open(t, url), got(store.Open(t.Context(), url))(t)
+	must(t, own.Announce("own"))
+	equal(t, s.Process("own"), store.ProcessAlive)
+	must(t, own.Close())
+	equal(t, s.Process("own"), store.ProcessGone)
+	refused(t, own.Announce("again"), fault.Unavailable, fault.ReasonStoreUnavailable)
+	equal(t, s.Process("../frontdesk.db"), store.ProcessUnknown)
+	t.Run("its file goes when it is old", func(t *testing.T) {
+		file := strings.TrimPrefix(url, "sqlite:") + "-process-own"
+		must(t, s.Announce("next"))
+		if _, err := os.Stat(file); err != nil {
+			t.Fatal(err)
+		}
+		must(t, os.Chtimes(file, noon.AddDate(-1, 0, 0), noon.AddDate(-1, 0, 0)))
+		third := got(store.Open(t.Context(), url))(t)
+		defer third.Close()
+		must(t, third.Announce("third"))
+		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the file of a process that ended a year ago: %v", err)
+		}
+	})
+}
+
+func TestPostgresTellsNothingOfProcesses(t *testing.T) {
+	s := storetest.Open(t, storetest.Postgres(t))
+	must(t, s.Announce("one"))
+	equal(t, []any{s.Process("one"), s.TracksProcesses()}, []any{store.ProcessUnknown, false})
 }

@@ -16,10 +16,12 @@ import (
 //	    |   Release("")  |    |    |  Release(IntentUnknown)
 //	    +----------------+    |    +------------------------> unknown
 //	                          |                                  |
-//	                          +---------- TakeOver --------------+   (also of running, once the lease has passed)
+//	                          +---------- TakeOver --------------+   (also of running, once its run is over)
 //
-// Who runs an intent is told by its Owner together with its LeaseUntil: two goroutines of one process may run it one
-// after the other, and the first must not write once the second has taken over.
+// The Owner names one run of an intent: no two runs share one. Only the run that the row names may write its plan or
+// end it without an answer. An answer is the exception: whoever has one may finish the intent, because the effect
+// stands whoever runs the intent by now. Whether a run is over is for the caller to say: its lease has passed, its
+// process is gone (see ProcessState), or it was this process's own.
 
 const intentColumns = `tenant_id, operation, key, kept, request_hash, connection_id, effect_key, plan, state, answer, effect_ref,
 	dedupe_key, owner, lease_until, created_at, updated_at`
@@ -47,8 +49,7 @@ func (s *Store) BeginIntent(ctx context.Context, i Intent) (existing Intent, beg
 		if err != nil || touched == 1 {
 			return Intent{}, err == nil, err
 		}
-		existing, found, err := findIn(ctx, s, scanIntent,
-			"SELECT "+intentColumns+" FROM intents WHERE tenant_id = $1 AND operation = $2 AND key = $3", i.TenantID, i.Operation, i.Key)
+		existing, found, err := s.Intent(ctx, i.TenantID, i.Operation, i.Key)
 		if err != nil || found {
 			return existing, false, err
 		}
@@ -56,47 +57,51 @@ func (s *Store) BeginIntent(ctx context.Context, i Intent) (existing Intent, beg
 	}
 }
 
-// TakeOverIntent makes the intent that was read as there ours, if nobody else did since and its run is over: its lease
-// has passed, or its outcome is unknown. Of ours, the Owner and LeaseUntil are kept.
+// Intent returns the intent under a tenant, operation and key.
+func (s *Store) Intent(ctx context.Context, tenantID, operation, key string) (Intent, bool, error) {
+	return findIn(ctx, s, scanIntent,
+		"SELECT "+intentColumns+" FROM intents WHERE tenant_id = $1 AND operation = $2 AND key = $3", tenantID, operation, key)
+}
+
+// TakeOverIntent makes the intent that was read as there ours, unless it has changed hands or state since. The caller
+// knows that the run of there is over. Of ours, the Owner and LeaseUntil are kept.
 func (s *Store) TakeOverIntent(ctx context.Context, there, ours Intent, now time.Time) (bool, error) {
 	touched, err := s.exec(ctx, `UPDATE intents SET state = 'running', owner = $4, lease_until = $5, updated_at = $6
-		WHERE tenant_id = $1 AND operation = $2 AND key = $3 AND owner = $7 AND lease_until = $8 AND state = $9
-		AND (state = 'unknown' OR (state = 'running' AND lease_until <= $6))`,
-		there.TenantID, there.Operation, there.Key, ours.Owner, millis(ours.LeaseUntil), millis(now),
-		there.Owner, millis(there.LeaseUntil), there.State)
+		WHERE tenant_id = $1 AND operation = $2 AND key = $3 AND owner = $7 AND state = $8 AND state <> 'done'`,
+		there.TenantID, there.Operation, there.Key, ours.Owner, millis(ours.LeaseUntil), millis(now), there.Owner, there.State)
 	return touched == 1, err
 }
 
 // held is the condition under which the run that holds an intent may write; see heldBy.
-const held = "tenant_id = $1 AND operation = $2 AND key = $3 AND owner = $4 AND lease_until = $5 AND state = 'running'"
+const held = "tenant_id = $1 AND operation = $2 AND key = $3 AND owner = $4 AND state = 'running'"
 
 func heldBy(i Intent, more ...any) []any {
-	return append([]any{i.TenantID, i.Operation, i.Key, i.Owner, millis(i.LeaseUntil)}, more...)
+	return append([]any{i.TenantID, i.Operation, i.Key, i.Owner}, more...)
 }
 
 // SaveIntentPlan keeps a step before it is taken. A run that does not hold the intent any more gets a Conflict with
 // the reason INTENT_LOST, and must not take the step.
 func (s *Store) SaveIntentPlan(ctx context.Context, i Intent) error {
-	touched, err := s.exec(ctx, "UPDATE intents SET plan = $6 WHERE "+held, heldBy(i, object(i.Plan))...)
+	touched, err := s.exec(ctx, "UPDATE intents SET plan = $5 WHERE "+held, heldBy(i, object(i.Plan))...)
 	if err == nil && touched == 0 {
 		return intentLost()
 	}
 	return err
 }
 
-// ExtendIntent lengthens the lease to i.LeaseUntil, which the run's later calls must carry. A run that does not hold
-// the intent any more gets a Conflict with the reason INTENT_LOST, and nothing of it is recorded.
+// ExtendIntent lengthens the lease to i.LeaseUntil; a lease never becomes shorter. A run that does not hold the intent
+// any more gets a Conflict with the reason INTENT_LOST, and nothing of it is recorded.
 func (s *Store) ExtendIntent(ctx context.Context, i Intent, audit ...AuditRow) error {
-	touched, err := s.recorded(ctx, audit, `UPDATE intents SET lease_until = $5 WHERE tenant_id = $1 AND operation = $2 AND key = $3
-		AND owner = $4 AND lease_until <= $5 AND state = 'running'`, heldBy(i)...)
+	touched, err := s.recorded(ctx, audit,
+		"UPDATE intents SET lease_until = CASE WHEN lease_until < $5 THEN $5 ELSE lease_until END WHERE "+held, heldBy(i, millis(i.LeaseUntil))...)
 	if err == nil && touched == 0 {
 		return intentLost()
 	}
 	return err
 }
 
-// FinishIntent keeps the answer, and with it the events that were seen and what the audit says. A run that does not hold
-// the intent any more gets a Conflict with the reason INTENT_LOST.
+// FinishIntent keeps the answer, and with it the events that were seen and what the audit says. An intent of another
+// effect, or one that is done or gone, is a Conflict with the reason INTENT_LOST, and nothing is recorded.
 func (s *Store) FinishIntent(ctx context.Context, i Intent, seen []EventSeen, audit ...AuditRow) error {
 	if len(seen) == 0 { // one statement needs no transaction, which on PostgreSQL is two more round trips
 		touched, err := s.recorded(ctx, audit, finish, finishOf(i)...)
@@ -117,9 +122,10 @@ func (s *Store) FinishIntent(ctx context.Context, i Intent, seen []EventSeen, au
 	})
 }
 
-const finish = "UPDATE intents SET state = 'done', answer = $6, effect_ref = $7 WHERE " + held
+const finish = `UPDATE intents SET state = 'done', owner = $4, answer = $5, effect_ref = $6
+	WHERE tenant_id = $1 AND operation = $2 AND key = $3 AND effect_key = $7 AND state <> 'done'`
 
-func finishOf(i Intent) []any { return heldBy(i, blob(i.Answer), text(i.EffectRef)) }
+func finishOf(i Intent) []any { return heldBy(i, blob(i.Answer), text(i.EffectRef), i.EffectKey) }
 
 // ReleaseIntent ends a run without an answer. With IntentUnknown the intent stays and can be taken over at once; with
 // "" it goes, because nothing happened. It may also let a finished intent go. An intent that is not as i says any more
@@ -130,7 +136,7 @@ func (s *Store) ReleaseIntent(ctx context.Context, i Intent, state string, audit
 		return err
 	}
 	_, err := s.recorded(ctx, audit, `DELETE FROM intents WHERE tenant_id = $1 AND operation = $2 AND key = $3
-		AND owner = $4 AND lease_until = $5 AND state = $6`, heldBy(i, cmp.Or(i.State, IntentRunning))...)
+		AND owner = $4 AND state = $5`, heldBy(i, cmp.Or(i.State, IntentRunning))...)
 	return err
 }
 
@@ -164,11 +170,13 @@ func (s *Store) Overtaken(ctx context.Context, i Intent) (bool, error) {
 	return found, err
 }
 
-// UnsettledIntents lists intents that nobody runs any more, first those whose run died, then those that were taken up
-// the longest ago. Without their connection nothing can settle them, so those are left out.
-func (s *Store) UnsettledIntents(ctx context.Context, now time.Time, limit int) ([]Intent, error) {
+// UnsettledIntents lists intents without an answer: those whose outcome is unknown, and those that run under a lease
+// that ends at from or earlier, or after to. First come those that run, then those that were taken up the longest ago.
+// Without their connection nothing can settle them, so those are left out.
+func (s *Store) UnsettledIntents(ctx context.Context, from, to time.Time, limit int) ([]Intent, error) {
 	return listOf(ctx, s, scanIntent, "SELECT "+intentColumns+` FROM intents WHERE state <> 'done' AND connection_id IS NOT NULL
-		AND (state = 'unknown' OR lease_until <= $1) ORDER BY state, updated_at LIMIT $2`, millis(now), limit)
+		AND (state = 'unknown' OR lease_until <= $1 OR lease_until > $2) ORDER BY state, updated_at LIMIT $3`,
+		millis(from), millis(to), limit)
 }
 
 // purgeBatch bounds how long a purge keeps other writers waiting.

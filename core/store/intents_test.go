@@ -159,28 +159,45 @@ func TestTakeOverIntent(t *testing.T) {
 		})
 	})
 	for _, c := range []struct {
-		rule  string
-		state string // released to, "" still running
-		now   time.Time
-		took  bool
+		rule    string
+		between func(t *testing.T, s *store.Store, mine store.Intent) // after it was read, before it is taken over
+		took    bool
 	}{
-		{"a run whose lease has not passed is left alone", "", noon.Add(9 * time.Second), false},
-		{"a run whose lease has passed is taken over", "", over, true},
-		{"an unknown outcome is taken over at once", store.IntentUnknown, noon, true},
+		{"a run is taken over", func(*testing.T, *store.Store, store.Intent) {}, true},
+		{"one whose lease is renewed as well: the caller knows that it is over", func(t *testing.T, s *store.Store, mine store.Intent) {
+			mine.LeaseUntil = later
+			must(t, s.ExtendIntent(t.Context(), mine))
+		}, true},
+		{"one that ends in between is not", func(t *testing.T, s *store.Store, mine store.Intent) {
+			must(t, s.ReleaseIntent(t.Context(), mine, store.IntentUnknown))
+		}, false},
+		{"nor one that another takes over in between", func(t *testing.T, s *store.Store, mine store.Intent) {
+			theirs := mine
+			theirs.Owner = "three"
+			equal(t, got(s.TakeOverIntent(t.Context(), mine, theirs, over))(t), true)
+		}, false},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			both(t, func(t *testing.T, s *store.Store) {
 				connection(t, s, "c1")
 				mine := begun(t, s, store.Intent{})
-				if c.state != "" {
-					must(t, s.ReleaseIntent(t.Context(), mine, c.state))
-				}
-				ours := there(t, s)
+				was := there(t, s)
+				c.between(t, s, mine)
+				ours := was
 				ours.Owner, ours.LeaseUntil = "two", later
-				equal(t, got(s.TakeOverIntent(t.Context(), there(t, s), ours, c.now))(t), c.took)
+				equal(t, got(s.TakeOverIntent(t.Context(), was, ours, over))(t), c.took)
 			})
 		})
 	}
+	t.Run("an unknown outcome is taken over", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			must(t, s.ReleaseIntent(t.Context(), begun(t, s, store.Intent{}), store.IntentUnknown))
+			ours := there(t, s)
+			ours.Owner, ours.LeaseUntil = "two", later
+			equal(t, got(s.TakeOverIntent(t.Context(), there(t, s), ours, over))(t), true)
+		})
+	})
 	t.Run("a finished intent is not taken over", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
@@ -195,26 +212,42 @@ func TestARunThatLostItsIntentWritesNothing(t *testing.T) {
 		connection(t, s, "c1")
 		lost = begun(t, s, store.Intent{})
 		ours = there(t, s)
-		ours.LeaseUntil = noon.Add(30 * time.Second) // the same process, another goroutine
+		ours.Owner, ours.LeaseUntil = "two", noon.Add(30*time.Second)
 		if !got(s.TakeOverIntent(t.Context(), there(t, s), ours, noon.Add(11*time.Second)))(t) {
 			t.Fatal("not taken over")
 		}
 		return lost, ours
 	}
-	t.Run("its plan, its answer and its events are refused", func(t *testing.T) {
+	t.Run("its plan and its lease are refused", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			lost, ours := lose(t, s)
 			was := there(t, s)
-			lost.Plan, lost.Answer = json.RawMessage(`{"lost":1}`), []byte("lost")
+			lost.Plan = json.RawMessage(`{"lost":1}`)
 			refused(t, s.SaveIntentPlan(t.Context(), lost), fault.Conflict, store.ReasonIntentLost)
 			refused(t, s.ExtendIntent(t.Context(), lost), fault.Conflict, store.ReasonIntentLost)
-			refused(t, s.FinishIntent(t.Context(), lost, []store.EventSeen{{TenantID: "acme", ConnectionID: "c1", EventID: "e", UpdatedAt: noon}}), fault.Conflict, store.ReasonIntentLost)
-			_, found, err := s.EventSeen(t.Context(), "acme", "c1", "e")
-			must(t, err)
-			equal(t, found, false)
 			equal(t, there(t, s), was)
 			ours.Answer = []byte("{}")
 			must(t, s.FinishIntent(t.Context(), ours, nil))
+		})
+	})
+	t.Run("its answer is kept, because the effect stands; the other run's and its events are refused", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			lost, ours := lose(t, s)
+			lost.Answer, ours.Answer = []byte("first"), []byte("second")
+			must(t, s.FinishIntent(t.Context(), lost, nil))
+			refused(t, s.FinishIntent(t.Context(), ours, []store.EventSeen{{TenantID: "acme", ConnectionID: "c1", EventID: "e", UpdatedAt: noon}}), fault.Conflict, store.ReasonIntentLost)
+			_, found, err := s.EventSeen(t.Context(), "acme", "c1", "e")
+			must(t, err)
+			equal(t, found, false)
+			equal(t, string(there(t, s).Answer), "first")
+		})
+	})
+	t.Run("an answer of another effect is refused", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			mine := begun(t, s, store.Intent{})
+			mine.EffectKey, mine.Answer = "another", []byte("{}")
+			refused(t, s.FinishIntent(t.Context(), mine, nil), fault.Conflict, store.ReasonIntentLost)
 		})
 	})
 	t.Run("its release changes nothing", func(t *testing.T) {
@@ -381,7 +414,7 @@ func TestUnsettledIntents(t *testing.T) {
 		begun(t, s, store.Intent{Key: "running"})
 		finished(t, s, store.Intent{Key: "done"})
 		keys := func(now time.Time, limit int) (keys []string) {
-			for _, i := range got(s.UnsettledIntents(t.Context(), now, limit))(t) {
+			for _, i := range got(s.UnsettledIntents(t.Context(), now, noon.Add(time.Hour), limit))(t) {
 				keys = append(keys, i.Key)
 			}
 			return keys
@@ -389,6 +422,10 @@ func TestUnsettledIntents(t *testing.T) {
 		equal(t, keys(noon, 10), []string{"unknown, old", "unknown, young"})
 		equal(t, keys(noon.Add(10*time.Second), 10), []string{"running", "unknown, old", "unknown, young"})
 		equal(t, keys(noon.Add(10*time.Second), 2), []string{"running", "unknown, old"})
+		far := begun(t, s, store.Intent{Key: "running, far ahead"})
+		far.LeaseUntil = noon.Add(2 * time.Hour)
+		must(t, s.ExtendIntent(t.Context(), far))
+		equal(t, keys(noon, 10), []string{"running, far ahead", "unknown, old", "unknown, young"})
 	})
 }
 

@@ -20,6 +20,9 @@ func TestMain(m *testing.M) {
 	if url := os.Getenv(writeToUntilKilled); url != "" {
 		writeUntilKilled(url)
 	}
+	if url := os.Getenv(announceUntilKilled); url != "" {
+		announceAndWait(url)
+	}
 	goleak.VerifyTestMain(m)
 }
 

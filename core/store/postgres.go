@@ -45,6 +45,7 @@ func openPostgres(url string) (*Store, error) {
 		reading: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 		check:   func(ctx context.Context, db *sql.DB) error { return db.PingContext(ctx) },
 		joins:   true,
+		clock:   "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
 	}}, nil
 }
 

@@ -71,8 +71,8 @@ type Intent struct {
 	Answer       []byte          // the body, once State is done
 	EffectRef    string          // the provider's id of the effect, once State is done
 	DedupeKey    string          // equal calls without a key share it; "" none
-	Owner        string          // the process that runs it
-	LeaseUntil   time.Time       // past: the owner died
+	Owner        string          // the run that holds it: its process, a slash, and a name of its own
+	LeaseUntil   time.Time       // past: the run is over
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 }

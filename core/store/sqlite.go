@@ -45,11 +45,13 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 		return nil, unavailable(err)
 	}
 	s := &Store{
+		path:  path,
 		write: pool(writer, 1),
 		read:  pool(reader, max(4, 2*runtime.GOMAXPROCS(0))),
 		dialect: dialect{
 			goose: goose.DialectSQLite3, classify: classifySQLite,
 			writing: &sql.TxOptions{}, reading: &sql.TxOptions{ReadOnly: true}, check: checkSQLite,
+			clock: "SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER)",
 		},
 	}
 	// The file must be in write-ahead mode before the first reader opens it.

@@ -20,6 +20,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -36,6 +37,9 @@ type Store struct {
 	read    *sql.DB       // the same pool as write on PostgreSQL
 	turns   chan struct{} // holds one for each turn that is held; nil where turns are not needed
 	closed  atomic.Bool
+
+	path      string                  // of the file of SQLite; "" on PostgreSQL
+	announced atomic.Pointer[os.File] // holds the lock that says that this process lives
 }
 
 // dialect is all that differs between the two databases.
@@ -45,7 +49,8 @@ type dialect struct {
 	writing  *sql.TxOptions
 	reading  *sql.TxOptions // one picture of the data for the whole transaction
 	check    func(context.Context, *sql.DB) error
-	joins    bool // one statement may write two tables
+	joins    bool   // one statement may write two tables
+	clock    string // the query of the database's time in milliseconds
 }
 
 const (
@@ -76,6 +81,12 @@ func (s *Store) Ping(ctx context.Context) error {
 	})
 }
 
+// Clock returns the database's time. On SQLite that is the machine's own.
+func (s *Store) Clock(ctx context.Context) (time.Time, error) {
+	ms, _, err := findIn(ctx, s, func(row scanner) (ms int64, err error) { return ms, row.Scan(&ms) }, s.dialect.clock)
+	return instant(ms), err
+}
+
 // Check examines the database file of SQLite for damage; a PostgreSQL server looks after its own files, so that there
 // it is Ping. It is not bounded in time: the file may be large.
 func (s *Store) Check(ctx context.Context) error {
@@ -100,6 +111,9 @@ func (s *Store) Waited() (calls int64, together time.Duration) {
 // Close closes the database; calls after it are Unavailable.
 func (s *Store) Close() error {
 	s.closed.Store(true)
+	if file := s.announced.Swap(nil); file != nil {
+		_ = file.Close() // others take up at once what this process leaves
+	}
 	if err := errors.Join(s.read.Close(), s.write.Close()); err != nil {
 		return unavailable(err)
 	}

@@ -99,7 +99,7 @@ func left(t *testing.T, s *store.Store, tenantID string) (b belongings) {
 	}
 	b.connections = len(got(s.Connections(ctx, tenantID))(t))
 	b.keys = len(got(s.Keys(ctx, tenantID))(t))
-	for _, i := range got(s.UnsettledIntents(ctx, noon.Add(time.Hour), 100))(t) {
+	for _, i := range got(s.UnsettledIntents(ctx, noon.Add(time.Hour), noon.Add(time.Hour), 100))(t) {
 		if i.TenantID == tenantID {
 			b.unsettled++
 		}

@@ -1,0 +1,290 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/guard"
+	"frontdesk/core/record"
+	"frontdesk/core/store/storetest"
+	"frontdesk/core/tenant"
+)
+
+// realLeases has processes measure leases in real time, short ones in a fifth of a second.
+func realLeases(o *Options, _ *guard.Options) { o.LeaseClock, o.Lease = nil, 200*time.Millisecond }
+
+// booking is one call of book in the background, held at the provider.
+type booking struct {
+	answer chan Answer[record.MeetingAnswer]
+	failed chan error
+	finish func()
+}
+
+// holdBooking starts a booking that stays at the provider until finish.
+func holdBooking(t *testing.T, w *world, p *process, c tenant.Caller, write Write, in BookMeeting) booking {
+	t.Helper()
+	b := booking{answer: make(chan Answer[record.MeetingAnswer], 1), failed: make(chan error, 1)}
+	entered, let := make(chan struct{}), make(chan struct{})
+	b.finish = func() { close(let) }
+	w.meetings.once("book", reaction{before: func(context.Context) error { close(entered); <-let; return nil }})
+	go func() {
+		answer, err := p.Calendar.Book(background, c, write, in)
+		b.answer <- answer
+		b.failed <- err
+	}()
+	<-entered
+	return b
+}
+
+func TestARepeatAfterAKillIsAnsweredWithinItsDeadline(t *testing.T) {
+	for name, write := range map[string]Write{"with a key": key("k"), "without one": {}} {
+		t.Run(name, func(t *testing.T) {
+			eachStore(t, func(t *testing.T, w *world) {
+				w.options = realLeases
+				c := w.tenant("acme")
+				for _, after := range []bool{false, true} {
+					in := meeting(t, fmt.Sprint("killed after the provider acted: ", after), 10)
+					w.killAt(1, after)
+					if _, err := w.start().Calendar.Book(background, c, write, in); err == nil {
+						t.Fatal("the call of a dead process succeeds")
+					}
+					w.heal()
+					booked := w.meetings.booked
+					if after {
+						booked--
+					}
+					if _, err := w.start().Calendar.Book(within(t, 10*time.Second), c, write, in); err != nil {
+						t.Fatalf("after %v: %v", after, err)
+					}
+					if made := w.meetings.booked - booked; made != 1 {
+						t.Fatalf("after %v: %d meetings", after, made)
+					}
+					write = Write{IdempotencyKey: write.IdempotencyKey + write.IdempotencyKey}
+				}
+			})
+		})
+	}
+}
+
+// TestALiveProcessKeepsItsRuns: another process on the same file of SQLite, and on PostgreSQL one whose leases are
+// renewed, waits for the answer.
+func TestALiveProcessKeepsItsRuns(t *testing.T) {
+	eachStore(t, func(t *testing.T, w *world) {
+		c := w.tenant("acme")
+		one, two := w.start(), w.start()
+		first := holdBooking(t, w, one, c, key("k"), meeting(t, "checkup", 10))
+		for range 3 {
+			w.clock.advance(shortLease - time.Millisecond)
+			one.settler.journal.renewLeases(background)
+		}
+		asked := w.meetings.called("book")
+		_, err := two.Calendar.Book(within(t, 300*time.Millisecond), c, key("k"), meeting(t, "checkup", 10))
+		wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyRunning)
+		if wait := fault.From(err).RetryAfter; wait < time.Second || wait > 8*time.Second {
+			t.Errorf("the repeat is to come again after %s", wait)
+		}
+		if w.meetings.called("book") != asked {
+			t.Fatal("the run of a live process is taken over")
+		}
+		second := make(chan Answer[record.MeetingAnswer], 1)
+		go func() {
+			answer, err := two.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
+			if err != nil {
+				t.Error(err)
+			}
+			second <- answer
+		}()
+		first.finish()
+		if err := <-first.failed; err != nil {
+			t.Fatal(err)
+		}
+		if a, b := <-first.answer, <-second; string(a.Body) != string(b.Body) || !b.Replayed || w.meetings.booked != 1 {
+			t.Errorf("the answers are %s and %s, replayed %v; %d meetings", a.Body, b.Body, b.Replayed, w.meetings.booked)
+		}
+	})
+}
+
+// TestBothRunsOfATakenOverCallHaveOneAnswer: a replica that was slow to renew its lease finds that another was faster.
+func TestBothRunsOfATakenOverCallHaveOneAnswer(t *testing.T) {
+	w := newWorld(t, storetest.Postgres)
+	w.meetings.traits.IdempotentBook = true
+	c := w.tenant("acme")
+	one, two := w.start(), w.start()
+	first := holdBooking(t, w, one, c, key("k"), meeting(t, "checkup", 10))
+	w.clock.advance(shortLease)
+	second := book(t, two, c, key("k"), meeting(t, "checkup", 10))
+	first.finish()
+	if err := <-first.failed; err != nil {
+		t.Fatal(err)
+	}
+	if a := <-first.answer; string(a.Body) != string(second.Body) || w.meetings.booked != 1 {
+		t.Errorf("the answers are %s and %s; %d meetings", a.Body, second.Body, w.meetings.booked)
+	}
+}
+
+// TestAStepOfTheClockTakesNoRunOver: what runs in this process runs, whatever the clock says. Ticket systems that cannot
+// tell what became of a call would have two tickets.
+func TestAStepOfTheClockTakesNoRunOver(t *testing.T) {
+	eachStore(t, func(t *testing.T, w *world) {
+		c := w.tenant("acme")
+		p := w.start()
+		entered, let := make(chan struct{}), make(chan struct{})
+		w.tickets.once("create", reaction{before: func(context.Context) error { close(entered); <-let; return nil }})
+		done := make(chan error)
+		go func() {
+			_, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"})
+			done <- err
+		}()
+		<-entered
+		w.clock.advance(time.Hour)
+		p.settle(t)
+		_, err := p.Tickets.Create(within(t, 300*time.Millisecond), c, key("k"), CreateTicket{Subject: "door"})
+		wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyRunning)
+		close(let)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if made := w.tickets.count(); made != 1 {
+			t.Errorf("%d tickets", made)
+		}
+	})
+}
+
+func TestADeadCallIsNotBlockedByAClockThatWasAhead(t *testing.T) {
+	eachStore(t, func(t *testing.T, w *world) {
+		c := w.tenant("acme")
+		w.clock.advance(time.Hour)
+		w.killAt(1, false)
+		if _, err := w.start().Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10)); err == nil {
+			t.Fatal("the call of a dead process succeeds")
+		}
+		w.heal()
+		w.clock.advance(-time.Hour)
+		p := w.start()
+		p.settle(t)
+		if answer := book(t, p, c, key("k"), meeting(t, "checkup", 10)); !answer.Replayed || w.meetings.booked != 1 {
+			t.Errorf("replayed %v, %d meetings", answer.Replayed, w.meetings.booked)
+		}
+	})
+}
+
+func TestTheLeaseClockFollowsTheDatabase(t *testing.T) {
+	eachStore(t, func(t *testing.T, w *world) {
+		clock := newLeaseClock()
+		clock.time = clock.time.Add(-time.Hour) // the machine's clock was wrong when the process began
+		ahead, err := clock.synchronise(background, w.store)
+		w.check(err)
+		if off := clock.now().Sub(time.Now()).Abs(); off > time.Minute || ahead.Abs() > time.Minute {
+			t.Errorf("it is %s off, and the machine's %s ahead", off, ahead)
+		}
+	})
+}
+
+// storeAway cuts each connection to PostgreSQL at the n-th message from now on, before or after the server has it.
+func storeAway(t *testing.T, w *world) *trap {
+	t.Helper()
+	cut := w.startMortal()
+	cut.survives = true
+	t.Cleanup(func() { w.bury(cut) })
+	return cut
+}
+
+// TestAnAnswerThatWasGivenStaysGiven loses each message between a booking and PostgreSQL, or its answer.
+func TestAnAnswerThatWasGivenStaysGiven(t *testing.T) {
+	w := newWorld(t, storetest.Postgres)
+	w.meetings.traits.IdempotentBook = false // nobody could find out later
+	c := w.tenant("acme")
+	cut := storeAway(t, w)
+	book(t, cut.process, c, key("first"), meeting(t, "first", 1)) // statements are prepared from here on
+	given := 0
+	for n := 1; n <= 6; n++ {
+		for _, after := range []bool{false, true} {
+			name := fmt.Sprint(n, after)
+			cut.arm(n, true, after)
+			first, err := cut.process.Calendar.Book(background, c, key(name), meeting(t, name, 2*n))
+			cut.mu.Lock()
+			met := cut.steps <= 0
+			cut.mu.Unlock()
+			cut.disarm()
+			if err != nil {
+				wantReason(t, err, fault.Unavailable, fault.ReasonStoreUnavailable)
+				continue
+			}
+			if met {
+				given++
+			}
+			again := book(t, cut.process, c, key(name), meeting(t, name, 2*n))
+			if string(again.Body) != string(first.Body) || !again.Replayed {
+				t.Errorf("%s: the repeat is answered %s, replayed %v, after %s", name, again.Body, again.Replayed, first.Body)
+			}
+			cut.process.settle(t)
+			if there := book(t, w.start(), c, key(name), meeting(t, name, 2*n)); string(there.Body) != string(first.Body) {
+				t.Errorf("%s: another process answers %s after %s", name, there.Body, first.Body)
+			}
+		}
+	}
+	if given == 0 {
+		t.Error("no answer was given while the store was away: the test proves nothing")
+	}
+}
+
+// TestPeersLeaveWhatTheStoreRefused: the caller was told that the call is not recorded, and it was. While its process
+// cannot take it back, no other replica carries it out.
+func TestPeersLeaveWhatTheStoreRefused(t *testing.T) {
+	w := newWorld(t, storetest.Postgres)
+	c := w.tenant("acme")
+	cut, peer := storeAway(t, w), w.start()
+	book(t, cut.process, c, key("first"), meeting(t, "first", 1))
+	refused := 0
+	for n := 1; n <= 4; n++ {
+		cut.arm(n, true, true)
+		_, err := cut.process.Calendar.Book(background, c, key(fmt.Sprint(n)), meeting(t, fmt.Sprint(n), 2*n))
+		cut.disarm()
+		if !errors.Is(err, fault.Unavailable) {
+			continue
+		}
+		refused++
+		booked := w.meetings.booked
+		for range 6 {
+			w.clock.advance(settleEvery)
+			peer.settle(t)
+		}
+		cut.process.settle(t)
+		w.clock.advance(time.Hour)
+		peer.settle(t)
+		if w.meetings.booked != booked {
+			t.Errorf("message %d: the call that was refused is carried out", n)
+		}
+	}
+	if refused == 0 {
+		t.Error("no call was refused: the test proves nothing")
+	}
+}
+
+// TestAnUnsettledCallWithoutAKeyIsNoSecondMeeting: the provider is away until equal calls no longer count as one.
+func TestAnUnsettledCallWithoutAKeyIsNoSecondMeeting(t *testing.T) {
+	for name, act := range map[string]func(w *world, p *process){
+		"the recovery worker settles it in time": func(w *world, p *process) {
+			w.clock.advance(9 * time.Minute)
+			w.heal()
+			p.settle(t)
+		},
+		"nobody settled it in time": func(w *world, _ *process) { w.clock.advance(11 * time.Minute); w.heal() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, p, c := sqliteWorld(t)
+			w.meetings.script(func(_ *process, call string) reaction { return reaction{after: fails(cutOff())} })
+			_, err := p.Calendar.Book(background, c, Write{}, meeting(t, "checkup", 10))
+			wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+			act(w, p)
+			book(t, p, c, Write{}, meeting(t, "checkup", 10))
+			if w.meetings.booked != 1 {
+				t.Errorf("%d meetings", w.meetings.booked)
+			}
+		})
+	}
+}
