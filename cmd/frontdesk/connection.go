@@ -21,17 +21,17 @@ type connectionAdd struct {
 	Provider string            `required:"" help:"The provider's name, as \"frontdesk providers\" lists it." placeholder:"P"`
 	Name     string            `help:"The connection's name, unique in the tenant; the provider's name when it is not given." placeholder:"N"`
 	Default  bool              `help:"Make it the tenant's default of its kind."`
-	Set      map[string]string `help:"A setting: NAME=VALUE." placeholder:"K=V" mapsep:"none"`
+	Set      map[string]string `help:"A setting: NAME=VALUE, or NAME.KEY=VALUE for a key of a setting that has keys." placeholder:"K=V" mapsep:"none"`
 	Secret   map[string]string `help:"A credential: NAME=SOURCE, where the source is env:VARIABLE, file:PATH or - for standard input." placeholder:"K=SOURCE" mapsep:"none"`
 }
 
 // Run adds the connection, or replaces the settings and credentials of one of that name, and prints its name.
 func (c connectionAdd) Run(ctx context.Context, s *session) error {
-	n := tenant.NewConnection{Name: c.Name, Kind: adapter.Kind(c.Kind), Provider: c.Provider, Default: c.Default, Settings: map[string]any{}}
-	for k, v := range c.Set {
-		n.Settings[k] = v
-	}
+	n := tenant.NewConnection{Name: c.Name, Kind: adapter.Kind(c.Kind), Provider: c.Provider, Default: c.Default}
 	var err error
+	if n.Settings, err = settingsOf(c.Set); err != nil {
+		return err
+	}
 	if n.Credentials, err = s.secrets(c.Secret); err != nil {
 		return err
 	}
@@ -57,6 +57,27 @@ func (c connectionAdd) Run(ctx context.Context, s *session) error {
 		_, err = fmt.Fprintln(s.out, n.Name)
 		return err
 	})
+}
+
+// settingsOf reads settings as flags give them: NAME=VALUE, or NAME.KEY=VALUE for a key of a setting that has keys.
+func settingsOf(flags map[string]string) (map[string]any, error) {
+	settings := make(map[string]any, len(flags))
+	for _, flag := range slices.Sorted(maps.Keys(flags)) { // NAME comes before NAME.KEY
+		name, key, isPart := strings.Cut(flag, ".")
+		if !isPart {
+			settings[name] = flags[flag]
+			continue
+		}
+		if settings[name] == nil {
+			settings[name] = map[string]any{}
+		}
+		parts, ok := settings[name].(map[string]any)
+		if !ok {
+			return nil, usage("--set %s: there is --set %s as well; give its value as a whole or by keys", flag, name)
+		}
+		parts[key] = flags[flag]
+	}
+	return settings, nil
 }
 
 // existing reports whether the tenant has the connection. One without a name takes the provider's, and the kind's too

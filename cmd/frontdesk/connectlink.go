@@ -19,7 +19,7 @@ type connectLink struct {
 	Kind         string            `help:"calendar, crm or telephony; needed only where the provider has several." placeholder:"KIND"`
 	Name         string            `help:"The connection's name; the provider's name when it is not given. One that is there is reconnected: it keeps its id, its settings and all that is remembered for it." placeholder:"N"`
 	Default      bool              `help:"Make it the tenant's default of its kind."`
-	Set          map[string]string `help:"A setting: NAME=VALUE. Others that the connection has stay." placeholder:"K=V" mapsep:"none"`
+	Set          map[string]string `help:"A setting: NAME=VALUE, or NAME.KEY=VALUE for a key of a setting that has keys. Others that the connection has stay." placeholder:"K=V" mapsep:"none"`
 	Expires      time.Duration     `help:"How long the link is good, unless it has led to a connection before: 1m to 720h." default:"24h" placeholder:"24h"`
 	OtherAccount bool              `help:"Let a connection that is there become one to another account. Without it the customer has to choose the account that was connected before."`
 }
@@ -44,9 +44,9 @@ func (c connectLink) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	n := tenant.NewConnection{Kind: adapter.Kind(c.Kind), Provider: c.Provider, Name: c.Name, Default: c.Default, Settings: map[string]any{}}
-	for k, v := range c.Set {
-		n.Settings[k] = v
+	n := tenant.NewConnection{Kind: adapter.Kind(c.Kind), Provider: c.Provider, Name: c.Name, Default: c.Default}
+	if n.Settings, err = settingsOf(c.Set); err != nil {
+		return err
 	}
 	return s.with(ctx, func(g *gateway.Gateway) error {
 		if n.Kind == "" {

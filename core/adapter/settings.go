@@ -20,7 +20,7 @@ import (
 type Field struct {
 	Name     string // the word in configuration
 	Secret   bool   // a credential: sealed in the store, never shown
-	Type     string // "text", "url", "int", "bool", "duration", "list", "ints", "map", "object", "objects"
+	Type     string // "text", "url", "int", "bool", "duration", "list", "ints", "map", "fields", "object", "objects"
 	Choices  []string
 	Default  string
 	Required bool
@@ -48,8 +48,8 @@ type Values struct {
 //
 //	setting:"NAME" or credential:"NAME", help:"...", required:"true", default:"...", choices:"a,b", kind:"url"
 //
-// Types: string, int, bool, time.Duration, []string, []int, map[string]string, and for settings structs declared likewise and
-// lists of them.
+// Types: string, int, bool, time.Duration, []string, []int, map[string]string, TicketFields, and for settings structs
+// declared likewise and lists of them.
 func fieldsOf[S any]() []Field { return fieldsIn(reflect.TypeFor[S](), true) }
 
 func fieldsIn(t reflect.Type, outermost bool) []Field {
@@ -98,6 +98,8 @@ func typeOf(sf reflect.StructField) string {
 		return "ints"
 	case reflect.TypeFor[map[string]string]():
 		return "map"
+	case reflect.TypeFor[TicketFields]():
+		return "fields"
 	default:
 		if t.Kind() == reflect.Struct {
 			return "object"
@@ -130,11 +132,17 @@ func decode[S any](v Values) (S, error) {
 	faults = append(faults, fill(target, "credentials.", credentials, secrets)...)
 	faults = append(faults, unknown("settings.", settings, fields, v.Settings)...)
 	faults = append(faults, unknown("credentials.", credentials, fields, secrets)...)
+	if whole, can := any(s).(validator); can && len(faults) == 0 {
+		faults = whole.Validate()
+	}
 	if len(faults) > 0 {
 		return s, fault.InvalidFields(faults...)
 	}
 	return s, nil
 }
+
+// validator is a settings struct that knows what does not fit beyond its declaration, each fault with its whole path.
+type validator interface{ Validate() []fault.Field }
 
 // fill stores what is given in the fields of a struct and answers what is wrong with it.
 func fill(target reflect.Value, prefix string, fields []Field, given map[string]any) []fault.Field {
@@ -183,7 +191,7 @@ func (f Field) pathBelow(prefix string) string {
 // store stores given in the field and answers what is wrong with it and in it.
 func store(target reflect.Value, path string, f Field, given any) []fault.Field {
 	wrong := func(message string) []fault.Field { return []fault.Field{{Path: path, Message: message}} }
-	if text, isText := given.(string); isText && slices.Contains([]string{"map", "object", "objects"}, f.Type) {
+	if text, isText := given.(string); isText && slices.Contains([]string{"map", "fields", "object", "objects"}, f.Type) {
 		read, err := fromJSON(text)
 		if err != nil {
 			return wrong("must be " + shapes[f.Type] + ", or that as JSON: " + err.Error() + ".")
@@ -191,6 +199,14 @@ func store(target reflect.Value, path string, f Field, given any) []fault.Field 
 		given = read
 	}
 	switch f.Type {
+	case "fields":
+		entries, ok := given.(map[string]any)
+		if !ok {
+			return wrong("must be " + shapes[f.Type] + ".")
+		}
+		read, faults := ticketFields(path, entries)
+		target.Set(reflect.ValueOf(read))
+		return faults
 	case "object":
 		members, ok := given.(map[string]any)
 		if !ok {
@@ -212,7 +228,7 @@ func store(target reflect.Value, path string, f Field, given any) []fault.Field 
 
 // shapes say what a value with parts must be.
 var shapes = map[string]string{
-	"map": "a mapping of texts", "object": "a mapping of keys to values", "objects": "a list of mappings of keys to values",
+	"map": "a mapping of texts", "fields": "a mapping of the provider's field names to values", "object": "a mapping of keys to values", "objects": "a list of mappings of keys to values",
 }
 
 func object(target reflect.Value, prefix string, fields []Field, given map[string]any) []fault.Field {

@@ -1,0 +1,323 @@
+package adapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+	"frontdesk/core/normalize"
+)
+
+// TicketFields is a setting of CRM adapters: what every new ticket gets in fields for which a call has no word, by the
+// provider's own names of them. A value is a constant, or a text in which placeholders such as {subject} stand for what
+// the call gives; {{ and }} are braces.
+//
+//	fields: {Region__c: EMEA, Callback__c: true, Topics__c: [heating, water], Summary__c: "Call: {subject}"}
+//
+// What the call itself gives wins over an entry for the same field, and an entry wins over the adapter's default.
+type TicketFields map[string]any
+
+// placeholder is a name that a text may have in braces.
+type placeholder struct {
+	name  string
+	value func(crm.NewTicket) string // what it stands for
+}
+
+var placeholders = []placeholder{
+	{"subject", func(t crm.NewTicket) string { return t.Subject }},
+	{"description", func(t crm.NewTicket) string { return t.Description }},
+	{"status", func(t crm.NewTicket) string { return t.Status }},
+	{"priority", func(t crm.NewTicket) string { return t.Priority }},
+	{"owner_id", func(t crm.NewTicket) string { return t.OwnerID }},
+	{"account_id", func(t crm.NewTicket) string { return t.AccountID }},
+	{"contact_id", func(t crm.NewTicket) string { return t.ContactID }},
+}
+
+// braces finds whatever has a meaning in a text: doubled braces, placeholders, and braces that are neither.
+var braces = regexp.MustCompile(`\{\{|\}\}|\{[^{}]*\}|[{}]`)
+
+// ticketFields reads the setting, and answers what is wrong with it.
+func ticketFields(path string, given map[string]any) (TicketFields, []fault.Field) {
+	fields := make(TicketFields, len(given))
+	var faults []fault.Field
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		value := given[name]
+		if problem := unfit(value); problem != "" {
+			faults = append(faults, fault.Field{Path: path + "." + name, Message: problem})
+			continue
+		}
+		fields[name] = value
+	}
+	return fields, faults
+}
+
+// unfit answers what is wrong with the value of an entry; "" when nothing is.
+func unfit(value any) string {
+	switch v := value.(type) {
+	case string:
+		return unfitText(v)
+	case []any:
+		for _, item := range v {
+			text, isText := item.(string)
+			if !isText {
+				return "must be a list of texts."
+			}
+			if problem := unfitText(text); problem != "" {
+				return problem
+			}
+		}
+		return ""
+	case bool, float64, int, int64, uint64:
+		return ""
+	}
+	return "must be a text, a number, true, false or a list of texts."
+}
+
+func unfitText(text string) string {
+	if text == "" {
+		return "must not be empty."
+	}
+	for _, found := range braces.FindAllString(text, -1) {
+		name := strings.Trim(found, "{}")
+		switch {
+		case found == "{" || found == "}":
+			return "has a brace that belongs to no placeholder; write {{ or }} for a brace."
+		case found == "{{" || found == "}}" || slices.ContainsFunc(placeholders, func(p placeholder) bool { return p.name == name }):
+			continue
+		}
+		known := make([]string, 0, len(placeholders))
+		for _, p := range placeholders {
+			known = append(known, p.name)
+		}
+		meant := ""
+		if nearest := normalize.Nearest(name, known); nearest != "" {
+			meant = " Did you mean {" + nearest + "}?"
+		}
+		return fmt.Sprintf("has the placeholder %s, which is not known.%s Known are {%s}.", found, meant, strings.Join(known, "}, {"))
+	}
+	return ""
+}
+
+// FieldType is what the values of a field are.
+type FieldType int
+
+// The types of fields.
+const (
+	TextField   FieldType = iota
+	NumberField           // sent as a number
+	BoolField             // sent as true or false
+	ListField             // sent as a list of texts
+)
+
+// TicketField is a field of tickets as the provider describes it.
+type TicketField struct {
+	Name     string
+	Type     FieldType
+	ReadOnly bool
+	Required bool     // the provider takes no ticket without it
+	Values   []string // all that it takes; nil takes any
+}
+
+// Fill makes the values of a new ticket, each of the type that its field has. An entry whose placeholders all stand for
+// nothing is left out. The error is [TicketFields.Check]'s, of an entry that does not fit the known fields.
+func (f TicketFields) Fill(provider string, known []TicketField, t crm.NewTicket) (map[string]any, error) {
+	values := make(map[string]any, len(f))
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		field, err := f.field(provider, known, name)
+		if err != nil {
+			return nil, err
+		}
+		filled, given := filledValue(f[name], t)
+		if !given {
+			continue
+		}
+		value, err := field.take(provider, filled)
+		if err != nil {
+			return nil, err
+		}
+		values[name] = value
+	}
+	return values, nil
+}
+
+// Check reports the first entry that names no field of the provider, one that cannot be set, or a constant that the field
+// does not take; then the first field that the provider requires and neither an entry nor every call sets.
+func (f TicketFields) Check(provider string, known []TicketField, set func(name string) bool) error {
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		field, err := f.field(provider, known, name)
+		if err != nil {
+			return err
+		}
+		if isTemplate(f[name]) {
+			continue // what comes of it depends on the call
+		}
+		constant, _ := filledValue(f[name], crm.NewTicket{})
+		if _, err := field.take(provider, constant); err != nil {
+			return err
+		}
+	}
+	for _, field := range known {
+		if _, entry := f[field.Name]; field.Required && !entry && !set(field.Name) {
+			return MissingField(provider, field.Name)
+		}
+	}
+	return nil
+}
+
+// field finds the field that an entry is for.
+func (f TicketFields) field(provider string, known []TicketField, name string) (TicketField, error) {
+	i := slices.IndexFunc(known, func(k TicketField) bool { return k.Name == name })
+	switch {
+	case i < 0:
+		names := make([]string, 0, len(known))
+		for _, k := range known {
+			names = append(names, k.Name)
+		}
+		meant := ""
+		if nearest := normalize.Nearest(name, names); nearest != "" {
+			meant = " Did you mean " + nearest + "?"
+		}
+		return TicketField{}, misfit(provider, "names the field %s, which tickets do not have or the connected user does not see.%s", name, meant)
+	case known[i].ReadOnly:
+		return TicketField{}, misfit(provider, "names the field %s, which the connected user cannot set.", name)
+	}
+	return known[i], nil
+}
+
+// take makes a value of the field's type, or says why it cannot be one.
+func (k TicketField) take(provider string, value any) (any, error) {
+	typed, fits := k.typed(value)
+	if !fits {
+		return nil, misfit(provider, "gives the field %s what is not %s.", k.Name,
+			map[FieldType]string{TextField: "a text", NumberField: "a number", BoolField: "true or false", ListField: "a list of texts"}[k.Type])
+	}
+	parts, isList := typed.([]string)
+	if !isList {
+		parts = []string{textOf(typed)}
+	}
+	for _, part := range parts {
+		if k.Values != nil && !slices.Contains(k.Values, part) {
+			return nil, misfit(provider, "gives the field %s the value %q, which it does not take; it takes %s.", k.Name, part, some(k.Values))
+		}
+	}
+	return typed, nil
+}
+
+func (k TicketField) typed(value any) (typed any, fits bool) {
+	list, isList := value.([]string)
+	switch k.Type {
+	case ListField:
+		if !isList {
+			list = []string{textOf(value)}
+		}
+		return list, true
+	case NumberField:
+		if text, isText := value.(string); isText {
+			_, err := strconv.ParseFloat(text, 64)
+			return json.Number(text), err == nil && json.Valid([]byte(text))
+		}
+		_, isBool := value.(bool)
+		return value, !isBool && !isList
+	case BoolField:
+		if text, isText := value.(string); isText {
+			return text == "true", text == "true" || text == "false"
+		}
+		_, isBool := value.(bool)
+		return value, isBool
+	}
+	return textOf(value), !isList
+}
+
+func textOf(value any) string {
+	if n, isFloat := value.(float64); isFloat {
+		return strconv.FormatFloat(n, 'f', -1, 64)
+	}
+	return fmt.Sprint(value)
+}
+
+// some names so many values that a person can choose.
+func some(values []string) string {
+	const most = 20
+	if len(values) > most {
+		return strings.Join(values[:most], ", ") + fmt.Sprintf(" and %d others", len(values)-most)
+	}
+	return strings.Join(values, ", ")
+}
+
+// filledValue puts what the call gives in the places of placeholders; given is false where all of them stand for nothing.
+func filledValue(value any, t crm.NewTicket) (filled any, given bool) {
+	switch v := value.(type) {
+	case string:
+		return filledText(v, t)
+	case []any:
+		var list []string
+		for _, item := range v {
+			if text, given := filledText(item.(string), t); given {
+				list = append(list, text)
+			}
+		}
+		return list, list != nil
+	}
+	return value, true
+}
+
+func filledText(text string, t crm.NewTicket) (filled string, given bool) {
+	names, values := 0, 0
+	filled = braces.ReplaceAllStringFunc(text, func(found string) string {
+		name := strings.Trim(found, "{}")
+		if name == "" { // a doubled brace
+			return found[:1]
+		}
+		value := ""
+		for _, p := range placeholders {
+			if p.name == name {
+				value = p.value(t)
+			}
+		}
+		names++
+		if value != "" {
+			values++
+		}
+		return value
+	})
+	return filled, names == 0 || values > 0
+}
+
+// isTemplate reports whether a value depends on the call.
+func isTemplate(value any) bool {
+	switch v := value.(type) {
+	case string:
+		return slices.ContainsFunc(braces.FindAllString(v, -1), func(found string) bool { return strings.Trim(found, "{}") != "" })
+	case []any:
+		return slices.ContainsFunc(v, isTemplate)
+	}
+	return false
+}
+
+// Without reports the entries that an adapter does not take, each with the reason.
+func (f TicketFields) Without(reasons map[string]string) []fault.Field {
+	var faults []fault.Field
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		if reason := reasons[name]; reason != "" {
+			faults = append(faults, fault.Field{Path: "settings.fields." + name, Message: reason})
+		}
+	}
+	return faults
+}
+
+// MissingField is the fault of a field that the provider requires of every ticket and nothing sets.
+func MissingField(provider, names string) *fault.Error {
+	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
+		"The account requires of every ticket what nothing sets: %s. Give it a value in the connection's setting fields.", names).With("provider", provider)
+}
+
+func misfit(provider, format string, args ...any) *fault.Error {
+	return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
+		"The connection's setting fields "+fmt.Sprintf(format, args...)+" Correct the setting.").With("provider", provider)
+}
