@@ -317,6 +317,11 @@ func MissingField(provider, names string) *fault.Error {
 		"The account requires of every ticket what nothing sets: %s. Give it a value in the connection's setting fields.", names).With("provider", provider)
 }
 
+// UnfitField is the fault of a field that the setting gives a value which the provider refuses.
+func UnfitField(provider, names string) *fault.Error {
+	return misfit(provider, "gives a value that the account does not accept: %s.", names)
+}
+
 func misfit(provider, format string, args ...any) *fault.Error {
 	return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"The connection's setting fields "+fmt.Sprintf(format, args...)+" Correct the setting.").With("provider", provider)

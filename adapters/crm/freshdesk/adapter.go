@@ -17,6 +17,8 @@ type settings struct {
 	BaseURL        string `setting:"base_url" kind:"url" required:"true" help:"Address of the account, such as https://acme.freshdesk.com; the API is not served at an address of one's own."`
 	RequesterEmail string `setting:"requester_email" required:"true" help:"Who a ticket is from when the call names no contact, since Freshdesk takes none from nobody: an address of your own, such as calls@example.com. Freshdesk makes a contact of it."`
 
+	Fields adapter.TicketFields `setting:"fields" help:"Values that every new ticket gets, by field: the name of a field of your own, such as cf_region, or type, source, status, priority, group_id, responder_id, company_id, product_id or tags. A text may have {subject}, {description}, {status}, {priority}, {owner_id}, {account_id} and {contact_id} of the call in it. What the call itself gives wins. Without an entry for source, it is 3 (phone)."`
+
 	APIKey string `credential:"api_key" required:"true" help:"The API key of the agent in whose name tickets are opened: in Freshdesk under the profile's settings."`
 }
 
@@ -31,19 +33,14 @@ func Adapter() adapter.Adapter {
 	}, open)
 }
 
-// check answers the address that paths are put behind, or what does not fit in the settings. Beneath what people copy from
-// a browser, such as /a/tickets, there is no API.
-func (s settings) check() (base string, err error) {
-	var faults []fault.Field
-	u, err := url.Parse(s.BaseURL)
-	if err != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+// Validate implements the check of settings. Beneath what people copy from a browser, such as /a/tickets, there is no API.
+func (s settings) Validate() []fault.Field {
+	faults := s.Fields.Without(always)
+	if u, err := url.Parse(s.BaseURL); err != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
 		faults = append(faults, fault.Field{Path: "settings.base_url", Message: "must be the address of the account alone, without a path, such as https://acme.freshdesk.com."})
 	}
 	if a, err := mail.ParseAddress(s.RequesterEmail); err != nil || a.Address != s.RequesterEmail {
 		faults = append(faults, fault.Field{Path: "settings.requester_email", Message: "must be an email address, such as calls@example.com."})
 	}
-	if len(faults) > 0 {
-		return "", fault.InvalidFields(faults...)
-	}
-	return u.Scheme + "://" + u.Host, nil
+	return faults
 }

@@ -41,9 +41,15 @@ func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Han
 // open opens a driver as the gateway does: with a client that authorises, and a driver that knows no secret.
 func (s *site) open(t testing.TB) crm.Driver {
 	t.Helper()
+	return s.with(t, nil)
+}
+
+// with opens a driver with the setting fields.
+func (s *site) with(t testing.TB, fields map[string]any) crm.Driver {
+	t.Helper()
 	driver, err := freshdesk.Adapter().OpenCRM(context.Background(),
 		adapter.Values{
-			Settings:    map[string]any{"base_url": s.url + "/", "requester_email": "calls@example.com"},
+			Settings:    map[string]any{"base_url": s.url + "/", "requester_email": "calls@example.com", "fields": fields},
 			Credentials: map[string]string{"api_key": "withheld"},
 		},
 		adapter.Environment{

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"frontdesk/core/adapter"
@@ -21,17 +22,15 @@ type driver struct {
 	client    *http.Client
 	base      string
 	requester string
+	fields    adapter.TicketFields
 	labels    atomic.Pointer[labels]
 }
 
 var _ crm.Driver = (*driver)(nil)
 
 func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, error) {
-	base, err := s.check()
-	if err != nil {
-		return nil, err
-	}
-	return &driver{client: env.HTTP, base: base + "/api/v2", requester: s.RequesterEmail}, nil
+	base := strings.TrimRight(s.BaseURL, "/") + "/api/v2"
+	return &driver{client: env.HTTP, base: base, requester: s.RequesterEmail, fields: s.Fields}, nil
 }
 
 // Traits are Freshdesk's, of any account: it promises nothing.
@@ -83,9 +82,17 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 	if err != nil {
 		return crm.Ticket{}, err
 	}
-	known, err := d.knownLabels(ctx, func(known labels) bool { return len(known.put(t.Status, t.Priority, &wanted)) == 0 })
+	var fields map[string]any
+	var unfit error // an entry of the setting fields
+	known, err := d.knownLabels(ctx, func(known labels) bool {
+		fields, unfit = d.fields.Fill(name, known.fields, t)
+		return len(known.put(t.Status, t.Priority, &wanted)) == 0 && unfit == nil
+	})
 	if err != nil {
 		return crm.Ticket{}, fault.Unacted(err)
+	}
+	if fields, unfit = d.fields.Fill(name, known.fields, t); unfit != nil {
+		return crm.Ticket{}, fault.Unacted(unfit)
 	}
 	var faults []fault.Field
 	for _, path := range known.put(t.Status, t.Priority, &wanted) {
@@ -94,8 +101,12 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 	if len(faults) > 0 {
 		return crm.Ticket{}, fault.InvalidFields(faults...)
 	}
+	body, err := wanted.body(fields)
+	if err != nil {
+		return crm.Ticket{}, fault.From(err)
+	}
 	var made ticket
-	if err := d.call(ctx, http.MethodPost, "/tickets", nil, wanted, &made); err != nil {
+	if err := d.call(ctx, http.MethodPost, "/tickets", nil, body, &made); err != nil {
 		return crm.Ticket{}, err
 	}
 	if made.ID <= 0 {

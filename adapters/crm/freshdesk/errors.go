@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"slices"
+	"strings"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
 	"frontdesk/core/upstream"
 )
@@ -44,33 +47,53 @@ var fields = map[string]string{
 	"status": "status", "priority": "priority", "subject": "subject", "description": "description",
 }
 
-// notValid names the fields that Freshdesk names. What an account requires beside them has no field here.
+// notValid names the fields that Freshdesk names. One that no call has is the setup's: the setting fields gives it a value
+// that does not fit, or none.
 func notValid(plain *fault.Error, t told) *fault.Error {
 	var named []fault.Field
+	var missing, unfit []string
 	for _, e := range t.Errors {
 		if e.Field == "email" {
 			return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured,
 				"Freshdesk does not accept the connection's requester_email. Correct it, or send a contact_id.")
 		}
-		path, known := fields[e.Field]
-		if !known || slices.ContainsFunc(named, func(f fault.Field) bool { return f.Path == path }) {
-			continue
-		}
+		field := strings.TrimPrefix(e.Field, "custom_fields.")
+		path, known := fields[field]
 		message := "is not accepted by Freshdesk. Check that it exists, and that it goes with the other values."
-		if e.Code == "missing_field" {
+		switch isMissing := e.Code == "missing_field"; {
+		case !known && !fieldName.MatchString(field):
+			continue
+		case !known && isMissing:
+			missing = append(missing, field)
+			continue
+		case !known:
+			unfit = append(unfit, field)
+			continue
+		case isMissing:
 			message = "is required by Freshdesk for this ticket."
 		}
-		named = append(named, fault.Field{Path: path, Message: message})
+		if !slices.ContainsFunc(named, func(f fault.Field) bool { return f.Path == path }) {
+			named = append(named, fault.Field{Path: path, Message: message})
+		}
 	}
-	if len(named) == 0 {
-		return said(plain, fault.Invalid, fault.ReasonProviderRefused,
-			"Freshdesk's rules do not accept this ticket. They may require a field that the gateway does not send; an administrator of Freshdesk can make it optional.")
+	switch {
+	case len(named) > 0:
+		invalid := fault.InvalidFields(named...)
+		f := said(plain, invalid.Code, invalid.Reason, invalid.Detail)
+		f.Fields = named
+		return f
+	case len(missing) > 0:
+		f := adapter.MissingField(name, strings.Join(missing, ", "))
+		return said(plain, f.Code, f.Reason, f.Detail)
+	case len(unfit) > 0:
+		f := adapter.UnfitField(name, strings.Join(unfit, ", "))
+		return said(plain, f.Code, f.Reason, f.Detail)
 	}
-	invalid := fault.InvalidFields(named...)
-	f := said(plain, invalid.Code, invalid.Reason, invalid.Detail)
-	f.Fields = named
-	return f
+	return said(plain, fault.Invalid, fault.ReasonProviderRefused,
+		"Freshdesk's rules do not accept this ticket, and do not say which field they mean. The gateway's log has its words.")
 }
+
+var fieldName = regexp.MustCompile(`^[A-Za-z0-9_]{1,100}$`)
 
 // said is a fault that tells more than its status does.
 func said(plain *fault.Error, code fault.Code, reason, detail string) *fault.Error {

@@ -7,18 +7,27 @@ import (
 	"strconv"
 	"strings"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/crm"
 )
 
 // field is one of the fields of tickets (developers.freshdesk.com/api, "Ticket fields"). What the choices look like is
 // another thing in each kind of field.
 type field struct {
-	Type    string          `json:"type"`
-	Choices json.RawMessage `json:"choices"`
+	Name     string          `json:"name"`
+	Type     string          `json:"type"`
+	Required bool            `json:"required_for_agents"`
+	Choices  json.RawMessage `json:"choices"`
+	Nested   []struct {
+		Name string `json:"name"`
+	} `json:"nested_ticket_fields"`
 }
 
-// labels is what the account calls the statuses and priorities of its tickets.
-type labels struct{ statuses, priorities choices }
+// labels is what the account calls the statuses and priorities of its tickets, and their fields.
+type labels struct {
+	statuses, priorities choices
+	fields               []adapter.TicketField
+}
 
 // choices are the values of a field in the account's order.
 type choices []choice
@@ -37,7 +46,7 @@ var standard = labels{
 // labelsOf reads the choices of the two fields: of statuses, the labels for agents and for customers by number; of
 // priorities, the number by label.
 func labelsOf(fields []field) labels {
-	var known labels
+	known := labels{fields: ticketFields(fields)}
 	for _, f := range fields {
 		switch f.Type {
 		case "default_status":

@@ -96,24 +96,21 @@ func lastPublic(all []conversation) crm.Text {
 	return crm.Plain(last.BodyText)
 }
 
-// newTicket is what creating a ticket takes.
+// newTicket is what a call gives of a ticket to be made.
 type newTicket struct {
 	Subject     string `json:"subject"`
 	Description string `json:"description"`
-	Status      int    `json:"status"`
-	Priority    int    `json:"priority"`
+	Status      int    `json:"status,omitempty"`
+	Priority    int    `json:"priority,omitempty"`
 	Email       string `json:"email,omitempty"`
 	RequesterID int64  `json:"requester_id,omitempty"`
 	ResponderID int64  `json:"responder_id,omitempty"`
 	CompanyID   int64  `json:"company_id,omitempty"`
 }
 
-// newTicketOf makes the body of a request, but for the labels; status and priority are what Freshdesk documents as its
-// defaults.
+// newTicketOf reads a call, but for the labels.
 func newTicketOf(t crm.NewTicket, requester string) (newTicket, error) {
-	made := newTicket{
-		Subject: t.Subject, Description: htmlOf(cmp.Or(t.Description, t.Subject)), Status: statusOpen, Priority: priorityLow,
-	}
+	made := newTicket{Subject: t.Subject, Description: htmlOf(cmp.Or(t.Description, t.Subject))}
 	if t.ContactID == "" {
 		made.Email = requester
 	}
@@ -152,7 +149,9 @@ func parsed(id string) (int64, bool) {
 
 // agent is who the key belongs to.
 type agent struct {
-	ID      int64 `json:"id"`
+	ID      int64  `json:"id"`
+	Type    string `json:"type"`
+	Scope   int    `json:"ticket_scope"`
 	Contact struct {
 		Name  string `json:"name"`
 		Email string `json:"email"`

@@ -24,10 +24,21 @@ import (
 
 // Options say how the account is.
 type Options struct {
-	APIKey     string
-	Email      string // of the agent whose key it is; "" is agent@example.com
-	Now        func() time.Time
-	NeedsField bool // tickets have a field of the account's own that is required
+	APIKey    string
+	Email     string // of the agent whose key it is; "" is agent@example.com
+	AgentType string // "" is support_agent
+	Scope     int    // of the tickets that the agent sees: 1 all, 2 the groups', 3 those assigned; 0 is 1
+	Now       func() time.Time
+
+	Fields  []Field  // of the account's own
+	Require []string // fields of Freshdesk's own that are required of agents beside the usual ones, such as "type"
+}
+
+// Field is a field of the account's own.
+type Field struct {
+	Name, Type string // such as cf_room, custom_text
+	Required   bool
+	Choices    []string // of a dropdown
 }
 
 // APIPath is where the API is.
@@ -39,6 +50,7 @@ const (
 	Colleague = 501001202521
 	Contact   = 501001204168
 	Company   = 501000456789
+	Group     = 501000111222
 )
 
 // Server is an http.Handler; safe for concurrent use.
@@ -153,5 +165,5 @@ func (s *Server) next() int64 {
 }
 
 func (c call) me() (any, *refusal) {
-	return map[string]any{"id": Agent, "available": true, "contact": map[string]any{"name": "Rachel Agent", "email": c.options.Email, "active": true}}, nil
+	return map[string]any{"id": Agent, "available": true, "type": cmp.Or(c.options.AgentType, "support_agent"), "ticket_scope": cmp.Or(c.options.Scope, 1), "contact": map[string]any{"name": "Rachel Agent", "email": c.options.Email, "active": true}}, nil
 }

@@ -38,6 +38,16 @@ func (s *Server) Delete(ticketID string) error {
 	})
 }
 
+// Ticket is a ticket as agents see it; nil when there is none with that id.
+func (s *Server) Ticket(ticketID string) map[string]any {
+	var shown map[string]any
+	_ = s.change(ticketID, func(t *ticket) error { // what is not there shows nothing
+		shown = t.shown()
+		return nil
+	})
+	return shown
+}
+
 // Tickets counts the tickets of the account.
 func (s *Server) Tickets() int {
 	s.mu.Lock()
@@ -58,4 +68,11 @@ func (s *Server) change(id string, how func(*ticket) error) error {
 	}
 	t.updated = s.options.Now().UTC()
 	return how(t)
+}
+
+// AddField gives the account another field, as an administrator does.
+func (s *Server) AddField(f Field) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.options.Fields = append(s.options.Fields, f)
 }

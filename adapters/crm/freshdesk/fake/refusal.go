@@ -21,11 +21,11 @@ func forbidden() *refusal {
 // notFound has an empty body.
 func notFound() *refusal { return &refusal{status: 404} }
 
-// invalid is a request of which some fields are not valid, all of them for one cause.
+// invalid is a request of which a field is not valid. Those of the account's own are named with custom_fields before them.
 func invalid(field, code string) *refusal {
 	messages := map[string]string{
 		"missing_field": "It should not be blank as this is a mandatory field", "invalid_field": "Unexpected/invalid field in request",
-		"invalid_value": "There is no record matching the given value",
+		"datatype_mismatch": "Value set is of another type", "invalid_value": "There is no record matching the given value",
 	}
 	return &refusal{400, map[string]any{
 		"description": "Validation failed", "errors": []any{map[string]any{"field": field, "message": messages[code], "code": code}},

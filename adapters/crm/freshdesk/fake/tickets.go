@@ -1,9 +1,11 @@
 package fake
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"html"
+	"math"
 	"net/http"
 	"net/mail"
 	"regexp"
@@ -16,7 +18,11 @@ import (
 
 type ticket struct {
 	id                            int64
-	subject, html                 string
+	subject, html, kind           string
+	source                        int
+	group                         int64
+	tags                          []string
+	custom                        map[string]any
 	status, priority              int
 	requester, responder, company int64
 	created, updated              time.Time
@@ -38,19 +44,51 @@ var statuses = []struct {
 	label  string
 }{{2, "Open"}, {3, "Pending"}, {7, "Waiting on the plumber"}, {4, "Resolved"}, {5, "Closed"}, {6, "Waiting on customer"}}
 
-// fields answers the fields that have choices, which are objects in the account's order.
+// fields answers the fields, of which some have choices: objects in the account's order, or lists
+// (developers.freshdesk.com/api, "List All Ticket Fields").
 func (c call) fields() (any, *refusal) {
 	var choices []string
 	for _, s := range statuses {
 		choices = append(choices, fmt.Sprintf(`"%d":[%q,"As customers see it"]`, s.number, s.label))
 	}
-	return []any{
-		map[string]any{"id": 1, "name": "subject", "label": "Subject", "type": "default_subject"},
-		map[string]any{"id": 2, "name": "ticket_type", "label": "Type", "type": "default_ticket_type", "choices": []any{"Question", "Incident"}},
-		map[string]any{"id": 3, "name": "status", "label": "Status", "type": "default_status", "choices": json.RawMessage("{" + strings.Join(choices, ",") + "}")},
-		map[string]any{"id": 4, "name": "priority", "label": "Priority", "type": "default_priority", "choices": json.RawMessage(`{"Low":1,"Medium":2,"High":3,"Urgent":4}`)},
-	}, nil
+	field := func(id int, name, kind string, required bool, choices any) map[string]any {
+		f := map[string]any{
+			"id": id, "name": name, "label": name, "type": kind, "default": strings.HasPrefix(kind, "default_"),
+			"required_for_agents": required || slices.Contains(c.options.Require, ours[name]), "required_for_closure": false, "required_for_customers": false,
+		}
+		if choices != nil {
+			f["choices"] = choices
+		}
+		return f
+	}
+	list := []any{
+		field(1, "requester", "default_requester", true, nil),
+		field(2, "subject", "default_subject", true, nil),
+		field(3, "ticket_type", "default_ticket_type", false, kinds),
+		field(4, "source", "default_source", false, json.RawMessage(`{"Email":1,"Portal":2,"Phone":3,"Chat":7,"Feedback Widget":9,"Outbound Email":10}`)),
+		field(5, "status", "default_status", true, json.RawMessage("{"+strings.Join(choices, ",")+"}")),
+		field(6, "priority", "default_priority", true, json.RawMessage(`{"Low":1,"Medium":2,"High":3,"Urgent":4}`)),
+		field(7, "group", "default_group", false, map[string]any{"Plumbers": Group}),
+		field(8, "agent", "default_agent", false, map[string]any{"Rachel Agent": Agent, "Tom Colleague": Colleague}),
+		field(9, "description", "default_description", true, nil),
+		field(10, "company", "default_company", false, nil),
+	}
+	for i, own := range c.options.Fields {
+		var choices any
+		if own.Choices != nil {
+			choices = own.Choices
+		}
+		list = append(list, field(11+i, own.Name, own.Type, own.Required, choices))
+	}
+	return list, nil
 }
+
+// ours are the names that creating a ticket has for the fields of Freshdesk's own.
+var ours = map[string]string{"ticket_type": "type", "source": "source", "group": "group_id", "agent": "responder_id", "company": "company_id"}
+
+var kinds = []string{"Question", "Incident"}
+
+var sources = []int{1, 2, 3, 7, 9, 10}
 
 // ask is the body of creating a ticket, so far as it is known here.
 type ask struct {
@@ -62,6 +100,12 @@ type ask struct {
 	RequesterID int64  `json:"requester_id"`
 	ResponderID int64  `json:"responder_id"`
 	CompanyID   int64  `json:"company_id"`
+
+	Source int            `json:"source"`
+	Type   string         `json:"type"`
+	Group  int64          `json:"group_id"`
+	Tags   []string       `json:"tags"`
+	Custom map[string]any `json:"custom_fields"`
 }
 
 func (c call) create(r *http.Request) (int, any, *refusal) {
@@ -78,6 +122,7 @@ func (c call) create(r *http.Request) (int, any, *refusal) {
 	t := &ticket{
 		subject: a.Subject, html: "<div>" + a.Description + "</div>", status: a.Status, priority: a.Priority,
 		requester: a.RequesterID, responder: a.ResponderID, company: a.CompanyID, created: now, updated: now,
+		source: cmp.Or(a.Source, 2), kind: a.Type, group: a.Group, tags: a.Tags, custom: a.Custom,
 	}
 	_, wrongEmail := mail.ParseAddress(a.Email)
 	people := []int64{Agent, Colleague, Contact}
@@ -104,8 +149,21 @@ func (c call) create(r *http.Request) (int, any, *refusal) {
 		return 0, nil, invalid("status", "invalid_value")
 	case a.Priority < 1 || a.Priority > 4:
 		return 0, nil, invalid("priority", "invalid_value")
-	case c.options.NeedsField:
-		return 0, nil, invalid("cf_room", "missing_field")
+	case a.Type != "" && !slices.Contains(kinds, a.Type):
+		return 0, nil, invalid("type", "invalid_value")
+	case !slices.Contains(sources, t.source):
+		return 0, nil, invalid("source", "invalid_value")
+	case a.Group != 0 && a.Group != Group:
+		return 0, nil, invalid("group_id", "invalid_value")
+	}
+	given := map[string]bool{"type": a.Type != "", "source": true, "group_id": a.Group != 0, "responder_id": a.ResponderID != 0, "company_id": a.CompanyID != 0}
+	for _, name := range c.options.Require {
+		if !given[name] {
+			return 0, nil, invalid(name, "missing_field")
+		}
+	}
+	if refused := c.custom(a.Custom); refused != nil {
+		return 0, nil, refused
 	}
 	if t.requester == 0 {
 		if c.contacts[a.Email] == 0 {
@@ -117,6 +175,40 @@ func (c call) create(r *http.Request) (int, any, *refusal) {
 	t.move(a.Status, now)
 	c.tickets = append(c.tickets, t)
 	return http.StatusCreated, t.shown(), nil
+}
+
+// custom refuses fields of the account's own that are not there or have another type, and wants those that are required.
+func (c call) custom(given map[string]any) *refusal {
+	for _, own := range c.options.Fields {
+		value, there := given[own.Name]
+		text, isText := value.(string)
+		number, isNumber := value.(float64)
+		_, isBool := value.(bool)
+		fits := isText
+		switch own.Type {
+		case "custom_number":
+			fits = isNumber && number == math.Trunc(number)
+		case "custom_decimal":
+			fits = isNumber
+		case "custom_checkbox":
+			fits = isBool
+		}
+		switch {
+		case !there && own.Required:
+			return invalid("custom_fields."+own.Name, "missing_field")
+		case !there:
+		case !fits:
+			return invalid("custom_fields."+own.Name, "datatype_mismatch")
+		case own.Choices != nil && !slices.Contains(own.Choices, text):
+			return invalid("custom_fields."+own.Name, "invalid_value")
+		}
+	}
+	for name := range given {
+		if !slices.ContainsFunc(c.options.Fields, func(own Field) bool { return own.Name == name }) {
+			return invalid("custom_fields."+name, "invalid_field")
+		}
+	}
+	return nil
 }
 
 // move gives a status, and the times that go with it. Those of an earlier end stay.
@@ -143,9 +235,12 @@ func label(status int) string {
 func (t *ticket) shown() map[string]any {
 	shown := map[string]any{
 		"id": t.id, "subject": t.subject, "description": t.html, "description_text": plain(t.html), "status": t.status, "priority": t.priority,
-		"source": 2, "requester_id": t.requester, "responder_id": orNull(t.responder), "company_id": orNull(t.company), "group_id": nil, "product_id": nil,
-		"type": nil, "tags": []any{}, "custom_fields": map[string]any{}, "is_escalated": false, "spam": false,
+		"source": t.source, "requester_id": t.requester, "responder_id": orNull(t.responder), "company_id": orNull(t.company), "group_id": orNull(t.group),
+		"product_id": nil, "type": nil, "tags": t.tags, "custom_fields": t.custom, "is_escalated": false, "spam": false,
 		"created_at": t.created, "updated_at": t.updated,
+	}
+	if t.kind != "" {
+		shown["type"] = t.kind
 	}
 	if t.deleted {
 		shown["deleted"] = true

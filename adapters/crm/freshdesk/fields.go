@@ -1,0 +1,100 @@
+package freshdesk
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+
+	"frontdesk/core/adapter"
+)
+
+// system are the fields of Freshdesk's own that the setting fields may name, as creating a ticket calls them, by the types
+// of the ticket fields that describe them (developers.freshdesk.com/api, "Create a Ticket", "List All Ticket Fields").
+var system = map[string]string{
+	"default_ticket_type": "type", "default_source": "source", "default_status": "status", "default_priority": "priority",
+	"default_group": "group_id", "default_agent": "responder_id", "default_company": "company_id", "default_product": "product_id",
+}
+
+// tags is a field that no ticket field describes.
+const tags = "tags"
+
+// always are the fields that every call sets, and with them those that the setting does not take.
+var always = map[string]string{
+	"subject":      "is what the call gives.",
+	"description":  "is what the call gives, or else its subject.",
+	"requester":    "is the call's contact_id, or else requester_email.",
+	"requester_id": "is the call's contact_id, or else requester_email.",
+	"email":        "is set by requester_email.",
+}
+
+// phone is the source of tickets that were taken by phone (developers.freshdesk.com/api, "Create a Ticket").
+const phone = 3
+
+// ticketFields are the account's fields, as the setting names them.
+func ticketFields(described []field) []adapter.TicketField {
+	list := []adapter.TicketField{{Name: tags, Type: adapter.ListField}}
+	for _, d := range described {
+		f := adapter.TicketField{Name: d.Name, Required: d.Required, Values: d.values()}
+		if name := system[d.Type]; name != "" {
+			f.Name = name
+		}
+		switch d.Type {
+		case "default_source", "default_status", "default_priority", "default_group", "default_agent", "default_company", "default_product",
+			"custom_number", "custom_decimal":
+			f.Type = adapter.NumberField
+		case "custom_checkbox":
+			f.Type = adapter.BoolField
+		case "custom_multi_select_dropdown":
+			f.Type = adapter.ListField
+		}
+		list = append(list, f)
+		for _, below := range d.Nested { // whose values depend on the one above
+			list = append(list, adapter.TicketField{Name: below.Name})
+		}
+	}
+	return list
+}
+
+// values are those that a field takes; nil is any. A list of choices is of values, and in an object they are the names, but
+// for fields of Freshdesk's own: there the numbers are what is sent.
+func (f field) values() []string {
+	var list []string
+	if bytes.HasPrefix(bytes.TrimSpace(f.Choices), []byte("[")) {
+		_ = json.Unmarshal(f.Choices, &list) // what is no list of texts names no values
+		return slices.Clip(list)
+	}
+	for _, m := range members(f.Choices) {
+		var number int64
+		switch {
+		case system[f.Type] == "" || f.Type == "default_status":
+			list = append(list, m.name)
+		case json.Unmarshal(m.value, &number) == nil:
+			list = append(list, strconv.FormatInt(number, 10))
+		}
+	}
+	return list
+}
+
+// body is what is sent: the adapter's defaults, then the entries of the setting, then what the call gives.
+func (n newTicket) body(fields map[string]any) (map[string]any, error) {
+	body := map[string]any{"source": phone, "status": statusOpen, "priority": priorityLow}
+	custom := map[string]any{}
+	names := slices.AppendSeq([]string{tags}, maps.Values(system))
+	for name, value := range fields {
+		if slices.Contains(names, name) {
+			body[name] = value
+		} else {
+			custom[name] = value
+		}
+	}
+	if len(custom) > 0 {
+		body["custom_fields"] = custom
+	}
+	given, err := json.Marshal(n)
+	if err != nil {
+		return nil, err
+	}
+	return body, json.Unmarshal(given, &body)
+}
