@@ -314,7 +314,7 @@ func (f TicketFields) Without(reasons map[string]string) []fault.Field {
 // MissingField is the fault of a field that the provider requires of every ticket and nothing sets.
 func MissingField(provider, names string) *fault.Error {
 	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"The account requires of every ticket what nothing sets: %s. Give it a value in the connection's setting fields.", names).With("provider", provider)
+		"The account requires of tickets what nothing sets: %s. Give it a value in the connection's setting fields.", names).With("provider", provider)
 }
 
 // UnfitField is the fault of a field that the setting gives a value which the provider refuses.
@@ -325,4 +325,28 @@ func UnfitField(provider, names string) *fault.Error {
 func misfit(provider, format string, args ...any) *fault.Error {
 	return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"The connection's setting fields "+fmt.Sprintf(format, args...)+" Correct the setting.").With("provider", provider)
+}
+
+// Attribute makes of a refusal that names fields of the call the setup's fault where an entry set them and the call did not.
+// The names are the provider's, each with the call's field that it holds.
+func (f TicketFields) Attribute(provider string, refused error, t crm.NewTicket, names map[string]string) error {
+	e := fault.From(refused)
+	if e == nil || e.Code != fault.Invalid {
+		return refused
+	}
+	var unfit []string
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		for _, p := range placeholders {
+			blamed := slices.ContainsFunc(e.Fields, func(of fault.Field) bool { return of.Path == p.name })
+			if p.name == names[name] && blamed && p.value(t) == "" {
+				unfit = append(unfit, name)
+			}
+		}
+	}
+	if unfit == nil {
+		return refused
+	}
+	ours := *UnfitField(provider, strings.Join(unfit, ", "))
+	ours.Metadata, ours.Upstream, ours.Err = e.Metadata, e.Upstream, e.Err
+	return &ours
 }

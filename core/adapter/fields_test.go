@@ -127,7 +127,7 @@ func TestWhatTicketFieldsDoNotFitAtTheProvider(t *testing.T) {
 		{"a truth that is none", map[string]any{"Urgent": "yes"}, known, never, "what is not true or false."},
 		{"a list where a text is needed", map[string]any{"Region": []any{"EMEA"}}, known, never, "what is not a text."},
 		{"a value of the call is known in the call only", map[string]any{"Region": "{priority}"}, known, never, ""},
-		{"a required field", nil, required, never, "requires of every ticket what nothing sets: Site. Give it a value in the connection's setting fields."},
+		{"a required field", nil, required, never, "requires of tickets what nothing sets: Site. Give it a value in the connection's setting fields."},
 		{"a required field that an entry sets", map[string]any{"Site": "Main"}, required, never, ""},
 		{"a required field that each call sets", nil, required, func(name string) bool { return name == "Site" }, ""},
 	} {
@@ -144,5 +144,30 @@ func TestWhatTicketFieldsDoNotFitAtTheProvider(t *testing.T) {
 				t.Errorf("got %v, want %q", err, c.says)
 			}
 		})
+	}
+}
+
+func TestARefusalOfWhatAnEntrySetIsTheSetups(t *testing.T) {
+	fields := readFields(t, map[string]any{"Owner": "7", "Site": "Main"})
+	names := map[string]string{"Owner": "owner_id", "Agent": "owner_id", "Subject": "subject"}
+	refused := fault.InvalidField("owner_id", "is none.").With("upstream_status", "400")
+	got := fault.From(fields.Attribute("acme", refused, crm.NewTicket{Subject: "x"}, names))
+	if got.Code != fault.Unsupported || got.Reason != fault.ReasonProviderMisconfigured || len(got.Fields) != 0 ||
+		!strings.Contains(got.Detail, "Owner") || got.Metadata["upstream_status"] != "400" {
+		t.Errorf("an entry is answered with %v", got)
+	}
+	for rule, c := range map[string]struct {
+		err  error
+		call crm.NewTicket
+	}{
+		"the call set it":          {refused, crm.NewTicket{OwnerID: "8"}},
+		"another field":            {fault.InvalidField("subject", "is too long."), crm.NewTicket{}},
+		"a refusal without fields": {fault.New(fault.Invalid, fault.ReasonProviderRefused, "No."), crm.NewTicket{}},
+		"another fault":            {fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "Down."), crm.NewTicket{}},
+		"none":                     {nil, crm.NewTicket{}},
+	} {
+		if got := fields.Attribute("acme", c.err, c.call, names); got != c.err {
+			t.Errorf("%s: got %v", rule, got)
+		}
 	}
 }

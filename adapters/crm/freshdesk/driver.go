@@ -82,17 +82,16 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 	if err != nil {
 		return crm.Ticket{}, err
 	}
-	var fields map[string]any
-	var unfit error // an entry of the setting fields
 	known, err := d.knownLabels(ctx, func(known labels) bool {
-		fields, unfit = d.fields.Fill(name, known.fields, t)
-		return len(known.put(t.Status, t.Priority, &wanted)) == 0 && unfit == nil
+		_, unfit := d.fields.Fill(name, known.fields, t)
+		return unfit == nil && len(known.put(t.Status, t.Priority, &wanted)) == 0
 	})
 	if err != nil {
 		return crm.Ticket{}, fault.Unacted(err)
 	}
-	if fields, unfit = d.fields.Fill(name, known.fields, t); unfit != nil {
-		return crm.Ticket{}, fault.Unacted(unfit)
+	own, err := d.fields.Fill(name, known.fields, t)
+	if err != nil {
+		return crm.Ticket{}, fault.Unacted(err)
 	}
 	var faults []fault.Field
 	for _, path := range known.put(t.Status, t.Priority, &wanted) {
@@ -101,13 +100,13 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 	if len(faults) > 0 {
 		return crm.Ticket{}, fault.InvalidFields(faults...)
 	}
-	body, err := wanted.body(fields)
+	body, err := wanted.body(own)
 	if err != nil {
 		return crm.Ticket{}, fault.From(err)
 	}
 	var made ticket
 	if err := d.call(ctx, http.MethodPost, "/tickets", nil, body, &made); err != nil {
-		return crm.Ticket{}, err
+		return crm.Ticket{}, d.fields.Attribute(name, err, t, fields)
 	}
 	if made.ID <= 0 {
 		return crm.Ticket{}, unreadable(http.MethodPost)

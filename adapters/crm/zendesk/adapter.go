@@ -17,6 +17,8 @@ type settings struct {
 	BaseURL  string `setting:"base_url" kind:"url" required:"true" help:"Address of the account, such as https://acme.zendesk.com."`
 	ClientID string `setting:"client_id" help:"Unique identifier of your own OAuth client (Admin Center, Apps and integrations, APIs, OAuth clients), with client_secret; without it the gateway's is used."`
 
+	Fields adapter.TicketFields `setting:"fields" help:"Values that every new ticket gets, by field: the id of a custom field, or type, priority, status, custom_status_id, group_id, assignee_id, organization_id, requester_id, brand_id, ticket_form_id or tags. A text may have {subject}, {description}, {status}, {priority}, {owner_id}, {account_id} and {contact_id} of the call in it. What the call itself gives wins. Tickets show the channel api: Zendesk advises against setting another."`
+
 	Email        string `credential:"email" help:"With api_token: address of the agent in whose name tickets are opened."`
 	APIToken     string `credential:"api_token" help:"An API token, with email. Zendesk gives out no new ones, and ends all of them on 30 April 2027: prefer connect-link."`
 	AccessToken  string `credential:"access_token" help:"An OAuth access token without an end, in the place of consent and api_token."`
@@ -34,11 +36,17 @@ func Adapter() adapter.Adapter {
 	}, open)
 }
 
+// Validate implements the check of settings.
+func (s settings) Validate() []fault.Field {
+	faults := append(s.Fields.Without(untaken), unknownNames(s.Fields)...)
+	if _, err := root(s.BaseURL); err != nil {
+		faults = append(faults, fault.From(err).Fields...)
+	}
+	return faults
+}
+
 // authOf chooses the way by the credentials that there are.
 func authOf(s settings) (adapter.Auth, error) {
-	if _, err := root(s.BaseURL); err != nil {
-		return adapter.Auth{}, err
-	}
 	consent := s.RefreshToken != "" || s.ClientID != "" || s.ClientSecret != ""
 	switch {
 	case s.APIToken != "" && s.Email == "":

@@ -74,8 +74,14 @@ func byConsent(t testing.TB, s *site) *site {
 // open opens a driver as the gateway does: with a client that authorises, and a driver that knows no secret.
 func (s *site) open(t testing.TB) crm.Driver {
 	t.Helper()
+	return s.with(t, nil)
+}
+
+// with opens a driver with the setting fields.
+func (s *site) with(t testing.TB, fields map[string]any) crm.Driver {
+	t.Helper()
 	driver, err := zendesk.Adapter().OpenCRM(context.Background(),
-		adapter.Values{Settings: map[string]any{"base_url": s.url + "/"}, Credentials: s.credentials},
+		adapter.Values{Settings: map[string]any{"base_url": s.url + "/", "fields": fields}, Credentials: s.credentials},
 		adapter.Environment{
 			Zone: "America/New_York", Now: time.Now,
 			HTTP: adaptertest.Client(t, "zendesk", s.url, s.authorize),

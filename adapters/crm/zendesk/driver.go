@@ -16,6 +16,8 @@ import (
 type driver struct {
 	client *http.Client
 	base   string
+	oauth  bool // by OAuth, not by an API token
+	fields adapter.TicketFields
 	labels atomic.Pointer[labels]
 }
 
@@ -29,7 +31,7 @@ func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, e
 	if err != nil {
 		return nil, err
 	}
-	return &driver{client: env.HTTP, base: base + "/api/v2"}, nil
+	return &driver{client: env.HTTP, base: base + "/api/v2", oauth: s.APIToken == "", fields: s.Fields}, nil
 }
 
 // Traits are Zendesk's, of any account.
@@ -96,13 +98,18 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 	case !isCode(err, fault.NotFound):
 		return crm.Ticket{}, fault.Unacted(err)
 	}
-	if err := d.label(ctx, t, &wanted); err != nil {
+	own, err := d.label(ctx, t, &wanted)
+	if err != nil {
 		return crm.Ticket{}, fault.Unacted(err)
+	}
+	body, err := wanted.body(own)
+	if err != nil {
+		return crm.Ticket{}, fault.From(err)
 	}
 	var made ticketAnswer
 	header := http.Header{"Idempotency-Key": {externalID(t.Key)}}
-	if err := d.call(ctx, http.MethodPost, "/tickets", nil, header, newTicketRequest{wanted}, &made); err != nil {
-		return crm.Ticket{}, err
+	if err := d.call(ctx, http.MethodPost, "/tickets", nil, header, newTicketRequest{body}, &made); err != nil {
+		return crm.Ticket{}, d.fields.Attribute(name, err, t, fields)
 	}
 	if made.Ticket.ID <= 0 {
 		return crm.Ticket{}, unreadable(http.MethodPost)
@@ -110,23 +117,27 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 	return d.created(ctx, made.Ticket), nil
 }
 
-// label puts the labels on a ticket, which takes a look at the account's only where there are any.
-func (d *driver) label(ctx context.Context, t crm.NewTicket, on *newTicket) error {
-	if t.Status == "" && t.Priority == "" {
-		return nil
+// label puts the labels on a ticket and answers the setting's fields for it, which takes a look at the account's only where
+// there are any.
+func (d *driver) label(ctx context.Context, t crm.NewTicket, on *newTicket) (own map[string]any, err error) {
+	if t.Status == "" && t.Priority == "" && len(d.fields) == 0 {
+		return nil, nil
 	}
-	known, err := d.knownLabels(ctx, func(known labels) bool { return len(known.put(t.Status, t.Priority, on)) == 0 })
+	known, err := d.knownLabels(ctx, func(known labels) bool {
+		_, unfit := d.fields.Fill(name, known.fields, t)
+		return unfit == nil && len(known.put(t.Status, t.Priority, on)) == 0
+	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var faults []fault.Field
 	for _, path := range known.put(t.Status, t.Priority, on) {
 		faults = append(faults, fault.Field{Path: path, Message: "is no label of the Zendesk account any more."})
 	}
 	if len(faults) > 0 {
-		return fault.InvalidFields(faults...)
+		return nil, fault.InvalidFields(faults...)
 	}
-	return nil
+	return d.fields.Fill(name, known.fields, t)
 }
 
 // created is a ticket as creating it answered. That it was made is told even where nothing more can be read.

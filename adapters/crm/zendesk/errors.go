@@ -1,6 +1,7 @@
 package zendesk
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
 	"frontdesk/core/upstream"
 )
@@ -23,6 +25,8 @@ type told struct {
 type detail struct {
 	Error       string `json:"error"`
 	Description string `json:"description"`
+	FieldID     int64  `json:"ticket_field_id"`
+	FieldKey    int64  `json:"field_key"` // the same, of some rules
 }
 
 func (t *told) read(body []byte) {
@@ -41,7 +45,7 @@ func (t *told) read(body []byte) {
 }
 
 // refusal makes a fault of an answer that refuses. Where the status says as much, the status has to do.
-func refusal(method string, status int, header http.Header, body []byte) *fault.Error {
+func (d *driver) refusal(method string, status int, header http.Header, body []byte) *fault.Error {
 	plain := upstream.StatusFault(name, status, header, body)
 	var t told
 	t.read(body)
@@ -51,7 +55,7 @@ func refusal(method string, status int, header http.Header, body []byte) *fault.
 			return said(plain, fault.Conflict, fault.ReasonProviderConflict, "Zendesk has a ticket of this key already, made of other values. Look in Zendesk.")
 		}
 	case http.StatusUnprocessableEntity:
-		return notValid(plain, t)
+		return d.notValid(plain, t)
 	case http.StatusNotFound:
 		if t.Error != "RecordNotFound" {
 			return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured,
@@ -74,35 +78,55 @@ var fields = map[string]string{
 	"priority": "priority", "subject": "subject", "comment": "description", "description": "description",
 }
 
-// notValid names the fields that Zendesk names. What a rule of the account asks for beside them has no field here.
-func notValid(plain *fault.Error, t told) *fault.Error {
+// notValid names the fields that Zendesk names. One that no call has is the setup's: the setting fields gives it a value
+// that does not fit, or none.
+func (d *driver) notValid(plain *fault.Error, t told) *fault.Error {
 	var named []fault.Field
+	var missing, unfit []string
 	for _, place := range slices.Sorted(maps.Keys(t.Details)) {
-		for _, d := range t.Details[place] {
+		for _, problem := range t.Details[place] {
 			path, known := fields[strings.ToLower(place)]
 			if !known && place == "base" {
 				// "Assignee: is required when solving a ticket": the field is in the words alone.
-				of, _, _ := strings.Cut(d.Description, ":")
+				of, _, _ := strings.Cut(problem.Description, ":")
 				path, known = fields[strings.ToLower(of)]
 			}
-			if !known || slices.ContainsFunc(named, func(f fault.Field) bool { return f.Path == path }) {
+			if !known {
+				field := cmp.Or(problem.FieldID, problem.FieldKey)
+				if id := strconv.FormatInt(field, 10); d.fields[id] != nil {
+					unfit = append(unfit, id)
+				} else if field > 0 {
+					missing = append(missing, id)
+				} else if d.fields[place] != nil {
+					unfit = append(unfit, place)
+				}
+				continue
+			}
+			if slices.ContainsFunc(named, func(f fault.Field) bool { return f.Path == path }) {
 				continue
 			}
 			message := "is not accepted by Zendesk. Check that it exists, and that it goes with the other values."
-			if d.Error == "BlankValue" {
+			if problem.Error == "BlankValue" {
 				message = "is required by Zendesk for this ticket."
 			}
 			named = append(named, fault.Field{Path: path, Message: message})
 		}
 	}
-	if len(named) == 0 {
-		return said(plain, fault.Invalid, fault.ReasonProviderRefused,
-			"Zendesk's rules do not accept this ticket. They may require a field that the gateway does not send; an administrator of Zendesk can make it optional.")
+	switch {
+	case len(named) > 0:
+		invalid := fault.InvalidFields(named...)
+		f := said(plain, invalid.Code, invalid.Reason, invalid.Detail)
+		f.Fields = named
+		return f
+	case len(missing) > 0:
+		f := adapter.MissingField(name, strings.Join(missing, ", "))
+		return said(plain, f.Code, f.Reason, f.Detail)
+	case len(unfit) > 0:
+		f := adapter.UnfitField(name, strings.Join(unfit, ", "))
+		return said(plain, f.Code, f.Reason, f.Detail)
 	}
-	invalid := fault.InvalidFields(named...)
-	f := said(plain, invalid.Code, invalid.Reason, invalid.Detail)
-	f.Fields = named
-	return f
+	return said(plain, fault.Invalid, fault.ReasonProviderRefused,
+		"Zendesk's rules do not accept this ticket, and do not say which field they mean. The gateway's log has its words.")
 }
 
 // said is a fault that tells more than its status does.

@@ -4,20 +4,23 @@ import (
 	"slices"
 	"strings"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/crm"
 )
 
-// labels is what the account calls the statuses and priorities of its tickets.
+// labels is what the account calls the statuses and priorities of its tickets, and their fields.
 type labels struct {
 	custom     []customStatus // where the account has them, they take the place of the system's
 	system     []option
 	priorities []option
+	fields     []adapter.TicketField
 }
 
 type customStatus struct {
-	id     int64
-	label  string
-	active bool
+	id       int64
+	label    string
+	active   bool
+	category string // the system's status that it counts as
 }
 
 // option is one value of a field of Zendesk's own.
@@ -33,9 +36,10 @@ func labelsOf(statuses customStatusesAnswer, fields fieldsAnswer) labels {
 	var known labels
 	for _, s := range statuses.Statuses {
 		if label := strings.TrimSpace(s.Label); label != "" && s.ID != 0 {
-			known.custom = append(known.custom, customStatus{s.ID, label, s.Active})
+			known.custom = append(known.custom, customStatus{s.ID, label, s.Active, s.Category})
 		}
 	}
+	known.fields = ticketFields(fields, known.custom)
 	for _, f := range fields.Fields {
 		for _, o := range f.Options {
 			given := option{o.Value, strings.TrimSpace(o.Name)}

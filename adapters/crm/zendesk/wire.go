@@ -56,7 +56,7 @@ func text(id *int64) string {
 	return strconv.FormatInt(*id, 10)
 }
 
-// newTicket is what creating a ticket takes. A first comment is asked for; it becomes the description.
+// newTicket is what a call gives of a ticket to be made. A first comment is asked for; it becomes the description.
 type newTicket struct {
 	Subject        string  `json:"subject"`
 	Comment        comment `json:"comment"`
@@ -70,7 +70,7 @@ type newTicket struct {
 }
 
 type newTicketRequest struct {
-	Ticket newTicket `json:"ticket"`
+	Ticket map[string]any `json:"ticket"`
 }
 
 // comment is a comment, to be made or told. Its plain body is the one that no markup was put into.
@@ -144,6 +144,10 @@ type userAnswer struct {
 		ID    *int64 `json:"id"` // null: nobody, whose name is Anonymous user
 		Name  string `json:"name"`
 		Email string `json:"email"`
+
+		Role        string `json:"role"`
+		RoleType    int    `json:"role_type"`
+		Restriction string `json:"ticket_restriction"`
 	} `json:"user"`
 }
 
@@ -151,22 +155,29 @@ type userAnswer struct {
 // (developer.zendesk.com/api-reference/ticketing/tickets/custom_ticket_statuses).
 type customStatusesAnswer struct {
 	Statuses []struct {
-		ID     int64  `json:"id"`
-		Label  string `json:"agent_label"`
-		Active bool   `json:"active"`
+		ID       int64  `json:"id"`
+		Label    string `json:"agent_label"`
+		Active   bool   `json:"active"`
+		Category string `json:"status_category"`
 	} `json:"custom_statuses"`
 }
 
-// fieldsAnswer is the fields of tickets. Those of Zendesk's own have options
+// fieldsAnswer is the fields of tickets. Those with choices have options
 // (developer.zendesk.com/api-reference/ticketing/tickets/ticket_fields).
 type fieldsAnswer struct {
 	Fields []struct {
-		Type    string `json:"type"`
-		Options []struct {
-			Name  string `json:"name"`
-			Value string `json:"value"`
-		} `json:"system_field_options"`
+		ID       int64         `json:"id"`
+		Type     string        `json:"type"`
+		Active   *bool         `json:"active"`
+		Required bool          `json:"required"`
+		Options  []fieldOption `json:"system_field_options"`
+		Custom   []fieldOption `json:"custom_field_options"`
 	} `json:"ticket_fields"`
+}
+
+type fieldOption struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // text is a comment's, without markup: what its author wrote, or what its HTML says. A comment on a call has no plain body.

@@ -10,7 +10,7 @@ import (
 )
 
 func TestATicketIsReadAsToldByZendesk(t *testing.T) {
-	words := labels{custom: []customStatus{{123, "Waiting", true}}, priorities: []option{{"high", "Hoch"}}}
+	words := labels{custom: []customStatus{{123, "Waiting", true, "open"}}, priorities: []option{{"high", "Hoch"}}}
 	for _, c := range []struct {
 		rule, told string
 		want       crm.Ticket
@@ -37,7 +37,7 @@ func TestATicketIsReadAsToldByZendesk(t *testing.T) {
 
 func TestLabelsThatCannotBeToldApartAreOne(t *testing.T) {
 	l := labels{
-		custom:     []customStatus{{1, "Open", true}, {2, "open", true}, {3, "Old", false}, {4, "Done", true}},
+		custom:     []customStatus{{1, "Open", true, "open"}, {2, "open", true, "open"}, {3, "Old", false, "open"}, {4, "Done", true, "solved"}},
 		priorities: []option{{"low", "Low"}, {"normal", "LOW"}},
 	}
 	if v := l.vocabulary(); !slices.Equal(v.Statuses, []string{"Open", "Done"}) || !slices.Equal(v.Priorities, []string{"Low"}) {
@@ -70,7 +70,7 @@ func FuzzAnswers(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if f := refusal("POST", 422, nil, body); f.Detail == "" {
+		if f := (&driver{}).refusal("POST", 422, nil, body); f.Detail == "" {
 			t.Errorf("%q is refused without a word", body)
 		}
 		var statuses customStatusesAnswer

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -25,9 +26,10 @@ import (
 
 // Options say how the account is.
 type Options struct {
-	Email       string // of the agent who has the API token and consents; "" is agent@example.com
-	APIToken    string // "" is none
-	AccessToken string // an OAuth token without an end; "" is none
+	Email       string   // of the agent who has the API token and consents; "" is agent@example.com
+	APIToken    string   // "" is none
+	AccessToken string   // an OAuth token without an end; "" is none
+	Scopes      []string // of the AccessToken; nil is read and write
 	OAuth       oauthtest.Options
 	Now         func() time.Time
 
@@ -36,7 +38,21 @@ type Options struct {
 	ListLag        time.Duration // how old a ticket is before the list by external id has it
 	PageSize       int           // so many comments in a page at most; 0 is as many as are asked for
 	NeedsAssignee  bool          // a ticket without an assignee cannot be solved
-	NeedsField     bool          // tickets have a field of the account's own that is required
+	Fields         []Field       // of the account's own
+
+	Role        string // of the agent; "" is agent
+	RoleType    int    // of the agent, such as 1 of a light agent
+	Restriction string // of the tickets that the agent sees; "" is none
+}
+
+// Field is a field of the account's own.
+type Field struct {
+	ID          int64
+	Type, Title string // such as text, Room
+	Options     []string
+	Inactive    bool
+	Required    bool // to solve a ticket
+	Always      bool // a condition of the account's forms requires it of every ticket
 }
 
 // The addresses.
@@ -52,6 +68,9 @@ const (
 	Colleague    = 20978392000202
 	Customer     = 20978392000303
 	Organization = 50997400000401
+	Group        = 360000000101
+	Brand        = 360000000201
+	Form         = 360000000301
 	other        = 50997400000402 // an organization that the customer is not in
 )
 
@@ -136,7 +155,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, path string) (in
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := call{Server: s, query: query, scopes: scopes}
+	_, _, basic := r.BasicAuth()
+	c := call{Server: s, query: query, scopes: scopes, basic: basic}
 	route := r.Method + " " + path
 	if id, part, isTicket := ticketPath(path); isTicket {
 		route = r.Method + " ticket" + part
@@ -149,6 +169,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, path string) (in
 		return c.reading(c.customStatuses, "")
 	case "GET ticket_fields":
 		return c.reading(c.ticketFields, "")
+	case "GET oauth/tokens/current":
+		return c.reading(c.token, "")
 	case "GET tickets":
 		return c.reading(c.list, "tickets", "external_id")
 	case "GET ticket":
@@ -163,7 +185,49 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, path string) (in
 		}
 		return c.create(w, r)
 	}
-	return 0, nil, &refusal{status: 404, body: map[string]any{"error": "InvalidEndpoint", "description": "Not found"}}
+	if r.Method == http.MethodGet && strings.Count(path, "/") == 1 {
+		return c.reading(func() (map[string]any, *refusal) { return c.record(path) }, "")
+	}
+	return 0, nil, noEndpoint()
+}
+
+// record shows one of the records that tickets name (developer.zendesk.com/api-reference/ticketing: "Show Group", "Show a
+// Brand", "Show Ticket Form", "Show Organization", "Show User").
+func (c call) record(path string) (map[string]any, *refusal) {
+	kind, id, _ := strings.Cut(path, "/")
+	known := map[string]map[string][]int64{
+		"groups": {"group": {Group}}, "brands": {"brand": {Brand}}, "ticket_forms": {"ticket_form": {Form}},
+		"organizations": {"organization": {Organization, other}}, "users": {"user": {Agent, Colleague, Customer}},
+	}[kind]
+	if known == nil {
+		return nil, noEndpoint()
+	}
+	for name, ids := range known {
+		for _, n := range ids {
+			if strconv.FormatInt(n, 10) != id {
+				continue
+			}
+			role := "agent"
+			if n == Customer {
+				role = "end-user"
+			}
+			return map[string]any{name: map[string]any{"id": n, "name": "One of the account's", "role": role}}, nil
+		}
+	}
+	return nil, notFound()
+}
+
+func noEndpoint() *refusal {
+	return &refusal{status: 404, body: map[string]any{"error": "InvalidEndpoint", "description": "Not found"}}
+}
+
+// token shows the OAuth token that asks (developer.zendesk.com/api-reference/ticketing/oauth/oauth_tokens, "Show Current
+// Token"). An API token is none.
+func (c call) token() (map[string]any, *refusal) {
+	if c.basic {
+		return nil, forbidden()
+	}
+	return map[string]any{"token": map[string]any{"id": 1, "user_id": Agent, "client_id": 2, "token": "0123456789", "scopes": c.scopes}}, nil
 }
 
 // ticketPath takes tickets/ID and what follows apart.
@@ -185,6 +249,10 @@ func ticketPath(path string) (id int64, part string, is bool) {
 // who answers the scopes of the credentials, of which a token of the API has all.
 func (s *Server) who(r *http.Request) (scopes []string, known bool) {
 	all := []string{"read", "write"}
+	granted := s.options.Scopes
+	if granted == nil {
+		granted = all
+	}
 	s.mu.Lock()
 	revoked := s.revoked
 	s.mu.Unlock()
@@ -192,7 +260,7 @@ func (s *Server) who(r *http.Request) (scopes []string, known bool) {
 		return all, !revoked && s.options.APIToken != "" && user == s.options.Email+"/token" && token == s.options.APIToken
 	}
 	if r.Header.Get("Authorization") == "Bearer "+s.options.AccessToken && s.options.AccessToken != "" {
-		return all, !revoked
+		return granted, !revoked
 	}
 	token, known := s.OAuth.Bearer(r)
 	return token.Scopes, known
@@ -203,6 +271,7 @@ type call struct {
 	*Server
 	query  url.Values
 	scopes []string
+	basic  bool // by an API token
 	id     int64
 }
 
@@ -235,6 +304,14 @@ func (s *Server) next() int64 {
 
 func (c call) me() (map[string]any, *refusal) {
 	return map[string]any{"user": map[string]any{
-		"id": Agent, "name": "Johnny Agent", "email": c.options.Email, "role": "agent", "authenticity_token": "a-token-for-browsers",
+		"id": Agent, "name": "Johnny Agent", "email": c.options.Email, "role": cmp.Or(c.options.Role, "agent"), "role_type": c.options.RoleType,
+		"ticket_restriction": orNull(c.options.Restriction), "authenticity_token": "a-token-for-browsers",
 	}}, nil
+}
+
+func orNull(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
 }

@@ -1,5 +1,7 @@
 package fake
 
+import "strings"
+
 // status is a custom status. The first of each category is Zendesk's own.
 type status struct {
 	id       int64
@@ -48,11 +50,26 @@ func (c call) ticketFields() (map[string]any, *refusal) {
 		}
 		return f
 	}
-	return map[string]any{"ticket_fields": []any{
+	list := []any{
 		field(34, "subject", "Subject", nil), field(35, "description", "Description", nil),
 		field(36, "status", "Status", system), field(37, "priority", "Priority", priorities),
-	}, "count": 4, "next_page": nil}, nil
+		field(38, "tickettype", "Type", kinds), field(39, "group", "Group", nil), field(40, "assignee", "Assignee", nil),
+	}
+	for _, own := range c.options.Fields {
+		f := map[string]any{"id": own.ID, "type": own.Type, "title": own.Title, "active": !own.Inactive, "required": own.Required, "removable": true}
+		options := []any{}
+		for _, value := range own.Options {
+			options = append(options, map[string]any{"id": 1, "name": strings.ToUpper(value), "value": value})
+		}
+		if len(options) > 0 {
+			f["custom_field_options"] = options
+		}
+		list = append(list, f)
+	}
+	return map[string]any{"ticket_fields": list, "count": len(list), "next_page": nil}, nil
 }
+
+var kinds = [][2]string{{"Question", "question"}, {"Incident", "incident"}, {"Problem", "problem"}, {"Task", "task"}}
 
 // statusOf finds a custom status.
 func (s *Server) statusOf(fits func(status) bool) (status, bool) {
@@ -69,4 +86,11 @@ func (s *Server) AddStatus(label, category string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.statuses = append(s.statuses, status{100 + s.next(), category, label, true})
+}
+
+// AddField gives the account another field, as an administrator does.
+func (s *Server) AddField(f Field) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.options.Fields = append(s.options.Fields, f)
 }

@@ -31,3 +31,14 @@ func invalid(field, code, description string) *refusal {
 		"details": map[string]any{field: []any{map[string]any{"error": code, "description": description}}},
 	}}
 }
+
+// invalidField is a ticket that is refused because of a field of the account's own: the words have the field's title, and the
+// id stands beside them.
+func invalidField(f Field, description string) *refusal {
+	return &refusal{status: 422, body: map[string]any{
+		"error": "RecordInvalid", "description": "Record validation errors",
+		"details": map[string]any{"base": []any{map[string]any{
+			"description": description, "error": nil, "ticket_field_id": f.ID, "ticket_field_type": "FieldText",
+		}}},
+	}}
+}

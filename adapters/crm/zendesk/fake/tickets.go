@@ -2,8 +2,10 @@ package fake
 
 import (
 	"encoding/json"
+	"fmt"
 	"html"
 	"io"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -20,6 +22,10 @@ type ticket struct {
 	created, updated              time.Time
 	solved, statusChanged         time.Time
 	comments                      []comment
+	kind                          string
+	group, brand, form            int64
+	tags                          []string
+	fields                        []any
 }
 
 type comment struct {
@@ -45,6 +51,16 @@ type ask struct {
 		AssigneeID     int64  `json:"assignee_id"`
 		OrganizationID int64  `json:"organization_id"`
 		RequesterID    int64  `json:"requester_id"`
+
+		Type    string   `json:"type"`
+		GroupID int64    `json:"group_id"`
+		BrandID int64    `json:"brand_id"`
+		FormID  int64    `json:"ticket_form_id"`
+		Tags    []string `json:"tags"`
+		Custom  []struct {
+			ID    int64 `json:"id"`
+			Value any   `json:"value"`
+		} `json:"custom_fields"`
 	} `json:"ticket"`
 }
 
@@ -94,6 +110,7 @@ func (c call) newTicket(body []byte) (*ticket, *refusal) {
 	t := &ticket{
 		externalID: wanted.ExternalID, subject: wanted.Subject, priority: wanted.Priority, status: "new", custom: 1,
 		assignee: wanted.AssigneeID, requester: wanted.RequesterID, org: wanted.OrganizationID, created: now, updated: now, statusChanged: now,
+		kind: wanted.Type, group: wanted.GroupID, brand: wanted.BrandID, form: wanted.FormID, tags: wanted.Tags,
 	}
 	if t.requester == 0 {
 		t.requester = Agent // whose token it is
@@ -120,12 +137,30 @@ func (c call) newTicket(body []byte) (*ticket, *refusal) {
 		return nil, invalid("custom_status_id", "InvalidValue", "Custom status: is not valid")
 	case wanted.Status != "" && !c.choose(t, func(s status) bool { return s.category == wanted.Status }):
 		return nil, invalid("status", "InvalidValue", "Status: "+wanted.Status+" is not valid")
-	case c.options.NeedsField:
-		return nil, invalid("base", "BlankValue", "Room: is required")
+	case t.kind != "" && !slices.ContainsFunc(kinds, func(k [2]string) bool { return k[1] == t.kind }):
+		return nil, invalid("type", "InvalidValue", "Type: "+t.kind+" is not valid")
+	case t.group != 0 && t.group != Group:
+		return nil, invalid("group", "InvalidValue", "Group: is invalid")
+	case t.brand != 0 && t.brand != Brand:
+		return nil, invalid("brand", "InvalidValue", "Brand: is invalid")
 	case t.status == "solved" && t.assignee == 0 && c.options.NeedsAssignee:
 		return nil, invalid("base", "BlankValue", "Assignee: is required when solving a ticket")
 	case t.status == "solved" && t.assignee == 0:
 		t.assignee = Agent // who solves it
+	}
+	values := map[int64]any{} // a field that is not there is passed over
+	for _, given := range wanted.Custom {
+		values[given.ID] = given.Value
+	}
+	for _, own := range c.options.Fields {
+		value := values[own.ID]
+		switch {
+		case value == nil && (own.Always || own.Required && t.status == "solved"):
+			return nil, invalidField(own, own.Title+": is required when solving a ticket")
+		case value != nil && !own.fits(value):
+			return nil, invalidField(own, own.Title+": is not valid")
+		}
+		t.fields = append(t.fields, map[string]any{"id": own.ID, "value": value})
 	}
 	if t.status == "solved" {
 		t.solved = now
@@ -134,6 +169,25 @@ func (c call) newTicket(body []byte) (*ticket, *refusal) {
 	public := wanted.Comment.Public == nil || *wanted.Comment.Public
 	t.comments = []comment{{c.next(), html.EscapeString(wanted.Comment.Body), wanted.Comment.Body, public, now}}
 	return t, nil
+}
+
+// fits reports whether a value is one of the field.
+func (f Field) fits(value any) bool {
+	text, isText := value.(string)
+	switch f.Type {
+	case "checkbox":
+		_, isBool := value.(bool)
+		return isBool
+	case "integer":
+		n, isNumber := value.(float64)
+		return isNumber && n == math.Trunc(n)
+	case "multiselect":
+		list, isList := value.([]any)
+		return isList && !slices.ContainsFunc(list, func(v any) bool { return !slices.Contains(f.Options, fmt.Sprint(v)) })
+	case "tagger":
+		return isText && slices.Contains(f.Options, text)
+	}
+	return isText
 }
 
 func (c call) choose(t *ticket, fits func(status) bool) bool {
@@ -146,16 +200,11 @@ func (c call) choose(t *ticket, fits func(status) bool) bool {
 
 // shown is the ticket as the API tells it.
 func (t *ticket) shown(o Options) map[string]any {
-	orNull := func(id int64) any {
-		if id == 0 {
-			return nil
-		}
-		return id
-	}
 	shown := map[string]any{
 		"id": t.id, "url": "https://acme.zendesk.com/api/v2/tickets/0.json", "external_id": nil, "subject": t.subject, "raw_subject": t.subject,
-		"description": t.comments[0].plain, "status": t.status, "priority": nil, "type": nil, "tags": []any{}, "custom_fields": []any{},
-		"assignee_id": orNull(t.assignee), "organization_id": orNull(t.org), "requester_id": t.requester, "submitter_id": Agent,
+		"description": t.comments[0].plain, "status": t.status, "priority": nil, "type": orNull(t.kind), "tags": t.tags, "custom_fields": t.fields,
+		"group_id": idOrNull(t.group), "brand_id": idOrNull(t.brand), "ticket_form_id": idOrNull(t.form),
+		"assignee_id": idOrNull(t.assignee), "organization_id": idOrNull(t.org), "requester_id": t.requester, "submitter_id": Agent,
 		"created_at": t.created, "updated_at": t.updated, "due_at": nil, "via": map[string]any{"channel": "api"},
 	}
 	if t.externalID != "" {
@@ -168,6 +217,24 @@ func (t *ticket) shown(o Options) map[string]any {
 		shown["custom_status_id"] = t.custom
 	}
 	return shown
+}
+
+func idOrNull(id int64) any {
+	if id == 0 {
+		return nil
+	}
+	return id
+}
+
+// Ticket is a ticket as agents see it; nil when there is none with that id.
+func (s *Server) Ticket(ticketID string) map[string]any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.ticket(ticketID)
+	if err != nil {
+		return nil
+	}
+	return t.shown(s.options)
 }
 
 func (c call) list() (map[string]any, *refusal) {

@@ -1,0 +1,125 @@
+package zendesk
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+)
+
+// system are the fields of Zendesk's own that the setting fields may name
+// (developer.zendesk.com/api-reference/ticketing/tickets/tickets, "JSON format").
+var system = []adapter.TicketField{
+	{Name: "type"}, {Name: "priority"}, {Name: "status", Values: []string{"new", "open", "pending", "hold", solved}},
+	{Name: "custom_status_id", Type: adapter.NumberField}, {Name: "group_id", Type: adapter.NumberField}, {Name: "assignee_id", Type: adapter.NumberField},
+	{Name: "organization_id", Type: adapter.NumberField}, {Name: "requester_id", Type: adapter.NumberField}, {Name: "brand_id", Type: adapter.NumberField},
+	{Name: "ticket_form_id", Type: adapter.NumberField}, {Name: "tags", Type: adapter.ListField},
+}
+
+// described are the names of fields of Zendesk's own, by the types of the ticket fields that describe them; "" are those
+// that the setting does not take (developer.zendesk.com/api-reference/ticketing/tickets/ticket_fields).
+var described = map[string]string{
+	"subject": "", "description": "", "status": "status", "custom_status": "custom_status_id", "tickettype": "type",
+	"priority": "priority", "basic_priority": "priority", "group": "group_id", "assignee": "assignee_id",
+}
+
+// untaken are fields that the setting does not take.
+var untaken = map[string]string{
+	"subject":     "is what the call gives.",
+	"description": "is what the call gives, or else its subject.",
+	"comment":     "is made of what the call gives.",
+	"external_id": "is where the gateway keeps the call's key.",
+	// developer.zendesk.com/documentation/ticketing/reference-guides/via-object-reference.
+	"via":    "is Zendesk's own to set: it advises against setting a ticket's channel.",
+	"via_id": "is Zendesk's own to set: it advises against setting a ticket's channel.",
+}
+
+var customID = regexp.MustCompile(`^[1-9][0-9]{0,17}$`)
+
+// unknownNames reports entries whose name can be no field's.
+func unknownNames(fields adapter.TicketFields) (faults []fault.Field) {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		ours := func(f adapter.TicketField) bool { return f.Name == name }
+		if !customID.MatchString(name) && untaken[name] == "" && !slices.ContainsFunc(system, ours) {
+			faults = append(faults, fault.Field{Path: "settings.fields." + name, Message: "must be the id of a custom field, or a field of Zendesk's own that fields takes."})
+		}
+	}
+	return faults
+}
+
+// ticketFields are the account's fields, as the setting names them. Of the required ones most are so when a ticket is
+// solved, and not before ("If true, agents must enter a value in the field to change the ticket status to solved").
+func ticketFields(answer fieldsAnswer, statuses []customStatus) []adapter.TicketField {
+	list := slices.Clone(system)
+	for _, told := range answer.Fields {
+		var values []string
+		for _, o := range slices.Concat(told.Options, told.Custom) {
+			values = append(values, o.Value)
+		}
+		inactive := told.Active != nil && !*told.Active
+		name, isSystem := described[told.Type]
+		if i := slices.IndexFunc(list, func(f adapter.TicketField) bool { return f.Name == name }); isSystem {
+			if i >= 0 && (name == "type" || name == "priority") {
+				list[i].Values, list[i].ReadOnly, list[i].Required = values, inactive, told.Required
+			}
+			continue
+		}
+		f := adapter.TicketField{Name: strconv.FormatInt(told.ID, 10), Values: values, ReadOnly: inactive, Required: told.Required && !inactive}
+		switch told.Type {
+		case "checkbox":
+			f.Type = adapter.BoolField
+		case "integer", "decimal":
+			f.Type = adapter.NumberField
+		case "multiselect":
+			f.Type = adapter.ListField
+		}
+		list = append(list, f)
+	}
+	for i := range list {
+		if list[i].Name != "custom_status_id" {
+			continue
+		}
+		for _, s := range statuses {
+			if s.active {
+				list[i].Values = append(list[i].Values, strconv.FormatInt(s.id, 10))
+			}
+		}
+	}
+	return list
+}
+
+// customField is the value of a custom field.
+type customField struct {
+	ID    json.Number `json:"id"`
+	Value any         `json:"value"`
+}
+
+// body is what is sent: the entries of the setting, and what the call gives. A status takes the place of both fields that
+// can hold one.
+func (n newTicket) body(fields map[string]any) (map[string]any, error) {
+	body := map[string]any{}
+	var custom []customField
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if customID.MatchString(name) {
+			custom = append(custom, customField{json.Number(name), fields[name]})
+			continue
+		}
+		body[name] = fields[name]
+	}
+	if custom != nil {
+		body["custom_fields"] = custom
+	}
+	if n.Status != "" || n.CustomStatusID != 0 {
+		delete(body, "status")
+		delete(body, "custom_status_id")
+	}
+	given, err := json.Marshal(n)
+	if err != nil {
+		return nil, err
+	}
+	return body, json.Unmarshal(given, &body)
+}

@@ -1,0 +1,123 @@
+package zendesk
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+)
+
+var _ adapter.SetupChecker = (*driver)(nil)
+
+// CheckSetup looks at the token's scopes, the agent's role, the account's ticket fields, and what the ids among the
+// setting's entries name. What a custom role may do is told to administrators alone.
+func (d *driver) CheckSetup(ctx context.Context) error {
+	if err := d.mayWrite(ctx); err != nil {
+		return err
+	}
+	var me userAnswer
+	if err := d.get(ctx, "/users/me", nil, &me); err != nil {
+		return err
+	}
+	if err := me.mayOpenTickets(); err != nil {
+		return err
+	}
+	known, err := d.askLabels(ctx)
+	if err != nil {
+		return err
+	}
+	solves := d.solves(known)
+	err = d.fields.Check(name, known.fields, func(string) bool { return !solves })
+	if err != nil {
+		return err
+	}
+	return d.recordsExist(ctx, known)
+}
+
+// mayWrite looks at the scopes of an OAuth token; an API token has all
+// (developer.zendesk.com/api-reference/ticketing/oauth/oauth_tokens, "Show Current Token" and "Scopes").
+func (d *driver) mayWrite(ctx context.Context) error {
+	if !d.oauth {
+		return nil
+	}
+	var current struct {
+		Token struct {
+			Scopes []string `json:"scopes"`
+		} `json:"token"`
+	}
+	if err := d.get(ctx, "/oauth/tokens/current", nil, &current); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(current.Token.Scopes, func(s string) bool { return s == "write" || s == "tickets:write" }) {
+		return nil
+	}
+	return forbidden("The Zendesk token lacks the scope tickets:write. Connect the account again, or enter a token that has it.")
+}
+
+// mayOpenTickets reports an agent whose comments no customer sees, or who would not see the tickets they open
+// (developer.zendesk.com/api-reference/ticketing/users/users, "JSON format for agent or admin requests").
+func (a userAnswer) mayOpenTickets() error {
+	const light, chat, contributor = 1, 2, 3
+	switch {
+	case a.User.Role == "end-user":
+		return forbidden("The connection's credentials are a customer's at Zendesk, not an agent's. Connect an agent.")
+	case a.User.RoleType == light, a.User.RoleType == chat, a.User.RoleType == contributor:
+		return forbidden("The connected Zendesk user has a role that writes no public comments, such as light agent or contributor. Connect an agent.")
+	case a.User.Restriction == "assigned", a.User.Restriction == "requested":
+		return forbidden("The connected Zendesk agent sees no tickets but those assigned to them, and so could not read those they open. Give the agent access to all tickets or to those of their groups.")
+	}
+	return nil
+}
+
+// solves reports whether the setting has new tickets solved.
+func (d *driver) solves(known labels) bool {
+	if d.fields["status"] == solved {
+		return true
+	}
+	id := fmt.Sprint(d.fields["custom_status_id"])
+	return slices.ContainsFunc(known.custom, func(s customStatus) bool { return fmt.Sprint(s.id) == id && s.category == solved })
+}
+
+// records are what the ids of fields of Zendesk's own name.
+var records = map[string]string{
+	"group_id": "/groups/", "brand_id": "/brands/", "ticket_form_id": "/ticket_forms/", "organization_id": "/organizations/",
+	"assignee_id": "/users/", "requester_id": "/users/",
+}
+
+func (d *driver) recordsExist(ctx context.Context, known labels) error {
+	constant, err := d.fields.Fill(name, known.fields, crm.NewTicket{})
+	if err != nil {
+		return err
+	}
+	for _, field := range slices.Sorted(maps.Keys(constant)) {
+		place := records[field]
+		if place == "" {
+			continue
+		}
+		var found userAnswer
+		err := d.get(ctx, place+constantID(constant[field]), nil, &found)
+		if isCode(err, fault.NotFound) || err == nil && field == "assignee_id" && found.User.Role == "end-user" {
+			return adapter.UnfitField(name, field)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// constantID writes an id with all its digits.
+func constantID(value any) string {
+	if n, isFloat := value.(float64); isFloat {
+		return fmt.Sprintf("%.0f", n)
+	}
+	return fmt.Sprint(value)
+}
+
+func forbidden(detail string) *fault.Error {
+	return fault.New(fault.Forbidden, fault.ReasonPermissionDenied, detail).With("provider", name)
+}
