@@ -30,6 +30,8 @@ type settings struct {
 	ExternalIDField string `setting:"external_id_field" help:"API name of a text field of cases, of 64 characters or more, marked External ID and Unique, such as Frontdesk_Key__c. With it no repeated call opens a second case."`
 	Comments        string `setting:"comments" choices:"case_comments,emails,feed" default:"case_comments" help:"Where the last public comment is looked for: published case comments, emails of the case, or posts in the case's feed that are visible to all who can see the case."`
 
+	Fields adapter.TicketFields `setting:"fields" help:"Values that every new case gets, by the API name of a field, such as Region__c. A text may have {subject}, {description}, {status}, {priority}, {owner_id}, {account_id} and {contact_id} of the call in it. What the call itself gives wins. Without an entry for Origin, it is Phone where that is an active value."`
+
 	RefreshToken string `credential:"refresh_token" help:"A refresh token had elsewhere, of the same app. With connect-link a person gives one by consent instead."`
 	ClientSecret string `credential:"client_secret" help:"The consumer secret of client_id."`
 	PrivateKey   string `credential:"private_key" help:"With jwt_bearer: the private key, in PEM, whose certificate the app holds."`
@@ -69,9 +71,6 @@ var scopes = []adapter.Scope{
 }
 
 func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
-	if faults := s.faults(); len(faults) > 0 {
-		return adapter.Grant{}, fault.InvalidFields(faults...)
-	}
 	login := strings.TrimRight(cmp.Or(at["login_url"], production), "/")
 	home := login
 	g := adapter.Grant{Flow: adapter.Flow(s.Flow), ClientID: s.ClientID}
@@ -160,8 +159,8 @@ var (
 // API Developer Guide); the answer before was empty.
 const oldest = 46
 
-// faults are what does not fit in the settings, each by its path.
-func (s settings) faults() (faults []fault.Field) {
+// Validate implements the check of settings.
+func (s settings) Validate() (faults []fault.Field) {
 	add := func(path, message string) { faults = append(faults, fault.Field{Path: path, Message: message}) }
 	if v := version.FindStringSubmatch(s.APIVersion); v == nil {
 		add("settings.api_version", "must be as Salesforce writes versions, such as v62.0.")
@@ -177,6 +176,10 @@ func (s settings) faults() (faults []fault.Field) {
 	if s.ExternalIDField != "" && !externalField.MatchString(s.ExternalIDField) {
 		add("settings.external_id_field", "must be the API name of a custom field, such as Frontdesk_Key__c.")
 	}
+	faults = append(faults, s.Fields.Without(map[string]string{
+		"Subject":         "is what the call gives.",
+		s.ExternalIDField: "is the connection's external_id_field, where the gateway keeps the call's key.",
+	})...)
 	if u, err := url.Parse(s.BaseURL); err != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
 		add("settings.base_url", "must be the My Domain address alone, such as https://acme.my.salesforce.com.")
 	}

@@ -226,7 +226,7 @@ func TestAccessTokensGoToSalesforceAlone(t *testing.T) {
 
 func TestTheDeclarationHasHelp(t *testing.T) {
 	a := Adapter()
-	if a.Kind != adapter.KindCRM || a.Name != "salesforce" || len(a.Fields) != 12 {
+	if a.Kind != adapter.KindCRM || a.Name != "salesforce" || len(a.Fields) != 13 {
 		t.Errorf("declared %s %s with %d fields", a.Kind, a.Name, len(a.Fields))
 	}
 }

@@ -30,6 +30,7 @@ type driver struct {
 	width    int
 	keyField string // where keys are kept; "" is nowhere
 	selected string // what is read of a case
+	fields   adapter.TicketFields
 	labels   atomic.Pointer[picklists]
 }
 
@@ -37,9 +38,6 @@ type driver struct {
 type keyed struct{ *driver }
 
 func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, error) {
-	if faults := s.faults(); len(faults) > 0 {
-		return nil, fault.InvalidFields(faults...)
-	}
 	number, err := s.number()
 	if err != nil {
 		return nil, fault.From(err)
@@ -47,6 +45,7 @@ func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, e
 	d := &driver{
 		http: env.HTTP, instance: env.Instance, base: strings.TrimRight(s.BaseURL, "/"), version: s.APIVersion,
 		number: number, width: s.NumberWidth, keyField: s.ExternalIDField, selected: selection(s.Comments),
+		fields: s.Fields,
 	}
 	if d.keyField != "" {
 		return keyed{d}, nil
@@ -94,30 +93,19 @@ func (d *driver) describe(ctx context.Context) (*picklists, error) {
 	return lists, nil
 }
 
-// values answers what the API calls the labels of a ticket. What is remembered of them is read anew before a label is
-// refused.
-func (d *driver) values(ctx context.Context, t crm.NewTicket) (status, priority string, err error) {
-	if t.Status == "" && t.Priority == "" {
-		return "", "", nil
+// body is a call in the API's words. What is remembered of the description is read anew before a label or an entry of the
+// setting is refused.
+func (d *driver) body(ctx context.Context, t crm.NewTicket) (map[string]any, error) {
+	if lists := d.labels.Load(); lists != nil {
+		if body, err := lists.body(t, d.fields); err == nil {
+			return body, nil
+		}
 	}
-	lists, fresh := d.labels.Load(), false
-	for {
-		if lists == nil {
-			if lists, err = d.describe(ctx); err != nil {
-				return "", "", err
-			}
-			fresh = true
-		}
-		status, knownStatus := lists.status.value(t.Status)
-		priority, knownPriority := lists.priority.value(t.Priority)
-		if knownStatus && knownPriority {
-			return status, priority, nil
-		}
-		if fresh {
-			return "", "", unknownLabels(knownStatus, knownPriority)
-		}
-		lists = nil
+	lists, err := d.describe(ctx)
+	if err != nil {
+		return nil, err
 	}
+	return lists.body(t, d.fields)
 }
 
 // Create makes the case and reads it back in one call, of which all happens or nothing ("Send Multiple Requests Using
@@ -126,18 +114,15 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 	if faults := malformed(t); len(faults) > 0 {
 		return crm.Ticket{}, fault.InvalidFields(faults...)
 	}
-	status, priority, err := d.values(ctx, t)
+	body, err := d.body(ctx, t)
 	if err != nil {
-		return crm.Ticket{}, err
+		return crm.Ticket{}, fault.Unacted(err)
 	}
-	write := part{
-		Method: http.MethodPost, URL: d.path("/sobjects/Case"), ReferenceID: made,
-		Body: &newCase{t.Subject, t.Description, status, priority, t.OwnerID, t.AccountID, t.ContactID},
-	}
+	write := part{Method: http.MethodPost, URL: d.path("/sobjects/Case"), ReferenceID: made, Body: body}
 	if d.keyField != "" {
 		write.Method, write.URL = http.MethodPatch, d.path("/sobjects/Case/"+d.keyField+"/"+url.PathEscape(t.Key))
 	}
-	if t.OwnerID != "" {
+	if body["OwnerId"] != nil {
 		// Otherwise the organisation's rules, or its default owner, take the place of the one that is given. A part of a
 		// composite call has headers of its own ("Composite Subrequest"; "Assignment Rule Header").
 		write.Headers = map[string]string{"Sforce-Auto-Assign": "FALSE"}
@@ -148,11 +133,12 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 	if err != nil {
 		return crm.Ticket{}, err
 	}
-	if refused, f := answer.refusal(t); f != nil {
+	if refused, f := answer.refusal(t, d.fields); f != nil {
 		if d.keyField != "" && refused == duplicateValue { // another call with the key was just ahead of this one
 			return keyed{d}.Find(ctx, t)
 		}
-		return crm.Ticket{}, f
+		d.labels.Store(nil) // it may be by what is remembered that the case was refused
+		return crm.Ticket{}, d.fields.Attribute(name, f, t, paths)
 	}
 	return answer.ticket()
 }

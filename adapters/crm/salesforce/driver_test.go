@@ -37,9 +37,12 @@ func TestACaseIsOpenedAndReadInOneCall(t *testing.T) {
 		calls int
 	}{{calls: 1}, {fake.Options{ExternalID: keyField}, map[string]any{"external_id_field": keyField}, 1 + 1}} { // with keys one more, to look
 		s := serve(t, how.org)
-		made := create(t, s.open(t, how.more), crm.NewTicket{Key: "k1", Subject: "A pipe", OwnerID: fake.Owner})
-		if s.Calls() != how.calls || made.Number != "00001001" || made.Status != "New" {
-			t.Errorf("%v: %+v in %d calls", how.more, made, s.Calls())
+		d := s.open(t, how.more)
+		create(t, d, crm.NewTicket{Key: "k0", Subject: "A pipe"}) // with a look at what cases have
+		before := s.Calls()
+		made := create(t, d, crm.NewTicket{Key: "k1", Subject: "A pipe", OwnerID: fake.Owner})
+		if calls := s.Calls() - before; calls != how.calls || made.Number != "00001002" || made.Status != "New" {
+			t.Errorf("%v: %+v in %d calls", how.more, made, calls)
 		}
 	}
 }
@@ -271,7 +274,7 @@ func TestWhatTheOrganisationRefuses(t *testing.T) {
 		{rule: "one of two ids", ticket: crm.NewTicket{AccountID: fake.Account, ContactID: unknown("003")}, code: fault.Invalid, reason: fault.ReasonInvalidRequest, fields: []string{"account_id", "contact_id"}},
 		{rule: "a long subject", ticket: crm.NewTicket{Subject: strings.Repeat("ä", 256)}, code: fault.Invalid, reason: fault.ReasonInvalidRequest, fields: []string{"subject"}},
 		{rule: "a description that it requires", how: fake.Options{Required: []string{"Description"}}, code: fault.Invalid, reason: fault.ReasonInvalidRequest, fields: []string{"description"}},
-		{rule: "a field of its own that it requires", how: fake.Options{Required: []string{"Origin"}}, code: fault.Unsupported, reason: fault.ReasonProviderMisconfigured, says: "Origin"},
+		{rule: "a field of its own that it requires", how: fake.Options{Fields: []fake.Field{{Name: "Region__c", Type: "string", Required: true}}}, code: fault.Unsupported, reason: fault.ReasonProviderMisconfigured, says: "Region__c"},
 		{
 			rule: "a validation rule, whose words are kept to the log",
 			how:  fake.Options{Validate: func(map[string]any) string { return "Ask Bob, extension 7" }},
@@ -342,8 +345,12 @@ func TestAnswersToAWrite(t *testing.T) {
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			s := serve(t, fake.Options{})
+			d := s.open(t, nil)
+			if _, err := d.Vocabulary(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 			s.Instead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, c.body) }))
-			_, err := s.open(t, nil).Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "A pipe"})
+			_, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "A pipe"})
 			if f := fault.From(err); f == nil || f.Code != c.code || f.Unsent || strings.Contains(f.Detail, "secret words") {
 				t.Errorf("got %v, want %s", err, c.code)
 			}

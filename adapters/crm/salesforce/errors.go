@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
 	"frontdesk/core/upstream"
@@ -49,12 +50,12 @@ func refusal(status int, header http.Header, body []byte) *fault.Error {
 		return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured,
 			"Salesforce has no such API there. Check the connection's base_url and api_version.")
 	}
-	return meaning(plain, firstError(body), crm.NewTicket{})
+	return meaning(plain, firstError(body), crm.NewTicket{}, nil)
 }
 
 // refusal makes a fault of a part that failed, and answers its code; nil where none did. Of all that failed it is the
 // one that did so by itself.
-func (a compositeAnswer) refusal(t crm.NewTicket) (code string, f *fault.Error) {
+func (a compositeAnswer) refusal(t crm.NewTicket, setting adapter.TicketFields) (code string, f *fault.Error) {
 	for _, p := range a.Parts {
 		if p.Status >= 200 && p.Status <= 299 {
 			continue
@@ -63,7 +64,7 @@ func (a compositeAnswer) refusal(t crm.NewTicket) (code string, f *fault.Error) 
 		if f != nil && first.Code == processingHalted {
 			continue
 		}
-		code, f = first.Code, partRefusal(p.Status, p.Body, first, t)
+		code, f = first.Code, partRefusal(p.Status, p.Body, first, t, setting)
 		if code != processingHalted {
 			break
 		}
@@ -71,7 +72,7 @@ func (a compositeAnswer) refusal(t crm.NewTicket) (code string, f *fault.Error) 
 	return code, f
 }
 
-func partRefusal(status int, body []byte, first apiError, t crm.NewTicket) *fault.Error {
+func partRefusal(status int, body []byte, first apiError, t crm.NewTicket, setting adapter.TicketFields) *fault.Error {
 	if status < 300 { // a part without a status says nothing of what became of it
 		return unknown(errNoObject)
 	}
@@ -85,12 +86,12 @@ func partRefusal(status int, body []byte, first apiError, t crm.NewTicket) *faul
 		return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured,
 			"The connection's external_id_field is not marked External ID at Salesforce, or is not shown to the connected user.")
 	}
-	return meaning(plain, first, t)
+	return meaning(plain, first, t, setting)
 }
 
 // meaning reads the codes whose status says too little: most are 400, and 403 can mean a limit. See "Core Data Types Used
 // in API Calls", StatusCode and ExceptionCode, SOAP API Developer Guide.
-func meaning(plain *fault.Error, e apiError, t crm.NewTicket) *fault.Error {
+func meaning(plain *fault.Error, e apiError, t crm.NewTicket, setting adapter.TicketFields) *fault.Error {
 	switch e.Code {
 	case "INVALID_SESSION_ID":
 		return said(plain, fault.Disconnected, fault.ReasonReconnectRequired,
@@ -121,20 +122,20 @@ func meaning(plain *fault.Error, e apiError, t crm.NewTicket) *fault.Error {
 		return said(plain, fault.Forbidden, fault.ReasonPermissionDenied,
 			"Salesforce does not allow this to the connected user. Give the user the permission, or connect another one.")
 	case "INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST":
-		return invalid(plain, e, "is no value that the Salesforce organisation takes for such a case.",
+		return invalid(plain, e, setting, "is no value that the Salesforce organisation takes for such a case.",
 			"A default value at Salesforce is none that it takes for such a case.")
 	case "STRING_TOO_LONG":
-		return invalid(plain, e, "is longer than Salesforce takes.", "A text of the ticket is longer than Salesforce takes.")
+		return invalid(plain, e, setting, "is longer than Salesforce takes.", "A text of the ticket is longer than Salesforce takes.")
 	case "REQUIRED_FIELD_MISSING":
-		return missing(plain, e)
+		return missing(plain, e, setting)
 	case "INVALID_CROSS_REFERENCE_KEY", "INVALID_ID_FIELD", "MALFORMED_ID", "FIELD_INTEGRITY_EXCEPTION", "ENTITY_IS_DELETED",
 		"INACTIVE_OWNER_OR_USER", "INSUFFICIENT_ACCESS_ON_CROSS_REFERENCE_ENTITY":
-		return unknownRecord(plain, e, t)
+		return unknownRecord(plain, e, t, setting)
 	case "FIELD_CUSTOM_VALIDATION_EXCEPTION":
-		return invalid(plain, e, "is refused by a validation rule of the Salesforce organisation.",
+		return invalid(plain, e, setting, "is refused by a validation rule of the Salesforce organisation.",
 			"A validation rule of the Salesforce organisation refuses the ticket.")
 	case "FIELD_FILTER_VALIDATION_EXCEPTION", "CANNOT_INSERT_UPDATE_ACTIVATE_ENTITY", "CANNOT_EXECUTE_FLOW_TRIGGER":
-		return invalid(plain, e, "is refused by the Salesforce organisation's own automation.",
+		return invalid(plain, e, setting, "is refused by the Salesforce organisation's own automation.",
 			"The Salesforce organisation's own automation refuses the ticket.")
 	}
 	return plain
@@ -146,13 +147,18 @@ var paths = map[string]string{
 	"OwnerId": "owner_id", "AccountId": "account_id", "ContactId": "contact_id",
 }
 
-// invalid names those of our fields that Salesforce names, with the message; the detail is for when there is none.
-func invalid(plain *fault.Error, e apiError, message, detail string) *fault.Error {
+// invalid names those of our fields that Salesforce names, with the message, or else those of the setting's; the detail is
+// for when there is none.
+func invalid(plain *fault.Error, e apiError, setting adapter.TicketFields, message, detail string) *fault.Error {
 	var faults []fault.Field
 	for _, field := range e.Fields {
 		if path, known := paths[field]; known {
 			faults = append(faults, fault.Field{Path: path, Message: message})
 		}
+	}
+	if unfit := ofSetting(setting, e.Fields); len(faults) == 0 && len(unfit) > 0 {
+		f := adapter.UnfitField(name, strings.Join(unfit, ", "))
+		return said(plain, f.Code, f.Reason, f.Detail)
 	}
 	if len(faults) == 0 {
 		return said(plain, fault.Invalid, fault.ReasonProviderRefused, detail+" The gateway's log has its words.")
@@ -168,8 +174,8 @@ func named(plain *fault.Error, faults []fault.Field) *fault.Error {
 
 var apiName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,80}$`)
 
-// missing tells a field that the caller can give from one that only the organisation's administrator can.
-func missing(plain *fault.Error, e apiError) *fault.Error {
+// missing tells a field that the caller can give from one that only the setting can.
+func missing(plain *fault.Error, e apiError, setting adapter.TicketFields) *fault.Error {
 	var others []string
 	for _, field := range e.Fields {
 		if _, ours := paths[field]; !ours && apiName.MatchString(field) {
@@ -177,15 +183,15 @@ func missing(plain *fault.Error, e apiError) *fault.Error {
 		}
 	}
 	if len(others) == 0 {
-		return invalid(plain, e, "is required by the Salesforce organisation.", "The Salesforce organisation requires more of a ticket than was given.")
+		return invalid(plain, e, setting, "is required by the Salesforce organisation.", "The Salesforce organisation requires more of a ticket than was given.")
 	}
-	return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"The Salesforce organisation requires of every case what the gateway does not send: "+strings.Join(others, ", ")+". Give it a default value there.")
+	f := adapter.MissingField(name, strings.Join(others, ", "))
+	return said(plain, f.Code, f.Reason, f.Detail)
 }
 
 // unknownRecord names the related record that does not exist, or that the user may not use. Salesforce often does not say
 // which one it means: then it can be each that was given.
-func unknownRecord(plain *fault.Error, e apiError, t crm.NewTicket) *fault.Error {
+func unknownRecord(plain *fault.Error, e apiError, t crm.NewTicket, setting adapter.TicketFields) *fault.Error {
 	given := related(t)
 	if of := slices.DeleteFunc(slices.Clone(given), func(r relation) bool { return !slices.Contains(e.Fields, r.field) }); len(of) > 0 {
 		given = of
@@ -197,6 +203,14 @@ func unknownRecord(plain *fault.Error, e apiError, t crm.NewTicket) *fault.Error
 			message = "may be the one that Salesforce does not know, or does not let the connected user use; it does not say which."
 		}
 		faults = append(faults, fault.Field{Path: r.path, Message: message})
+	}
+	unfit := ofSetting(setting, e.Fields)
+	if len(unfit) == 0 {
+		unfit = records(setting)
+	}
+	if len(faults) == 0 && len(unfit) > 0 {
+		f := adapter.UnfitField(name, strings.Join(unfit, " or "))
+		return said(plain, f.Code, f.Reason, f.Detail)
 	}
 	if len(faults) == 0 {
 		return said(plain, fault.Forbidden, fault.ReasonPermissionDenied,

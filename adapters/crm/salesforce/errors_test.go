@@ -57,7 +57,7 @@ func TestWhatSalesforcesErrorsMean(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f := partRefusal(http.StatusBadRequest, body, firstError(body), given)
+			f := partRefusal(http.StatusBadRequest, body, firstError(body), given, nil)
 			if f.Code != c.code || f.Reason != c.reason {
 				t.Errorf("means %s %s, want %s %s", f.Code, f.Reason, c.code, c.reason)
 			}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
 )
@@ -61,17 +62,7 @@ type part struct {
 	URL         string            `json:"url"`
 	ReferenceID string            `json:"referenceId"`
 	Headers     map[string]string `json:"httpHeaders,omitempty"`
-	Body        *newCase          `json:"body,omitempty"`
-}
-
-type newCase struct {
-	Subject     string
-	Description string `json:",omitempty"`
-	Status      string `json:",omitempty"`
-	Priority    string `json:",omitempty"`
-	OwnerID     string `json:"OwnerId,omitempty"`
-	AccountID   string `json:"AccountId,omitempty"`
-	ContactID   string `json:"ContactId,omitempty"`
+	Body        map[string]any    `json:"body,omitempty"`
 }
 
 // request makes a request of the API.
@@ -200,21 +191,39 @@ func (a compositeAnswer) ticket() (crm.Ticket, error) {
 	return found.Records[0].ticket(), nil
 }
 
-// description is what describes cases, as the connected user sees them.
+// description is what describes cases, as the connected user sees them ("sObject Describe", REST API Developer Guide).
 type description struct {
-	Fields []struct {
-		Name       string `json:"name"`
-		Createable bool   `json:"createable"`
-		Values     []struct {
-			Active bool   `json:"active"`
-			Label  string `json:"label"` // null: the value itself
-			Value  string `json:"value"`
-		} `json:"picklistValues"`
-	} `json:"fields"`
+	Createable bool             `json:"createable"`
+	Fields     []describedField `json:"fields"`
 }
 
-// picklists are the labels that a new case may carry.
-type picklists struct{ status, priority picklist }
+type describedField struct {
+	Name              string `json:"name"`
+	Type              string `json:"type"`
+	Createable        bool   `json:"createable"`
+	Nillable          bool   `json:"nillable"`
+	DefaultedOnCreate bool   `json:"defaultedOnCreate"`
+	ExternalID        bool   `json:"externalId"`
+	Unique            bool   `json:"unique"`
+
+	References []string `json:"referenceTo"` // kinds of record
+	Restricted bool     `json:"restrictedPicklist"`
+	Values     []struct {
+		Active bool   `json:"active"`
+		Label  string `json:"label"` // null: the value itself
+		Value  string `json:"value"`
+	} `json:"picklistValues"`
+}
+
+// picklists are the labels that a new case may carry, and what else is remembered of the description.
+type picklists struct {
+	status, priority picklist
+	phone            bool // is an origin
+	createable       bool
+	fields           []adapter.TicketField
+	keys             []string            // fields that can hold keys
+	references       map[string][]string // the kinds of record that fields hold ids of
+}
 
 type picklist []struct{ label, value string }
 
@@ -242,8 +251,14 @@ func (p picklist) value(label string) (value string, known bool) {
 // picklists leaves out what is not active, and of labels that are alike but for case all but the first: nobody could say
 // which one is meant. A field that the user may not set has no label to give.
 func (d description) picklists() *picklists {
-	var lists picklists
+	lists := picklists{phone: d.offersPhone(), createable: d.Createable, fields: d.ticketFields(), references: map[string][]string{}}
 	for _, field := range d.Fields {
+		if field.Type == "reference" {
+			lists.references[field.Name] = field.References
+		}
+		if field.Createable && field.ExternalID && field.Unique {
+			lists.keys = append(lists.keys, field.Name)
+		}
 		if !field.Createable || field.Name != "Status" && field.Name != "Priority" {
 			continue
 		}

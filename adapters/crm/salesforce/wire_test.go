@@ -65,7 +65,7 @@ func FuzzDecoding(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var answer compositeAnswer
 		if decode(body, &answer) == nil {
-			if _, refused := answer.refusal(crm.NewTicket{OwnerID: "005dM0000000001QAA"}); refused == nil {
+			if _, refused := answer.refusal(crm.NewTicket{OwnerID: "005dM0000000001QAA"}, nil); refused == nil {
 				made, err := answer.ticket()
 				if f := fault.From(err); f != nil && f.Code != fault.UnknownOutcome || f == nil && (made.ID == "" || made.Number == "") {
 					t.Errorf("answered %+v, %v", made, err)

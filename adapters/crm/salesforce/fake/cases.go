@@ -30,6 +30,9 @@ func (s *Server) insert(c call, field, key string) reply {
 	if field != "" {
 		given[field] = key
 	}
+	if s.options.NoCreate {
+		return refuse(http.StatusForbidden, "INSUFFICIENT_ACCESS_OR_READONLY", "insufficient access rights on object id")
+	}
 	if no := s.check(given, true); no != nil {
 		return *no
 	}
@@ -44,6 +47,9 @@ func (s *Server) insert(c call, field, key string) reply {
 	if s.options.ExternalID != "" {
 		made.row[s.options.ExternalID] = nil
 	}
+	for _, own := range s.options.Fields {
+		made.row[own.Name] = nil
+	}
 	s.set(made, given, c)
 	s.cases = append(s.cases, made)
 	return reply{http.StatusCreated, map[string]any{"id": made.row["Id"], "success": true, "errors": []any{}, "created": true}}
@@ -51,7 +57,7 @@ func (s *Server) insert(c call, field, key string) reply {
 
 // upsert makes a case, or changes the one that has the key ("Insert or Update (Upsert) a Record Using an External ID").
 func (s *Server) upsert(c call, field, key string) reply {
-	if field != s.options.ExternalID || field == "" {
+	if field != s.options.ExternalID || field == "" || s.options.NotMarked {
 		return refuse(http.StatusNotFound, "NOT_FOUND", "Provided external ID field does not exist or is not accessible: "+field)
 	}
 	var found []*caseRow
@@ -98,9 +104,15 @@ func (s *Server) check(given map[string]any, isNew bool) *reply {
 		return &no
 	}
 	for field, value := range given {
-		if slices.Contains(kept, field) {
+		if slices.Contains(kept, field) || slices.Contains(s.options.ReadOnly, field) {
 			return bad("INVALID_FIELD_FOR_INSERT_UPDATE", "Unable to create/update fields: "+field+
 				". Please check the security settings of this field and verify that it is read/write for your profile or permission set.", field)
+		}
+		if at := slices.IndexFunc(s.options.Fields, func(own Field) bool { return own.Name == field }); at >= 0 && !s.hides(field) {
+			if no := s.options.Fields[at].takes(value); no != nil {
+				return no
+			}
+			continue
 		}
 		text, isText := value.(string)
 		longest, plain := lengths[field]
@@ -118,7 +130,7 @@ func (s *Server) check(given map[string]any, isNew bool) *reply {
 			return bad("INVALID_CROSS_REFERENCE_KEY", "invalid cross reference id")
 		}
 	}
-	for field, list := range map[string][]Value{"Status": s.options.Statuses, "Priority": s.options.Priorities} {
+	for field, list := range map[string][]Value{"Status": s.options.Statuses, "Priority": s.options.Priorities, "Origin": s.options.Origins} {
 		text, isGiven := given[field].(string)
 		if isGiven && !slices.ContainsFunc(list, func(v Value) bool { return v.Value == text && !v.Inactive }) {
 			return bad("INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST", field+": bad value for restricted picklist field: "+text, field)
@@ -133,6 +145,11 @@ func (s *Server) check(given map[string]any, isNew bool) *reply {
 			lacking = append(lacking, field)
 		}
 	}
+	for _, own := range s.options.Fields {
+		if own.Required && given[own.Name] == nil {
+			lacking = append(lacking, own.Name)
+		}
+	}
 	if lacking != nil {
 		return bad("REQUIRED_FIELD_MISSING", "Required fields are missing: ["+strings.Join(lacking, ", ")+"]", lacking...)
 	}
@@ -144,12 +161,43 @@ func (s *Server) check(given map[string]any, isNew bool) *reply {
 	return nil
 }
 
+// takes refuses what is no value of the field ("Field Types", Object Reference). It is stricter than
+// Salesforce, which reads a number in a text.
+func (f Field) takes(value any) *reply {
+	bad := func(code, message string) *reply {
+		no := refuse(http.StatusBadRequest, code, message, f.Name)
+		return &no
+	}
+	text, isText := value.(string)
+	switch f.Type {
+	case "boolean":
+		if _, is := value.(bool); !is {
+			return bad("JSON_PARSER_ERROR", "Cannot deserialize instance of boolean from "+fmt.Sprint(value))
+		}
+		return nil
+	case "double":
+		if _, is := value.(float64); !is {
+			return bad("JSON_PARSER_ERROR", "Cannot deserialize instance of double from "+fmt.Sprint(value))
+		}
+		return nil
+	}
+	if !isText {
+		return bad("JSON_PARSER_ERROR", "Cannot deserialize instance of string from "+fmt.Sprint(value))
+	}
+	for _, part := range strings.Split(text, ";") {
+		if f.Values != nil && !slices.ContainsFunc(f.Values, func(v Value) bool { return v.Value == part && !v.Inactive }) {
+			return bad("INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST", f.Name+": bad value for restricted picklist field: "+part)
+		}
+	}
+	return nil
+}
+
 // set gives a case its fields. Unless the header forbids it, the case is then assigned, whatever owner was given
 // ("Assignment Rule Header"): no rule is active, so the default owner gets it.
 func (s *Server) set(c *caseRow, given map[string]any, by call) {
 	for field, value := range given {
-		if text := value.(string); references[field] != nil {
-			value = s.rows[text[:15]]["Id"]
+		if references[field] != nil {
+			value = s.rows[value.(string)[:15]]["Id"]
 		}
 		c.row[field] = value
 	}

@@ -38,12 +38,24 @@ type Options struct {
 	OAuth        oauthtest.Options         // what is not set is as at Salesforce
 	Certificates map[string]*rsa.PublicKey // of apps, by client id, for the JWT bearer flow
 
-	Statuses, Priorities []Value // nil is as in a new organisation
-	Required             []string
-	Hidden               []string                                // fields that the users do not see
-	ExternalID           string                                  // a custom field of cases, unique; "" is none
+	Statuses, Priorities, Origins []Value // nil is as in a new organisation
+	Required                      []string
+	Hidden                        []string // fields that the users do not see
+	ReadOnly                      []string // fields that the users see and cannot set
+	NoCreate                      bool     // the users may not create cases
+	Fields                        []Field  // of the organisation's own
+
+	ExternalID           string                                  // a custom field of cases, marked External ID and Unique; "" is none
+	NotUnique, NotMarked bool                                    // the field is not quite so
 	Numbers              string                                  // the display format of case numbers, for fmt; "" is %08d
 	Validate             func(fields map[string]any) (no string) // a validation rule: its sentence where it refuses a case
+}
+
+// Field is a custom field of cases.
+type Field struct {
+	Name, Type string // such as Region__c, string
+	Required   bool
+	Values     []Value // of a picklist, which is restricted to them
 }
 
 // Value is one of a picklist.
@@ -107,6 +119,9 @@ func New(o Options) *Server {
 	}
 	if o.Priorities == nil {
 		o.Priorities = []Value{{Value: "High"}, {Value: "Medium", Default: true}, {Value: "Low"}}
+	}
+	if o.Origins == nil {
+		o.Origins = []Value{{Value: "Phone"}, {Value: "Email"}, {Value: "Web"}}
 	}
 	o.Name, o.Numbers = cmp.Or(o.Name, "Acme"), cmp.Or(o.Numbers, "%08d")
 	auth := o.OAuth
@@ -261,30 +276,45 @@ func refuse(status int, code, message string, fields ...string) reply {
 
 func (s *Server) hides(field string) bool { return slices.Contains(s.options.Hidden, field) }
 
+// describe answers what the user sees of cases ("sObject Describe", REST API Developer Guide).
 func (s *Server) describe() map[string]any {
 	var fields []any
-	for _, list := range []struct {
-		name   string
-		values []Value
-	}{{"Status", s.options.Statuses}, {"Priority", s.options.Priorities}} {
-		if s.hides(list.name) {
-			continue
+	add := func(name, kind string, nillable, defaulted bool, list []Value, more map[string]any) {
+		if s.hides(name) {
+			return
 		}
 		values := []any{}
-		for _, v := range list.values {
+		for _, v := range list {
 			values = append(values, map[string]any{
 				"active": !v.Inactive, "defaultValue": v.Default, "label": cmp.Or(v.Label, v.Value), "value": v.Value, "validFor": nil,
 			})
 		}
-		fields = append(fields, map[string]any{
-			"name": list.name, "type": "picklist", "nillable": true, "createable": true, "updateable": true,
-			"defaultedOnCreate": true, "restrictedPicklist": true, "externalId": false, "picklistValues": values,
-		})
+		field := map[string]any{
+			"name": name, "type": kind, "nillable": nillable && !slices.Contains(s.options.Required, name), "updateable": true,
+			"createable": !slices.Contains(s.options.ReadOnly, name) && !slices.Contains(kept, name), "defaultedOnCreate": defaulted,
+			"restrictedPicklist": list != nil, "externalId": false, "unique": false, "referenceTo": []string{}, "picklistValues": values,
+		}
+		maps.Copy(field, more)
+		fields = append(fields, field)
 	}
-	for _, name := range []string{"Subject", "Description"} {
-		fields = append(fields, map[string]any{"name": name, "type": "string", "nillable": true, "createable": true, "picklistValues": []any{}})
+	for _, name := range kept {
+		add(name, "string", false, true, nil, nil)
 	}
-	return map[string]any{"name": "Case", "fields": fields}
+	add("Status", "picklist", true, true, s.options.Statuses, nil)
+	add("Priority", "picklist", true, true, s.options.Priorities, nil)
+	add("Origin", "picklist", true, false, s.options.Origins, nil)
+	add("Subject", "string", true, false, nil, nil)
+	add("Description", "textarea", true, false, nil, nil)
+	add("OwnerId", "reference", false, true, nil, map[string]any{"referenceTo": []string{"Group", "User"}})
+	add("AccountId", "reference", true, false, nil, map[string]any{"referenceTo": []string{"Account"}})
+	add("ContactId", "reference", true, false, nil, map[string]any{"referenceTo": []string{"Contact"}})
+	if s.options.ExternalID != "" {
+		add(s.options.ExternalID, "string", true, false, nil, map[string]any{"externalId": !s.options.NotMarked, "unique": !s.options.NotUnique})
+	}
+	for _, own := range s.options.Fields {
+		add(own.Name, own.Type, !own.Required && own.Type != "boolean", own.Type == "boolean", own.Values, nil)
+	}
+	return map[string]any{"name": "Case", "createable": !s.options.NoCreate, "fields": fields}
 }
 
 // snapshot remembers the cases, to undo what a call did.

@@ -120,3 +120,17 @@ func orNil(text string) any {
 	}
 	return text
 }
+
+// AddField gives cases another field, as an administrator does.
+func (s *Server) AddField(f Field) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.options.Fields = append(s.options.Fields, f)
+}
+
+// Origins replaces the values of Origin.
+func (s *Server) Origins(values ...Value) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.options.Origins = values
+}

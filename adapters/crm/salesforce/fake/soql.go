@@ -25,6 +25,13 @@ func (s *Server) query(c call) reply {
 		rows = s.cases
 	case "Organization":
 		rows = []*caseRow{{row: row{"Id": RecordID("00D", 1), "Name": s.options.Name}}}
+	case "User", "Group", "Account", "Contact":
+		prefix := map[string]string{"User": "005", "Group": "00G", "Account": "001", "Contact": "003"}[parsed.from]
+		for id, r := range s.rows {
+			if strings.HasPrefix(id, prefix) {
+				rows = append(rows, &caseRow{row: r})
+			}
+		}
 	default:
 		return refuse(http.StatusBadRequest, "INVALID_TYPE", "sObject type '"+parsed.from+"' is not supported.")
 	}
@@ -40,6 +47,8 @@ func (s *Server) columns(of string) []string {
 	switch of {
 	case "Organization":
 		return []string{"Id", "Name"}
+	case "User", "Group", "Account", "Contact":
+		return []string{"Id"}
 	case "CaseComments":
 		return []string{"Id", "CommentBody", "IsPublished", "CreatedDate"}
 	case "EmailMessages":
@@ -53,6 +62,9 @@ func (s *Server) columns(of string) []string {
 	}
 	if s.options.ExternalID != "" {
 		all = append(all, s.options.ExternalID)
+	}
+	for _, own := range s.options.Fields {
+		all = append(all, own.Name)
 	}
 	return slices.DeleteFunc(all, s.hides)
 }

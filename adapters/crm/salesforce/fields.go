@@ -1,0 +1,108 @@
+package salesforce
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/crm"
+)
+
+// The origin of cases that were taken by phone: a value of Case.Origin in a new organisation (Object Reference, "Case").
+const (
+	origin = "Origin"
+	phone  = "Phone"
+)
+
+// separator stands between the values of a multi-select picklist ("Field Types", Object Reference).
+const separator = ";"
+
+// ticketFields are the fields of cases that the connected user sees. What a record type leaves out of a picklist is not in
+// the description.
+func (d description) ticketFields() []adapter.TicketField {
+	list := make([]adapter.TicketField, 0, len(d.Fields))
+	for _, told := range d.Fields {
+		f := adapter.TicketField{
+			Name: told.Name, ReadOnly: !told.Createable,
+			Required: told.Createable && !told.Nillable && !told.DefaultedOnCreate && told.Type != "boolean",
+		}
+		switch told.Type {
+		case "boolean":
+			f.Type = adapter.BoolField
+		case "int", "long", "double", "currency", "percent":
+			f.Type = adapter.NumberField
+		case "multipicklist":
+			f.Type = adapter.ListField
+		}
+		for _, v := range told.Values {
+			if told.Restricted && v.Active {
+				f.Values = append(f.Values, v.Value)
+			}
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// offersPhone reports whether cases may say that they were taken by phone.
+func (d description) offersPhone() bool {
+	for _, told := range d.Fields {
+		if told.Name != origin || !told.Createable {
+			continue
+		}
+		for _, v := range told.Values {
+			if v.Active && v.Value == phone {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// body is what is sent: the adapter's default, then the entries of the setting, then what the call gives.
+func (p *picklists) body(t crm.NewTicket, setting adapter.TicketFields) (map[string]any, error) {
+	status, knownStatus := p.status.value(t.Status)
+	priority, knownPriority := p.priority.value(t.Priority)
+	if !knownStatus || !knownPriority {
+		return nil, unknownLabels(knownStatus, knownPriority)
+	}
+	own, err := setting.Fill(name, p.fields, t)
+	if err != nil {
+		return nil, err
+	}
+	body := map[string]any{}
+	if p.phone {
+		body[origin] = phone
+	}
+	for field, value := range own {
+		if list, isList := value.([]string); isList {
+			value = strings.Join(list, separator)
+		}
+		body[field] = value
+	}
+	for field, value := range map[string]string{
+		"Subject": t.Subject, "Description": t.Description, "Status": status, "Priority": priority,
+		"OwnerId": t.OwnerID, "AccountId": t.AccountID, "ContactId": t.ContactID,
+	} {
+		if value != "" {
+			body[field] = value
+		}
+	}
+	return body, nil
+}
+
+// ofSetting are those among fields that entries of the setting name.
+func ofSetting(setting adapter.TicketFields, fields []string) []string {
+	return slices.DeleteFunc(slices.Clone(fields), func(name string) bool { return setting[name] == nil })
+}
+
+// records are the entries of the setting whose constants can be ids.
+func records(setting adapter.TicketFields) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(setting)) {
+		if id, isText := setting[name].(string); isText && recordID.MatchString(id) {
+			names = append(names, name)
+		}
+	}
+	return names
+}

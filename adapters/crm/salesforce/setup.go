@@ -1,0 +1,90 @@
+package salesforce
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+)
+
+var _ adapter.SetupChecker = (*driver)(nil)
+
+// CheckSetup looks at what the connected user may do with cases, by their description and by a query for one.
+func (d *driver) CheckSetup(ctx context.Context) error {
+	lists, err := d.describe(ctx)
+	if err != nil {
+		return err
+	}
+	if !lists.createable {
+		return forbidden("The connected Salesforce user may not create cases. Give the user that permission, or connect another one.")
+	}
+	if err := d.keyFieldServes(lists); err != nil {
+		return err
+	}
+	if barred := lists.barred(); barred != nil {
+		return forbidden("The connected Salesforce user cannot set these fields of cases: " + strings.Join(barred, ", ") + ". Give the user field-level access to them.")
+	}
+	err = d.fields.Check(name, lists.fields, func(field string) bool {
+		return field == "Subject" || field == d.keyField || field == origin && lists.phone
+	})
+	if err != nil {
+		return err
+	}
+	if err := d.recordsExist(ctx, lists); err != nil {
+		return err
+	}
+	_, err = query[record](ctx, d, d.selected+" LIMIT 1")
+	return err
+}
+
+// recordsExist looks for the records whose ids the setting has.
+func (d *driver) recordsExist(ctx context.Context, lists *picklists) error {
+	for _, field := range slices.Sorted(maps.Keys(lists.references)) {
+		id, isText := d.fields[field].(string)
+		if !isText || strings.Contains(id, "{") { // of a placeholder
+			continue
+		}
+		exists := false
+		for _, kind := range lists.references[field] {
+			if !recordID.MatchString(id) {
+				continue
+			}
+			found, err := query[struct{ ID string }](ctx, d, "SELECT Id FROM "+kind+" WHERE Id = "+quoted(id)+" LIMIT 1")
+			if err != nil {
+				return err
+			}
+			exists = exists || len(found) > 0
+		}
+		if !exists {
+			return adapter.UnfitField(name, field)
+		}
+	}
+	return nil
+}
+
+// keyFieldServes reports a field for keys that an upsert cannot use, or that would take one key twice.
+func (d *driver) keyFieldServes(lists *picklists) error {
+	if d.keyField == "" || slices.Contains(lists.keys, d.keyField) {
+		return nil
+	}
+	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
+		"Cases have no field %s that the connected user can set and that is marked External ID and Unique. Make one, or correct the connection's setting external_id_field.",
+		d.keyField).With("provider", name)
+}
+
+// barred are the fields a call can give that the user cannot set.
+func (p *picklists) barred() (names []string) {
+	for _, of := range []string{"Subject", "Description", "Status", "Priority", "OwnerId", "AccountId", "ContactId"} {
+		if !slices.ContainsFunc(p.fields, func(f adapter.TicketField) bool { return f.Name == of && !f.ReadOnly }) {
+			names = append(names, of)
+		}
+	}
+	return names
+}
+
+func forbidden(detail string) *fault.Error {
+	return fault.New(fault.Forbidden, fault.ReasonPermissionDenied, detail).With("provider", name)
+}
