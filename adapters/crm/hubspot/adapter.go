@@ -3,7 +3,9 @@ package hubspot
 
 import (
 	"context"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +22,8 @@ type settings struct {
 	KeyProperty string `setting:"key_property" help:"Internal name of a ticket property of your own, a single-line text that requires unique values. With it, a ticket whose making was cut off is found again and never made twice."`
 	APIVersion  string `setting:"api_version" default:"2026-09" help:"Version of HubSpot's API, as its addresses have it."`
 	ClientID    string `setting:"client_id" help:"Your own OAuth client (app) at HubSpot, with client_secret; without it the gateway's is used."`
+
+	Fields adapter.TicketFields `setting:"fields" help:"Values that every new ticket gets, by the internal name of a ticket property. A text may have {subject}, {description}, {status}, {priority}, {owner_id}, {account_id} and {contact_id} of the call in it. What the call itself gives wins. Without an entry for source_type, it is PHONE where the account offers that."`
 
 	AccessToken  string `credential:"access_token" help:"The access token of a private app or a service key; instead of a customer's consent."`
 	RefreshToken string `credential:"refresh_token" help:"A refresh token had elsewhere, of the same OAuth client. With connect-link the customer gives one by consent instead."`
@@ -69,24 +73,36 @@ var (
 	properties = regexp.MustCompile(`^[a-z][a-z0-9_]{0,99}$`)
 )
 
-func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, error) {
-	var faults []fault.Field
+// Validate implements the check of settings.
+func (s settings) Validate() []fault.Field {
+	faults := s.Fields.Without(map[string]string{
+		subjectProperty:  "is what the call gives.",
+		pipelineProperty: "is set by the connection's pipeline.",
+		stageProperty:    "is the call's status, or else the first stage of the pipeline.",
+		s.KeyProperty:    "is the connection's key_property, where the gateway keeps the call's key.",
+	})
+	for _, entry := range slices.Sorted(maps.Keys(s.Fields)) {
+		if !properties.MatchString(entry) {
+			faults = append(faults, fault.Field{Path: "settings.fields." + entry, Message: "must be a property's internal name: lower-case letters, digits and underscores."})
+		}
+	}
 	if !versions.MatchString(s.APIVersion) {
 		faults = append(faults, fault.Field{Path: "settings.api_version", Message: "must be a version as HubSpot's addresses have it, such as 2026-09."})
 	}
 	if s.KeyProperty != "" && !properties.MatchString(s.KeyProperty) {
 		faults = append(faults, fault.Field{Path: "settings.key_property", Message: "must be a property's internal name: lower-case letters, digits and underscores."})
 	}
-	if len(faults) > 0 {
-		return nil, fault.InvalidFields(faults...)
-	}
+	return faults
+}
+
+func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, error) {
 	zone, err := time.LoadLocation(env.Zone)
 	if err != nil {
 		zone = time.UTC
 	}
 	d := &driver{
 		client: env.HTTP, base: strings.TrimSuffix(env.Addresses["api_url"], "/"), version: s.APIVersion,
-		pipeline: strings.TrimSpace(s.Pipeline), now: env.Now,
+		pipeline: strings.TrimSpace(s.Pipeline), fields: s.Fields, keyProperty: s.KeyProperty, now: env.Now,
 	}
 	d.zone.Store(zone)
 	if s.KeyProperty == "" {

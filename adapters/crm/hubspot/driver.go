@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
 )
@@ -28,11 +29,14 @@ type driver struct {
 	client        *http.Client
 	base, version string
 	pipeline      string // label or id, or "" for the first
+	fields        adapter.TicketFields
+	keyProperty   string // "" is none; see [keyed]
 	now           func() time.Time
 
 	zone       atomic.Pointer[time.Location] // the tenant's, until the account's own is known
 	pipelines  remembered[[]pipeline]
 	priorities remembered[[]option]
+	sources    remembered[[]option]
 	silence    remembered[struct{}] // while it lasts, conversations cannot be read
 }
 
@@ -99,7 +103,19 @@ func (d *driver) create(ctx context.Context, t crm.NewTicket, more map[string]st
 	if err != nil {
 		return crm.Ticket{}, err
 	}
+	own, err := d.own(t)
+	if err != nil {
+		return crm.Ticket{}, fault.Unacted(err)
+	}
+	if own[sourceProperty] == "" {
+		own[sourceProperty] = d.source(ctx)
+	}
 	body := newCreation(t, p.ID, s.ID, priority)
+	for property, value := range own {
+		if _, given := body.Properties[property]; !given && value != "" {
+			body.Properties[property] = value
+		}
+	}
 	for property, value := range more {
 		body.Properties[property] = value
 	}
@@ -108,8 +124,9 @@ func (d *driver) create(ctx context.Context, t crm.NewTicket, more map[string]st
 		if hasStatus(err, http.StatusBadRequest) { // a stage or priority may have gone since it was remembered
 			d.pipelines.forget()
 			d.priorities.forget()
+			d.sources.forget()
 		}
-		return crm.Ticket{}, err
+		return crm.Ticket{}, d.fields.Attribute(name, err, t, paths)
 	}
 	if !isID(made.ID) {
 		return crm.Ticket{}, unreadable(http.MethodPost)
@@ -197,7 +214,7 @@ func (k *keyed) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error)
 		return crm.Ticket{}, err
 	}
 	made, err := k.create(ctx, t, map[string]string{k.property: t.Key})
-	if !errors.Is(err, fault.Invalid) && !errors.Is(err, fault.Conflict) {
+	if !errors.Is(err, fault.Invalid) && !errors.Is(err, fault.Conflict) && !hasStatus(err, http.StatusBadRequest) {
 		return made, err
 	}
 	first, lookErr := k.Find(ctx, t)
@@ -221,10 +238,7 @@ func (k *keyed) fit(ctx context.Context) error {
 	if k.unique.Load() {
 		return nil
 	}
-	var property struct {
-		Unique bool `json:"hasUniqueValue"`
-	}
-	err := k.get(ctx, "/crm/properties/"+k.version+"/tickets/"+k.property, nil, &property)
+	property, err := k.askProperty(ctx, k.property)
 	if err != nil && !errors.Is(err, fault.NotFound) {
 		return err
 	}

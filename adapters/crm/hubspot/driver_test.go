@@ -106,7 +106,7 @@ func TestATicketIsMadeWithWhatItIsAboutInOneCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal([]byte(`{
-		"properties": {"subject": "Leak", "content": "Water.", "hs_pipeline": "0", "hs_pipeline_stage": "3", "hs_ticket_priority": "URGENT", "hubspot_owner_id": "6166861"},
+		"properties": {"subject": "Leak", "content": "Water.", "hs_pipeline": "0", "hs_pipeline_stage": "3", "hs_ticket_priority": "URGENT", "hubspot_owner_id": "6166861", "source_type": "PHONE"},
 		"associations": [
 			{"to": {"id": "102"}, "types": [{"associationCategory": "HUBSPOT_DEFINED", "associationTypeId": 16}]},
 			{"to": {"id": "203"}, "types": [{"associationCategory": "HUBSPOT_DEFINED", "associationTypeId": 26}]}
@@ -117,7 +117,8 @@ func TestATicketIsMadeWithWhatItIsAboutInOneCall(t *testing.T) {
 		t.Errorf("sent %s", sent)
 	}
 	if asked := s.Asked(); !slices.Equal(asked, []string{
-		"GET /crm/pipelines/2026-09/tickets", "GET /crm/properties/2026-09/tickets/hs_ticket_priority", "POST /crm/objects/2026-09/tickets",
+		"GET /crm/pipelines/2026-09/tickets", "GET /crm/properties/2026-09/tickets/hs_ticket_priority", "GET /crm/properties/2026-09/tickets/source_type",
+		"POST /crm/objects/2026-09/tickets",
 	}) {
 		t.Errorf("asked %q", asked)
 	}
@@ -337,9 +338,9 @@ func TestRecordsThatDoNotExistAreNamed(t *testing.T) {
 		want []string
 		most int
 	}{
-		{crm.NewTicket{OwnerID: "9"}, []string{"owner_id"}, 2},
-		{crm.NewTicket{AccountID: "9"}, []string{"account_id"}, 2},
-		{crm.NewTicket{ContactID: "9"}, []string{"contact_id"}, 2},
+		{crm.NewTicket{OwnerID: "9"}, []string{"owner_id"}, 3},
+		{crm.NewTicket{AccountID: "9"}, []string{"account_id"}, 3},
+		{crm.NewTicket{ContactID: "9"}, []string{"contact_id"}, 3},
 		{crm.NewTicket{OwnerID: "ann", AccountID: "1/2", ContactID: "ann@example.com"}, []string{"owner_id", "account_id", "contact_id"}, 0},
 	} {
 		before := s.Calls()
@@ -359,7 +360,7 @@ func TestARuleOfTheAccountIsToldByItsProperty(t *testing.T) {
 	s := serve(t, fake.Options{Require: []string{"building_number"}})
 	_, err := s.driver(t).Create(t.Context(), crm.NewTicket{Key: "k", Subject: "a"})
 	f := fault.From(err)
-	if f == nil || f.Code != fault.Invalid || f.Reason != fault.ReasonProviderRefused || !strings.Contains(f.Detail, "property building_number") {
+	if f == nil || f.Code != fault.Unsupported || f.Reason != fault.ReasonProviderMisconfigured || !strings.Contains(f.Detail, "building_number") {
 		t.Errorf("got %v", err)
 	}
 }

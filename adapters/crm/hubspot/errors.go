@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
 	"frontdesk/core/upstream"
 )
@@ -26,11 +27,11 @@ func (d *driver) refusal(status int, header http.Header, body []byte) *fault.Err
 	}
 	switch status {
 	case http.StatusBadRequest, http.StatusConflict:
-		return notValid(plain, told)
+		return d.notValid(plain, told)
 	case http.StatusForbidden:
 		return notAllowed(plain, told)
 	case http.StatusNotFound:
-		return notThere(plain, told)
+		return d.notThere(plain, told)
 	case http.StatusLocked:
 		f := said(plain, fault.Unavailable, fault.ReasonProviderUnavailable, "HubSpot is still busy with an earlier change of the record. Try again in a moment.")
 		return waiting(f, 2*time.Second)
@@ -87,9 +88,9 @@ func (e apiError) problems() []problem {
 	return append(slices.Clone(e.Errors), problem{Message: e.Message, Context: e.Context})
 }
 
-// notValid names what is wrong by our fields, or by HubSpot's property where it is none of ours: an account can have
-// rules of its own for tickets, which hold for API writes too.
-func notValid(plain *fault.Error, told apiError) *fault.Error {
+// notValid names what is wrong by our fields, or by HubSpot's property where it is none of ours: then the setting fields
+// gives it a value that does not fit, or the account's rules for tickets, which hold for API writes too, require one.
+func (d *driver) notValid(plain *fault.Error, told apiError) *fault.Error {
 	var fields []fault.Field
 	foreign := ""
 	for _, property := range told.properties() {
@@ -109,11 +110,17 @@ func notValid(plain *fault.Error, told apiError) *fault.Error {
 		f.Fields = invalid.Fields
 		return f
 	}
-	if foreign != "" {
-		return said(plain, fault.Invalid, fault.ReasonProviderRefused,
-			"HubSpot refuses the ticket because of its property "+foreign+": the account's rules for tickets are not met. Change the rule in HubSpot's settings of ticket properties.")
+	switch {
+	case foreign == "":
+		return plain
+	case foreign == d.keyProperty:
+		return said(plain, fault.Invalid, fault.ReasonProviderRefused, "HubSpot refuses the ticket because of its property "+foreign+", the connection's key_property.")
+	case d.fields[foreign] != nil || foreign == sourceProperty:
+		f := adapter.UnfitField(name, foreign)
+		return said(plain, f.Code, f.Reason, f.Detail)
 	}
-	return plain
+	f := adapter.MissingField(name, foreign)
+	return said(plain, f.Code, f.Reason, f.Detail)
 }
 
 // ours are the fields that HubSpot's properties stand for.
@@ -124,6 +131,9 @@ var ours = map[string]fault.Field{
 	priorityProperty: {Path: "priority", Message: "is no priority of the HubSpot account."},
 	ownerProperty:    {Path: "owner_id", Message: "names no owner of the HubSpot account who can have tickets. An owner's id is not the user's id."},
 }
+
+// paths are the fields of a call, by the properties that hold them.
+var paths = map[string]string{contentProperty: "description", priorityProperty: "priority", ownerProperty: "owner_id"}
 
 var shortName = regexp.MustCompile(`^[A-Za-z0-9_]{1,100}$`)
 
@@ -199,10 +209,10 @@ func notAllowed(plain *fault.Error, told apiError) *fault.Error {
 var scopeName = regexp.MustCompile(`^[a-z][a-z0-9._-]{0,79}$`)
 
 // notThere tells a record that is not there, of which HubSpot's own error speaks, from an address that is not.
-func notThere(plain *fault.Error, told apiError) *fault.Error {
+func (d *driver) notThere(plain *fault.Error, told apiError) *fault.Error {
 	if told.CorrelationID != "" || told.Category == "OBJECT_NOT_FOUND" {
 		if fields := told.missingRecords(); len(fields) > 0 {
-			return notValid(plain, told)
+			return d.notValid(plain, told)
 		}
 		return plain
 	}
@@ -249,6 +259,9 @@ func said(plain *fault.Error, code fault.Code, reason, detail string) *fault.Err
 }
 
 func hasStatus(err error, statuses ...int) bool {
+	if err == nil {
+		return false
+	}
 	told, _ := strconv.Atoi(fault.From(err).Metadata["upstream_status"])
 	return slices.Contains(statuses, told)
 }

@@ -49,7 +49,7 @@ func TestRefusalsAreTold(t *testing.T) {
 			body: `{` + at + `,"message":"Error creating TICKET. Some required properties were not set.","context":{"properties":["subject","building"]}}`,
 		},
 		{
-			rule: "a property of the account's own", status: 400, code: fault.Invalid, reason: fault.ReasonProviderRefused, detail: "property building:",
+			rule: "a property of the account's own", status: 400, code: fault.Unsupported, reason: fault.ReasonProviderMisconfigured, detail: "nothing sets: building.",
 			body: `{` + at + `,"message":"Error creating TICKET. Some required properties were not set.","context":{"properties":["building"]}}`,
 		},
 		{

@@ -32,6 +32,8 @@ type Options struct {
 	Unique  []string // ticket properties of the account's own, with unique values
 	Plain   []string // and such without
 	Require []string // properties that a rule of the account asks for
+	Fields  []Field  // more of the account's own
+	NoPhone bool     // the account does not offer PHONE as a source
 
 	Tokens map[string][]string // of private apps, with their scopes; nil scopes are all
 	OAuth  oauthtest.Options   // what is not set is as at HubSpot
@@ -39,6 +41,13 @@ type Options struct {
 	PerTenSeconds, PerDay int           // calls that are allowed; 0 is any number
 	SearchLag             time.Duration // until search knows of a ticket
 	Now                   func() time.Time
+}
+
+// Field is a property of tickets of the account's own.
+type Field struct {
+	Name, Type, FieldType string // such as region, enumeration, select
+	Options               []string
+	ReadOnly              bool
 }
 
 // The addresses, which at HubSpot lie on two hosts.
@@ -175,9 +184,12 @@ func (c call) route(method string, path []string) (any, *refusal) {
 		{http.MethodGet, "account-info/VERSION/details", call.account},
 		{http.MethodGet, "crm/pipelines/VERSION/tickets", call.listPipelines},
 		{http.MethodGet, "crm/properties/VERSION/tickets/*", call.property},
+		{http.MethodGet, "crm/owners/VERSION/*", call.owner},
+		{http.MethodGet, "crm/objects/VERSION/tickets", call.list},
 		{http.MethodPost, "crm/objects/VERSION/tickets", call.create},
 		{http.MethodPost, "crm/objects/VERSION/tickets/search", call.search},
 		{http.MethodGet, "crm/objects/VERSION/tickets/*", call.read},
+		{http.MethodPatch, "crm/objects/VERSION/tickets/*", call.update},
 		{http.MethodGet, "conversations/conversations/VERSION/threads", call.listThreads},
 		{http.MethodGet, "conversations/conversations/VERSION/threads/*/messages", call.listMessages},
 	} {
@@ -222,6 +234,20 @@ func (c call) needs(scopes ...string) *refusal {
 	return nil
 }
 
+// The scopes that allow to see tickets and to make them: tickets allows both.
+var (
+	readTickets  = []string{"tickets", "crm.objects.tickets.read"}
+	writeTickets = []string{"tickets", "crm.objects.tickets.write"}
+)
+
+// needsOne refuses a token that has none of the scopes.
+func (c call) needsOne(scopes []string) *refusal {
+	if c.scopes != nil && !slices.ContainsFunc(scopes, func(name string) bool { return slices.Contains(c.scopes, name) }) {
+		return missingScopes(scopes...)
+	}
+	return nil
+}
+
 // takes refuses parameters that are none of the method's, or stand there twice.
 func (c call) takes(names ...string) *refusal {
 	for name, values := range c.query {
@@ -232,8 +258,8 @@ func (c call) takes(names ...string) *refusal {
 	return nil
 }
 
-// list reads a parameter that holds several values.
-func (c call) list(name string) []string {
+// values reads a parameter that holds several.
+func (c call) values(name string) []string {
 	return strings.FieldsFunc(c.query.Get(name), func(r rune) bool { return r == ',' })
 }
 

@@ -107,3 +107,13 @@ func (s *Server) Count() int {
 	defer s.mu.Unlock()
 	return len(s.tickets)
 }
+
+// Property is the value of a ticket's property.
+func (s *Server) Property(ticketID, name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.find(func(t *ticket) bool { return t.id == ticketID }); t != nil {
+		return t.properties[name]
+	}
+	return ""
+}

@@ -1,6 +1,9 @@
 package fake
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 type pipeline struct {
 	id, label string
@@ -48,7 +51,7 @@ func (s *Server) stage(pipelineID, stageID string) (stage, bool) {
 }
 
 func (c call) listPipelines([]string) (any, *refusal) {
-	if refused := first(c.takes(), c.needs("tickets")); refused != nil {
+	if refused := first(c.takes(), c.needsOne(readTickets)); refused != nil {
 		return nil, refused
 	}
 	const long = "1970-01-01T00:00:00Z"
@@ -110,17 +113,30 @@ var priorities = []choice{
 }
 
 // standardProperties are those of HubSpot's own that are looked at. The other ones can be read, and not set.
-var standardProperties = []string{"subject", "content", "hs_pipeline", "hs_pipeline_stage", "hs_ticket_priority", "hubspot_owner_id"}
+var standardProperties = []string{"subject", "content", "hs_pipeline", "hs_pipeline_stage", "hs_ticket_priority", "hubspot_owner_id", "source_type"}
 
 var readOnlyProperties = []string{"createdate", "closed_date", "hs_lastmodifieddate", "hs_object_id", "hs_ticket_id"}
 
 // custom lists the account's own properties.
 func (s *Server) custom() []string {
-	return slices.Concat(s.options.Unique, s.options.Plain, s.options.Require)
+	list := slices.Concat(s.options.Unique, s.options.Plain, s.options.Require)
+	for _, f := range s.options.Fields {
+		list = append(list, f.Name)
+	}
+	return list
+}
+
+// sources are where tickets can be from.
+func (s *Server) sources() []choice {
+	list := []choice{{"Chat", "CHAT", 0, false}, {"Email", "EMAIL", 1, false}, {"Form", "FORM", 2, false}}
+	if !s.options.NoPhone {
+		list = append(list, choice{"Phone", "PHONE", 3, false})
+	}
+	return list
 }
 
 func (c call) property(parts []string) (any, *refusal) {
-	if refused := first(c.takes(), c.needs("tickets")); refused != nil {
+	if refused := first(c.takes(), c.needsOne(readTickets)); refused != nil {
 		return nil, refused
 	}
 	name := parts[0]
@@ -131,12 +147,30 @@ func (c call) property(parts []string) (any, *refusal) {
 		"name": name, "label": name, "type": "string", "fieldType": "text", "groupName": "ticketinformation", "options": []any{},
 		"hasUniqueValue": slices.Contains(c.options.Unique, name), "archived": false,
 	}
-	if name == "hs_ticket_priority" {
+	shown := func(list []choice) []any {
 		options := []any{}
-		for _, p := range priorities {
+		for _, p := range list {
 			options = append(options, map[string]any{"label": p.label, "value": p.value, "displayOrder": p.order, "hidden": p.hidden})
 		}
-		answer["type"], answer["fieldType"], answer["options"] = "enumeration", "select", options
+		return options
 	}
+	readOnly := slices.Contains(readOnlyProperties, name)
+	switch own := c.own(name); {
+	case name == "hs_ticket_priority":
+		answer["type"], answer["fieldType"], answer["options"] = "enumeration", "select", shown(priorities)
+	case name == "source_type":
+		answer["type"], answer["fieldType"], answer["options"] = "enumeration", "select", shown(c.sources())
+	case name == "hubspot_owner_id":
+		answer["type"], answer["fieldType"], answer["externalOptions"] = "enumeration", "select", true
+	case own != nil:
+		var list []choice
+		for i, value := range own.Options {
+			list = append(list, choice{strings.ToLower(value), value, i, false})
+		}
+		answer["type"], answer["fieldType"], answer["options"] = own.Type, own.FieldType, shown(list)
+		readOnly = own.ReadOnly
+	}
+	answer["calculated"] = false
+	answer["modificationMetadata"] = map[string]any{"archivable": true, "readOnlyDefinition": false, "readOnlyValue": readOnly}
 	return answer, nil
 }

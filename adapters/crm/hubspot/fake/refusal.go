@@ -67,11 +67,11 @@ func invalidAuthentication() *refusal {
 	return &refusal{status: http.StatusUnauthorized, category: "EXPIRED_AUTHENTICATION", message: "The OAuth token used to make this call expired 3 hour(s) ago."}
 }
 
-func missingScopes(name string) *refusal {
+func missingScopes(names ...string) *refusal {
 	return &refusal{
 		status: http.StatusForbidden, category: "MISSING_SCOPES", message: "This app hasn't been granted all required scopes to make this call.",
 		errors: []any{map[string]any{
-			"message": "One or more of the following scopes are required.", "context": map[string]any{"requiredGranularScopes": []string{name}},
+			"message": "One or more of the following scopes are required.", "context": map[string]any{"requiredGranularScopes": names},
 		}},
 	}
 }

@@ -68,7 +68,7 @@ func decode(r *http.Request, into any) *refusal {
 
 func (c call) create([]string) (any, *refusal) {
 	var in creation
-	if refused := first(c.takes(), c.needs("tickets"), decode(c.request, &in)); refused != nil {
+	if refused := first(c.takes(), c.needsOne(writeTickets), decode(c.request, &in)); refused != nil {
 		return nil, refused
 	}
 	t := &ticket{properties: maps.Clone(in.Properties), created: c.options.Now(), updated: c.options.Now()}
@@ -123,6 +123,12 @@ func (c call) valid(t *ticket) *refusal {
 			bad(name, "INVALID_OPTION", "%s was not one of the allowed options", value)
 		case name == "hubspot_owner_id" && value != "" && !slices.Contains(owners, value):
 			bad(name, "INVALID_OWNER_ID", "%s was not a valid owner id.", value)
+		case name == "source_type" && value != "" && !slices.ContainsFunc(c.sources(), func(p choice) bool { return p.value == value }):
+			bad(name, "INVALID_OPTION", "%s was not one of the allowed options", value)
+		case c.own(name) != nil && !c.own(name).takes(value):
+			bad(name, "INVALID_OPTION", "%s was not one of the allowed options", value)
+		case c.own(name) != nil && c.own(name).ReadOnly:
+			bad(name, "READ_ONLY_VALUE", "%s is a read only property; its value cannot be set", name)
 		case name == "hs_pipeline_stage":
 			if _, known := c.stage(t.properties["hs_pipeline"], value); !known {
 				bad(name, "INVALID_OPTION", "%s is not a valid pipeline stage ID. Valid options are: [1, 2, 3, 4]", value)
@@ -133,6 +139,80 @@ func (c call) valid(t *ticket) *refusal {
 		return nil
 	}
 	return invalidProperties(wrong)
+}
+
+// own finds a property of the account's own.
+func (s *Server) own(name string) *Field {
+	i := slices.IndexFunc(s.options.Fields, func(f Field) bool { return f.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &s.options.Fields[i]
+}
+
+// takes reports whether a text is a value of the property
+// (developers.hubspot.com/docs/api-reference/latest/crm/properties/guide, "Property type and fieldType values").
+func (f Field) takes(value string) bool {
+	switch f.Type {
+	case "number":
+		_, err := strconv.ParseFloat(value, 64)
+		return err == nil
+	case "bool":
+		return value == "true" || value == "false"
+	}
+	if f.Options == nil {
+		return true
+	}
+	parts := []string{value}
+	if f.FieldType == "checkbox" {
+		parts = strings.Split(value, ";")
+	}
+	return !slices.ContainsFunc(parts, func(part string) bool { return !slices.Contains(f.Options, part) })
+}
+
+// owner shows an owner, for which a scope of its own is needed.
+func (c call) owner(parts []string) (any, *refusal) {
+	if refused := first(c.takes(), c.needs("crm.objects.owners.read")); refused != nil {
+		return nil, refused
+	}
+	if !slices.Contains(owners, parts[0]) {
+		return nil, &refusal{status: http.StatusNotFound, category: "OBJECT_NOT_FOUND", message: "resource not found"}
+	}
+	return map[string]any{"id": parts[0], "email": "owner@example.com", "archived": false}, nil
+}
+
+// list answers a page of tickets.
+func (c call) list([]string) (any, *refusal) {
+	if refused := first(c.takes("limit", "associations"), c.needsOne(readTickets)); refused != nil {
+		return nil, refused
+	}
+	for _, kind := range c.values("associations") {
+		if refused := c.needs("crm.objects." + kind + ".read"); refused != nil {
+			return nil, refused
+		}
+	}
+	limit, err := strconv.Atoi(c.query.Get("limit"))
+	if err != nil || limit < 1 || limit > 100 {
+		return nil, validation("Invalid limit")
+	}
+	results := []any{}
+	for _, t := range c.tickets[:min(limit, len(c.tickets))] {
+		results = append(results, c.shape(t, []string{"subject"}, nil))
+	}
+	return map[string]any{"results": results}, nil
+}
+
+// update changes a ticket.
+func (c call) update(parts []string) (any, *refusal) {
+	var in creation
+	if refused := first(c.takes("idProperty"), c.needsOne(writeTickets), decode(c.request, &in)); refused != nil {
+		return nil, refused
+	}
+	if found := c.find(func(t *ticket) bool { return t.id == parts[0] }); found != nil {
+		maps.Copy(found.properties, in.Properties)
+		return c.shape(found, slices.Collect(maps.Keys(in.Properties)), nil), nil
+	}
+	return nil, &refusal{status: http.StatusNotFound, category: "OBJECT_NOT_FOUND", message: "resource not found"}
 }
 
 // associate reads what the ticket is about. What does not exist is told as HubSpot's check of associations does.
@@ -202,7 +282,7 @@ func (s *Server) find(is func(*ticket) bool) *ticket {
 }
 
 func (c call) read(parts []string) (any, *refusal) {
-	if refused := first(c.takes("properties", "associations", "idProperty", "archived"), c.needs("tickets")); refused != nil {
+	if refused := first(c.takes("properties", "associations", "idProperty", "archived"), c.needsOne(readTickets)); refused != nil {
 		return nil, refused
 	}
 	id, by := parts[0], c.query.Get("idProperty")
@@ -221,12 +301,12 @@ func (c call) read(parts []string) (any, *refusal) {
 	if found == nil {
 		return nil, &refusal{status: http.StatusNotFound, category: "OBJECT_NOT_FOUND", message: "resource not found"}
 	}
-	names := c.list("properties")
+	names := c.values("properties")
 	if len(names) == 0 {
 		names = []string{"subject", "content", "hs_pipeline", "hs_pipeline_stage", "hs_ticket_priority"}
 	}
 	associations := map[string]any{}
-	for _, kind := range c.list("associations") {
+	for _, kind := range c.values("associations") {
 		results := []any{}
 		switch kind {
 		case "contacts":
@@ -302,7 +382,7 @@ func (c call) search([]string) (any, *refusal) {
 		Properties []string `json:"properties"`
 		Limit      int      `json:"limit"`
 	}
-	if refused := first(c.takes(), c.needs("tickets"), decode(c.request, &in)); refused != nil {
+	if refused := first(c.takes(), c.needsOne(readTickets), decode(c.request, &in)); refused != nil {
 		return nil, refused
 	}
 	results := []any{}
