@@ -38,6 +38,9 @@ func TestTenantsExampleIsRead(t *testing.T) {
 				{Name: "partners", Kind: "calendar", Provider: "google",
 					Settings:    map[string]any{"calendar_id": "primary"},
 					Credentials: map[string]string{"refresh_token": "1//open-sesame"}},
+				{Name: "helpdesk", Kind: "crm", Provider: "salesforce", Settings: map[string]any{"fields": map[string]any{
+					"Region__c": "EMEA", "Callback__c": true, "Topics__c": []any{"Heating", "Water"}, "Summary__c": "Call: {subject}",
+				}}},
 				{Name: "rehearsal", Kind: "calendar", Provider: "sandbox"},
 			}},
 	}}

@@ -184,3 +184,41 @@ func ticketScript(t *testing.T, r *running, key string) {
 		t.Errorf("labels that are not there: %s", text)
 	}
 }
+
+// An account with a field of its own that is required: what lacks is told before anybody calls, and the command line sets it.
+func TestARequiredFieldIsSetOnTheCommandLine(t *testing.T) {
+	t.Parallel()
+	p := &pretended{name: "freshdesk", title: "Freshdesk"}
+	base := p.serve(t, func(string) http.Handler {
+		return freshdeskfake.New(freshdeskfake.Options{APIKey: "desk-secret-token", Fields: []freshdeskfake.Field{
+			{Name: "cf_room", Type: "custom_text", Required: true}, {Name: "cf_floor", Type: "custom_number"},
+		}})
+	})
+	h := newHouse(t, "", "ACCESS_TOKEN=desk-secret-token", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")
+	h.must("tenant", "create", "acme")
+	add := func(set ...string) []string {
+		args := []string{"connection", "add", "--tenant", "acme", "--kind", "crm", "--provider", "freshdesk", "--secret", "api_key=env:ACCESS_TOKEN"}
+		for _, s := range append(set, "base_url="+base, "requester_email=calls@example.com") {
+			args = append(args, "--set", s)
+		}
+		return args
+	}
+	refuse := func(code int, says string, args ...string) {
+		t.Helper()
+		if out, errs, exit := h.do("", args...); exit != code || !strings.Contains(out+errs, says) {
+			t.Errorf("%v: exit %d, want %d with %q\n%s%s", args, exit, code, says, out, errs)
+		}
+	}
+	h.must(add()...)
+	refuse(exitFailed, "cf_room", "connection", "verify", "--tenant", "acme", "freshdesk")
+	refuse(exitFailed, "cf_room", "doctor")
+	refuse(exitFailed, "Did you mean {subject}?", add("fields.cf_room={subjct}")...)
+	refuse(exitUsage, "--set fields", add("fields={}", "fields.cf_room=12")...)
+	for _, fields := range [][]string{{"fields.cf_room={subject}", "fields.cf_floor=3"}, {`fields={"cf_room": "{subject}", "cf_floor": 3}`}} {
+		h.must(add(fields...)...)
+		h.must("connection", "verify", "--tenant", "acme", "freshdesk")
+	}
+	if made := h.servePublicly().as(h.must("key", "create", "--tenant", "acme")).post(200, "tickets/create-ticket", `{"subject": "Broken door handle"}`); made.text("ticket", "id") == "" {
+		t.Errorf("made: %s", made.body)
+	}
+}
