@@ -14,13 +14,14 @@ import (
 	"frontdesk/core/normalize"
 )
 
-// TicketFields is a setting of CRM adapters: what every new ticket gets in fields for which a call has no word, by the
-// provider's own names of them. A value is a constant, or a text in which placeholders such as {subject} stand for what
-// the call gives; {{ and }} are braces.
+// TicketFields is a setting of CRM adapters: what every new ticket gets in fields for which a call has no
+// word, by the provider's own names of them. A value is a constant, or a text in which placeholders such as
+// {subject} stand for what the call gives; {{ and }} are braces.
 //
 //	fields: {Region__c: EMEA, Callback__c: true, Topics__c: [heating, water], Summary__c: "Call: {subject}"}
 //
-// What the call itself gives wins over an entry for the same field, and an entry wins over the adapter's default.
+// What the call itself gives wins over an entry for the same field, and an entry wins over the adapter's
+// default.
 type TicketFields map[string]any
 
 // placeholder is a name that a text may have in braces.
@@ -83,23 +84,24 @@ func unfitText(text string) string {
 	if text == "" {
 		return "must not be empty."
 	}
+	known := make([]string, 0, len(placeholders))
+	for _, p := range placeholders {
+		known = append(known, p.name)
+	}
 	for _, found := range braces.FindAllString(text, -1) {
 		name := strings.Trim(found, "{}")
 		switch {
 		case found == "{" || found == "}":
 			return "has a brace that belongs to no placeholder; write {{ or }} for a brace."
-		case found == "{{" || found == "}}" || slices.ContainsFunc(placeholders, func(p placeholder) bool { return p.name == name }):
+		case found == "{{" || found == "}}" || slices.Contains(known, name):
 			continue
-		}
-		known := make([]string, 0, len(placeholders))
-		for _, p := range placeholders {
-			known = append(known, p.name)
 		}
 		meant := ""
 		if nearest := normalize.Nearest(name, known); nearest != "" {
 			meant = " Did you mean {" + nearest + "}?"
 		}
-		return fmt.Sprintf("has the placeholder %s, which is not known.%s Known are {%s}.", found, meant, strings.Join(known, "}, {"))
+		return fmt.Sprintf("has the placeholder %s, which is not known.%s Known are {%s}.",
+			found, meant, strings.Join(known, "}, {"))
 	}
 	return ""
 }
@@ -115,6 +117,11 @@ const (
 	ListField             // sent as a list of texts
 )
 
+// shapeOf says what the values of a field must be.
+var shapeOf = map[FieldType]string{
+	TextField: "a text", NumberField: "a number", BoolField: "true or false", ListField: "a list of texts",
+}
+
 // TicketField is a field of tickets as the provider describes it.
 type TicketField struct {
 	Name     string
@@ -124,8 +131,9 @@ type TicketField struct {
 	Values   []string // all that it takes; nil takes any
 }
 
-// Fill makes the values of a new ticket, each of the type that its field has. An entry whose placeholders all stand for
-// nothing is left out. The error is [TicketFields.Check]'s, of an entry that does not fit the known fields.
+// Fill makes the values of a new ticket, each of the type that its field has. An entry whose placeholders all
+// stand for nothing is left out. The error is [TicketFields.Check]'s, of an entry that does not fit the known
+// fields.
 func (f TicketFields) Fill(provider string, known []TicketField, t crm.NewTicket) (map[string]any, error) {
 	values := make(map[string]any, len(f))
 	for _, name := range slices.Sorted(maps.Keys(f)) {
@@ -146,8 +154,9 @@ func (f TicketFields) Fill(provider string, known []TicketField, t crm.NewTicket
 	return values, nil
 }
 
-// Check reports the first entry that names no field of the provider, one that cannot be set, or a constant that the field
-// does not take; then the first field that the provider requires and neither an entry nor every call sets.
+// Check reports the first entry that names no field of the provider, one that cannot be set, or a constant
+// that the field does not take; then the first field that the provider requires and neither an entry nor
+// every call sets.
 func (f TicketFields) Check(provider string, known []TicketField, set func(name string) bool) error {
 	for _, name := range slices.Sorted(maps.Keys(f)) {
 		field, err := f.field(provider, known, name)
@@ -183,9 +192,12 @@ func (f TicketFields) field(provider string, known []TicketField, name string) (
 		if nearest := normalize.Nearest(name, names); nearest != "" {
 			meant = " Did you mean " + nearest + "?"
 		}
-		return TicketField{}, misfit(provider, "names the field %s, which tickets do not have or the connected user does not see.%s", name, meant)
+		return TicketField{}, misfit(provider,
+			"names the field %s, which tickets do not have or the connected user does not see.%s",
+			name, meant)
 	case known[i].ReadOnly:
-		return TicketField{}, misfit(provider, "names the field %s, which the connected user cannot set.", name)
+		return TicketField{}, misfit(provider,
+			"names the field %s, which the connected user cannot set.", name)
 	}
 	return known[i], nil
 }
@@ -195,7 +207,7 @@ func (k TicketField) take(provider string, value any) (any, error) {
 	typed, fits := k.typed(value)
 	if !fits {
 		return nil, misfit(provider, "gives the field %s what is not %s.", k.Name,
-			map[FieldType]string{TextField: "a text", NumberField: "a number", BoolField: "true or false", ListField: "a list of texts"}[k.Type])
+			shapeOf[k.Type])
 	}
 	parts, isList := typed.([]string)
 	if !isList {
@@ -203,7 +215,9 @@ func (k TicketField) take(provider string, value any) (any, error) {
 	}
 	for _, part := range parts {
 		if k.Values != nil && !slices.Contains(k.Values, part) {
-			return nil, misfit(provider, "gives the field %s the value %q, which it does not take; it takes %s.", k.Name, part, some(k.Values))
+			return nil, misfit(provider,
+				"gives the field %s the value %q, which it does not take; it takes %s.",
+				k.Name, part, some(k.Values))
 		}
 	}
 	return typed, nil
@@ -223,7 +237,7 @@ func (k TicketField) typed(value any) (typed any, fits bool) {
 			return json.Number(text), err == nil && json.Valid([]byte(text))
 		}
 		_, isBool := value.(bool)
-		return value, !isBool && !isList
+		return json.Number(textOf(value)), !isBool && !isList
 	case BoolField:
 		if text, isText := value.(string); isText {
 			return text == "true", text == "true" || text == "false"
@@ -250,7 +264,8 @@ func some(values []string) string {
 	return strings.Join(values, ", ")
 }
 
-// filledValue puts what the call gives in the places of placeholders; given is false where all of them stand for nothing.
+// filledValue puts what the call gives in the places of placeholders; given is false where all of them stand
+// for nothing.
 func filledValue(value any, t crm.NewTicket) (filled any, given bool) {
 	switch v := value.(type) {
 	case string:
@@ -293,7 +308,9 @@ func filledText(text string, t crm.NewTicket) (filled string, given bool) {
 func isTemplate(value any) bool {
 	switch v := value.(type) {
 	case string:
-		return slices.ContainsFunc(braces.FindAllString(v, -1), func(found string) bool { return strings.Trim(found, "{}") != "" })
+		return slices.ContainsFunc(braces.FindAllString(v, -1), func(found string) bool {
+			return strings.Trim(found, "{}") != ""
+		})
 	case []any:
 		return slices.ContainsFunc(v, isTemplate)
 	}
@@ -314,7 +331,9 @@ func (f TicketFields) Without(reasons map[string]string) []fault.Field {
 // MissingField is the fault of a field that the provider requires of every ticket and nothing sets.
 func MissingField(provider, names string) *fault.Error {
 	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"The account requires of tickets what nothing sets: %s. Give it a value in the connection's setting fields.", names).With("provider", provider)
+		"The account requires of tickets what nothing sets: %s. "+
+			"Give it a value in the connection's setting fields.",
+		names).With("provider", provider)
 }
 
 // UnfitField is the fault of a field that the setting gives a value which the provider refuses.
@@ -324,12 +343,15 @@ func UnfitField(provider, names string) *fault.Error {
 
 func misfit(provider, format string, args ...any) *fault.Error {
 	return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"The connection's setting fields "+fmt.Sprintf(format, args...)+" Correct the setting.").With("provider", provider)
+		"The connection's setting fields "+fmt.Sprintf(format, args...)+" Correct the setting.",
+	).With("provider", provider)
 }
 
-// Attribute makes of a refusal that names fields of the call the setup's fault where an entry set them and the call did not.
-// The names are the provider's, each with the call's field that it holds.
-func (f TicketFields) Attribute(provider string, refused error, t crm.NewTicket, names map[string]string) error {
+// Attribute makes of a refusal that names fields of the call the setup's fault where an entry set them and
+// the call did not. The names are the provider's, each with the call's field that it holds.
+func (f TicketFields) Attribute(
+	provider string, refused error, t crm.NewTicket, names map[string]string,
+) error {
 	e := fault.From(refused)
 	if e == nil || e.Code != fault.Invalid {
 		return refused

@@ -160,11 +160,13 @@ func TestARefusalOfWhatAnEntrySetIsTheSetups(t *testing.T) {
 		err  error
 		call crm.NewTicket
 	}{
-		"the call set it":          {refused, crm.NewTicket{OwnerID: "8"}},
-		"another field":            {fault.InvalidField("subject", "is too long."), crm.NewTicket{}},
-		"a refusal without fields": {fault.New(fault.Invalid, fault.ReasonProviderRefused, "No."), crm.NewTicket{}},
-		"another fault":            {fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "Down."), crm.NewTicket{}},
-		"none":                     {nil, crm.NewTicket{}},
+		"the call set it": {refused, crm.NewTicket{OwnerID: "8"}},
+		"another field":   {fault.InvalidField("subject", "is too long."), crm.NewTicket{}},
+		"a refusal without fields": {fault.New(fault.Invalid, fault.ReasonProviderRefused,
+			"No."), crm.NewTicket{}},
+		"another fault": {fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
+			"Down."), crm.NewTicket{}},
+		"none": {nil, crm.NewTicket{}},
 	} {
 		if got := fields.Attribute("acme", c.err, c.call, names); got != c.err {
 			t.Errorf("%s: got %v", rule, got)

@@ -11,8 +11,8 @@ import (
 
 var _ adapter.SetupChecker = (*driver)(nil)
 
-// CheckSetup looks at the calendar that is meant when none is named: that it is there, and that it can be written, as far
-// as the server tells its privileges.
+// CheckSetup looks at the calendar that is meant when none is named: that it is there, and that it can be
+// written, as far as the server tells its privileges.
 func (d *driver) CheckSetup(ctx context.Context) error {
 	list, err := d.Calendars(ctx)
 	if err != nil {
@@ -22,12 +22,16 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 	switch {
 	case i < 0 && d.settings.Calendar != "":
 		return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
-			"The server has no calendar %q, which the connection's setting calendar names. Correct it.", d.settings.Calendar).With("provider", name)
+			"The server has no calendar %q, which the connection's setting calendar names. Correct it.",
+			d.settings.Calendar).With("provider", name)
 	case i < 0:
-		return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "The account has no calendar of events. Make one, or correct the connection's url.").With("provider", name)
+		return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
+			"The account has no calendar of events. Make one, or correct the connection's url.",
+		).With("provider", name)
 	case list[i].ReadOnly:
 		return fault.Newf(fault.Forbidden, fault.ReasonPermissionDenied,
-			"The account can only read the calendar %q. Name another in the connection's setting calendar, or give the account the right to write.", list[i].Name).With("provider", name)
+			"The account can only read the calendar %q. Name another in the connection's setting calendar, "+
+				"or give the account the right to write.", list[i].Name).With("provider", name)
 	}
 	return nil
 }

@@ -14,20 +14,22 @@ import (
 
 var _ adapter.SetupChecker = (*driver)(nil)
 
-// writers are the roles that let change events (developers.google.com/workspace/calendar/api/v3/reference/calendarList#accessRole).
+// writers are the roles that let change events
+// (developers.google.com/workspace/calendar/api/v3/reference/calendarList#accessRole).
 var writers = []string{"owner", "writer", "writerWithoutPrivateAccess"}
 
 // noEventID is in the form of an event's id, and none's.
 const noEventID = "frontdesksetupcheck0"
 
-// CheckSetup looks at the calendar that is meant when none is named: that it is there, that the account may change events
-// in it, and that the token lets it.
+// CheckSetup looks at the calendar that is meant when none is named: that it is there, that the account may
+// change events in it, and that the token lets it.
 func (d *driver) CheckSetup(ctx context.Context) error {
 	calendarID, err := d.named("")
 	if err != nil {
 		return noStandard()
 	}
-	page, err := present(d.api.Events.List(calendarID).MaxResults(1).Fields("kind,accessRole").Context(kept(ctx)).Do())
+	list := d.api.Events.List(calendarID).MaxResults(1).Fields("kind,accessRole")
+	page, err := present(list.Context(kept(ctx)).Do())
 	switch f := refusal(err, reading); {
 	case f == nil:
 	case errors.Is(f, fault.NotFound):
@@ -37,15 +39,17 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 	}
 	if !slices.Contains(writers, page.AccessRole) {
 		return fault.New(fault.Forbidden, fault.ReasonPermissionDenied,
-			"The account can only read the Google calendar of the connection's setting calendar_id. Choose another, or have its owner share it with the right to make changes.").With("provider", name)
+			"The account can only read the Google calendar of the connection's setting calendar_id. "+
+				"Choose another, or have its owner share it with the right to make changes.").With("provider", name)
 	}
 	return d.mayWrite(ctx, calendarID)
 }
 
-// mayWrite tells whether the token lets change events, by a change of an event that there is not. The scopes of a token are
-// else told only to who sends the token itself, which a driver never has.
+// mayWrite tells whether the token lets change events, by a change of an event that there is not. The scopes
+// of a token are else told only to who sends the token itself, which a driver never has.
 func (d *driver) mayWrite(ctx context.Context, calendarID string) error {
-	_, err := d.api.Events.Patch(calendarID, noEventID, &gcal.Event{}).SendUpdates("none").Fields("id").Context(kept(ctx)).Do()
+	change := d.api.Events.Patch(calendarID, noEventID, &gcal.Event{}).SendUpdates("none").Fields("id")
+	_, err := change.Context(kept(ctx)).Do()
 	f := refusal(err, reading)
 	if f == nil || hasStatus(f, http.StatusNotFound) || hasStatus(f, http.StatusGone) {
 		return nil
@@ -55,5 +59,6 @@ func (d *driver) mayWrite(ctx context.Context, calendarID string) error {
 
 func noStandard() *fault.Error {
 	return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"The Google account has no calendar with the id in the connection's setting calendar_id. Correct it, or leave it out for the account's own.").With("provider", name)
+		"The Google account has no calendar with the id in the connection's setting calendar_id. "+
+			"Correct it, or leave it out for the account's own.").With("provider", name)
 }

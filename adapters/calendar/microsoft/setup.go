@@ -14,19 +14,22 @@ var _ adapter.SetupChecker = (*driver)(nil)
 // noEventID is no event's id.
 const noEventID = "frontdesk-setup-check"
 
-// CheckSetup looks at the calendar that is meant when none is named: that it is there, that the account may change events
-// in it, and that the token lets it.
+// CheckSetup looks at the calendar that is meant when none is named: that it is there, that the account may
+// change events in it, and that the token lets it.
 func (d *driver) CheckSetup(ctx context.Context) error {
 	c, err := d.readMeant(ctx)
 	if errors.Is(err, fault.NotFound) {
-		return misconfigured("has no such calendar as the connection's setting calendar_id names. Correct it, or leave it out for the mailbox's default calendar")
+		return misconfigured(
+			"has no such calendar as the connection's setting calendar_id names. Correct it, or leave it " +
+				"out for the mailbox's default calendar")
 	}
 	if err != nil {
 		return err
 	}
 	if c.CanEdit != nil && !*c.CanEdit {
 		return fault.New(fault.Forbidden, fault.ReasonPermissionDenied,
-			"The account can only read the calendar of the connection's setting calendar_id. Choose another, or have its owner share it with the right to edit.").With("provider", name)
+			"The account can only read the calendar of the connection's setting calendar_id. "+
+				"Choose another, or have its owner share it with the right to edit.").With("provider", name)
 	}
 	return d.mayWrite(ctx, text(c.ID))
 }
@@ -47,7 +50,8 @@ func (d *driver) readMeant(ctx context.Context) (*graph.Calendar, error) {
 // mayWrite tells whether the token lets change events, by a change of an event that there is not.
 func (d *driver) mayWrite(ctx context.Context, calendarID string) error {
 	_, err := ask(ctx, d, exchange{missing: noEvent()}, func(ctx context.Context) (*graph.Event, error) {
-		return d.calendar(calendarID).Events().ByEventID(noEventID).Patch(ctx, &graph.Event{}, graph.Options{Prefer: immutable})
+		event := d.calendar(calendarID).Events().ByEventID(noEventID)
+		return event.Patch(ctx, &graph.Event{}, graph.Options{Prefer: immutable})
 	})
 	if errors.Is(err, fault.NotFound) {
 		return nil

@@ -10,11 +10,13 @@ import (
 	"frontdesk/core/adapter"
 )
 
-// system are the fields of Freshdesk's own that the setting fields may name, as creating a ticket calls them, by the types
-// of the ticket fields that describe them (developers.freshdesk.com/api, "Create a Ticket", "List All Ticket Fields").
+// system are the fields of Freshdesk's own that the setting fields may name, as creating a ticket calls them,
+// by the types of the ticket fields that describe them (developers.freshdesk.com/api, "Create a Ticket",
+// "List All Ticket Fields").
 var system = map[string]string{
-	"default_ticket_type": "type", "default_source": "source", "default_status": "status", "default_priority": "priority",
-	"default_group": "group_id", "default_agent": "responder_id", "default_company": "company_id", "default_product": "product_id",
+	"default_ticket_type": "type", "default_source": "source", "default_status": "status",
+	"default_priority": "priority", "default_group": "group_id", "default_agent": "responder_id",
+	"default_company": "company_id", "default_product": "product_id",
 }
 
 // tags is a field that no ticket field describes.
@@ -41,8 +43,8 @@ func ticketFields(described []field) []adapter.TicketField {
 			f.Name = name
 		}
 		switch d.Type {
-		case "default_source", "default_status", "default_priority", "default_group", "default_agent", "default_company", "default_product",
-			"custom_number", "custom_decimal":
+		case "default_source", "default_status", "default_priority", "default_group", "default_agent",
+			"default_company", "default_product", "custom_number", "custom_decimal":
 			f.Type = adapter.NumberField
 		case "custom_checkbox":
 			f.Type = adapter.BoolField
@@ -57,8 +59,8 @@ func ticketFields(described []field) []adapter.TicketField {
 	return list
 }
 
-// values are those that a field takes; nil is any. A list of choices is of values, and in an object they are the names, but
-// for fields of Freshdesk's own: there the numbers are what is sent.
+// values are those that a field takes; nil is any. A list of choices is of values, and in an object they are
+// the names, but for fields of Freshdesk's own: there the numbers are what is sent.
 func (f field) values() []string {
 	var list []string
 	if bytes.HasPrefix(bytes.TrimSpace(f.Choices), []byte("[")) {

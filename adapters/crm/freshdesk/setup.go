@@ -10,8 +10,8 @@ import (
 
 var _ adapter.SetupChecker = (*driver)(nil)
 
-// CheckSetup looks at what the agent may do and at the account's ticket fields. Which privileges the agent's roles have is
-// told to administrators alone.
+// CheckSetup looks at what the agent may do and at the account's ticket fields. Which privileges the agent's
+// roles have is told to administrators alone.
 func (d *driver) CheckSetup(ctx context.Context) error {
 	var me agent
 	if err := d.get(ctx, "/agents/me", nil, &me); err != nil {
@@ -21,9 +21,12 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 	case me.ID <= 0:
 		return unreadable(http.MethodGet)
 	case me.Type == "collaborator":
-		return forbidden("A collaborator cannot open tickets in Freshdesk. Use the API key of a support agent.")
+		return forbidden(
+			"A collaborator cannot open tickets in Freshdesk. Use the API key of a support agent.")
 	case me.Scope == restricted:
-		return forbidden("The agent sees no tickets in Freshdesk but those assigned to them, and so could not read those they open. Give the agent access to all tickets or to those of a group.")
+		return forbidden(
+			"The agent sees no tickets in Freshdesk but those assigned to them, and so could not read " +
+				"those they open. Give the agent access to all tickets or to those of a group.")
 	}
 	known, err := d.askLabels(ctx)
 	if err != nil {
@@ -34,7 +37,8 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 	})
 }
 
-// restricted is the scope of an agent who sees only tickets assigned to them (developers.freshdesk.com/api, "Agents").
+// restricted is the scope of an agent who sees only tickets assigned to them (developers.freshdesk.com/api,
+// "Agents").
 const restricted = 3
 
 func forbidden(detail string) *fault.Error {

@@ -92,8 +92,8 @@ func (d *driver) own(t crm.NewTicket) (map[string]string, error) {
 	return texts, nil
 }
 
-// source is what a new ticket says of where it came from: phone, where the account offers that. Where it cannot be asked
-// for, tickets say nothing of it, for as long as else it would be remembered.
+// source is what a new ticket says of where it came from: phone, where the account offers that. Where it
+// cannot be asked for, tickets say nothing of it, for as long as else it would be remembered.
 func (d *driver) source(ctx context.Context) string {
 	list, fresh := d.sources.get(d.now())
 	if !fresh {
@@ -112,8 +112,8 @@ func (d *driver) source(ctx context.Context) string {
 	return ""
 }
 
-// checkFields looks at the properties that the setting names, and at the owner. Which properties the account's forms
-// require is not told.
+// checkFields looks at the properties that the setting names, and at the owner. Which properties the
+// account's forms require is not told.
 func (d *driver) checkFields(ctx context.Context) error {
 	var known []adapter.TicketField
 	for _, entry := range slices.Sorted(maps.Keys(d.fields)) {

@@ -26,7 +26,8 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 		return err
 	}
 	var page struct{}
-	if err := d.get(ctx, d.objects(), url.Values{"limit": {"1"}, "associations": {"contacts,companies"}}, &page); err != nil {
+	query := url.Values{"limit": {"1"}, "associations": {"contacts,companies"}}
+	if err := d.get(ctx, d.objects(), query, &page); err != nil {
 		return err
 	}
 	return d.mayWrite(ctx)
@@ -41,14 +42,15 @@ func (k *keyed) CheckSetup(ctx context.Context) error {
 	return k.driver.CheckSetup(ctx)
 }
 
-// mayWrite tells whether tickets may be made, by a change to nothing of a ticket that there is not. The same scope allows both
-// (developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/scopes); without it the refusal is 403
-// (developers.hubspot.com/docs/api-reference/error-handling). What a token may do is else told only to who sends the token
-// itself, which a driver never has.
+// mayWrite tells whether tickets may be made, by a change to nothing of a ticket that there is not. The same
+// scope allows both (developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/scopes);
+// without it the refusal is 403 (developers.hubspot.com/docs/api-reference/error-handling). What a token may
+// do is else told only to who sends the token itself, which a driver never has.
 func (d *driver) mayWrite(ctx context.Context) error {
 	const noTicket = "/0"
 	var none record
-	err := d.ask(ctx, http.MethodPatch, d.objects()+noTicket, creation{Properties: map[string]string{}}, &none)
+	nothing := creation{Properties: map[string]string{}}
+	err := d.ask(ctx, http.MethodPatch, d.objects()+noTicket, nothing, &none)
 	if hasStatus(err, http.StatusNotFound, http.StatusBadRequest) {
 		return nil
 	}

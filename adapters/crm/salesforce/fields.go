@@ -9,7 +9,8 @@ import (
 	"frontdesk/core/crm"
 )
 
-// The origin of cases that were taken by phone: a value of Case.Origin in a new organisation (Object Reference, "Case").
+// The origin of cases that were taken by phone: a value of Case.Origin in a new organisation (Object
+// Reference, "Case").
 const (
 	origin = "Origin"
 	phone  = "Phone"
@@ -18,8 +19,8 @@ const (
 // separator stands between the values of a multi-select picklist ("Field Types", Object Reference).
 const separator = ";"
 
-// ticketFields are the fields of cases that the connected user sees. What a record type leaves out of a picklist is not in
-// the description.
+// ticketFields are the fields of cases that the connected user sees. What a record type leaves out of a
+// picklist is not in the description.
 func (d description) ticketFields() []adapter.TicketField {
 	list := make([]adapter.TicketField, 0, len(d.Fields))
 	for _, told := range d.Fields {

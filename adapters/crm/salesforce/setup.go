@@ -19,13 +19,16 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 		return err
 	}
 	if !lists.createable {
-		return forbidden("The connected Salesforce user may not create cases. Give the user that permission, or connect another one.")
+		return forbidden(
+			"The connected Salesforce user may not create cases. Give the user that permission, or " +
+				"connect another one.")
 	}
 	if err := d.keyFieldServes(lists); err != nil {
 		return err
 	}
 	if barred := lists.barred(); barred != nil {
-		return forbidden("The connected Salesforce user cannot set these fields of cases: " + strings.Join(barred, ", ") + ". Give the user field-level access to them.")
+		return forbidden("The connected Salesforce user cannot set these fields of cases: " +
+			strings.Join(barred, ", ") + ". Give the user field-level access to them.")
 	}
 	err = d.fields.Check(name, lists.fields, func(field string) bool {
 		return field == "Subject" || field == d.keyField || field == origin && lists.phone
@@ -52,7 +55,8 @@ func (d *driver) recordsExist(ctx context.Context, lists *picklists) error {
 			if !recordID.MatchString(id) {
 				continue
 			}
-			found, err := query[struct{ ID string }](ctx, d, "SELECT Id FROM "+kind+" WHERE Id = "+quoted(id)+" LIMIT 1")
+			soql := "SELECT Id FROM " + kind + " WHERE Id = " + quoted(id) + " LIMIT 1"
+			found, err := query[struct{ ID string }](ctx, d, soql)
 			if err != nil {
 				return err
 			}
@@ -71,14 +75,17 @@ func (d *driver) keyFieldServes(lists *picklists) error {
 		return nil
 	}
 	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"Cases have no field %s that the connected user can set and that is marked External ID and Unique. Make one, or correct the connection's setting external_id_field.",
+		"Cases have no field %s that the connected user can set and that is marked External ID and Unique. "+
+			"Make one, or correct the connection's setting external_id_field.",
 		d.keyField).With("provider", name)
 }
 
 // barred are the fields a call can give that the user cannot set.
 func (p *picklists) barred() (names []string) {
-	for _, of := range []string{"Subject", "Description", "Status", "Priority", "OwnerId", "AccountId", "ContactId"} {
-		if !slices.ContainsFunc(p.fields, func(f adapter.TicketField) bool { return f.Name == of && !f.ReadOnly }) {
+	given := []string{"Subject", "Description", "Status", "Priority", "OwnerId", "AccountId", "ContactId"}
+	for _, of := range given {
+		isOpen := func(f adapter.TicketField) bool { return f.Name == of && !f.ReadOnly }
+		if !slices.ContainsFunc(p.fields, isOpen) {
 			names = append(names, of)
 		}
 	}

@@ -14,17 +14,26 @@ import (
 // system are the fields of Zendesk's own that the setting fields may name
 // (developer.zendesk.com/api-reference/ticketing/tickets/tickets, "JSON format").
 var system = []adapter.TicketField{
-	{Name: "type"}, {Name: "priority"}, {Name: "status", Values: []string{"new", "open", "pending", "hold", solved}},
-	{Name: "custom_status_id", Type: adapter.NumberField}, {Name: "group_id", Type: adapter.NumberField}, {Name: "assignee_id", Type: adapter.NumberField},
-	{Name: "organization_id", Type: adapter.NumberField}, {Name: "requester_id", Type: adapter.NumberField}, {Name: "brand_id", Type: adapter.NumberField},
-	{Name: "ticket_form_id", Type: adapter.NumberField}, {Name: "tags", Type: adapter.ListField},
+	{Name: "type"},
+	{Name: "priority"},
+	{Name: "status", Values: []string{"new", "open", "pending", "hold", solved}},
+	{Name: "custom_status_id", Type: adapter.NumberField},
+	{Name: "group_id", Type: adapter.NumberField},
+	{Name: "assignee_id", Type: adapter.NumberField},
+	{Name: "organization_id", Type: adapter.NumberField},
+	{Name: "requester_id", Type: adapter.NumberField},
+	{Name: "brand_id", Type: adapter.NumberField},
+	{Name: "ticket_form_id", Type: adapter.NumberField},
+	{Name: "tags", Type: adapter.ListField},
 }
 
-// described are the names of fields of Zendesk's own, by the types of the ticket fields that describe them; "" are those
-// that the setting does not take (developer.zendesk.com/api-reference/ticketing/tickets/ticket_fields).
+// described are the names of fields of Zendesk's own, by the types of the ticket fields that describe them;
+// "" are those that the setting does not take
+// (developer.zendesk.com/api-reference/ticketing/tickets/ticket_fields).
 var described = map[string]string{
-	"subject": "", "description": "", "status": "status", "custom_status": "custom_status_id", "tickettype": "type",
-	"priority": "priority", "basic_priority": "priority", "group": "group_id", "assignee": "assignee_id",
+	"subject": "", "description": "", "status": "status", "custom_status": "custom_status_id",
+	"tickettype": "type", "priority": "priority", "basic_priority": "priority",
+	"group": "group_id", "assignee": "assignee_id",
 }
 
 // untaken are fields that the setting does not take.
@@ -45,14 +54,18 @@ func unknownNames(fields adapter.TicketFields) (faults []fault.Field) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		ours := func(f adapter.TicketField) bool { return f.Name == name }
 		if !customID.MatchString(name) && untaken[name] == "" && !slices.ContainsFunc(system, ours) {
-			faults = append(faults, fault.Field{Path: "settings.fields." + name, Message: "must be the id of a custom field, or a field of Zendesk's own that fields takes."})
+			faults = append(faults, fault.Field{
+				Path:    "settings.fields." + name,
+				Message: "must be the id of a custom field, or a field of Zendesk's own that fields takes.",
+			})
 		}
 	}
 	return faults
 }
 
-// ticketFields are the account's fields, as the setting names them. Of the required ones most are so when a ticket is
-// solved, and not before ("If true, agents must enter a value in the field to change the ticket status to solved").
+// ticketFields are the account's fields, as the setting names them. Of the required ones most are so when a
+// ticket is solved, and not before ("If true, agents must enter a value in the field to change the ticket
+// status to solved").
 func ticketFields(answer fieldsAnswer, statuses []customStatus) []adapter.TicketField {
 	list := slices.Clone(system)
 	for _, told := range answer.Fields {
@@ -68,7 +81,10 @@ func ticketFields(answer fieldsAnswer, statuses []customStatus) []adapter.Ticket
 			}
 			continue
 		}
-		f := adapter.TicketField{Name: strconv.FormatInt(told.ID, 10), Values: values, ReadOnly: inactive, Required: told.Required && !inactive}
+		f := adapter.TicketField{
+			Name: strconv.FormatInt(told.ID, 10), Values: values,
+			ReadOnly: inactive, Required: told.Required && !inactive,
+		}
 		switch told.Type {
 		case "checkbox":
 			f.Type = adapter.BoolField
@@ -98,8 +114,8 @@ type customField struct {
 	Value any         `json:"value"`
 }
 
-// body is what is sent: the entries of the setting, and what the call gives. A status takes the place of both fields that
-// can hold one.
+// body is what is sent: the entries of the setting, and what the call gives. A status takes the place of both
+// fields that can hold one.
 func (n newTicket) body(fields map[string]any) (map[string]any, error) {
 	body := map[string]any{}
 	var custom []customField

@@ -63,8 +63,8 @@ func TestTheSettingFieldsIsSent(t *testing.T) {
 // undescribed are paths that the description of the ticketing API leaves out.
 var undescribed = []string{"/oauth/tokens", "/api/v2/oauth/tokens/current", "/api/v2/groups/", "/api/v2/brands/", "/api/v2/ticket_forms/"}
 
-// The description has the definition of a custom field, whose id is read-only, in the place of its value; so none is sent
-// here. "Creating and updating tickets" says how they are sent.
+// The description has the definition of a custom field, whose id is read-only, in the place of its value; so
+// none is sent here. "Creating and updating tickets" says how they are sent.
 func TestEveryRequestWithFieldsIsAsZendeskDescribesThem(t *testing.T) {
 	api := described.Open(t, "zendesk-tickets.openapi.json", "/")
 	checked := func(next http.Handler) http.Handler {

@@ -13,8 +13,8 @@ import (
 
 var _ adapter.SetupChecker = (*driver)(nil)
 
-// CheckSetup looks at the token's scopes, the agent's role, the account's ticket fields, and what the ids among the
-// setting's entries name. What a custom role may do is told to administrators alone.
+// CheckSetup looks at the token's scopes, the agent's role, the account's ticket fields, and what the ids
+// among the setting's entries name. What a custom role may do is told to administrators alone.
 func (d *driver) CheckSetup(ctx context.Context) error {
 	if err := d.mayWrite(ctx); err != nil {
 		return err
@@ -30,12 +30,16 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	solves := d.solves(known)
+	constant, err := d.fields.Fill(name, known.fields, crm.NewTicket{})
+	if err != nil {
+		return err
+	}
+	solves := known.solve(constant)
 	err = d.fields.Check(name, known.fields, func(string) bool { return !solves })
 	if err != nil {
 		return err
 	}
-	return d.recordsExist(ctx, known)
+	return d.recordsExist(ctx, constant)
 }
 
 // mayWrite looks at the scopes of an OAuth token; an API token has all
@@ -52,10 +56,13 @@ func (d *driver) mayWrite(ctx context.Context) error {
 	if err := d.get(ctx, "/oauth/tokens/current", nil, &current); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(current.Token.Scopes, func(s string) bool { return s == "write" || s == "tickets:write" }) {
+	granted := current.Token.Scopes
+	if slices.Contains(granted, "write") || slices.Contains(granted, "tickets:write") {
 		return nil
 	}
-	return forbidden("The Zendesk token lacks the scope tickets:write. Connect the account again, or enter a token that has it.")
+	return forbidden(
+		"The Zendesk token lacks the scope tickets:write. Connect the account again, or enter a token " +
+			"that has it.")
 }
 
 // mayOpenTickets reports an agent whose comments no customer sees, or who would not see the tickets they open
@@ -64,43 +71,44 @@ func (a userAnswer) mayOpenTickets() error {
 	const light, chat, contributor = 1, 2, 3
 	switch {
 	case a.User.Role == "end-user":
-		return forbidden("The connection's credentials are a customer's at Zendesk, not an agent's. Connect an agent.")
+		return forbidden(
+			"The connection's credentials are a customer's at Zendesk, not an agent's. Connect an agent.")
 	case a.User.RoleType == light, a.User.RoleType == chat, a.User.RoleType == contributor:
-		return forbidden("The connected Zendesk user has a role that writes no public comments, such as light agent or contributor. Connect an agent.")
+		return forbidden(
+			"The connected Zendesk user has a role that writes no public comments, such as light agent or" +
+				" contributor. Connect an agent.")
 	case a.User.Restriction == "assigned", a.User.Restriction == "requested":
-		return forbidden("The connected Zendesk agent sees no tickets but those assigned to them, and so could not read those they open. Give the agent access to all tickets or to those of their groups.")
+		return forbidden(
+			"The connected Zendesk agent sees no tickets but those assigned to them, and so could not " +
+				"read those they open. Give the agent access to all tickets or to those of their groups.")
 	}
 	return nil
 }
 
-// solves reports whether the setting has new tickets solved.
-func (d *driver) solves(known labels) bool {
-	if d.fields["status"] == solved {
-		return true
-	}
-	id := fmt.Sprint(d.fields["custom_status_id"])
-	return slices.ContainsFunc(known.custom, func(s customStatus) bool { return fmt.Sprint(s.id) == id && s.category == solved })
+// solve reports whether a ticket with these values is solved.
+func (l labels) solve(values map[string]any) bool {
+	id := fmt.Sprint(values["custom_status_id"])
+	return values["status"] == solved || slices.ContainsFunc(l.custom, func(s customStatus) bool {
+		return fmt.Sprint(s.id) == id && s.category == solved
+	})
 }
 
 // records are what the ids of fields of Zendesk's own name.
 var records = map[string]string{
-	"group_id": "/groups/", "brand_id": "/brands/", "ticket_form_id": "/ticket_forms/", "organization_id": "/organizations/",
-	"assignee_id": "/users/", "requester_id": "/users/",
+	"group_id": "/groups/", "brand_id": "/brands/", "ticket_form_id": "/ticket_forms/",
+	"organization_id": "/organizations/", "assignee_id": "/users/", "requester_id": "/users/",
 }
 
-func (d *driver) recordsExist(ctx context.Context, known labels) error {
-	constant, err := d.fields.Fill(name, known.fields, crm.NewTicket{})
-	if err != nil {
-		return err
-	}
+func (d *driver) recordsExist(ctx context.Context, constant map[string]any) error {
 	for _, field := range slices.Sorted(maps.Keys(constant)) {
 		place := records[field]
 		if place == "" {
 			continue
 		}
 		var found userAnswer
-		err := d.get(ctx, place+constantID(constant[field]), nil, &found)
-		if isCode(err, fault.NotFound) || err == nil && field == "assignee_id" && found.User.Role == "end-user" {
+		err := d.get(ctx, place+fmt.Sprint(constant[field]), nil, &found)
+		isCustomer := err == nil && found.User.Role == "end-user"
+		if isCode(err, fault.NotFound) || field == "assignee_id" && isCustomer {
 			return adapter.UnfitField(name, field)
 		}
 		if err != nil {
@@ -108,14 +116,6 @@ func (d *driver) recordsExist(ctx context.Context, known labels) error {
 		}
 	}
 	return nil
-}
-
-// constantID writes an id with all its digits.
-func constantID(value any) string {
-	if n, isFloat := value.(float64); isFloat {
-		return fmt.Sprintf("%.0f", n)
-	}
-	return fmt.Sprint(value)
 }
 
 func forbidden(detail string) *fault.Error {
