@@ -9,7 +9,11 @@
 //
 // Invitations are the server's to send (RFC 6638). Whether it does is known only once it was asked, and traits have to be
 // known before, so the connection says it: with auto_schedule on, a server that does not send them is refused when
-// the account is verified.
+// the account is verified, and when attendees are to be invited. With it off, no invitation is promised: attendees are
+// written into the event, and whether the server tells them is its own affair.
+//
+// Of a meeting that somebody else organizes the account has a copy. It is not changed (RFC 6638 section 3.2.2.1). Cancelling
+// removes it, and a server that schedules tells the organizer.
 //
 // Recurrence is expanded here, not by the server, from all that an object holds. The iCalendar and the recurrence rules
 // are read by packages of our own: the libraries at hand panic on malformed lines, lose what they do not know, or follow
@@ -30,9 +34,9 @@ const name = "caldav"
 type settings struct {
 	URL      string `setting:"url" kind:"url" required:"true" help:"Address of the server, of the account's principal or calendar home, or of one calendar, e.g. https://cloud.example.com."`
 	Calendar string `setting:"calendar" help:"Name or id of the calendar that is meant when a call names none. Without it: the calendar that the address is of, the one the server calls default, else the first that can be written."`
-	Email    string `setting:"email" help:"The account's e-mail address, where the server does not tell it; it becomes the organizer of events with attendees."`
+	Email    string `setting:"email" help:"The account's e-mail address, where the server does not tell it; it becomes the organizer of events with attendees, and events that it organizes can be changed."`
 
-	AutoSchedule bool `setting:"auto_schedule" help:"Whether the server sends invitations itself (RFC 6638). If on, verifying the connection fails on a server that does not."`
+	AutoSchedule bool `setting:"auto_schedule" help:"Whether the server sends invitations itself (RFC 6638). If on, verifying the connection and inviting attendees fail on a server that does not. Off promises no invitations."`
 
 	TrustTimeRange bool `setting:"trust_time_range" help:"Whether the server finds recurring events by the time of any instance, as most do. Off, every recurring event is read for each listing, since some servers (Xandikos 0.2) look at the first instance only; on is quicker."`
 

@@ -115,6 +115,7 @@ type prop struct {
 	Type        elements   `xml:"DAV: resourcetype"`
 	DisplayName string     `xml:"DAV: displayname"`
 	ETag        string     `xml:"DAV: getetag"`
+	Owner       hrefs      `xml:"DAV: owner"`
 	Principal   *principal `xml:"DAV: current-user-principal"`
 	Privileges  *struct {
 		Held []elements `xml:"DAV: privilege"`

@@ -18,6 +18,7 @@ type account struct {
 	base         *url.URL // the origin of the calendars: ids are paths on it
 	principal    *url.URL
 	organizer    string // the calendar user address to organize with, a URI
+	addresses    calendarUser
 	email        string
 	displayName  string
 	autoSchedule bool // the server carries invitations itself (RFC 6638 section 2)
@@ -28,7 +29,8 @@ type account struct {
 // place is one calendar.
 type place struct {
 	calendar.Calendar
-	url *url.URL
+	url   *url.URL
+	owner *url.URL // its principal; nil where the server does not tell
 }
 
 // fresh is for how long the discovered is used without asking again. Whatever is found missing is asked for at once.
@@ -39,7 +41,7 @@ const (
 		`<d:resourcetype/><d:displayname/><d:current-user-principal/><c:calendar-home-set/>` +
 		`<c:calendar-user-address-set/><c:schedule-inbox-URL/></d:prop></d:propfind>`
 	calendarProps = `<d:propfind xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"><d:prop>` +
-		`<d:resourcetype/><d:displayname/><d:current-user-privilege-set/><c:supported-calendar-component-set/>` +
+		`<d:resourcetype/><d:displayname/><d:owner/><d:current-user-privilege-set/><c:supported-calendar-component-set/>` +
 		`<c:calendar-timezone/><c:calendar-timezone-id/><c:schedule-default-calendar-URL/></d:prop></d:propfind>`
 	maxHomes = 8
 )
@@ -95,6 +97,7 @@ func (d *driver) discover(ctx context.Context) (*account, error) {
 // identify reads who the account is.
 func (d *driver) identify(a *account, own prop) {
 	a.displayName = strings.TrimSpace(own.DisplayName)
+	a.addresses = calendarUserOf(a.principal, own)
 	var other string
 	preferred := false
 	for _, address := range own.Addresses.List {
@@ -112,6 +115,7 @@ func (d *driver) identify(a *account, own prop) {
 	}
 	if d.settings.Email != "" {
 		a.email, a.organizer = d.settings.Email, mailto(d.settings.Email)
+		a.addresses[addressKey(a.principal, a.organizer)] = true
 	}
 	if a.organizer == "" {
 		// A principal's address is a calendar user address too (RFC 6638 section 2.4.1 allows any URI).
@@ -239,9 +243,13 @@ func (d *driver) list(ctx context.Context, home *url.URL, depth string, a *accou
 			continue
 		}
 		id := d.id(a, address)
-		list = append(list, place{url: address, Calendar: calendar.Calendar{
+		found := place{url: address, Calendar: calendar.Calendar{
 			ID: id, Name: cmp.Or(strings.TrimSpace(p.DisplayName), lastSegment(id)), Zone: d.zoneOf(p), ReadOnly: !writable(p),
-		}})
+		}}
+		if owners := resolveAll(answered.url, p.Owner); len(owners) > 0 {
+			found.owner = owners[0]
+		}
+		list = append(list, found)
 	}
 	return list, standard, nil
 }

@@ -46,10 +46,18 @@ func (d *driver) Account(ctx context.Context) (calendar.Account, error) {
 	if err != nil {
 		return calendar.Account{}, err
 	}
-	if d.settings.AutoSchedule && !a.autoSchedule {
-		return calendar.Account{}, misconfigured("does not send invitations itself, though the connection's auto_schedule says so")
+	if err := d.sendsAsPromised(a); err != nil {
+		return calendar.Account{}, err
 	}
 	return calendar.Account{Email: a.email, Name: a.displayName}, nil
+}
+
+// sendsAsPromised answers nil where the server sends invitations, or nobody says that it does. A server may cease to.
+func (d *driver) sendsAsPromised(a *account) error {
+	if d.settings.AutoSchedule && !a.autoSchedule {
+		return misconfigured("does not send invitations itself, though the connection's auto_schedule says so")
+	}
+	return nil
 }
 
 // Calendars discovers anew: calendars come and go.
@@ -80,6 +88,11 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 	}
 	if target.ReadOnly {
 		return calendar.Event{}, readOnly()
+	}
+	if len(b.Attendees) > 0 {
+		if err := d.sendsAsPromised(a); err != nil {
+			return calendar.Event{}, err
+		}
 	}
 	uid := uidOf(b.Key, target.ID)
 	r := resource{id: strings.TrimSuffix(target.ID, "/") + "/" + uid + ".ics", calendarID: target.ID}
@@ -201,17 +214,32 @@ func (d *driver) Change(ctx context.Context, ref calendar.EventRef, c calendar.C
 	if c.IfUnchanged != "" && c.IfUnchanged != r.version {
 		return calendar.Event{}, changedMeanwhile()
 	}
+	if c.Title == nil && c.Description == nil && c.Start == nil && c.Attendees == nil {
+		return o.picked(i, r), nil
+	}
+	switch own, err := d.organizes(ctx, a, r.calendarID, o); {
+	case err != nil:
+		return calendar.Event{}, err
+	case !own:
+		return calendar.Event{}, d.notOrganizer(a)
+	}
+	if c.Attendees != nil && len(*c.Attendees) > 0 {
+		if err := d.sendsAsPromised(a); err != nil {
+			return calendar.Event{}, err
+		}
+	}
 	e := edit{object: o, organizer: a.organizer, now: d.now()}
 	if err := e.apply(i, r.isInstance, c); err != nil {
 		return calendar.Event{}, err
 	}
-	return d.put(ctx, r, o.root)
+	return d.put(ctx, r, o.root, c)
 }
 
 // Cancel removes the resource, or takes one instance out of its series. The server tells the attendees (RFC 6638 section
-// 3.2.1.3); a comment has no place in what it is sent.
+// 3.2.1.3), or of somebody else's meeting its organizer, as a decline (sections 3.2.2.3 and 3.2.2.4); a comment has no place
+// in what it is sent.
 func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.Cancellation) error {
-	_, r, err := d.resource(ctx, ref)
+	a, r, err := d.resource(ctx, ref)
 	if err != nil {
 		return err
 	}
@@ -232,12 +260,19 @@ func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.C
 	if c.IfUnchanged != "" && c.IfUnchanged != r.version {
 		return changedMeanwhile()
 	}
+	own, err := d.organizes(ctx, a, r.calendarID, o)
+	if err != nil {
+		return err
+	}
 	e := edit{object: o, now: d.now()}
-	if e.cancel(i) {
+	if e.cancel(i, own) {
 		return d.remove(ctx, r, r.condition())
 	}
-	_, err = d.write(ctx, r, o.root)
-	return err
+	answered, err := d.write(ctx, r, o.root)
+	if err != nil || answered.keeps() {
+		return err
+	}
+	return d.cancelled(ctx, r)
 }
 
 // Events asks for the objects of a time and expands them. There are no pages in CalDAV: each call reads all, and answers

@@ -3,6 +3,7 @@ package caldav
 import (
 	"errors"
 	"net/http"
+	"strings"
 
 	"frontdesk/adapters/calendar/caldav/ical"
 	"frontdesk/adapters/calendar/caldav/recur"
@@ -57,6 +58,25 @@ func noCalendar() *fault.Error {
 
 func changedMeanwhile() *fault.Error {
 	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "The event was changed by someone else in the meantime.").With("provider", name)
+}
+
+// notOrganizer refuses a change of what somebody else organizes. Where the account's address is not known, its own events
+// may look so.
+func (d *driver) notOrganizer(a *account) *fault.Error {
+	f := fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "Only the organizer can change this event. Ask the organizer to change it.")
+	if a.email == "" {
+		f = fault.New(fault.Forbidden, fault.ReasonPermissionDenied,
+			"Only the organizer can change this event, and the calendar server does not tell the account's e-mail address. "+
+				"If the account is the organizer, give its address as the connection's email.")
+	}
+	return f.With("provider", name)
+}
+
+// notKept says that a server took a change and wrote something else.
+func notKept(fields []string) *fault.Error {
+	return fault.Newf(fault.Unsupported, fault.ReasonProviderRefused,
+		"The calendar server accepted the change, but keeps other %s than asked for. Look at the event before changing it again.",
+		strings.Join(fields, ", ")).With("provider", name)
 }
 
 // unreadable says that an object cannot be understood. It is named, so that a person can mend or remove it: passing it over

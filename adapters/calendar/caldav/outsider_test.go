@@ -23,6 +23,7 @@ type outsider struct {
 
 var (
 	_ calendartest.SeriesMaker   = (*outsider)(nil)
+	_ calendartest.Inviter       = (*outsider)(nil)
 	_ calendartest.DayMaker      = (*outsider)(nil)
 	_ calendartest.FloatingMaker = (*outsider)(nil)
 	_ calendartest.FreeMaker     = (*outsider)(nil)
@@ -69,6 +70,16 @@ func (o *outsider) put(ctx context.Context, calendarID string, before []string, 
 }
 
 func (o *outsider) MakeSeries(ctx context.Context, s calendartest.Series) error {
+	return o.makeSeries(ctx, s)
+}
+
+// Invite puts what a server puts into a calendar whose owner is invited.
+func (o *outsider) Invite(ctx context.Context, organizer, guest string, s calendartest.Series) error {
+	return o.makeSeries(ctx, s, "ORGANIZER:mailto:"+organizer,
+		"ATTENDEE;PARTSTAT=NEEDS-ACTION;RSVP=TRUE:mailto:"+email, "ATTENDEE;PARTSTAT=NEEDS-ACTION;RSVP=TRUE:mailto:"+guest)
+}
+
+func (o *outsider) makeSeries(ctx context.Context, s calendartest.Series, lines ...string) error {
 	zone, err := time.LoadLocation(s.Zone)
 	if err != nil {
 		return err
@@ -77,10 +88,13 @@ func (o *outsider) MakeSeries(ctx context.Context, s calendartest.Series) error 
 	// A definition as short as many programs write it: the name is what counts.
 	definition := []string{"BEGIN:VTIMEZONE", "TZID:" + s.Zone,
 		"BEGIN:STANDARD", "DTSTART:19700101T000000", "TZOFFSETFROM:+0000", "TZOFFSETTO:+0000", "END:STANDARD", "END:VTIMEZONE"}
-	return o.put(ctx, s.CalendarID, definition, "SUMMARY:"+s.Title,
+	lines = append(lines, "SUMMARY:"+s.Title,
 		"DTSTART;TZID="+s.Zone+":"+s.Start.In(zone).Format(local),
-		"DTEND;TZID="+s.Zone+":"+s.Start.Add(s.Length).In(zone).Format(local),
-		"RRULE:"+s.Rule)
+		"DTEND;TZID="+s.Zone+":"+s.Start.Add(s.Length).In(zone).Format(local))
+	if s.Rule != "" {
+		lines = append(lines, "RRULE:"+s.Rule)
+	}
+	return o.put(ctx, s.CalendarID, definition, lines...)
 }
 
 func (o *outsider) MakeDays(ctx context.Context, calendarID, title string, from, to calendar.Time) error {

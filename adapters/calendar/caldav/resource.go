@@ -5,10 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"frontdesk/adapters/calendar/caldav/ical"
 	"frontdesk/core/calendar"
@@ -119,13 +121,76 @@ func gone(a answer) *fault.Error {
 	return noEvent()
 }
 
-// put writes a changed object back, and answers the event as it then is.
-func (d *driver) put(ctx context.Context, r resource, root *ical.Component) (calendar.Event, error) {
+// put writes a changed object back, and answers the event as it then is. Where the server says that it wrote something else,
+// what was asked for has to be in it.
+func (d *driver) put(ctx context.Context, r resource, root *ical.Component, c calendar.Change) (calendar.Event, error) {
 	a, err := d.write(ctx, r, root)
 	if err != nil {
 		return calendar.Event{}, err
 	}
-	return d.stored(ctx, r, root, a)
+	event, err := d.stored(ctx, r, root, a)
+	if err != nil || a.keeps() {
+		return event, err
+	}
+	if lost := missingIn(event, c); len(lost) > 0 {
+		return calendar.Event{}, notKept(lost)
+	}
+	return event, nil
+}
+
+// keeps reports whether the server says that it keeps what it was sent as it was sent: by a strong ETag in the answer to PUT
+// (RFC 4791 section 5.3.4).
+func (a answer) keeps() bool {
+	tag := a.header.Get("ETag")
+	return tag != "" && !strings.HasPrefix(tag, "W/")
+}
+
+// missingIn names what of a change an event does not have. Servers trim and wrap texts, and list the organizer among the
+// attendees.
+func missingIn(e calendar.Event, c calendar.Change) (fields []string) {
+	differs := func(asked *string, kept string) bool {
+		return asked != nil && !slices.Equal(strings.Fields(*asked), strings.Fields(kept))
+	}
+	if differs(c.Title, e.Title) {
+		fields = append(fields, "title")
+	}
+	if differs(c.Description, e.Description) {
+		fields = append(fields, "description")
+	}
+	if c.Start != nil && c.End != nil && !(e.Start.Instant.Equal(c.Start.Truncate(time.Second)) && e.End.Instant.Equal(c.End.Truncate(time.Second))) {
+		fields = append(fields, "times")
+	}
+	if c.Attendees != nil {
+		asked, kept := map[string]bool{}, map[string]bool{}
+		for _, email := range *c.Attendees {
+			asked[strings.ToLower(email)] = true
+		}
+		for _, attendee := range e.Attendees {
+			kept[strings.ToLower(attendee.Email)] = true
+		}
+		organizer := strings.ToLower(e.Organizer.Email)
+		delete(asked, organizer)
+		delete(kept, organizer)
+		if !maps.Equal(asked, kept) {
+			fields = append(fields, "attendees")
+		}
+	}
+	return fields
+}
+
+// cancelled answers nil when an instance that was taken out is not there any more.
+func (d *driver) cancelled(ctx context.Context, r resource) error {
+	o, r, err := d.read(ctx, r)
+	if err == nil {
+		_, err = o.pick(r)
+	}
+	switch {
+	case err == nil:
+		return notKept([]string{"instances"})
+	case errors.Is(err, fault.NotFound):
+		return nil
+	}
+	return vanished(err)
 }
 
 // write puts a changed object in the place of the one that was read.
@@ -152,11 +217,10 @@ func (d *driver) write(ctx context.Context, r resource, root *ical.Component) (a
 // stored answers the event as it is after a write. A strong ETag in the answer says that it is what was sent (RFC 4791
 // section 5.3.4); without one the server may have altered it, so it is read.
 func (d *driver) stored(ctx context.Context, r resource, root *ical.Component, a answer) (calendar.Event, error) {
-	tag := a.header.Get("ETag")
 	var o *object
 	var err error
-	if tag != "" && !strings.HasPrefix(tag, "W/") {
-		r.identify(tag, a.header.Get("Schedule-Tag"))
+	if a.keeps() {
+		r.identify(a.header.Get("ETag"), a.header.Get("Schedule-Tag"))
 		o, err = objectOf(root, zones{})
 	} else {
 		o, r, err = d.read(ctx, r)

@@ -221,7 +221,7 @@ func TestAnInstanceIsCancelledInTheFormOfItsSeries(t *testing.T) {
 		if err != nil || !ok {
 			t.Fatalf("%s: %v, %v", c.key, ok, err)
 		}
-		if (edit{object: o, now: stampTime}).cancel(i) {
+		if (edit{object: o, now: stampTime}).cancel(i, true) {
 			t.Errorf("%s: nothing is left", c.key)
 		}
 		written := string(ical.Encode(o.root))
@@ -230,7 +230,7 @@ func TestAnInstanceIsCancelledInTheFormOfItsSeries(t *testing.T) {
 		}
 	}
 	o := objectOfLines(t, event("RECURRENCE-ID:20260106T080000Z\nDTSTART:20260107T120000Z"))
-	if !(edit{object: o, now: stampTime}).cancel(o.single()) {
+	if !(edit{object: o, now: stampTime}).cancel(o.single(), true) {
 		t.Error("the only instance of an object was cancelled, and something is left")
 	}
 }

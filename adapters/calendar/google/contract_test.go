@@ -138,6 +138,22 @@ func (o *outside) MakeSeries(_ context.Context, s calendartest.Series) error {
 	return err
 }
 
+func (o *outside) Invite(_ context.Context, organizer, guest string, s calendartest.Series) error {
+	given := map[string]any{
+		"summary": s.Title, "organizer": map[string]any{"email": organizer, "self": false},
+		"start": clock(s.Start, s.Zone), "end": clock(s.Start.Add(s.Length), s.Zone),
+		"attendees": []any{
+			map[string]any{"email": email, "self": true, "responseStatus": "needsAction"},
+			map[string]any{"email": guest, "responseStatus": "needsAction"},
+		},
+	}
+	if s.Rule != "" {
+		given["recurrence"] = []any{"RRULE:" + s.Rule}
+	}
+	_, err := o.Make(email, s.CalendarID, given)
+	return err
+}
+
 func (o *outside) MakeDays(_ context.Context, calendarID, title string, from, to calendar.Time) error {
 	date := func(t calendar.Time) map[string]any { return map[string]any{"date": t.Instant.Format(time.DateOnly)} }
 	_, err := o.Make(email, calendarID, map[string]any{"summary": title, "start": date(from), "end": date(to)})

@@ -49,7 +49,8 @@ func (d *driver) read(ctx context.Context, calendarID, id string, fields []strin
 
 // Change changes what is named, with If-Match where a version is given: then one request does it, since who gives a version
 // has read the event and knows that it still takes place. A list of attendees and a description are written whole, on what
-// was just read: there that reading's version is the condition.
+// was just read: there that reading's version is the condition. Exchange lets who was invited change the copy they have, and
+// tells nobody; so what somebody else organizes is refused here.
 func (d *driver) Change(ctx context.Context, ref calendar.EventRef, c calendar.Change) (calendar.Event, error) {
 	calendarID, err := d.calendarID(ctx, ref.CalendarID)
 	if err != nil {
@@ -61,7 +62,7 @@ func (d *driver) Change(ctx context.Context, ref calendar.EventRef, c calendar.C
 		patch.IsAllDay = new(false)
 	}
 	changes, version := patch.Subject != nil || patch.Start != nil, c.IfUnchanged
-	if c.Description != nil || c.Attendees != nil || !changes || version == "" {
+	if c.Description != nil || c.Attendees != nil || !changes || version == "" || isAttendees(version) {
 		now, err := d.read(ctx, calendarID, ref.ID, eventFields, preferText)
 		if err != nil {
 			return calendar.Event{}, err
@@ -71,6 +72,8 @@ func (d *driver) Change(ctx context.Context, ref calendar.EventRef, c calendar.C
 			return calendar.Event{}, noEvent()
 		case version != "" && version != versionOf(now):
 			return calendar.Event{}, changedMeanwhile()
+		case isAttendees(versionOf(now)) && (changes || c.Description != nil || c.Attendees != nil):
+			return calendar.Event{}, notOrganizer()
 		}
 		if c.Attendees != nil {
 			patch.Attendees = merge(now.Attendees, *c.Attendees)

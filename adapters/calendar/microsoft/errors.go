@@ -146,6 +146,11 @@ func changedMeanwhile() *fault.Error {
 	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "The event was changed by someone else in the meantime.").With("provider", name)
 }
 
+func notOrganizer() *fault.Error {
+	return fault.New(fault.Forbidden, fault.ReasonPermissionDenied,
+		"Only the organizer can change this event. Ask the organizer to change it.").With("provider", name)
+}
+
 func removedSince() *fault.Error {
 	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "This booking was made before, and its event was moved or removed since.").With("provider", name)
 }

@@ -68,13 +68,22 @@ func response(s *graph.ResponseStatus) string {
 	}
 }
 
-// versionOf is the ETag, which is the change key in other clothes.
+// versionOf is the ETag, which is the change key in other clothes. That of an event which somebody else organizes says so:
+// who gives it back has to be refused, and that is then known without a look at each event that is changed.
 func versionOf(e *graph.Event) string {
-	if tag := text(e.ETag); tag != "" || text(e.ChangeKey) == "" {
-		return tag
+	tag := text(e.ETag)
+	if tag == "" && text(e.ChangeKey) != "" {
+		tag = `W/"` + *e.ChangeKey + `"`
 	}
-	return `W/"` + *e.ChangeKey + `"`
+	if e.IsOrganizer != nil && !*e.IsOrganizer {
+		return attendeesVersion + tag
+	}
+	return tag
 }
+
+const attendeesVersion = "attendee:"
+
+func isAttendees(version string) bool { return strings.HasPrefix(version, attendeesVersion) }
 
 func joinURL(e *graph.Event) string {
 	if e.OnlineMeeting == nil {

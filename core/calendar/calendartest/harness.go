@@ -40,7 +40,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 func Checks() []Check {
 	return slices.Concat(
 		conductChecks(), accountChecks(), bookChecks(), idempotenceChecks(), eventChecks(), changeChecks(), cancelChecks(),
-		listChecks(), seriesChecks(), formChecks(), freeBusyChecks(),
+		invitationChecks(), listChecks(), seriesChecks(), formChecks(), freeBusyChecks(),
 	)
 }
 
@@ -78,6 +78,12 @@ type Series struct {
 	Length     time.Duration
 	Zone       string // IANA name
 	Rule       string // RFC 5545 section 3.3.10, e.g. "FREQ=WEEKLY;COUNT=5"
+}
+
+// Inviter has somebody else invite the account and one more guest to a meeting, which then lies in the account's calendar.
+// A series without a Rule is a single meeting.
+type Inviter interface {
+	Invite(ctx context.Context, organizer, guest string, s Series) error
 }
 
 // DayMaker makes an event of whole days by other means than the driver. The end is exclusive.

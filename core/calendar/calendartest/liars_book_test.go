@@ -186,9 +186,10 @@ func bookLiars() []liarOf {
 		{Check: notified, How: "nobody", Lie: booking(func(b *Booking) { b.Attendees = nil })},
 		{Check: notified, How: "twice of changes",
 			Lie: tell(lies{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
-				if e, err := d.Change(ctx, ref, Change{}); err != nil {
+				if e, err := d.Change(ctx, ref, c); err != nil {
 					return e, err
 				}
+				c.IfUnchanged = ""
 				return d.Change(ctx, ref, c)
 			}})},
 	}

@@ -183,7 +183,7 @@ func (o *once[T]) get(key string, ask func() (T, error)) (T, error) {
 }
 
 func liars() []liarOf {
-	return slices.Concat(accountLiars(), bookLiars(), keyLiars(), eventLiars(), changeLiars(), cancelLiars(),
+	return slices.Concat(accountLiars(), bookLiars(), keyLiars(), eventLiars(), changeLiars(), cancelLiars(), invitationLiars(),
 		listLiars(), seriesLiars(), formLiars(), busyLiars(), conductLiars())
 }
 

@@ -15,6 +15,7 @@ import (
 
 var (
 	_ calendartest.SeriesMaker   = (*provider)(nil)
+	_ calendartest.Inviter       = (*provider)(nil)
 	_ calendartest.DayMaker      = (*provider)(nil)
 	_ calendartest.FloatingMaker = (*provider)(nil)
 	_ calendartest.FreeMaker     = (*provider)(nil)
@@ -33,13 +34,29 @@ var (
 func (p *provider) add(e calendar.Event) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	e.Organizer.Email = email
+	if e.Organizer.Email == "" {
+		e.Organizer.Email = email
+	}
 	p.put(e)
 	return nil
 }
 
-// MakeSeries makes every instance at once, since the rules of the checks end.
 func (p *provider) MakeSeries(_ context.Context, s calendartest.Series) error {
+	return p.makeInstances(s, calendar.Event{})
+}
+
+func (p *provider) Invite(_ context.Context, organizer, guest string, s calendartest.Series) error {
+	like := calendar.Event{Organizer: calendar.Person{Email: organizer}, Attendees: attend(nil, []string{email, guest})}
+	if s.Rule != "" {
+		return p.makeInstances(s, like)
+	}
+	like.ID, like.CalendarID, like.Title = idOf("invitation", s.Title), s.CalendarID, s.Title
+	like.Start, like.End = calendar.At(s.Start, s.Zone), calendar.At(s.Start.Add(s.Length), s.Zone)
+	return p.add(like)
+}
+
+// makeInstances makes every instance at once, since the rules of the checks end.
+func (p *provider) makeInstances(s calendartest.Series, like calendar.Event) error {
 	var frequency string
 	var count int
 	if _, err := fmt.Sscanf(s.Rule, "FREQ=%5s", &frequency); err != nil {
@@ -57,11 +74,10 @@ func (p *provider) MakeSeries(_ context.Context, s calendartest.Series) error {
 	series := idOf(s.CalendarID, s.Title)
 	for i := range count {
 		start := s.Start.In(zone).AddDate(0, 0, i*days)
-		err := p.add(calendar.Event{
-			ID: fmt.Sprintf("%s_%d", series, i), SeriesID: series, CalendarID: s.CalendarID, Title: s.Title,
-			Start: calendar.At(start, s.Zone), End: calendar.At(start.Add(s.Length), s.Zone),
-		})
-		if err != nil {
+		e := like
+		e.ID, e.SeriesID, e.CalendarID, e.Title = fmt.Sprintf("%s_%d", series, i), series, s.CalendarID, s.Title
+		e.Start, e.End = calendar.At(start, s.Zone), calendar.At(start.Add(s.Length), s.Zone)
+		if err := p.add(e); err != nil {
 			return err
 		}
 	}

@@ -245,6 +245,12 @@ func (c *client) Change(ctx context.Context, ref calendar.EventRef, ch calendar.
 	if ch.IfUnchanged != "" && ch.IfUnchanged != e.Version {
 		return calendar.Event{}, changedMeanwhile()
 	}
+	switch {
+	case ch.Title == nil && ch.Description == nil && ch.Start == nil && ch.Attendees == nil:
+		return e, nil
+	case e.Organizer.Email != email:
+		return calendar.Event{}, fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "Only the organizer can.")
+	}
 	if ch.Title != nil {
 		e.Title = *ch.Title
 	}
@@ -277,7 +283,9 @@ func (c *client) Cancel(ctx context.Context, ref calendar.EventRef, ca calendar.
 	}
 	e.IsCancelled = true
 	c.p.put(e)
-	c.p.notify(e, "cancellation")
+	if e.Organizer.Email == email {
+		c.p.notify(e, "cancellation")
+	}
 	return c.p.Leave()
 }
 

@@ -34,6 +34,24 @@ type Options struct {
 	Rename        bool   // keep new resources under names of its own, told in Location
 	AbsoluteHrefs bool   // write hrefs as whole addresses
 	HomeHost      string // another host that has the calendars, as Apple's partitions
+
+	NoEmail bool     // the principal has no mail address
+	Aliases []string // further calendar user addresses of the account, URIs
+	Freezes []string // properties of events that no change reaches: the server keeps what it had, and says so by no ETag
+	NoSync  bool     // no sync-collection (RFC 6578)
+
+	// OnScheduleTag is called for each schedule-tag that is looked up. DAViCal takes a query of its database for each
+	// (DAVResource.php, FetchDeadProperties).
+	OnScheduleTag func()
+}
+
+// Quirks are what servers do otherwise than RFC 4791 section 7.8 and RFC 6578 say. They may change while the server runs.
+type Quirks struct {
+	FirstInstanceOnly  bool // a time range looks at the first instance of a series only, as in Xandikos 0.2
+	OverlooksRDATE     bool // a time range does not see what RDATE adds (sabre/vobject, VEvent::isInTimeRange)
+	IgnoresRRULEFilter bool // a filter for events with RRULE finds all events, as in DAViCal (caldav-REPORT-calquery.php)
+	BareSync           bool // sync-collection answers no calendar data, as in Xandikos
+	SilentSync         bool // sync-collection tells of no change
 }
 
 // Server is one account's calendars. It is an http.Handler; safe for concurrent use.
@@ -44,7 +62,11 @@ type Server struct {
 	mu          sync.Mutex
 	collections map[string]*collection // by decoded path, with the slash at its end
 	standard    string                 // path of the default calendar
-	notices     map[string][]Notice    // by decoded path of the resource
+	quirks      Quirks
+	users       map[string]string   // address of each further principal, by its path
+	forgotten   int                 // sync tokens up to this version are not known any more
+	tags        int                 // schedule-tags looked up
+	notices     map[string][]Notice // by decoded path of the resource
 	violations  []string
 	requests    map[string]int // by method
 	versions    int
@@ -54,8 +76,10 @@ type Server struct {
 type collection struct {
 	name, zone string // zone: a VTIMEZONE object, or ""
 	readOnly   bool
-	tasks      bool // VTODO only
+	tasks      bool   // VTODO only
+	owner      string // path of its principal
 	objects    map[string]*stored
+	removed    map[string]int // version at which an object was removed
 }
 
 type stored struct {
@@ -76,7 +100,10 @@ const (
 
 // New makes a server with no calendars.
 func New(o Options) *Server {
-	return &Server{options: o, collections: map[string]*collection{}, notices: map[string][]Notice{}, requests: map[string]int{}}
+	return &Server{
+		options: o, collections: map[string]*collection{}, users: map[string]string{}, notices: map[string][]Notice{},
+		requests: map[string]int{}, forgotten: -1,
+	}
 }
 
 // Home is the path of the calendar home.
@@ -90,18 +117,52 @@ func (s *Server) AddCalendar(segment, name, zone string, readOnly bool) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	path := s.Home() + segment + "/"
-	s.collections[path] = &collection{name: name, zone: zone, readOnly: readOnly, objects: map[string]*stored{}}
+	s.collections[path] = &collection{
+		name: name, zone: zone, readOnly: readOnly, owner: s.principal(), objects: map[string]*stored{}, removed: map[string]int{},
+	}
 	if s.standard == "" && !readOnly {
 		s.standard = path
 	}
 	return escape(path)
 }
 
+// AddShared makes a calendar that another user owns and lets the account write.
+func (s *Server) AddShared(segment, name, owner, ownerEmail string) string {
+	path := s.AddCalendar(segment, name, "", false)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	principal := principals + owner + "/"
+	s.collections[decode(path)].owner, s.users[principal] = principal, ownerEmail
+	return path
+}
+
+// Behave gives the server other quirks from now on.
+func (s *Server) Behave(q Quirks) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.quirks = q
+}
+
+// ForgetTokens ends every sync token that was given out.
+func (s *Server) ForgetTokens() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.versions++
+	s.forgotten = s.versions - 1
+}
+
+// ScheduleTags counts the schedule-tags that were looked up in answer to REPORT and PROPFIND.
+func (s *Server) ScheduleTags() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tags
+}
+
 // AddTasks makes a collection of tasks.
 func (s *Server) AddTasks(segment string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.collections[s.Home()+segment+"/"] = &collection{name: segment, tasks: true, objects: map[string]*stored{}}
+	s.collections[s.Home()+segment+"/"] = &collection{name: segment, tasks: true, objects: map[string]*stored{}, removed: map[string]int{}}
 }
 
 // RemoveCalendar removes a calendar and all in it.
@@ -119,6 +180,20 @@ func (s *Server) Put(calendarPath, segment, data string) string {
 	path := decode(calendarPath)
 	s.collections[path].objects[segment] = &stored{data: data, uid: uidOf(data), version: s.versions}
 	return escape(path + segment)
+}
+
+// Remove removes an object.
+func (s *Server) Remove(path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, segment, _ := s.find(decode(path))
+	s.drop(c, segment)
+}
+
+func (s *Server) drop(c *collection, segment string) {
+	s.versions++
+	delete(c.objects, segment)
+	c.removed[segment] = s.versions
 }
 
 // Get answers a stored object, "" when there is none.

@@ -83,6 +83,11 @@ func (s *Server) put(a *recorded, r *http.Request) {
 		a.refuse(`<C:no-uid-conflict>` + s.href(r.URL.Path) + `</C:no-uid-conflict>`)
 		return
 	}
+	if object != nil && s.exceedsAttendee(object, calendar) {
+		s.violate(r, "changes what only the organizer may")
+		a.refuse(`<C:allowed-attendee-scheduling-object-change/>`)
+		return
+	}
 	path := r.URL.Path
 	if object == nil && s.options.Rename {
 		segment = hash(uid) + ".ics"
@@ -90,6 +95,10 @@ func (s *Server) put(a *recorded, r *http.Request) {
 		a.header.Set("Location", escape(path))
 	}
 	data = s.schedule(path, object, calendar, data)
+	frozen := object != nil && len(s.options.Freezes) > 0
+	if frozen {
+		data = freeze(object.data, data, s.options.Freezes)
+	}
 	s.versions++
 	fresh := &stored{data: data, uid: uid, version: s.versions}
 	c.objects[segment] = fresh
@@ -97,7 +106,7 @@ func (s *Server) put(a *recorded, r *http.Request) {
 	if object == nil {
 		a.status = http.StatusCreated
 	}
-	if tag := s.shownTag(fresh); tag != "" && !s.options.AutoSchedule {
+	if tag := s.shownTag(fresh); tag != "" && !s.options.AutoSchedule && !frozen {
 		a.header.Set("ETag", tag) // only where the object was stored as it came (RFC 4791 section 5.3.4)
 	}
 }
@@ -116,9 +125,37 @@ func (s *Server) remove(a *recorded, r *http.Request) {
 		a.refuse(`<D:need-privileges/>`)
 	default:
 		s.schedule(r.URL.Path, object, nil, "")
-		delete(c.objects, segment)
+		s.drop(c, segment)
 		a.status = http.StatusNoContent
 	}
+}
+
+// freeze gives the events of an object the properties back that they had before.
+func freeze(before, after string, names []string) string {
+	old, changed := read(before), read(after)
+	if old == nil || changed == nil {
+		return after
+	}
+	kept := map[string]ical.Props{}
+	for _, event := range old.Events() {
+		kept[instanceOf(event.Component)] = event.Props
+	}
+	for _, event := range changed.Events() {
+		if was := kept[instanceOf(event.Component)]; was != nil {
+			for _, name := range names {
+				event.Props[name] = was[name]
+			}
+		}
+	}
+	return write(changed)
+}
+
+// instanceOf is the RECURRENCE-ID of an event, "" of a series or a single one.
+func instanceOf(event *ical.Component) string {
+	if id := event.Props.Get("RECURRENCE-ID"); id != nil {
+		return id.Value
+	}
+	return ""
 }
 
 func parentOf(path string) string { return path[:strings.LastIndexByte(path, '/')+1] }

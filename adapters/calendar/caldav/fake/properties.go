@@ -40,8 +40,8 @@ func (e element) attr(name string) string {
 	return ""
 }
 
-// body reads the request's XML; its root has to be that element.
-func (s *Server) body(a *recorded, r *http.Request, space, name string) (element, bool) {
+// body reads the request's XML; its root has to be one of those elements.
+func (s *Server) body(a *recorded, r *http.Request, roots ...xml.Name) (element, bool) {
 	content, err := io.ReadAll(r.Body)
 	if err != nil {
 		a.status = http.StatusBadRequest
@@ -53,7 +53,7 @@ func (s *Server) body(a *recorded, r *http.Request, space, name string) (element
 		a.status = http.StatusBadRequest
 		return element{}, false
 	}
-	if (e.XMLName != xml.Name{Space: space, Local: name}) {
+	if !slices.Contains(roots, e.XMLName) {
 		s.violate(r, "the body is a %s", e.XMLName.Local)
 		a.status = http.StatusBadRequest
 		return element{}, false
@@ -83,6 +83,16 @@ func (s *Server) homeHref() string {
 	return "<D:href>http://" + s.options.HomeHost + escape(s.Home()) + "</D:href>"
 }
 
+func (s *Server) addresses() string {
+	var b strings.Builder
+	for _, address := range append([]string{"mailto:" + s.options.Email}, s.options.Aliases...) {
+		if !s.options.NoEmail || !strings.HasPrefix(address, "mailto:") {
+			b.WriteString("<D:href>" + html.EscapeString(address) + "</D:href>")
+		}
+	}
+	return b.String()
+}
+
 // origin stands for the server's own address; the handler fills it in.
 func (s *Server) origin() string { return originMark }
 
@@ -106,7 +116,12 @@ func (s *Server) propertiesOf(path string) (properties, bool) {
 			{Space: dav, Local: "displayname"}:                  text("Alice"),
 			{Space: caldav, Local: "calendar-home-set"}:         text(s.homeHref()),
 			{Space: caldav, Local: "schedule-inbox-URL"}:        text(s.href(s.inbox())),
-			{Space: caldav, Local: "calendar-user-address-set"}: text(s.href(s.principal()) + "<D:href>mailto:" + html.EscapeString(s.options.Email) + "</D:href>"),
+			{Space: caldav, Local: "calendar-user-address-set"}: text(s.href(s.principal()) + s.addresses()),
+		})
+	case s.users[path] != "":
+		maps.Copy(p, properties{
+			{Space: dav, Local: "resourcetype"}:                 text("<D:collection/><D:principal/>"),
+			{Space: caldav, Local: "calendar-user-address-set"}: text("<D:href>mailto:" + html.EscapeString(s.users[path]) + "</D:href>"),
 		})
 	case path == s.Home():
 		p[xml.Name{Space: dav, Local: "resourcetype"}] = text("<D:collection/>")
@@ -117,6 +132,8 @@ func (s *Server) propertiesOf(path string) (properties, bool) {
 		}
 	case c != nil:
 		maps.Copy(p, c.properties())
+		p[xml.Name{Space: dav, Local: "owner"}] = func() (string, bool) { return s.href(c.owner), c.owner != "" }
+		p[xml.Name{Space: dav, Local: "sync-token"}] = func() (string, bool) { return s.syncToken(), !s.options.NoSync }
 	default:
 		return nil, false
 	}
@@ -151,6 +168,10 @@ func (s *Server) propertiesOfObject(o *stored) properties {
 	}
 	p[xml.Name{Space: caldav, Local: "calendar-data"}] = text(html.EscapeString(o.data))
 	p[xml.Name{Space: caldav, Local: "schedule-tag"}] = func() (string, bool) {
+		s.tags++
+		if s.options.OnScheduleTag != nil {
+			s.options.OnScheduleTag()
+		}
 		return html.EscapeString(o.tag()), s.options.AutoSchedule
 	}
 	return p
@@ -193,7 +214,7 @@ func (s *Server) multistatus(a *recorded, r *http.Request, responses []string) {
 }
 
 func (s *Server) propfind(a *recorded, r *http.Request) {
-	asked, ok := s.body(a, r, dav, "propfind")
+	asked, ok := s.body(a, r, xml.Name{Space: dav, Local: "propfind"})
 	if !ok {
 		return
 	}

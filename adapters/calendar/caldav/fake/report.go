@@ -1,26 +1,115 @@
 package fake
 
 import (
+	"encoding/xml"
+	"fmt"
+	"html"
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/emersion/go-ical"
 	"github.com/teambition/rrule-go"
 )
 
-// report answers a calendar-query for events, all or those of a time (RFC 4791 section 7.8).
+var (
+	calendarQuery    = xml.Name{Space: caldav, Local: "calendar-query"}
+	calendarMultiget = xml.Name{Space: caldav, Local: "calendar-multiget"}
+	syncCollection   = xml.Name{Space: dav, Local: "sync-collection"}
+)
+
 func (s *Server) report(a *recorded, r *http.Request) {
 	c := s.collections[r.URL.Path]
 	if c == nil {
 		a.status = http.StatusNotFound
 		return
 	}
-	query, ok := s.body(a, r, caldav, "calendar-query")
+	asked, ok := s.body(a, r, calendarQuery, calendarMultiget, syncCollection)
 	if !ok {
 		return
 	}
+	s.requests[asked.XMLName.Local]++
+	switch asked.XMLName {
+	case calendarQuery:
+		s.query(a, r, c, asked)
+	case calendarMultiget:
+		s.multiget(a, r, c, asked)
+	default:
+		s.sync(a, r, c, asked)
+	}
+}
+
+// multiget answers the objects that are named (RFC 4791 section 7.9).
+func (s *Server) multiget(a *recorded, r *http.Request, c *collection, asked element) {
+	wanted, ok := asked.child(dav, "prop")
+	var responses []string
+	for _, href := range asked.Children {
+		if (href.XMLName != xml.Name{Space: dav, Local: "href"}) {
+			continue
+		}
+		in, _, object := s.find(decode(strings.TrimSpace(href.Text)))
+		if object == nil || in != c {
+			responses = append(responses, "<D:response><D:href>"+html.EscapeString(href.Text)+"</D:href>"+notFound+"</D:response>")
+			continue
+		}
+		responses = append(responses, s.response(decode(strings.TrimSpace(href.Text)), s.propertiesOfObject(object), wanted.Children))
+	}
+	if !ok || len(responses) == 0 {
+		s.violate(r, "names no properties, or no objects")
+		a.status = http.StatusBadRequest
+		return
+	}
+	s.multistatus(a, r, responses)
+}
+
+const notFound = "<D:status>HTTP/1.1 404 Not Found</D:status>"
+
+func (s *Server) syncToken() string { return fmt.Sprintf("data:,%d", s.versions) }
+
+// sync answers what changed since a token (RFC 6578 section 3.2).
+func (s *Server) sync(a *recorded, r *http.Request, c *collection, asked element) {
+	if s.options.NoSync {
+		a.refuse(`<D:supported-report/>`)
+		return
+	}
+	wanted, ok := asked.child(dav, "prop")
+	level, _ := asked.child(dav, "sync-level")
+	token, hasToken := asked.child(dav, "sync-token")
+	if depth := r.Header.Get("Depth"); !ok || !hasToken || level.Text != "1" || depth != "0" {
+		s.violate(r, "synchronizes no properties, without a token or level, or at the depth %q", depth)
+		a.status = http.StatusBadRequest
+		return
+	}
+	since, err := strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(token.Text), "data:,"))
+	if err != nil || since <= s.forgotten {
+		a.refuse(`<D:valid-sync-token/>`)
+		return
+	}
+	responses := []string{"<D:sync-token>" + s.syncToken() + "</D:sync-token>"}
+	for _, segment := range slices.Sorted(maps.Keys(c.objects)) {
+		object := c.objects[segment]
+		if object.version <= since || s.quirks.SilentSync {
+			continue
+		}
+		have := s.propertiesOfObject(object)
+		if s.quirks.BareSync {
+			delete(have, xml.Name{Space: caldav, Local: "calendar-data"})
+		}
+		responses = append(responses, s.response(r.URL.Path+segment, have, wanted.Children))
+	}
+	for _, segment := range slices.Sorted(maps.Keys(c.removed)) {
+		if c.removed[segment] > since && c.objects[segment] == nil && !s.quirks.SilentSync {
+			responses = append(responses, "<D:response>"+s.href(r.URL.Path+segment)+notFound+"</D:response>")
+		}
+	}
+	s.multistatus(a, r, responses)
+}
+
+// query answers a calendar-query for events, all or those of a time (RFC 4791 section 7.8).
+func (s *Server) query(a *recorded, r *http.Request, c *collection, query element) {
 	filter, ok := eventFilter(query)
 	wanted, hasProps := query.child(dav, "prop")
 	if !ok || !hasProps || r.Header.Get("Depth") != "1" {
@@ -37,9 +126,12 @@ func (s *Server) report(a *recorded, r *http.Request) {
 			a.refuse(`<C:valid-filter/>`)
 			return
 		}
-		matches = func(o *stored) bool { return o.overlaps(from, to) }
+		matches = func(o *stored) bool { return o.overlaps(from, to, s.quirks) }
 	} else if property, ok := filter.child(caldav, "prop-filter"); ok {
-		matches = func(o *stored) bool { return strings.Contains(o.data, "\n"+property.attr("name")) }
+		name := property.attr("name")
+		matches = func(o *stored) bool {
+			return s.quirks.IgnoresRRULEFilter && name == "RRULE" || o.has(name)
+		}
 	}
 	var responses []string
 	for _, segment := range slices.Sorted(maps.Keys(c.objects)) {
@@ -63,8 +155,17 @@ func eventFilter(query element) (element, bool) {
 	return event, ok && event.attr("name") == "VEVENT"
 }
 
+// has reports whether an event of the object has a property. What it cannot read, it lists.
+func (o *stored) has(name string) bool {
+	calendar := read(o.data)
+	if calendar == nil {
+		return strings.Contains(o.data, "\n"+name)
+	}
+	return slices.ContainsFunc(calendar.Events(), func(e ical.Event) bool { return e.Props.Get(name) != nil })
+}
+
 // overlaps reports whether any instance lies within a time (RFC 4791 section 9.9). What it cannot read, it lists.
-func (o *stored) overlaps(from, to time.Time) bool {
+func (o *stored) overlaps(from, to time.Time, quirks Quirks) bool {
 	calendar := read(o.data)
 	if calendar == nil {
 		return true
@@ -72,14 +173,15 @@ func (o *stored) overlaps(from, to time.Time) bool {
 	for _, event := range calendar.Events() {
 		start, err1 := event.DateTimeStart(time.UTC)
 		end, err2 := event.DateTimeEnd(time.UTC)
-		if err1 != nil || err2 != nil || event.Props.Get("RDATE") != nil {
+		overlooked := quirks.FirstInstanceOnly || quirks.OverlooksRDATE
+		if err1 != nil || err2 != nil || event.Props.Get("RDATE") != nil && !overlooked {
 			return true
 		}
 		if start.Before(to) && (end.After(from) || !start.Before(from)) {
 			return true
 		}
 		text := event.Props.Get("RRULE")
-		if text == nil {
+		if text == nil || quirks.FirstInstanceOnly {
 			continue
 		}
 		option, err := rrule.StrToROption(text.Value)

@@ -31,6 +31,9 @@ func (s *Server) schedule(path string, before *stored, after *ical.Calendar, dat
 		}
 		s.notices[path] = append(s.notices[path], Notice{email, kind})
 	}
+	if organizer := s.inviter(old); organizer != "" && (after == nil || excluded(after) > excluded(old)) {
+		s.notices[path] = append(s.notices[path], Notice{organizer, "reply"}) // RFC 6638 sections 3.2.2.3 and 3.2.2.4
+	}
 	if after == nil {
 		return data
 	}
@@ -40,6 +43,57 @@ func (s *Server) schedule(path string, before *stored, after *ical.Calendar, dat
 		}
 	}
 	return write(after)
+}
+
+// inviter is the address of who invited the account; "" where nobody else did.
+func (s *Server) inviter(calendar *ical.Calendar) string {
+	if calendar == nil {
+		return ""
+	}
+	for _, event := range calendar.Events() {
+		organizer := event.Props.Get("ORGANIZER")
+		if organizer == nil || strings.EqualFold(organizer.Value, "mailto:"+s.options.Email) {
+			continue
+		}
+		for _, attendee := range event.Props["ATTENDEE"] {
+			if strings.EqualFold(attendee.Value, "mailto:"+s.options.Email) {
+				return strings.TrimPrefix(organizer.Value, "mailto:")
+			}
+		}
+	}
+	return ""
+}
+
+func excluded(calendar *ical.Calendar) (n int) {
+	for _, event := range calendar.Events() {
+		n += len(event.Props["EXDATE"])
+	}
+	return n
+}
+
+// exceedsAttendee reports whether who was invited changes more than an attendee may (RFC 6638 section 3.2.2.1).
+func (s *Server) exceedsAttendee(before *stored, after *ical.Calendar) bool {
+	old := read(before.data)
+	if !s.options.AutoSchedule || s.inviter(old) == "" {
+		return false
+	}
+	was := map[string]ical.Props{}
+	for _, event := range old.Events() {
+		was[instanceOf(event.Component)] = event.Props
+	}
+	for _, event := range after.Events() {
+		before := was[instanceOf(event.Component)]
+		if before == nil {
+			before = was[""]
+		}
+		for _, name := range []string{"SUMMARY", "DESCRIPTION", "LOCATION", "DTSTART", "DTEND", "DURATION", "RRULE", "RDATE", "SEQUENCE", "ORGANIZER", "ATTENDEE"} {
+			same := slices.EqualFunc(before[name], event.Props[name], func(a, b ical.Prop) bool { return a.Value == b.Value })
+			if !same {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // invited are the attendees, where the account is the organizer.

@@ -74,6 +74,24 @@ func (s *Server) Invite(calendarID, subject, organizer string, from, to time.Tim
 	})
 }
 
+// InviteToSeries has another invite the account and one more guest to a recurring meeting; without a rule, to a single one.
+func (s *Server) InviteToSeries(calendarID, subject, organizer, guest string, start time.Time, length time.Duration, zone, rule string) (id string, err error) {
+	if rule == "" {
+		id, err = s.Invite(calendarID, subject, organizer, start, start.Add(length))
+	} else {
+		id, err = s.Series(calendarID, subject, start, length, zone, rule)
+	}
+	if err != nil {
+		return "", err
+	}
+	return id, s.edit(id, func(e *event) {
+		e.organizer, e.attendees = organizer, nil
+		for _, address := range []string{s.options.Account, guest} {
+			e.attendees = append(e.attendees, attendee{EmailAddress: emailAddress{Address: address}, Type: "required", response: "none"})
+		}
+	})
+}
+
 // Withdraw has the organizer of an invitation cancel it.
 func (s *Server) Withdraw(id string) error {
 	return s.edit(id, func(e *event) { e.withdrawn, e.subject = true, "Canceled: "+e.subject })

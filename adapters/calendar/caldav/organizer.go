@@ -1,0 +1,84 @@
+package caldav
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+
+	"frontdesk/adapters/calendar/caldav/ical"
+)
+
+// calendarUser is the set of addresses of one calendar user (RFC 6638 section 2.4.1), each by its key.
+type calendarUser map[string]bool
+
+// calendarUserOf reads the addresses of a principal. Its own address is one of them.
+func calendarUserOf(principal *url.URL, p prop) calendarUser {
+	user := calendarUser{addressKey(principal, principal.String()): true}
+	for _, address := range p.Addresses.List {
+		if href := strings.TrimSpace(address.Href); href != "" {
+			user[addressKey(principal, href)] = true
+		}
+	}
+	return user
+}
+
+// addressKey is the same for each way to write one calendar user address: mail addresses without case, addresses on the
+// server by their path, which some servers write with the origin and some without.
+func addressKey(base *url.URL, address string) string {
+	if email := addressOf(ical.Raw("", address)); email != "" {
+		return "mailto:" + strings.ToLower(email)
+	}
+	u, err := base.Parse(strings.TrimSpace(address))
+	if err == nil && strings.EqualFold(u.Host, base.Host) && u.Opaque == "" {
+		return strings.TrimSuffix(canonicalPath(u.EscapedPath()), "/")
+	}
+	return strings.ToLower(strings.TrimSpace(address))
+}
+
+// is reports whether an ORGANIZER names the user. Apple's servers put the mail address into EMAIL.
+func (u calendarUser) is(base *url.URL, organizer ical.Property) bool {
+	email := organizer.Param("EMAIL")
+	return u[addressKey(base, organizer.Value)] || email != "" && u[addressKey(base, mailto(email))]
+}
+
+// organizes reports whether an object is the account's to change: nobody organizes it, the account does, or the owner of
+// the calendar does, for whom the account then acts (RFC 6638 section 3.1). All components of an object have one organizer;
+// where they differ, each has to be one of these.
+func (d *driver) organizes(ctx context.Context, a *account, calendarID string, o *object) (bool, error) {
+	others := slices.DeleteFunc(organizersOf(o), func(p ical.Property) bool { return a.addresses.is(a.principal, p) })
+	if len(others) == 0 {
+		return true, nil
+	}
+	i := slices.IndexFunc(a.calendars, func(p place) bool { return p.ID == calendarID })
+	if i < 0 || a.calendars[i].owner == nil {
+		return false, nil
+	}
+	owner := a.calendars[i].owner
+	if a.addresses[addressKey(a.principal, owner.String())] {
+		return false, nil
+	}
+	m, answered, err := d.query(ctx, methodPropfind, owner, "0", addressProps)
+	switch {
+	case err != nil && isDeadEnd(err):
+		return false, nil // who owns the calendar is not ours to see
+	case err != nil:
+		return false, err
+	case len(m.Responses) == 0:
+		return false, nil
+	}
+	user := calendarUserOf(answered.url, m.Responses[0].found())
+	return !slices.ContainsFunc(others, func(p ical.Property) bool { return !user.is(answered.url, p) }), nil
+}
+
+const addressProps = `<d:propfind xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"><d:prop>` +
+	`<c:calendar-user-address-set/></d:prop></d:propfind>`
+
+func organizersOf(o *object) (all []ical.Property) {
+	for _, event := range o.root.Named("VEVENT") {
+		if organizer, ok := event.Get("ORGANIZER"); ok && strings.TrimSpace(organizer.Value) != "" {
+			all = append(all, organizer)
+		}
+	}
+	return all
+}

@@ -1,0 +1,184 @@
+package caldav_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"frontdesk/adapters/calendar/caldav/fake"
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+)
+
+// meeting is an object of one event with further lines.
+func meeting(uid string, lines ...string) string {
+	all := []string{"BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Outsider//EN", "BEGIN:VEVENT", "UID:" + uid, "DTSTAMP:20260101T000000Z"}
+	all = append(all, lines...)
+	return strings.Join(append(all, "END:VEVENT", "END:VCALENDAR", ""), "\r\n")
+}
+
+var lunchTime = []string{"SUMMARY:Lunch", "DTSTART:20270503T120000Z", "DTEND:20270503T130000Z"}
+
+func TestWhatSomeoneElseOrganizesIsNotChanged(t *testing.T) {
+	const guest = "ATTENDEE:mailto:alice@example.com"
+	for _, c := range []struct {
+		rule  string
+		how   fake.Options
+		email string // of the connection
+		lines []string
+		own   bool
+	}{
+		{rule: "no organizer", email: email, own: true},
+		{rule: "the server's address of the account", lines: []string{"ORGANIZER:mailto:alice@example.com", guest}, own: true},
+		{rule: "in other letters", lines: []string{"ORGANIZER;CN=Alice:MAILTO:Alice@Example.COM", guest}, own: true},
+		{rule: "the connection's email", email: "desk@example.com", lines: []string{"ORGANIZER:mailto:desk@example.com", guest}, own: true},
+		{rule: "the server's address beside the connection's email", email: "desk@example.com",
+			lines: []string{"ORGANIZER:mailto:alice@example.com", guest}, own: true},
+		{rule: "another address of the account", how: fake.Options{Aliases: []string{"mailto:a.smith@example.com", "urn:uuid:0815"}},
+			lines: []string{"ORGANIZER:mailto:A.Smith@example.com", guest}, own: true},
+		{rule: "an address that is no mail address", how: fake.Options{Aliases: []string{"urn:uuid:0815"}},
+			lines: []string{"ORGANIZER;CN=Alice:urn:uuid:0815", guest}, own: true},
+		{rule: "Apple's address with the mail address beside it",
+			lines: []string{"ORGANIZER;EMAIL=alice@example.com:/aMjQ/principal/", guest}, own: true},
+		{rule: "the principal's address", lines: []string{"ORGANIZER:/dav/principals/alice", guest}, own: true},
+		{rule: "the principal's whole address", lines: []string{"ORGANIZER:{url}/dav/principals/alice/", guest}, own: true},
+		{rule: "someone else", lines: []string{"ORGANIZER:mailto:boss@example.com", guest}},
+		{rule: "someone else, with nobody invited", lines: []string{"ORGANIZER:mailto:boss@example.com"}},
+		{rule: "someone else by an address of Apple's", lines: []string{"ORGANIZER;EMAIL=boss@example.com:/aMjQ/principal/", guest}},
+		{rule: "another principal", lines: []string{"ORGANIZER:/dav/principals/bob/", guest}},
+		{rule: "the same path elsewhere", lines: []string{"ORGANIZER:http://elsewhere.example.com/dav/principals/alice/", guest}},
+		{rule: "an address that begins alike", lines: []string{"ORGANIZER:mailto:alice@example.com.example.org", guest}},
+	} {
+		for _, series := range []bool{false, true} {
+			a := newAccount(t, c.how)
+			lines := append([]string{}, lunchTime...)
+			for _, line := range c.lines {
+				lines = append(lines, strings.ReplaceAll(line, "{url}", a.url))
+			}
+			ref := calendar.EventRef{}
+			if series {
+				lines = append(lines, "RRULE:FREQ=DAILY;COUNT=3")
+			}
+			if ref.ID = a.Put(a.home, "lunch.ics", meeting("lunch", lines...)); series {
+				ref.ID += "#20270504T120000Z"
+			}
+			before := a.Get(a.home + "lunch.ics")
+			title := "Dinner"
+			_, err := a.open(t, "", map[string]any{"email": c.email}).Change(t.Context(), ref, calendar.Change{Title: &title})
+			switch {
+			case c.own && err != nil:
+				t.Errorf("%s, series %t: %v", c.rule, series, err)
+			case c.own:
+			default:
+				want(t, err, fault.Forbidden, fault.ReasonPermissionDenied)
+				if detail := fault.From(err).Detail; !strings.Contains(detail, "organizer") {
+					t.Errorf("%s: said %q, want who can change it", c.rule, detail)
+				}
+				if a.Requests()["PUT"] != 0 || a.Get(a.home+"lunch.ics") != before {
+					t.Errorf("%s, series %t: the refused change was written", c.rule, series)
+				}
+			}
+		}
+	}
+}
+
+// An account whose address nobody tells may be the organizer: the refusal says how to tell.
+func TestAnAccountWithoutAnAddressIsToldToGiveOne(t *testing.T) {
+	a := newAccount(t, fake.Options{NoEmail: true})
+	id := a.Put(a.home, "lunch.ics", meeting("lunch", append(lunchTime, "ORGANIZER:mailto:alice@example.com", "ATTENDEE:mailto:bob@example.com")...))
+	title := "Dinner"
+	_, err := a.open(t, "", map[string]any{"email": ""}).Change(t.Context(), calendar.EventRef{ID: id}, calendar.Change{Title: &title})
+	want(t, err, fault.Forbidden, fault.ReasonPermissionDenied)
+	if detail := fault.From(err).Detail; !strings.Contains(detail, "the connection's email") {
+		t.Errorf("said %q, want what to set", detail)
+	}
+	if _, err := a.open(t, "", nil).Change(t.Context(), calendar.EventRef{ID: id}, calendar.Change{Title: &title}); err != nil {
+		t.Errorf("with the address: %v", err)
+	}
+}
+
+// What the owner of a shared calendar organizes is changed in the owner's name (RFC 6638 section 3.1).
+func TestInASharedCalendarItsOwnerIsTheOrganizer(t *testing.T) {
+	a := newAccount(t, fake.Options{})
+	shared := a.AddShared("boss", "Boss", "boss", "boss@example.com")
+	title := "Dinner"
+	change := func(organizer string) error {
+		id := a.Put(shared, "lunch.ics", meeting("lunch", append(lunchTime, "ORGANIZER:mailto:"+organizer, "ATTENDEE:mailto:bob@example.com")...))
+		_, err := a.open(t, "", nil).Change(t.Context(), calendar.EventRef{ID: id}, calendar.Change{Title: &title})
+		return err
+	}
+	for _, organizer := range []string{"Boss@example.com", email} {
+		if err := change(organizer); err != nil {
+			t.Errorf("organized by %s: %v", organizer, err)
+		}
+	}
+	want(t, change("carol@example.com"), fault.Forbidden, fault.ReasonPermissionDenied)
+}
+
+func TestAChangeOfNothingIsNotWritten(t *testing.T) {
+	a := newAccount(t, fake.Options{})
+	id := a.Put(a.home, "lunch.ics", meeting("lunch", lunchTime...))
+	event, err := a.open(t, "", nil).Change(t.Context(), calendar.EventRef{ID: id}, calendar.Change{})
+	if err != nil || event.Title != "Lunch" || a.Requests()["PUT"] != 0 {
+		t.Errorf("answered %+v, %v after %v", event, err, a.Requests())
+	}
+}
+
+// A server may take a PUT and write something else. It says so by no ETag in its answer (RFC 4791 section 5.3.4).
+func TestAChangeThatTheServerDoesNotKeepIsNotCalledDone(t *testing.T) {
+	title, description, guests := "Dinner", "With  wine\r\n", []string{"bob@example.com"}
+	start := time.Date(2027, 5, 3, 19, 0, 0, 0, time.UTC)
+	end := start.Add(time.Hour)
+	for _, c := range []struct {
+		frozen string
+		change calendar.Change
+		said   string
+	}{
+		{"SUMMARY", calendar.Change{Title: &title}, "title"},
+		{"DESCRIPTION", calendar.Change{Description: &description}, "description"},
+		{"DTSTART", calendar.Change{Start: &start, End: &end, Zone: "UTC"}, "times"},
+		{"ATTENDEE", calendar.Change{Attendees: &guests}, "attendees"},
+		{"LOCATION", calendar.Change{Title: &title, Description: &description, Attendees: &guests, Start: &start, End: &end, Zone: "UTC"}, ""},
+	} {
+		a := newAccount(t, fake.Options{Freezes: []string{c.frozen}})
+		lines := append([]string{"DESCRIPTION:Menu", "ORGANIZER:mailto:" + email, "ATTENDEE:mailto:kim@example.com"}, lunchTime...)
+		id := a.Put(a.home, "lunch.ics", meeting("lunch", lines...))
+		_, err := a.open(t, "", nil).Change(t.Context(), calendar.EventRef{ID: id}, c.change)
+		if c.said == "" {
+			if err != nil {
+				t.Errorf("%s frozen: %v", c.frozen, err)
+			}
+			continue
+		}
+		want(t, err, fault.Unsupported, fault.ReasonProviderRefused)
+		if detail := fault.From(err).Detail; !strings.Contains(detail, "other "+c.said+" than") {
+			t.Errorf("%s frozen: said %q", c.frozen, detail)
+		}
+	}
+}
+
+func TestAnInstanceThatTheServerKeepsIsNotCalledCancelled(t *testing.T) {
+	a := newAccount(t, fake.Options{Freezes: []string{"EXDATE"}})
+	id := a.Put(a.home, "lunch.ics", meeting("lunch", append(lunchTime, "RRULE:FREQ=DAILY;COUNT=3")...))
+	err := a.open(t, "", nil).Cancel(t.Context(), calendar.EventRef{ID: id + "#20270504T120000Z"}, calendar.Cancellation{})
+	want(t, err, fault.Unsupported, fault.ReasonProviderRefused)
+}
+
+// A connection that says that its server sends invitations invites nobody through one that ceased to.
+func TestNobodyIsInvitedThroughAServerThatSendsNoInvitationsAnyMore(t *testing.T) {
+	a := newAccount(t, fake.Options{})
+	driver := a.open(t, "", map[string]any{"auto_schedule": true})
+	b := lunch("k1")
+	b.Attendees = []string{"bob@example.com"}
+	_, err := driver.Book(t.Context(), b)
+	want(t, err, fault.Unsupported, fault.ReasonProviderMisconfigured)
+	booked, err := driver.Book(t.Context(), lunch("k2"))
+	if err != nil {
+		t.Fatalf("with nobody to invite: %v", err)
+	}
+	_, err = driver.Change(t.Context(), calendar.EventRef{ID: booked.ID}, calendar.Change{Attendees: &b.Attendees})
+	want(t, err, fault.Unsupported, fault.ReasonProviderMisconfigured)
+	if puts := a.Requests()["PUT"]; puts != 1 {
+		t.Errorf("%d objects were written, want the one without attendees", puts)
+	}
+}

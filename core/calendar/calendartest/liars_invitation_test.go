@@ -1,0 +1,114 @@
+package calendartest_test
+
+import (
+	"context"
+	"errors"
+
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+)
+
+func invitationLiars() []liarOf {
+	const (
+		single   = "an event that someone else organizes is refused a change, and nothing is written"
+		instance = "an instance of a series that someone else organizes is refused a change, and nothing is written"
+		removed  = "cancelling an event that someone else organizes removes this account's copy and cancels it for nobody else"
+		alone    = "cancelling an instance of a series that someone else organizes removes that instance alone, for nobody else"
+	)
+	side := func(d full) *provider { return d.(*client).p }
+	// own changes the account's copy, which is what a server lets one do that keeps events and knows no organizers.
+	own := func(d full, ref EventRef, c Change) (Event, error) {
+		var changed Event
+		err := side(d).alter(ref, func(e *Event) {
+			if c.Title != nil {
+				e.Title = *c.Title
+			}
+			if c.Description != nil {
+				e.Description = *c.Description
+			}
+			if c.Attendees != nil {
+				e.Attendees = attend(e.Attendees, *c.Attendees)
+			}
+			if c.Start != nil {
+				e.Start, e.End = calendar.At(*c.Start, c.Zone), calendar.At(*c.End, c.Zone)
+			}
+			changed = *e
+		})
+		return changed, err
+	}
+	refused := func(instead func(context.Context, full, EventRef, Change, error) (Event, error)) func(harness) harness {
+		return tell(lies{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
+			e, err := d.Change(ctx, ref, c)
+			if errors.Is(err, fault.Forbidden) {
+				return instead(ctx, d, ref, c, err)
+			}
+			return e, err
+		}})
+	}
+	changesOwnCopy := refused(func(_ context.Context, d full, ref EventRef, c Change, _ error) (Event, error) {
+		return own(d, ref, c)
+	})
+	cancelsForAll := tell(lies{cancel: func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
+		e, err := d.Event(ctx, ref)
+		if err != nil {
+			return err
+		}
+		if err := d.Cancel(ctx, ref, c); err != nil {
+			return err
+		}
+		p := side(d)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.notify(e, "cancellation")
+		return nil
+	}})
+	return []liarOf{
+		{Check: single, How: "changes the account's own copy", Lie: changesOwnCopy},
+		{Check: single, How: "changes the copy where its version is given",
+			Lie: refused(func(_ context.Context, d full, ref EventRef, c Change, err error) (Event, error) {
+				if c.IfUnchanged == "" {
+					return Event{}, err
+				}
+				return own(d, ref, c)
+			})},
+		{Check: single, How: "changes the copy, then refuses",
+			Lie: refused(func(_ context.Context, d full, ref EventRef, c Change, err error) (Event, error) {
+				_, _ = own(d, ref, c)
+				return Event{}, err
+			})},
+		{Check: single, How: "does nothing and calls it done",
+			Lie: refused(func(ctx context.Context, d full, ref EventRef, _ Change, _ error) (Event, error) {
+				return d.Event(ctx, ref)
+			})},
+		{Check: single, How: "another code", Lie: refused(func(context.Context, full, EventRef, Change, error) (Event, error) {
+			return Event{}, fault.New(fault.Unsupported, fault.ReasonNotSupported, "Not one's own.")
+		})},
+		{Check: single, How: "tells the attendees and refuses",
+			Lie: refused(func(ctx context.Context, d full, ref EventRef, _ Change, err error) (Event, error) {
+				if e, err := d.Event(ctx, ref); err == nil {
+					p := side(d)
+					p.mu.Lock()
+					defer p.mu.Unlock()
+					p.notify(e, "update")
+				}
+				return Event{}, err
+			})},
+		{Check: instance, How: "changes the account's own copy", Lie: changesOwnCopy},
+		{Check: removed, How: "refuses", Lie: tell(lies{cancel: func(context.Context, full, EventRef, Cancellation) error {
+			return fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "Only the organizer can.")
+		}})},
+		{Check: removed, How: "cancels it for all", Lie: cancelsForAll},
+		{Check: removed, How: "says so and does nothing",
+			Lie: tell(lies{cancel: func(context.Context, full, EventRef, Cancellation) error { return nil }})},
+		{Check: alone, How: "cancels it for all", Lie: cancelsForAll},
+		{Check: alone, How: "the whole series",
+			Lie: tell(lies{cancel: func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
+				for _, other := range wholeSeries(ctx, d, ref) {
+					if err := d.Cancel(ctx, other, c); err != nil {
+						return err
+					}
+				}
+				return nil
+			}})},
+	}
+}
