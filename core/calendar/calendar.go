@@ -43,18 +43,19 @@ type Driver interface {
 
 	// Change changes exactly what c names and leaves the rest alone; attendees who stay keep their answers.
 	// With c.IfUnchanged set, a version that is no longer current is refused with fault.Conflict, reason
-	// CHANGED_MEANWHILE, and nothing is written. The event answered is as it is after the change.
-	// Changing an instance of a series changes that instance alone. An event that is not there, or was cancelled, is
+	// CHANGED_MEANWHILE, and nothing is written. The event answered is as it is after the change. Changing an
+	// instance of a series changes that instance alone. An event that is not there, or was cancelled, is
 	// fault.NotFound, reason EVENT_NOT_FOUND. One that somebody else organizes is fault.Forbidden, reason
-	// PROVIDER_PERMISSION_DENIED, and nothing is written: a change of the account's copy would be one that nobody else
-	// knows of. A c that names nothing writes nothing and is answered with the event as it is.
+	// PROVIDER_PERMISSION_DENIED, and nothing is written: a change of the account's copy would be one that
+	// nobody else knows of. A c that names nothing writes nothing and is answered with the event as it is.
 	Change(ctx context.Context, ref EventRef, c Change) (Event, error)
 
-	// Cancel removes the event, or one instance of a series, and lets the provider notify the attendees.
-	// An event that is already gone, or never was, is fault.NotFound, reason EVENT_NOT_FOUND; where the provider says
-	// that it was there once (Google's 410), the fault carries Metadata["gone"]="true". With c.IfUnchanged set, a version
-	// that is no longer current is refused as by Change. Of an event that somebody else organizes it removes the account's
-	// copy, and lets the provider tell the organizer; for everybody else the event goes on.
+	// Cancel removes the event, or one instance of a series, and lets the provider notify the attendees. An
+	// event that is already gone, or never was, is fault.NotFound, reason EVENT_NOT_FOUND; where the provider
+	// says that it was there once (Google's 410), the fault carries Metadata["gone"]="true". With
+	// c.IfUnchanged set, a version that is no longer current is refused as by Change. Of an event that
+	// somebody else organizes it removes the account's copy, and lets the provider tell the organizer; for
+	// everybody else the event goes on.
 	Cancel(ctx context.Context, ref EventRef, c Cancellation) error
 
 	// Events reads one page of one calendar: the events and expanded instances that overlap [q.From, q.To),

@@ -7,13 +7,14 @@
 // event. A server that ignores If-None-Match (Google's CalDAV documents that it does) would overwrite; use the adapter made for it.
 // A removed resource leaves no trace on a CalDAV server, so a Book repeated after the event was cancelled makes it anew.
 //
-// Invitations are the server's to send (RFC 6638). Whether it does is known only once it was asked, and traits have to be
-// known before, so the connection says it: with auto_schedule on, a server that does not send them is refused when
-// the account is verified, and when attendees are to be invited. With it off, no invitation is promised: attendees are
-// written into the event, and whether the server tells them is its own affair.
+// Invitations are the server's to send (RFC 6638). Whether it does is known only once it was asked, and
+// traits have to be known before, so the connection says it: with auto_schedule on, a server that does not
+// send them is refused when the account is verified, and when attendees are to be invited. With it off, no
+// invitation is promised: attendees are written into the event, and whether the server tells them is its own
+// affair.
 //
-// Of a meeting that somebody else organizes the account has a copy. It is not changed (RFC 6638 section 3.2.2.1). Cancelling
-// removes it, and a server that schedules tells the organizer.
+// Of a meeting that somebody else organizes the account has a copy. It is not changed (RFC 6638 section
+// 3.2.2.1). Cancelling removes it, and a server that schedules tells the organizer.
 //
 // Recurrence is expanded here, not by the server, from all that an object holds. The iCalendar and the recurrence rules
 // are read by packages of our own: the libraries at hand panic on malformed lines, lose what they do not know, or follow
@@ -38,7 +39,7 @@ type settings struct {
 
 	AutoSchedule bool `setting:"auto_schedule" help:"Whether the server sends invitations itself (RFC 6638). If on, verifying the connection and inviting attendees fail on a server that does not. Off promises no invitations."`
 
-	TrustTimeRange bool `setting:"trust_time_range" help:"Whether the server finds recurring events by the time of any instance, as most do. Off, every recurring event is read for each listing, since some servers (Xandikos 0.2) look at the first instance only; on is quicker."`
+	TrustTimeRange bool `setting:"trust_time_range" help:"Whether the server finds recurring events by the time of any instance. Off, the gateway remembers the recurring events and asks with each listing what changed of them, since some servers look at the first instance only (Xandikos 0.2) or overlook single dates (sabre/dav); on spares that request."`
 
 	Username string `credential:"username" required:"true" help:"The user name at the calendar server."`
 	Password string `credential:"password" required:"true" help:"The password; for accounts with two-factor sign-in an app password."`

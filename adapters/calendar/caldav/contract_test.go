@@ -28,6 +28,11 @@ const email = "alice@example.com"
 // open opens a driver as the gateway does: with a client that authorises, and a driver that knows no password.
 func open(tb testing.TB, address, user, password string, more map[string]any) calendar.Driver {
 	tb.Helper()
+	return openAt(tb, address, user, password, more, time.Now)
+}
+
+func openAt(tb testing.TB, address, user, password string, more map[string]any, now func() time.Time) calendar.Driver {
+	tb.Helper()
 	client := adaptertest.Client(tb, "caldav", address, func(r *http.Request) error {
 		r.SetBasicAuth(user, password)
 		return nil
@@ -38,7 +43,7 @@ func open(tb testing.TB, address, user, password string, more map[string]any) ca
 	}
 	driver, err := caldav.Adapter().OpenCalendar(context.Background(),
 		adapter.Values{Settings: given, Credentials: map[string]string{"username": user, "password": password}},
-		adapter.Environment{Zone: "America/New_York", HTTP: client, Now: time.Now})
+		adapter.Environment{Zone: "America/New_York", HTTP: client, Now: now})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -97,6 +97,7 @@ func withoutControls(body []byte) []byte {
 type multistatus struct {
 	XMLName   xml.Name   `xml:"DAV: multistatus"`
 	Responses []response `xml:"DAV: response"`
+	SyncToken string     `xml:"DAV: sync-token"`
 }
 
 type response struct {
@@ -115,6 +116,7 @@ type prop struct {
 	Type        elements   `xml:"DAV: resourcetype"`
 	DisplayName string     `xml:"DAV: displayname"`
 	ETag        string     `xml:"DAV: getetag"`
+	SyncToken   string     `xml:"DAV: sync-token"`
 	Owner       hrefs      `xml:"DAV: owner"`
 	Principal   *principal `xml:"DAV: current-user-principal"`
 	Privileges  *struct {
@@ -130,10 +132,9 @@ type prop struct {
 			Name string `xml:"name,attr"`
 		} `xml:"urn:ietf:params:xml:ns:caldav comp"`
 	} `xml:"urn:ietf:params:xml:ns:caldav supported-calendar-component-set"`
-	Zone        string `xml:"urn:ietf:params:xml:ns:caldav calendar-timezone"`
-	ZoneID      string `xml:"urn:ietf:params:xml:ns:caldav calendar-timezone-id"`
-	Data        string `xml:"urn:ietf:params:xml:ns:caldav calendar-data"`
-	ScheduleTag string `xml:"urn:ietf:params:xml:ns:caldav schedule-tag"`
+	Zone   string `xml:"urn:ietf:params:xml:ns:caldav calendar-timezone"`
+	ZoneID string `xml:"urn:ietf:params:xml:ns:caldav calendar-timezone-id"`
+	Data   string `xml:"urn:ietf:params:xml:ns:caldav calendar-data"`
 }
 
 type hrefs struct {

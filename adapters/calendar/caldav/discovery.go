@@ -31,6 +31,8 @@ type place struct {
 	calendar.Calendar
 	url   *url.URL
 	owner *url.URL // its principal; nil where the server does not tell
+
+	syncToken string // as of the discovery (RFC 6578 section 4); "" where the server cannot synchronize
 }
 
 // fresh is for how long the discovered is used without asking again. Whatever is found missing is asked for at once.
@@ -41,7 +43,8 @@ const (
 		`<d:resourcetype/><d:displayname/><d:current-user-principal/><c:calendar-home-set/>` +
 		`<c:calendar-user-address-set/><c:schedule-inbox-URL/></d:prop></d:propfind>`
 	calendarProps = `<d:propfind xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"><d:prop>` +
-		`<d:resourcetype/><d:displayname/><d:owner/><d:current-user-privilege-set/><c:supported-calendar-component-set/>` +
+		`<d:resourcetype/><d:displayname/><d:owner/><d:sync-token/><d:current-user-privilege-set/>` +
+		`<c:supported-calendar-component-set/>` +
 		`<c:calendar-timezone/><c:calendar-timezone-id/><c:schedule-default-calendar-URL/></d:prop></d:propfind>`
 	maxHomes = 8
 )
@@ -243,7 +246,7 @@ func (d *driver) list(ctx context.Context, home *url.URL, depth string, a *accou
 			continue
 		}
 		id := d.id(a, address)
-		found := place{url: address, Calendar: calendar.Calendar{
+		found := place{url: address, syncToken: strings.TrimSpace(p.SyncToken), Calendar: calendar.Calendar{
 			ID: id, Name: cmp.Or(strings.TrimSpace(p.DisplayName), lastSegment(id)), Zone: d.zoneOf(p), ReadOnly: !writable(p),
 		}}
 		if owners := resolveAll(answered.url, p.Owner); len(owners) > 0 {

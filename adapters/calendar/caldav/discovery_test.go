@@ -26,7 +26,7 @@ type account struct {
 	home, work, holidays string // ids
 }
 
-func newAccount(t *testing.T, how fake.Options) account {
+func newAccount(t testing.TB, how fake.Options) account {
 	t.Helper()
 	how.User, how.Password, how.Email = "alice", password, email
 	a := account{Server: fake.New(how)}
@@ -41,7 +41,7 @@ func newAccount(t *testing.T, how fake.Options) account {
 	return a
 }
 
-func (a account) open(t *testing.T, path string, more map[string]any) calendar.Driver {
+func (a account) open(t testing.TB, path string, more map[string]any) calendar.Driver {
 	return open(t, a.url+path, "alice", password, more)
 }
 

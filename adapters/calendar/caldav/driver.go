@@ -25,6 +25,7 @@ type driver struct {
 
 	discovering chan struct{} // held by who discovers
 	known       atomic.Pointer[account]
+	series      seriesCache
 }
 
 var _ calendar.Driver = (*driver)(nil)
@@ -52,7 +53,8 @@ func (d *driver) Account(ctx context.Context) (calendar.Account, error) {
 	return calendar.Account{Email: a.email, Name: a.displayName}, nil
 }
 
-// sendsAsPromised answers nil where the server sends invitations, or nobody says that it does. A server may cease to.
+// sendsAsPromised returns nil where the server sends invitations, or nobody says that it does. A server may
+// cease to.
 func (d *driver) sendsAsPromised(a *account) error {
 	if d.settings.AutoSchedule && !a.autoSchedule {
 		return misconfigured("does not send invitations itself, though the connection's auto_schedule says so")
@@ -235,9 +237,9 @@ func (d *driver) Change(ctx context.Context, ref calendar.EventRef, c calendar.C
 	return d.put(ctx, r, o.root, c)
 }
 
-// Cancel removes the resource, or takes one instance out of its series. The server tells the attendees (RFC 6638 section
-// 3.2.1.3), or of somebody else's meeting its organizer, as a decline (sections 3.2.2.3 and 3.2.2.4); a comment has no place
-// in what it is sent.
+// Cancel removes the resource, or takes one instance out of its series. The server tells the attendees (RFC
+// 6638 section 3.2.1.3), or of somebody else's meeting its organizer, as a decline (sections 3.2.2.3 and
+// 3.2.2.4); a comment has no place in what it is sent.
 func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.Cancellation) error {
 	a, r, err := d.resource(ctx, ref)
 	if err != nil {
@@ -291,12 +293,9 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 		return calendar.Page{}, err
 	}
 	var list []listed
-	l, known := newLimits(), zones{}
+	l := newLimits()
 	for _, r := range objects {
-		o, err := readObject(r.data, known)
-		if err != nil {
-			return calendar.Page{}, unreadable(r.id, err)
-		}
+		o := r.object
 		instances, err := o.within(q.From, q.To, fallback, l)
 		if err != nil {
 			if l.instances < 0 {

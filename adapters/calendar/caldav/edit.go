@@ -168,8 +168,9 @@ func (e edit) overrideFor(i instance) (*ical.Component, error) {
 	return own, nil
 }
 
-// cancel takes one instance out. It reports whether nothing is left, so that the whole resource has to go. Who was invited
-// may add an EXDATE, which declines the instance, but has no say in the revision (RFC 6638 section 3.2.2.1).
+// cancel takes one instance out. It reports whether nothing is left, so that the whole resource has to go.
+// Who was invited may add an EXDATE, which declines the instance, but has no say in the revision (RFC 6638
+// section 3.2.2.1).
 func (e edit) cancel(i instance, own bool) (empty bool) {
 	o := e.object
 	key := o.key(i.of)

@@ -60,22 +60,22 @@ func changedMeanwhile() *fault.Error {
 	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "The event was changed by someone else in the meantime.").With("provider", name)
 }
 
-// notOrganizer refuses a change of what somebody else organizes. Where the account's address is not known, its own events
-// may look so.
+// notOrganizer refuses a change of what somebody else organizes. Where the account's address is not known,
+// its own events may look so.
 func (d *driver) notOrganizer(a *account) *fault.Error {
-	f := fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "Only the organizer can change this event. Ask the organizer to change it.")
+	detail := "Only the organizer can change this event. Ask the organizer to change it."
 	if a.email == "" {
-		f = fault.New(fault.Forbidden, fault.ReasonPermissionDenied,
-			"Only the organizer can change this event, and the calendar server does not tell the account's e-mail address. "+
-				"If the account is the organizer, give its address as the connection's email.")
+		detail = "Only the organizer can change this event, and the calendar server does not tell the account's " +
+			"e-mail address. If the account is the organizer, give its address as the connection's email."
 	}
-	return f.With("provider", name)
+	return fault.New(fault.Forbidden, fault.ReasonPermissionDenied, detail).With("provider", name)
 }
 
 // notKept says that a server took a change and wrote something else.
 func notKept(fields []string) *fault.Error {
 	return fault.Newf(fault.Unsupported, fault.ReasonProviderRefused,
-		"The calendar server accepted the change, but keeps other %s than asked for. Look at the event before changing it again.",
+		"The calendar server accepted the change, but keeps other %s than asked for. "+
+			"Look at the event before changing it again.",
 		strings.Join(fields, ", ")).With("provider", name)
 }
 

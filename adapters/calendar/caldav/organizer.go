@@ -23,8 +23,8 @@ func calendarUserOf(principal *url.URL, p prop) calendarUser {
 	return user
 }
 
-// addressKey is the same for each way to write one calendar user address: mail addresses without case, addresses on the
-// server by their path, which some servers write with the origin and some without.
+// addressKey is the same for each way to write one calendar user address: mail addresses without case,
+// addresses on the server by their path, which some servers write with the origin and some without.
 func addressKey(base *url.URL, address string) string {
 	if email := addressOf(ical.Raw("", address)); email != "" {
 		return "mailto:" + strings.ToLower(email)
@@ -42,11 +42,13 @@ func (u calendarUser) is(base *url.URL, organizer ical.Property) bool {
 	return u[addressKey(base, organizer.Value)] || email != "" && u[addressKey(base, mailto(email))]
 }
 
-// organizes reports whether an object is the account's to change: nobody organizes it, the account does, or the owner of
-// the calendar does, for whom the account then acts (RFC 6638 section 3.1). All components of an object have one organizer;
-// where they differ, each has to be one of these.
+// organizes reports whether an object is the account's to change: nobody organizes it, the account does, or
+// the owner of the calendar does, for whom the account then acts (RFC 6638 section 3.1). All components of an
+// object have one organizer; where they differ, each has to be one of these.
 func (d *driver) organizes(ctx context.Context, a *account, calendarID string, o *object) (bool, error) {
-	others := slices.DeleteFunc(organizersOf(o), func(p ical.Property) bool { return a.addresses.is(a.principal, p) })
+	others := slices.DeleteFunc(organizersOf(o), func(p ical.Property) bool {
+		return a.addresses.is(a.principal, p)
+	})
 	if len(others) == 0 {
 		return true, nil
 	}

@@ -124,7 +124,8 @@ func TestAChangeOfNothingIsNotWritten(t *testing.T) {
 	}
 }
 
-// A server may take a PUT and write something else. It says so by no ETag in its answer (RFC 4791 section 5.3.4).
+// A server may take a PUT and write something else. It says so by no ETag in its answer (RFC 4791 section
+// 5.3.4).
 func TestAChangeThatTheServerDoesNotKeepIsNotCalledDone(t *testing.T) {
 	title, description, guests := "Dinner", "With  wine\r\n", []string{"bob@example.com"}
 	start := time.Date(2027, 5, 3, 19, 0, 0, 0, time.UTC)

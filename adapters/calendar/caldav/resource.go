@@ -121,9 +121,11 @@ func gone(a answer) *fault.Error {
 	return noEvent()
 }
 
-// put writes a changed object back, and answers the event as it then is. Where the server says that it wrote something else,
-// what was asked for has to be in it.
-func (d *driver) put(ctx context.Context, r resource, root *ical.Component, c calendar.Change) (calendar.Event, error) {
+// put writes a changed object back, and returns the event as it then is. Where the server says that it wrote
+// something else, what was asked for has to be in it.
+func (d *driver) put(
+	ctx context.Context, r resource, root *ical.Component, c calendar.Change,
+) (calendar.Event, error) {
 	a, err := d.write(ctx, r, root)
 	if err != nil {
 		return calendar.Event{}, err
@@ -138,15 +140,15 @@ func (d *driver) put(ctx context.Context, r resource, root *ical.Component, c ca
 	return event, nil
 }
 
-// keeps reports whether the server says that it keeps what it was sent as it was sent: by a strong ETag in the answer to PUT
-// (RFC 4791 section 5.3.4).
+// keeps reports whether the server says that it keeps what it was sent as it was sent: by a strong ETag in
+// the answer to PUT (RFC 4791 section 5.3.4).
 func (a answer) keeps() bool {
 	tag := a.header.Get("ETag")
 	return tag != "" && !strings.HasPrefix(tag, "W/")
 }
 
-// missingIn names what of a change an event does not have. Servers trim and wrap texts, and list the organizer among the
-// attendees.
+// missingIn names what of a change an event does not have. Servers trim and wrap texts, and list the
+// organizer among the attendees.
 func missingIn(e calendar.Event, c calendar.Change) (fields []string) {
 	differs := func(asked *string, kept string) bool {
 		return asked != nil && !slices.Equal(strings.Fields(*asked), strings.Fields(kept))
@@ -157,7 +159,10 @@ func missingIn(e calendar.Event, c calendar.Change) (fields []string) {
 	if differs(c.Description, e.Description) {
 		fields = append(fields, "description")
 	}
-	if c.Start != nil && c.End != nil && !(e.Start.Instant.Equal(c.Start.Truncate(time.Second)) && e.End.Instant.Equal(c.End.Truncate(time.Second))) {
+	moved := func(asked *time.Time, kept calendar.Time) bool {
+		return asked != nil && !kept.Instant.Equal(asked.Truncate(time.Second)) // RFC 5545 has no parts of a second
+	}
+	if moved(c.Start, e.Start) || moved(c.End, e.End) {
 		fields = append(fields, "times")
 	}
 	if c.Attendees != nil {
@@ -178,7 +183,7 @@ func missingIn(e calendar.Event, c calendar.Change) (fields []string) {
 	return fields
 }
 
-// cancelled answers nil when an instance that was taken out is not there any more.
+// cancelled returns nil when an instance that was taken out is not there any more.
 func (d *driver) cancelled(ctx context.Context, r resource) error {
 	o, r, err := d.read(ctx, r)
 	if err == nil {

@@ -3,6 +3,7 @@ package caldav
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -37,35 +38,101 @@ func page(list []listed, cursor string, limit int) calendar.Page {
 	return p
 }
 
-// search finds the objects that may have instances within a time. Some servers look at the first instance of a series
-// only, so the series are asked for as well, at the same time, unless the connection trusts its server.
-func (d *driver) search(ctx context.Context, a *account, target place, from, to time.Time) ([]resource, error) {
+// located is an object and where it lies.
+type located struct {
+	resource
+	object *object
+}
+
+// search finds the objects that may have instances within a time. What servers find of series by a time
+// differs: by the first instance only (Xandikos 0.2), by RRULE and not by RDATE (sabre/vobject,
+// VEvent::isInTimeRange), rightly. So the series are had as well, at the same time, unless the connection
+// trusts its server.
+func (d *driver) search(ctx context.Context, a *account, target place, from, to time.Time) ([]located, error) {
 	// A day more on either side: a server places days and floating times in a zone of its own choice.
 	const margin = 24 * time.Hour
-	filters := []string{`<c:time-range start="` + utc(from.Add(-margin)) + `" end="` + utc(to.Add(margin)) + `"/>`}
+	filter := `<c:time-range start="` + utc(from.Add(-margin)) + `" end="` + utc(to.Add(margin)) + `"/>`
+	var inRange []resource
+	var series *seriesSet
+	var examined bool
+	group, both := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		inRange, err = d.report(both, a, target, filter)
+		return err
+	})
 	if !d.settings.TrustTimeRange {
-		filters = append(filters, `<c:prop-filter name="RRULE"/>`, `<c:prop-filter name="RDATE"/>`)
-	}
-	found := make([][]resource, len(filters))
-	group, ctx := errgroup.WithContext(ctx)
-	for i, filter := range filters {
 		group.Go(func() (err error) {
-			found[i], err = d.report(ctx, a, target, filter)
-			if i > 0 && refusesFilter(err) {
-				return nil
-			}
+			series, examined, err = d.seriesOf(both, a, target)
 			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	known := map[string]bool{}
-	return slices.DeleteFunc(slices.Concat(found...), func(r resource) bool {
-		twice := known[r.id]
-		known[r.id] = true
-		return twice
-	}), nil
+	objects, err := readAll(inRange, zones{})
+	if err != nil || d.settings.TrustTimeRange {
+		return objects, err
+	}
+	if !series.trusted && series.overlooks(objects) {
+		if !examined { // the synchronization did not tell of it, or not yet
+			if series, err = d.examine(ctx, a, target); err != nil {
+				return nil, err
+			}
+		}
+		series = series.with(objects)
+	}
+	d.series.put(target.ID, series)
+	return series.join(objects)
+}
+
+func readAll(list []resource, known zones) ([]located, error) {
+	objects := make([]located, 0, len(list))
+	for _, r := range list {
+		o, err := readObject(r.data, known)
+		if err != nil {
+			return nil, unreadable(r.id, err)
+		}
+		objects = append(objects, located{r, o})
+	}
+	return objects, nil
+}
+
+// overlooks reports whether what the server found by its time is at odds with the series known: one is not
+// among them, or is another version.
+func (s *seriesSet) overlooks(objects []located) bool {
+	return slices.ContainsFunc(objects, func(l located) bool {
+		known, there := s.objects[l.id]
+		return there && known.version != l.version || !there && l.object.recurs()
+	})
+}
+
+// with is the set with the series among the objects.
+func (s *seriesSet) with(objects []located) *seriesSet {
+	more := *s
+	more.objects = maps.Clone(s.objects)
+	for _, l := range objects {
+		delete(more.objects, l.id)
+		if l.object.recurs() {
+			more.objects[l.id] = l.resource
+		}
+	}
+	return &more
+}
+
+// join adds the series to the objects that were found by their time.
+func (s *seriesSet) join(objects []located) ([]located, error) {
+	found := map[string]bool{}
+	for _, l := range objects {
+		found[l.id] = true
+	}
+	var more []resource
+	for id, r := range s.objects {
+		if !found[id] {
+			more = append(more, r)
+		}
+	}
+	series, err := readAll(more, zones{})
+	return append(objects, series...), err
 }
 
 // refusesFilter reports whether a server does not take a filter by property (RFC 4791 section 7.8, the precondition
@@ -85,8 +152,7 @@ func utc(t time.Time) string { return t.UTC().Format("20060102T150405Z") }
 
 // report asks for the objects whose events pass the filter (RFC 4791 section 7.8).
 func (d *driver) report(ctx context.Context, a *account, target place, filter string) ([]resource, error) {
-	body := `<c:calendar-query xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav">` +
-		`<d:prop><d:getetag/><c:schedule-tag/><c:calendar-data/></d:prop>` +
+	body := `<c:calendar-query xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav">` + objectProps +
 		`<c:filter><c:comp-filter name="VCALENDAR"><c:comp-filter name="VEVENT">` + filter +
 		`</c:comp-filter></c:comp-filter></c:filter></c:calendar-query>`
 	m, answered, err := d.query(ctx, methodReport, target.url, "1", body)
@@ -96,6 +162,15 @@ func (d *driver) report(ctx context.Context, a *account, target place, filter st
 		}
 		return nil, err
 	}
+	return d.members(a, target, m, answered)
+}
+
+// objectProps are what is read of objects that are listed. The schedule-tag is not among them: it is of use
+// only to who writes an object, and DAViCal reads each object anew from its database to tell it.
+const objectProps = `<d:prop><d:getetag/><c:calendar-data/></d:prop>`
+
+// members are the objects of a multistatus.
+func (d *driver) members(a *account, target place, m multistatus, answered answer) ([]resource, error) {
 	var list []resource
 	for _, r := range m.Responses {
 		address, err := answered.url.Parse(strings.TrimSpace(r.Href))
@@ -112,9 +187,7 @@ func (d *driver) report(ctx context.Context, a *account, target place, filter st
 		if p.Data == "" {
 			return nil, misconfigured("lists events without their data")
 		}
-		found := resource{id: id, url: address, calendarID: target.ID, data: []byte(p.Data)}
-		found.identify(p.ETag, p.ScheduleTag)
-		list = append(list, found)
+		list = append(list, newResource(id, target.ID, address, p))
 	}
 	return list, nil
 }

@@ -47,10 +47,11 @@ func (d *driver) read(ctx context.Context, calendarID, id string, fields []strin
 	return event, nil
 }
 
-// Change changes what is named, with If-Match where a version is given: then one request does it, since who gives a version
-// has read the event and knows that it still takes place. A list of attendees and a description are written whole, on what
-// was just read: there that reading's version is the condition. Exchange lets who was invited change the copy they have, and
-// tells nobody; so what somebody else organizes is refused here.
+// Change changes what is named, with If-Match where a version is given: then one request does it, since who
+// gives a version has read the event and knows that it still takes place. A list of attendees and a
+// description are written whole, on what was just read: there that reading's version is the condition.
+// Exchange lets who was invited change the copy they have, and tells nobody; so what somebody else organizes
+// is refused here.
 func (d *driver) Change(ctx context.Context, ref calendar.EventRef, c calendar.Change) (calendar.Event, error) {
 	calendarID, err := d.calendarID(ctx, ref.CalendarID)
 	if err != nil {

@@ -165,8 +165,8 @@ func held(api *described.Description) func(http.Handler) http.Handler {
 			case err != nil: // who asked has left
 			case !strings.HasPrefix(r.URL.Path, "/v1.0/"):
 			case strings.HasSuffix(r.URL.Path, "/decline"):
-				// learn.microsoft.com/graph/api/event-decline has it. The extract of the description that is held here has no
-				// action but cancel; the fake refuses a body that is not as documented.
+				// learn.microsoft.com/graph/api/event-decline has it. The extract of the description that is
+				// held here has no action but cancel; the fake refuses a body that is not as documented.
 			case r.URL.Path == "/v1.0/$batch":
 				var batch struct {
 					Requests []struct {

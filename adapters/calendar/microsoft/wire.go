@@ -68,8 +68,9 @@ func response(s *graph.ResponseStatus) string {
 	}
 }
 
-// versionOf is the ETag, which is the change key in other clothes. That of an event which somebody else organizes says so:
-// who gives it back has to be refused, and that is then known without a look at each event that is changed.
+// versionOf is the ETag, which is the change key in other clothes. That of an event which somebody else
+// organizes says so: who gives it back has to be refused, and that is then known without a look at each event
+// that is changed.
 func versionOf(e *graph.Event) string {
 	tag := text(e.ETag)
 	if tag == "" && text(e.ChangeKey) != "" {

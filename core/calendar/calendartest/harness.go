@@ -80,8 +80,8 @@ type Series struct {
 	Rule       string // RFC 5545 section 3.3.10, e.g. "FREQ=WEEKLY;COUNT=5"
 }
 
-// Inviter has somebody else invite the account and one more guest to a meeting, which then lies in the account's calendar.
-// A series without a Rule is a single meeting.
+// Inviter has somebody else invite the account and one more guest to a meeting, which then lies in the
+// account's calendar. A series without a Rule is a single meeting.
 type Inviter interface {
 	Invite(ctx context.Context, organizer, guest string, s Series) error
 }

@@ -16,13 +16,13 @@ func invitationChecks() []Check {
 	invited := both(writes, can[Inviter])
 	instances := both(invited, trait(func(t calendar.Traits) bool { return t.Instances }))
 	return []Check{
-		{Name: "an event that someone else organizes is refused a change, and nothing is written",
+		{Name: "an event that someone else organizes is not changed",
 			Bound: invited, Do: with(invitationIsNotChanged("", 1))},
-		{Name: "an instance of a series that someone else organizes is refused a change, and nothing is written",
+		{Name: "an instance of a series that someone else organizes is not changed",
 			Bound: instances, Do: with(invitationIsNotChanged("FREQ=DAILY;COUNT=3", 3))},
-		{Name: "cancelling an event that someone else organizes removes this account's copy and cancels it for nobody else",
+		{Name: "cancelling an event that someone else organizes removes the account's copy alone",
 			Bound: invited, Do: with(invitationIsRemoved("", 1))},
-		{Name: "cancelling an instance of a series that someone else organizes removes that instance alone, for nobody else",
+		{Name: "cancelling an instance of someone else's series removes the account's copy of it alone",
 			Bound: instances, Do: with(invitationIsRemoved("FREQ=DAILY;COUNT=3", 3))},
 	}
 }
@@ -32,11 +32,14 @@ const (
 	otherGuest  = "other.guest@example.com"
 )
 
-// invite has somebody else invite the account, and answers the query that holds the meeting and its instances as listed.
-func (r *run) invite(ctx context.Context, title, rule string, count int) (calendar.Query, []calendar.Event, error) {
+// invite has somebody else invite the account, and returns the query that holds the meeting and its instances
+// as listed.
+func (r *run) invite(
+	ctx context.Context, title, rule string, count int,
+) (calendar.Query, []calendar.Event, error) {
 	s := Series{
-		CalendarID: r.Calendar, Title: title + " " + newKey()[:8], Start: r.at(0, 15, 0), Length: 45 * time.Minute,
-		Zone: zoneUsed, Rule: rule,
+		CalendarID: r.Calendar, Title: title + " " + newKey()[:8],
+		Start: r.at(0, 15, 0), Length: 45 * time.Minute, Zone: zoneUsed, Rule: rule,
 	}
 	q := r.query(0, count)
 	if err := r.Provider.(Inviter).Invite(ctx, someoneElse, otherGuest, s); err != nil {

@@ -10,13 +10,14 @@ import (
 
 func invitationLiars() []liarOf {
 	const (
-		single   = "an event that someone else organizes is refused a change, and nothing is written"
-		instance = "an instance of a series that someone else organizes is refused a change, and nothing is written"
-		removed  = "cancelling an event that someone else organizes removes this account's copy and cancels it for nobody else"
-		alone    = "cancelling an instance of a series that someone else organizes removes that instance alone, for nobody else"
+		single   = "an event that someone else organizes is not changed"
+		instance = "an instance of a series that someone else organizes is not changed"
+		removed  = "cancelling an event that someone else organizes removes the account's copy alone"
+		alone    = "cancelling an instance of someone else's series removes the account's copy of it alone"
 	)
 	side := func(d full) *provider { return d.(*client).p }
-	// own changes the account's copy, which is what a server lets one do that keeps events and knows no organizers.
+	// own changes the account's copy, which is what a server lets one do that keeps events and knows no
+	// organizers.
 	own := func(d full, ref EventRef, c Change) (Event, error) {
 		var changed Event
 		err := side(d).alter(ref, func(e *Event) {

@@ -37,21 +37,23 @@ type Options struct {
 
 	NoEmail bool     // the principal has no mail address
 	Aliases []string // further calendar user addresses of the account, URIs
-	Freezes []string // properties of events that no change reaches: the server keeps what it had, and says so by no ETag
+	Freezes []string // properties of events that the server keeps as they were, saying so by no ETag
 	NoSync  bool     // no sync-collection (RFC 6578)
 
-	// OnScheduleTag is called for each schedule-tag that is looked up. DAViCal takes a query of its database for each
-	// (DAVResource.php, FetchDeadProperties).
+	// OnScheduleTag is called for each schedule-tag that is looked up. DAViCal reads an object anew from its
+	// database for a property that is not among those it has at hand (caldav-REPORT.php, component_to_xml).
 	OnScheduleTag func()
 }
 
-// Quirks are what servers do otherwise than RFC 4791 section 7.8 and RFC 6578 say. They may change while the server runs.
+// Quirks are what servers do otherwise than RFC 4791 section 7.8 and RFC 6578 say. They may change while the
+// server runs.
 type Quirks struct {
 	FirstInstanceOnly  bool // a time range looks at the first instance of a series only, as in Xandikos 0.2
-	OverlooksRDATE     bool // a time range does not see what RDATE adds (sabre/vobject, VEvent::isInTimeRange)
-	IgnoresRRULEFilter bool // a filter for events with RRULE finds all events, as in DAViCal (caldav-REPORT-calquery.php)
+	OverlooksRDATE     bool // a time range does not see RDATE (sabre/vobject, VEvent::isInTimeRange)
+	IgnoresRRULEFilter bool // a filter for RRULE finds all events (DAViCal, caldav-REPORT-calquery.php)
 	BareSync           bool // sync-collection answers no calendar data, as in Xandikos
 	SilentSync         bool // sync-collection tells of no change
+	RefusesPropFilter  bool // no filter by property (RFC 4791 section 7.8, supported-filter)
 }
 
 // Server is one account's calendars. It is an http.Handler; safe for concurrent use.
@@ -101,8 +103,8 @@ const (
 // New makes a server with no calendars.
 func New(o Options) *Server {
 	return &Server{
-		options: o, collections: map[string]*collection{}, users: map[string]string{}, notices: map[string][]Notice{},
-		requests: map[string]int{}, forgotten: -1,
+		options: o, collections: map[string]*collection{}, users: map[string]string{},
+		notices: map[string][]Notice{}, requests: map[string]int{}, forgotten: -1,
 	}
 }
 
@@ -118,7 +120,8 @@ func (s *Server) AddCalendar(segment, name, zone string, readOnly bool) string {
 	defer s.mu.Unlock()
 	path := s.Home() + segment + "/"
 	s.collections[path] = &collection{
-		name: name, zone: zone, readOnly: readOnly, owner: s.principal(), objects: map[string]*stored{}, removed: map[string]int{},
+		name: name, zone: zone, readOnly: readOnly, owner: s.principal(),
+		objects: map[string]*stored{}, removed: map[string]int{},
 	}
 	if s.standard == "" && !readOnly {
 		s.standard = path
@@ -136,11 +139,12 @@ func (s *Server) AddShared(segment, name, owner, ownerEmail string) string {
 	return path
 }
 
-// Behave gives the server other quirks from now on.
-func (s *Server) Behave(q Quirks) {
+// Behave gives the server other quirks from now on, and returns those it had.
+func (s *Server) Behave(q Quirks) (before Quirks) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.quirks = q
+	before, s.quirks = s.quirks, q
+	return before
 }
 
 // ForgetTokens ends every sync token that was given out.
@@ -162,7 +166,9 @@ func (s *Server) ScheduleTags() int {
 func (s *Server) AddTasks(segment string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.collections[s.Home()+segment+"/"] = &collection{name: segment, tasks: true, objects: map[string]*stored{}, removed: map[string]int{}}
+	s.collections[s.Home()+segment+"/"] = &collection{
+		name: segment, tasks: true, objects: map[string]*stored{}, removed: map[string]int{},
+	}
 }
 
 // RemoveCalendar removes a calendar and all in it.

@@ -119,9 +119,10 @@ func (s *Server) propertiesOf(path string) (properties, bool) {
 			{Space: caldav, Local: "calendar-user-address-set"}: text(s.href(s.principal()) + s.addresses()),
 		})
 	case s.users[path] != "":
+		address := "<D:href>mailto:" + html.EscapeString(s.users[path]) + "</D:href>"
 		maps.Copy(p, properties{
 			{Space: dav, Local: "resourcetype"}:                 text("<D:collection/><D:principal/>"),
-			{Space: caldav, Local: "calendar-user-address-set"}: text("<D:href>mailto:" + html.EscapeString(s.users[path]) + "</D:href>"),
+			{Space: caldav, Local: "calendar-user-address-set"}: text(address),
 		})
 	case path == s.Home():
 		p[xml.Name{Space: dav, Local: "resourcetype"}] = text("<D:collection/>")
@@ -132,8 +133,12 @@ func (s *Server) propertiesOf(path string) (properties, bool) {
 		}
 	case c != nil:
 		maps.Copy(p, c.properties())
-		p[xml.Name{Space: dav, Local: "owner"}] = func() (string, bool) { return s.href(c.owner), c.owner != "" }
-		p[xml.Name{Space: dav, Local: "sync-token"}] = func() (string, bool) { return s.syncToken(), !s.options.NoSync }
+		p[xml.Name{Space: dav, Local: "owner"}] = func() (string, bool) {
+			return s.href(c.owner), c.owner != ""
+		}
+		p[xml.Name{Space: dav, Local: "sync-token"}] = func() (string, bool) {
+			return s.syncToken(), !s.options.NoSync
+		}
 	default:
 		return nil, false
 	}

@@ -50,12 +50,13 @@ func (s *Server) multiget(a *recorded, r *http.Request, c *collection, asked ele
 		if (href.XMLName != xml.Name{Space: dav, Local: "href"}) {
 			continue
 		}
-		in, _, object := s.find(decode(strings.TrimSpace(href.Text)))
+		path := decode(strings.TrimSpace(href.Text))
+		in, _, object := s.find(path)
 		if object == nil || in != c {
-			responses = append(responses, "<D:response><D:href>"+html.EscapeString(href.Text)+"</D:href>"+notFound+"</D:response>")
+			responses = append(responses, "<D:response>"+s.href(path)+notFound+"</D:response>")
 			continue
 		}
-		responses = append(responses, s.response(decode(strings.TrimSpace(href.Text)), s.propertiesOfObject(object), wanted.Children))
+		responses = append(responses, s.response(path, s.propertiesOfObject(object), wanted.Children))
 	}
 	if !ok || len(responses) == 0 {
 		s.violate(r, "names no properties, or no objects")
@@ -129,6 +130,10 @@ func (s *Server) query(a *recorded, r *http.Request, c *collection, query elemen
 		matches = func(o *stored) bool { return o.overlaps(from, to, s.quirks) }
 	} else if property, ok := filter.child(caldav, "prop-filter"); ok {
 		name := property.attr("name")
+		if s.quirks.RefusesPropFilter {
+			a.refuse(`<C:supported-filter><C:prop-filter name="` + html.EscapeString(name) + `"/></C:supported-filter>`)
+			return
+		}
 		matches = func(o *stored) bool {
 			return s.quirks.IgnoresRRULEFilter && name == "RRULE" || o.has(name)
 		}

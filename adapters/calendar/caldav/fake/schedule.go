@@ -32,7 +32,8 @@ func (s *Server) schedule(path string, before *stored, after *ical.Calendar, dat
 		s.notices[path] = append(s.notices[path], Notice{email, kind})
 	}
 	if organizer := s.inviter(old); organizer != "" && (after == nil || excluded(after) > excluded(old)) {
-		s.notices[path] = append(s.notices[path], Notice{organizer, "reply"}) // RFC 6638 sections 3.2.2.3 and 3.2.2.4
+		// RFC 6638 sections 3.2.2.3 and 3.2.2.4.
+		s.notices[path] = append(s.notices[path], Notice{organizer, "reply"})
 	}
 	if after == nil {
 		return data
@@ -71,7 +72,12 @@ func excluded(calendar *ical.Calendar) (n int) {
 	return n
 }
 
-// exceedsAttendee reports whether who was invited changes more than an attendee may (RFC 6638 section 3.2.2.1).
+var organizersProperties = []string{
+	"SUMMARY", "DESCRIPTION", "LOCATION", "DTSTART", "DTEND", "DURATION", "RRULE", "RDATE", "SEQUENCE", "ORGANIZER", "ATTENDEE",
+}
+
+// exceedsAttendee reports whether who was invited changes more than an attendee may (RFC 6638 section
+// 3.2.2.1).
 func (s *Server) exceedsAttendee(before *stored, after *ical.Calendar) bool {
 	old := read(before.data)
 	if !s.options.AutoSchedule || s.inviter(old) == "" {
@@ -86,9 +92,8 @@ func (s *Server) exceedsAttendee(before *stored, after *ical.Calendar) bool {
 		if before == nil {
 			before = was[""]
 		}
-		for _, name := range []string{"SUMMARY", "DESCRIPTION", "LOCATION", "DTSTART", "DTEND", "DURATION", "RRULE", "RDATE", "SEQUENCE", "ORGANIZER", "ATTENDEE"} {
-			same := slices.EqualFunc(before[name], event.Props[name], func(a, b ical.Prop) bool { return a.Value == b.Value })
-			if !same {
+		for _, name := range organizersProperties {
+			if !slices.EqualFunc(before[name], event.Props[name], func(a, b ical.Prop) bool { return a.Value == b.Value }) {
 				return true
 			}
 		}

@@ -74,8 +74,11 @@ func (s *Server) Invite(calendarID, subject, organizer string, from, to time.Tim
 	})
 }
 
-// InviteToSeries has another invite the account and one more guest to a recurring meeting; without a rule, to a single one.
-func (s *Server) InviteToSeries(calendarID, subject, organizer, guest string, start time.Time, length time.Duration, zone, rule string) (id string, err error) {
+// InviteToSeries has another invite the account and one more guest to a recurring meeting; without a rule, to
+// a single one.
+func (s *Server) InviteToSeries(
+	calendarID, subject, organizer, guest string, start time.Time, length time.Duration, zone, rule string,
+) (id string, err error) {
 	if rule == "" {
 		id, err = s.Invite(calendarID, subject, organizer, start, start.Add(length))
 	} else {
@@ -87,7 +90,8 @@ func (s *Server) InviteToSeries(calendarID, subject, organizer, guest string, st
 	return id, s.edit(id, func(e *event) {
 		e.organizer, e.attendees = organizer, nil
 		for _, address := range []string{s.options.Account, guest} {
-			e.attendees = append(e.attendees, attendee{EmailAddress: emailAddress{Address: address}, Type: "required", response: "none"})
+			invited := attendee{EmailAddress: emailAddress{Address: address}, Type: "required", response: "none"}
+			e.attendees = append(e.attendees, invited)
 		}
 	})
 }
