@@ -38,6 +38,7 @@ func TestFaultsBecomeStatuses(t *testing.T) {
 		{fault.New(fault.NotFound, fault.ReasonEventNotFound, "d"), 5, 404, 404, "EVENT_NOT_FOUND", "event-not-found"},
 		{fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "d"), 5, 404, 404, "CALENDAR_NOT_FOUND", "calendar-not-found"},
 		{fault.New(fault.NotFound, fault.ReasonTicketNotFound, "d"), 5, 404, 404, "TICKET_NOT_FOUND", "ticket-not-found"},
+		{fault.New(fault.Conflict, fault.ReasonTicketIncomplete, "d"), 9, 409, 409, "TICKET_INCOMPLETE", "ticket-incomplete"},
 		{fault.New(fault.NotFound, fault.ReasonNumberNotFound, "d"), 5, 404, 404, "PHONE_NUMBER_NOT_FOUND", "phone-number-not-found"},
 		{fault.New(fault.Disconnected, fault.ReasonNotConnected, "d"), 9, 400, 400, "NOT_CONNECTED", "not-connected"},
 		{fault.New(fault.Disconnected, fault.ReasonReconnectRequired, "d"), 9, 400, 400, "RECONNECT_REQUIRED", "reconnect-required"},

@@ -436,6 +436,15 @@ func situations() []situation {
 			Remedy: "Ask for something else, or have the quota raised.", Person: true,
 		},
 		{
+			Reason: fault.ReasonTicketIncomplete, Code: code.Code_FAILED_PRECONDITION, Status: http.StatusConflict,
+			Slug: "ticket-incomplete", Title: "The ticket is open without a value that was asked for",
+			Spoken: "I have opened the ticket, but not everything I entered was kept. Someone at the office will have to look at it.",
+			Sample: "The ticket 1042 is open, but the CRM does not have it as asked: status (it is \"New\"). Do not open it again; set what is missing in the CRM.",
+			Means:  "The CRM opened the ticket and dropped or replaced a value of it. The metadata has the ticket's number and id, and under not_set the fields.",
+			Remedy: "Do not send the request again: the ticket is there, and get-ticket shows it as it is. Set the value in the CRM. If it happens again, give the connected account the right to set it, or leave the field out.",
+			Person: true,
+		},
+		{
 			Reason: fault.ReasonIdempotencyReused, Code: code.Code_FAILED_PRECONDITION,
 			Status: http.StatusBadRequest, Beta: http.StatusUnprocessableEntity,
 			Slug: "idempotency-key-reused", Title: "The idempotency key was used for another request",

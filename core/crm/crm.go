@@ -19,10 +19,13 @@ type Driver interface {
 	// Vocabulary answers the labels a new ticket may carry, in the CRM's own order. The service caches it.
 	Vocabulary(ctx context.Context) (Vocabulary, error)
 
-	// Create makes one ticket and answers it as the CRM now has it, number included. Status and Priority are labels of
-	// the Vocabulary, spelled as there, or "" for the CRM's default. Where Traits().IdempotentCreate, a second Create
-	// with the same Key makes no second ticket and answers the first. A related record that does not exist
-	// (owner, account, contact) is fault.Invalid with that field named.
+	// Create makes one ticket and answers it as the CRM now has it, number included. Status and
+	// Priority are labels of the Vocabulary, spelled as there, or "" for the CRM's default. Where
+	// Traits().IdempotentCreate, a second Create with the same Key makes no second ticket and answers the
+	// first. A related record that does not exist (owner, account, contact) is fault.Invalid with that field
+	// named, and so is a field that the CRM has no place for. What the CRM drops after all is not in the
+	// ticket that Create answers: the service compares the two and says so. An id that the CRM writes in
+	// another way is answered as it was given, if it is the same record.
 	Create(ctx context.Context, t NewTicket) (Ticket, error)
 
 	// ByNumber answers the ticket with exactly this number, as padded by the CRM; fault.NotFound, reason

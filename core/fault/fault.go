@@ -50,6 +50,7 @@ const (
 	ReasonEventNotFound         = "EVENT_NOT_FOUND"
 	ReasonCalendarNotFound      = "CALENDAR_NOT_FOUND"
 	ReasonTicketNotFound        = "TICKET_NOT_FOUND"
+	ReasonTicketIncomplete      = "TICKET_INCOMPLETE" // it was opened, without a value that was asked for
 	ReasonNumberNotFound        = "PHONE_NUMBER_NOT_FOUND"
 	ReasonNotConnected          = "NOT_CONNECTED"
 	ReasonReconnectRequired     = "RECONNECT_REQUIRED"

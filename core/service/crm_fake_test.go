@@ -15,7 +15,8 @@ type crmAccount struct {
 	traits     crm.Traits
 	findsKeys  bool
 	findsIDs   bool
-	lags       bool // its search finds nothing that was made
+	lags       bool                // its search finds nothing that was made
+	drops      func(t *crm.Ticket) // takes from a new ticket what the CRM does not keep
 	vocabulary crm.Vocabulary
 	made       []crm.Ticket
 	keys       []string // of made
@@ -68,7 +69,10 @@ func (d *crmDriver) Create(ctx context.Context, n crm.NewTicket) (crm.Ticket, er
 		number := len(d.made) + 1
 		t := crm.Ticket{
 			ID: fmt.Sprintf("id%d", number), Number: fmt.Sprintf("%08d", number), Subject: n.Subject, Status: n.Status, Priority: n.Priority,
-			Description: crm.Plain(n.Description), OwnerID: n.OwnerID,
+			Description: crm.Plain(n.Description), OwnerID: n.OwnerID, AccountID: n.AccountID, ContactID: n.ContactID,
+		}
+		if d.drops != nil {
+			d.drops(&t)
 		}
 		d.made, d.keys = append(d.made, t), append(d.keys, n.Key)
 		return t, nil

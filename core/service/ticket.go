@@ -32,6 +32,13 @@ type ticketPlan struct {
 	ContactID   string `json:"contact_id,omitempty"`
 }
 
+func (p ticketPlan) newTicket() crm.NewTicket {
+	return crm.NewTicket{
+		Subject: p.Subject, Description: p.Description, Status: p.Status, Priority: p.Priority,
+		OwnerID: p.OwnerID, AccountID: p.AccountID, ContactID: p.ContactID,
+	}
+}
+
 func askCRM[T any](ctx context.Context, s *Tickets, o tenant.Opened[crm.Driver], op guard.Op, try func(context.Context) (T, error)) (T, error) {
 	return ask(ctx, s.room, lineTo(o, o.Driver.Traits().MaxConcurrent, func(ctx context.Context) error {
 		_, err := o.Driver.Account(ctx)
@@ -49,10 +56,14 @@ func (s *Tickets) Create(ctx context.Context, c tenant.Caller, w Write, in Creat
 	if err != nil {
 		return Answer[record.TicketAnswer]{}, err
 	}
-	return perform(ctx, s.journal, call{
+	answer, err := perform(ctx, s.journal, call{
 		caller: c, operation: opCreate, write: w, connectionID: opened.Connection.ID, plan: plan,
 		sameFor: windowOf(c.Tenant.Settings.TicketDedupeWindow, 0), repeatable: opened.Driver.Traits().IdempotentCreate,
 	}, s.creating(opened))
+	if err != nil {
+		return answer, err
+	}
+	return answer, incomplete(plan, answer.Record.Ticket)
 }
 
 // plan puts the labels into the CRM's words. A label that is not known is refused with the valid ones before the CRM
@@ -108,10 +119,8 @@ func (s *Tickets) creating(o tenant.Opened[crm.Driver]) run[ticketPlan, record.T
 func (s *Tickets) create(ctx context.Context, o tenant.Opened[crm.Driver], a *attempt, plan ticketPlan) (outcome[record.TicketAnswer], error) {
 	var none outcome[record.TicketAnswer]
 	repeatable := o.Driver.Traits().IdempotentCreate
-	wanted := crm.NewTicket{
-		Key: a.intent.EffectKey, Since: a.intent.CreatedAt, Subject: plan.Subject, Description: plan.Description, Status: plan.Status,
-		Priority: plan.Priority, OwnerID: plan.OwnerID, AccountID: plan.AccountID, ContactID: plan.ContactID,
-	}
+	wanted := plan.newTicket()
+	wanted.Key, wanted.Since = a.intent.EffectKey, a.intent.CreatedAt
 	if a.resumed && !repeatable {
 		ticket, err := s.lookBack(ctx, o, wanted)
 		if err == nil {

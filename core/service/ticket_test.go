@@ -2,10 +2,12 @@ package service
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"testing"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/crm"
 	"frontdesk/core/fault"
 )
 
@@ -183,4 +185,60 @@ func TestATicketJustMadeIsFoundBeforeTheCRMsSearchFindsIt(t *testing.T) {
 	if err != nil || found.Ticket.ID != made.Record.Ticket.ID {
 		t.Errorf("under its new number: %+v, %v", found, err)
 	}
+}
+
+// A ticket that the CRM opened without a value is neither a plain success nor a failure that invites a second
+// ticket.
+func TestATicketOpenedWithoutAValueSaysSoAndIsOpenedOnce(t *testing.T) {
+	in := CreateTicket{Subject: "door", Status: "Closed", Priority: "High", OwnerID: "7", AccountID: "8", ContactID: "9"}
+	drops := func(t *crm.Ticket) { t.Status, t.OwnerID = "New", "" }
+	incomplete := func(t *testing.T, err error) {
+		t.Helper()
+		wantReason(t, err, fault.Conflict, fault.ReasonTicketIncomplete)
+		f := fault.From(err)
+		want := map[string]string{"ticket_id": "id1", "ticket_number": "00000001", "not_set": "status,owner_id"}
+		if !maps.Equal(f.Metadata, want) || f.RetryAfter != 0 || !strings.Contains(f.Detail, `The ticket 00000001 is open`) ||
+			!strings.Contains(f.Detail, `status (it is "New"), owner_id (it is empty)`) {
+			t.Errorf("got %+v", f)
+		}
+	}
+	t.Run("and again to a repeat with the key", func(t *testing.T) {
+		w, p, c := sqliteWorld(t)
+		w.tickets.drops = drops
+		for range 2 {
+			_, err := p.Tickets.Create(background, c, key("k"), in)
+			incomplete(t, err)
+		}
+		if w.ticketCount() != 1 || w.unsettled() != 0 {
+			t.Errorf("%d tickets, %d unsettled", w.ticketCount(), w.unsettled())
+		}
+		got, err := p.Tickets.Get(background, c, "1")
+		if err != nil || got.Ticket.Status != "New" || got.Ticket.OwnerID != "" {
+			t.Errorf("the record is %+v, %v", got.Ticket, err)
+		}
+	})
+	t.Run("when it is found after its answer was lost", func(t *testing.T) {
+		w, p, c := sqliteWorld(t)
+		w.tickets.drops, w.tickets.findsKeys = drops, true
+		w.tickets.once("create", reaction{after: fails(cutOff())})
+		_, err := p.Tickets.Create(background, c, key("k"), in)
+		incomplete(t, err)
+	})
+	t.Run("when the settler finished it", func(t *testing.T) {
+		w, p, c := sqliteWorld(t)
+		w.tickets.drops, w.tickets.findsKeys = drops, true
+		w.tickets.script(func(*process, string) reaction { return reaction{after: fails(cutOff())} })
+		in := in
+		in.Status, in.Priority = "", ""
+		w.tickets.drops = func(t *crm.Ticket) { t.OwnerID = "" }
+		_, err := p.Tickets.Create(background, c, key("k"), in)
+		wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+		w.tickets.script(nil)
+		p.settle(t)
+		_, err = p.Tickets.Create(background, c, key("k"), in)
+		wantReason(t, err, fault.Conflict, fault.ReasonTicketIncomplete)
+		if w.ticketCount() != 1 {
+			t.Errorf("%d tickets", w.ticketCount())
+		}
+	})
 }

@@ -140,7 +140,8 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 		d.labels.Store(nil) // it may be by what is remembered that the case was refused
 		return crm.Ticket{}, d.fields.Attribute(name, f, t, paths)
 	}
-	return answer.ticket()
+	ticket, err := answer.ticket()
+	return withShortIDs(t, ticket), err
 }
 
 // Create looks for the key first: an upsert would set back what agents have changed of the case since, and have it
@@ -177,7 +178,8 @@ func (d keyed) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	if err != nil {
 		return crm.Ticket{}, err
 	}
-	return only(found)
+	ticket, err := only(found)
+	return withShortIDs(t, ticket), err
 }
 
 // find reads the cases whose field has the value: two are one too many.

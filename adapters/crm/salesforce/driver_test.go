@@ -53,7 +53,7 @@ func TestAnOwnerThatIsGivenIsKept(t *testing.T) {
 	}{
 		{"a user", fake.Owner, fake.Owner},
 		{"a queue", fake.Queue, fake.Queue},
-		{"an id of 15 characters", fake.Owner[:15], fake.Owner},
+		{"an id of 15 characters", fake.Owner[:15], fake.Owner[:15]},
 		{"none: the organisation assigns the case", "", fake.DefaultOwner},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

@@ -297,6 +297,21 @@ func related(t crm.NewTicket) (given []relation) {
 
 type relation struct{ path, field, id string }
 
+// withShortIDs writes ids that were given in 15 characters as they were given: the last three of those that
+// the API answers add nothing to them.
+func withShortIDs(given crm.NewTicket, t crm.Ticket) crm.Ticket {
+	const short = 15
+	for _, id := range []struct {
+		given string
+		has   *string
+	}{{given.OwnerID, &t.OwnerID}, {given.AccountID, &t.AccountID}, {given.ContactID, &t.ContactID}} {
+		if len(id.given) == short && strings.HasPrefix(*id.has, id.given) {
+			*id.has = id.given
+		}
+	}
+	return t
+}
+
 // malformed are the ids of a ticket that cannot be any record's.
 func malformed(t crm.NewTicket) (faults []fault.Field) {
 	for _, r := range related(t) {

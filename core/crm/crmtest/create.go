@@ -3,6 +3,7 @@ package crmtest
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"html"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"frontdesk/core/crm"
+	"frontdesk/core/fault"
 )
 
 // createChecks are the clauses on Create and NewTicket.
@@ -23,6 +25,7 @@ func createChecks() []Check {
 		{Name: "no priority is the CRM's default", Bound: func(h Harness) bool { return h.DefaultPriority != "" }, Do: defaultPriority},
 		{Name: "a description is plain text, whatever it looks like", Do: descriptionIsPlain},
 		{Name: "what has no source is left empty", Do: nothingInvented},
+		{Name: "a value that the CRM drops is refused, or is not answered as if it were there", Bound: provides[ValueDropper], Do: droppedIsNotAnswered},
 		{Name: "creation has the provider's time, where it has any", Do: creationTime},
 	}
 }
@@ -222,4 +225,35 @@ func creationTime(ctx context.Context, h Harness) error {
 		return fmt.Errorf("the ticket was updated at %s, before it was created at %s", t.UpdatedAt, t.CreatedAt)
 	}
 	return nil
+}
+
+func droppedIsNotAnswered(ctx context.Context, h Harness) error {
+	t, err := h.Provider.(ValueDropper).DropValues(ctx)
+	if err != nil {
+		return err
+	}
+	t.Key, t.Subject = newKey(), "Something of it is dropped"
+	made, err := h.Open().Create(ctx, t)
+	if errors.Is(err, fault.Invalid) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, field := range []struct{ name, given, answered string }{
+		{"status", t.Status, made.Status}, {"priority", t.Priority, made.Priority},
+		{"owner_id", t.OwnerID, made.OwnerID}, {"account_id", t.AccountID, made.AccountID}, {"contact_id", t.ContactID, made.ContactID},
+	} {
+		if field.given != "" && field.answered == field.given {
+			return fmt.Errorf("Create answered the %s %q, which the CRM dropped", field.name, field.given)
+		}
+	}
+	if t.Description != "" && says(made.Description, t.Description) {
+		return fmt.Errorf("Create answered the description %q, which the CRM dropped", t.Description)
+	}
+	read, err := h.Open().ByNumber(ctx, made.Number)
+	if err != nil {
+		return err
+	}
+	return sameTicket(made, read)
 }

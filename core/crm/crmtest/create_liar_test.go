@@ -36,6 +36,7 @@ func createLiars() []conformance.Liar[Harness] {
 		plain    = "a description is plain text, whatever it looks like"
 		invented = "what has no source is left empty"
 		times    = "creation has the provider's time, where it has any"
+		dropped  = "a value that the CRM drops is refused, or is not answered as if it were there"
 	)
 	unknown := func(check string, drop func(*crm.NewTicket)) []conformance.Liar[Harness] {
 		return []conformance.Liar[Harness]{
@@ -61,6 +62,16 @@ func createLiars() []conformance.Liar[Harness] {
 		creates(answers, "answers what was asked for", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
 			made, err := d.Create(ctx, t)
 			made.Status = t.Status
+			return made, err
+		}),
+		creates(dropped, "answers the owner that was asked for", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+			made, err := d.Create(ctx, t)
+			made.OwnerID = t.OwnerID
+			return made, err
+		}),
+		creates(dropped, "answers a status of its own", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+			made, err := d.Create(ctx, t)
+			made.Status = "Resolved"
 			return made, err
 		}),
 		creates("Create makes one ticket", "makes two", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {

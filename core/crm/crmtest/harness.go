@@ -83,6 +83,14 @@ type Comment struct {
 	Public bool
 }
 
+// ValueDropper has the provider drop values of new tickets without a word, as it does where the account's
+// rights or rules do not allow them.
+type ValueDropper interface {
+	// DropValues returns a ticket of which the provider drops everything that it has beside a subject,
+	// from now on.
+	DropValues(ctx context.Context) (crm.NewTicket, error)
+}
+
 // Mover has an agent move a ticket through its life.
 type Mover interface {
 	// Move gives the ticket a status.

@@ -26,6 +26,7 @@ type honest struct {
 	mu      sync.Mutex
 	clock   time.Time
 	tickets []*ticket
+	drops   bool // it drops status and owner of new tickets
 }
 
 type ticket struct {
@@ -39,6 +40,8 @@ var (
 	_ Commenter  = (*honest)(nil)
 	_ Mover      = (*honest)(nil)
 	_ TellsTimes = (*honest)(nil)
+
+	_ ValueDropper = (*honest)(nil)
 )
 
 var vocabulary = crm.Vocabulary{Statuses: []string{"Open", "Resolved", "Closed"}, Priorities: []string{"Normal", "High"}}
@@ -97,6 +100,9 @@ func (h *honest) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 			return crm.Ticket{}, fault.InvalidField(r.path, "does not exist.")
 		}
 	}
+	if h.drops {
+		t.Status, t.OwnerID = "", ""
+	}
 	n, at := len(h.tickets)+1, h.next()
 	made := &ticket{key: t.Key, Ticket: crm.Ticket{
 		ID: fmt.Sprintf("id-%d", n), Number: fmt.Sprintf("%06d", n), Subject: t.Subject, Description: crm.Plain(t.Description),
@@ -152,6 +158,13 @@ func (h *honest) Tickets(context.Context) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.tickets), nil
+}
+
+func (h *honest) DropValues(context.Context) (crm.NewTicket, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.drops = true
+	return crm.NewTicket{Status: "Closed", OwnerID: "owner"}, nil
 }
 
 func (h *honest) Comment(_ context.Context, id string, c Comment) error {

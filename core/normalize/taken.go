@@ -1,0 +1,59 @@
+package normalize
+
+import (
+	"strings"
+	"unicode"
+
+	"frontdesk/core/crm"
+	"frontdesk/core/record"
+)
+
+// NotTaken returns the names of the fields that were asked of a new ticket and that the ticket does not have,
+// in the order of the interface. Ids count only if they are equal, labels without regard to case. A subject
+// and a description count if all their words are there in their order: CRMs put words of their own around
+// them and write white space, punctuation and markup anew.
+func NotTaken(wanted crm.NewTicket, t record.Ticket) []string {
+	var names []string
+	for _, field := range []struct {
+		name, wanted, has string
+		same              func(wanted, has string) bool
+	}{
+		{"subject", wanted.Subject, t.Subject, hasWords},
+		{"description", wanted.Description, t.Description, hasWords},
+		{"priority", wanted.Priority, t.Priority, sameLabel},
+		{"status", wanted.Status, t.Status, sameLabel},
+		{"owner_id", wanted.OwnerID, t.OwnerID, sameID},
+		{"account_id", wanted.AccountID, t.AccountID, sameID},
+		{"contact_id", wanted.ContactID, t.ContactID, sameID},
+	} {
+		if field.wanted != "" && !field.same(field.wanted, field.has) {
+			names = append(names, field.name)
+		}
+	}
+	return names
+}
+
+func sameID(wanted, has string) bool { return wanted == has }
+
+func sameLabel(wanted, has string) bool {
+	return strings.EqualFold(strings.TrimSpace(wanted), strings.TrimSpace(has))
+}
+
+// hasWords reports whether a text has all the words in their order.
+func hasWords(wanted, has string) bool {
+	there := words(has)
+	for _, word := range words(wanted) {
+		for len(there) > 0 && there[0] != word {
+			there = there[1:]
+		}
+		if len(there) == 0 {
+			return false
+		}
+		there = there[1:]
+	}
+	return true
+}
+
+func words(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return !unicode.In(r, unicode.Letter, unicode.Digit, unicode.Mark) })
+}
