@@ -2,14 +2,16 @@
 // and describe a ticket, and what of their answers is what. README.md beside this file is the guide to them, and the folder
 // examples has whole connections, which the tests run.
 //
-// An operation (account, vocabulary, create, get, by_key) is a list of steps, each one request. What is sent and what is
-// made of answers are jq expressions on one object; see run. They are read when the settings are given, and reach nothing
-// but that object. Each ends after a second.
+// An operation (account, vocabulary, check, create, get, by_key) is a list of steps, each one request. What
+// is sent and what is made of answers are jq expressions on one object; see run. They are read when the
+// settings are given, and reach nothing but that object. Each ends after a second.
 //
 // It promises, whatever the settings are:
 //   - A number from a caller is sent only where number_pattern matches all of it and it has no character but letters, digits,
 //     "-", "_" and ".": no number ends a text, begins a condition or leaves its path.
 //   - A value in a path is a part of one segment, a value in a query is one parameter, and bodies are values, not texts.
+//   - A field of a new ticket that no step sends or no expression reads back is refused before anything is sent.
+//   - A caller is told to correct a field only if the caller gave it.
 //   - A ticket that was found counts only if its number is exactly the one asked for.
 //   - When a create fails after a request that may have acted, it is UnknownOutcome, unless the system takes a repeated
 //     one for the same (idempotency_header).
@@ -55,6 +57,7 @@ type settings struct {
 	Create     createSettings     `setting:"create" required:"true" help:"How a ticket is opened: steps, and number or ticket."`
 	Get        operation          `setting:"get" required:"true" help:"How the ticket of a number is read: steps."`
 	ByKey      keySettings        `setting:"by_key" help:"How the ticket is found that was opened with a key: steps, number."`
+	Check      operation          `setting:"check" help:"What connection verify asks besides: steps that find out whether tickets can be opened, and open none."`
 	Ticket     ticketSettings     `setting:"ticket" required:"true" help:"What of the answers of get is what of the ticket: expressions."`
 	Faults     []ruleSettings     `setting:"faults" help:"Which answers of any step mean what fault, where the status alone misleads."`
 
@@ -85,6 +88,13 @@ type createSettings struct {
 	Steps  []stepSettings `setting:"steps" required:"true" help:"The requests, in their order."`
 	Number string         `setting:"number" help:"Expression: the new ticket's number, which get reads back."`
 	Ticket ticketSettings `setting:"ticket" help:"In the place of number: what of the answers of create is what of the ticket."`
+	Shown  shownSettings  `setting:"shown" help:"How ticket shows the records that a new ticket names, where that is another of their ids than the one given."`
+}
+
+type shownSettings struct {
+	OwnerID   string `setting:"owner_id" help:"Expression: the owner's id as ticket shows it."`
+	AccountID string `setting:"account_id" help:"Expression: the account's id as ticket shows it."`
+	ContactID string `setting:"contact_id" help:"Expression: the contact's id as ticket shows it."`
 }
 
 type keySettings struct {
@@ -129,9 +139,10 @@ type stepSettings struct {
 type ruleSettings struct {
 	Status  []int  `setting:"status" help:"Statuses that the rule is for; any when absent."`
 	Match   string `setting:"match" help:"Expression on {status, headers, body} of the answer; the rule is for those where it is neither false nor null."`
-	Fault   string `setting:"fault" required:"true" choices:"not_found,invalid,forbidden,disconnected,rate_limited,unavailable,conflict" help:"What it means."`
-	Field   string `setting:"field" choices:"subject,description,status,priority,owner_id,account_id,contact_id" help:"With invalid: the field of the new ticket that is refused."`
+	Fault   string `setting:"fault" required:"true" choices:"not_found,invalid,misconfigured,forbidden,disconnected,rate_limited,unavailable,conflict" help:"What it means."`
+	Field   string `setting:"field" choices:"subject,description,status,priority,owner_id,account_id,contact_id" help:"With invalid: the field of the new ticket that is refused; the rule is for tickets that were given it."`
 	Message string `setting:"message" help:"A sentence about it for the caller."`
+	Names   string `setting:"names" help:"With misconfigured: expression on the answer, a list of the names of what is missing or wrong; they are told if they are plain words."`
 }
 
 // Adapter is the adapter's declaration.

@@ -31,6 +31,7 @@ type step struct {
 	when    expression
 	expect  []int
 	acts    bool // the request may change something
+	creates bool // it is a step of create
 	looksUp bool // the step is on the way to a ticket: what is not found is one
 	search  bool // it asks for a key at a path that is there whether or not there is a ticket
 	rules   []rule
@@ -42,6 +43,7 @@ type rule struct {
 	match          expression
 	fault          string
 	field, message string
+	names          expression
 }
 
 // mapping is what of the answers is what of a ticket.
@@ -60,12 +62,15 @@ type compiled struct {
 	zone     *time.Location
 	headers  map[string]template
 
-	account, vocabulary, create, get, byKey []step
-	accountName, accountEmail               expression
-	statuses, priorities                    expression
-	createNumber, keyNumber                 expression
-	createTicket, ticket                    mapping
-	faults                                  []fault.Field // what is wrong with the settings
+	account, vocabulary, create, get, byKey, check []step
+
+	accountName, accountEmail              expression
+	statuses, priorities                   expression
+	createNumber, keyNumber                expression
+	createTicket, ticket                   mapping
+	shownOwner, shownAccount, shownContact expression
+	settable                               map[string]bool // the fields that a new ticket may be given
+	faults                                 []fault.Field   // what is wrong with the settings
 }
 
 // compile reads the settings and notes every fault of them.
@@ -108,6 +113,7 @@ func compile(s settings) *compiled {
 	c.get = c.steps("get", s.Get.Steps, rules)
 	c.byKey = c.steps("by_key", s.ByKey.Steps, rules)
 	c.keyNumber = c.expression("by_key.number", s.ByKey.Number)
+	c.check = c.steps("check", s.Check.Steps, rules)
 	c.ticket = c.mapping("ticket", s.Ticket)
 	c.createTicket = c.mapping("create.ticket", s.Create.Ticket)
 	if c.createNumber.given() == c.createTicket.number.given() {
@@ -116,6 +122,10 @@ func compile(s settings) *compiled {
 	if !slices.ContainsFunc(c.create, func(s step) bool { return s.acts }) {
 		c.wrong("create.steps", "must have a step that opens the ticket: one whose method is not GET.")
 	}
+	c.shownOwner = c.expression("create.shown.owner_id", s.Create.Shown.OwnerID)
+	c.shownAccount = c.expression("create.shown.account_id", s.Create.Shown.AccountID)
+	c.shownContact = c.expression("create.shown.contact_id", s.Create.Shown.ContactID)
+	c.fields(s.Create)
 	return c
 }
 
@@ -218,7 +228,7 @@ func (c *compiled) step(operation, place string, s stepSettings, rules []rule) s
 		path: c.template(place+".path", s.Path), query: c.templates(place+".query", s.Query, func(string, string) {}),
 		headers: c.templates(place+".headers", s.Headers, c.header),
 		body:    c.expression(place+".body", s.Body), when: c.expression(place+".when", s.When),
-		acts: s.Method != http.MethodGet && !s.Reads, looksUp: operation == "get" || operation == "by_key",
+		acts: s.Method != http.MethodGet && !s.Reads, creates: operation == "create", looksUp: operation == "get" || operation == "by_key",
 		rules: append(c.rules(place+".faults", s.Faults), rules...),
 	}
 	made.search = operation == "by_key" && made.path.fixed()
@@ -257,7 +267,13 @@ func (c *compiled) rules(place string, list []ruleSettings) []rule {
 		if s.Field != "" && s.Fault != "invalid" {
 			c.wrong(at+".field", "goes with fault: invalid only.")
 		}
-		made = append(made, rule{status: s.Status, match: c.expression(at+".match", s.Match), fault: s.Fault, field: s.Field, message: s.Message})
+		if s.Names != "" && s.Fault != misconfigured {
+			c.wrong(at+".names", "goes with fault: misconfigured only.")
+		}
+		made = append(made, rule{
+			status: s.Status, match: c.expression(at+".match", s.Match), fault: s.Fault, field: s.Field, message: s.Message,
+			names: c.expression(at+".names", s.Names),
+		})
 	}
 	return made
 }

@@ -71,6 +71,15 @@ func (s rtSite) Move(ctx context.Context, id, status string) error {
 	return s.ask(ctx, http.MethodPut, s.at("ticket/"+id), map[string]any{"Status": status}, nil)
 }
 
+// rtUsers is a site whose users can be managed.
+type rtUsers struct{ rtSite }
+
+// DropValues makes a user who may not own tickets; a requestor that is no address is dropped at any time.
+func (s rtUsers) DropValues(ctx context.Context) (crm.NewTicket, error) {
+	err := s.ask(ctx, http.MethodPost, s.at("user"), map[string]any{"Name": "alice", "EmailAddress": "alice@example.com", "Privileged": 1}, nil)
+	return crm.NewTicket{OwnerID: "alice", ContactID: "no such thing"}, err
+}
+
 func (s rtSite) Labels() (resolved, closed, reopened string) { return "resolved", "", "open" }
 func (s rtSite) TellsTimes()                                 {}
 
@@ -81,8 +90,8 @@ func (s rtSite) harness(t *testing.T) crmtest.Harness {
 		Account:       crm.Account{Name: "Request Tracker, queue General"},
 		Vocabulary:    crm.Vocabulary{Statuses: []string{"new", "open", "resolved"}, Priorities: []string{"Low", "Medium", "High"}},
 		DefaultStatus: "new", DefaultPriority: "Low",
-		Known: crmtest.Related{OwnerID: "root", ContactID: "caller@example.com"}, Unknown: crmtest.Related{OwnerID: "no such user"},
-		Secrets: []string{rtPassword}, Now: time.Now, Provider: s,
+		Known: crmtest.Related{OwnerID: "root", ContactID: "caller@example.com"}, Unknown: crmtest.Related{OwnerID: "no such user", AccountID: "1"},
+		Secrets: []string{rtPassword}, Now: time.Now, Provider: rtUsers{s},
 	}
 }
 
@@ -92,33 +101,38 @@ func TestRequestTrackerPretended(t *testing.T) {
 
 // That there is no ticket with a key has another one opened, so only the search itself may say it.
 func TestOnlyASearchThatFoundNothingSaysThatThereIsNoTicketWithTheKey(t *testing.T) {
+	const noTickets = `{"count":0,"items":[],"page":1,"per_page":20,"total":0,"issues":[],"total_count":0}`
 	for rule, test := range map[string]struct {
 		said reply
 		none bool
 	}{
-		"nothing found":          {reply{status: 200, body: `{"count":0,"items":[],"page":1,"per_page":20,"total":0}`}, true},
+		"nothing found":          {reply{status: 200, body: noTickets}, true},
 		"no word":                {reply{status: 200}, false},
 		"null":                   {reply{status: 200, body: `null`}, false},
 		"an error that is a 200": {reply{status: 200, body: `{"message":"Internal error"}`}, false},
 		"a list":                 {reply{status: 200, body: `[1,2]`}, false},
-		"other types":            {reply{status: 200, body: `{"items":"no"}`}, false},
+		"other types":            {reply{status: 200, body: `{"items":"no","issues":"no"}`}, false},
 		"no such path":           {reply{status: 404, body: `{"message":"Not Found"}`}, false},
 	} {
-		t.Run(rule, func(t *testing.T) {
-			s := serve(t, says(map[string]reply{"GET /REST/2.0/tickets": test.said}), nobody)
-			_, err := s.open(t, exampleAt(t, "request-tracker.yaml", s.url+"/REST/2.0/")).(crm.Finder).Find(t.Context(), crm.NewTicket{Key: "k1"})
-			if err == nil || errors.Is(err, fault.NotFound) != test.none {
-				t.Errorf("%v; that there is none: want %v", err, test.none)
-			}
-		})
+		for file, path := range map[string]string{"request-tracker.yaml": "/tickets", "redmine.yaml": "/projects/support/issues.json"} {
+			t.Run(rule+" of "+file, func(t *testing.T) {
+				s := serve(t, says(map[string]reply{"GET " + path: test.said}), nobody)
+				_, err := s.open(t, exampleAt(t, file, s.url)).(crm.Finder).Find(t.Context(), crm.NewTicket{Key: "k1"})
+				if err == nil || errors.Is(err, fault.NotFound) != test.none {
+					t.Errorf("%v; that there is none: want %v", err, test.none)
+				}
+			})
+		}
 	}
 }
 
 func TestEveryRequestIsAsRequestTrackerDescribesThem(t *testing.T) {
 	api := described.Open(t, "rt-rest2.openapi.json", "/REST/2.0")
 	crmtest.Run(t, func(t *testing.T) crmtest.Harness {
-		h := rtSite{serve(t, api.Handler(&rtFake{}), asRT)}.harness(t)
-		h.Known.OwnerID, h.Unknown = "", crmtest.Related{} // users are not described
+		s := rtSite{serve(t, api.Handler(&rtFake{}), asRT)}
+		h := s.harness(t)
+		h.Known, h.Unknown = crmtest.Related{}, crmtest.Related{AccountID: "1"} // users are not described
+		h.Provider = s
 		return h
 	})
 	api.Report(t)
@@ -126,19 +140,25 @@ func TestEveryRequestIsAsRequestTrackerDescribesThem(t *testing.T) {
 
 func TestRequestTrackerReal(t *testing.T) {
 	account := servertest.RequestTracker(t)
-	address, err := url.Parse(account.URL)
+	proxy := proxyTo(t, account.URL)
+	crmtest.Run(t, func(t *testing.T) crmtest.Harness {
+		return rtSite{serve(t, proxy, func(r *http.Request) { r.SetBasicAuth(account.User, account.Password) })}.harness(t)
+	})
+}
+
+// proxyTo hands requests on to a real server.
+func proxyTo(t *testing.T, server string) http.Handler {
+	t.Helper()
+	address, err := url.Parse(server)
 	if err != nil {
 		t.Fatal(err)
 	}
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	proxy := &httputil.ReverseProxy{
+	return &httputil.ReverseProxy{
 		Transport: transport, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(address) },
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }, // who asked has left
 	}
-	crmtest.Run(t, func(t *testing.T) crmtest.Harness {
-		return rtSite{serve(t, proxy, func(r *http.Request) { r.SetBasicAuth(account.User, account.Password) })}.harness(t)
-	})
 }
 
 // redmineSite is the pretended Redmine, and what its people do in it.
@@ -148,6 +168,13 @@ type redmineSite struct {
 }
 
 func (s redmineSite) Tickets(context.Context) (int, error) { return s.fake.count(), nil }
+
+func (s redmineSite) DropValues(context.Context) (crm.NewTicket, error) {
+	s.fake.mu.Lock()
+	defer s.fake.mu.Unlock()
+	s.fake.workflow, s.fake.readOnly = []int{1}, []string{"assigned_to_id", "priority_id", "description"}
+	return crm.NewTicket{Status: "Closed", Priority: "High", OwnerID: "5", Description: "Water on the floor."}, nil
+}
 
 func (s redmineSite) Comment(ctx context.Context, id string, c crmtest.Comment) error {
 	if c.HTML { // Redmine keeps none: an agent writes the words
@@ -179,7 +206,7 @@ func TestRedminePretended(t *testing.T) {
 			Account:       crm.Account{Name: "Alice Desk", Email: "alice@example.com"},
 			Vocabulary:    crm.Vocabulary{Statuses: []string{"New", "In Progress", "Closed"}, Priorities: []string{"Low", "Normal", "High"}},
 			DefaultStatus: "New", DefaultPriority: "Normal",
-			Known: crmtest.Related{OwnerID: "5"}, Unknown: crmtest.Related{OwnerID: "99"},
+			Known: crmtest.Related{OwnerID: "5"}, Unknown: crmtest.Related{OwnerID: "99", AccountID: "1", ContactID: "1"},
 			Secrets: []string{redmineKey}, Now: time.Now, Provider: s,
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/crm"
@@ -77,6 +78,9 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 	r := d.begin(map[string]any{"ticket": ticket, "key": t.Key})
 	r.key = t.Key
 	made, number, err := d.create(ctx, r)
+	if err == nil {
+		err = d.named(ctx, r, d.otherIDs(t, &made))
+	}
 	if err != nil && r.acted && d.settings.IdempotencyHeader == "" {
 		return crm.Ticket{}, afterActing(err, number)
 	}
@@ -102,9 +106,23 @@ func (d *driver) create(ctx context.Context, r *run) (made crm.Ticket, number st
 	return made, number, err
 }
 
-// newTicket is the ticket as expressions see it.
+// newTicket is the ticket as create's expressions see it, which has no field that cannot be set.
 func (d *driver) newTicket(ctx context.Context, t crm.NewTicket) (map[string]any, error) {
-	ticket := map[string]any{}
+	ticket := asInput(t)
+	err := d.unsettable(ticket)
+	if err != nil {
+		return nil, err
+	}
+	if ticket["status_value"], err = d.valueOf(ctx, "status", d.statuses, words.statusLabels, t.Status); err != nil {
+		return nil, err
+	}
+	ticket["priority_value"], err = d.valueOf(ctx, "priority", d.priorities, words.priorityLabels, t.Priority)
+	return ticket, err
+}
+
+// asInput is a new ticket as expressions see it, without the values of its labels. What is not given is null.
+func asInput(t crm.NewTicket) map[string]any {
+	ticket := map[string]any{"status_value": nil, "priority_value": nil}
 	for name, text := range map[string]string{
 		"subject": t.Subject, "description": t.Description, "status": t.Status, "priority": t.Priority,
 		"owner_id": t.OwnerID, "account_id": t.AccountID, "contact_id": t.ContactID,
@@ -114,12 +132,7 @@ func (d *driver) newTicket(ctx context.Context, t crm.NewTicket) (map[string]any
 			ticket[name] = text
 		}
 	}
-	var err error
-	if ticket["status_value"], err = d.valueOf(ctx, "status", d.statuses, words.statusLabels, t.Status); err != nil {
-		return nil, err
-	}
-	ticket["priority_value"], err = d.valueOf(ctx, "priority", d.priorities, words.priorityLabels, t.Priority)
-	return ticket, err
+	return ticket
 }
 
 // ByNumber implements crm.Driver.
@@ -161,7 +174,10 @@ func (d *driver) reading(ctx context.Context, r *run, number string) (crm.Ticket
 // Find implements crm.Finder.
 func (f finder) Find(ctx context.Context, wanted crm.NewTicket) (crm.Ticket, error) {
 	d := f.driver
-	r := d.begin(map[string]any{"key": wanted.Key})
+	r := d.begin(map[string]any{"key": wanted.Key, "since": nil})
+	if !wanted.Since.IsZero() {
+		r.input["since"] = wanted.Since.UTC().Format(time.RFC3339)
+	}
 	if err := r.steps(ctx, d.byKey); err != nil {
 		return crm.Ticket{}, err
 	}
@@ -181,5 +197,8 @@ func (f finder) Find(ctx context.Context, wanted crm.NewTicket) (crm.Ticket, err
 		return crm.Ticket{}, fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
 			"The ticket system knows the ticket and does not show it yet. Try again later.").Because(err)
 	}
-	return t, err
+	if err != nil {
+		return crm.Ticket{}, err
+	}
+	return t, d.namedAnew(ctx, wanted, &t)
 }

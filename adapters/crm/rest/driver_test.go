@@ -81,6 +81,19 @@ func plain(address string, changes object) object {
 	return settings
 }
 
+// shownAs is a mapping of every field, with changes.
+func shownAs(changes object) object {
+	ticket := object{"id": ".steps.ticket.body.id", "number": ".steps.ticket.body.id", "subject": ".steps.ticket.body.title"}
+	for _, name := range []string{"description", "status", "priority", "owner_id", "account_id", "contact_id"} {
+		ticket[name] = ".steps.ticket.body." + name
+	}
+	maps.Copy(ticket, changes)
+	if ticket["status_value"] != nil {
+		delete(ticket, "status")
+	}
+	return ticket
+}
+
 func TestATicketIsMappedFromSeveralSteps(t *testing.T) {
 	system := says(map[string]reply{
 		"POST /api/search":          {status: 200, body: `{"hits":[{"key":"k/9"}]}`},
@@ -163,7 +176,7 @@ func TestNoNumberReachesAQuery(t *testing.T) {
 func TestValuesOfATicketStayWhereTheyAreSent(t *testing.T) {
 	system := says(map[string]reply{"GET /api/users/a%2F..%2Fb%3Fx=%27": {status: 200, body: `{}`}})
 	s := serve(t, system, nobody)
-	settings := plain(s.url, object{"create": object{"number": ".key", "steps": []any{
+	settings := plain(s.url, object{"ticket": shownAs(nil), "create": object{"number": ".key", "steps": []any{
 		object{"name": "owner", "path": "users/{.ticket.owner_id}", "query": object{
 			"q": `name = {.ticket.owner_id | quoted} and {{x}} = {.ticket.subject | @json}`, "none": "{.ticket.account_id}", "number": "{.ticket.subject | length}",
 		}},
@@ -185,6 +198,8 @@ func TestValuesOfATicketStayWhereTheyAreSent(t *testing.T) {
 func TestWhatAnAnswerMeans(t *testing.T) {
 	rules := []any{
 		object{"status": []any{float64(400)}, "match": `.body.code == "OWNER"`, "fault": "invalid", "field": "owner_id", "message": "is nobody here."},
+		object{"status": []any{float64(400)}, "match": `.body.code == "STATUS"`, "fault": "invalid", "field": "status"},
+		object{"match": ".body.missing", "fault": "misconfigured", "message": "More is required.", "names": ".body.missing"},
 		object{"match": ".body.errors[0]", "fault": "invalid", "message": "The desk says no."},
 		object{"status": []any{float64(403)}, "match": `.headers["x-remaining"] == "0"`, "fault": "rate_limited"},
 		object{"status": []any{float64(418)}, "fault": "unavailable"},
@@ -200,7 +215,15 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 	}{
 		{rule: "a field by its code", says: reply{status: 400, body: `{"code":"OWNER"}`}, code: fault.Invalid, reason: fault.ReasonInvalidRequest,
 			field: fault.Field{Path: "owner_id", Message: "is nobody here."}, detail: "see the field named"},
-		{rule: "a rule that does not fit leaves the status", says: reply{status: 400, body: `{"code":"OTHER"}`}, code: fault.Invalid, reason: fault.ReasonProviderRefused},
+		{rule: "what no rule says the field of is the settings' fault", says: reply{status: 400, body: `{"code":"OTHER"}`}, code: fault.Unsupported,
+			reason: fault.ReasonProviderMisconfigured, detail: "see connection verify"},
+		{rule: "a field that was not given is the settings' fault", says: reply{status: 400, body: `{"code":"STATUS"}`}, code: fault.Unsupported,
+			reason: fault.ReasonProviderMisconfigured, detail: "see connection verify"},
+		{rule: "a fault of the settings by its names, as far as they are words", code: fault.Unsupported, reason: fault.ReasonProviderMisconfigured,
+			says:   reply{status: 422, body: `{"missing":["Cost centre","<b>","x@y","Étage 2","` + strings.Repeat("x", 41) + `",7,"3","4","5","6"]}`},
+			detail: "More is required: Cost centre, Étage 2, 3, 4, 5. The step was"},
+		{rule: "a fault of the settings without names", says: reply{status: 422, body: `{"missing":"Cost centre"}`}, code: fault.Unsupported,
+			reason: fault.ReasonProviderMisconfigured, detail: "More is required. The step was"},
 		{rule: "an error inside a success", says: reply{status: 200, body: `{"errors":["x"]}`}, code: fault.Invalid, reason: fault.ReasonProviderRefused, detail: "The desk says no."},
 		{rule: "a quota that looks like a missing right", says: reply{status: 403, body: `{}`, header: http.Header{"X-Remaining": {"0"}, "Retry-After": {"7"}}},
 			code: fault.RateLimited, reason: fault.ReasonProviderRateLimited, wait: 7 * time.Second},
@@ -216,7 +239,11 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			s := serve(t, says(map[string]reply{"POST /api/tickets": c.says}), nobody)
-			_, err := s.open(t, plain(s.url, object{"faults": rules})).Create(t.Context(), crm.NewTicket{Key: "k", Subject: "A"})
+			settings := plain(s.url, object{"faults": rules, "ticket": shownAs(nil), "create": object{
+				"steps":  []any{object{"name": "create", "method": "POST", "path": "tickets", "body": ".ticket"}},
+				"number": ".steps.create.body.id",
+			}})
+			_, err := s.open(t, settings).Create(t.Context(), crm.NewTicket{Key: "k", Subject: "A", OwnerID: "7"})
 			f := fault.From(err)
 			if f == nil || f.Code != c.code || f.Reason != c.reason || f.RetryAfter != c.wait || f.Unsent || !strings.Contains(f.Detail, c.detail) {
 				t.Fatalf("got %+v", f)
@@ -327,7 +354,10 @@ func TestLabelsAndTheirValues(t *testing.T) {
 		"vocabulary": object{"steps": []any{object{"name": "states", "path": "states"}}, "statuses": "[.steps.states.body[] | {label: .n, value: .v}]"},
 		"create": object{"number": ".steps.create.body.id", "steps": []any{
 			object{"name": "create", "method": "POST", "path": "tickets", "body": "{s: .ticket.status_value, p: .ticket.priority_value, o: .ticket.owner_id} | given"}}},
-		"ticket": object{"id": ".steps.ticket.body.id", "number": ".steps.ticket.body.id", "status_value": ".steps.ticket.body.state"},
+		"ticket": object{
+			"id": ".steps.ticket.body.id", "number": ".steps.ticket.body.id", "status_value": ".steps.ticket.body.state",
+			"priority": ".steps.ticket.body.priority", "owner_id": ".steps.ticket.body.owner",
+		},
 	}))
 	made, err := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "A", Status: "Open", Priority: "Low"})
 	if err != nil || made.Status != "" {
@@ -365,9 +395,7 @@ func TestSettingsThatDoNotFitAreToldWithTheirPlace(t *testing.T) {
 	} {
 		t.Run(place, func(t *testing.T) {
 			s := serve(t, says(map[string]reply{"GET /api/tickets/7": {status: 200, body: c.body}}), nobody)
-			ticket := object{"id": ".steps.ticket.body.id", "number": ".steps.ticket.body.id"}
-			maps.Copy(ticket, c.ticket)
-			_, err := s.open(t, plain(s.url, object{"ticket": ticket})).ByNumber(t.Context(), "7")
+			_, err := s.open(t, plain(s.url, object{"ticket": shownAs(c.ticket)})).ByNumber(t.Context(), "7")
 			f := fault.From(err)
 			if f == nil || f.Code != fault.Unsupported || f.Reason != fault.ReasonProviderMisconfigured || !strings.Contains(f.Detail, place) {
 				t.Errorf("got %+v", f)
@@ -386,7 +414,7 @@ func TestRequestsThatCannotBeMadeAreNotSent(t *testing.T) {
 		"settings.create.steps[0].body: gives an object for a, where a form needs a text":  {"encoding": "form", "body": "{a: {}}"},
 		"settings.create.steps[0].body: given cannot be applied to: array":                 {"body": "[] | given"},
 		"settings.create.steps[0].body: quoted cannot be applied to: array":                {"body": "[] | quoted"},
-		"settings.create.steps[0].body: has a value that is too large":                     {"body": "[range(200000)]"},
+		"settings.create.steps[0].body: has a value that is too large":                     {"body": `"x" * 2000000`},
 		"settings.create.steps[0].when: expected an object but got: string":                {"when": ".ticket.subject.a"},
 		"settings.create.steps[0].body: gives a value that JSON does not have":             {"body": "infinite"},
 	} {
@@ -416,7 +444,7 @@ func TestATicketIsFoundOnlyByItsOwnNumber(t *testing.T) {
 
 func TestALeavingCallerEndsAnExpression(t *testing.T) {
 	s := serve(t, says(map[string]reply{"GET /api/tickets/7": {status: 200, body: `{"id":7}`}}), nobody)
-	d := s.open(t, plain(s.url, object{"ticket": object{"id": "[repeat(0)]", "number": "7"}}))
+	d := s.open(t, plain(s.url, object{"ticket": shownAs(object{"id": "[repeat(0)]"})}))
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	if _, err := d.ByNumber(ctx, "7"); !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, fault.Timeout) {
@@ -447,7 +475,7 @@ func TestExplainShowsEachStep(t *testing.T) {
 	conditional := plain(s.url, object{"create": object{"number": "7", "steps": []any{
 		object{"name": "owner", "path": "owner", "when": ".ticket.owner_id"},
 		object{"name": "create", "method": "POST", "path": "tickets", "encoding": "form", "body": "{s: .ticket.subject, o: .steps.owner.body}"},
-	}}})
+	}}, "ticket": shownAs(nil)})
 	lines, err = s.open(t, conditional).(crm.Explainer).Explain(t.Context())
 	if err != nil || !slices.Contains(lines, `create.steps[1] (create): would send POST /api/tickets "s=A+subject"`) {
 		t.Errorf("a step with a condition goes before the one that acts: %q, %v", lines, err)
@@ -456,7 +484,7 @@ func TestExplainShowsEachStep(t *testing.T) {
 		t.Error("explaining opened a ticket")
 	}
 	lines, err = s.open(t, plain(s.url, object{"sample_number": "8"})).(crm.Explainer).Explain(t.Context())
-	if f := fault.From(err); len(lines) != 4 || f == nil || f.Detail != "get found no ticket with exactly the sample_number 8." {
+	if err != nil || len(lines) != 5 || lines[4] != "get: found no ticket with exactly the sample_number 8" {
 		t.Errorf("a sample that is not there: %q, %v", lines, err)
 	}
 	delete(replies, "GET /api/states")

@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,9 @@ var statusFor = map[string]int{
 	"unavailable": http.StatusServiceUnavailable, "conflict": http.StatusConflict,
 }
 
+// misconfigured is the fault of a rule about what the connection's settings have the ticket system do.
+const misconfigured = "misconfigured"
+
 // ruled answers what the first rule that fits says of an answer, nil when none does.
 func (r *run) ruled(ctx context.Context, s step, told answer) error {
 	for _, rule := range s.rules {
@@ -32,6 +36,12 @@ func (r *run) ruled(ctx context.Context, s step, told answer) error {
 			if err != nil || !fits { // an answer of another shape is not what the rule is for
 				continue
 			}
+		}
+		if rule.field != "" && !r.asks(rule.field) { // nobody is told to correct what they did not send
+			continue
+		}
+		if rule.fault == misconfigured {
+			return at(s, rule.setUp(ctx, told))
 		}
 		f := upstream.StatusFault(name, statusFor[rule.fault], told.header, told.raw).With("upstream_status", strconv.Itoa(told.status))
 		if rest, ok := strings.CutPrefix(f.Upstream, strconv.Itoa(statusFor[rule.fault])); ok {
@@ -56,12 +66,67 @@ func (r *run) ruled(ctx context.Context, s step, told answer) error {
 	return nil
 }
 
-// plain says what an answer means by its status. That a path is not there means that there is no ticket where one is looked
-// up, and elsewhere that the settings are wrong. So it does where a key is searched for: if there is no ticket with it, another
-// one is opened.
+// asks reports whether the new ticket was given a field.
+func (r *run) asks(field string) bool {
+	ticket, _ := r.input["ticket"].(map[string]any)
+	return ticket[field] != nil
+}
+
+// setUp is the fault of an answer that a person has to change the settings for, or the ticket system.
+func (u rule) setUp(ctx context.Context, told answer) *fault.Error {
+	f := refusedSetUp(told)
+	if u.message != "" {
+		f.Detail = u.message
+	}
+	if names := u.plainNames(ctx, told); len(names) > 0 {
+		f.Detail = strings.TrimRight(f.Detail, ".") + ": " + strings.Join(names, ", ") + "."
+	}
+	return f
+}
+
+// What is told of the names in an answer. They go to callers, so they must not be what somebody wrote.
+const (
+	maxNames      = 5
+	maxNameLength = 40
+)
+
+// plainName is the name of a field as people give it one.
+var plainName = regexp.MustCompile(`\A[\p{L}\p{N}][\p{L}\p{N} _/()-]*\z`)
+
+func (u rule) plainNames(ctx context.Context, told answer) (names []string) {
+	v, err := u.names.value(ctx, told.value())
+	if err != nil { // an answer of another shape has none
+		return nil
+	}
+	list, _ := v.([]any)
+	for _, item := range list {
+		name, isText := item.(string)
+		if isText && len(name) <= maxNameLength && plainName.MatchString(name) && len(names) < maxNames {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// refusedSetUp is for what the ticket system refuses and the caller cannot correct.
+func refusedSetUp(told answer) *fault.Error {
+	f := fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
+		"The ticket system refuses a request that the connection's settings make (status %d). It may ask for a field that no step sets: see connection verify.",
+		told.status).With("upstream_status", strconv.Itoa(told.status))
+	f.Upstream = upstream.StatusFault(name, told.status, nil, told.raw).Upstream
+	return f
+}
+
+// plain says what an answer means by its status. That a request is wrong is the fault of the settings, which
+// make it, unless a rule says which field of the new ticket it is about; but a number to look for is the
+// caller's. That a path is not there means that there is no ticket where one is looked up, and elsewhere that
+// the settings are wrong. So it does where a key is searched for: if there is no ticket with it, another one
+// is opened.
 func (r *run) plain(s step, told answer) *fault.Error {
 	f := upstream.StatusFault(name, told.status, told.header, told.raw)
 	switch {
+	case !s.looksUp && (told.status == http.StatusBadRequest || told.status == http.StatusUnprocessableEntity):
+		return refusedSetUp(told)
 	case f.Code != fault.NotFound:
 		return f
 	case s.looksUp && !s.search:

@@ -15,8 +15,9 @@ import (
 	"frontdesk/core/fault"
 )
 
-// Explain implements crm.Explainer. It asks for the account and the vocabulary, reads the ticket of sample_number, and says
-// what create would send first: a ticket that it opened would stay.
+// Explain implements crm.Explainer. It asks for the account and the vocabulary, does the steps of check,
+// reads the ticket of sample_number, and says what create would send first: a ticket that it opened would
+// stay.
 func (d *driver) Explain(ctx context.Context) ([]string, error) {
 	var lines []string
 	note := func(line string) { lines = append(lines, line) }
@@ -37,6 +38,9 @@ func (d *driver) Explain(ctx context.Context) ([]string, error) {
 		}
 		note("vocabulary" + facts("statuses", strings.Join(known.Statuses, ", "), "priorities", strings.Join(known.Priorities, ", ")))
 	}
+	if err := begin(map[string]any{"ticket": asInput(crm.NewTicket{}), "key": rehearsalKey}).steps(ctx, d.check); err != nil {
+		return lines, err
+	}
 	line, err := d.rehearse(ctx)
 	if err != nil {
 		return lines, err
@@ -51,8 +55,9 @@ func (d *driver) Explain(ctx context.Context) ([]string, error) {
 		return lines, fault.InvalidField("settings.sample_number", "is not a number that number_pattern allows.")
 	}
 	t, err := d.reading(ctx, begin(map[string]any{"number": number}), number)
-	if errors.Is(err, fault.NotFound) {
-		return lines, fault.Newf(fault.NotFound, fault.ReasonTicketNotFound, "get found no ticket with exactly the sample_number %s.", number)
+	if errors.Is(err, fault.NotFound) { // of a ticket system that has none yet, this is no fault
+		note("get: found no ticket with exactly the sample_number " + number)
+		return lines, nil
 	}
 	if err != nil {
 		return lines, err
@@ -64,9 +69,12 @@ func (d *driver) Explain(ctx context.Context) ([]string, error) {
 	return lines, nil
 }
 
+// rehearsalKey names a ticket that is never opened.
+const rehearsalKey = "0verify0"
+
 // rehearse makes the request that opens a ticket, or the one that has to be answered before it, and sends nothing.
 func (d *driver) rehearse(ctx context.Context) (string, error) {
-	sample := crm.NewTicket{Key: "0verify0", Subject: "A subject", Description: "A description.", OwnerID: "1", AccountID: "1", ContactID: "1"}
+	sample := crm.NewTicket{Key: rehearsalKey, Subject: "A subject", Description: "A description.", OwnerID: "1", AccountID: "1", ContactID: "1"}
 	known, err := d.ask(ctx, d.begin(map[string]any{}))
 	if err != nil {
 		return "", err
@@ -76,6 +84,14 @@ func (d *driver) rehearse(ctx context.Context) (string, error) {
 	}
 	if len(known.priorities) > 0 {
 		sample.Priority = known.priorities[0].name
+	}
+	for name, value := range map[string]*string{
+		"description": &sample.Description, "status": &sample.Status, "priority": &sample.Priority,
+		"owner_id": &sample.OwnerID, "account_id": &sample.AccountID, "contact_id": &sample.ContactID,
+	} {
+		if !d.settable[name] {
+			*value = ""
+		}
 	}
 	ticket, err := d.newTicket(ctx, sample)
 	if err != nil {

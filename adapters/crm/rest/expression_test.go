@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
@@ -131,9 +132,10 @@ func FuzzTemplate(f *testing.F) {
 	})
 }
 
-// FuzzAnswers holds that whatever is answered makes a ticket or a fault.
+// FuzzAnswers holds that whatever is answered makes a ticket or a fault, and of its words a fault tells plain
+// names alone.
 func FuzzAnswers(f *testing.F) {
-	for _, body := range []string{`{"id":7,"made":"2026-05-01","state":1,"text":{"text":"x","html":true}}`, `[]`, `{"id":[]}`, `<html>`, "", `{"id":1e999}`, `{"id":7}{}`} {
+	for _, body := range []string{`{"id":7,"made":"2026-05-01","state":1,"text":{"text":"x","html":true}}`, `[]`, `{"id":[]}`, `<html>`, "", `{"id":1e999}`, `{"id":7}{}`, `{"missing":["Floor","<b>",["x"],"a\nb"]}`} {
 		f.Add([]byte(body), "application/json")
 		f.Add([]byte(body), "text/plain")
 	}
@@ -143,10 +145,15 @@ func FuzzAnswers(f *testing.F) {
 		Ticket: ticketSettings{ID: ".steps.t.body.id", Number: ".steps.t.body.id", StatusValue: ".steps.t.body.state", CreatedAt: ".steps.t.body.made",
 			Description: ".steps.t.body.text", Subject: ".steps.t.headers[\"content-type\"]"},
 	})
-	d := &driver{compiled: c}
+	d, missing := &driver{compiled: c}, rule{names: c.expression("faults[0].names", ".body.missing")}
 	f.Fuzz(func(t *testing.T, body []byte, kind string) {
 		told := answer{status: 200, raw: body, header: http.Header{"Content-Type": {kind}}}
 		told.read(false)
+		for _, name := range missing.plainNames(t.Context(), told) {
+			if len(name) > maxNameLength || strings.ContainsFunc(name, func(c rune) bool { return c != ' ' && !unicode.IsPrint(c) || strings.ContainsRune("<>&\"'@:", c) }) {
+				t.Errorf("told the name %q", name)
+			}
+		}
 		r := d.begin(map[string]any{})
 		r.done["t"] = told.value()
 		ticket, err := d.ticket.ticket(t.Context(), r)

@@ -1,9 +1,11 @@
 package rest_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,18 +14,29 @@ import (
 )
 
 // redmineFake pretends to be Redmine 5 as far as the example goes, from its documentation
-// (redmine.org/projects/redmine/wiki/Rest_api, Rest_Issues, Rest_IssueStatuses and Rest_Enumerations). One project, support.
+// (redmine.org/projects/redmine/wiki/Rest_api, Rest_Issues, Rest_IssueStatuses and Rest_Enumerations) and,
+// for what it drops without a word, from its source: Issue#safe_attributes=, Issue#new_statuses_allowed_to
+// and Issue#validate_required_fields (app/models/issue.rb), IssuesController#create, Query#add_short_filter.
+// One project, support, and one user, 5, whose language is English.
 type redmineFake struct {
 	mu     sync.Mutex
 	issues []*redmineIssue
+
+	mayNotAdd bool           // the user lacks the permission to add issues
+	language  string         // of the user; "" is English
+	workflow  []int          // the statuses that a new issue may be given; nil: all
+	readOnly  []string       // the fields that the workflow or the tracker keeps from the user, such as assigned_to_id
+	fields    map[int]string // the custom fields of the project and its tracker
+	required  []int          // of them
 }
 
 type redmineIssue struct {
-	id                         int
-	subject, description       string
-	status, priority, assigned int
-	created, updated, closed   time.Time
-	journals                   []map[string]any
+	id                                 int
+	subject, description               string
+	status, priority, assigned, author int
+	created, updated, closed           time.Time
+	custom                             map[int]string
+	journals                           []map[string]any
 }
 
 const redmineKey = "0123456789abcdef0123456789abcdef01234567"
@@ -83,20 +96,22 @@ func (f *redmineFake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			list = append(list, map[string]any{"id": p.id, "name": p.name, "is_default": p.id == 2, "active": true})
 		}
 		redmineAnswer(w, http.StatusOK, map[string]any{"issue_priorities": list})
-	case r.Method == http.MethodPost && r.URL.Path == "/issues.json":
+	case r.Method == http.MethodPost && r.URL.Path == "/projects/support/issues.json":
 		f.create(w, r)
+	case r.Method == http.MethodGet && r.URL.Path == "/projects/support/issues.json":
+		f.list(w, r.URL.Query())
 	case isIssue && f.issue(number) == nil:
 		w.WriteHeader(http.StatusNotFound) // with no body
 	case isIssue && r.Method == http.MethodGet:
 		issue := f.issue(number)
-		shown := issue.shown()
+		shown := f.shown(issue)
 		if r.URL.Query().Get("include") == "journals" {
 			shown["journals"] = issue.journals
 		}
 		redmineAnswer(w, http.StatusOK, map[string]any{"issue": shown})
 	case isIssue && r.Method == http.MethodPut:
 		f.change(w, r, f.issue(number))
-	default:
+	default: // another project, too
 		w.WriteHeader(http.StatusNotFound)
 	}
 }
@@ -119,16 +134,66 @@ func (f *redmineFake) issue(number string) *redmineIssue {
 	return f.issues[n-1]
 }
 
+// list knows the filters of the example. As in Redmine, others are passed over, issues are open ones unless
+// status_id says otherwise, and "~" looks for a text without regard to case.
+func (f *redmineFake) list(w http.ResponseWriter, q url.Values) {
+	var found []*redmineIssue
+	for _, issue := range f.issues {
+		status, _ := redmineName(redmineStatuses, issue.status)
+		words, contains := strings.CutPrefix(q.Get("description"), "~")
+		switch {
+		case q.Get("status_id") != "*" && status.closed,
+			contains && !strings.Contains(strings.ToLower(issue.description), strings.ToLower(words)),
+			q.Get("author_id") == "me" && issue.author != 5,
+			f.filtered(issue, q):
+			continue
+		}
+		found = append(found, issue)
+	}
+	column, order, _ := strings.Cut(cmp.Or(q.Get("sort"), "id:desc"), ":")
+	if column == "id" && order == "desc" {
+		slices.Reverse(found)
+	}
+	limit, err := strconv.Atoi(q.Get("limit"))
+	if err != nil {
+		limit = 25
+	}
+	page := []any{}
+	for _, issue := range found[:min(limit, 100, len(found))] {
+		page = append(page, f.shown(issue))
+	}
+	redmineAnswer(w, http.StatusOK, map[string]any{"issues": page, "total_count": len(found), "offset": 0, "limit": limit})
+}
+
+// filtered reports whether a filter on a custom field keeps an issue out.
+func (f *redmineFake) filtered(issue *redmineIssue, q url.Values) bool {
+	for id := range f.fields {
+		if value, is := strings.CutPrefix(q.Get(fmt.Sprintf("cf_%d", id)), "="); is && issue.custom[id] != value {
+			return true
+		}
+	}
+	return false
+}
+
+type redmineNew struct {
+	Subject     string  `json:"subject"`
+	Description string  `json:"description"`
+	StatusID    int     `json:"status_id"`
+	PriorityID  int     `json:"priority_id"`
+	AssignedTo  *string `json:"assigned_to_id"`
+	Custom      []struct {
+		ID    int    `json:"id"`
+		Value string `json:"value"`
+	} `json:"custom_fields"`
+}
+
 func (f *redmineFake) create(w http.ResponseWriter, r *http.Request) {
+	if f.mayNotAdd {
+		w.WriteHeader(http.StatusForbidden) // with no body
+		return
+	}
 	var in struct {
-		Issue struct {
-			ProjectID   string  `json:"project_id"`
-			Subject     string  `json:"subject"`
-			Description string  `json:"description"`
-			StatusID    int     `json:"status_id"`
-			PriorityID  int     `json:"priority_id"`
-			AssignedTo  *string `json:"assigned_to_id"`
-		} `json:"issue"`
+		Issue redmineNew `json:"issue"`
 	}
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
@@ -136,57 +201,85 @@ func (f *redmineFake) create(w http.ResponseWriter, r *http.Request) {
 		redmineRefuse(w, fmt.Sprintf("Request cannot be read: %v", err))
 		return
 	}
-	now := time.Now().UTC().Truncate(time.Second)
-	issue := &redmineIssue{
-		id: len(f.issues) + 1, subject: in.Issue.Subject, description: in.Issue.Description, created: now, updated: now,
-		status: max(in.Issue.StatusID, 1), priority: in.Issue.PriorityID, journals: []map[string]any{},
-	}
-	if issue.priority == 0 {
-		issue.priority = 2
-	}
-	var errors []string
-	if in.Issue.ProjectID != "support" {
-		w.WriteHeader(http.StatusNotFound)
+	issue, errors := f.build(in.Issue)
+	if len(errors) > 0 {
+		if f.language != "" {
+			errors = []string{"Thema muss ausgefüllt werden"}
+		}
+		redmineRefuse(w, errors...)
 		return
 	}
-	if issue.subject == "" {
-		errors = append(errors, "Subject cannot be blank")
+	if status, _ := redmineName(redmineStatuses, issue.status); status.closed {
+		issue.closed = issue.created
 	}
-	if in.Issue.AssignedTo != nil {
-		if *in.Issue.AssignedTo != "5" {
+	f.issues = append(f.issues, issue)
+	redmineAnswer(w, http.StatusCreated, map[string]any{"issue": f.shown(issue)})
+}
+
+// build makes an issue of what is given: what the user may not set is dropped, what cannot be is an error.
+func (f *redmineFake) build(in redmineNew) (*redmineIssue, []string) {
+	var errors []string
+	now := time.Now().UTC().Truncate(time.Second)
+	issue := &redmineIssue{
+		id: len(f.issues) + 1, subject: in.Subject, status: 1, priority: 2, author: 5, created: now, updated: now,
+		custom: map[int]string{}, journals: []map[string]any{},
+	}
+	kept := func(field string) bool { return !slices.Contains(f.readOnly, field) }
+	if _, known := redmineName(redmineStatuses, in.StatusID); known && kept("status_id") && (f.workflow == nil || slices.Contains(f.workflow, in.StatusID)) {
+		issue.status = in.StatusID
+	}
+	if kept("description") {
+		issue.description = in.Description
+	}
+	if in.PriorityID != 0 && kept("priority_id") {
+		issue.priority = in.PriorityID
+	}
+	if in.AssignedTo != nil && kept("assigned_to_id") {
+		if *in.AssignedTo != "5" { // no member of the project who may be given issues
 			errors = append(errors, "Assignee is invalid")
 		}
 		issue.assigned = 5
 	}
-	status, known := redmineName(redmineStatuses, issue.status)
-	if !known {
-		errors = append(errors, "Status is not included in the list")
+	for _, c := range in.Custom {
+		if _, there := f.fields[c.ID]; there && kept(fmt.Sprint(c.ID)) {
+			issue.custom[c.ID] = c.Value
+		}
+	}
+	if issue.subject == "" {
+		errors = append(errors, "Subject cannot be blank")
+	}
+	if len(issue.subject) > 255 {
+		errors = append(errors, "Subject is too long (maximum is 255 characters)")
 	}
 	if _, known := redmineName(redminePriorities, issue.priority); !known {
-		errors = append(errors, "Priority is not included in the list")
+		errors = append(errors, "Priority cannot be blank")
 	}
-	if len(errors) > 0 {
-		redmineRefuse(w, errors...)
-		return
+	for _, id := range f.required {
+		if issue.custom[id] == "" {
+			errors = append(errors, f.fields[id]+" cannot be blank")
+		}
 	}
-	if status.closed {
-		issue.closed = now
-	}
-	f.issues = append(f.issues, issue)
-	redmineAnswer(w, http.StatusCreated, map[string]any{"issue": issue.shown()})
+	return issue, errors
 }
 
-func (i *redmineIssue) shown() map[string]any {
+func (f *redmineFake) shown(i *redmineIssue) map[string]any {
 	status, _ := redmineName(redmineStatuses, i.status)
 	priority, _ := redmineName(redminePriorities, i.priority)
 	shown := map[string]any{
 		"id": i.id, "project": map[string]any{"id": 1, "name": "Support"}, "status": map[string]any{"id": status.id, "name": status.name},
-		"priority": map[string]any{"id": priority.id, "name": priority.name}, "author": map[string]any{"id": 5, "name": "Alice Desk"},
+		"priority": map[string]any{"id": priority.id, "name": priority.name}, "author": map[string]any{"id": i.author, "name": "Alice Desk"},
 		"subject": i.subject, "description": i.description,
 		"created_on": i.created.Format(time.RFC3339), "updated_on": i.updated.Format(time.RFC3339), "closed_on": nil,
 	}
 	if !i.closed.IsZero() {
 		shown["closed_on"] = i.closed.Format(time.RFC3339)
+	}
+	if len(f.fields) > 0 {
+		custom := []any{}
+		for id, name := range f.fields {
+			custom = append(custom, map[string]any{"id": id, "name": name, "value": i.custom[id]})
+		}
+		shown["custom_fields"] = custom
 	}
 	if i.assigned != 0 {
 		shown["assigned_to"] = map[string]any{"id": i.assigned, "name": "Alice Desk"}

@@ -18,7 +18,11 @@ type rtFake struct {
 	mu           sync.Mutex
 	tickets      []*rtTicket
 	transactions []rtTransaction
+	users        []rtUserRecord // beside root and Nobody; they may not own tickets
+	mayNotCreate bool           // the caller lacks the right CreateTicket
 }
+
+type rtUserRecord struct{ Name, EmailAddress string }
 
 type rtTicket struct {
 	id                               int
@@ -40,7 +44,6 @@ const (
 )
 
 var (
-	rtUsers    = []string{"root", "Nobody"}
 	rtStatuses = []string{"new", "open", "stalled", "resolved", "rejected", "deleted"}
 	rtInitial  = []string{"new", "open", "resolved"}
 	rtRefers   = regexp.MustCompile(`\ARefersTo = '((?:[^'\\]|\\.)*)'\z`)
@@ -65,9 +68,37 @@ func (f *rtFake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "GET rt":
 		rtAnswer(w, http.StatusOK, map[string]any{"Version": "5.0.3", "Plugins": []any{}})
 	case "GET queue/*":
-		rtKnown(w, parts[1] == "General" || parts[1] == "1", map[string]any{"id": 1, "Name": "General", "Lifecycle": "default"})
+		links := []any{map[string]any{"ref": "self", "type": "queue", "id": 1, "_url": "http://" + r.Host + "/REST/2.0/queue/1"}}
+		if !f.mayNotCreate {
+			links = append(links, map[string]any{"ref": "create", "type": "ticket", "_url": "http://" + r.Host + "/REST/2.0/ticket?Queue=1"})
+		}
+		rtKnown(w, parts[1] == "General" || parts[1] == "1", map[string]any{"id": 1, "Name": "General", "Lifecycle": "default", "_hyperlinks": links})
 	case "GET user/*":
-		rtKnown(w, slices.Contains(rtUsers, parts[1]), map[string]any{"Name": parts[1], "Privileged": 1})
+		name := strings.ReplaceAll(parts[1], "%20", " ")
+		user, known := f.user(func(u rtUserRecord) bool { return strings.EqualFold(u.Name, name) || u.Name == rtUser && name == "14" })
+		rtKnown(w, known, map[string]any{"Name": user.Name, "EmailAddress": user.EmailAddress, "Privileged": 1})
+	case "POST user":
+		var in struct {
+			rtUserRecord
+			Privileged int
+		}
+		if json.NewDecoder(r.Body).Decode(&in) != nil || in.Name == "" {
+			rtRefuse(w, http.StatusBadRequest, "JSON object must be a user")
+			return
+		}
+		f.users = append(f.users, in.rtUserRecord)
+		rtAnswer(w, http.StatusCreated, map[string]any{"id": in.Name, "type": "user"})
+	case "GET users":
+		var query []struct{ Field, Value string }
+		if json.Unmarshal([]byte(r.URL.Query().Get("query")), &query) != nil || len(query) != 1 || query[0].Field != "EmailAddress" {
+			rtRefuse(w, http.StatusBadRequest, "The query must be JSON")
+			return
+		}
+		items := []any{}
+		if user, known := f.user(func(u rtUserRecord) bool { return u.EmailAddress == query[0].Value }); known {
+			items = append(items, map[string]any{"id": user.Name, "type": "user"})
+		}
+		rtPage(w, r, items)
 	case "POST ticket":
 		f.create(w, r)
 	case "GET ticket/*":
@@ -89,6 +120,15 @@ func (f *rtFake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		rtRefuse(w, http.StatusNotFound, "Not Found")
 	}
+}
+
+func (f *rtFake) user(is func(rtUserRecord) bool) (rtUserRecord, bool) {
+	for _, u := range append([]rtUserRecord{{rtUser, "root@localhost"}, {"Nobody", ""}}, f.users...) {
+		if is(u) {
+			return u, true
+		}
+	}
+	return rtUserRecord{}, false
 }
 
 func rtKnown(w http.ResponseWriter, known bool, v any) {
@@ -130,7 +170,7 @@ func (f *rtFake) create(w http.ResponseWriter, r *http.Request) {
 		rtRefuse(w, http.StatusBadRequest, fmt.Sprintf("JSON object must be a ticket: %v", err))
 		return
 	}
-	if in.Queue != "General" {
+	if in.Queue != "General" || f.mayNotCreate {
 		rtRefuse(w, http.StatusForbidden, "No permission to create tickets in the queue '"+in.Queue+"'")
 		return
 	}
@@ -150,10 +190,14 @@ func (f *rtFake) create(w http.ResponseWriter, r *http.Request) {
 	if in.Priority != nil {
 		t.priority = strconv.Itoa(*in.Priority)
 	}
-	if slices.Contains(rtUsers, in.Owner) {
-		t.owner = in.Owner // an unknown one is silently nobody
+	if strings.EqualFold(in.Owner, rtUser) || in.Owner == "14" {
+		t.owner = rtUser // one that is unknown, or may not own tickets, is silently nobody
 	}
-	if in.Requestor != "" {
+	requestor, known := f.user(func(u rtUserRecord) bool { return in.Requestor == u.Name || in.Requestor == u.EmailAddress })
+	switch {
+	case known:
+		t.requestors = []string{requestor.Name}
+	case strings.Contains(in.Requestor, "@"): // RT makes a user of that name; what is no address is silently dropped
 		t.requestors = []string{in.Requestor}
 	}
 	f.tickets = append(f.tickets, t)
