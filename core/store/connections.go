@@ -167,9 +167,13 @@ func noDefault(ctx context.Context, tx *sql.Tx, tenantID, kind string) error {
 	return err
 }
 
-// takeTurn makes transactions that write for one connection take turns.
-func takeTurn(ctx context.Context, tx *sql.Tx, connectionID string) error {
-	touched, err := exec(ctx, tx, "UPDATE connection_turns SET taken = taken + 1 WHERE connection_id = $1", connectionID)
+// takeTurn makes transactions that write for one connection take turns. It locks the connection before the
+// turn, which is the order in which a removal locks them. An insert of a row that refers to the connection
+// would lock it too, but only after the turn: then each of the two would wait for the other.
+func (s *Store) takeTurn(ctx context.Context, tx *sql.Tx, connectionID string) error {
+	touched, err := exec(ctx, tx, `WITH parent AS (SELECT id FROM connections WHERE id = $1`+s.dialect.lockParent+`)
+		UPDATE connection_turns SET taken = taken + 1
+		WHERE connection_id IN (SELECT id FROM parent)`, connectionID)
 	if err == nil && touched == 0 {
 		return connectionNotFound()
 	}

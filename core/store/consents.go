@@ -152,21 +152,22 @@ func (s *Store) FinishConnectLink(
 	ctx context.Context, hash, claim []byte, at time.Time, c Connection, fromRevision int64, audit ...AuditRow,
 ) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		touched, err := exec(ctx, tx, `UPDATE connect_links SET used_at = $3, claim = NULL, claimed_until = NULL
-			WHERE hash = $1 AND claim = $2 AND used_at IS NULL`, hash, claim, millis(at))
-		if err == nil && touched == 0 {
-			return linkTaken()
-		}
-		if err != nil {
-			return err
-		}
-		touched, err = exec(ctx, tx, `UPDATE connections SET status = 'ok', email = $4, revision = revision + 1
+		// The connection comes first, as in the removal of a tenant, so that no two transactions wait for each
+		// other.
+		connections, err := exec(ctx, tx, `UPDATE connections SET status = 'ok', email = $4, revision = revision + 1
 			WHERE tenant_id = $1 AND id = $2 AND revision = $3`, c.TenantID, c.ID, fromRevision, c.Email)
-		if err == nil && touched == 0 {
-			return changedMeanwhile()
-		}
 		if err != nil {
 			return err
+		}
+		links, err := exec(ctx, tx, `UPDATE connect_links SET used_at = $3, claim = NULL, claimed_until = NULL
+			WHERE hash = $1 AND claim = $2 AND used_at IS NULL`, hash, claim, millis(at))
+		switch {
+		case err != nil:
+			return err
+		case links == 0:
+			return linkTaken()
+		case connections == 0:
+			return changedMeanwhile()
 		}
 		return addAudit(ctx, tx, audit)
 	})

@@ -40,7 +40,7 @@ func (d documents) run(ctx context.Context, db *sql.DB, options *sql.TxOptions, 
 	err := d.store.try(ctx, func(ctx context.Context) error {
 		return inTx(ctx, db, options, func(ctx context.Context, tx *sql.Tx) error {
 			if !readOnly {
-				if err := takeTurn(ctx, tx, d.connectionID); err != nil {
+				if err := d.store.takeTurn(ctx, tx, d.connectionID); err != nil {
 					return err
 				}
 			}

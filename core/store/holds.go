@@ -21,7 +21,7 @@ func scanHold(row scanner) (h Hold, err error) {
 func (s *Store) TakeHolds(ctx context.Context, holds []Hold, now time.Time) (taken *Hold, err error) {
 	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		for _, id := range connectionsOf(holds) {
-			if err := takeTurn(ctx, tx, id); err != nil {
+			if err := s.takeTurn(ctx, tx, id); err != nil {
 				return err
 			}
 			if _, err := exec(ctx, tx, "DELETE FROM holds WHERE connection_id = $1 AND valid_until <= $2", id, millis(now)); err != nil {
@@ -71,26 +71,26 @@ func inTheWay(ctx context.Context, tx *sql.Tx, holds []Hold) (*Hold, error) {
 
 // KeepHolds makes holds those of a booked event, until then. Holds that are gone are passed over.
 func (s *Store) KeepHolds(ctx context.Context, ids []string, eventID string, until time.Time) error {
-	return s.eachHold(ctx, ids, "UPDATE holds SET event_id = $2, valid_until = $3 WHERE id = $1", eventID, millis(until))
+	return s.execHolds(ctx, ids, "UPDATE holds SET event_id = $1, valid_until = $2", eventID, millis(until))
 }
 
 // DropHolds lets holds go.
 func (s *Store) DropHolds(ctx context.Context, ids []string) error {
-	return s.eachHold(ctx, ids, "DELETE FROM holds WHERE id = $1")
+	return s.execHolds(ctx, ids, "DELETE FROM holds")
 }
 
-func (s *Store) eachHold(ctx context.Context, ids []string, query string, args ...any) error {
+// execHolds writes all the holds by one statement: between two statements someone could lock the second hold
+// and wait for the first.
+func (s *Store) execHolds(ctx context.Context, ids []string, query string, args ...any) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		for _, id := range slices.Sorted(slices.Values(ids)) {
-			if _, err := exec(ctx, tx, query, append([]any{id}, args...)...); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	query += " WHERE id IN (" + places(len(args)+1, len(ids)) + ")"
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	_, err := s.exec(ctx, query, args...)
+	return err
 }
 
 // DropHoldsOfEvent lets the holds of a booked event go.

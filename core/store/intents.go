@@ -111,14 +111,16 @@ func (s *Store) FinishIntent(ctx context.Context, i Intent, seen []EventSeen, au
 		return err
 	}
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		// The events come first because they lock their connection. Its removal locks it before its intents as
+		// well, so that no two transactions wait for each other.
+		if err := seeEvents(ctx, tx, seen); err != nil {
+			return err
+		}
 		touched, err := s.execRecorded(ctx, tx, audit, finish, finishOf(i)...)
 		if err == nil && touched == 0 {
 			return intentLost()
 		}
-		if err != nil {
-			return err
-		}
-		return seeEvents(ctx, tx, seen)
+		return err
 	})
 }
 

@@ -38,7 +38,7 @@ func (s *Store) AddNumber(ctx context.Context, n Number, purchase string, audit 
 		return Number{}, err
 	}
 	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := takeTurn(ctx, tx, n.ConnectionID); err != nil {
+		if err := s.takeTurn(ctx, tx, n.ConnectionID); err != nil {
 			return err
 		}
 		_, ordered, err := find(ctx, tx, scanText, "SELECT id FROM purchases WHERE realm = $1 AND e164 = $2 AND bought = 0 AND id <> $3", n.Realm, n.E164, purchase)

@@ -51,6 +51,8 @@ type dialect struct {
 	check    func(context.Context, *sql.DB) error
 	joins    bool   // one statement may write two tables
 	clock    string // the query of the database's time in milliseconds
+	// lockParent ends a query whose rows must stay while the transaction adds rows that refer to them.
+	lockParent string
 }
 
 const (
