@@ -96,11 +96,19 @@ func (s *Store) ConnectLink(ctx context.Context, hash []byte) (ConnectLink, erro
 
 // BeginConsent adds a consent, and forgets those that have expired and the oldest of a link that has too many.
 func (s *Store) BeginConsent(ctx context.Context, c Consent, now time.Time) error {
-	err := s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		// The consents of one link are begun one after the other, so that all are counted.
+		touched, err := exec(ctx, tx, "UPDATE connect_links SET expires_at = expires_at WHERE hash = $1", c.LinkHash)
+		if err == nil && touched == 0 {
+			return linkNotFound()
+		}
+		if err != nil {
+			return err
+		}
 		if _, err := exec(ctx, tx, "DELETE FROM consents WHERE expires_at <= $1", millis(now)); err != nil {
 			return err
 		}
-		_, err := exec(ctx, tx, `DELETE FROM consents WHERE link_hash = $1 AND hash NOT IN
+		_, err = exec(ctx, tx, `DELETE FROM consents WHERE link_hash = $1 AND hash NOT IN
 			(SELECT hash FROM consents WHERE link_hash = $1 ORDER BY expires_at DESC, hash LIMIT $2)`, c.LinkHash, maxConsents-1)
 		if err != nil {
 			return err
@@ -109,10 +117,6 @@ func (s *Store) BeginConsent(ctx context.Context, c Consent, now time.Time) erro
 			c.Hash, c.LinkHash, c.BrowserHash, c.Sealed, c.Redirect, millis(c.ExpiresAt))
 		return err
 	})
-	if errors.Is(err, fault.NotFound) {
-		return linkNotFound()
-	}
-	return err
 }
 
 // TakeConsent removes a consent and answers it, expired or not: of those who take one, one gets it.
