@@ -150,7 +150,8 @@ func (s *Store) DropIntentsOfEffect(ctx context.Context, tenantID, connectionID,
 		if _, err := exec(ctx, tx, "DELETE FROM intents"+ofEffect+" AND NOT kept", tenantID, connectionID, operation, effectRef); err != nil {
 			return err
 		}
-		_, err := exec(ctx, tx, "UPDATE intents SET dedupe_key = NULL"+ofEffect, tenantID, connectionID, operation, effectRef)
+		_, err := exec(ctx, tx, "UPDATE intents SET dedupe_key = NULL"+ofEffect+" AND kept",
+			tenantID, connectionID, operation, effectRef)
 		return err
 	})
 }
