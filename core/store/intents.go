@@ -189,13 +189,17 @@ const purgeBatch = 500
 // key and that began before keptBefore, and other finished ones that began before unkeptBefore. What is still not
 // settled at keptBefore goes as well: the time in which a repeat could settle it is over.
 func (s *Store) PurgeIntents(ctx context.Context, keptBefore, unkeptBefore time.Time) (int64, error) {
+	const old = `((kept = TRUE AND created_at < $1 AND (state <> 'running' OR lease_until < $1))
+		OR (kept = FALSE AND created_at < $2
+			AND (state = 'done' OR created_at < $1 AND (state <> 'running' OR lease_until < $1))))`
 	var all int64
 	for {
+		// The condition is there twice. PostgreSQL chooses the rows by the inner one. When another run has taken
+		// an intent over by the time its row can be locked, only the outer one is evaluated anew (its manual,
+		// "Read Committed Isolation Level").
 		touched, err := s.exec(ctx, `DELETE FROM intents WHERE (tenant_id, operation, key) IN (
-			SELECT tenant_id, operation, key FROM intents
-			WHERE (kept = TRUE AND created_at < $1 AND (state <> 'running' OR lease_until < $1))
-			OR (kept = FALSE AND created_at < $2 AND (state = 'done' OR created_at < $1 AND (state <> 'running' OR lease_until < $1)))
-			LIMIT $3)`, millis(keptBefore), millis(unkeptBefore), purgeBatch)
+			SELECT tenant_id, operation, key FROM intents WHERE `+old+" LIMIT $3) AND "+old,
+			millis(keptBefore), millis(unkeptBefore), purgeBatch)
 		all += touched
 		if err != nil || touched < purgeBatch {
 			return all, err
