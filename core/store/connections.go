@@ -70,7 +70,7 @@ func (s *Store) UpdateConnection(ctx context.Context, c Connection, fromRevision
 				return err
 			}
 		}
-		// The revision is compared again: SetConnectionStatus does not wait for the tenant's turn.
+		// The revision is compared again: those who write tokens do not wait for the tenant's turn.
 		touched, err := exec(ctx, tx, `UPDATE connections SET name = $4, provider = $5, is_default = $6, settings = $7, credentials = $8,
 			status = $9, email = $10, revision = revision + 1 WHERE tenant_id = $1 AND id = $2 AND revision = $3`,
 			c.TenantID, c.ID, fromRevision, c.Name, c.Provider, c.IsDefault || was.IsDefault, object(c.Settings), c.Credentials,
@@ -137,14 +137,14 @@ func (s *Store) Connection(ctx context.Context, tenantID, id string) (c Connecti
 	return c, err
 }
 
-// SetConnectionStatus keeps what the provider last said of the credentials. An email of "" leaves the known one. The
-// revision grows only when the status changes, so that a driver that works stays open.
-func (s *Store) SetConnectionStatus(ctx context.Context, id, status, email string) error {
-	touched, err := s.exec(ctx, `UPDATE connections SET
-		revision = revision + CASE WHEN status = $2 THEN 0 ELSE 1 END,
-		status = $2, email = CASE WHEN $3 = '' THEN email ELSE $3 END WHERE id = $1`, id, status, email)
+// SetConnectionEmail keeps the account's address as last verified. The revision does not grow, so that a driver
+// that works stays open. Where the revision is another one by now, it is a Conflict with the reason
+// CHANGED_MEANWHILE: the credentials may be those of another account, or refused.
+func (s *Store) SetConnectionEmail(ctx context.Context, tenantID, id, email string, revision int64) error {
+	touched, err := s.exec(ctx, "UPDATE connections SET email = $4 WHERE tenant_id = $1 AND id = $2 AND revision = $3",
+		tenantID, id, revision, email)
 	if err == nil && touched == 0 {
-		return connectionNotFound()
+		return changedMeanwhile()
 	}
 	return err
 }

@@ -104,22 +104,17 @@ func TestConnections(t *testing.T) {
 			equal(t, got(s.Connection(t.Context(), "acme", "c1"))(t).Revision, 2)
 		})
 	})
-	t.Run("the revision grows with the status, not with the email; an empty email leaves the known one", func(t *testing.T) {
+	t.Run("an address is kept without a new revision, and only by who saw the last one", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
-			for _, step := range []struct {
-				status, email, wantEmail string
-				revision                 int64
-			}{
-				{"ok", "b@example.com", "b@example.com", 1},
-				{"reconnect_required", "", "b@example.com", 2},
-				{"reconnect_required", "", "b@example.com", 2},
-				{"ok", "c@example.com", "c@example.com", 3},
-			} {
-				must(t, s.SetConnectionStatus(t.Context(), "c1", step.status, step.email))
-				c := got(s.Connection(t.Context(), "acme", "c1"))(t)
-				equal(t, []any{c.Status, c.Email, c.Revision}, []any{step.status, step.wantEmail, step.revision})
-			}
+			must(t, s.SetConnectionEmail(t.Context(), "acme", "c1", "b@example.com", 1))
+			c := got(s.Connection(t.Context(), "acme", "c1"))(t)
+			equal(t, []any{c.Status, c.Email, c.Revision}, []any{"ok", "b@example.com", int64(1)})
+			disconnect(t, s, "c1")
+			err := s.SetConnectionEmail(t.Context(), "acme", "c1", "c@example.com", 1)
+			refused(t, err, fault.Conflict, fault.ReasonChangedMeanwhile)
+			c = got(s.Connection(t.Context(), "acme", "c1"))(t)
+			equal(t, []any{c.Status, c.Email, c.Revision}, []any{"reconnect_required", "b@example.com", int64(2)})
 		})
 	})
 	t.Run("a name is given once in a tenant", func(t *testing.T) {
@@ -142,7 +137,8 @@ func TestConnections(t *testing.T) {
 			refused(t, s.DeleteConnection(t.Context(), "bolt", "c1"), fault.NotFound, store.ReasonConnectionNotFound)
 			c.TenantID = "bolt"
 			refused(t, s.UpdateConnection(t.Context(), c, c.Revision), fault.NotFound, store.ReasonConnectionNotFound)
-			refused(t, s.SetConnectionStatus(t.Context(), "nothing", "ok", ""), fault.NotFound, store.ReasonConnectionNotFound)
+			err = s.SetConnectionEmail(t.Context(), "bolt", "c1", "b@example.com", c.Revision)
+			refused(t, err, fault.Conflict, fault.ReasonChangedMeanwhile)
 			c.TenantID = "nobody"
 			refused(t, s.CreateConnection(t.Context(), c), fault.NotFound, store.ReasonTenantNotFound)
 		})

@@ -95,7 +95,7 @@ func TestConnectLinks(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			l := link(t, s, "a")
 			connection(t, s, "c1")
-			must(t, s.SetConnectionStatus(t.Context(), "c1", "reconnect_required", ""))
+			disconnect(t, s, "c1")
 			c := got(s.Connection(t.Context(), "acme", "c1"))(t)
 			mine := []byte("mine")
 			must(t, s.ClaimConnectLink(t.Context(), l.Hash, mine, noon, noon.Add(time.Minute)))

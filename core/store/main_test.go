@@ -115,6 +115,14 @@ func connection(t *testing.T, s *store.Store, id string) store.Connection {
 	return connectionOf(t, s, "acme", id, "calendar")
 }
 
+// disconnect makes a connection of "acme" one whose provider refuses its credentials.
+func disconnect(t *testing.T, s *store.Store, id string) {
+	t.Helper()
+	c := got(s.Connection(t.Context(), "acme", id))(t)
+	c.Status = "reconnect_required"
+	must(t, s.UpdateConnection(t.Context(), c, c.Revision))
+}
+
 func connectionOf(t *testing.T, s *store.Store, tenantID, id, kind string) store.Connection {
 	t.Helper()
 	row := store.Connection{

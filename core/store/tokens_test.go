@@ -70,7 +70,7 @@ func TestTokens(t *testing.T) {
 	t.Run("of a consent make the connection one that works and that everyone opens anew", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			row := reset(t, s, "c1")
-			must(t, s.SetConnectionStatus(t.Context(), "c1", "reconnect_required", ""))
+			disconnect(t, s, "c1")
 			got(s.LeaseTokens(t.Context(), row, leased(row, "a", noon.Add(time.Minute)), noon))(t)
 			must(t, s.PutTokens(t.Context(), store.Tokens{TenantID: "acme", ConnectionID: "c1", Sealed: []byte{2}}))
 			equal(t, tokensOf(t, s, "c1"), store.Tokens{TenantID: "acme", ConnectionID: "c1", Sealed: []byte{2}, Version: 2, LeaseUntil: zero})

@@ -297,12 +297,12 @@ func (d *Directory) MarkVerified(ctx context.Context, c Connection, email string
 	if email == "" {
 		email = row.Email
 	}
-	switch {
+	switch { // both compare the revision again, so that a refusal noted in between is not overwritten
 	case row.Revision != c.Revision, row.Status == string(StatusOK) && row.Email == email:
 		return nil
 	case row.Status == string(StatusOK):
-		err = d.store.SetConnectionStatus(ctx, c.ID, row.Status, email)
-	default: // compared and swapped, so that a refusal noted in between is not overwritten
+		err = d.store.SetConnectionEmail(ctx, c.TenantID, c.ID, email, c.Revision)
+	default:
 		row.Status, row.Email = string(StatusOK), email
 		err = d.store.UpdateConnection(ctx, row, c.Revision)
 	}
