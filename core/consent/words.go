@@ -50,7 +50,7 @@ var byReason = map[string]words{
 	tenant.ReasonLinkObsolete: {http.StatusGone, "This link is out of date",
 		"What it was made for has changed since.", askForNew, false},
 	tenant.ReasonLinkBusy: {http.StatusConflict, "An account is just being connected",
-		"This link is in use in another window at this moment.", "Look there first. If nothing was connected, try again in a minute.", true},
+		"This link, or another one for the same connection, is in use at this moment.", "Look there first. If nothing was connected, try again in a minute.", true},
 	reasonForeign: {http.StatusForbidden, "This was not begun here",
 		"Another page tried to connect an account in your name. Nothing was changed.", "Open the link that was sent to you, and go on from there.", false},
 	tenant.ReasonNotThisConsent: {http.StatusBadRequest, "This cannot be finished here",

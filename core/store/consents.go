@@ -132,15 +132,26 @@ func (s *Store) TakeConsent(ctx context.Context, hash []byte) (c Consent, err er
 	return c, err
 }
 
-// ClaimConnectLink makes the caller the one who stores what a consent gave, until the time given. Where the link was used,
-// or somebody else's claim still holds, it is a Conflict.
+// ClaimConnectLink makes the caller the one who stores what a consent gave, until the time given. Where the link was
+// used, or somebody else's claim on it or on another link to its connection still holds, it is a Conflict.
 func (s *Store) ClaimConnectLink(ctx context.Context, hash, claim []byte, now, until time.Time) error {
-	touched, err := s.exec(ctx, `UPDATE connect_links SET claim = $2, claimed_until = $4
-		WHERE hash = $1 AND used_at IS NULL AND (claim IS NULL OR claimed_until <= $3)`, hash, claim, millis(now), millis(until))
-	if err == nil && touched == 0 {
-		return linkTaken()
-	}
-	return err
+	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		// The claims of one tenant are made one after the other, so that each sees those before it.
+		if _, err := exec(ctx, tx, `UPDATE tenants SET name = name
+			WHERE id = (SELECT tenant_id FROM connect_links WHERE hash = $1)`, hash); err != nil {
+			return err
+		}
+		touched, err := exec(ctx, tx, `UPDATE connect_links SET claim = $2, claimed_until = $4
+			WHERE hash = $1 AND used_at IS NULL AND (claim IS NULL OR claimed_until <= $3) AND NOT EXISTS (
+				SELECT 1 FROM connect_links other WHERE other.tenant_id = connect_links.tenant_id
+				AND (other.connection_id = connect_links.connection_id OR other.name = connect_links.name)
+				AND other.hash <> $1 AND other.claim IS NOT NULL AND other.claimed_until > $3)`,
+			hash, claim, millis(now), millis(until))
+		if err == nil && touched == 0 {
+			return linkTaken()
+		}
+		return err
+	})
 }
 
 // ReleaseConnectLink ends a claim. It does nothing where the claim is another one by now.
@@ -182,5 +193,5 @@ func linkNotFound() error {
 }
 
 func linkTaken() error {
-	return fault.New(fault.Conflict, ReasonLinkTaken, "The link was used, or another consent with it is just being finished.")
+	return fault.New(fault.Conflict, ReasonLinkTaken, "The link was used, or another consent for its connection is just being finished.")
 }

@@ -329,7 +329,7 @@ func (d *Directory) claimed(ctx context.Context, hash []byte, err error) error {
 	if _, gone := d.goodLinkOf(ctx, hash); gone != nil {
 		return gone
 	}
-	return fault.New(fault.Conflict, ReasonLinkBusy, "Another consent with this link is just being finished.")
+	return fault.New(fault.Conflict, ReasonLinkBusy, "Another consent for this connection is just being finished.")
 }
 
 // connectClaimed is connect for who holds the claim. What the link leads to is looked at once more: an answer of the

@@ -466,6 +466,40 @@ func TestAClaimOfAProcessThatDiedEndsByItself(t *testing.T) {
 	h.connect(token)
 }
 
+// Two links may lead to one connection. What is told of it must be the account that its tokens reach.
+func TestConsentsOfOneConnectionDoNotMix(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, url string) {
+		h := buildConsent(t, url)
+		h.connect(h.link())
+		anyAccount := func(n *NewLink) { n.OtherAccount = true }
+		token := h.link(anyAccount)
+		answer := h.answered(token, "approve")
+		h.meet.SignIn("other@acme.example")
+		rival := h.answered(h.link(anyAccount), "approve")
+		h.consented = followed{h.keeper, func() {
+			h.consented = h.keeper
+			_, err := h.FinishConsent(t.Context(), rival)
+			wantFault(t, err, fault.Conflict, ReasonLinkBusy)
+		}}
+		if _, err := h.FinishConsent(t.Context(), answer); err != nil {
+			t.Fatal(err)
+		}
+		h.works(h.connections()[0].Email)
+	})
+}
+
+// followed is a keeper after which something else happens.
+type followed struct {
+	tokenKeeper
+	then func()
+}
+
+func (f followed) Keep(ctx context.Context, tenantID, connectionID, since string, t oauth.Tokens) error {
+	err := f.tokenKeeper.Keep(ctx, tenantID, connectionID, since, t)
+	f.then()
+	return err
+}
+
 func TestTheCustomerLeavingDoesNotEndTheStoring(t *testing.T) {
 	h := buildConsent(t, storetest.SQLite(t))
 	answer := h.answered(h.link(), "approve")

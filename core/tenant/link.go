@@ -21,7 +21,7 @@ const (
 	ReasonLinkUnknown      = "CONNECT_LINK_UNKNOWN"
 	ReasonLinkExpired      = "CONNECT_LINK_EXPIRED"
 	ReasonLinkUsed         = "CONNECT_LINK_USED"
-	ReasonLinkBusy         = "CONNECT_LINK_BUSY"     // another consent with it is just being finished
+	ReasonLinkBusy         = "CONNECT_LINK_BUSY"     // another consent for its connection is just being finished
 	ReasonLinkObsolete     = "CONNECT_LINK_OBSOLETE" // what it was made for has changed since
 	ReasonNoConsent        = "NO_CONSENT"            // customers do not consent to this
 	ReasonNotThisConsent   = "CONSENT_UNKNOWN"       // none that is under way in this browser
