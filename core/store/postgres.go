@@ -22,7 +22,7 @@ const (
 )
 
 // openPostgres makes the pool; the server is asked at the first call.
-func openPostgres(url string) (*Store, error) {
+func openPostgres(url string, pool newPool) (*Store, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		// The parser's text may hold the password.

@@ -8,6 +8,8 @@ import (
 	"time"
 )
 
+type newPool func(connector driver.Connector, size int) *sql.DB
+
 // pool keeps its connections: to open one costs more than to keep it.
 func pool(connector driver.Connector, size int) *sql.DB {
 	db := sql.OpenDB(connector)

@@ -21,7 +21,7 @@ import (
 
 // openSQLite opens the file with one connection that writes, since SQLite has one writer anyway and a queue in Go is
 // fairer than its busy handler, and several that read beside it (write-ahead log).
-func openSQLite(ctx context.Context, path string) (*Store, error) {
+func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) {
 	if path == "" {
 		return nil, fault.InvalidField("store.url", `must name a file: "sqlite:PATH".`)
 	}

@@ -62,13 +62,16 @@ const (
 
 // Open opens the database at "sqlite:PATH" or "postgres://...". It does not migrate. A SQLite file is made when there
 // is none; a PostgreSQL server need not be up yet.
-func Open(ctx context.Context, url string) (*Store, error) {
+func Open(ctx context.Context, url string) (*Store, error) { return open(ctx, url, pool) }
+
+// open opens with pools of the caller's making.
+func open(ctx context.Context, url string, pool newPool) (*Store, error) {
 	scheme, rest, _ := strings.Cut(url, ":")
 	switch scheme {
 	case "sqlite":
-		return openSQLite(ctx, strings.TrimPrefix(rest, "//"))
+		return openSQLite(ctx, strings.TrimPrefix(rest, "//"), pool)
 	case "postgres", "postgresql":
-		return openPostgres(url)
+		return openPostgres(url, pool)
 	}
 	return nil, fault.InvalidField("store.url", `must be "sqlite:PATH" or "postgres://USER:PASSWORD@HOST/DATABASE".`)
 }

@@ -1,0 +1,525 @@
+package store_test
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/store"
+)
+
+const notYet = "there are no rows of numbers and purchases to begin with"
+
+// notInterleaved are the methods without a row below, and why.
+var notInterleaved = map[string]string{
+	"Close":   "it ends the process's calls, and touches no row",
+	"Ping":    "it touches no row",
+	"Check":   "it reads the file, not the rows' meaning",
+	"Waited":  "it asks the pool, not the database",
+	"Clock":   "it reads no row",
+	"Migrate": "it changes the schema; its own test runs replicas against each other",
+	"Pending": "it reads the schema's version",
+
+	"TracksProcesses": "it asks for the kind of database",
+	"Announce":        "it writes a file beside the database",
+	"Process":         "it reads a file beside the database",
+
+	"AddNumber": notYet, "Numbers": notYet, "Number": notYet, "NumberHolder": notYet, "TenantNumbers": notYet,
+	"ParkedNumbers": notYet, "UpdateNumber": notYet, "ParkNumber": notYet, "RestoreNumber": notYet,
+	"SendBack": notYet, "ReleaseNumber": notYet, "ReservePurchase": notYet, "ChooseNumber": notYet,
+	"EndPurchase": notYet, "TakenNumbers": notYet, "StrayPurchases": notYet, "PurgePurchases": notYet,
+	"HoldTurn": "it commits nothing: who holds a turn is told by its own test",
+}
+
+// populate makes the rows that every run begins with: for each operation some that it changes.
+func populate(t *testing.T, s *store.Store, raw func(statement string)) {
+	t.Helper()
+	ctx := t.Context()
+	tenant(t, s, "acme")
+	tenant(t, s, "beta")
+	for _, id := range []string{"c1", "c2", "c3"} { // c1 is the default
+		connectionOf(t, s, "acme", id, "calendar")
+	}
+	connectionOf(t, s, "acme", "k1", "crm")
+
+	for _, id := range []string{"c1", "c2"} { // c3 has none
+		must(t, s.ResetTokens(ctx, tokens(id)))
+	}
+	if held := got(s.LeaseTokens(ctx, tokens("c2"), tokens("c2"), noon))(t); !held {
+		t.Fatal("the tokens are not leased")
+	}
+
+	must(t, s.CreateKey(ctx, store.APIKey{ID: "key1", TenantID: "acme", Hash: []byte("1"), CreatedAt: noon}))
+	must(t, s.CreateKey(ctx, store.APIKey{
+		ID: "key2", TenantID: "acme", Hash: []byte("2"), CreatedAt: noon, RevokedAt: noon,
+	}))
+
+	old := linkRow("old")
+	old.CreatedAt, old.ExpiresAt = noon.AddDate(0, 0, -50), noon.AddDate(0, 0, -49)
+	links := []store.ConnectLink{old, linkRow("open"), linkRow("claimed")}
+	for _, hash := range []string{"same a", "same b"} { // of one connection
+		l := linkRow(hash)
+		l.ConnectionID, l.Name = "c2", "name of c2"
+		links = append(links, l)
+	}
+	for _, l := range links {
+		must(t, s.CreateConnectLink(ctx, l))
+	}
+	must(t, s.ClaimConnectLink(ctx, []byte("claimed"), []byte("claim"), noon, noon.Add(time.Minute)))
+	for i := range 15 { // one more is the most
+		row := consentRow(fmt.Sprintf("%02d", i), noon.Add(time.Duration(i+1)*time.Minute))
+		must(t, s.BeginConsent(ctx, row, noon.Add(-time.Hour)))
+	}
+
+	for _, key := range intentKeys {
+		i := intentRow(key)
+		if _, began, err := s.BeginIntent(ctx, i); !began || err != nil {
+			t.Fatal(key, began, err)
+		}
+		switch key {
+		case "unknown":
+			must(t, s.ReleaseIntent(ctx, i, store.IntentUnknown))
+		case "done", "kept":
+			must(t, s.FinishIntent(ctx, i, nil))
+		}
+	}
+	must(t, s.SeeEvents(ctx, events("first", noon)[:1]))
+	holds := []store.Hold{
+		hold("old", "c1", 9), hold("mine", "c1", 10), hold("its", "c2", 10), hold("booked", "c1", 11),
+	}
+	holds[0].Until = noon
+	if taken := got(s.TakeHolds(ctx, holds, noon.Add(-time.Hour)))(t); taken != nil {
+		t.Fatal("the holds are in each other's way")
+	}
+	must(t, s.KeepHolds(ctx, []string{"booked"}, "ev1", noon.Add(time.Hour)))
+	must(t, s.SeeTicket(ctx, ticket("7")))
+	put(t, s, "c1", "k1", "1")
+	put(t, s, "c1", "k2", "1")
+
+	key := store.AuditKey{ID: "key", Sealed: []byte("1"), CreatedAt: noon}
+	must(t, s.AddAuditKey(ctx, key, store.AuditHead{}))
+	must(t, s.AddAudit(ctx, auditRow("sealed")))
+	got2(s.SealAudit(ctx, store.AuditMark{}, 1, chain))(t)
+	must(t, s.AddAudit(ctx, auditRow("waits"), auditRow("waits too")))
+	raw("UPDATE audit_head SET seal = ''") // as before the first key
+}
+
+// got2 is got of two values.
+func got2[T, U any](value T, other U, err error) func(*testing.T) (T, U) {
+	return func(t *testing.T) (T, U) {
+		t.Helper()
+		must(t, err)
+		return value, other
+	}
+}
+
+func tokens(id string) store.Tokens {
+	return store.Tokens{
+		TenantID: "acme", ConnectionID: id, Sealed: []byte("sealed"), Version: 1, RefreshAt: noon,
+		LeaseOwner: "owner", LeaseUntil: noon.Add(time.Minute),
+	}
+}
+
+func tokensBy(c caller, id string) store.Tokens {
+	row := tokens(id)
+	row.Sealed, row.LeaseOwner, row.LeaseUntil = []byte("of "+c.name), "owner "+c.name, noon.Add(time.Hour)
+	return row
+}
+
+func linkRow(hash string) store.ConnectLink {
+	return store.ConnectLink{
+		Hash: []byte(hash), TenantID: "acme", ConnectionID: "new with " + hash, Kind: "calendar",
+		Provider: "sandbox", Name: "new with " + hash, CreatedAt: noon, ExpiresAt: noon.Add(time.Hour),
+	}
+}
+
+func consentRow(hash string, expires time.Time) store.Consent {
+	return store.Consent{
+		Hash: []byte(hash), LinkHash: []byte("open"), BrowserHash: []byte("b"), Sealed: []byte("s"),
+		ExpiresAt: expires,
+	}
+}
+
+var intentKeys = []string{"running", "lapsed", "unknown", "done", "kept"}
+
+func intentRow(key string) store.Intent {
+	began := noon.Add(-time.Duration(slices.Index(intentKeys, key)+2) * time.Minute)
+	i := store.Intent{
+		TenantID: "acme", Operation: "book-meeting", Key: key, Kept: key == "kept", ConnectionID: "c1",
+		EffectKey: key, DedupeKey: "same", Owner: "owner", LeaseUntil: noon.Add(time.Minute),
+		CreatedAt: began, UpdatedAt: began,
+		State: store.IntentRunning, Answer: []byte("answer"), EffectRef: "ev1",
+	}
+	if key == "lapsed" {
+		i.LeaseUntil = noon.Add(-time.Minute)
+	}
+	return i
+}
+
+func intentRowIn(key, state string) store.Intent {
+	i := intentRow(key)
+	i.State = state
+	return i
+}
+
+// events are three, which are written by two statements.
+func events(calendar string, at time.Time) (seen []store.EventSeen) {
+	for _, id := range []string{"ev1", "ev2", "ev3"} {
+		seen = append(seen, store.EventSeen{
+			TenantID: "acme", ConnectionID: "c1", EventID: id, CalendarID: calendar, UpdatedAt: at,
+		})
+	}
+	return seen
+}
+
+func hold(id, connectionID string, hour int) store.Hold {
+	from := noon.Truncate(24 * time.Hour).Add(time.Duration(hour) * time.Hour)
+	return store.Hold{
+		ID: id, ConnectionID: connectionID, CalendarID: "cal", From: from, To: from.Add(time.Hour),
+		Until: noon.Add(10 * time.Minute),
+	}
+}
+
+func ticket(number string) store.TicketSeen {
+	return store.TicketSeen{
+		TenantID: "acme", ConnectionID: "k1", Number: number, TicketID: "t1", CreatedAt: noon,
+	}
+}
+
+func auditRow(uid string) store.AuditRow {
+	return store.AuditRow{UID: uid, At: noon, TenantID: "acme", Tenant: "name of acme", Action: "act"}
+}
+
+// audit is the row that an operation of the caller records.
+func (c caller) audit() store.AuditRow { return auditRow("audit of " + c.name) }
+
+// chain seals rows in a way that depends on all before them.
+func chain(head store.AuditHead, last int64, rows []store.AuditRow) ([]store.AuditRow, store.AuditHead) {
+	sealed := slices.Clone(rows)
+	for i := range sealed {
+		last++
+		head.Count++
+		mac := sha256.Sum256([]byte(head.MAC + sealed[i].UID))
+		head.MAC = fmt.Sprintf("%x", mac[:4])
+		sealed[i].ID, sealed[i].MAC, sealed[i].KeyID = last, head.MAC, "key"
+	}
+	return sealed, head
+}
+
+// only is the answer of a method that answers an error alone.
+func only(err error) (any, error) { return nil, err }
+
+// one is the answer of a method that answers a value.
+func one[T any](value T, err error) (any, error) { return value, err }
+
+// two is the answer of a method that answers two values.
+func two[T, U any](value T, other U, err error) (any, error) { return []any{value, other}, err }
+
+func (c caller) updateConnection(id string, change func(*store.Connection)) (any, error) {
+	row := store.Connection{
+		ID: id, TenantID: "acme", Name: "name of " + id, Kind: "calendar", Provider: "sandbox",
+		Settings: json.RawMessage(`{"by":"` + c.name + `"}`),
+	}
+	change(&row)
+	return only(c.s.UpdateConnection(c.ctx, row, 1, c.audit()))
+}
+
+func (c caller) createConnection(tenantID, name, kind string, isDefault bool) (any, error) {
+	return only(c.s.CreateConnection(c.ctx, store.Connection{
+		ID: "new of " + c.name, TenantID: tenantID, Name: name, Kind: kind, Provider: "sandbox",
+		IsDefault: isDefault, CreatedAt: noon,
+	}, c.audit()))
+}
+
+// operations are every method of the store, some in several ways.
+var operations = []operation{
+	{"CreateTenant", func(c caller) (any, error) {
+		return only(c.s.CreateTenant(c.ctx, store.Tenant{ID: "of " + c.name, Name: "new"}, c.audit()))
+	}},
+	{"UpdateTenant", func(c caller) (any, error) {
+		return only(c.s.UpdateTenant(c.ctx, "acme", json.RawMessage(`{"by":"`+c.name+`"}`), c.audit()))
+	}},
+	{"DeleteTenant", func(c caller) (any, error) { return only(c.s.DeleteTenant(c.ctx, "acme", c.audit())) }},
+	{"Tenants", func(c caller) (any, error) { return one(c.s.Tenants(c.ctx)) }},
+	{"TenantByName", func(c caller) (any, error) { return one(c.s.TenantByName(c.ctx, "name of acme")) }},
+	{"TenantByID", func(c caller) (any, error) { return one(c.s.TenantByID(c.ctx, "acme")) }},
+
+	{"CreateConnection", func(c caller) (any, error) {
+		return c.createConnection("acme", "new", "calendar", false)
+	}},
+	{"CreateConnection: a new default", func(c caller) (any, error) {
+		return c.createConnection("acme", "new of "+c.name, "calendar", true)
+	}},
+	{"CreateConnection: the first of its kind", func(c caller) (any, error) {
+		return c.createConnection("acme", "new of "+c.name, "telephony", false)
+	}},
+	{"UpdateConnection: the default", func(c caller) (any, error) {
+		return c.updateConnection("c1", func(*store.Connection) {})
+	}},
+	{"UpdateConnection: a new name", func(c caller) (any, error) {
+		return c.updateConnection("c1", func(row *store.Connection) { row.Name = "new" })
+	}},
+	{"UpdateConnection: a new default", func(c caller) (any, error) {
+		return c.updateConnection("c2", func(row *store.Connection) { row.IsDefault = true })
+	}},
+	{"DeleteConnection: the default", func(c caller) (any, error) {
+		return only(c.s.DeleteConnection(c.ctx, "acme", "c1", c.audit()))
+	}},
+	{"DeleteConnection", func(c caller) (any, error) {
+		return only(c.s.DeleteConnection(c.ctx, "acme", "c2", c.audit()))
+	}},
+	{"Connections", func(c caller) (any, error) { return one(c.s.Connections(c.ctx, "acme")) }},
+	{"AllConnections", func(c caller) (any, error) { return one(c.s.AllConnections(c.ctx)) }},
+	{"Connection", func(c caller) (any, error) { return one(c.s.Connection(c.ctx, "acme", "c1")) }},
+	{"SetConnectionEmail", func(c caller) (any, error) {
+		return only(c.s.SetConnectionEmail(c.ctx, "acme", "c1", c.name+"@example.com", 1))
+	}},
+
+	{"CreateKey", func(c caller) (any, error) {
+		key := store.APIKey{ID: "of " + c.name, TenantID: "acme", Hash: []byte("new"), CreatedAt: noon}
+		return only(c.s.CreateKey(c.ctx, key, c.audit()))
+	}},
+	{"KeyByHash", func(c caller) (any, error) { return one(c.s.KeyByHash(c.ctx, []byte("1"))) }},
+	{"Keys", func(c caller) (any, error) { return one(c.s.Keys(c.ctx, "acme")) }},
+	{"Key", func(c caller) (any, error) { return one(c.s.Key(c.ctx, "key1")) }},
+	{"RevokeKey", func(c caller) (any, error) { return only(c.s.RevokeKey(c.ctx, "key1", noon, c.audit())) }},
+	{"RevokeKey: once more", func(c caller) (any, error) {
+		return only(c.s.RevokeKey(c.ctx, "key2", noon.Add(1), c.audit()))
+	}},
+	{"TouchKeys", func(c caller) (any, error) {
+		return only(c.s.TouchKeys(c.ctx, map[string]time.Time{"key1": noon, "key2": noon}))
+	}},
+
+	{"CreateConnectLink", func(c caller) (any, error) {
+		return only(c.s.CreateConnectLink(c.ctx, linkRow("of "+c.name), c.audit()))
+	}},
+	{"ConnectLink", func(c caller) (any, error) { return one(c.s.ConnectLink(c.ctx, []byte("open"))) }},
+	{"BeginConsent", func(c caller) (any, error) {
+		row := consentRow("of "+c.name, noon.Add(time.Hour))
+		return only(c.s.BeginConsent(c.ctx, row, noon.Add(-time.Hour)))
+	}},
+	{"BeginConsent: after others", func(c caller) (any, error) {
+		row := consentRow("of "+c.name, noon.Add(time.Hour))
+		return only(c.s.BeginConsent(c.ctx, row, noon.Add(2*time.Minute)))
+	}},
+	{"TakeConsent", func(c caller) (any, error) { return one(c.s.TakeConsent(c.ctx, []byte("00"))) }},
+	{"ClaimConnectLink", func(c caller) (any, error) {
+		return only(c.s.ClaimConnectLink(c.ctx, []byte("open"), []byte(c.name), noon, noon.Add(time.Minute)))
+	}},
+	{"ClaimConnectLink: of one connection", func(c caller) (any, error) {
+		hash := []byte("same " + c.name)
+		return only(c.s.ClaimConnectLink(c.ctx, hash, []byte(c.name), noon, noon.Add(time.Minute)))
+	}},
+	{"ClaimConnectLink: after another claim", func(c caller) (any, error) {
+		now := noon.Add(time.Minute)
+		return only(c.s.ClaimConnectLink(c.ctx, []byte("claimed"), []byte(c.name), now, now.Add(time.Minute)))
+	}},
+	{"ReleaseConnectLink", func(c caller) (any, error) {
+		return only(c.s.ReleaseConnectLink(c.ctx, []byte("claimed"), []byte("claim")))
+	}},
+	{"FinishConnectLink", func(c caller) (any, error) {
+		row := store.Connection{ID: "c1", TenantID: "acme", Email: c.name + "@example.com"}
+		return only(c.s.FinishConnectLink(c.ctx, []byte("claimed"), []byte("claim"), noon, row, 1, c.audit()))
+	}},
+
+	{"Tokens", func(c caller) (any, error) { return two(c.s.Tokens(c.ctx, "acme", "c2")) }},
+	{"AllTokens", func(c caller) (any, error) { return one(c.s.AllTokens(c.ctx)) }},
+	{"DueTokens", func(c caller) (any, error) {
+		return one(c.s.DueTokens(c.ctx, noon.Add(time.Hour), store.Tokens{}, 10))
+	}},
+	{"PutTokens", func(c caller) (any, error) { return only(c.s.PutTokens(c.ctx, tokensBy(c, "c2"))) }},
+	{"PutTokens: the first", func(c caller) (any, error) {
+		return only(c.s.PutTokens(c.ctx, tokensBy(c, "c3")))
+	}},
+	{"ResetTokens", func(c caller) (any, error) { return only(c.s.ResetTokens(c.ctx, tokensBy(c, "c2"))) }},
+	{"ResetTokens: the first", func(c caller) (any, error) {
+		return only(c.s.ResetTokens(c.ctx, tokensBy(c, "c3")))
+	}},
+	{"LeaseTokens: free", func(c caller) (any, error) {
+		return one(c.s.LeaseTokens(c.ctx, tokens("c1"), tokensBy(c, "c1"), noon))
+	}},
+	{"LeaseTokens: lapsed", func(c caller) (any, error) {
+		return one(c.s.LeaseTokens(c.ctx, tokens("c2"), tokensBy(c, "c2"), noon.Add(2*time.Minute)))
+	}},
+	{"LeaseTokens: the first", func(c caller) (any, error) {
+		none := store.Tokens{TenantID: "acme", ConnectionID: "c3", Sealed: []byte("none")}
+		return one(c.s.LeaseTokens(c.ctx, none, tokensBy(c, "c3"), noon))
+	}},
+	{"SaveTokens", func(c caller) (any, error) { return one(c.s.SaveTokens(c.ctx, tokensBy(c, "c2"), 1)) }},
+	{"PostponeTokens", func(c caller) (any, error) {
+		return only(c.s.PostponeTokens(c.ctx, tokens("c2"), noon.Add(time.Hour)))
+	}},
+	{"RefuseTokens", func(c caller) (any, error) {
+		return one(c.s.RefuseTokens(c.ctx, tokensBy(c, "c2"), 1, 1))
+	}},
+	{"ResealTokens", func(c caller) (any, error) {
+		return one(c.s.ResealTokens(c.ctx, tokens("c2"), []byte("by "+c.name)))
+	}},
+
+	{"BeginIntent", func(c caller) (any, error) { return c.beginIntent("new") }},
+	{"BeginIntent: one that is there", func(c caller) (any, error) { return c.beginIntent("running") }},
+	{"Intent", func(c caller) (any, error) { return two(c.s.Intent(c.ctx, "acme", "book-meeting", "running")) }},
+	{"TakeOverIntent: lapsed", func(c caller) (any, error) {
+		return c.takeOver("lapsed", store.IntentRunning)
+	}},
+	{"TakeOverIntent: unknown", func(c caller) (any, error) {
+		return c.takeOver("unknown", store.IntentUnknown)
+	}},
+	{"SaveIntentPlan", func(c caller) (any, error) { return c.savePlan("running") }},
+	{"SaveIntentPlan: lapsed", func(c caller) (any, error) { return c.savePlan("lapsed") }},
+	{"ExtendIntent", func(c caller) (any, error) { return c.extend("running") }},
+	{"ExtendIntent: lapsed", func(c caller) (any, error) { return c.extend("lapsed") }},
+	{"FinishIntent", func(c caller) (any, error) {
+		return only(c.s.FinishIntent(c.ctx, intentRow("running"), nil, c.audit()))
+	}},
+	{"FinishIntent: with events", func(c caller) (any, error) {
+		return only(c.s.FinishIntent(c.ctx, intentRow("running"), events(c.name, noon), c.audit()))
+	}},
+	{"FinishIntent: lapsed", func(c caller) (any, error) {
+		return only(c.s.FinishIntent(c.ctx, intentRow("lapsed"), events(c.name, noon), c.audit()))
+	}},
+	{"ReleaseIntent", func(c caller) (any, error) {
+		return only(c.s.ReleaseIntent(c.ctx, intentRow("running"), "", c.audit()))
+	}},
+	{"ReleaseIntent: unknown", func(c caller) (any, error) {
+		return only(c.s.ReleaseIntent(c.ctx, intentRow("running"), store.IntentUnknown, c.audit()))
+	}},
+	{"ReleaseIntent: lapsed", func(c caller) (any, error) {
+		return only(c.s.ReleaseIntent(c.ctx, intentRow("lapsed"), "", c.audit()))
+	}},
+	{"ReleaseIntent: done", func(c caller) (any, error) {
+		return only(c.s.ReleaseIntent(c.ctx, intentRowIn("done", store.IntentDone), "", c.audit()))
+	}},
+	{"DropIntentsOfEffect", func(c caller) (any, error) {
+		return only(c.s.DropIntentsOfEffect(c.ctx, "acme", "c1", "book-meeting", "ev1"))
+	}},
+	{"RecentIntent", func(c caller) (any, error) {
+		return two(c.s.RecentIntent(c.ctx, "acme", "book-meeting", "same", noon.Add(-time.Hour)))
+	}},
+	{"Overtaken", func(c caller) (any, error) { return one(c.s.Overtaken(c.ctx, intentRow("running"))) }},
+	{"UnsettledIntents", func(c caller) (any, error) { return one(c.s.UnsettledIntents(c.ctx, noon, noon.Add(time.Hour), 10)) }},
+	{"PurgeIntents", func(c caller) (any, error) { // fewer than one batch
+		return one(c.s.PurgeIntents(c.ctx, noon, noon))
+	}},
+
+	{"SeeEvents", func(c caller) (any, error) { return only(c.s.SeeEvents(c.ctx, events(c.name, noon))) }},
+	{"SeeEvents: later", func(c caller) (any, error) {
+		return only(c.s.SeeEvents(c.ctx, events(c.name, noon.Add(time.Minute))))
+	}},
+	{"EventSeen", func(c caller) (any, error) { return two(c.s.EventSeen(c.ctx, "acme", "c1", "ev1")) }},
+
+	{"TakeHolds", func(c caller) (any, error) { // of two calendars
+		both := []store.Hold{hold("2 of "+c.name, "c2", 15), hold("1 of "+c.name, "c1", 15)}
+		return one(c.s.TakeHolds(c.ctx, both, noon))
+	}},
+	{"TakeHolds: taken", func(c caller) (any, error) {
+		return one(c.s.TakeHolds(c.ctx, []store.Hold{hold("of "+c.name, "c1", 10)}, noon))
+	}},
+	{"TakeHolds: taken before", func(c caller) (any, error) {
+		return one(c.s.TakeHolds(c.ctx, []store.Hold{hold("of "+c.name, "c1", 9)}, noon))
+	}},
+	{"KeepHolds", func(c caller) (any, error) {
+		return only(c.s.KeepHolds(c.ctx, []string{"mine", "its"}, "ev1", noon.Add(time.Hour)))
+	}},
+	{"KeepHolds: one that has ended", func(c caller) (any, error) {
+		return only(c.s.KeepHolds(c.ctx, []string{"old", "mine"}, "ev1", noon.Add(time.Hour)))
+	}},
+	{"DropHolds", func(c caller) (any, error) { return only(c.s.DropHolds(c.ctx, []string{"mine", "its"})) }},
+	{"DropHoldsOfEvent", func(c caller) (any, error) {
+		return only(c.s.DropHoldsOfEvent(c.ctx, "c1", "ev1"))
+	}},
+
+	{"SeeTicket", func(c caller) (any, error) {
+		row := ticket("7")
+		row.TicketID = "of " + c.name
+		return only(c.s.SeeTicket(c.ctx, row))
+	}},
+	{"TicketSeen", func(c caller) (any, error) { return two(c.s.TicketSeen(c.ctx, "acme", "k1", "7")) }},
+	{"PurgeTickets", func(c caller) (any, error) {
+		return one(c.s.PurgeTickets(c.ctx, noon.Add(time.Minute)))
+	}},
+
+	{"Documents.View", func(c caller) (any, error) {
+		var read []string
+		err := c.s.Documents("c1").View(c.ctx, func(tx adapter.StorageTx) error {
+			first, err := tx.Get("k1")
+			if err != nil {
+				return err
+			}
+			read = append(read, string(first))
+			return tx.Scan("k", "", func(key string, value []byte) bool {
+				read = append(read, key+"="+string(value))
+				return true
+			})
+		})
+		return read, err
+	}},
+	{"Documents.Update", func(c caller) (any, error) {
+		return only(c.s.Documents("c1").Update(c.ctx, func(tx adapter.StorageTx) error {
+			value, err := tx.Get("k1")
+			if err != nil {
+				return err
+			}
+			if err := tx.Put("k1", append(value, c.name...)); err != nil {
+				return err
+			}
+			if err := tx.Delete("k2"); err != nil {
+				return err
+			}
+			return tx.Put("k3", append(value, c.name...))
+		}))
+	}},
+
+	{"AddAudit", func(c caller) (any, error) {
+		return only(c.s.AddAudit(c.ctx, auditRow("1 of "+c.name), auditRow("2 of "+c.name)))
+	}},
+	{"AuditRows", func(c caller) (any, error) {
+		return one(c.s.AuditRows(c.ctx, store.AuditFilter{Limit: 10}))
+	}},
+	{"AuditRow", func(c caller) (any, error) { return two(c.s.AuditRow(c.ctx, 1)) }},
+	{"AuditChain", func(c caller) (any, error) { return two(c.s.AuditChain(c.ctx, 0, 10)) }},
+	{"UnsealedAudit", func(c caller) (any, error) {
+		return one(c.s.UnsealedAudit(c.ctx, store.AuditMark{}, 10))
+	}},
+	{"SealAudit", func(c caller) (any, error) {
+		return two(c.s.SealAudit(c.ctx, store.AuditMark{}, 10, chain))
+	}},
+	{"SealAudit: one row", func(c caller) (any, error) {
+		return two(c.s.SealAudit(c.ctx, store.AuditMark{}, 1, chain))
+	}},
+	{"AuditKeys", func(c caller) (any, error) { return one(c.s.AuditKeys(c.ctx)) }},
+	{"AddAuditKey", func(c caller) (any, error) {
+		key := store.AuditKey{ID: "of " + c.name, Sealed: []byte(c.name), CreatedAt: noon}
+		return only(c.s.AddAuditKey(c.ctx, key, store.AuditHead{KeyID: key.ID, Seal: "by " + c.name}))
+	}},
+	{"ResealAuditKey", func(c caller) (any, error) {
+		return only(c.s.ResealAuditKey(c.ctx, "key", []byte("by "+c.name)))
+	}},
+}
+
+func (c caller) beginIntent(key string) (any, error) {
+	i := intentRow(key)
+	i.Owner, i.CreatedAt, i.UpdatedAt = c.name, noon, noon
+	return two(c.s.BeginIntent(c.ctx, i))
+}
+
+func (c caller) takeOver(key, state string) (any, error) {
+	ours := store.Intent{Owner: c.name, LeaseUntil: noon.Add(time.Minute)}
+	return one(c.s.TakeOverIntent(c.ctx, intentRowIn(key, state), ours, noon))
+}
+
+func (c caller) savePlan(key string) (any, error) {
+	i := intentRow(key)
+	i.Plan = json.RawMessage(`{"by":"` + c.name + `"}`)
+	return only(c.s.SaveIntentPlan(c.ctx, i))
+}
+
+func (c caller) extend(key string) (any, error) {
+	i := intentRow(key)
+	i.LeaseUntil = noon.Add(2 * time.Minute)
+	return only(c.s.ExtendIntent(c.ctx, i, c.audit()))
+}
