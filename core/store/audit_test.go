@@ -93,7 +93,7 @@ func TestChangesAndWhatTheAuditSaysOfThem(t *testing.T) {
 				connection(t, s, "c1")
 				i := begun(t, s, store.Intent{})
 				lost := i
-				lost.Owner = "another"
+				lost.Owner, lost.EffectKey = "another", "another" // an answer counts whoever has it, of the same effect
 				if err := end(t, s, lost); err != nil {
 					refused(t, err, fault.Conflict, store.ReasonIntentLost)
 				}
