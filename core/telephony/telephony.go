@@ -27,12 +27,13 @@ type Driver interface {
 	// where they do not say. It costs nothing to ask.
 	Route(employee int64, e164 string) (Routing, bool)
 
-	// Buy orders exactly the number o.E164. Name and routing come with it where the provider can give them in the same
-	// call without touching a number that is not this order's; else they are left to a Change: the number answered says
-	// what it has. A number that someone else took in the meantime is fault.Conflict, reason NUMBER_TAKEN, and so is one
-	// that the account held before o.Since: it must be left as it is. Where Traits().IdempotentBuy, ordering again what
-	// this order has bought already answers it and costs nothing. With Traits().AsyncBuy the number answered may have
-	// Pending set; its Ref may then be "".
+	// Buy orders exactly the number o.E164, which nobody else behind this gateway has. Name and routing come
+	// with it where the provider can give them in the same call without touching a number that is not this
+	// order's; else they are left to a Change: the number answered says what it has. A name that Change would
+	// surely refuse is refused before. A number that someone else took in the meantime is fault.Conflict,
+	// reason NUMBER_TAKEN, and so is one that the account held before o.Since: it must be left as it is.
+	// Where Traits().IdempotentBuy, ordering again what this order has bought already answers it and costs
+	// nothing. With Traits().AsyncBuy the number answered may have Pending set; its Ref may then be "".
 	Buy(ctx context.Context, o Order) (Number, error)
 
 	// Ordered answers what became of an order: the number, Pending while the order is under way; fault.Conflict, reason
@@ -47,6 +48,7 @@ type Driver interface {
 	Number(ctx context.Context, ref string) (Number, error)
 
 	// Change changes what c names: the display name, or where inbound calls go. It answers the number as it is after.
+	// A name that is refused is a fault of the field "name".
 	Change(ctx context.Context, ref string, c Change) (Number, error)
 
 	// Release gives the number back for good; fault.NotFound when the account has it not, fault.Conflict with the reason

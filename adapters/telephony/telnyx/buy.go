@@ -15,9 +15,9 @@ import (
 
 // Buy orders a number that a search has lately shown; others Telnyx does not sell, a number of the account's own among
 // them (developers.telnyx.com/docs/numbers/phone-numbers/number-orders, step 1). The connection comes with the order, the name
-// after it: its field names the order.
+// after it: its field names the order. A name that could not be given is refused before.
 func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, error) {
-	if err := routable(o.Routing); err != nil {
+	if _, err := changeOf(telephony.Change{Name: &o.Name, Routing: &o.Routing}); err != nil {
 		return telephony.Number{}, err
 	}
 	var made orderAnswer

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"frontdesk/core/fault"
 	"frontdesk/core/upstream"
 )
 
@@ -15,10 +16,20 @@ func (d *driver) get(ctx context.Context, path string, query url.Values, about s
 	return d.call(ctx, http.MethodGet, path, about, nil, out)
 }
 
-// call sends in, where there is any, and reads the answer into out. Its error is a *fault.Error.
+// call sends in, where there is any, and reads the answer into out. Its error is a *fault.Error. Of an answer
+// that cannot be read it names the address that is configured: a connection to Telnyx has none of its own.
 func (d *driver) call(ctx context.Context, method, path string, about subject, in, out any) error {
-	return upstream.Exchange{
+	var refused error
+	err := upstream.Exchange{
 		Method: method, URL: d.base + path, In: in, Out: out, Provider: name,
-		Refusal: func(status int, header http.Header, body []byte) error { return refusal(about, status, header, body) },
+		Refusal: func(status int, header http.Header, body []byte) error {
+			refused = refusal(about, status, header, body)
+			return refused
+		},
 	}.Do(ctx, d.client)
+	f := fault.From(err)
+	if err != nil && refused == nil && f.Reason == fault.ReasonProviderMisconfigured && f.Upstream != "" {
+		return said(f, f.Code, f.Reason, unreadable(method).Detail)
+	}
+	return err
 }

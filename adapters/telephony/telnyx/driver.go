@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
 	"frontdesk/core/telephony"
 )
@@ -24,7 +25,10 @@ type driver struct {
 	now        func() time.Time
 }
 
-var _ telephony.Driver = (*driver)(nil)
+var (
+	_ telephony.Driver     = (*driver)(nil)
+	_ adapter.SetupChecker = (*driver)(nil)
+)
 
 // mostAtOnce is our own: Telnyx limits calls by time, and how many it takes at once it does not say.
 const mostAtOnce = 10
@@ -45,6 +49,40 @@ func (d *driver) Account(ctx context.Context) (telephony.Account, error) {
 		return telephony.Account{}, unreadable(http.MethodGet)
 	}
 	return account, nil
+}
+
+// leadsTo are the kinds of what numbers lead to
+// (developers.telnyx.com/api-reference/connections/retrieve-a-connection,
+// developers.telnyx.com/api-reference/call-control-applications/retrieve-a-call-control-application,
+// developers.telnyx.com/api-reference/texml-applications/retrieve-a-texml-application). Whether applications
+// are found among the connections, too, is left open there.
+var leadsTo = []string{"/connections/", "/call_control_applications/", "/texml_applications/"}
+
+// CheckSetup reads the connection or application that numbers are to lead to. A key that may not read it can
+// use it all the same, and then nothing is said of it.
+func (d *driver) CheckSetup(ctx context.Context) error {
+	if d.connection == "" {
+		return nil
+	}
+	var missing error
+	for _, kind := range leadsTo {
+		var there struct {
+			Data struct {
+				ID string `json:"id"`
+			} `json:"data"`
+		}
+		err := d.get(ctx, kind+d.connection, nil, aConnection, &there)
+		switch {
+		case err == nil && there.Data.ID == "":
+			return unreadable(http.MethodGet)
+		case err == nil, errors.Is(err, fault.Forbidden):
+			return nil
+		case !isNoConnection(err):
+			return err
+		}
+		missing = err
+	}
+	return missing
 }
 
 // Search looks in one country and, where it has nothing there, in the other: a search names its country

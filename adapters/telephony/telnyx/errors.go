@@ -16,10 +16,11 @@ import (
 type subject int
 
 const (
-	anything  subject = iota
-	aSearch           // for numbers to sell
-	anOrder           // to be made
-	oneNumber         // of the account, by its id
+	anything    subject = iota
+	aSearch             // for numbers to sell
+	anOrder             // to be made
+	oneNumber           // of the account, by its id
+	aConnection         // that numbers lead to
 )
 
 // told is one of the errors of an answer that refuses (developers.telnyx.com/development/api-fundamentals/api-errors).
@@ -91,8 +92,9 @@ func refusal(about subject, status int, header http.Header, body []byte) *fault.
 		f := fault.InvalidField("name", "is not accepted by Telnyx as a number's customer reference.")
 		f.Upstream = plain.Upstream
 		return f.With("provider", name)
-	case at("connection_id") || about == anOrder && has(codeNoAssociation, codeNoAssociated):
-		return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured, "Telnyx knows no connection of the id that numbers are to lead to. Check the connection's connection_id.")
+	case at("connection_id"), about == anOrder && has(codeNoAssociation, codeNoAssociated),
+		about == aConnection && has(codeNotFound, codeInvalidID):
+		return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured, noConnection)
 	case about == anOrder && (at("requirement") || at("address")):
 		f := lacking(!at("requirement"))
 		return said(plain, f.Code, f.Reason, f.Detail)
@@ -100,8 +102,18 @@ func refusal(about subject, status int, header http.Header, body []byte) *fault.
 		return said(plain, fault.NotFound, fault.ReasonNoNumbersAvailable, "Telnyx has no numbers of this area code.")
 	case status == http.StatusNotFound && len(errors) == 0:
 		return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured, "There is no such API at the address of Telnyx. Check providers.telnyx.api_url.")
+	case plain.Reason == fault.ReasonProviderMisconfigured:
+		return said(plain, plain.Code, plain.Reason, unreadable(http.MethodGet).Detail)
 	}
 	return plain
+}
+
+const noConnection = "Telnyx knows no connection of the id that numbers are to lead to. " +
+	"Check the connection's connection_id."
+
+func isNoConnection(err error) bool {
+	f := fault.From(err)
+	return f.Reason == fault.ReasonProviderMisconfigured && f.Detail == noConnection
 }
 
 // untilReset is how long the limit lasts (developers.telnyx.com/development/api-fundamentals/reliability/rate-limiting: "the

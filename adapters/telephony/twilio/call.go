@@ -26,13 +26,18 @@ func (d *driver) get(ctx context.Context, path string, query url.Values, out any
 	return d.call(ctx, http.MethodGet, path, nil, out)
 }
 
-// call sends a form, where there is any, and reads the answer into out. Its error is a *fault.Error.
+// call is exchangeAt for a path below the accounts.
 func (d *driver) call(ctx context.Context, method, path string, form url.Values, out any) error {
+	return d.exchangeAt(ctx, method, d.root+path, form, out)
+}
+
+// exchangeAt sends a form, where there is any, and reads the answer into out. Its error is a *fault.Error.
+func (d *driver) exchangeAt(ctx context.Context, method, address string, form url.Values, out any) error {
 	var body io.Reader
 	if form != nil {
 		body = strings.NewReader(form.Encode())
 	}
-	req, err := http.NewRequestWithContext(ctx, method, d.root+path, body)
+	req, err := http.NewRequestWithContext(ctx, method, address, body)
 	if err != nil {
 		// Not wrapped: the text of the error holds the whole address.
 		f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "The address of Twilio's API cannot be read.").With("provider", name)

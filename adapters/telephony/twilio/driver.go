@@ -131,9 +131,14 @@ func (d *driver) Route(employee int64, e164 string) (telephony.Routing, bool) {
 	return telephony.Routing{}, false
 }
 
-// Buy orders a number, never one of an area code: each repetition of that would buy another. Name and routing are left to
-// Change, since Twilio would give them to a number that the account held before, too.
+// Buy orders a number, never one of an area code: each repetition of that would buy another. Name and routing
+// are left to Change, since Twilio would give them to a number that the account held before, too: that nobody
+// else here has it, the gateway knows, and not whether somebody bought it in Twilio's Console. CheckSetup
+// finds before what could not be set.
 func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+	if err := checkName(o.Name); err != nil {
+		return telephony.Number{}, err
+	}
 	form := url.Values{"PhoneNumber": {o.E164}}
 	if d.address != "" || d.bundle != "" {
 		// These would be given to a number that the account held before, too.
@@ -293,12 +298,19 @@ func (d *driver) exchange(ctx context.Context, method, ref string, form url.Valu
 // mostNameRunes is the length of a friendly name (twilio.com/docs/phone-numbers/api/incomingphonenumber-resource).
 const mostNameRunes = 64
 
+func checkName(given string) error {
+	if utf8.RuneCountInString(given) > mostNameRunes {
+		return fault.InvalidField("name", fmt.Sprintf("must have at most %d characters for Twilio.", mostNameRunes))
+	}
+	return nil
+}
+
 // Change makes one request, and holds what Twilio says after against what was asked.
 func (d *driver) Change(ctx context.Context, ref string, c telephony.Change) (telephony.Number, error) {
 	form := url.Values{}
 	if c.Name != nil {
-		if utf8.RuneCountInString(*c.Name) > mostNameRunes {
-			return telephony.Number{}, fault.InvalidField("name", fmt.Sprintf("must have at most %d characters for Twilio.", mostNameRunes))
+		if err := checkName(*c.Name); err != nil {
+			return telephony.Number{}, err
 		}
 		form.Set("FriendlyName", *c.Name)
 	}

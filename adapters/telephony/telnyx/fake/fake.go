@@ -75,6 +75,7 @@ type Server struct {
 	revoked      bool
 	suspended    bool
 	keepSettings bool
+	removed      []string // connections that there were
 }
 
 // New makes a server.
@@ -147,6 +148,12 @@ func (s *Server) answer(r *http.Request, path string) (map[string]any, *refusal)
 		return c.reading(c.whoami)
 	case "GET balance":
 		return c.reading(c.funds)
+	case "GET connections/":
+		return c.reading(func() (map[string]any, *refusal) { return c.showConnection(id, Trunk) })
+	case "GET call_control_applications/":
+		return c.reading(func() (map[string]any, *refusal) { return c.showConnection(id, Application) })
+	case "GET texml_applications/":
+		return nil, notFound()
 	case "GET available_phone_numbers":
 		return c.reading(c.search, searchFilters...)
 	case "GET number_orders":

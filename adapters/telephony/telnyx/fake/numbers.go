@@ -76,7 +76,7 @@ func (c call) changeNumber(id string) (map[string]any, *refusal) {
 	switch {
 	case refused != nil:
 		return nil, refused
-	case ask.ConnectionID != nil && *ask.ConnectionID != "" && !known(*ask.ConnectionID):
+	case ask.ConnectionID != nil && *ask.ConnectionID != "" && !c.known(*ask.ConnectionID):
 		return nil, invalid("/connection_id")
 	case c.keepSettings:
 		return map[string]any{"data": n.shown()}, nil

@@ -32,7 +32,7 @@ func (c call) makeOrder() (map[string]any, *refusal) {
 	switch {
 	case len(ask.PhoneNumbers) != 1:
 		return nil, invalid("/phone_numbers")
-	case ask.ConnectionID != "" && !known(ask.ConnectionID):
+	case ask.ConnectionID != "" && !c.known(ask.ConnectionID):
 		return nil, invalid("/connection_id")
 	case c.balance < price:
 		return nil, noFunds()
@@ -66,7 +66,18 @@ func (c call) makeOrder() (map[string]any, *refusal) {
 	return map[string]any{"data": made.shown()}, nil
 }
 
-func known(connection string) bool { return connection == Application || connection == Trunk }
+func (s *Server) known(connection string) bool {
+	return (connection == Application || connection == Trunk) && !slices.Contains(s.removed, connection)
+}
+
+// showConnection shows the connection, or the application, that there is of a kind. Applications are not shown among the
+// connections: whether they are is left open.
+func (c call) showConnection(id, known string) (map[string]any, *refusal) {
+	if id != known || !c.known(id) {
+		return nil, notFound()
+	}
+	return map[string]any{"data": map[string]any{"id": id, "active": true}}, nil
+}
 
 // settle brings every order to its end whose time has come.
 func (s *Server) settle(now time.Time) {

@@ -28,6 +28,12 @@ func (s *Server) Held() (held []Number) {
 	return held
 }
 
+// Remove takes a connection or an application away.
+func (s *Server) Remove(id string) { s.with(func() { s.removed = append(s.removed, id) }) }
+
+// PutBack has everything there again that was removed.
+func (s *Server) PutBack() { s.with(func() { s.removed = nil }) }
+
 // Order is an order, as the account's owner sees it.
 type Order struct {
 	ID, E164, ConnectionID, CustomerReference, Status string

@@ -71,6 +71,8 @@ type Server struct {
 	snatches  int
 	revoked   bool
 	ignoring  bool
+	removed   []string // what was taken away of application, trunk, address and bundle
+	pending   bool     // the bundle is not approved yet
 }
 
 // Number is a number that an account holds.
@@ -100,14 +102,22 @@ const root = "/2010-04-01/"
 // ServeHTTP serves the API.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path, ours := strings.CutPrefix(r.URL.EscapedPath(), root)
-	if !ours {
+	product := !ours && isProduct(r.URL.EscapedPath())
+	if !ours && !product {
 		http.NotFound(w, r)
 		return
 	}
 	if s.faulty(w, r) {
 		return
 	}
-	status, answer, refused := s.answer(r, path)
+	var status int
+	var answer map[string]any
+	var refused *refusal
+	if product {
+		status, answer, refused = s.answerProduct(r)
+	} else {
+		status, answer, refused = s.answer(r, path)
+	}
 	if s.Drops(r) {
 		panic(http.ErrAbortHandler) // the connection is closed without an answer
 	}
@@ -174,6 +184,10 @@ func (c call) serve(method, rest string) (int, map[string]any, *refusal) {
 		return c.reading(c.showAccount)
 	case "GET Balance":
 		return c.reading(c.showBalance)
+	case "GET Applications":
+		return c.reading(func() (map[string]any, *refusal) { return c.show(name, Application) })
+	case "GET Addresses":
+		return c.reading(func() (map[string]any, *refusal) { return c.show(name, Address) })
 	case "GET AvailablePhoneNumbers":
 		return c.reading(func() (map[string]any, *refusal) { return c.search(name) }, searchParameters...)
 	}

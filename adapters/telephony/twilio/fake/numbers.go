@@ -128,11 +128,11 @@ func (c call) set(n *Number) *refusal {
 		{"VoiceUrl", &to.VoiceURL, isAddress, 21402},
 		{"VoiceMethod", &to.VoiceMethod, func(v string) bool { return v == "POST" || v == "GET" }, 21403},
 		{"SmsUrl", &to.SMSURL, isAddress, 21402},
-		{"SmsApplicationSid", &to.SMSApplication, isOneOf(Application), 21420},
-		{"VoiceApplicationSid", &to.Application, isOneOf(Application), 21420},
-		{"TrunkSid", &to.Trunk, isOneOf(Trunk), 20404},
-		{"AddressSid", &to.Address, isOneOf(Address), 21628},
-		{"BundleSid", &to.Bundle, isOneOf(Bundle), 21649},
+		{"SmsApplicationSid", &to.SMSApplication, c.isThere(Application), 21420},
+		{"VoiceApplicationSid", &to.Application, c.isThere(Application), 21420},
+		{"TrunkSid", &to.Trunk, c.isThere(Trunk), 20404},
+		{"AddressSid", &to.Address, c.isThere(Address), 21628},
+		{"BundleSid", &to.Bundle, c.isThere(Bundle), 21649},
 	} {
 		given, there := c.given[p.name]
 		if !there {
@@ -161,8 +161,8 @@ func isAddress(v string) bool {
 	return v == "" || err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
 }
 
-func isOneOf(known string) func(string) bool {
-	return func(v string) bool { return v == "" || v == known }
+func (c call) isThere(known string) func(string) bool {
+	return func(v string) bool { return v == "" || v == known && !slices.Contains(c.removed, v) }
 }
 
 // release gives a number back. With a registered emergency address it is refused (help.twilio.com, "Cancel or release a
