@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -34,6 +35,8 @@ type line struct {
 	snatch  func(orders int) // so many orders come too late
 	leads   string           // where calls of employee 7 go: a prefix
 	funds   func(enough bool)
+	remove  func() // what calls lead to
+	putBack func()
 
 	perDay int // the most that the tenant may buy; 0 is 100
 }
@@ -103,8 +106,10 @@ func pretendTwilio(t testing.TB) *line {
 				t.Error(err)
 			}
 		},
-		leads: "https://agents.example.com/voice?employee=7&number=%2B1",
-		funds: func(enough bool) { fake.SetBalance(map[bool]string{true: "50.00", false: "0.00"}[enough]) },
+		leads:   "https://agents.example.com/voice?employee=7&number=%2B1",
+		funds:   func(enough bool) { fake.SetBalance(map[bool]string{true: "50.00", false: "0.00"}[enough]) },
+		remove:  func() { fake.Remove(twiliofake.Application); fake.Remove(twiliofake.Trunk) },
+		putBack: fake.PutBack,
 	}
 }
 
@@ -154,8 +159,10 @@ func telnyxWith(t testing.TB, o telnyxfake.Options) *line {
 			}
 			check(fake.Emergency(e164, status))
 		},
-		leads: telnyxfake.Application,
-		funds: func(enough bool) { fake.SetBalance(map[bool]int{true: 50_00}[enough]) },
+		leads:   telnyxfake.Application,
+		funds:   func(enough bool) { fake.SetBalance(map[bool]int{true: 50_00}[enough]) },
+		remove:  func() { fake.Remove(telnyxfake.Application) },
+		putBack: fake.PutBack,
 	}
 }
 
@@ -169,8 +176,15 @@ func sandboxLine(testing.TB) *line {
 func (l *line) office(t testing.TB, storeURL string, settings ...string) (*house, *running, caller) {
 	h := newHouse(t, storeURL, l.environ...)
 	h.must("migrate")
-	h.must("tenant", "create", "acme", "--max-purchases-per-day", fmt.Sprint(cmp.Or(l.perDay, 100)))
-	connect := []string{"connection", "add", "--tenant", "acme", "--kind", string(l.connection.Kind), "--provider", l.connection.Provider, "--name", "phones"}
+	key := l.tenant(h, "acme", settings...)
+	r := h.serve()
+	return h, r, r.as(key)
+}
+
+// tenant makes a tenant that has the line, and returns a key of it.
+func (l *line) tenant(h *house, name string, settings ...string) (key string) {
+	h.must("tenant", "create", name, "--max-purchases-per-day", fmt.Sprint(cmp.Or(l.perDay, 100)))
+	connect := []string{"connection", "add", "--tenant", name, "--kind", string(l.connection.Kind), "--provider", l.connection.Provider, "--name", "phones"}
 	for name, value := range l.connection.Settings {
 		connect = append(connect, "--set", fmt.Sprintf("%s=%v", name, value))
 	}
@@ -182,8 +196,7 @@ func (l *line) office(t testing.TB, storeURL string, settings ...string) (*house
 		connect = append(connect, "--set", s)
 	}
 	h.must(connect...)
-	r := h.serve()
-	return h, r, r.as(strings.TrimSpace(h.must("key", "create", "--tenant", "acme")))
+	return strings.TrimSpace(h.must("key", "create", "--tenant", name))
 }
 
 const phoneNumbers = "/beta/phone-numbers"
@@ -362,6 +375,107 @@ func TestARefusedPurchaseSaysWhy(t *testing.T) {
 				t.Errorf("the limit: %s", got.body)
 			}
 		})
+	}
+}
+
+// What calls are to lead to is looked at before the first caller is, and before money is spent.
+func TestAMissingSetupIsFoundBeforeANumberIsBought(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		pretend func(testing.TB) *line
+		set     string
+		names   string
+	}{
+		"twilio's application": {pretendTwilio, "voice_application=" + twiliofake.Application, "voice_application"},
+		"twilio's trunk":       {pretendTwilio, "sip_trunk=" + twiliofake.Trunk, "sip_trunk"},
+		"telnyx's connection":  {pretendTelnyx, "connection_id=" + telnyxfake.Application, "connection_id"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := test.pretend(t)
+			h, _, c := l.office(t, "", test.set)
+			h.must("connection", "verify", "--tenant", "acme", "phones")
+			l.remove()
+			if _, told, code := h.do("", "connection", "verify", "--tenant", "acme", "phones"); code != 1 || !strings.Contains(told, test.names) {
+				t.Errorf("verify ends with %d and says\n%s", code, told)
+			}
+			if out, _, code := h.do("", "doctor", "--tenant", "acme"); code != 1 || !strings.Contains(out, test.names) {
+				t.Errorf("doctor ends with %d and says\n%s", code, out)
+			}
+			for range 3 {
+				got := c.do(400, http.MethodPost, phoneNumbers, `{"area_code":"415","inbound_cloud_employee_id":7}`)
+				if !strings.Contains(got.text("detail"), test.names) || got.header.Get("Retry-After") != "" {
+					t.Errorf("a purchase is answered %s, again after %q", got.body, got.header.Get("Retry-After"))
+				}
+			}
+			if l.bought() != 0 {
+				t.Errorf("%d were bought", l.bought())
+			}
+			l.putBack()
+			c.buy("415", `,"inbound_cloud_employee_id":7`)
+		})
+	}
+}
+
+// A number is one tenant's, whichever of three gateways it is bought through: the tenants share an account in which an
+// order of what it holds is answered like a purchase.
+func TestTenantsOfOneAccountAtThreeGateways(t *testing.T) {
+	t.Parallel()
+	l := pretendTwilio(t)
+	h := newHouse(t, storetest.Postgres(t), l.environ...)
+	h.must("migrate")
+	var keys []string
+	for i := range 3 {
+		keys = append(keys, l.tenant(h, fmt.Sprint("tenant", i)))
+	}
+	var gateways []*running
+	for range 3 {
+		gateways = append(gateways, h.serve())
+	}
+	type sale struct {
+		tenant int
+		e164   string
+	}
+	sales := make(chan sale, 200)
+	var all sync.WaitGroup
+	for i, key := range keys {
+		for _, g := range gateways {
+			all.Go(func() {
+				c := g.as(key)
+				for range 6 {
+					got, err := c.call(http.MethodPost, phoneNumbers, fmt.Sprintf(`{"area_code":"415","name":"tenant %d","inbound_cloud_employee_id":7}`, i))
+					if err != nil || got.status != 201 {
+						t.Errorf("tenant %d: %v %d %s", i, err, got.status, got.body)
+						return
+					}
+					sales <- sale{i, got.text("e164")}
+					if _, err := c.call(http.MethodGet, phoneNumbers, ""); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	all.Wait()
+	close(sales)
+	owner := map[string]int{}
+	for s := range sales {
+		if other, sold := owner[s.e164]; sold {
+			t.Errorf("%s was told to tenant %d and tenant %d", s.e164, other, s.tenant)
+		}
+		owner[s.e164] = s.tenant
+		l.has(t, s.e164, fmt.Sprintf("tenant %d", s.tenant), l.leads)
+	}
+	if l.bought() != 54 || len(owner) != 54 || len(l.held()) != 54 {
+		t.Errorf("%d were bought, %d told, %d are held; want 54", l.bought(), len(owner), len(l.held()))
+	}
+	for i, key := range keys {
+		list := string(gateways[i].as(key).do(200, http.MethodGet, phoneNumbers, "").body)
+		for e164, of := range owner {
+			if strings.Contains(list, e164) != (of == i) {
+				t.Errorf("%s is tenant %d's; tenant %d lists\n%s", e164, of, i, list)
+			}
+		}
 	}
 }
 

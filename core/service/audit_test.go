@@ -195,8 +195,8 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, []string{
-			"acme key:k-acme buy-phone-number PN4155550000 done", "acme key:k-acme update-phone-number PN4155550000 done",
-			"acme key:k-acme release-phone-number PN4155550000 done",
+			"acme key:k-acme buy-phone-number PN4155550000.1 done", "acme key:k-acme update-phone-number PN4155550000.1 done",
+			"acme key:k-acme release-phone-number PN4155550000.1 done",
 		}},
 		{"a write that is still under way at its deadline", func(t *testing.T, w *world, p *process, c tenant.Caller) {
 			let := make(chan struct{})

@@ -255,7 +255,9 @@ var storeSteps = []string{
 	"INSERT ON intents", "UPDATE OF plan ON intents", "UPDATE OF state ON intents WHEN NEW.state = 'done'",
 	"UPDATE OF state ON intents WHEN NEW.state = 'unknown'", "DELETE ON intents", "INSERT ON holds", "UPDATE ON holds", "DELETE ON holds",
 	"INSERT ON events_seen", "INSERT ON numbers", "UPDATE ON numbers", "INSERT ON audit",
-	"INSERT ON purchases", "UPDATE OF e164 ON purchases", "UPDATE OF bought ON purchases", "DELETE ON purchases",
+	"INSERT ON purchases", "UPDATE OF e164 ON purchases", "UPDATE OF state ON purchases WHEN NEW.state = 'filled'",
+	"UPDATE OF state ON purchases WHEN NEW.state = 'done'", "DELETE ON purchases",
+	"INSERT ON number_claims", "UPDATE ON number_claims", "DELETE ON number_claims",
 }
 
 // TestStoreFailsAtOneStep lets one kind of write fail during the call, as when the store goes away there, and the

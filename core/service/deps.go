@@ -91,7 +91,7 @@ func New(o Options) *Services {
 		clock:    clock,
 		Calendar: &Calendar{room: r, calendars: newCache[[]calendar.Calendar](o.Now, rememberCalendars), known: newKnownSet()},
 		Tickets:  &Tickets{room: r, vocabularies: newCache[crm.Vocabulary](o.Now, rememberVocabulary)},
-		Numbers:  &Numbers{room: r, firstLook: firstLook},
+		Numbers:  &Numbers{room: r, firstLook: firstLook, setups: newCache[struct{}](o.Now, rememberSetup)},
 	}
 	s.settler = &settler{room: r, overtaken: map[string]writeOver{opUpdate: nil, opChange: s.Numbers.realign}, resume: map[string]resume{
 		opBook:   s.Calendar.resumeBook,

@@ -19,7 +19,8 @@ import (
 // their ids and remembers the cloud employees.
 type Numbers struct {
 	*room
-	firstLook time.Duration // at an order under way, after it was made
+	firstLook time.Duration    // at an order under way, after it was made
+	setups    *cache[struct{}] // of connections whose settings were found to work
 }
 
 // phone is a caller's telephony connection, opened.
@@ -167,12 +168,25 @@ func (s *Numbers) set(ctx context.Context, p phone, ref string, c telephony.Chan
 		return p.Driver.Change(ctx, ref, c)
 	})
 	if err != nil {
-		return err
+		return s.notFound(ctx, p, ref, err)
 	}
 	if c.Name != nil && now.Name != *c.Name || c.Routing != nil && *c.Routing != (telephony.Routing{}) && now.Routing != *c.Routing {
 		return fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The provider did not change the number as it was asked to.")
 	}
 	return nil
+}
+
+// notFound tells what it is that a change did not find: the number, or what its calls were to lead to.
+func (s *Numbers) notFound(ctx context.Context, p phone, ref string, err error) error {
+	if fault.From(err).Code != fault.NotFound {
+		return err
+	}
+	if _, missing := s.read(ctx, p, ref); missing != nil {
+		return missing
+	}
+	return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
+		"The provider has the number, and does not find what its calls are to lead to. Check the connection's settings.").
+		Because(err)
 }
 
 // pointTo has a number's calls go where its row says they should, as it is now, and remembers it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -136,19 +137,29 @@ func TestNumbersOfOtherTenantsAreNotThere(t *testing.T) {
 }
 
 func TestBuyTakesTheNextOfferWhenOneIsSnatched(t *testing.T) {
-	w, p, c := sqliteWorld(t)
-	snatched := 0
-	w.phones.script(func(_ *process, call string) reaction {
-		if call != "buy" || snatched == offersPerSearch+2 { // a whole search and two of the next
-			return reaction{}
+	for snatches := range mostOrders + 1 {
+		w, p, c := sqliteWorld(t)
+		snatched := 0
+		w.phones.script(func(_ *process, call string) reaction {
+			if call != "buy" || snatched == snatches {
+				return reaction{}
+			}
+			e164 := w.phones.stock[0]
+			snatched++
+			return reaction{before: func(context.Context) error { w.phones.snatch(e164); return nil }}
+		})
+		answer, err := p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415"})
+		if snatches == mostOrders {
+			wantReason(t, err, fault.Conflict, fault.ReasonNumberTaken)
+			if f := fault.From(err); !strings.Contains(f.Detail, "3 orders") || f.RetryAfter != 0 || w.phones.bought != 0 || w.phones.called("buy") != mostOrders {
+				t.Errorf("after %d orders: %+v; %d bought", w.phones.called("buy"), f, w.phones.bought)
+			}
+			continue
 		}
-		e164 := w.phones.stock[0]
-		snatched++
-		return reaction{before: func(context.Context) error { w.phones.snatch(e164); return nil }}
-	})
-	got := buyOne(t, p, c, BuyNumber{})
-	if want := fmt.Sprintf("+1415555%04d", offersPerSearch+2); got.E164 != want || w.phones.bought != 1 {
-		t.Fatalf("got %s, want %s; %d bought", got.E164, want, w.phones.bought)
+		w.check(err)
+		if want := fmt.Sprintf("+1415555%04d", snatches); answer.Record.E164 != want || w.phones.bought != 1 {
+			t.Errorf("got %s, want %s; %d bought", answer.Record.E164, want, w.phones.bought)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
 	"frontdesk/core/guard"
 	"frontdesk/core/normalize"
@@ -21,6 +22,8 @@ const (
 	offersPerSearch = 10                     // numbers looked at,
 	mostSearches    = 3                      // so often, before giving up when others snatch them away
 	mostOffers      = 250                    // asked for at once, to look past those that others here have
+	mostOrders      = 3                      // that one request places, each after the one before failed
+	rememberSetup   = 5 * time.Minute        // that a connection's settings work at the provider
 	firstLook       = 150 * time.Millisecond // at an order under way; each next one after half as long again,
 	latestLook      = time.Second            // but no longer than that
 	mostNeighbours  = 5                      // area codes looked into when the one asked for is sold out,
@@ -30,53 +33,42 @@ const (
 	metaNumber      = "phone_number"         // of faults that come after money was spent
 )
 
-// buyPlan is a purchase after normalization. The number chosen is in the table of purchases.
+// buyPlan is a purchase after normalization. How far it got is in the table of purchases.
 type buyPlan struct {
 	AreaCode string `json:"area_code"`
 	Name     string `json:"name,omitempty"`
 	Inbound  *int64 `json:"inbound,omitempty"`
 	Outbound *int64 `json:"outbound,omitempty"`
-
-	Reached progress `json:"reached,omitempty"`
-
-	// Undo is set when the number was bought and cannot be set up: it goes back to the provider, whoever carries on.
-	Undo *undoing `json:"undo,omitempty"`
 }
 
-// progress is how far the order of the number chosen is known to have got, for whoever takes the purchase up.
-type progress string
-
-const (
-	orderUnknown  progress = ""          // it may not even have been placed
-	orderUnderWay progress = "under_way" // its provider took it
-	orderFilled   progress = "filled"    // the account got the number
-)
-
-// isUnderWay reports whether the plan of a purchase says that its order is under way.
-func isUnderWay(plan json.RawMessage) bool {
-	var p buyPlan
-	return json.Unmarshal(plan, &p) == nil && p.Reached == orderUnderWay
+// refusal is why a number that was bought goes back, as the table of purchases keeps it. The fault is called
+// undo there since plans of intents held it under this name.
+type refusal struct {
+	Undo struct {
+		Code   fault.Code `json:"code"`
+		Reason string     `json:"reason"`
+		Detail string     `json:"detail"`
+	} `json:"undo"`
+	Unseen bool `json:"unseen,omitempty"` // a check of the settings does not find what is wrong
 }
 
-// undoing is why a number that was bought goes back.
-type undoing struct {
-	Code   fault.Code `json:"code"`
-	Reason string     `json:"reason"`
-	Detail string     `json:"detail"`
-}
-
-// Buy buys one number in an area code. It is a saga whose every step can be taken up again after a crash: the right to
-// buy is taken under the tenant's limits; a number is chosen, and recorded; exactly that one is ordered, named and
-// pointed at its employee; then it is recorded as held. Whoever takes up a purchase first asks the provider what became
-// of the order: a second number is only chosen when the first is surely someone else's.
+// Buy buys one number in an area code. It is a saga whose every step can be taken up again after a crash: the
+// right to buy is taken under the tenant's limits; a number is chosen and claimed; exactly that one is
+// ordered, named and pointed at its employee; then it is recorded as held. See the states in core/store:
+// nothing touches a number at the provider before the store says whose it is. Whoever takes up a purchase
+// first asks the provider what became of the order: a second number is only chosen when the first is surely
+// someone else's.
 func (s *Numbers) Buy(ctx context.Context, c tenant.Caller, w Write, in BuyNumber) (Answer[record.PhoneNumber], error) {
 	p, err := s.phone(ctx, c)
 	if err != nil {
 		return Answer[record.PhoneNumber]{}, err
 	}
 	plan := buyPlan{AreaCode: in.AreaCode, Name: in.Name, Inbound: in.Inbound, Outbound: in.Outbound}
-	return perform(ctx, s.journal, call{caller: c, operation: opBuy, write: w, connectionID: p.Connection.ID, plan: plan,
-		repeatable: p.Driver.Traits().IdempotentBuy}, on(p, s.buy))
+	// Its lease is as long as the run may take, also where an order can be repeated: the recovery worker drops a purchase
+	// that was not ordered, and its order must not be on its way then.
+	return perform(ctx, s.journal, call{
+		caller: c, operation: opBuy, write: w, connectionID: p.Connection.ID, plan: plan,
+	}, on(p, s.buy))
 }
 
 // purchase is one purchase under way.
@@ -84,16 +76,16 @@ type purchase struct {
 	*Numbers
 	phone
 	*attempt
-	plan buyPlan
-	row  store.Purchase
-	ends time.Time // when the caller's time is over
+	plan   buyPlan
+	row    store.Purchase
+	ends   time.Time // when the caller's time is over
+	orders int       // placed by this run
 }
 
 func (s *Numbers) buy(ctx context.Context, p phone, a *attempt, plan buyPlan) (outcome[record.PhoneNumber], error) {
-	var none outcome[record.PhoneNumber]
 	row, err := s.reserve(ctx, p, a)
 	if err != nil {
-		return none, err
+		return outcome[record.PhoneNumber]{}, err
 	}
 	b := &purchase{Numbers: s, phone: p, attempt: a, plan: plan, row: row}
 	if ends, ok := ctx.Deadline(); ok {
@@ -101,32 +93,44 @@ func (s *Numbers) buy(ctx context.Context, p phone, a *attempt, plan buyPlan) (o
 	} else {
 		b.ends = time.Now().Add(s.Deadline)
 	}
+	number, err := b.carryThrough(ctx)
+	if err != nil {
+		return outcome[record.PhoneNumber]{}, err
+	}
+	return outcome[record.PhoneNumber]{record: phoneNumber(number), ref: number.Ref}, nil
+}
+
+// carryThrough takes the steps that are left, and closes a purchase that surely led to nothing.
+func (b *purchase) carryThrough(ctx context.Context) (store.Number, error) {
 	number, err := b.carryOut(ctx)
-	if err == nil {
-		return outcome[record.PhoneNumber]{record: phoneNumber(number), ref: number.Ref}, nil
+	if err == nil || wasTakenOver(err) || !b.harmless(fault.From(err)) || b.isEnded() {
+		return number, err
 	}
-	if a.harmless(fault.From(err)) {
-		if err := s.Store.EndPurchase(context.WithoutCancel(ctx), row.ID, false); err != nil {
-			s.Log.ErrorContext(ctx, "a purchase could not be closed; it counts until it is looked at again", "tenant", row.TenantID, "error", err)
-		}
+	if err := b.Store.EndPurchase(context.WithoutCancel(ctx), b.row); err != nil {
+		b.Log.ErrorContext(ctx, "a purchase could not be closed; it counts until it is looked at again",
+			"tenant", b.row.TenantID, "error", err)
 	}
-	return none, err
+	return number, err
+}
+
+func (b *purchase) isEnded() bool {
+	return b.row.State == store.PurchaseDone || b.row.State == store.PurchaseReturned
 }
 
 // reserve takes the right to buy a number, or answers what was bought under the same Idempotency-Key: that is known for as
 // long as answers are kept, also where the intent was let go since there was nothing to answer any more.
 func (s *Numbers) reserve(ctx context.Context, p phone, a *attempt) (store.Purchase, error) {
 	limits := limitsOf(p.caller.Tenant, p.Target.Sandbox)
-	row, reached, err := s.Store.ReservePurchase(ctx, store.Purchase{
-		ID: a.intent.EffectKey, TenantID: p.Connection.TenantID, ConnectionID: p.Connection.ID, Realm: p.realm, CreatedAt: a.intent.CreatedAt,
-	}, a.intent.CreatedAt.Add(-s.KeepAnswers), limits)
+	row, reached, err := s.Store.ReservePurchase(ctx, a.intent, p.realm, a.intent.CreatedAt.Add(-s.KeepAnswers), limits)
 	switch {
 	case err != nil:
 		return row, err
 	case reached.PerDay:
 		f := fault.Newf(fault.Exhausted, fault.ReasonPurchaseLimit,
 			"%d numbers were bought within the last 24 hours, which is the most that this tenant may buy (max_purchases_per_day). Nothing was bought.", limits.PerDay)
-		f.RetryAfter = max(0, reached.Until.Sub(s.Now()))
+		if !reached.Until.IsZero() {
+			f.RetryAfter = max(0, reached.Until.Sub(s.Now()))
+		}
 		return row, f
 	case reached.Held:
 		return row, fault.Newf(fault.Exhausted, fault.ReasonNumberLimit,
@@ -152,25 +156,29 @@ func limitsOf(t tenant.Tenant, sandbox bool) store.PurchaseLimits {
 
 // carryOut takes the steps that are left.
 func (b *purchase) carryOut(ctx context.Context) (store.Number, error) {
-	if b.row.Bought {
+	switch b.row.State {
+	case store.PurchaseReserved:
+	case store.PurchaseDone:
 		return b.recorded(ctx)
-	}
-	if b.row.E164 != "" {
+	case store.PurchaseReturned:
+		return store.Number{}, b.wentBack()
+	default:
 		number, err := b.settled(ctx)
 		switch {
 		case err == nil:
 			return b.complete(ctx, number)
 		case !notOurs(err):
 			return store.Number{}, err
-		case b.plan.Undo != nil:
-			return store.Number{}, b.undone(ctx)
-		case b.wentBack(err):
-			return store.Number{}, b.lost(ctx)
+		case b.wasThere(err):
+			return store.Number{}, b.returned(ctx)
 		}
 	}
 	b.clear() // whatever was ordered before, the account has not got it
 	if b.alone {
 		return store.Number{}, fault.New(fault.Exhausted, fault.ReasonNoNumbersAvailable, "The purchase was cut off before it was ordered. Nothing was bought.")
+	}
+	if err := b.checkSetup(ctx); err != nil {
+		return store.Number{}, err
 	}
 	for round := range mostSearches {
 		offers, err := b.offers(ctx, round)
@@ -186,10 +194,16 @@ func (b *purchase) carryOut(ctx context.Context) (store.Number, error) {
 				return store.Number{}, err
 			}
 			b.clear()
+			if b.orders >= mostOrders {
+				return store.Number{}, fault.Newf(fault.Conflict, fault.ReasonNumberTaken,
+					"%d orders in area code %s failed one after the other, because others were faster. Nothing was bought. "+
+						"Try another area code, or this one later.", b.orders, b.plan.AreaCode)
+			}
 		}
 	}
 	return store.Number{}, fault.Newf(fault.Conflict, fault.ReasonNumberTaken,
-		"Others were faster with every number offered in area code %s. Nothing was bought. Try again.", b.plan.AreaCode)
+		"Others were faster with every number offered in area code %s. Nothing was bought. "+
+			"Try another area code, or this one later.", b.plan.AreaCode)
 }
 
 // recorded answers a purchase that was cut off after its last step.
@@ -198,31 +212,81 @@ func (b *purchase) recorded(ctx context.Context) (store.Number, error) {
 	switch {
 	case err != nil:
 		return store.Number{}, err
-	case b.plan.Undo != nil:
-		return store.Number{}, b.undone(ctx)
 	case !held || row.ConnectionID != b.Connection.ID:
-		b.clear()
-		return store.Number{}, releasedSince()
+		return store.Number{}, b.wentBack()
 	}
 	return row, nil
 }
 
-// wentBack reports whether the account had the number once that it surely has not got: its provider took the order, and of
-// one that failed it would say so.
-func (b *purchase) wentBack(err error) bool {
-	return b.plan.Reached == orderFilled || b.plan.Reached == orderUnderWay && fault.From(err).Code == fault.NotFound
-}
-
-// lost says that a number was bought and given back at the provider before it was recorded. The purchase goes on counting.
-func (b *purchase) lost(ctx context.Context) error {
-	if err := b.Store.EndPurchase(context.WithoutCancel(ctx), b.row.ID, true); err != nil {
-		return b.spent("and the provider has not got it any more, which could not be recorded yet", err)
+// wasThere reports whether the account had the number once that it surely has not got: its provider took the
+// order, and of one that failed it would say so.
+func (b *purchase) wasThere(err error) bool {
+	switch b.row.State {
+	case store.PurchaseFilled, store.PurchaseReturning:
+		return true
+	case store.PurchaseOrdered:
+		return fault.From(err).Code == fault.NotFound
 	}
-	return releasedSince()
+	return false
 }
 
-func releasedSince() error {
-	return fault.New(fault.NotFound, fault.ReasonNumberNotFound, "The number was bought, and has been released since.")
+// returned ends a purchase whose number went back, at the provider or by us. It goes on counting: it was paid
+// for.
+func (b *purchase) returned(ctx context.Context) error {
+	if err := b.Store.MarkReturned(context.WithoutCancel(ctx), b.row); err != nil {
+		return b.spent("and went back to the provider, which could not be recorded yet", err)
+	}
+	b.row.State = store.PurchaseReturned
+	return b.wentBack()
+}
+
+// wentBack says that a number was bought and is not held any more.
+func (b *purchase) wentBack() error {
+	b.clear()
+	why, refused := refusalOf(b.row.Refusal)
+	if !refused {
+		return fault.New(fault.NotFound, fault.ReasonNumberNotFound, "The number was bought, and has been released since.")
+	}
+	return fault.Newf(why.Undo.Code, why.Undo.Reason,
+		"%s was bought and given back at once, because it could not be set up: %s", b.row.E164, why.Undo.Detail)
+}
+
+func refusalOf(raw json.RawMessage) (why refusal, refused bool) {
+	return why, raw != nil && json.Unmarshal(raw, &why) == nil && why.Undo.Reason != ""
+}
+
+// checkSetup sees that the connection's settings work at the provider, before money is spent on a number that
+// could not be set up. That they do is remembered for a while, unless a number had to go back since they were
+// changed: then they are looked at again, and where no look finds what is wrong with them, nothing is ordered
+// before they change.
+func (b *purchase) checkSetup(ctx context.Context) error {
+	raw, err := b.Store.RefusedSetup(ctx, b.Connection.TenantID, b.Connection.ID, b.Connection.Revision)
+	if err != nil {
+		return err
+	}
+	why, refused := refusalOf(raw)
+	switch {
+	case refused && why.Unseen:
+		return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
+			"The last number bought could not be set up and was given back, so nothing is ordered until the connection's "+
+				"settings change: %s", why.Undo.Detail)
+	case refused:
+		return b.checkLive(ctx)
+	}
+	_, err = b.setups.get(b.Connection, func() (struct{}, error) { return struct{}{}, b.checkLive(ctx) })
+	return err
+}
+
+// checkLive asks the provider, where the driver can.
+func (b *purchase) checkLive(ctx context.Context) error {
+	checker, can := b.Driver.(adapter.SetupChecker)
+	if !can {
+		return nil
+	}
+	_, err := askTelephony(ctx, b.Numbers, b.phone, read("check-setup"), func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, checker.CheckSetup(ctx)
+	})
+	return err
 }
 
 // patience is for how long the provider may still be asked: what is left of the caller's time, but for a margin in which
@@ -301,7 +365,7 @@ func (b *purchase) soldOut(ctx context.Context) error {
 	return f
 }
 
-// take chooses a number, records that, and orders it. It is NUMBER_TAKEN where someone else was faster.
+// take claims a number and orders it. It is NUMBER_TAKEN where someone else was faster.
 func (b *purchase) take(ctx context.Context, e164 string) (telephony.Number, error) {
 	chosen, err := b.Store.ChooseNumber(ctx, b.row, e164)
 	if err != nil {
@@ -310,20 +374,8 @@ func (b *purchase) take(ctx context.Context, e164 string) (telephony.Number, err
 	if !chosen {
 		return telephony.Number{}, fault.New(fault.Conflict, fault.ReasonNumberTaken, "Someone here holds or orders the number.")
 	}
-	b.row.E164 = e164
-	if err := b.reached(ctx, orderUnknown); err != nil {
-		return telephony.Number{}, err
-	}
+	b.row.State, b.row.E164 = store.PurchaseChosen, e164
 	return b.ordered(ctx)
-}
-
-// reached records how far the order is known to have got.
-func (b *purchase) reached(ctx context.Context, how progress) error {
-	if b.plan.Reached == how {
-		return nil
-	}
-	b.plan.Reached = how
-	return b.save(ctx, b.plan)
 }
 
 // order is the order of the number chosen.
@@ -338,6 +390,7 @@ func (b *purchase) order() telephony.Order {
 // ordered orders the number chosen, and waits until it is there.
 func (b *purchase) ordered(ctx context.Context) (telephony.Number, error) {
 	repeatable := b.Driver.Traits().IdempotentBuy
+	b.orders++
 	b.act(repeatable)
 	number, err := askTelephony(ctx, b.Numbers, b.phone, guard.Op{Name: opBuy, Repeatable: repeatable, Late: b.lookAgain}, func(ctx context.Context) (telephony.Number, error) {
 		return b.Driver.Buy(ctx, b.order())
@@ -367,7 +420,10 @@ func (b *purchase) settled(ctx context.Context) (telephony.Number, error) {
 	switch {
 	case err == nil:
 		return b.arrived(ctx, number)
-	case fault.From(err).Code == fault.NotFound && !b.alone && b.plan.Undo == nil && b.plan.Reached == orderUnknown:
+	case fault.From(err).Code == fault.NotFound && !b.alone && b.row.State == store.PurchaseChosen:
+		if err := b.checkSetup(ctx); err != nil {
+			return number, err
+		}
 		return b.ordered(ctx)
 	}
 	return number, err
@@ -385,9 +441,7 @@ func (b *purchase) arrived(ctx context.Context, number telephony.Number) (teleph
 	b.act(true) // from here on everything can be done again
 	for wait := b.firstLook; number.Pending; wait = min(wait+wait/2, latestLook) {
 		if b.alone || b.patience() < wait {
-			if err := b.reached(ctx, orderUnderWay); err != nil {
-				b.Log.WarnContext(ctx, "that an order is under way could not be recorded; it is looked at less often", "tenant", b.row.TenantID, "error", err)
-			}
+			b.underWay(ctx)
 			f := fault.Newf(fault.UnknownOutcome, fault.ReasonOrderPending, "%s is ordered and will be there soon.", b.row.E164)
 			return number, f.With(metaNumber, b.row.E164)
 		}
@@ -407,11 +461,30 @@ func (b *purchase) arrived(ctx context.Context, number telephony.Number) (teleph
 	return number, nil
 }
 
+// underWay records that the provider took the order.
+func (b *purchase) underWay(ctx context.Context) {
+	if b.row.State != store.PurchaseChosen {
+		return
+	}
+	if err := b.Store.MarkOrdered(ctx, b.row); err != nil {
+		b.Log.WarnContext(ctx, "that an order is under way could not be recorded; it is looked at less often",
+			"tenant", b.row.TenantID, "error", err)
+		return
+	}
+	b.row.State = store.PurchaseOrdered
+}
+
 // complete gives a number that was bought its name and routing, and its id.
 func (b *purchase) complete(ctx context.Context, number telephony.Number) (store.Number, error) {
 	b.act(true)
-	if b.plan.Undo != nil {
+	switch b.row.State {
+	case store.PurchaseReturning:
 		return store.Number{}, b.undo(ctx, number)
+	case store.PurchaseChosen, store.PurchaseOrdered:
+		if err := b.Store.MarkFilled(context.WithoutCancel(ctx), b.row); err != nil {
+			return store.Number{}, b.spent("but that could not be recorded yet", err)
+		}
+		b.row.State = store.PurchaseFilled
 	}
 	want := b.order()
 	change := telephony.Change{}
@@ -423,54 +496,62 @@ func (b *purchase) complete(ctx context.Context, number telephony.Number) (store
 	}
 	if change != (telephony.Change{}) {
 		if err := b.set(ctx, b.phone, number.Ref, change); err != nil {
-			return store.Number{}, b.notSetUp(ctx, number, err)
+			return store.Number{}, b.notSetUp(ctx, number, change, err)
 		}
 	}
-	row, err := b.Store.AddNumber(context.WithoutCancel(ctx), store.Number{
-		TenantID: b.Connection.TenantID, ConnectionID: b.Connection.ID, Realm: b.realm, Ref: number.Ref, E164: number.E164, Name: want.Name,
+	held := store.Number{
+		TenantID: b.row.TenantID, ConnectionID: b.row.ConnectionID, Ref: number.Ref, Name: want.Name,
 		Inbound: b.plan.Inbound, Outbound: b.plan.Outbound, Leads: leads(want.Routing), CreatedAt: b.Now(),
-	}, b.row.ID)
+	}
+	var rows []store.AuditRow
+	if b.intent.Key == "" { // whoever ends the intent of a purchase records that it was made
+		var err error
+		if rows, err = b.recordNumber(ctx, numberFound, held); err != nil {
+			return held, err
+		}
+	}
+	row, err := b.Store.AddPurchased(context.WithoutCancel(ctx), b.row, held, rows...)
 	if err != nil {
 		return row, b.spent("but could not be recorded yet", err)
 	}
+	b.row.State = store.PurchaseDone
 	return row, nil
 }
 
 // notSetUp answers for a number that was bought and could not be named and routed: a refusal sends it back, anything else
 // is tried again later.
-func (b *purchase) notSetUp(ctx context.Context, number telephony.Number, err error) error {
+func (b *purchase) notSetUp(ctx context.Context, number telephony.Number, change telephony.Change, err error) error {
 	f := fault.From(err)
 	switch f.Code {
-	case fault.Invalid, fault.Unsupported, fault.Conflict:
+	case fault.Invalid, fault.Unsupported, fault.Conflict, fault.Exhausted:
 	default:
-		if err := b.reached(ctx, orderFilled); err != nil {
-			b.Log.WarnContext(ctx, "that a number was bought could not be recorded; its release at the provider would go unnoticed", "tenant", b.row.TenantID, "error", err)
-		}
 		return b.spent("but its name and routing could not be set yet", err)
 	}
-	b.plan.Undo = &undoing{Code: f.Code, Reason: f.Reason, Detail: f.Detail}
-	if err := b.save(ctx, b.plan); err != nil {
+	var why refusal
+	why.Undo.Code, why.Undo.Reason, why.Undo.Detail = f.Code, f.Reason, f.Detail
+	var revision int64 // of the connection, unless it is the caller's request that was refused
+	if change.Routing != nil && len(f.Fields) == 0 {
+		revision = b.Connection.Revision
+	}
+	why.Unseen = revision != 0 && b.checkLive(ctx) == nil
+	raw, err := json.Marshal(why)
+	if err == nil {
+		err = b.Store.MarkReturning(context.WithoutCancel(ctx), b.row, raw, revision)
+	}
+	if err != nil {
 		return b.spent("but its name and routing are refused, and that could not be recorded yet", err)
 	}
+	b.row.State, b.row.Refusal = store.PurchaseReturning, raw
 	return b.undo(ctx, number)
 }
 
 // undo gives a number back that cannot be set up.
 func (b *purchase) undo(ctx context.Context, number telephony.Number) error {
 	if err := b.giveBack(ctx, b.phone, number.Ref); err != nil {
-		return b.spent("but its name and routing are refused ("+b.plan.Undo.Detail+"), and it could not be given back yet", err)
+		why, _ := refusalOf(b.row.Refusal)
+		return b.spent("but its name and routing are refused ("+why.Undo.Detail+"), and it could not be given back yet", err)
 	}
-	return b.undone(ctx)
-}
-
-// undone says that a number was bought and given back. The purchase goes on counting: it was paid for.
-func (b *purchase) undone(ctx context.Context) error {
-	if err := b.Store.EndPurchase(context.WithoutCancel(ctx), b.row.ID, true); err != nil {
-		return b.spent("could not be set up and was given back, which could not be recorded yet", err)
-	}
-	b.clear()
-	why := b.plan.Undo
-	return fault.Newf(why.Code, why.Reason, "%s was bought and given back at once, because it could not be set up: %s", b.row.E164, why.Detail)
+	return b.returned(ctx)
 }
 
 // spent says what is left to do after the number was bought. A repeat, the settler or reconciliation does it.
@@ -478,6 +559,9 @@ func (b *purchase) spent(what string, err error) error { return b.inDoubt("was b
 
 // inDoubt says how far a purchase got that costs money.
 func (b *purchase) inDoubt(what string, err error) error {
+	if wasTakenOver(err) { // whose answer is this call's, too
+		return err
+	}
 	f := fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, fmt.Sprintf("%s %s.", b.row.E164, what))
 	return f.With(metaNumber, b.row.E164).Because(err)
 }

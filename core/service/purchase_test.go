@@ -2,8 +2,10 @@ package service
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -95,6 +97,10 @@ func TestAFailedPurchaseDoesNotCount(t *testing.T) {
 // answered as if it had been bought.
 func TestTenantsOfOneAccountNeverGetTheSameNumber(t *testing.T) {
 	eachStore(t, func(t *testing.T, w *world) {
+		if strings.HasPrefix(w.url, "postgres") {
+			w.slow(100*time.Millisecond, "UPDATE ON purchases", "INSERT ON number_claims")
+			w.watchClaims()
+		}
 		w.phones.byNumber = true
 		callers := []tenant.Caller{w.limited(w.tenant("acme"), 100, 100), w.limited(w.tenant("bolt"), 100, 100)}
 		replicas := []*process{w.start(), w.start()}
@@ -118,6 +124,110 @@ func TestTenantsOfOneAccountNeverGetTheSameNumber(t *testing.T) {
 			}
 		}
 	})
+}
+
+// slow has writes take up to a moment longer on PostgreSQL, so that others come in between. They are named as triggers
+// name them, such as "UPDATE ON purchases".
+func (w *world) slow(most time.Duration, writes ...string) {
+	w.tb.Helper()
+	db, err := sql.Open("pgx", w.url)
+	w.check(err)
+	defer db.Close()
+	_, err = db.Exec(fmt.Sprintf(`CREATE FUNCTION linger() RETURNS trigger AS
+		$$ BEGIN PERFORM pg_sleep(random() * %f); RETURN COALESCE(NEW, OLD); END $$ LANGUAGE plpgsql`, most.Seconds()))
+	w.check(err)
+	for i, write := range writes {
+		for _, when := range []string{"BEFORE", "AFTER"} {
+			_, err := db.Exec(fmt.Sprintf("CREATE TRIGGER linger_%d_%s %s %s FOR EACH ROW EXECUTE FUNCTION linger()", i, when, when, write))
+			w.check(err)
+		}
+	}
+}
+
+// watchClaims fails the test when a number is ordered, changed or given back for a connection that has not
+// claimed it.
+func (w *world) watchClaims() {
+	db, err := sql.Open("pgx", w.url)
+	w.check(err)
+	w.tb.Cleanup(func() { _ = db.Close() })
+	w.phones.touched = func(connection, e164 string) {
+		var holder string
+		err := db.QueryRow(`SELECT COALESCE(p.connection_id, n.connection_id) FROM number_claims c
+			LEFT JOIN purchases p ON p.id = c.purchase_id LEFT JOIN numbers n ON n.id = c.number_id WHERE c.e164 = $1`, e164).Scan(&holder)
+		if err != nil || holder != connection {
+			w.tb.Errorf("%s touches %s, which is claimed by %q (%v)", connection, e164, holder, err)
+		}
+	}
+}
+
+// TestNothingTouchesANumberThatIsNotItsOwn: three processes buy, list, change and release for three tenants
+// who share an account of a few numbers, and every other set-up is refused, so that numbers go back while
+// others look for them. Others find numbers in the account before their purchase is recorded, and every write
+// to the store takes its time.
+func TestNothingTouchesANumberThatIsNotItsOwn(t *testing.T) {
+	w := newWorld(t, storetest.Postgres)
+	const any = "INSERT OR UPDATE OR DELETE ON "
+	w.slow(8*time.Millisecond, any+"purchases", any+"number_claims", any+"numbers")
+	w.watchClaims()
+	w.phones.byNumber, w.phones.bare, w.phones.template = true, true, "https://voice.example.com/{cloud_employee_id}"
+	w.phones.stock = w.phones.stock[:8]
+	var changes atomic.Int64
+	w.phones.script(func(_ *process, call string) reaction {
+		switch {
+		case call == "change" && changes.Add(1)%3 == 0:
+			return reaction{before: fails(fault.InvalidField("name", "is refused."))}
+		case call == "release": // what goes back is for sale again
+			return reaction{after: func(context.Context) error { w.phones.restock(8); return nil }}
+		}
+		return reaction{}
+	})
+	var callers []tenant.Caller
+	for _, name := range []string{"acme", "bolt", "coil"} {
+		callers = append(callers, w.limited(w.tenant(name), 1000, 1000))
+	}
+	replicas := []*process{w.start(), w.start(), w.start()}
+	atOnce(9, func(i int) (struct{}, error) {
+		c, p, dice := callers[i%3], replicas[i/3], rand.New(rand.NewPCG(uint64(i), 7))
+		for range 12 {
+			switch answer, err := p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415", Name: c.Tenant.Name, Inbound: employeeID(7)}); {
+			case err == nil && dice.IntN(3) > 0:
+				if _, err := p.Numbers.Release(background, c, Write{}, answer.Record.ID); err != nil {
+					t.Errorf("%s releases %s: %v", c.Tenant.Name, answer.Record.E164, err)
+				}
+			case err == nil:
+				name := c.Tenant.Name + " " + fmt.Sprint(dice.IntN(100))
+				if _, err := p.Numbers.Update(background, c, Write{}, UpdateNumber{ID: answer.Record.ID, Name: &name}); err != nil && fault.From(err).Code != fault.Invalid {
+					t.Errorf("%s renames %s: %v", c.Tenant.Name, answer.Record.E164, err)
+				}
+			case !slices.Contains([]string{fault.ReasonNumberTaken, fault.ReasonNoNumbersAvailable, fault.ReasonInvalidRequest}, fault.From(err).Reason):
+				t.Errorf("%s buys: %v", c.Tenant.Name, err)
+			}
+			if _, err := p.Numbers.Reconcile(background, c, RepairAll); err != nil {
+				t.Errorf("%s compares: %v", c.Tenant.Name, err)
+			}
+		}
+		return struct{}{}, nil
+	})
+	owners := map[string]string{}
+	for i, c := range callers {
+		for _, n := range listed(t, replicas[i], c) {
+			if owners[n.E164] != "" {
+				t.Errorf("%s is %s's and %s's", n.E164, owners[n.E164], c.Tenant.Name)
+			}
+			owners[n.E164] = c.Tenant.Name
+		}
+	}
+	for _, n := range w.phones.numbers() {
+		if owner := owners[n.E164]; owner == "" || !strings.HasPrefix(n.Name, owner) {
+			t.Errorf("%s is %q's and called %q", n.E164, owner, n.Name)
+		}
+	}
+	if left, err := w.store.StrayPurchases(background, w.clock.now().Add(time.Hour)); err != nil || len(left) != 0 {
+		t.Errorf("still open are %+v, %v", left, err)
+	}
+	if w.phones.released == 0 {
+		t.Error("nothing went back")
+	}
 }
 
 func TestAPurchaseLooksPastTheNumbersThatOthersHereHave(t *testing.T) {
@@ -257,9 +367,9 @@ func TestAnOrderThatFollowsAFailedOneIsNotKnownToBeUnderWay(t *testing.T) {
 	w.phones.ordersTake(1000)
 	known := func() bool {
 		t.Helper()
-		open, err := w.store.UnsettledIntents(background, w.clock.now(), w.clock.now().Add(time.Hour), 10)
+		ordered, err := w.store.OrderedPurchases(background)
 		w.check(err)
-		return len(open) == 1 && isUnderWay(open[0].Plan)
+		return len(ordered) == 1
 	}
 	_, err := p.Numbers.Buy(within(t, 300*time.Millisecond), c, key("k"), BuyNumber{AreaCode: "415"})
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOrderPending)
@@ -336,14 +446,128 @@ func TestANumberThatCannotBeSetUpGoesBack(t *testing.T) {
 				t.Errorf("the account holds %+v; %d were given back", held, w.phones.released)
 			}
 			w.heal()
-			w.phones.trunk = ""
 			_, err = p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415", Inbound: employeeID(7)})
-			wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound) // one key buys once
-			buyOne(t, p, c, BuyNumber{})                                   // the second of two a day: money was spent on the first
+			wantReason(t, err, fault.Invalid, fault.ReasonProviderRefused) // one key buys once
+			c = w.changed(c)
+			buyOne(t, p, c, BuyNumber{}) // the second of two a day: money was spent on the first
 			_, err = p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415"})
 			wantReason(t, err, fault.Exhausted, fault.ReasonPurchaseLimit)
 		})
 	}
+}
+
+// changed is the caller with settings of another revision.
+func (w *world) changed(c tenant.Caller) tenant.Caller {
+	connections := maps.Clone(c.Connections)
+	phones := connections[adapter.KindTelephony]
+	phones.Revision++
+	connections[adapter.KindTelephony], c.Connections = phones, connections
+	return w.with(c)
+}
+
+// TestNoNumberIsBoughtToBeGivenBack: where numbers cannot be set up, at most one goes back.
+func TestNoNumberIsBoughtToBeGivenBack(t *testing.T) {
+	wrong := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "There is no such trunk.")
+	refuse := func(w *world, how *fault.Error) {
+		w.phones.bare, w.phones.trunk = true, "TK1"
+		w.phones.script(func(_ *process, call string) reaction {
+			if call == "change" {
+				return reaction{before: fails(how)}
+			}
+			return reaction{}
+		})
+	}
+	for name, test := range map[string]struct {
+		prepare func(w *world)
+		first   string // the reason that the first of many is refused for, and the others
+		others  string
+		bought  int
+		mends   func(w *world, c tenant.Caller) tenant.Caller
+	}{
+		"a check finds it before": {
+			prepare: func(w *world) { w.phones.checks, w.phones.setup = true, wrong },
+			first:   fault.ReasonProviderMisconfigured, others: fault.ReasonProviderMisconfigured,
+			mends: func(w *world, c tenant.Caller) tenant.Caller { w.phones.setup = nil; return c },
+		},
+		"a check finds it after the first": {
+			prepare: func(w *world) {
+				w.phones.checks = true
+				refuse(w, wrong)
+				w.phones.once("change", reaction{before: func(context.Context) error { w.phones.setup = wrong; return wrong }})
+			},
+			first: fault.ReasonProviderMisconfigured, others: fault.ReasonProviderMisconfigured, bought: 1,
+			mends: func(w *world, c tenant.Caller) tenant.Caller { w.phones.setup = nil; return c },
+		},
+		"no check finds it": {
+			prepare: func(w *world) { w.phones.checks = true; refuse(w, wrong) },
+			first:   fault.ReasonProviderMisconfigured, others: fault.ReasonProviderMisconfigured, bought: 1,
+			mends: func(w *world, c tenant.Caller) tenant.Caller { return w.changed(c) },
+		},
+		"nothing can be checked": {
+			prepare: func(w *world) { refuse(w, fault.New(fault.Conflict, fault.ReasonProviderConflict, "Not there.")) },
+			first:   fault.ReasonProviderConflict, others: fault.ReasonProviderMisconfigured, bought: 1,
+			mends: func(w *world, c tenant.Caller) tenant.Caller { return w.changed(c) },
+		},
+		"what calls are to lead to is not found": {
+			prepare: func(w *world) { refuse(w, fault.New(fault.NotFound, fault.ReasonNumberNotFound, "Not there.")) },
+			first:   fault.ReasonProviderMisconfigured, others: fault.ReasonProviderMisconfigured, bought: 1,
+			mends: func(w *world, c tenant.Caller) tenant.Caller { return w.changed(c) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, storetest.SQLite)
+			c := w.limited(w.tenant("acme"), 100, 100)
+			w.phones.trunk = "TK1"
+			test.prepare(w)
+			replicas := []*process{w.start(), w.start()}
+			for i := range 6 {
+				_, err := replicas[i%2].Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415", Inbound: employeeID(7)})
+				if reason := faultOf(t, err).Reason; i == 0 && reason != test.first || i > 0 && reason != test.others {
+					t.Errorf("purchase %d is refused: %v", i, err)
+				}
+				if wait := fault.From(err).RetryAfter; wait != 0 {
+					t.Errorf("again in %v", wait)
+				}
+			}
+			if w.phones.bought != test.bought || w.phones.released != test.bought || len(w.phones.numbers()) != 0 {
+				t.Errorf("%d were bought, %d given back; held are %+v", w.phones.bought, w.phones.released, w.phones.numbers())
+			}
+			w.heal()
+			c = test.mends(w, c)
+			if _, err := replicas[0].Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415", Inbound: employeeID(7)}); err != nil {
+				t.Errorf("once it is mended: %v", err)
+			}
+		})
+	}
+}
+
+func TestASetupThatWorksIsRememberedForAWhile(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.phones.checks = true
+	for range 3 {
+		buyOne(t, p, c, BuyNumber{})
+	}
+	if n := w.phones.called("check"); n != 1 {
+		t.Errorf("%d checks for three numbers", n)
+	}
+	w.clock.advance(rememberSetup)
+	buyOne(t, p, c, BuyNumber{})
+	buyOne(t, p, w.changed(c), BuyNumber{})
+	if n := w.phones.called("check"); n != 3 {
+		t.Errorf("%d checks", n)
+	}
+}
+
+// TestANameThatIsRefusedKeepsNobodyElseFromBuying: it is the caller's.
+func TestANameThatIsRefusedKeepsNobodyElseFromBuying(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.phones.bare, w.phones.trunk = true, "TK1"
+	w.phones.once("change", reaction{before: fails(fault.InvalidField("name", "is too long."))})
+	_, err := p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415", Name: "Long", Inbound: employeeID(7)})
+	if f := faultOf(t, err); f.Code != fault.Invalid || w.phones.released != 1 {
+		t.Errorf("answered %v; %d given back", err, w.phones.released)
+	}
+	buyOne(t, p, c, BuyNumber{Inbound: employeeID(7)})
 }
 
 func TestSoldOutNamesNeighboursThatHaveSome(t *testing.T) {
@@ -482,7 +706,7 @@ func TestAPurchaseWhoseNumberWentBackStaysOpenUntilThatIsRecorded(t *testing.T) 
 			w.phones.bare = true
 			w.phones.times(9, "change", reaction{before: fails(test.change)})
 			db := w.database()
-			_, err := db.Exec("CREATE TRIGGER failing BEFORE UPDATE OF bought ON purchases BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
+			_, err := db.Exec("CREATE TRIGGER failing BEFORE UPDATE OF state ON purchases WHEN NEW.state = 'returned' BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
 			w.check(err)
 			_, err = p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
 			wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
@@ -505,7 +729,9 @@ func TestAPurchaseWhoseNumberWentBackStaysOpenUntilThatIsRecorded(t *testing.T) 
 				t.Error("it is not settled")
 			}
 			_, err = p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
-			wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
+			if f := faultOf(t, err); test.atConsole && f.Reason != fault.ReasonNumberNotFound || !test.atConsole && f.Reason != fault.ReasonProviderRefused {
+				t.Errorf("the repeat answers %v", err)
+			}
 			if w.phones.bought != 1 {
 				t.Errorf("%d bought", w.phones.bought)
 			}

@@ -55,7 +55,7 @@ func (s *Numbers) change(ctx context.Context, p phone, a *attempt, plan changePl
 			if change != (telephony.Change{}) {
 				a.act(true)
 				if err := s.set(ctx, p, row.Ref, change); err != nil {
-					return row, s.vanished(ctx, p, row, err)
+					return row, s.vanished(ctx, row, err)
 				}
 			}
 			return row, s.Store.UpdateNumber(context.WithoutCancel(ctx), row)
@@ -117,12 +117,12 @@ func (s *Numbers) realign(ctx context.Context, i store.Intent) error {
 	return changedMeanwhile()
 }
 
-// vanished releases the row of a number that the provider no longer has.
-func (s *Numbers) vanished(ctx context.Context, p phone, row store.Number, err error) error {
+// vanished releases the row of a number that the provider no longer has, if it is still as it was read.
+func (s *Numbers) vanished(ctx context.Context, row store.Number, err error) error {
 	if fault.From(err).Code != fault.NotFound {
 		return err
 	}
-	if err := s.Store.ReleaseNumber(ctx, p.Connection.TenantID, row.ID, s.Now()); err != nil && fault.From(err).Code != fault.NotFound {
+	if err := s.Store.ReleaseNumber(ctx, row, s.Now()); err != nil && fault.From(err).Code != fault.NotFound {
 		return err
 	}
 	return noNumber()

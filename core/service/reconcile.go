@@ -2,8 +2,9 @@ package service
 
 import (
 	"context"
+	"crypto/rand"
 	"maps"
-	"math/rand/v2"
+	mathrand "math/rand/v2"
 	"slices"
 	"time"
 
@@ -154,7 +155,7 @@ func (a *alignment) known(ctx context.Context, row store.Number, n telephony.Num
 			if fault.From(err).Code != fault.NotFound {
 				return row, false, err
 			}
-			return row, false, a.gone(ctx, row)
+			return a.gone(ctx, row)
 		}
 	}
 	row, err := a.renamed(ctx, row, n)
@@ -167,22 +168,31 @@ func (a *alignment) known(ctx context.Context, row store.Number, n telephony.Num
 	return row, err == nil, err
 }
 
-// gone releases the row of a number that the account has no longer got.
-func (a *alignment) gone(ctx context.Context, row store.Number) error {
-	repair := a.how >= RepairSafe
-	a.report(row, DriftGone, repair, "The account has no longer got the number.", "Any list of the numbers gives it up.")
-	if !repair {
-		return nil
+// gone releases the row of a number that the account has no longer got. One that was changed since the table
+// was read is looked at again by the next comparison: it may have come back.
+func (a *alignment) gone(ctx context.Context, row store.Number) (store.Number, bool, error) {
+	if a.how < RepairSafe {
+		a.report(row, DriftGone, false, goneSays, "Any list of the numbers gives it up.")
+		return row, false, nil
 	}
 	rows, err := a.recordNumber(ctx, numberGone, row)
 	if err == nil {
-		err = a.Store.ReleaseNumber(ctx, row.TenantID, row.ID, a.Now(), rows...)
+		err = a.Store.ReleaseNumber(ctx, row, a.Now(), rows...)
 	}
-	if err != nil && fault.From(err).Code != fault.NotFound {
-		return err
+	if err != nil && fault.From(err).Reason == fault.ReasonChangedMeanwhile {
+		row, err = a.row(ctx, a.phone, row.ID)
+		if err == nil {
+			return row, true, nil
+		}
 	}
-	return nil
+	if err != nil && fault.From(err).Code != fault.NotFound { // released or parked through the gateway, meanwhile
+		return row, false, err
+	}
+	a.report(row, DriftGone, true, goneSays, "")
+	return row, false, nil
 }
+
+const goneSays = "The account has no longer got the number."
 
 // renamed takes over a name given at the provider. The row is read again, so that a change made since is kept.
 func (a *alignment) renamed(ctx context.Context, row store.Number, n telephony.Number) (store.Number, error) {
@@ -273,7 +283,7 @@ func (a *alignment) arrival(ctx context.Context, n telephony.Number) (store.Numb
 		a.report(row, DriftUnknown, false, what, "Any list of the numbers takes it in.")
 		return row, false, nil
 	}
-	kept, err := a.takeIn(ctx, row, "")
+	kept, err := a.takeIn(ctx, a.phone, row)
 	if err != nil {
 		if fault.From(err).Code == fault.Conflict { // someone else's, or on order
 			return row, false, nil
@@ -293,13 +303,39 @@ func (s *Numbers) found(p phone, n telephony.Number) store.Number {
 	}
 }
 
-// takeIn gives such a number its id.
-func (s *Numbers) takeIn(ctx context.Context, row store.Number, purchase string) (store.Number, error) {
-	rows, err := s.recordNumber(ctx, numberFound, row)
+// takeIn claims such a number and gives it its id. It was found by a look at the account, which may be
+// behind: of a number that was given back here before, or that is held under another reference, the provider
+// is asked once more.
+func (s *Numbers) takeIn(ctx context.Context, p phone, found store.Number) (store.Number, error) {
+	rows, err := s.recordNumber(ctx, numberFound, found)
 	if err != nil {
 		return store.Number{}, err
 	}
-	return s.Store.AddNumber(ctx, row, purchase, rows...)
+	kept, again, err := s.Store.AddNumber(ctx, found, rows...)
+	if err != nil || !again && kept.Ref == found.Ref {
+		return kept, err
+	}
+	if kept.Ref != found.Ref {
+		if _, err := s.read(ctx, p, kept.Ref); err == nil || fault.From(err).Code != fault.NotFound {
+			return kept, err // it is the list that is behind
+		}
+	}
+	_, err = s.read(ctx, p, found.Ref)
+	switch {
+	case err == nil && kept.Ref == found.Ref:
+		return kept, nil
+	case err == nil:
+		return s.Store.ChangeRef(ctx, kept, found.Ref)
+	case fault.From(err).Code != fault.NotFound:
+		return kept, err
+	}
+	if rows, err = s.recordNumber(ctx, numberGone, kept); err == nil {
+		err = s.Store.ReleaseNumber(ctx, kept, s.Now(), rows...)
+	}
+	if err == nil || fault.From(err).Code == fault.NotFound {
+		err = fault.Newf(fault.Conflict, fault.ReasonNumberTaken, "The account has no longer got %s.", found.E164)
+	}
+	return kept, err
 }
 
 // Adopt takes a number in that the account holds by other means, for connections that hold only their own.
@@ -314,7 +350,7 @@ func (s *Numbers) Adopt(ctx context.Context, c tenant.Caller, e164 string) (stor
 	}
 	for _, n := range held {
 		if n.E164 == e164 {
-			return s.takeIn(ctx, s.found(p, n), "")
+			return s.takeIn(ctx, p, s.found(p, n))
 		}
 	}
 	return store.Number{}, fault.Newf(fault.NotFound, fault.ReasonNumberNotFound, "The account does not hold %s.", e164)
@@ -323,14 +359,14 @@ func (s *Numbers) Adopt(ctx context.Context, c tenant.Caller, e164 string) (stor
 // keep looks after the numbers until ctx ends: those whose wait is over go back, and every account is compared with the
 // table now and then. Every replica does it; the times are spread.
 func (s *Numbers) keep(ctx context.Context) {
-	next := s.Now().Add(rand.N(reconcileEvery))
+	next := s.Now().Add(mathrand.N(reconcileEvery))
 	for {
 		if err := s.sendBack(ctx); err != nil && ctx.Err() == nil {
 			s.Log.WarnContext(ctx, "released numbers could not be looked at", "error", err)
 		}
 		if !s.Now().Before(next) {
 			s.reconcileAll(ctx)
-			next = s.Now().Add(reconcileEvery/2 + rand.N(reconcileEvery))
+			next = s.Now().Add(reconcileEvery/2 + mathrand.N(reconcileEvery))
 		}
 		if pause(ctx, numbersEvery) != nil {
 			return
@@ -393,24 +429,27 @@ func (s *Numbers) strays(ctx context.Context) error {
 	return nil
 }
 
+// stray carries on a purchase of which only the row is left. What its caller wanted besides a number is not
+// known any more.
 func (s *Numbers) stray(ctx context.Context, row store.Purchase) error {
 	ctx, cancel := context.WithTimeout(ctx, s.Deadline)
 	defer cancel()
-	if row.E164 == "" {
-		return s.Store.EndPurchase(ctx, row.ID, false)
+	runner := s.Owner + "/" + rand.Text()
+	took, err := s.Store.TakeStray(ctx, row, runner)
+	if err != nil || !took {
+		return err
+	}
+	row.Runner = runner
+	if row.State == store.PurchaseReserved {
+		return s.Store.EndPurchase(ctx, row)
 	}
 	p, err := s.phoneFor(ctx, row.TenantID, row.ConnectionID)
 	if err != nil {
 		return err
 	}
-	b := &purchase{Numbers: s, phone: p, attempt: &attempt{journal: s.journal, alone: true}, row: row}
-	number, err := b.whatOf(ctx)
-	switch {
-	case err != nil && notOurs(err):
-		return s.Store.EndPurchase(ctx, row.ID, false)
-	case err != nil || number.Pending:
+	b := &purchase{Numbers: s, phone: p, row: row, attempt: &attempt{journal: s.journal, resumed: true, alone: true}}
+	if _, err := b.carryThrough(ctx); err != nil && !b.harmless(fault.From(err)) {
 		return err
 	}
-	_, err = s.takeIn(ctx, s.found(p, number), row.ID)
-	return err
+	return nil
 }

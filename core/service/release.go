@@ -43,19 +43,26 @@ func (s *Numbers) release(ctx context.Context, p phone, a *attempt, plan release
 	if err != nil {
 		return none, err
 	}
-	if own.ReleaseDelay > 0 {
-		err = s.park(ctx, p, a, row, own.ReleaseDelay)
-		if err == nil || fault.From(err).Code != fault.NotFound {
-			return outcome[struct{}]{ref: row.Ref}, err
+	_, err = s.inRounds(ctx, p, row, func(row store.Number) (store.Number, error) {
+		if own.ReleaseDelay > 0 {
+			if err := s.park(ctx, p, a, row, own.ReleaseDelay); err == nil || fault.From(err).Code != fault.NotFound {
+				return row, err
+			}
+		} else {
+			a.act(true)
+			if err := s.giveBack(ctx, p, row.Ref); err != nil {
+				return row, err
+			}
 		}
-	} else {
-		a.act(true)
-		if err := s.giveBack(ctx, p, row.Ref); err != nil {
-			return none, err
+		err := s.Store.ReleaseNumber(context.WithoutCancel(ctx), row, s.Now())
+		if f := fault.From(err); err != nil && f.Code != fault.NotFound && f.Reason != fault.ReasonChangedMeanwhile {
+			err = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+				"The number was released, but that could not be recorded yet.").Because(err)
 		}
-	}
-	if err := s.Store.ReleaseNumber(context.WithoutCancel(ctx), p.Connection.TenantID, row.ID, s.Now()); err != nil && fault.From(err).Code != fault.NotFound { // a list may have seen it go
-		return none, fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, "The number was released, but that could not be recorded yet.").Because(err)
+		return row, err
+	})
+	if err != nil && fault.From(err).Code != fault.NotFound { // a list may have seen it go
+		return none, err
 	}
 	return outcome[struct{}]{ref: row.Ref}, nil
 }
@@ -81,17 +88,14 @@ func (s *Numbers) park(ctx context.Context, p phone, a *attempt, row store.Numbe
 	if f := number.Block.Fault(); f != nil {
 		return f
 	}
-	_, err = s.inRounds(ctx, p, row, func(row store.Number) (store.Number, error) {
-		if number.Routing != (telephony.Routing{}) || row.Leads != "" {
-			a.act(true)
-			if err := s.set(ctx, p, row.Ref, telephony.Change{Routing: &telephony.Routing{}}); err != nil {
-				return row, err
-			}
+	if number.Routing != (telephony.Routing{}) || row.Leads != "" {
+		a.act(true)
+		if err := s.set(ctx, p, row.Ref, telephony.Change{Routing: &telephony.Routing{}}); err != nil {
+			return err
 		}
-		row.Leads = ""
-		return row, s.Store.ParkNumber(context.WithoutCancel(ctx), row, s.Now().Add(delay))
-	})
-	return err
+	}
+	row.Leads = ""
+	return s.Store.ParkNumber(context.WithoutCancel(ctx), row, s.Now().Add(delay))
 }
 
 // Held lists all numbers that a tenant holds, by id, those waiting to go back among them.
@@ -163,7 +167,7 @@ func (s *Numbers) sendBackOne(ctx context.Context, row store.Number) error {
 	if err != nil {
 		return err
 	}
-	err = s.Store.ReleaseNumber(ctx, row.TenantID, row.ID, s.Now(), rows...)
+	err = s.Store.ReleaseNumber(ctx, row, s.Now(), rows...)
 	if err != nil && fault.From(err).Code == fault.NotFound {
 		return nil // another replica was faster
 	}

@@ -1,11 +1,14 @@
 package service
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"frontdesk/core/fault"
+	"frontdesk/core/record"
 	"frontdesk/core/telephony"
+	"frontdesk/core/tenant"
 )
 
 func TestANumberThatIsBlockedIsNotReleased(t *testing.T) {
@@ -161,6 +164,47 @@ func TestDriftIsReportedAndRepairedWhereThatIsSafe(t *testing.T) {
 				t.Errorf("listed are %+v", got)
 			}
 		})
+	}
+}
+
+// TestAListThatIsBehindChangesNothing: while an account is read, a number of it is released, and bought again.
+func TestAListThatIsBehindChangesNothing(t *testing.T) {
+	for name, again := range map[string]bool{"released": false, "released and bought again": true} {
+		for _, lister := range []string{"acme", "bolt"} {
+			t.Run(name+", listed by "+lister, func(t *testing.T) {
+				w, p, c := sqliteWorld(t)
+				callers := map[string]tenant.Caller{"acme": c, "bolt": w.tenant("bolt")}
+				first := buyOne(t, p, c, BuyNumber{Name: "Front"})
+				var second record.PhoneNumber
+				w.phones.once("numbers", reaction{after: func(context.Context) error {
+					if _, err := p.Numbers.Release(background, c, Write{}, first.ID); err != nil || !again {
+						return err
+					}
+					w.phones.stock = []string{first.E164}
+					answer, err := p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415", Name: "Back"})
+					second = answer.Record
+					return err
+				}})
+				if seen := listed(t, p, callers[lister]); lister == "bolt" && len(seen) != 0 {
+					t.Errorf("bolt is shown %+v", seen)
+				}
+				if got := listed(t, p, callers["bolt"]); len(got) != 0 {
+					t.Errorf("bolt has %+v", got)
+				}
+				got := listed(t, p, c)
+				switch {
+				case again && (len(got) != 1 || got[0] != second):
+					t.Errorf("acme has %+v, want %+v", got, second)
+				case !again && len(got) != 0:
+					t.Errorf("acme has %+v", got)
+				}
+				taken, err := w.store.TakenNumbers(background, "", "+1")
+				w.check(err)
+				if (len(taken) > 0) != again {
+					t.Errorf("claimed are %q", taken)
+				}
+			})
+		}
 	}
 }
 

@@ -102,7 +102,13 @@ func (s *settler) round(ctx context.Context, purged *time.Time) error {
 		return err
 	}
 	s.Metrics.UnsettledIntents(len(open))
-	open = slices.DeleteFunc(open, func(i store.Intent) bool { return !due(i, began) })
+	underWay, err := s.Store.OrderedPurchases(ctx)
+	if err != nil {
+		return err
+	}
+	open = slices.DeleteFunc(open, func(i store.Intent) bool {
+		return !due(i, began, slices.Contains(underWay, i.EffectKey))
+	})
 	var group errgroup.Group
 	group.SetLimit(settleAtOnce)
 	for _, intent := range open[:min(len(open), settleBatch)] {
@@ -136,8 +142,9 @@ func (s *settler) carryOn(ctx context.Context, i store.Intent) {
 	}
 }
 
-// due spreads the tries at an intent that stays unknown: each waits as long again as it has been open.
-func due(i store.Intent, now time.Time) bool {
+// due spreads the tries at an intent that stays unknown: each waits as long again as it has been open. An
+// order that is known to be under way is looked at more often.
+func due(i store.Intent, now time.Time, underWay bool) bool {
 	if i.State == store.IntentRunning {
 		return true
 	}
@@ -145,7 +152,7 @@ func due(i store.Intent, now time.Time) bool {
 	if !i.Kept {
 		patience = soonEnough
 	}
-	if i.Operation == opBuy && isUnderWay(i.Plan) {
+	if underWay {
 		patience = orderEvery
 	}
 	return now.Sub(i.UpdatedAt) >= min(i.UpdatedAt.Sub(i.CreatedAt), patience)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
 	"frontdesk/core/telephony"
 )
@@ -25,6 +26,10 @@ type phoneAccount struct {
 	bare     bool           // an order leaves name and routing to a change
 	fills    map[string]int // E.164 -> how often an order is looked at before it is filled
 	slow     int            // what fills starts from, for orders of an asynchronous provider
+	checks   bool           // drivers can check the setup, by
+	setup    error          // what is wrong with it
+
+	touched func(connection, e164 string) // is told before a number is ordered, changed or given back; nil: nobody is
 
 	bought, released int // effects
 	changes          []telephony.Change
@@ -50,6 +55,19 @@ func (a *phoneAccount) snatch(e164 string) {
 	a.stock = slices.DeleteFunc(a.stock, func(s string) bool { return s == e164 })
 }
 
+// restock puts the first numbers of the stock up for sale that the account does not hold.
+func (a *phoneAccount) restock(count int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stock = nil
+	for i := range count {
+		e164 := fmt.Sprintf("+1415555%04d", i)
+		if !slices.ContainsFunc(a.held, func(n telephony.Number) bool { return n.E164 == e164 }) {
+			a.stock = append(a.stock, e164)
+		}
+	}
+}
+
 func (a *phoneAccount) numbers() []telephony.Number {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -66,7 +84,29 @@ func (a *phoneAccount) index(ref string) (int, error) {
 
 type phoneDriver struct {
 	*phoneAccount
-	process *process
+	process    *process
+	connection string
+}
+
+// touches tells of what is about to be done to a number.
+func (d *phoneDriver) touches(e164 string) {
+	if d.touched != nil {
+		d.touched(d.connection, e164)
+	}
+}
+
+// touchesRef is touches for a number by its reference, if the account has it.
+func (d *phoneDriver) touchesRef(ref string) {
+	d.mu.Lock()
+	i, err := d.index(ref)
+	e164 := ""
+	if err == nil {
+		e164 = d.held[i].E164
+	}
+	d.mu.Unlock()
+	if err == nil {
+		d.touches(e164)
+	}
 }
 
 func (d *phoneDriver) Traits() telephony.Traits { return d.traits }
@@ -88,6 +128,7 @@ func (d *phoneDriver) Search(ctx context.Context, s telephony.Search) ([]telepho
 }
 
 func (d *phoneDriver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+	d.touches(o.E164)
 	return step(ctx, &d.account, d.process, "buy", func() (telephony.Number, error) {
 		if held := slices.IndexFunc(d.held, func(n telephony.Number) bool { return n.E164 == o.E164 }); held >= 0 && (d.byNumber || d.traits.IdempotentBuy && d.keys[o.E164] == o.Key) {
 			return d.held[held], nil
@@ -97,12 +138,12 @@ func (d *phoneDriver) Buy(ctx context.Context, o telephony.Order) (telephony.Num
 			return telephony.Number{}, fault.New(fault.Conflict, fault.ReasonNumberTaken, "Someone else took it.")
 		}
 		d.stock = slices.Delete(d.stock, i, i+1)
-		n := telephony.Number{Ref: "PN" + o.E164[2:], E164: o.E164, Name: o.Name, Routing: o.Routing}
+		d.bought++
+		n := telephony.Number{Ref: fmt.Sprintf("PN%s.%d", o.E164[2:], d.bought), E164: o.E164, Name: o.Name, Routing: o.Routing}
 		if d.bare {
 			n.Name, n.Routing = "", telephony.Routing{}
 		}
 		d.held, d.keys[o.E164] = append(d.held, n), o.Key
-		d.bought++
 		if d.traits.AsyncBuy && d.slow > 0 {
 			d.fills[o.E164] = d.slow
 			return telephony.Number{E164: o.E164, Pending: true}, nil
@@ -157,6 +198,7 @@ func (d *phoneDriver) Number(ctx context.Context, ref string) (telephony.Number,
 }
 
 func (d *phoneDriver) Change(ctx context.Context, ref string, c telephony.Change) (telephony.Number, error) {
+	d.touchesRef(ref)
 	return step(ctx, &d.account, d.process, "change", func() (telephony.Number, error) {
 		i, err := d.index(ref)
 		if err != nil {
@@ -174,6 +216,7 @@ func (d *phoneDriver) Change(ctx context.Context, ref string, c telephony.Change
 }
 
 func (d *phoneDriver) Release(ctx context.Context, ref string) error {
+	d.touchesRef(ref)
 	_, err := step(ctx, &d.account, d.process, "release", func() (struct{}, error) {
 		i, err := d.index(ref)
 		if err != nil {
@@ -186,5 +229,15 @@ func (d *phoneDriver) Release(ctx context.Context, ref string) error {
 		d.released++
 		return struct{}{}, nil
 	})
+	return err
+}
+
+// checkingPhone is a driver that can tell whether its connection's settings work.
+type checkingPhone struct{ *phoneDriver }
+
+var _ adapter.SetupChecker = checkingPhone{}
+
+func (d checkingPhone) CheckSetup(ctx context.Context) error {
+	_, err := step(ctx, &d.account, d.process, "check", func() (struct{}, error) { return struct{}{}, d.setup })
 	return err
 }

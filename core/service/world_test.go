@@ -219,7 +219,11 @@ func (d *directory) CRM(_ context.Context, c tenant.Caller) (tenant.Opened[crm.D
 }
 
 func (d *directory) Telephony(_ context.Context, c tenant.Caller) (tenant.Opened[telephony.Driver], error) {
-	return openFake[telephony.Driver](d, c, adapter.KindTelephony, false, &phoneDriver{d.world.phones, d.process})
+	driver := &phoneDriver{d.world.phones, d.process, c.Connections[adapter.KindTelephony].ID}
+	if d.world.phones.checks {
+		return openFake[telephony.Driver](d, c, adapter.KindTelephony, false, checkingPhone{driver})
+	}
+	return openFake[telephony.Driver](d, c, adapter.KindTelephony, false, driver)
 }
 
 func (d *directory) RealOnes(_ context.Context, kind adapter.Kind) (all []tenant.Connection, err error) {

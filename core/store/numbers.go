@@ -15,6 +15,9 @@ const (
 
 	// inUse are the numbers that callers see: not given back, and not on their way.
 	inUse = "released_at IS NULL AND release_at IS NULL"
+
+	// unchanged is a number that is still held as it was when it was read.
+	unchanged = "tenant_id = $1 AND id = $2 AND version = $3 AND ref = $4 AND released_at IS NULL"
 )
 
 func scanNumber(row scanner) (n Number, err error) {
@@ -29,63 +32,76 @@ func scanNumber(row scanner) (n Number, err error) {
 // largestGap between two ids of numbers, so that an id tells nobody how many numbers other tenants hold.
 const largestGap = 997
 
-// AddNumber records a number that is held and gives it its id, greater than any before. Where the connection holds the
-// number already, it answers that row. With a purchase the row takes over what is given, and the purchase is done, in one
-// step. A number that somebody else in the realm holds, or has ordered, is fault.Conflict. The audit is told of a new row.
-func (s *Store) AddNumber(ctx context.Context, n Number, purchase string, audit ...AuditRow) (kept Number, err error) {
+// AddNumber records a number that was found in a connection's account, claims it and gives it its id. Where
+// the connection has the number already, it returns that row. A number that somebody else in the realm has,
+// or that is being bought, is fault.Conflict. again says that the number was given back here before: a list
+// that was read before that still shows it, so that the provider is to be asked once more. The audit is told
+// of a new row.
+func (s *Store) AddNumber(ctx context.Context, n Number, audit ...AuditRow) (kept Number, again bool, err error) {
+	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		again = false
+		if err := s.takeTurn(ctx, tx, n.ConnectionID); err != nil {
+			return err
+		}
+		there, held, err := find(ctx, tx, scanNumber, holderQuery, n.Realm, n.E164)
+		switch {
+		case err != nil:
+			return err
+		case held && (there.TenantID != n.TenantID || there.ConnectionID != n.ConnectionID):
+			return heldElsewhere()
+		case held:
+			kept = there
+			return nil
+		}
+		if kept, err = insertNumber(ctx, tx, n); err != nil {
+			return err
+		}
+		claimed, err := exec(ctx, tx, `INSERT INTO number_claims (realm, e164, number_id) VALUES ($1, $2, $3)
+			ON CONFLICT (realm, e164) DO NOTHING`, n.Realm, n.E164, kept.ID)
+		if err == nil && claimed == 0 {
+			return heldElsewhere()
+		}
+		if err != nil {
+			return err
+		}
+		// Whoever had the claim before has ended in the transaction that gave it up.
+		_, again, err = find(ctx, tx, scanText, `SELECT tenant_id FROM numbers WHERE realm = $1 AND e164 = $2 AND released_at IS NOT NULL
+			UNION ALL SELECT tenant_id FROM purchases WHERE realm = $1 AND e164 = $2 AND state = 'returned' LIMIT 1`,
+			n.Realm, n.E164)
+		if err != nil {
+			return err
+		}
+		return addAudit(ctx, tx, audit)
+	})
+	return kept, again, err
+}
+
+// ChangeRef says that the account has got a number again under another reference, if its row is still as it
+// was when it was read: else fault.Conflict. Where its calls lead is not known any more.
+func (s *Store) ChangeRef(ctx context.Context, n Number, ref string) (Number, error) {
+	touched, err := s.exec(ctx, "UPDATE numbers SET ref = $5, leads = '', version = version + 1 WHERE "+unchanged,
+		n.TenantID, n.ID, n.Version, n.Ref, ref)
+	if err == nil && touched == 0 {
+		err = numberChanged()
+	}
+	n.Ref, n.Leads, n.Version = ref, "", n.Version+1
+	return n, err
+}
+
+// insertNumber gives a number its id. Whose it is, the claim that goes with it says.
+func insertNumber(ctx context.Context, tx *sql.Tx, n Number) (Number, error) {
 	gap, err := rand.Int(rand.Reader, big.NewInt(largestGap))
 	if err != nil {
 		return Number{}, err
 	}
-	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := s.takeTurn(ctx, tx, n.ConnectionID); err != nil {
-			return err
-		}
-		_, ordered, err := find(ctx, tx, scanText, "SELECT id FROM purchases WHERE realm = $1 AND e164 = $2 AND bought = 0 AND id <> $3", n.Realm, n.E164, purchase)
-		if err != nil {
-			return err
-		}
-		if ordered {
-			return heldElsewhere()
-		}
-		if kept, err = addNumber(ctx, tx, n, purchase != "", gap.Int64()+1, audit); err != nil || purchase == "" {
-			return err
-		}
-		_, err = exec(ctx, tx, "UPDATE purchases SET e164 = $2, bought = 1 WHERE id = $1", purchase, n.E164)
-		return err
-	})
-	return kept, err
-}
-
-func addNumber(ctx context.Context, tx *sql.Tx, n Number, bought bool, gap int64, audit []AuditRow) (Number, error) {
-	there, found, err := find(ctx, tx, scanNumber, "SELECT "+numberColumns+` FROM numbers
-		WHERE released_at IS NULL AND (connection_id = $1 AND ref = $2 OR realm = $3 AND e164 = $4)`, n.ConnectionID, n.Ref, n.Realm, n.E164)
-	switch {
-	case err != nil:
-		return Number{}, err
-	case found && (there.TenantID != n.TenantID || there.ConnectionID != n.ConnectionID):
-		return Number{}, heldElsewhere()
-	case found && !bought && there.Ref == n.Ref:
-		return there, nil
-	case found && !bought: // the account gave it back and has got it again since
-		n.Name, n.Inbound, n.Outbound, n.Leads = there.Name, there.Inbound, there.Outbound, ""
-	}
-	if found {
-		kept, _, err := find(ctx, tx, scanNumber, `UPDATE numbers SET ref = $2, e164 = $3, name = $4, inbound = $5, outbound = $6, leads = $7, version = version + 1
-			WHERE id = $1 RETURNING `+numberColumns, there.ID, n.Ref, n.E164, n.Name, n.Inbound, n.Outbound, n.Leads)
-		return kept, err
-	}
 	id, _, err := find(ctx, tx, func(row scanner) (id int64, err error) { return id, row.Scan(&id) },
-		"UPDATE sequences SET value = value + $1 WHERE name = 'numbers' RETURNING value", gap)
+		"UPDATE sequences SET value = value + $1 WHERE name = 'numbers' RETURNING value", gap.Int64()+1)
 	if err != nil {
 		return Number{}, err
 	}
 	kept, _, err := find(ctx, tx, scanNumber, "INSERT INTO numbers ("+numberColumns+`)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, $11, NULL, 0, NULL) RETURNING `+numberColumns,
 		id, n.TenantID, n.ConnectionID, n.Realm, n.Ref, n.E164, n.Name, n.Inbound, n.Outbound, n.Leads, millis(n.CreatedAt))
-	if err == nil {
-		err = addAudit(ctx, tx, audit)
-	}
 	return kept, err
 }
 
@@ -105,8 +121,11 @@ func (s *Store) Number(ctx context.Context, tenantID string, id int64) (Number, 
 
 // NumberHolder answers who in a realm holds a number, those waiting to go back among them.
 func (s *Store) NumberHolder(ctx context.Context, realm, e164 string) (Number, bool, error) {
-	return findIn(ctx, s, scanNumber, "SELECT "+numberColumns+" FROM numbers WHERE realm = $1 AND e164 = $2 AND released_at IS NULL", realm, e164)
+	return findIn(ctx, s, scanNumber, holderQuery, realm, e164)
 }
+
+const holderQuery = "SELECT " + numberColumns + ` FROM numbers
+	WHERE id = (SELECT number_id FROM number_claims WHERE realm = $1 AND e164 = $2)`
 
 // UpdateNumber replaces the name, the employees and where a number leads, if it is still as it was when it was read: else
 // fault.Conflict.
@@ -122,13 +141,29 @@ func (s *Store) UpdateNumber(ctx context.Context, n Number) error {
 	return numberChanged()
 }
 
-// ReleaseNumber ends the holding of a number. Its id is never given again.
-func (s *Store) ReleaseNumber(ctx context.Context, tenantID string, id int64, at time.Time, audit ...AuditRow) error {
-	touched, err := s.recorded(ctx, audit, "UPDATE numbers SET released_at = $3 WHERE tenant_id = $1 AND id = $2 AND released_at IS NULL", tenantID, id, millis(at))
-	if err == nil && touched == 0 {
-		return numberNotFound()
-	}
-	return err
+// ReleaseNumber ends the holding of a number, if it is still as it was when it was read: else fault.Conflict.
+// Nobody has it any more. Its id is never given again.
+func (s *Store) ReleaseNumber(ctx context.Context, n Number, at time.Time, audit ...AuditRow) error {
+	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		touched, err := s.execRecorded(ctx, tx, audit, "UPDATE numbers SET released_at = $5 WHERE "+unchanged,
+			n.TenantID, n.ID, n.Version, n.Ref, millis(at))
+		if err != nil {
+			return err
+		}
+		if touched == 0 {
+			_, held, err := find(ctx, tx, scanNumber, "SELECT "+numberColumns+` FROM numbers
+				WHERE tenant_id = $1 AND id = $2 AND released_at IS NULL`, n.TenantID, n.ID)
+			switch {
+			case err != nil:
+				return err
+			case held:
+				return numberChanged()
+			}
+			return numberNotFound()
+		}
+		_, err = exec(ctx, tx, "DELETE FROM number_claims WHERE number_id = $1", n.ID)
+		return err
+	})
 }
 
 // ParkNumber takes a number out of use until it is to go back to its provider.
@@ -187,8 +222,4 @@ func heldElsewhere() error {
 
 func numberChanged() error {
 	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "The number was changed by someone else meanwhile.")
-}
-
-func purchaseNotFound() error {
-	return fault.New(fault.Conflict, ReasonIntentLost, "Another run has taken this purchase over.")
 }

@@ -19,7 +19,7 @@ func TestNumbers(t *testing.T) {
 			connection(t, s, "c1")
 			n, inbound := number("0100"), int64(7)
 			n.Inbound = &inbound
-			kept := got(s.AddNumber(t.Context(), n, ""))(t)
+			kept := got(add(t, s, n))(t)
 			n.ID, n.Version = kept.ID, 1
 			equal(t, kept, n)
 			equal(t, got(s.Number(t.Context(), "acme", kept.ID))(t), n)
@@ -35,14 +35,16 @@ func TestNumbers(t *testing.T) {
 			s := opened(t, url)
 			connection(t, s, "c1")
 			var ids []int64
+			var added []store.Number
 			add := func(n int) {
 				for range n {
-					ids = append(ids, got(s.AddNumber(t.Context(), number(fmt.Sprint(len(ids))), ""))(t).ID)
+					added = append(added, got(add(t, s, number(fmt.Sprint(len(ids)))))(t))
+					ids = append(ids, added[len(ids)].ID)
 				}
 			}
 			add(40)
-			for _, id := range ids {
-				must(t, s.ReleaseNumber(t.Context(), "acme", id, noon))
+			for _, n := range added {
+				must(t, s.ReleaseNumber(t.Context(), n, noon))
 			}
 			must(t, s.DeleteTenant(t.Context(), "acme"))
 			must(t, s.Close())
@@ -70,7 +72,7 @@ func TestNumbers(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
 			ids := at(40, func(i int) int64 {
-				n, err := s.AddNumber(t.Context(), number(fmt.Sprint(i/2)), "")
+				n, err := add(t, s, number(fmt.Sprint(i/2)))
 				if err != nil {
 					t.Error(err)
 				}
@@ -86,22 +88,29 @@ func TestNumbers(t *testing.T) {
 	t.Run("a held ref is answered as it is, a released one anew", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
-			first := got(s.AddNumber(t.Context(), number("1"), ""))(t)
+			first := got(add(t, s, number("1")))(t)
 			again := number("1")
 			again.Name = "another name"
-			equal(t, got(s.AddNumber(t.Context(), again, ""))(t), first)
-			must(t, s.ReleaseNumber(t.Context(), "acme", first.ID, noon))
-			equal(t, got(s.AddNumber(t.Context(), again, ""))(t).Name, "another name")
+			for _, want := range []struct {
+				name  string
+				again bool
+			}{{first.Name, false}, {"another name", true}} {
+				kept, known, err := s.AddNumber(t.Context(), again)
+				must(t, err)
+				equal(t, kept.Name, want.name)
+				equal(t, known, want.again)
+				must(t, s.ReleaseNumber(t.Context(), kept, noon))
+			}
 		})
 	})
 	t.Run("a released number is not found, not held and not released again", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
-			n := got(s.AddNumber(t.Context(), number("1"), ""))(t)
-			must(t, s.ReleaseNumber(t.Context(), "acme", n.ID, noon.Add(time.Hour)))
+			n := got(add(t, s, number("1")))(t)
+			must(t, s.ReleaseNumber(t.Context(), n, noon.Add(time.Hour)))
 			_, err := s.Number(t.Context(), "acme", n.ID)
 			refused(t, err, fault.NotFound, fault.ReasonNumberNotFound)
-			refused(t, s.ReleaseNumber(t.Context(), "acme", n.ID, noon), fault.NotFound, fault.ReasonNumberNotFound)
+			refused(t, s.ReleaseNumber(t.Context(), n, noon), fault.NotFound, fault.ReasonNumberNotFound)
 			refused(t, s.UpdateNumber(t.Context(), n), fault.NotFound, fault.ReasonNumberNotFound)
 			equal(t, got(s.Numbers(t.Context(), "acme", "c1"))(t), []store.Number{})
 			_, held, err := s.NumberHolder(t.Context(), "", n.E164)
@@ -112,7 +121,7 @@ func TestNumbers(t *testing.T) {
 	t.Run("an update replaces name, employees and where it leads, once for each version", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
-			n := got(s.AddNumber(t.Context(), number("1"), ""))(t)
+			n := got(add(t, s, number("1")))(t)
 			inbound, outbound := int64(1)<<62, int64(-1)
 			n.Name, n.Inbound, n.Outbound, n.Leads = "new", &inbound, &outbound, `{"VoiceURL":"https://x.example"}`
 			must(t, s.UpdateNumber(t.Context(), n))
@@ -129,19 +138,21 @@ func TestNumbers(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
 			must(t, s.CreateConnection(t.Context(), store.Connection{ID: "c2", TenantID: "acme", Name: "c2", Kind: "telephony", Provider: "p", Status: "ok", CreatedAt: noon}))
-			first := got(s.AddNumber(t.Context(), number("1"), ""))(t)
+			first := got(add(t, s, number("1")))(t)
 			other := number("1")
 			other.ConnectionID = "c2"
-			_, err := s.AddNumber(t.Context(), other, "")
+			_, err := add(t, s, other)
 			refused(t, err, fault.Conflict, fault.ReasonNumberTaken)
 			other.Realm = "c2"
-			got(s.AddNumber(t.Context(), other, ""))(t)
+			got(add(t, s, other))(t)
 			moved := number("1")
 			moved.Ref, moved.Name = "another ref", "ignored"
-			again := got(s.AddNumber(t.Context(), moved, ""))(t)
-			equal(t, again.ID, first.ID)
-			equal(t, again.Ref, "another ref")
+			equal(t, got(add(t, s, moved))(t), first)
+			again := got(s.ChangeRef(t.Context(), first, "another ref"))(t)
+			equal(t, got(s.Number(t.Context(), "acme", first.ID))(t), again)
 			equal(t, again.Name, first.Name)
+			_, err = s.ChangeRef(t.Context(), first, "a third ref")
+			refused(t, err, fault.Conflict, fault.ReasonChangedMeanwhile)
 		})
 	})
 	t.Run("a released number waits out of use, comes back, or goes for good", func(t *testing.T) {
@@ -150,7 +161,7 @@ func TestNumbers(t *testing.T) {
 			inbound := int64(7)
 			a := number("1")
 			a.Inbound, a.Leads = &inbound, "somewhere"
-			n := got(s.AddNumber(t.Context(), a, ""))(t)
+			n := got(add(t, s, a))(t)
 			stale := n
 			stale.Version = 99
 			refused(t, s.ParkNumber(t.Context(), stale, noon), fault.Conflict, fault.ReasonChangedMeanwhile)
@@ -179,23 +190,49 @@ func TestNumbers(t *testing.T) {
 			equal(t, len(got(s.SendBack(t.Context(), noon))(t)), 1) // until it is gone
 			_, err = s.RestoreNumber(t.Context(), "acme", n.ID)
 			refused(t, err, fault.NotFound, fault.ReasonNumberNotFound)
-			must(t, s.ReleaseNumber(t.Context(), "acme", n.ID, noon))
+			refused(t, s.ReleaseNumber(t.Context(), n, noon), fault.Conflict, fault.ReasonChangedMeanwhile)
+			must(t, s.ReleaseNumber(t.Context(), got(s.SendBack(t.Context(), noon))(t)[0], noon))
 			equal(t, got(s.SendBack(t.Context(), noon))(t), []store.Number{})
+		})
+	})
+	t.Run("a number is released by a look at what it is now, and not at what it was", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			n := got(add(t, s, number("1")))(t)
+			elsewhere := n
+			elsewhere.Ref = "another ref"
+			refused(t, s.ReleaseNumber(t.Context(), elsewhere, noon), fault.Conflict, fault.ReasonChangedMeanwhile)
+			changed := n
+			changed.Name = "changed"
+			must(t, s.UpdateNumber(t.Context(), changed))
+			refused(t, s.ReleaseNumber(t.Context(), n, noon), fault.Conflict, fault.ReasonChangedMeanwhile)
+			changed.Version++
+			back := got(s.ChangeRef(t.Context(), changed, "another ref"))(t)
+			refused(t, s.ReleaseNumber(t.Context(), changed, noon), fault.Conflict, fault.ReasonChangedMeanwhile)
+			equal(t, got(s.TakenNumbers(t.Context(), "", "+1"))(t), []string{n.E164})
+			must(t, s.ReleaseNumber(t.Context(), back, noon))
+			equal(t, got(s.TakenNumbers(t.Context(), "", "+1"))(t), []string{})
 		})
 	})
 	t.Run("another tenant's number is not found, though its holder can be asked for", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
 			tenant(t, s, "bolt")
-			n := got(s.AddNumber(t.Context(), number("1"), ""))(t)
+			n := got(add(t, s, number("1")))(t)
 			_, err := s.Number(t.Context(), "bolt", n.ID)
 			refused(t, err, fault.NotFound, fault.ReasonNumberNotFound)
-			refused(t, s.ReleaseNumber(t.Context(), "bolt", n.ID, noon), fault.NotFound, fault.ReasonNumberNotFound)
 			foreign := n
 			foreign.TenantID = "bolt"
+			refused(t, s.ReleaseNumber(t.Context(), foreign, noon), fault.NotFound, fault.ReasonNumberNotFound)
 			refused(t, s.UpdateNumber(t.Context(), foreign), fault.NotFound, fault.ReasonNumberNotFound)
-			_, err = s.AddNumber(t.Context(), store.Number{TenantID: "bolt", ConnectionID: "c1", Ref: "9", E164: "+12125550109", CreatedAt: noon}, "")
+			_, err = add(t, s, store.Number{TenantID: "bolt", ConnectionID: "c1", Ref: "9", E164: "+12125550109", CreatedAt: noon})
 			refused(t, err, fault.NotFound, store.ReasonConnectionNotFound)
 		})
 	})
+}
+
+func add(t *testing.T, s *store.Store, n store.Number) (store.Number, error) {
+	t.Helper()
+	kept, _, err := s.AddNumber(t.Context(), n)
+	return kept, err
 }

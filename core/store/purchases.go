@@ -4,17 +4,69 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"encoding/json"
+	"errors"
 	"time"
 
 	"frontdesk/core/fault"
 )
 
-const purchaseColumns = "id, tenant_id, connection_id, realm, e164, bought, created_at"
+// PurchaseState is where a purchase stands.
+type PurchaseState string
+
+// The states of a purchase, and the one statement or transaction that leads from each to the next:
+//
+//	            ReservePurchase
+//	(no row) -----------------> reserved   the right to buy one number is taken
+//	                               |
+//	                               | ChooseNumber, which also chooses another number for one that is someone else's
+//	                               v
+//	                            chosen     the number is claimed; it may have been ordered
+//	                               |  \
+//	                               |   \  MarkOrdered
+//	                    MarkFilled |    v
+//	                               |   ordered   its provider took the order and has not filled it yet
+//	                               |    |
+//	                               v    v  MarkFilled
+//	                            filled     the account has got the number
+//	                               |  \
+//	                 AddPurchased  |   \  MarkReturning
+//	                               |    v
+//	                               |   returning   its set-up was refused; it goes back to the provider
+//	                               v    |
+//	                            done    v  MarkReturned, also of a number that went back by other means
+//	                                   returned
+//
+// done and returned are the ends: money was spent, and the purchase counts for a day. EndPurchase removes one
+// that is reserved, chosen or ordered and led to no number. Each transition is made by the run that took the
+// purchase last (Runner), from the states named here, or by nobody: a run that lost the purchase gets a
+// Conflict with the reason INTENT_LOST.
+//
+// From chosen on, the number is the purchase's by a row of number_claims. done hands the row on to the
+// number; returned and EndPurchase remove it.
+const (
+	PurchaseReserved  PurchaseState = "reserved"
+	PurchaseChosen    PurchaseState = "chosen"
+	PurchaseOrdered   PurchaseState = "ordered"
+	PurchaseFilled    PurchaseState = "filled"
+	PurchaseReturning PurchaseState = "returning"
+	PurchaseDone      PurchaseState = "done"
+	PurchaseReturned  PurchaseState = "returned"
+)
+
+const (
+	purchaseColumns = "id, tenant_id, connection_id, realm, state, e164, refusal, runner, created_at"
+	ended           = "state IN ('done', 'returned')"
+	run             = "id = $1 AND runner = $2 AND state IN " // the purchase, if it is still the run's, in one of them
+)
 
 func scanPurchase(row scanner) (p Purchase, err error) {
-	var bought, created int64
-	err = row.Scan(&p.ID, &p.TenantID, &p.ConnectionID, &p.Realm, &p.E164, &bought, &created)
-	p.Bought, p.CreatedAt = bought != 0, instant(created)
+	var refusal string
+	var created int64
+	err = row.Scan(&p.ID, &p.TenantID, &p.ConnectionID, &p.Realm, &p.State, &p.E164, &refusal, &p.Runner, &created)
+	if p.CreatedAt = instant(created); refusal != "" {
+		p.Refusal = json.RawMessage(refusal)
+	}
 	return p, err
 }
 
@@ -28,14 +80,22 @@ type PurchaseLimits struct {
 type LimitReached struct {
 	PerDay bool
 	Held   bool
-	Until  time.Time // with PerDay: when the oldest purchase no longer counts
+	Until  time.Time // with PerDay: when the tenant may buy again; zero: not by waiting
 }
 
 const purchaseDay = 24 * time.Hour
 
-// ReservePurchase takes the right to buy one number, or answers the purchase of that id as far as it got: one that is open,
-// or one that is done and began after since. Of many that come at once, no more get one than the limits allow.
-func (s *Store) ReservePurchase(ctx context.Context, p Purchase, since time.Time, limits PurchaseLimits) (kept Purchase, reached LimitReached, err error) {
+// ReservePurchase takes the right to buy one number for the intent, or returns the purchase of its effect key
+// as far as it got: one that is open, or one that ended and began after since. From now on its steps are the
+// run's that holds the intent; one that does not hold it any more gets a Conflict with the reason
+// INTENT_LOST. Of many that come at once, no more get the right than the limits allow.
+func (s *Store) ReservePurchase(
+	ctx context.Context, i Intent, realm string, since time.Time, limits PurchaseLimits,
+) (kept Purchase, reached LimitReached, err error) {
+	p := Purchase{
+		ID: i.EffectKey, TenantID: i.TenantID, ConnectionID: i.ConnectionID, Realm: realm,
+		State: PurchaseReserved, Runner: i.Owner, CreatedAt: instant(millis(i.CreatedAt)),
+	}
 	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		reached = LimitReached{}
 		// The tenant's purchases come one after the other.
@@ -46,113 +106,196 @@ func (s *Store) ReservePurchase(ctx context.Context, p Purchase, since time.Time
 		if err != nil {
 			return err
 		}
-		there, found, err := find(ctx, tx, scanPurchase, "SELECT "+purchaseColumns+" FROM purchases WHERE id = $1", p.ID)
+		// Who takes the intent over waits until this is through, and reserves after it.
+		touched, err = exec(ctx, tx, "UPDATE intents SET owner = owner WHERE "+held, heldBy(i)...)
+		if err == nil && touched == 0 {
+			err = intentLost()
+		}
 		if err != nil {
 			return err
 		}
-		if found && (!there.Bought || there.CreatedAt.After(since)) {
+		there, found, err := find(ctx, tx, scanPurchase, `UPDATE purchases SET runner = $2
+			WHERE id = $1 AND (NOT `+ended+" OR created_at > $3) RETURNING "+purchaseColumns, p.ID, p.Runner, millis(since))
+		if err != nil || found {
 			kept = there
-			return nil
+			return err
 		}
-		if found { // of an earlier use of the key: it only counts
-			if _, err := exec(ctx, tx, "UPDATE purchases SET id = $2 WHERE id = $1", p.ID, p.ID+"/"+rand.Text()); err != nil {
-				return err
-			}
+		// One of an earlier use of the key only counts.
+		_, err = exec(ctx, tx, "UPDATE purchases SET id = $2 WHERE id = $1", p.ID, p.ID+"/"+rand.Text())
+		if err != nil {
+			return err
 		}
 		if reached, err = limitReached(ctx, tx, p, limits); err != nil || reached != (LimitReached{}) {
 			return err
 		}
-		kept = Purchase{ID: p.ID, TenantID: p.TenantID, ConnectionID: p.ConnectionID, Realm: p.Realm, CreatedAt: instant(millis(p.CreatedAt))}
-		_, err = exec(ctx, tx, "INSERT INTO purchases ("+purchaseColumns+") VALUES ($1, $2, $3, $4, '', 0, $5)",
-			kept.ID, kept.TenantID, kept.ConnectionID, kept.Realm, millis(kept.CreatedAt))
+		kept = p
+		_, err = exec(ctx, tx, "INSERT INTO purchases ("+purchaseColumns+`, revision)
+			VALUES ($1, $2, $3, $4, $5, '', '', $6, $7, 0)`,
+			p.ID, p.TenantID, p.ConnectionID, p.Realm, p.State, p.Runner, millis(p.CreatedAt))
 		return err
 	})
 	return kept, reached, err
 }
 
 func limitReached(ctx context.Context, tx *sql.Tx, p Purchase, limits PurchaseLimits) (LimitReached, error) {
-	type tally struct{ count, oldest int64 }
-	count := func(query string, args ...any) (tally, error) {
-		t, _, err := find(ctx, tx, func(row scanner) (t tally, err error) { return t, row.Scan(&t.count, &t.oldest) }, query, args...)
-		return t, err
-	}
-	if limits.PerDay >= 0 {
-		day, err := count("SELECT COUNT(*), COALESCE(MIN(created_at), 0) FROM purchases WHERE tenant_id = $1 AND created_at > $2",
-			p.TenantID, millis(p.CreatedAt.Add(-purchaseDay)))
-		if err != nil {
-			return LimitReached{}, err
-		}
-		if day.count >= int64(limits.PerDay) {
-			reached := LimitReached{PerDay: true}
-			if day.count > 0 {
-				reached.Until = instant(day.oldest).Add(purchaseDay)
-			}
-			return reached, nil
+	number := func(row scanner) (n int64, err error) { return n, row.Scan(&n) }
+	switch {
+	case limits.PerDay == 0:
+		return LimitReached{PerDay: true}, nil
+	case limits.PerDay > 0:
+		// The purchase that must be a day old before there is room for another.
+		last, found, err := find(ctx, tx, number, `SELECT created_at FROM purchases
+			WHERE tenant_id = $1 AND created_at > $2 ORDER BY created_at DESC LIMIT 1 OFFSET $3`,
+			p.TenantID, millis(p.CreatedAt.Add(-purchaseDay)), limits.PerDay-1)
+		if err != nil || found {
+			return LimitReached{PerDay: true, Until: instant(last).Add(purchaseDay)}, err
 		}
 	}
 	if limits.Held >= 0 {
 		// In one statement, and so at one moment: a purchase that is done meanwhile is counted as one or as the other.
-		held, err := count(`SELECT (SELECT COUNT(*) FROM numbers WHERE tenant_id = $1 AND released_at IS NULL)
-			+ (SELECT COUNT(*) FROM purchases WHERE tenant_id = $1 AND bought = 0), 0`, p.TenantID)
-		if err != nil {
-			return LimitReached{}, err
-		}
-		if held.count >= int64(limits.Held) {
-			return LimitReached{Held: true}, nil
+		count, _, err := find(ctx, tx, number, `SELECT
+			(SELECT COUNT(*) FROM numbers WHERE tenant_id = $1 AND released_at IS NULL)
+			+ (SELECT COUNT(*) FROM purchases WHERE tenant_id = $1 AND NOT `+ended+")", p.TenantID)
+		if err != nil || count >= int64(limits.Held) {
+			return LimitReached{Held: true}, err
 		}
 	}
 	return LimitReached{}, nil
 }
 
-// ChooseNumber makes a number that of an open purchase, in the place of the one chosen before. It answers false where
-// somebody in the realm holds the number or has chosen it, too.
+// ChooseNumber claims a number for an open purchase, in the place of the one chosen before. It returns false,
+// and leaves the purchase as it was, where somebody in the realm has the number.
 func (s *Store) ChooseNumber(ctx context.Context, p Purchase, e164 string) (chosen bool, err error) {
+	taken := errors.New("the number is claimed")
 	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		chosen = false
-		_, taken, err := find(ctx, tx, scanText, `SELECT id FROM purchases WHERE realm = $1 AND e164 = $2 AND bought = 0 AND id <> $3
-			UNION ALL SELECT tenant_id FROM numbers WHERE realm = $1 AND e164 = $2 AND released_at IS NULL`, p.Realm, e164, p.ID)
-		if err != nil || taken {
+		err := step(ctx, tx, p, `UPDATE purchases SET state = 'chosen', e164 = $3
+			WHERE `+run+"('reserved', 'chosen', 'ordered')", e164)
+		if err != nil {
 			return err
 		}
-		touched, err := exec(ctx, tx, "UPDATE purchases SET e164 = $2 WHERE id = $1 AND bought = 0", p.ID, e164)
-		if err == nil && touched == 0 {
-			err = purchaseNotFound()
+		if _, err := exec(ctx, tx, "DELETE FROM number_claims WHERE purchase_id = $1", p.ID); err != nil {
+			return err
 		}
-		chosen = err == nil
+		touched, err := exec(ctx, tx, `INSERT INTO number_claims (realm, e164, purchase_id) VALUES ($1, $2, $3)
+			ON CONFLICT (realm, e164) DO NOTHING`, p.Realm, e164, p.ID)
+		if err == nil && touched == 0 {
+			err = taken
+		}
 		return err
 	})
-	if f := fault.From(err); err != nil && f.Reason == ReasonAlreadyExists { // chosen by someone else at this moment
+	if errors.Is(err, taken) {
 		return false, nil
 	}
-	return chosen, err
+	return err == nil, err
+}
+
+// MarkOrdered says that the provider took the order.
+func (s *Store) MarkOrdered(ctx context.Context, p Purchase) error {
+	return s.step(ctx, p, "UPDATE purchases SET state = 'ordered' WHERE "+run+"('chosen')")
+}
+
+// MarkFilled says that the account has got the number.
+func (s *Store) MarkFilled(ctx context.Context, p Purchase) error {
+	return s.step(ctx, p, "UPDATE purchases SET state = 'filled' WHERE "+run+"('chosen', 'ordered')")
+}
+
+// MarkReturning says that the number could not be set up and goes back, and why. The revision is that of the
+// connection whose settings were refused, 0 where it was something else.
+func (s *Store) MarkReturning(ctx context.Context, p Purchase, refusal json.RawMessage, revision int64) error {
+	return s.step(ctx, p, `UPDATE purchases SET state = 'returning', refusal = $3, revision = $4
+		WHERE `+run+"('filled')", string(refusal), revision)
+}
+
+// MarkReturned ends a purchase whose number went back: money was spent on it. Nobody has the number any more.
+func (s *Store) MarkReturned(ctx context.Context, p Purchase) error {
+	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		err := step(ctx, tx, p, `UPDATE purchases SET state = 'returned'
+			WHERE `+run+"('ordered', 'filled', 'returning')")
+		if err != nil {
+			return err
+		}
+		_, err = exec(ctx, tx, "DELETE FROM number_claims WHERE purchase_id = $1", p.ID)
+		return err
+	})
+}
+
+// AddPurchased ends a purchase with the number that it bought: records it as held, hands the claim on to it,
+// and gives it its id. The audit is told.
+func (s *Store) AddPurchased(ctx context.Context, p Purchase, n Number, audit ...AuditRow) (kept Number, err error) {
+	n.TenantID, n.ConnectionID, n.Realm, n.E164 = p.TenantID, p.ConnectionID, p.Realm, p.E164
+	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := step(ctx, tx, p, "UPDATE purchases SET state = 'done' WHERE "+run+"('filled')"); err != nil {
+			return err
+		}
+		if kept, err = insertNumber(ctx, tx, n); err != nil {
+			return err
+		}
+		_, err = exec(ctx, tx, `UPDATE number_claims SET purchase_id = NULL, number_id = $2
+			WHERE purchase_id = $1`, p.ID, kept.ID)
+		if err != nil {
+			return err
+		}
+		return addAudit(ctx, tx, audit)
+	})
+	return kept, err
+}
+
+// EndPurchase removes a purchase that led to no number, with its claim: it no longer counts.
+func (s *Store) EndPurchase(ctx context.Context, p Purchase) error {
+	return s.step(ctx, p, "DELETE FROM purchases WHERE "+run+"('reserved', 'chosen', 'ordered')")
+}
+
+// step makes one transition of a purchase.
+func (s *Store) step(ctx context.Context, p Purchase, query string, more ...any) error {
+	return s.try(ctx, func(ctx context.Context) error { return step(ctx, s.write, p, query, more...) })
+}
+
+func step(ctx context.Context, q querier, p Purchase, query string, more ...any) error {
+	touched, err := exec(ctx, q, query, append([]any{p.ID, p.Runner}, more...)...)
+	if err == nil && touched == 0 {
+		return fault.New(fault.Conflict, ReasonIntentLost, "Another run has taken this purchase over.")
+	}
+	return err
+}
+
+// TakenNumbers lists the numbers of a realm with a prefix that somebody has.
+func (s *Store) TakenNumbers(ctx context.Context, realm, prefix string) ([]string, error) {
+	return listOf(ctx, s, scanText, "SELECT e164 FROM number_claims WHERE realm = $1 AND e164 LIKE $2", realm, prefix+"%")
 }
 
 func scanText(row scanner) (s string, err error) { return s, row.Scan(&s) }
 
-// TakenNumbers lists the numbers of a realm with a prefix that somebody holds or has chosen.
-func (s *Store) TakenNumbers(ctx context.Context, realm, prefix string) ([]string, error) {
-	return listOf(ctx, s, scanText, `SELECT e164 FROM purchases WHERE realm = $1 AND e164 LIKE $2 AND bought = 0
-		UNION ALL SELECT e164 FROM numbers WHERE realm = $1 AND e164 LIKE $2 AND released_at IS NULL`, realm, prefix+"%")
+// RefusedSetup returns why the last number of a connection could not be set up, while the connection's
+// settings are of the same revision; nil where none was refused.
+func (s *Store) RefusedSetup(ctx context.Context, tenantID, connectionID string, revision int64) (json.RawMessage, error) {
+	p, _, err := findIn(ctx, s, scanPurchase, "SELECT "+purchaseColumns+` FROM purchases
+		WHERE tenant_id = $1 AND connection_id = $2 AND revision = $3 AND refusal <> ''
+		ORDER BY created_at DESC LIMIT 1`, tenantID, connectionID, revision)
+	return p.Refusal, err
 }
 
-// EndPurchase closes a purchase that led to no number: it no longer counts, unless money was spent on it.
-func (s *Store) EndPurchase(ctx context.Context, id string, spent bool) error {
-	query := "DELETE FROM purchases WHERE id = $1 AND bought = 0"
-	if spent {
-		query = "UPDATE purchases SET bought = 1 WHERE id = $1 AND bought = 0"
-	}
-	_, err := s.exec(ctx, query, id)
-	return err
+// OrderedPurchases lists the ids of the purchases whose orders are known to be under way.
+func (s *Store) OrderedPurchases(ctx context.Context) ([]string, error) {
+	return listOf(ctx, s, scanText, "SELECT id FROM purchases WHERE state = 'ordered'")
 }
 
 // StrayPurchases lists the open purchases that began before and that no unfinished intent carries any more.
 func (s *Store) StrayPurchases(ctx context.Context, before time.Time) ([]Purchase, error) {
-	return listOf(ctx, s, scanPurchase, "SELECT "+purchaseColumns+` FROM purchases p WHERE bought = 0 AND created_at < $1 AND NOT EXISTS (
-		SELECT 1 FROM intents i WHERE i.tenant_id = p.tenant_id AND i.effect_key = p.id AND i.state <> 'done') ORDER BY created_at`, millis(before))
+	return listOf(ctx, s, scanPurchase, "SELECT "+purchaseColumns+" FROM purchases p WHERE NOT "+ended+` AND created_at < $1
+		AND NOT EXISTS (SELECT 1 FROM intents i WHERE i.tenant_id = p.tenant_id AND i.effect_key = p.id AND i.state <> 'done')
+		ORDER BY created_at`, millis(before))
 }
 
-// PurgePurchases lets purchases go that are done, began before, and that no limit counts any more.
+// TakeStray makes a stray purchase the runner's, if nobody took it since it was listed.
+func (s *Store) TakeStray(ctx context.Context, p Purchase, runner string) (bool, error) {
+	touched, err := s.exec(ctx, "UPDATE purchases SET runner = $3 WHERE id = $1 AND runner = $2 AND NOT "+ended,
+		p.ID, p.Runner, runner)
+	return touched == 1, err
+}
+
+// PurgePurchases lets purchases go that ended, began before, and that no limit counts any more.
 func (s *Store) PurgePurchases(ctx context.Context, now, before time.Time) error {
-	_, err := s.exec(ctx, "DELETE FROM purchases WHERE bought = 1 AND created_at <= $1", min(millis(before), millis(now.Add(-purchaseDay))))
+	_, err := s.exec(ctx, "DELETE FROM purchases WHERE "+ended+" AND created_at <= $1",
+		min(millis(before), millis(now.Add(-purchaseDay))))
 	return err
 }

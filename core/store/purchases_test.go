@@ -15,18 +15,20 @@ var unlimited = store.PurchaseLimits{PerDay: -1, Held: -1}
 
 func TestPurchases(t *testing.T) {
 	purchase := func(id string) store.Purchase {
-		return store.Purchase{ID: id, TenantID: "acme", ConnectionID: "c1", CreatedAt: noon}
+		return store.Purchase{ID: id, TenantID: "acme", ConnectionID: "c1", State: store.PurchaseReserved, Runner: "o", CreatedAt: noon}
+	}
+	reserve := func(t *testing.T, s *store.Store, p store.Purchase, limits store.PurchaseLimits) (store.Purchase, store.LimitReached) {
+		t.Helper()
+		kept, reached, err := reserved(t, s, p, p.CreatedAt.Add(-time.Hour), limits)
+		must(t, err)
+		return kept, reached
 	}
 	bought := func(t *testing.T, s *store.Store, p store.Purchase, e164 string) store.Number {
 		t.Helper()
 		equal(t, got(s.ChooseNumber(t.Context(), p, e164))(t), true)
-		return got(s.AddNumber(t.Context(), store.Number{TenantID: p.TenantID, ConnectionID: p.ConnectionID, Realm: p.Realm, Ref: "ref" + e164, E164: e164, CreatedAt: noon}, p.ID))(t)
-	}
-	reserve := func(t *testing.T, s *store.Store, p store.Purchase, limits store.PurchaseLimits) (store.Purchase, store.LimitReached) {
-		t.Helper()
-		kept, reached, err := s.ReservePurchase(t.Context(), p, p.CreatedAt.Add(-time.Hour), limits)
-		must(t, err)
-		return kept, reached
+		must(t, s.MarkFilled(t.Context(), p))
+		p.E164 = e164
+		return got(s.AddPurchased(t.Context(), p, store.Number{Ref: "ref" + e164, CreatedAt: noon}))(t)
 	}
 	none := store.LimitReached{}
 
@@ -48,7 +50,7 @@ func TestPurchases(t *testing.T) {
 			first, _ := reserve(t, s, purchase("p"), unlimited)
 			bought(t, s, first, "+14155550100")
 			own, _ := reserve(t, s, purchase("p"), unlimited)
-			equal(t, own.Bought, true)
+			equal(t, own.State, store.PurchaseDone)
 			equal(t, own.E164, "+14155550100")
 			later := purchase("p")
 			later.CreatedAt = noon.Add(time.Hour - time.Millisecond)
@@ -74,11 +76,11 @@ func TestPurchases(t *testing.T) {
 			equal(t, got(s.ChooseNumber(t.Context(), one, "+14155550100"))(t), true)
 			equal(t, got(s.ChooseNumber(t.Context(), two, "+14155550100"))(t), false)
 			equal(t, got(s.ChooseNumber(t.Context(), three, "+14155550100"))(t), true)
-			_, err := s.AddNumber(t.Context(), store.Number{TenantID: "acme", ConnectionID: "c1", Ref: "r", E164: "+14155550100", CreatedAt: noon}, "")
+			_, err := add(t, s, store.Number{TenantID: "acme", ConnectionID: "c1", Ref: "r", E164: "+14155550100", CreatedAt: noon})
 			refused(t, err, fault.Conflict, fault.ReasonNumberTaken) // a list does not take in what is on order
 			n := bought(t, s, one, "+14155550100")
 			equal(t, got(s.ChooseNumber(t.Context(), two, "+14155550100"))(t), false)
-			must(t, s.ReleaseNumber(t.Context(), "acme", n.ID, noon))
+			must(t, s.ReleaseNumber(t.Context(), n, noon))
 			equal(t, got(s.ChooseNumber(t.Context(), two, "+14155550100"))(t), true)
 			_, err = s.ChooseNumber(t.Context(), one, "+14155550101")
 			refused(t, err, fault.Conflict, store.ReasonIntentLost) // it is done
@@ -94,13 +96,13 @@ func TestPurchases(t *testing.T) {
 				equal(t, got(s.ChooseNumber(t.Context(), p, e164))(t), true)
 				return p
 			}
-			choose("chosen", "", "+14155550100")
+			chosen := choose("chosen", "", "+14155550100")
 			choose("in another realm", "sandbox", "+14155550101")
 			choose("with another prefix", "", "+16285550102")
 			held := bought(t, s, choose("held", "", "+14155550103"), "+14155550103")
 			equal(t, slices.Sorted(slices.Values(got(s.TakenNumbers(t.Context(), "", "+1415"))(t))), []string{"+14155550100", "+14155550103"})
-			must(t, s.ReleaseNumber(t.Context(), "acme", held.ID, noon))
-			must(t, s.EndPurchase(t.Context(), "chosen", false))
+			must(t, s.ReleaseNumber(t.Context(), held, noon))
+			must(t, s.EndPurchase(t.Context(), chosen))
 			equal(t, got(s.TakenNumbers(t.Context(), "", "+1415"))(t), []string{})
 		})
 	})
@@ -109,7 +111,7 @@ func TestPurchases(t *testing.T) {
 			connection(t, s, "c1")
 			var chosen atomic.Int32
 			at(20, func(i int) bool {
-				p, _, err := s.ReservePurchase(t.Context(), purchase(fmt.Sprint(i)), noon, unlimited)
+				p, _, err := reserved(t, s, purchase(fmt.Sprint(i)), noon, unlimited)
 				if err != nil {
 					t.Error(err)
 					return false
@@ -132,7 +134,7 @@ func TestPurchases(t *testing.T) {
 				both(t, func(t *testing.T, s *store.Store) {
 					connection(t, s, "c1")
 					may := at(50, func(i int) bool {
-						_, reached, err := s.ReservePurchase(t.Context(), purchase(fmt.Sprint(i)), noon, limits)
+						_, reached, err := reserved(t, s, purchase(fmt.Sprint(i)), noon, limits)
 						if err != nil {
 							t.Error(err)
 						}
@@ -149,15 +151,19 @@ func TestPurchases(t *testing.T) {
 			one, _ := reserve(t, s, purchase("one"), unlimited)
 			n := bought(t, s, one, "+14155550100")
 			must(t, s.ParkNumber(t.Context(), n, noon.Add(time.Hour)))
+			n.Version++
 			_, reached := reserve(t, s, purchase("two"), store.PurchaseLimits{PerDay: -1, Held: 1})
 			equal(t, reached, store.LimitReached{Held: true})
-			must(t, s.ReleaseNumber(t.Context(), "acme", n.ID, noon))
-			_, reached = reserve(t, s, purchase("two"), store.PurchaseLimits{PerDay: 2, Held: 1})
+			must(t, s.ReleaseNumber(t.Context(), n, noon))
+			two, reached := reserve(t, s, purchase("two"), store.PurchaseLimits{PerDay: 2, Held: 1})
 			equal(t, reached, none)
-			must(t, s.EndPurchase(t.Context(), "two", false)) // nothing was bought
-			_, reached = reserve(t, s, purchase("three"), store.PurchaseLimits{PerDay: 2, Held: 1})
+			must(t, s.EndPurchase(t.Context(), two)) // nothing was bought
+			three, reached := reserve(t, s, purchase("three"), store.PurchaseLimits{PerDay: 2, Held: 1})
 			equal(t, reached, none)
-			must(t, s.EndPurchase(t.Context(), "three", true)) // bought and given back
+			equal(t, got(s.ChooseNumber(t.Context(), three, "+14155550101"))(t), true)
+			must(t, s.MarkFilled(t.Context(), three))
+			must(t, s.MarkReturning(t.Context(), three, []byte(`{}`), 1))
+			must(t, s.MarkReturned(t.Context(), three)) // bought and given back
 			_, reached = reserve(t, s, purchase("four"), store.PurchaseLimits{PerDay: 2, Held: 1})
 			equal(t, reached, store.LimitReached{PerDay: true, Until: noon.Add(24 * time.Hour)})
 			late := purchase("four")
@@ -182,24 +188,115 @@ func TestPurchases(t *testing.T) {
 			} {
 				must(t, s.PurgePurchases(t.Context(), purge.now, purge.before))
 				there, _ := reserve(t, s, purchase("done"), unlimited)
-				equal(t, there.Bought, purge.left)
+				equal(t, there.State == store.PurchaseDone, purge.left)
 			}
-			must(t, s.EndPurchase(t.Context(), "done", false))
-			equal(t, got(s.StrayPurchases(t.Context(), noon.Add(time.Hour)))(t), []store.Purchase{purchase("open")})
+			kept, _ := reserve(t, s, purchase("open"), unlimited)
+			equal(t, kept, purchase("open"))
 		})
 	})
 	t.Run("an open purchase without an unfinished intent is a stray", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
 			reserve(t, s, purchase("effect"), unlimited)
-			intent := store.Intent{TenantID: "acme", Operation: "buy", Key: "k", ConnectionID: "c1", EffectKey: "effect", Plan: []byte("{}"),
-				State: store.IntentRunning, Owner: "o", LeaseUntil: noon, CreatedAt: noon, UpdatedAt: noon}
-			_, _, err := s.BeginIntent(t.Context(), intent)
-			must(t, err)
+			intent := intentOf(purchase("effect"))
 			equal(t, got(s.StrayPurchases(t.Context(), noon.Add(time.Hour)))(t), []store.Purchase{})
 			must(t, s.ReleaseIntent(t.Context(), intent, ""))
 			equal(t, got(s.StrayPurchases(t.Context(), noon))(t), []store.Purchase{})
 			equal(t, got(s.StrayPurchases(t.Context(), noon.Add(time.Hour)))(t), []store.Purchase{purchase("effect")})
+			_, _, err := s.ReservePurchase(t.Context(), intent, "", noon, unlimited) // by the run that lost the intent
+			refused(t, err, fault.Conflict, store.ReasonIntentLost)
+			equal(t, got(s.TakeStray(t.Context(), purchase("effect"), "one"))(t), true)
+			equal(t, got(s.TakeStray(t.Context(), purchase("effect"), "two"))(t), false)
+			_, err = s.ChooseNumber(t.Context(), purchase("effect"), "+14155550100")
+			refused(t, err, fault.Conflict, store.ReasonIntentLost)
 		})
 	})
+	t.Run("a day's limit ends when the purchases above it are a day old", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			for i := range 5 {
+				p := purchase(fmt.Sprint(i))
+				p.CreatedAt = noon.Add(time.Duration(i) * time.Hour)
+				reserve(t, s, p, unlimited)
+			}
+			next := purchase("next")
+			next.CreatedAt = noon.Add(6 * time.Hour)
+			_, reached := reserve(t, s, next, store.PurchaseLimits{PerDay: 2, Held: -1})
+			equal(t, reached, store.LimitReached{PerDay: true, Until: noon.Add(27 * time.Hour)})
+			_, reached = reserve(t, s, next, store.PurchaseLimits{PerDay: 0, Held: -1})
+			equal(t, reached, store.LimitReached{PerDay: true}) // no waiting helps
+			_, reached = reserve(t, s, next, store.PurchaseLimits{PerDay: 6, Held: -1})
+			equal(t, reached, none)
+		})
+	})
+	t.Run("each transition is made from its states, and by the run that has the purchase", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			const e164 = "+14155550100"
+			steps := map[string]func(p store.Purchase) error{
+				"choose": func(p store.Purchase) error { _, err := s.ChooseNumber(t.Context(), p, e164); return err },
+				"order":  func(p store.Purchase) error { return s.MarkOrdered(t.Context(), p) },
+				"fill":   func(p store.Purchase) error { return s.MarkFilled(t.Context(), p) },
+				"refuse": func(p store.Purchase) error { return s.MarkReturning(t.Context(), p, []byte(`{}`), 1) },
+				"return": func(p store.Purchase) error { return s.MarkReturned(t.Context(), p) },
+				"add": func(p store.Purchase) error {
+					p.E164 = e164
+					_, err := s.AddPurchased(t.Context(), p, store.Number{Ref: "r", CreatedAt: noon})
+					return err
+				},
+				"end": func(p store.Purchase) error { return s.EndPurchase(t.Context(), p) },
+			}
+			for state, reach := range map[store.PurchaseState]struct {
+				by   []string
+				next []string
+			}{
+				store.PurchaseReserved:  {nil, []string{"choose", "end"}},
+				store.PurchaseChosen:    {[]string{"choose"}, []string{"choose", "end", "fill", "order"}},
+				store.PurchaseOrdered:   {[]string{"choose", "order"}, []string{"choose", "end", "fill", "return"}},
+				store.PurchaseFilled:    {[]string{"choose", "order", "fill"}, []string{"add", "refuse", "return"}},
+				store.PurchaseReturning: {[]string{"choose", "fill", "refuse"}, []string{"return"}},
+				store.PurchaseReturned:  {[]string{"choose", "fill", "refuse", "return"}, nil},
+				store.PurchaseDone:      {[]string{"choose", "fill", "add"}, nil},
+			} {
+				for name, take := range steps {
+					p, _ := reserve(t, s, purchase(string(state)+" "+name), unlimited)
+					for _, earlier := range reach.by {
+						must(t, steps[earlier](p))
+					}
+					stranger := p
+					stranger.Runner = "another"
+					refused(t, take(stranger), fault.Conflict, store.ReasonIntentLost)
+					if err := take(p); slices.Contains(reach.next, name) {
+						must(t, err)
+					} else {
+						refused(t, err, fault.Conflict, store.ReasonIntentLost)
+					}
+					for _, clear := range []string{"end", "fill", "return"} { // so that the number is free for the next one
+						_ = steps[clear](p)
+					}
+					if n, held, err := s.NumberHolder(t.Context(), "", e164); err != nil {
+						t.Fatal(err)
+					} else if held {
+						must(t, s.ReleaseNumber(t.Context(), n, noon))
+					}
+					equal(t, got(s.TakenNumbers(t.Context(), "", "+1"))(t), []string{})
+				}
+			}
+		})
+	})
+}
+
+// intentOf is the intent of a purchase, as the run has it that the tests' purchases are of.
+func intentOf(p store.Purchase) store.Intent {
+	return store.Intent{TenantID: p.TenantID, Operation: "buy", Key: p.ID, ConnectionID: p.ConnectionID, EffectKey: p.ID, Plan: []byte("{}"),
+		State: store.IntentRunning, Owner: "o", LeaseUntil: noon, CreatedAt: p.CreatedAt, UpdatedAt: p.CreatedAt}
+}
+
+// reserved reserves a purchase for its intent, which it begins.
+func reserved(t *testing.T, s *store.Store, p store.Purchase, since time.Time, limits store.PurchaseLimits) (store.Purchase, store.LimitReached, error) {
+	t.Helper()
+	if _, _, err := s.BeginIntent(t.Context(), intentOf(p)); err != nil {
+		return p, store.LimitReached{}, err
+	}
+	return s.ReservePurchase(t.Context(), intentOf(p), p.Realm, since, limits)
 }

@@ -104,14 +104,16 @@ type Hold struct {
 	Until        time.Time // it counts until then
 }
 
-// Purchase is a row of purchases: the right to buy one number.
+// Purchase is a row of purchases: the right to buy one number, and how far buying it got.
 type Purchase struct {
 	ID           string // the intent's EffectKey
 	TenantID     string
 	ConnectionID string
 	Realm        string
-	E164         string // the number chosen, recorded before it is ordered; "" none yet
-	Bought       bool   // it is done, and counts for a day
+	State        PurchaseState
+	E164         string          // the number chosen; "" while there is none
+	Refusal      json.RawMessage // why the number could not be set up, as the service writes it; nil where nothing was refused
+	Runner       string          // the run that may take the next step
 	CreatedAt    time.Time
 }
 

@@ -84,7 +84,7 @@ func fill(t *testing.T, s *store.Store, c store.Connection) {
 	if taken != nil {
 		t.Fatalf("in the way: %+v", taken)
 	}
-	got(s.AddNumber(ctx, store.Number{TenantID: c.TenantID, ConnectionID: c.ID, Ref: "ref", E164: "+1212555" + c.ID, CreatedAt: noon}, ""))(t)
+	got(add(t, s, store.Number{TenantID: c.TenantID, ConnectionID: c.ID, Ref: "ref", E164: "+1212555" + c.ID, CreatedAt: noon}))(t)
 	put(t, s, c.ID, "doc", "{}")
 }
 
