@@ -321,6 +321,36 @@ type outcome struct {
 	rows    map[string]string
 }
 
+// Ids that the store makes up are numbered in their order.
+var (
+	madeNumberID = regexp.MustCompile(`\b10\d{5}\b`) // see populateNumbers
+	madeSuffix   = regexp.MustCompile(`/[A-Z2-7]{26}`)
+)
+
+// finish reads what the callers left.
+func (w *world) finish(t *testing.T, o *outcome) {
+	t.Helper()
+	w.rows = w.read(t)
+	made := map[string]string{}
+	for _, rows := range w.rows {
+		for _, id := range madeNumberID.FindAllString(rows, -1) {
+			made[id] = ""
+		}
+	}
+	for i, id := range slices.Sorted(maps.Keys(made)) {
+		made[id] = fmt.Sprintf("#%d", i+1)
+	}
+	anonymous := func(text string) string {
+		text = madeNumberID.ReplaceAllStringFunc(text, func(id string) string { return made[id] })
+		return madeSuffix.ReplaceAllString(text, "/#")
+	}
+	o.answers = [2]string{anonymous(o.answers[0]), anonymous(o.answers[1])}
+	o.rows = map[string]string{}
+	for table, rows := range w.rows {
+		o.rows[table] = anonymous(rows)
+	}
+}
+
 func (o outcome) equal(p outcome) bool { return o.answers == p.answers && maps.Equal(o.rows, p.rows) }
 
 // pair runs b at each stop of a, and returns what is not as in a serial order.
@@ -382,8 +412,7 @@ func (w *world) serial(t *testing.T, a, b operation, first string) (o outcome) {
 	if first == "b" {
 		o.answers[0] = w.call(t, a, "a", nil)
 	}
-	w.rows = w.read(t)
-	o.rows = w.rows
+	w.finish(t, &o)
 	return o
 }
 
@@ -407,8 +436,7 @@ func (w *world) interleave(t *testing.T, a, b operation, stop int) (o outcome, a
 		t.Fatalf("%s did not come to its statement %d: %q", a.name, stop, turn.statements)
 	}
 	o.answers[1] = <-answered
-	w.rows = w.read(t)
-	o.rows = w.rows
+	w.finish(t, &o)
 	return o, turn.statements[stop]
 }
 
