@@ -178,7 +178,7 @@ func TestTheLeaseClockFollowsTheDatabase(t *testing.T) {
 		clock.time = clock.time.Add(-time.Hour) // the machine's clock was wrong when the process began
 		ahead, err := clock.synchronise(background, w.store)
 		w.check(err)
-		if off := clock.now().Sub(time.Now()).Abs(); off > time.Minute || ahead.Abs() > time.Minute {
+		if off := time.Until(clock.now()).Abs(); off > time.Minute || ahead.Abs() > time.Minute {
 			t.Errorf("it is %s off, and the machine's %s ahead", off, ahead)
 		}
 	})
