@@ -194,11 +194,10 @@ func (s *Store) PurgeIntents(ctx context.Context, keptBefore, unkeptBefore time.
 			AND (state = 'done' OR created_at < $1 AND (state <> 'running' OR lease_until < $1))))`
 	var all int64
 	for {
-		// The condition is there twice. PostgreSQL chooses the rows by the inner one. When another run has taken
-		// an intent over by the time its row can be locked, only the outer one is evaluated anew (its manual,
-		// "Read Committed Isolation Level").
+		// A row that someone else has locked changes at this moment, and is left for the next purge. To wait for it
+		// with others locked could be a deadlock.
 		touched, err := s.exec(ctx, `DELETE FROM intents WHERE (tenant_id, operation, key) IN (
-			SELECT tenant_id, operation, key FROM intents WHERE `+old+" LIMIT $3) AND "+old,
+			SELECT tenant_id, operation, key FROM intents WHERE `+old+" LIMIT $3"+s.dialect.lockFree+")",
 			millis(keptBefore), millis(unkeptBefore), purgeBatch)
 		all += touched
 		if err != nil || touched < purgeBatch {

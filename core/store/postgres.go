@@ -50,6 +50,7 @@ func openPostgres(url string, pool newPool) (*Store, error) {
 		// The lock that a foreign key takes: a removal waits for it, an update does not (PostgreSQL's manual,
 		// "Row-Level Locks").
 		lockParent: " FOR KEY SHARE",
+		lockFree:   " FOR UPDATE SKIP LOCKED",
 	}}, nil
 }
 

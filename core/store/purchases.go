@@ -224,6 +224,9 @@ func (s *Store) MarkReturned(ctx context.Context, p Purchase) error {
 func (s *Store) AddPurchased(ctx context.Context, p Purchase, n Number, audit ...AuditRow) (kept Number, err error) {
 	n.TenantID, n.ConnectionID, n.Realm, n.E164 = p.TenantID, p.ConnectionID, p.Realm, p.E164
 	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := s.takeTurn(ctx, tx, n.ConnectionID); err != nil {
+			return err
+		}
 		if err := step(ctx, tx, p, "UPDATE purchases SET state = 'done' WHERE "+run+"('filled')"); err != nil {
 			return err
 		}

@@ -53,6 +53,8 @@ type dialect struct {
 	clock    string // the query of the database's time in milliseconds
 	// lockParent ends a query whose rows must stay while the transaction adds rows that refer to them.
 	lockParent string
+	// lockFree ends a query that takes only rows which nobody else has locked, and locks them.
+	lockFree string
 }
 
 const (
