@@ -73,7 +73,7 @@ func TestFaultsBecomeStatuses(t *testing.T) {
 		{fault.New(fault.Forbidden, fault.ReasonEgressRefused, "d"), 9, 400, 400, "ADDRESS_REFUSED", "address-refused"},
 		{fault.New(fault.Invalid, fault.ReasonProviderMisconfigured, "d"), 9, 400, 400, "PROVIDER_MISCONFIGURED", "provider-misconfigured"},
 		{fault.New(fault.Invalid, fault.ReasonProviderRefused, "d"), 3, 400, 422, "PROVIDER_REFUSED", "provider-refused"},
-		{fault.New(fault.Exhausted, fault.ReasonProviderRefused, "d"), 8, 409, 409, "PROVIDER_REFUSED", "exhausted"},
+		{fault.New(fault.Exhausted, fault.ReasonStorageFull, "d"), 8, 409, 409, "PROVIDER_STORAGE_FULL", "provider-storage-full"},
 		{fault.New(fault.Unsupported, fault.ReasonProviderRefused, "d"), 9, 400, 400, "PROVIDER_REFUSED", "not-supported"},
 		{fault.New(fault.Conflict, fault.ReasonProviderConflict, "d"), 10, 409, 409, "PROVIDER_CONFLICT", "provider-conflict"},
 		{fault.New(fault.Canceled, fault.ReasonCanceled, "d"), 1, 499, 499, "CANCELED", "canceled"},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
 	"frontdesk/core/telemetry"
 )
@@ -22,13 +23,14 @@ import (
 type exchange struct {
 	id        string
 	surface   surface
-	operation string      // "" until a route is found
-	identity  []slog.Attr // who calls, and for which connection
-	reason    string      // of the failure answered; "" none
-	err       error       // the failure's cause, for the log
-	stack     []byte      // of a panic
-	refused   int64       // how many the gate turned away since the log told of one
-	untold    bool        // the log does not tell of this one
+	operation string       // "" until a route is found
+	kind      adapter.Kind // of what the operation works on
+	identity  []slog.Attr  // who calls, and for which connection
+	reason    string       // of the failure answered; "" none
+	err       error        // the failure's cause, for the log
+	stack     []byte       // of a panic
+	refused   int64        // how many the gate turned away since the log told of one
+	untold    bool         // the log does not tell of this one
 }
 
 type exchangeKey struct{}

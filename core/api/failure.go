@@ -22,7 +22,8 @@ type failure struct {
 	fields    []fault.Field
 	values    map[string]json.RawMessage
 	metadata  map[string]string
-	retry     time.Duration // whole seconds; 0: none
+	retry     time.Duration // whole seconds; 0: none is suggested
+	spoken    string
 	requestID string
 	operation string // "" when the path named none
 	surface   surface
@@ -34,8 +35,13 @@ func (a *api) failureOf(err error, x *exchange) failure {
 	s, reason := a.catalogue.of(f)
 	out := failure{
 		situation: s, reason: reason, detail: f.Detail, fields: f.Fields, metadata: map[string]string{},
-		retry: wholeSeconds(f.RetryAfter, s.Retry), requestID: x.id, operation: x.operation, surface: x.surface,
+		requestID: x.id, operation: x.operation, surface: x.surface,
 	}
+	if s.repeats() && !f.NoRetry {
+		out.retry = wholeSeconds(f.RetryAfter, s.Retry)
+	}
+	out.spoken = spoken(s, f, x.kind, out.retry)
+	out.Person = s.Person || f.IsUnknowable()
 	if s.Reason == fault.ReasonInternal {
 		out.detail, out.fields = s.Sample, nil
 		return out

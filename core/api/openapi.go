@@ -288,6 +288,7 @@ func (a *api) sample(s situation, on surface) json.RawMessage {
 		situation: s, reason: s.reason(), detail: s.Sample, retry: wholeSeconds(0, s.Retry),
 		requestID: sampleRequestID, surface: on,
 	}
+	f.spoken = sayable(s.Spoken, "", f.retry)
 	switch s.Reason {
 	case fault.ReasonInvalidRequest:
 		f.fields = []fault.Field{{Path: "start_time", Message: "is required"}}

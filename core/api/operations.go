@@ -139,7 +139,9 @@ func ticketOperations(s Tickets) []operation {
 			ID: "createTicket", Method: http.MethodPost, Path: "/v1/tickets/create-ticket", Scope: tenant.ScopeTicketsWrite,
 			Kind: adapter.KindCRM, Tag: tagTickets, Summary: "Create a ticket", Success: http.StatusOK,
 			Description: "Opens a ticket in the CRM. An unknown status or priority is refused with the list of the CRM's own labels. " +
-				"A ticket that the CRM opened without a value that was asked for is told as TICKET_INCOMPLETE, with its number.",
+				"A ticket that the CRM opened without a value that was asked for is told as TICKET_INCOMPLETE, with its number. " +
+				"Equal calls of one API key within ten minutes (a setting of the tenant) are one ticket: the later ones are answered " +
+				"like the first, marked Idempotency-Replayed. A different Idempotency-Key overrides that.",
 			Reasons: []string{fault.ReasonTicketIncomplete, fault.ReasonNotConnected, fault.ReasonReconnectRequired, fault.ReasonNotSupported},
 			Examples: []example{{Name: "create", Summary: "An urgent ticket", Request: createTicketRequest{
 				Subject: "Broken door handle", Description: "The handle of the front door came off.", Priority: "High",

@@ -27,7 +27,7 @@ func (a *api) serve(op operation) gin.HandlerFunc {
 	on, refusal := op.surface(), a.refusal(op)
 	return func(c *gin.Context) {
 		x := exchangeOf(c)
-		x.operation = op.ID
+		x.operation, x.kind = op.ID, op.Kind
 		if !a.gate.enter(a.now(), op.writes) {
 			a.refuse(c, x, refusal)
 			return

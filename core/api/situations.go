@@ -34,7 +34,8 @@ type situation struct {
 	Beta   int           // the HTTP status under /beta and /alpha, where it is another
 	Slug   string        // the last part of the problem type
 	Title  string        // of problem details; never changes between occurrences
-	Spoken string        // what a voice agent can say aloud to the person on the line
+	Spoken string        // what a voice agent can say aloud to the person on the line; see spoken.go
+	Final  string        // the same where no repeat is suggested; "" is one that fits most
 	Retry  time.Duration // after how long a repeat can help, when nothing better is known; 0: it cannot
 	Person bool          // a person has to act, so the answer links to help
 
@@ -133,7 +134,7 @@ func situations() []situation {
 			Reason: reasonMalformed, Shown: fault.ReasonInvalidRequest, Code: code.Code_INVALID_ARGUMENT,
 			Status: http.StatusBadRequest,
 			Slug:   "malformed-json", Title: "The body is not JSON",
-			Spoken: "I could not send that request properly. Let me try once more.",
+			Spoken: "Something went wrong on my side with that. I am sorry.",
 			Sample: "The body is not valid JSON: unexpected end of JSON input at byte 17.",
 			Means:  "The body does not parse as JSON in UTF-8, has text after its end, names a field twice, or nests too deep.",
 			Remedy: "Send one JSON object, encoded in UTF-8, in which each name is there once.",
@@ -149,7 +150,7 @@ func situations() []situation {
 		{
 			Reason: reasonMediaType, Code: code.Code_INVALID_ARGUMENT, Status: http.StatusUnsupportedMediaType,
 			Slug: "unsupported-media-type", Title: "The media type is not supported",
-			Spoken: "I could not send that request properly. Let me try once more.",
+			Spoken: "Something went wrong on my side with that. I am sorry.",
 			Sample: "The body must be application/json in UTF-8.",
 			Means:  "The Content-Type is not application/json, names a charset other than utf-8, or the body is compressed.",
 			Remedy: "Send Content-Type: application/json, or none, and no Content-Encoding.",
@@ -157,7 +158,7 @@ func situations() []situation {
 		{
 			Reason: fault.ReasonInvalidAPIKey, Code: code.Code_UNAUTHENTICATED, Status: http.StatusUnauthorized,
 			Slug: "invalid-api-key", Title: "The API key is missing or not valid",
-			Spoken: "I am not able to reach the booking system right now. Someone will have to look at my access.",
+			Spoken: "I am not able to reach {system} right now. Someone will have to look at my access.",
 			Sample: "The API key is missing. Send it in the X-Api-Key header.",
 			Means:  "No key came with the request, or it is mistyped, unknown or revoked, or two different ones came.",
 			Remedy: "Send the key in the X-Api-Key header, or as Authorization: Bearer. Make a new one when it is lost or revoked.",
@@ -181,7 +182,7 @@ func situations() []situation {
 		{
 			Reason: reasonPathNotFound, Code: code.Code_NOT_FOUND, Status: http.StatusNotFound,
 			Slug: "path-not-found", Title: "There is nothing at this path",
-			Spoken: "I could not reach the booking system properly.",
+			Spoken: "I could not reach {system} properly.",
 			Sample: "There is no operation at this path.",
 			Means:  "The path is not one of the interface's. Paths are matched exactly: a slash more, or other case, is another path.",
 			Remedy: "Compare the path with the documentation.",
@@ -189,7 +190,7 @@ func situations() []situation {
 		{
 			Reason: reasonWrongMethod, Code: code.Code_UNIMPLEMENTED, Status: http.StatusMethodNotAllowed,
 			Slug: "method-not-allowed", Title: "The method is not allowed here",
-			Spoken: "I could not reach the booking system properly.",
+			Spoken: "I could not reach {system} properly.",
 			Sample: "This path takes POST, not GET.",
 			Means:  "The path is right, its method is another one.",
 			Remedy: "Use one of the methods that the Allow header lists.",
@@ -286,7 +287,7 @@ func situations() []situation {
 			Reason: fault.ReasonProviderRefused, Only: fault.Invalid, Code: code.Code_INVALID_ARGUMENT,
 			Status: http.StatusBadRequest, Beta: http.StatusUnprocessableEntity,
 			Slug: "provider-refused", Title: "The provider does not accept the request",
-			Spoken: "The booking system did not accept that. Could we try it a little differently?",
+			Spoken: "{System} did not accept that. Could we try it a little differently?",
 			Sample: "The calendar server does not take so many attendees.",
 			Means:  "The request is right by the interface and still more, or other, than this provider or account takes.",
 			Remedy: "Change the request as the detail says. The same one is refused again.",
@@ -294,7 +295,7 @@ func situations() []situation {
 		{
 			Reason: fault.ReasonProviderConflict, Code: code.Code_ABORTED, Status: http.StatusConflict,
 			Slug: "provider-conflict", Title: "Something at the provider stands in the way",
-			Spoken: "Something in the booking system is in the way of that. Let me look at it again.",
+			Spoken: "Something in {system} is in the way of that. Let me look at it again.",
 			Sample: "The provider says that what was asked conflicts with what it holds.",
 			Means:  "The provider refused because of something else that it holds, or that happens there at the same time.",
 			Remedy: "Read it again and decide anew.", Retry: onceASecond,
@@ -334,7 +335,8 @@ func situations() []situation {
 		{
 			Reason: fault.ReasonOrderPending, Code: code.Code_ABORTED, Status: http.StatusConflict,
 			Slug: "order-pending", Title: "The number is ordered and not there yet",
-			Spoken: "The number is on its way. Give me a moment, please.",
+			Spoken: "The number is ordered and not there yet. Let us look again {wait}.",
+			Final:  "The number is ordered and not there yet.",
 			Sample: "+14155550123 is ordered and will be there soon. Repeat the request with the same Idempotency-Key to get it.",
 			Means:  "The provider took the order and has not filled it within the time that the request had. The gateway goes on by itself.",
 			Remedy: "Repeat the request with the same Idempotency-Key, or list the phone numbers in a minute. Do not buy again.", Retry: whenRunningOneEnded,
@@ -342,10 +344,10 @@ func situations() []situation {
 		{
 			Reason: fault.ReasonPurchaseLimit, Code: code.Code_RESOURCE_EXHAUSTED, Status: http.StatusTooManyRequests,
 			Slug: "purchase-limit-reached", Title: "No more numbers may be bought today",
-			Spoken: "I cannot get any more numbers today.",
+			Spoken: "I cannot get any more numbers for now.",
 			Sample: "10 numbers were bought within the last 24 hours, which is the most that this tenant may buy.",
 			Means:  "The tenant's limit of purchases within 24 hours is reached. Nothing was bought.",
-			Remedy: "Wait, or have the operator raise the tenant's max_purchases_per_day.", Person: true,
+			Remedy: "Wait as long as Retry-After says, or have the operator raise the tenant's max_purchases_per_day.", Person: true, Retry: time.Hour,
 		},
 		{
 			Reason: fault.ReasonNumberLimit, Code: code.Code_RESOURCE_EXHAUSTED, Status: http.StatusConflict,
@@ -390,7 +392,7 @@ func situations() []situation {
 		{
 			Reason: fault.ReasonAccountSuspended, Code: code.Code_PERMISSION_DENIED, Status: http.StatusForbidden,
 			Slug: "account-suspended", Title: "The account at the provider is suspended",
-			Spoken: "Our phone account does not work at the moment.",
+			Spoken: "The account for {system} does not work. Someone at the office has to look at it.",
 			Sample: "The account at the provider is suspended.",
 			Means:  "The provider has suspended or closed the account.",
 			Remedy: "Talk to the provider, or connect another account.", Person: true,
@@ -422,15 +424,23 @@ func situations() []situation {
 		{
 			Reason: reasonAnswerSize, Code: code.Code_RESOURCE_EXHAUSTED, Status: http.StatusConflict,
 			Slug: "provider-answer-too-large", Title: "The provider answered with too much",
-			Spoken: "There is more in the booking system than I can look through at once. Could we ask for less?",
+			Spoken: "There is more in {system} than I can look through at once. Could we ask for less?",
 			Sample: "The provider google answered with more than 16777216 bytes, which is more than is read.",
 			Means:  "The provider's answer is larger than the gateway reads, and a part of it would mislead.",
 			Remedy: "Ask for less where the operation lets you, such as a shorter time; else look in the connected account for what has grown so large.", Person: true,
 		},
 		{
+			Reason: fault.ReasonStorageFull, Code: code.Code_RESOURCE_EXHAUSTED, Status: http.StatusConflict,
+			Slug: "provider-storage-full", Title: "The account at the provider is full",
+			Spoken: "{System} is full, so I cannot add anything there. Someone at the office has to look at it.",
+			Sample: "The mailbox has no room left.",
+			Means:  "The account at the provider has no room for what was to be added. Nothing was added.",
+			Remedy: "Make room in the account at the provider, or have its storage raised.", Person: true,
+		},
+		{
 			Reason: reasonExhausted, Code: code.Code_RESOURCE_EXHAUSTED, Status: http.StatusConflict,
-			Slug: "exhausted", Title: "There is none left",
-			Spoken: "There is nothing left of that.",
+			Slug: "exhausted", Title: "A limit of the account is reached",
+			Spoken: "A limit of the office's account is reached, so I cannot do that.",
 			Sample: "The account holds as many as its plan allows.",
 			Means:  "A stock or a quota of the provider is used up.",
 			Remedy: "Ask for something else, or have the quota raised.", Person: true,
@@ -448,7 +458,7 @@ func situations() []situation {
 			Reason: fault.ReasonIdempotencyReused, Code: code.Code_FAILED_PRECONDITION,
 			Status: http.StatusBadRequest, Beta: http.StatusUnprocessableEntity,
 			Slug: "idempotency-key-reused", Title: "The idempotency key was used for another request",
-			Spoken: "I mixed something up. Let me try that again.",
+			Spoken: "I mixed something up on my side. I am sorry.",
 			Sample: "The Idempotency-Key was used before with another body.",
 			Means:  "A request with this Idempotency-Key came before, and it asked for something else.",
 			Remedy: "Use a new key for a new request, and the same body to repeat one.",
@@ -464,16 +474,16 @@ func situations() []situation {
 		{
 			Reason: fault.ReasonOutcomeUnknown, Code: code.Code_ABORTED, Status: http.StatusConflict,
 			Slug: "outcome-unknown", Title: "It is not known whether it happened",
-			Spoken: "I am not sure yet whether that went through. Let me check.",
+			Spoken: "I am not sure yet whether that went through. Let us look again {wait}.",
 			Sample: "The provider did not say whether the meeting was booked. Repeat with the same Idempotency-Key to settle it.",
-			Means:  "The provider was asked and did not answer in time, so it may or may not have happened.",
-			Remedy: "Repeat the request with the same Idempotency-Key: it settles the question without doing it twice.",
+			Means:  "The provider was asked and its answer was lost or could not be read, so it may or may not have happened.",
+			Remedy: "With a Retry-After, repeat the request when that has passed, with its Idempotency-Key if it had one: that settles the question without doing it twice. Without a Retry-After do not repeat it: a repeat could do it twice, or nothing will ever tell. Look at the provider, as the detail says.",
 			Retry:  whenProviderIsBack,
 		},
 		{
 			Reason: fault.ReasonRateLimited, Code: code.Code_RESOURCE_EXHAUSTED, Status: http.StatusTooManyRequests,
 			Slug: "rate-limited", Title: "Too many requests",
-			Spoken: "I need a moment before I can do that.",
+			Spoken: "I cannot do that right now. Can we try again {wait}?",
 			Sample: "The API key makes more than 6,000 requests in a minute.",
 			Means:  "The API key, or all keys of its tenant together, made more requests than the operator allows. This one did nothing.",
 			Remedy: "Wait as long as Retry-After says; the RateLimit header of every answer tells what is left.", Retry: onceASecond,
@@ -481,7 +491,7 @@ func situations() []situation {
 		{
 			Reason: fault.ReasonProviderRateLimited, Code: code.Code_RESOURCE_EXHAUSTED, Status: http.StatusTooManyRequests,
 			Slug: "provider-rate-limited", Title: "The provider limits the rate of requests",
-			Spoken: "The booking system is busy. Give me a moment, please.",
+			Spoken: "{System} is busy. Can we try again {wait}?",
 			Sample: "The provider asks to wait before the next request.",
 			Means:  "The provider got more requests for this account than it allows.",
 			Remedy: "Wait as long as Retry-After says.", Retry: whenProviderIsBack,
@@ -489,15 +499,15 @@ func situations() []situation {
 		{
 			Reason: fault.ReasonProviderUnavailable, Code: code.Code_UNAVAILABLE, Status: http.StatusServiceUnavailable,
 			Slug: "provider-unavailable", Title: "The provider is not available",
-			Spoken: "The booking system does not answer right now. Can we try again in a moment?",
+			Spoken: "{System} does not answer right now. Can we try again {wait}?",
 			Sample: "The provider cannot be reached.",
 			Means:  "The provider cannot be reached or answers that it is down.",
-			Remedy: "Repeat the request later, a write with its Idempotency-Key.", Retry: whenProviderIsBack,
+			Remedy: "Repeat the request when Retry-After has passed, a write with its Idempotency-Key. Without a Retry-After a repeat could act twice: look at the provider first.", Retry: whenProviderIsBack,
 		},
 		{
 			Reason: fault.ReasonBreakerOpen, Code: code.Code_UNAVAILABLE, Status: http.StatusServiceUnavailable,
 			Slug: "breaker-open", Title: "The provider has been failing",
-			Spoken: "The booking system does not answer right now. Can we try again in a moment?",
+			Spoken: "{System} does not answer right now. Can we try again {wait}?",
 			Sample: "The provider has been failing; the next try is made in a few seconds.",
 			Means:  "The provider failed so often just now that it is not asked for a while. This request never reached it.",
 			Remedy: "Repeat the request later.", Retry: whenProviderIsBack,
@@ -505,7 +515,7 @@ func situations() []situation {
 		{
 			Reason: fault.ReasonOverloaded, Code: code.Code_UNAVAILABLE, Status: http.StatusServiceUnavailable,
 			Slug: "overloaded", Title: "The gateway is overloaded",
-			Spoken: "There is a lot going on right now. Give me a moment, please.",
+			Spoken: "There is a lot going on right now. Can we try again {wait}?",
 			Sample: "The gateway has more requests than it can answer in time.",
 			Means:  "The gateway refuses some requests so that it can answer the others in time. This one did nothing.",
 			Remedy: "Repeat the request after the time that Retry-After says.", Retry: onceASecond,
@@ -513,7 +523,7 @@ func situations() []situation {
 		{
 			Reason: fault.ReasonStoreUnavailable, Code: code.Code_UNAVAILABLE, Status: http.StatusServiceUnavailable,
 			Slug: "store-unavailable", Title: "The gateway cannot reach its store",
-			Spoken: "The booking system does not answer right now. Can we try again in a moment?",
+			Spoken: "Something on my side does not work right now. Can we try again {wait}?",
 			Sample: "The gateway cannot reach its store.",
 			Means:  "The gateway's own store is down, full or too slow. Nothing was asked of the provider.",
 			Remedy: "Repeat the request later.", Retry: whenProviderIsBack,
@@ -521,16 +531,16 @@ func situations() []situation {
 		{
 			Reason: fault.ReasonDeadlineExceeded, Code: code.Code_DEADLINE_EXCEEDED, Status: http.StatusGatewayTimeout,
 			Slug: "deadline-exceeded", Title: "The deadline passed",
-			Spoken: "That is taking longer than it should. Shall I try once more?",
+			Spoken: "That is taking longer than it should. Can we try again {wait}?",
 			Sample: "The deadline passed before an answer was there.",
 			Means:  "No answer was there within the request's deadline.",
-			Remedy: "Repeat the request, a write with its Idempotency-Key: it tells what became of the first one.",
+			Remedy: "With a Retry-After, repeat the request when that has passed, a write with its Idempotency-Key: it tells what became of the first one. A write without one is not to be repeated before somebody looked.",
 			Retry:  onceASecond,
 		},
 		{
 			Reason: fault.ReasonCanceled, Code: code.Code_CANCELLED, Status: statusClientLeft,
 			Slug: "canceled", Title: "The caller left",
-			Spoken: "That was interrupted. Shall I try once more?",
+			Spoken: "That was interrupted before I had an answer.",
 			Sample: "The caller left before an answer was there.",
 			Means:  "The caller closed the connection before the answer was there.",
 			Remedy: "Repeat the request, a write with its Idempotency-Key: it tells what became of the first one.",

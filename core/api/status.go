@@ -64,7 +64,7 @@ func (a *api) statusDetails(f failure) []proto.Message {
 		details = append(details, &errdetails.Help{Links: a.helpLinks(f)})
 	}
 	return append(details,
-		&errdetails.LocalizedMessage{Locale: spokenLocale, Message: f.Spoken},
+		&errdetails.LocalizedMessage{Locale: spokenLocale, Message: f.spoken},
 		&errdetails.RequestInfo{RequestId: f.requestID})
 }
 

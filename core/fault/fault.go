@@ -33,7 +33,7 @@ const (
 	Unavailable     Code = "unavailable"     // the provider, or a part of the gateway, is down
 	Timeout         Code = "timeout"         // no answer within the deadline
 	Canceled        Code = "canceled"        // the caller left
-	UnknownOutcome  Code = "unknown_outcome" // it may have happened; repeating with the same key settles it
+	UnknownOutcome  Code = "unknown_outcome" // it may have happened; a repeat with the same key settles it, see [Unknowable]
 	Internal        Code = "internal"        // our own defect
 )
 
@@ -85,9 +85,10 @@ const (
 	ReasonNumberLocked          = "NUMBER_LOCKED"                // against deletion, at the provider
 	ReasonEgressRefused         = "ADDRESS_REFUSED"
 	ReasonProviderMisconfigured = "PROVIDER_MISCONFIGURED"
-	ReasonProviderRefused       = "PROVIDER_REFUSED"  // the provider finds the request wrong, without a field named
-	ReasonProviderConflict      = "PROVIDER_CONFLICT" // something at the provider stands in the way
-	ReasonNotFound              = "NOT_FOUND"         // for who knows no better what was looked for
+	ReasonProviderRefused       = "PROVIDER_REFUSED"      // the provider finds the request wrong, without a field named
+	ReasonProviderConflict      = "PROVIDER_CONFLICT"     // something at the provider stands in the way
+	ReasonStorageFull           = "PROVIDER_STORAGE_FULL" // the account has no room for more
+	ReasonNotFound              = "NOT_FOUND"             // for who knows no better what was looked for
 )
 
 // Field is one fault of the input.
@@ -106,7 +107,8 @@ type Error struct {
 	Fields     []Field           // for Invalid: every fault of the input
 	Metadata   map[string]string // small machine-readable facts, e.g. "provider": "caldav"
 	RetryAfter time.Duration     // zero: the provider named none
-	Unsent     bool              // the request never reached the provider, so nothing can have happened there
+	Unsent     bool              // nothing can have happened at the provider: it was not reached, or said that it did nothing
+	NoRetry    bool              // a repeat cannot help, or could have the effect twice: it is not to be suggested
 	Upstream   string            // what the provider said, shortened and redacted; for logs of level debug only
 	Err        error             // the cause, for logs only
 }
@@ -169,7 +171,8 @@ func (e *Error) With(key, value string) *Error {
 	return &c
 }
 
-// Unacted is a failure of what was asked before a write was sent, as a failure of the write: it can have done nothing.
+// Unacted is a failure as one of a write that did nothing: it failed before the write was sent, or the provider refused
+// the write.
 func Unacted(err error) *Error {
 	f := *From(err)
 	f.Unsent = true
@@ -184,14 +187,28 @@ func (e *Error) Because(err error) *Error {
 }
 
 // Unknowable is an unknown outcome that nothing can settle: the provider cannot say what became of the call, however often
-// it is asked. The detail tells what a person should do.
+// it is asked. The detail tells why.
 func Unknowable(detail string) *Error {
-	return New(UnknownOutcome, ReasonOutcomeUnknown, detail).With(metaOutcome, unknowable)
+	f := New(UnknownOutcome, ReasonOutcomeUnknown, detail).With(metaOutcome, unknowable)
+	f.NoRetry = true
+	return f
+}
+
+// NotKnownYet is for an outcome that the provider will tell later, such as when its search has caught up.
+func NotKnownYet(detail string, wait time.Duration) *Error {
+	f := New(Unavailable, ReasonOutcomeUnknown, detail)
+	f.RetryAfter = wait
+	return f
 }
 
 // IsUnknowable reports whether the fault is an outcome that nothing can settle; see [Unknowable].
 func (e *Error) IsUnknowable() bool {
 	return e.Code == UnknownOutcome && e.Metadata[metaOutcome] == unknowable
+}
+
+// IsOutcomeUnknown reports whether it may have happened all the same.
+func (e *Error) IsOutcomeUnknown() bool {
+	return e.Code == UnknownOutcome || e.Metadata[metaOutcome] != ""
 }
 
 const (

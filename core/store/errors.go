@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"time"
 
 	"frontdesk/core/fault"
 )
@@ -31,7 +32,8 @@ const (
 	again               // someone else was in the way: the same call may succeed now
 	unique              // what must be unique is there already
 	orphan              // the row that is referred to is not there
-	down                // unreachable, full or shutting down
+	down                // unreachable or shutting down
+	full                // there is no room left on its disk
 	broken              // the file is damaged, or is none of SQLite\'s
 )
 
@@ -51,6 +53,8 @@ func (s *Store) fault(ctx context.Context, err error) error {
 		return fault.New(fault.NotFound, ReasonConnectionNotFound, "The tenant or connection is not there any more.").Because(err)
 	case again, down:
 		return unavailable(err)
+	case full:
+		return hasNoRoom(err)
 	case broken:
 		return damaged(err)
 	}
@@ -62,9 +66,18 @@ func unavailable(err error) *fault.Error {
 		"The gateway's database does not answer at the moment. Repeat the request shortly.").Because(err)
 }
 
+func hasNoRoom(err error) *fault.Error {
+	f := fault.New(fault.Unavailable, fault.ReasonStoreUnavailable,
+		"The gateway's database has no room left. Make room on its disk, then repeat the request.").Because(err)
+	f.RetryAfter = time.Minute // somebody has to come
+	return f
+}
+
 func damaged(err error) *fault.Error {
-	return fault.New(fault.Unavailable, fault.ReasonStoreUnavailable,
+	f := fault.New(fault.Unavailable, fault.ReasonStoreUnavailable,
 		"The gateway's database file is damaged, or is not its database. Stop the gateway and restore a backup.").Because(err)
+	f.NoRetry = true
+	return f
 }
 
 func (s *Store) classify(err error) class {

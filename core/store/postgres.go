@@ -105,6 +105,8 @@ func classifyPostgres(err error) class {
 		return orphan
 	case "40001", "40P01", "55P03": // serialization failure, deadlock, lock not available
 		return again
+	case "53100": // disk full
+		return full
 	case "25006": // read-only: a server that was failed over
 		return down
 	}

@@ -116,7 +116,9 @@ func classifySQLite(err error) class {
 	switch failed.Code() & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL:
 		return again
-	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM,
+	case sqlite3.SQLITE_FULL:
+		return full
+	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM,
 		sqlite3.SQLITE_PERM, sqlite3.SQLITE_INTERRUPT:
 		return down
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:

@@ -21,6 +21,7 @@ const maxUpstreamBytes = 512
 func StatusFault(provider string, status int, header http.Header, body []byte) *fault.Error {
 	f := plainFault(provider, status).With("provider", provider).With("upstream_status", strconv.Itoa(status))
 	f.RetryAfter = RetryAfter(header, time.Now())
+	f.Unsent = unreached(status)
 	f.Upstream = shorten(status, body)
 	return f
 }
@@ -48,12 +49,23 @@ func plainFault(provider string, status int) *fault.Error {
 	case http.StatusMethodNotAllowed, http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
 		return fault.Newf(fault.Unsupported, fault.ReasonNotSupported, "The provider %s does not offer this.", provider)
 	case http.StatusInsufficientStorage:
-		return fault.Newf(fault.Exhausted, fault.ReasonProviderRefused, "The account at the provider %s has no room left.", provider)
+		return fault.Newf(fault.Exhausted, fault.ReasonStorageFull, "The account at the provider %s has no room left.", provider)
 	}
 	if status >= 500 && status <= 599 {
 		return fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable, "The provider %s is not available at the moment.", provider)
 	}
 	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured, "The provider %s gave an answer (status %d) that does not fit. Check the connection's address.", provider, status)
+}
+
+// unreached reports whether a status is of a proxy that could not reach the provider's server: those of Cloudflare
+// (developers.cloudflare.com, "5xx errors") where the connection, or TLS on it, failed, and 511, which only a network in
+// between answers (RFC 6585 section 6). 520, 522 and 524 may come after the request was delivered.
+func unreached(status int) bool {
+	switch status {
+	case http.StatusNetworkAuthenticationRequired, 521, 523, 525, 526:
+		return true
+	}
+	return false
 }
 
 // shorten makes a body a line for the logs: one line, no control characters, redacted before it is cut, so that no

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,13 +41,22 @@ func TestStatusFault(t *testing.T) {
 		502: {fault.Unavailable, fault.ReasonProviderUnavailable},
 		503: {fault.Unavailable, fault.ReasonProviderUnavailable},
 		504: {fault.Timeout, fault.ReasonDeadlineExceeded},
-		507: {fault.Exhausted, fault.ReasonProviderRefused},
+		507: {fault.Exhausted, fault.ReasonStorageFull},
+		511: {fault.Unavailable, fault.ReasonProviderUnavailable},
+		520: {fault.Unavailable, fault.ReasonProviderUnavailable},
+		521: {fault.Unavailable, fault.ReasonProviderUnavailable},
+		522: {fault.Unavailable, fault.ReasonProviderUnavailable},
+		523: {fault.Unavailable, fault.ReasonProviderUnavailable},
+		524: {fault.Unavailable, fault.ReasonProviderUnavailable},
+		525: {fault.Unavailable, fault.ReasonProviderUnavailable},
+		526: {fault.Unavailable, fault.ReasonProviderUnavailable},
 		599: {fault.Unavailable, fault.ReasonProviderUnavailable},
 		999: {fault.Unsupported, fault.ReasonProviderMisconfigured},
 	}
+	unreached := []int{511, 521, 523, 525, 526}
 	for status, want := range cases {
 		f := StatusFault("zendesk", status, http.Header{"Retry-After": {"3"}}, []byte("why"))
-		if f.Code != want.code || f.Reason != want.reason || f.Unsent {
+		if f.Code != want.code || f.Reason != want.reason || f.Unsent != slices.Contains(unreached, status) {
 			t.Errorf("%d: %s %s unsent=%t, want %s %s", status, f.Code, f.Reason, f.Unsent, want.code, want.reason)
 		}
 		if !strings.Contains(f.Detail, "zendesk") || !strings.HasSuffix(f.Detail, ".") || strings.Contains(f.Detail, "why") {

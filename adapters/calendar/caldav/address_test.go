@@ -64,8 +64,8 @@ func TestPreconditionsTellWhatTheStatusDoesNot(t *testing.T) {
 		{409, c + "max-date-time/>", fault.Invalid, fault.ReasonProviderRefused},
 		{403, d + "number-of-matches-within-limits/>", fault.Exhausted, fault.ReasonTooManyEvents},
 		{507, d + "number-of-matches-within-limits/>", fault.Exhausted, fault.ReasonTooManyEvents},
-		{507, d + "quota-not-exceeded/>", fault.Exhausted, fault.ReasonProviderRefused},
-		{507, "", fault.Exhausted, fault.ReasonProviderRefused},
+		{507, d + "quota-not-exceeded/>", fault.Exhausted, fault.ReasonStorageFull},
+		{507, "", fault.Exhausted, fault.ReasonStorageFull},
 		{429, "", fault.RateLimited, fault.ReasonProviderRateLimited},
 		{503, "<<<", fault.Unavailable, fault.ReasonProviderUnavailable},
 	} {

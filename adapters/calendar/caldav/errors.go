@@ -19,7 +19,7 @@ func refusal(a answer) *fault.Error {
 	var told *fault.Error
 	switch {
 	case a.status == http.StatusInsufficientStorage && !failed.has(davSpace, "number-of-matches-within-limits"):
-		told = fault.New(fault.Exhausted, fault.ReasonProviderRefused, "The calendar server has no room left for this account.")
+		told = fault.New(fault.Exhausted, fault.ReasonStorageFull, "The calendar server has no room left for this account.")
 	case failed.has(davSpace, "number-of-matches-within-limits"):
 		told = tooMany()
 	case failed.has(caldavSpace, "max-attendees-per-instance"):

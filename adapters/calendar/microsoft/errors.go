@@ -85,7 +85,7 @@ func (d *driver) meaning(e *graph.Error, about exchange) *fault.Error {
 		return fault.New(fault.Forbidden, fault.ReasonPermissionDenied,
 			"Microsoft does not allow this to the connected account: the calendar can only be read, or the permission to change calendars was not granted.")
 	case "ErrorQuotaExceeded":
-		return fault.New(fault.Exhausted, fault.ReasonProviderRefused, "The mailbox has no room left.")
+		return fault.New(fault.Exhausted, fault.ReasonStorageFull, "The mailbox has no room left.")
 	}
 	switch {
 	case e.Status == statusBandwidth:

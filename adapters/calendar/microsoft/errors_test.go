@@ -54,7 +54,7 @@ func TestWhatAnAnswerOfGraphMeans(t *testing.T) {
 		{400, said("TimeZoneNotSupportedException"), fault.Invalid, fault.ReasonProviderRefused},
 		{400, said("ErrorOccurrenceCrossingBoundary"), fault.Invalid, fault.ReasonProviderRefused},
 		{400, said("SomethingNew"), fault.Invalid, fault.ReasonProviderRefused},
-		{507, said("ErrorQuotaExceeded"), fault.Exhausted, fault.ReasonProviderRefused},
+		{507, said("ErrorQuotaExceeded"), fault.Exhausted, fault.ReasonStorageFull},
 		{500, said("ErrorInternalServerError"), fault.Unavailable, fault.ReasonProviderUnavailable},
 		{503, said("ServiceUnavailable"), fault.Unavailable, fault.ReasonProviderUnavailable},
 		{504, said("UnknownError"), fault.Timeout, fault.ReasonDeadlineExceeded},

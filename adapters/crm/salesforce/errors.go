@@ -109,9 +109,11 @@ func meaning(plain *fault.Error, e apiError, t crm.NewTicket, setting adapter.Ti
 		return said(plain, fault.Conflict, fault.ReasonProviderConflict,
 			"Somebody else is changing a record at Salesforce that the ticket belongs to. Try again.")
 	case "STORAGE_LIMIT_EXCEEDED":
-		return said(plain, fault.Exhausted, fault.ReasonProviderRefused, "The Salesforce organisation has no room left for cases.")
+		return said(plain, fault.Exhausted, fault.ReasonStorageFull, "The Salesforce organisation has no room left for cases.")
 	case duplicateValue, "DUPLICATES_DETECTED":
-		return said(plain, fault.Conflict, fault.ReasonProviderConflict, "The Salesforce organisation takes the ticket for one that it has already.")
+		f := said(plain, fault.Conflict, fault.ReasonProviderConflict, "The Salesforce organisation takes the ticket for one that it has already.")
+		f.NoRetry = true
+		return f
 	case "API_DISABLED_FOR_ORG", "API_CURRENTLY_DISABLED":
 		return said(plain, fault.Forbidden, fault.ReasonPermissionDenied,
 			"The Salesforce organisation or the connected user has no access by API. Have the permission API Enabled given.")
@@ -244,8 +246,10 @@ func noTicket() *fault.Error {
 }
 
 func ambiguous() *fault.Error {
-	return fault.New(fault.Conflict, fault.ReasonProviderConflict,
+	f := fault.New(fault.Conflict, fault.ReasonProviderConflict,
 		"Several cases at Salesforce have this number or key. Mark the field as unique there, and correct them.").With("provider", name)
+	f.NoRetry = true
+	return f
 }
 
 func noInstance() *fault.Error {

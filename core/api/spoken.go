@@ -1,0 +1,69 @@
+package api
+
+import (
+	"strings"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+)
+
+// The sentences that a voice agent says aloud. In those of the table {system} stands for what a person calls the provider,
+// and {wait} for when a repeat can help.
+
+// Sentences for failures of which no repeat is suggested. They promise nothing and offer no second try.
+const (
+	spokenUnknowable = "I could not find out whether that went through. Someone at the office can check it."
+	spokenFinal      = "I could not do that. Someone at the office has to look at it."
+)
+
+// systems are the providers of each kind, as a person calls them.
+var systems = map[adapter.Kind]string{
+	adapter.KindCalendar: "the calendar", adapter.KindCRM: "the ticket system", adapter.KindTelephony: "the phone system",
+}
+
+const anySystem = "the office's system"
+
+// waits are what a person calls a time to wait, each up to a length.
+var waits = []struct {
+	upTo time.Duration
+	said string
+}{
+	{20 * time.Second, "in a moment"},
+	{90 * time.Second, "in a minute"},
+	{15 * time.Minute, "in a few minutes"},
+	{40 * time.Minute, "in half an hour"},
+	{90 * time.Minute, "in an hour"},
+	{12 * time.Hour, "in a few hours"},
+}
+
+const longWait = "tomorrow"
+
+// spoken is the sentence for a failure.
+func spoken(s situation, f *fault.Error, kind adapter.Kind, wait time.Duration) string {
+	switch {
+	case f.NoRetry && s.Final != "":
+		return sayable(s.Final, kind, 0)
+	case f.NoRetry && f.IsOutcomeUnknown():
+		return spokenUnknowable
+	case f.NoRetry && s.repeats():
+		return spokenFinal
+	}
+	return sayable(s.Spoken, kind, wait)
+}
+
+// sayable fills in what a sentence leaves open.
+func sayable(sentence string, kind adapter.Kind, wait time.Duration) string {
+	system, known := systems[kind]
+	if !known {
+		system = anySystem
+	}
+	when := longWait
+	for _, w := range waits {
+		if wait <= w.upTo {
+			when = w.said
+			break
+		}
+	}
+	return strings.NewReplacer("{system}", system, "{System}", strings.ToUpper(system[:1])+system[1:], "{wait}", when).Replace(sentence)
+}
