@@ -162,6 +162,8 @@ type Bulkhead struct {
 type Idempotency struct {
 	Keep         time.Duration `yaml:"keep" default:"72h" min:"1h" max:"720h" help:"How long the answer to a call with an Idempotency-Key is kept for repeats."`
 	DedupeWindow time.Duration `yaml:"dedupe_window" default:"10m" min:"0" max:"24h" help:"How long equal book-meeting calls without a key are one meeting, where a tenant sets nothing else; 0 ends it."`
+
+	TicketDedupeWindow time.Duration `yaml:"ticket_dedupe_window" default:"10m" min:"0" max:"24h" help:"The same for create-ticket."`
 }
 
 // Calendar is what concerns the calendar operations.

@@ -51,7 +51,7 @@ func TestNothingGivenIsTheDefaults(t *testing.T) {
 			Breaker:  Breaker{Failures: 10, Connections: 3, OpenFor: 1500 * time.Millisecond},
 			Bulkhead: Bulkhead{PerConnection: 8, PerConnectionQueue: 32, PerHost: 256, PerHostQueue: 256},
 		},
-		Idempotency: Idempotency{Keep: 72 * time.Hour, DedupeWindow: 10 * time.Minute},
+		Idempotency: Idempotency{Keep: 72 * time.Hour, DedupeWindow: 10 * time.Minute, TicketDedupeWindow: 10 * time.Minute},
 		Calendar:    Calendar{LegacyConferencingTypes: []string{"nylas"}},
 		Log:         Log{Level: "info", Format: "json"},
 	}

@@ -17,7 +17,7 @@ type Tenant struct {
 	PreventDoubleBooking bool              `yaml:"prevent_double_booking" help:"Refuse a meeting when one of the selected calendars is busy."`
 	RejectPast           bool              `yaml:"reject_past" help:"Refuse meetings that start in the past."`
 	DedupeWindow         *time.Duration    `yaml:"dedupe_window" min:"0s" max:"24h" help:"How long equal book-meeting calls without a key are one meeting; 0 ends it; the configuration's when absent."`
-	TicketDedupeWindow   *time.Duration    `yaml:"ticket_dedupe_window" min:"0s" max:"24h" help:"The same for create-ticket; 0 when absent."`
+	TicketDedupeWindow   *time.Duration    `yaml:"ticket_dedupe_window" min:"0s" max:"24h" help:"The same for create-ticket."`
 	MaxPurchasesPerDay   *int              `yaml:"max_purchases_per_day" min:"0" max:"10000" help:"The most phone numbers bought within 24 hours; 10 when absent, 0 forbids buying."`
 	MaxPhoneNumbers      *int              `yaml:"max_phone_numbers" min:"0" max:"5000" help:"The most phone numbers that may be held when one more is bought; 100 when absent."`
 	StatusWords          map[string]string `yaml:"status_words" help:"Words of the tenant's own for ticket statuses, each with the CRM's label."`

@@ -92,7 +92,6 @@ type office struct {
 	there      func(c caller, name string) int // things of that name that are there; nil: it cannot be told
 	made       func() int                      // things ever made; nil: it cannot be told
 	wordless   []string                        // what is answered by nothing when it is done
-	blind      bool                            // what became of a call cannot be told
 }
 
 // doings are the office's operations with an effect.
@@ -195,7 +194,7 @@ func offices() map[string]func(testing.TB) office {
 			p := &pretended{name: "freshdesk"}
 			fake := freshdeskfake.New(freshdeskfake.Options{APIKey: "desk-secret"})
 			base := p.serve(t, func(string) http.Handler { return fake })
-			return ticketUse(office{pretended: p, made: fake.Tickets, blind: true, connection: tenant.NewConnection{
+			return ticketUse(office{pretended: p, made: fake.Tickets, connection: tenant.NewConnection{
 				Provider: "freshdesk", Settings: map[string]any{"base_url": base, "requester_email": "calls@example.com"},
 				Credentials: map[string]string{"api_key": "desk-secret"},
 			}})

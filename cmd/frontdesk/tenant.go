@@ -16,7 +16,7 @@ type tenantCreate struct {
 	PreventDoubleBooking bool              `help:"Refuse a meeting when one of the selected calendars is busy."`
 	RejectPast           bool              `help:"Refuse meetings that start in the past."`
 	DedupeWindow         *tenant.Duration  `help:"How long equal book-meeting calls without a key are one meeting; 0 ends it." placeholder:"10m"`
-	TicketDedupeWindow   *tenant.Duration  `help:"The same for create-ticket." placeholder:"0"`
+	TicketDedupeWindow   *tenant.Duration  `help:"The same for create-ticket." placeholder:"10m"`
 	MaxPurchasesPerDay   *int              `help:"The most phone numbers bought within 24 hours; 0 forbids buying." placeholder:"10"`
 	MaxPhoneNumbers      *int              `help:"The most phone numbers that may be held when one more is bought." placeholder:"100"`
 	StatusWord           map[string]string `help:"A word of the tenant's own for a ticket status: WORD=LABEL." placeholder:"WORD=LABEL"`

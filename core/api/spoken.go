@@ -8,8 +8,8 @@ import (
 	"frontdesk/core/fault"
 )
 
-// The sentences that a voice agent says aloud. In those of the table {system} stands for what a person calls the provider,
-// and {wait} for when a repeat can help.
+// The sentences that a voice agent says aloud. In those of the table {system} stands for what a person calls
+// the provider, and {wait} for when a repeat can help.
 
 // Sentences for failures of which no repeat is suggested. They promise nothing and offer no second try.
 const (
@@ -65,5 +65,6 @@ func sayable(sentence string, kind adapter.Kind, wait time.Duration) string {
 			break
 		}
 	}
-	return strings.NewReplacer("{system}", system, "{System}", strings.ToUpper(system[:1])+system[1:], "{wait}", when).Replace(sentence)
+	first := strings.ToUpper(system[:1]) + system[1:]
+	return strings.NewReplacer("{system}", system, "{System}", first, "{wait}", when).Replace(sentence)
 }

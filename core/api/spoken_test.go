@@ -26,8 +26,8 @@ func faultOfRow(s situation) *fault.Error {
 	return f
 }
 
-// TestARepeatIsSuggestedEverywhereOrNowhere holds each row of the table, on both surfaces, with and without a fault's word
-// that a repeat is not to be suggested.
+// TestARepeatIsSuggestedEverywhereOrNowhere holds each row of the table, on both surfaces, with and without a
+// fault's word that a repeat is not to be suggested.
 func TestARepeatIsSuggestedEverywhereOrNowhere(t *testing.T) {
 	g := startGateway(t)
 	for _, s := range situations() {

@@ -35,9 +35,10 @@ type Driver interface {
 
 // Finder is a Driver that can say what became of an interrupted Create.
 type Finder interface {
-	// Find returns the ticket that a Create of t made. It fails with fault.NotFound, reason TICKET_NOT_FOUND, when there is
-	// surely none; with fault.Unavailable and a RetryAfter while that cannot be known yet, because a search lags; and with
-	// fault.Unknowable when it can never be known, because two tickets fit equally. It never guesses.
+	// Find returns the ticket that a Create of t made, and none of t.Others. Where the CRM keeps no key, that is the one
+	// ticket that says what t says; see [Choose]. It fails with fault.NotFound, reason TICKET_NOT_FOUND, when there is
+	// surely none; with fault.NotKnownYet while that cannot be known, because a search lags; and with fault.Unknowable
+	// when it can never be known, such as where two tickets fit equally. It never guesses.
 	Find(ctx context.Context, t NewTicket) (Ticket, error)
 }
 
@@ -57,6 +58,7 @@ type Explainer interface {
 // Traits are facts about a CRM. The zero value promises nothing.
 type Traits struct {
 	IdempotentCreate bool // a repeated Create with the same Key makes no second ticket
+	FindsByKey       bool // Find goes by the key: it never finds a ticket of another call that says the same
 	NumberWidth      int  // numbers are padded with zeros to this many digits; 0 is not padded
 	MaxConcurrent    int  // calls at one time on one connection that the provider allows; 0 is no limit known
 }
@@ -76,7 +78,9 @@ type Vocabulary struct {
 // NewTicket is a ticket to be made. Empty strings are not given.
 type NewTicket struct {
 	Key         string    // 1 to 64 characters of [a-z0-9]; names the ticket across retries
-	Since       time.Time // when the call that asks for the ticket began, by the gateway's clock: it was not made earlier
+	Since       time.Time // for Find, by the gateway's clock: no Create of it was sent earlier
+	Until       time.Time // for Find, by the gateway's clock: every Create of it is over by then, however it ended
+	Others      []string  // for Find: ids of tickets that are known to be other calls'
 	Subject     string
 	Description string // plain text
 	Status      string // a label of the Vocabulary

@@ -102,7 +102,7 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 	})
 	g.services = service.New(service.Options{
 		Store: g.store, Directory: g.directory, Guard: g.guard, Log: g.log, Now: g.now, Owner: process,
-		KeepAnswers: cfg.Idempotency.Keep, DedupeWindow: cfg.Idempotency.DedupeWindow, Deadline: cfg.Resilience.Deadline, Metrics: g.metrics, Audit: g.audit,
+		KeepAnswers: cfg.Idempotency.Keep, DedupeWindow: cfg.Idempotency.DedupeWindow, TicketDedupeWindow: cfg.Idempotency.TicketDedupeWindow, Deadline: cfg.Resilience.Deadline, Metrics: g.metrics, Audit: g.audit,
 	})
 	surface := apiOptions(cfg)
 	surface.Services = api.Services{Calendar: g.services.Calendar, Tickets: g.services.Tickets, Numbers: g.services.Numbers}

@@ -51,6 +51,9 @@ func judge(f *fault.Error, ended bool, took, patience time.Duration) verdict {
 		}
 		return sick
 	case fault.Unavailable:
+		if f.Reason == fault.ReasonOutcomeUnknown { // an answer: what was asked for is not known yet
+			return healthy
+		}
 		return sick
 	case fault.Canceled, fault.Internal, fault.UnknownOutcome, fault.Unauthenticated:
 		return neither

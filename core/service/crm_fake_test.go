@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
@@ -14,6 +15,7 @@ type crmAccount struct {
 	account
 	traits     crm.Traits
 	findsKeys  bool
+	findsText  bool // its driver finds tickets by what they say
 	findsIDs   bool
 	lags       bool                // its search finds nothing that was made
 	drops      func(t *crm.Ticket) // takes from a new ticket what the CRM does not keep
@@ -34,6 +36,8 @@ func (a *crmAccount) driver(p *process) crm.Driver {
 	switch {
 	case a.findsKeys:
 		return keyFindingCRM{d}
+	case a.findsText:
+		return textFindingCRM{d}
 	case a.findsIDs:
 		return idFindingCRM{d}
 	}
@@ -51,7 +55,11 @@ type crmDriver struct {
 	process *process
 }
 
-func (d *crmDriver) Traits() crm.Traits { return d.traits }
+func (d *crmDriver) Traits() crm.Traits {
+	traits := d.traits
+	traits.FindsByKey = d.findsKeys
+	return traits
+}
 
 func (d *crmDriver) Account(ctx context.Context) (crm.Account, error) {
 	return step(ctx, &d.account, d.process, "account", func() (crm.Account, error) { return crm.Account{}, nil })
@@ -70,6 +78,7 @@ func (d *crmDriver) Create(ctx context.Context, n crm.NewTicket) (crm.Ticket, er
 		t := crm.Ticket{
 			ID: fmt.Sprintf("id%d", number), Number: fmt.Sprintf("%08d", number), Subject: n.Subject, Status: n.Status, Priority: n.Priority,
 			Description: crm.Plain(n.Description), OwnerID: n.OwnerID, AccountID: n.AccountID, ContactID: n.ContactID,
+			CreatedAt: d.process.world.clock.now(),
 		}
 		if d.drops != nil {
 			d.drops(&t)
@@ -98,6 +107,18 @@ func (d keyFindingCRM) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, e
 			return d.made[i], nil
 		}
 		return crm.Ticket{}, fault.New(fault.NotFound, fault.ReasonTicketNotFound, "No such ticket.")
+	})
+}
+
+// textFindingCRM finds tickets by what they say.
+type textFindingCRM struct{ *crmDriver }
+
+func (d textFindingCRM) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
+	return step(ctx, &d.account, d.process, "find", func() (crm.Ticket, error) {
+		if d.lags {
+			return crm.Ticket{}, fault.NotKnownYet("The search lags.", time.Minute)
+		}
+		return crm.Choose(t, d.made)
 	})
 }
 

@@ -54,14 +54,17 @@ type Options struct {
 	Guard        *guard.Guard
 	Log          *slog.Logger
 	Now          func() time.Time
-	Owner        string           // names this process in intents and leases
-	KeepAnswers  time.Duration    // how long an answer to an Idempotency-Key is kept
-	DedupeWindow time.Duration    // for book-meeting without a key, where the tenant sets none
-	Deadline     time.Duration    // for work in the background
-	LeaseClock   func() time.Time // of leases; nil: one that follows the database's clock
-	Lease        time.Duration    // of runs that can be taken over without harm; 0: two seconds
-	Metrics      Metrics          // nil: nobody is told
-	Audit        *audit.Log       // of changes; nil: none is recorded
+	Owner        string        // names this process in intents and leases
+	KeepAnswers  time.Duration // how long an answer to an Idempotency-Key is kept
+	DedupeWindow time.Duration // for book-meeting without a key, where the tenant sets none
+
+	TicketDedupeWindow time.Duration // the same for create-ticket
+
+	Deadline   time.Duration    // for work in the background
+	LeaseClock func() time.Time // of leases; nil: one that follows the database's clock
+	Lease      time.Duration    // of runs that can be taken over without harm; 0: two seconds
+	Metrics    Metrics          // nil: nobody is told
+	Audit      *audit.Log       // of changes; nil: none is recorded
 }
 
 // Services are the use cases of all three kinds.

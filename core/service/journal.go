@@ -68,6 +68,7 @@ type attempt struct {
 	alone   bool // nobody waits for the answer
 	told    bool // the audit says already that the outcome is unknown
 	from    origin
+	sameFor time.Duration // how long an equal call without a key is this one
 
 	acting     bool       // this run may have reached it; see act
 	repeatable bool       // the call that has the effect can be made again without a second effect
@@ -117,7 +118,7 @@ func perform[P, T any](ctx context.Context, j *journal, c call, run run[P, T]) (
 		ours := j.start(ctx, intent, c.repeatable)
 		there, began, err := j.begin(ctx, c, ours)
 		if began {
-			answer, err := finish(ctx, &attempt{journal: j, intent: ours, from: originOf(ctx, c)}, run)
+			answer, err := finish(ctx, &attempt{journal: j, intent: ours, from: originOf(ctx, c), sameFor: c.sameFor}, run)
 			if wasTakenOver(err) && pause(waiting, pollEvery) == nil {
 				continue
 			}
@@ -150,8 +151,7 @@ func perform[P, T any](ctx context.Context, j *journal, c call, run run[P, T]) (
 				return Answer[T]{}, j.stillRunning(ctx, there)
 			}
 		case there.ConnectionID == "":
-			return Answer[T]{}, fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-				"An earlier try was cut off, and its connection was removed since, so it is not known whether the provider acted.")
+			return Answer[T]{}, fault.Unknowable("An earlier try was cut off, and its connection was removed since, so it will not be known whether the provider acted. " + lookAdvice(there))
 		default:
 			a, took, err := j.takeOver(ctx, there, c.repeatable)
 			if err != nil {
@@ -160,7 +160,7 @@ func perform[P, T any](ctx context.Context, j *journal, c call, run run[P, T]) (
 			if !took {
 				continue
 			}
-			a.from = originOf(ctx, c)
+			a.from, a.sameFor = originOf(ctx, c), c.sameFor
 			answer, err := finish(ctx, a, run)
 			if wasTakenOver(err) && pause(waiting, pollEvery) == nil {
 				continue
@@ -301,7 +301,7 @@ func (a *attempt) failed(ctx context.Context, err error) error {
 	}
 	underWay := a.acting && !a.repeatable && (f.Code == fault.Timeout || f.Code == fault.Canceled)
 	stopped := a.alone && f.Code == fault.Canceled
-	told := unknownOutcome(f, a.intent)
+	told := a.unknownOutcome(f)
 	outcome := audit.Unknown(fault.From(told).Reason)
 	if a.told || stopped {
 		outcome = ""

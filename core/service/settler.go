@@ -148,6 +148,9 @@ func due(i store.Intent, now time.Time, underWay bool) bool {
 	if i.State == store.IntentRunning {
 		return true
 	}
+	if i.Operation == opCreate && isUnknowable(i.Plan) {
+		return false // until somebody asks again
+	}
 	patience := mostPatience
 	if !i.Kept {
 		patience = soonEnough

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
@@ -30,6 +31,10 @@ type ticketPlan struct {
 	OwnerID     string `json:"owner_id,omitempty"`
 	AccountID   string `json:"account_id,omitempty"`
 	ContactID   string `json:"contact_id,omitempty"`
+
+	// How far it got, where the CRM does not take a repeated create for the first one.
+	Again      time.Time `json:"again,omitzero"`       // when it was last created anew, after surely nothing came of it before
+	Unknowable bool      `json:"unknowable,omitempty"` // nothing will tell what became of it
 }
 
 func (p ticketPlan) newTicket() crm.NewTicket {
@@ -58,8 +63,9 @@ func (s *Tickets) Create(ctx context.Context, c tenant.Caller, w Write, in Creat
 	}
 	answer, err := perform(ctx, s.journal, call{
 		caller: c, operation: opCreate, write: w, connectionID: opened.Connection.ID, plan: plan,
-		sameFor: windowOf(c.Tenant.Settings.TicketDedupeWindow, 0), repeatable: opened.Driver.Traits().IdempotentCreate,
-	}, s.creating(opened))
+		sameFor:    windowOf(c.Tenant.Settings.TicketDedupeWindow, s.TicketDedupeWindow),
+		repeatable: opened.Driver.Traits().IdempotentCreate,
+	}, s.creation(opened).run)
 	if err != nil {
 		return answer, err
 	}
@@ -108,62 +114,6 @@ func label(faults []fault.Field, path, given string, valid []string, words map[s
 	return "", append(faults, f)
 }
 
-// creating makes a run of create.
-func (s *Tickets) creating(o tenant.Opened[crm.Driver]) run[ticketPlan, record.TicketAnswer] {
-	return func(ctx context.Context, a *attempt, plan ticketPlan) (outcome[record.TicketAnswer], error) {
-		return s.create(ctx, o, a, plan)
-	}
-}
-
-// create runs a ticket's creation, first or resumed. A resumed one reads back before it creates anything.
-func (s *Tickets) create(ctx context.Context, o tenant.Opened[crm.Driver], a *attempt, plan ticketPlan) (outcome[record.TicketAnswer], error) {
-	var none outcome[record.TicketAnswer]
-	repeatable := o.Driver.Traits().IdempotentCreate
-	wanted := plan.newTicket()
-	wanted.Key, wanted.Since = a.intent.EffectKey, a.intent.CreatedAt
-	if a.resumed && !repeatable {
-		ticket, err := s.lookBack(ctx, o, wanted)
-		if err == nil {
-			s.remember(ctx, o, ticket)
-			return created(ctx, ticket)
-		}
-		if f := fault.From(err); f.Code != fault.NotFound {
-			return none, err
-		}
-		a.clear()
-	}
-	a.act(repeatable)
-	op := guard.Op{Name: opCreate, Repeatable: repeatable, Late: late(a, created)}
-	ticket, err := askCRM(ctx, s, o, op, func(ctx context.Context) (crm.Ticket, error) { return o.Driver.Create(ctx, wanted) })
-	if err == nil {
-		s.remember(ctx, o, ticket)
-		return created(ctx, ticket)
-	}
-	if repeatable || a.harmless(fault.From(err)) {
-		return none, err
-	}
-	// The answer was lost and creating again could make a second ticket: look whether it is there.
-	if found, lookErr := s.lookBack(ctx, o, wanted); lookErr == nil {
-		s.remember(ctx, o, found)
-		return created(ctx, found)
-	}
-	return none, err
-}
-
-// lookBack asks the CRM what became of a create; fault.NotFound when there is surely no ticket.
-func (s *Tickets) lookBack(ctx context.Context, o tenant.Opened[crm.Driver], t crm.NewTicket) (crm.Ticket, error) {
-	finder, can := o.Driver.(crm.Finder)
-	if !can {
-		return crm.Ticket{}, fault.Unknowable(
-			"An earlier try was cut off, and the connected CRM cannot tell whether it opened the ticket. Look in the CRM.")
-	}
-	return askCRM(ctx, s, o, read("find-ticket"), func(ctx context.Context) (crm.Ticket, error) { return finder.Find(ctx, t) })
-}
-
-func created(_ context.Context, t crm.Ticket) (outcome[record.TicketAnswer], error) {
-	return outcome[record.TicketAnswer]{record: record.TicketAnswer{Ticket: normalize.Ticket(t)}, ref: t.ID}, nil
-}
-
 // resumeCreate takes up an intent that nobody waits for.
 func (s *Tickets) resumeCreate(ctx context.Context, a *attempt) error {
 	_, err := finish(ctx, a, func(ctx context.Context, a *attempt, plan ticketPlan) (outcome[record.TicketAnswer], error) {
@@ -175,7 +125,7 @@ func (s *Tickets) resumeCreate(ctx context.Context, a *attempt) error {
 		if err != nil {
 			return outcome[record.TicketAnswer]{}, err
 		}
-		return s.create(ctx, opened, a, plan)
+		return s.creation(opened).run(ctx, a, plan)
 	})
 	return err
 }

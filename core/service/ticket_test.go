@@ -5,6 +5,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/crm"
@@ -73,6 +74,7 @@ func TestTicketWhoseAnswerIsLost(t *testing.T) {
 		settled  bool
 	}{
 		"found by its key at once": {func(a *crmAccount) { a.findsKeys = true }, nil, true},
+		"found by what it says":    {func(a *crmAccount) { a.findsText = true }, nil, true},
 		"made again under its key": {func(a *crmAccount) { a.traits.IdempotentCreate = true }, fault.UnknownOutcome, true},
 		"not to be found":          {func(*crmAccount) {}, fault.UnknownOutcome, false},
 	} {
@@ -106,7 +108,7 @@ func TestTicketThatWasSurelyNotMadeIsMadeByTheSettler(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.tickets.findsKeys = true
 	w.tickets.script(func(_ *process, call string) reaction {
-		if call == "create" || call == "by-key" {
+		if call == "create" || call == "find" {
 			return reaction{before: fails(cutOff())}
 		}
 		return reaction{}
@@ -114,6 +116,11 @@ func TestTicketThatWasSurelyNotMadeIsMadeByTheSettler(t *testing.T) {
 	_, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"})
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	w.tickets.script(nil)
+	p.settle(t)
+	if w.ticketCount() != 0 {
+		t.Error("it is made while the first may still be on its way")
+	}
+	w.clock.advance(time.Minute)
 	p.settle(t)
 	answer, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"})
 	if err != nil || !answer.Replayed || w.ticketCount() != 1 {

@@ -140,7 +140,7 @@ func (w *world) start() *process {
 	}
 	o := Options{
 		Store: p.store, Log: slog.New(slog.DiscardHandler), Now: w.clock.now, LeaseClock: w.clock.now, Owner: p.owner,
-		KeepAnswers: 72 * time.Hour, DedupeWindow: 10 * time.Minute, Deadline: 5 * time.Second, Audit: w.audit(p.store),
+		KeepAnswers: 72 * time.Hour, DedupeWindow: 10 * time.Minute, TicketDedupeWindow: 10 * time.Minute, Deadline: 5 * time.Second, Audit: w.audit(p.store),
 	}
 	if w.options != nil {
 		w.options(&o, &guarding)

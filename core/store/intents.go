@@ -156,6 +156,40 @@ func (s *Store) DropIntentsOfEffect(ctx context.Context, tenantID, connectionID,
 	})
 }
 
+// EffectsSince returns the effects of other intents of the same operation and connection as i, of which a run began then or
+// later.
+func (s *Store) EffectsSince(ctx context.Context, i Intent, since time.Time) ([]string, error) {
+	return listOf(ctx, s, func(row scanner) (ref string, err error) { return ref, row.Scan(&ref) },
+		`SELECT effect_ref FROM intents WHERE connection_id = $1 AND operation = $2 AND tenant_id = $3 AND key <> $4
+		AND effect_ref IS NOT NULL AND updated_at >= $5 ORDER BY effect_ref`, i.ConnectionID, i.Operation, i.TenantID, i.Key, millis(since))
+}
+
+// ClaimEffect records that a running intent has had the effect of that name, before its answer is known. It is judged in the
+// same transaction, in which claims of the connection take turns, by all other intents of the operation that have that
+// effect or are not done: where judge returns an error, nothing is claimed. A run that does not hold the intent any more
+// gets a Conflict with the reason INTENT_LOST. Judge may be called more than once.
+func (s *Store) ClaimEffect(ctx context.Context, i Intent, ref string, judge func(others []Intent) error) error {
+	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := s.takeTurn(ctx, tx, i.ConnectionID); err != nil {
+			return err
+		}
+		others, err := list(ctx, tx, scanIntent, "SELECT "+intentColumns+` FROM intents
+			WHERE connection_id = $1 AND operation = $2 AND tenant_id = $3 AND key <> $4 AND (effect_ref = $5 OR state <> 'done')`,
+			i.ConnectionID, i.Operation, i.TenantID, i.Key, ref)
+		if err != nil {
+			return err
+		}
+		if err := judge(others); err != nil {
+			return err
+		}
+		touched, err := exec(ctx, tx, "UPDATE intents SET effect_ref = $5 WHERE "+held, heldBy(i, ref)...)
+		if err == nil && touched == 0 {
+			return intentLost()
+		}
+		return err
+	})
+}
+
 // RecentIntent answers the latest intent of equal calls that began at since or later.
 func (s *Store) RecentIntent(ctx context.Context, tenantID, operation, dedupeKey string, since time.Time) (Intent, bool, error) {
 	return findIn(ctx, s, scanIntent, "SELECT "+intentColumns+` FROM intents

@@ -2,7 +2,11 @@ package store_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -381,6 +385,82 @@ func TestOvertaken(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestClaimEffect(t *testing.T) {
+	both(t, func(t *testing.T, s *store.Store) {
+		connection(t, s, "c1")
+		finished(t, s, store.Intent{Key: "of the effect", EffectRef: "ticket"})
+		finished(t, s, store.Intent{Key: "of another", EffectRef: "ticket 2"})
+		begun(t, s, store.Intent{Key: "running"})
+		ours := begun(t, s, store.Intent{Key: "ours"})
+		var judged []string
+		refuses := errors.New("no")
+		judge := func(answer error) func([]store.Intent) error {
+			return func(others []store.Intent) error {
+				judged = nil
+				for _, o := range others {
+					judged = append(judged, o.Key+" "+o.State+" "+o.EffectRef)
+				}
+				slices.Sort(judged)
+				return answer
+			}
+		}
+		claimed := func() []string {
+			all, err := s.EffectsSince(t.Context(), intent(store.Intent{Key: "nobody's"}), noon)
+			must(t, err)
+			slices.Sort(all)
+			return all
+		}
+		if err := s.ClaimEffect(t.Context(), ours, "ticket", judge(refuses)); err == nil {
+			t.Error("what the judge refuses is claimed")
+		}
+		equal(t, judged, []string{"of the effect done ticket", "running running "})
+		equal(t, claimed(), []string{"ticket", "ticket 2"})
+		must(t, s.ClaimEffect(t.Context(), ours, "ticket 3", judge(nil)))
+		equal(t, claimed(), []string{"ticket", "ticket 2", "ticket 3"})
+		lost := ours
+		lost.Owner = "somebody else"
+		if err := s.ClaimEffect(t.Context(), lost, "ticket 4", judge(nil)); fault.From(err) == nil || fault.From(err).Reason != store.ReasonIntentLost {
+			t.Errorf("a run that lost its intent claims: %v", err)
+		}
+		own, err := s.EffectsSince(t.Context(), ours, noon)
+		must(t, err)
+		slices.Sort(own)
+		equal(t, own, []string{"ticket", "ticket 2"})
+		later, err := s.EffectsSince(t.Context(), ours, noon.Add(time.Second))
+		must(t, err)
+		equal(t, len(later), 0)
+	})
+}
+
+// Of claims of one effect at one time, one is the first, and the others see it.
+func TestClaimsOfOneEffectTakeTurns(t *testing.T) {
+	both(t, func(t *testing.T, s *store.Store) {
+		connection(t, s, "c1")
+		const claims = 8
+		var intents []store.Intent
+		for i := range claims {
+			intents = append(intents, begun(t, s, store.Intent{Key: fmt.Sprint("claim ", i)}))
+		}
+		var won atomic.Int64
+		var all sync.WaitGroup
+		for _, i := range intents {
+			all.Go(func() {
+				err := s.ClaimEffect(t.Context(), i, "ticket", func(others []store.Intent) error {
+					if slices.ContainsFunc(others, func(o store.Intent) bool { return o.EffectRef == "ticket" }) {
+						return fault.New(fault.Conflict, fault.ReasonProviderConflict, "It is another's.")
+					}
+					return nil
+				})
+				if err == nil {
+					won.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		equal(t, won.Load(), int64(1))
+	})
 }
 
 func TestDropIntentsOfEffect(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
 	"frontdesk/core/store"
 )
 
@@ -393,6 +394,10 @@ var operations = slices.Concat(numberOperations, []operation{
 	{"DropIntentsOfEffect", func(c caller) (any, error) {
 		return only(c.s.DropIntentsOfEffect(c.ctx, "acme", "c1", "book-meeting", "ev1"))
 	}},
+	{"ClaimEffect", func(c caller) (any, error) { return c.claimEffect("claimed") }},
+	{"EffectsSince", func(c caller) (any, error) {
+		return one(c.s.EffectsSince(c.ctx, intentRow("running"), noon.Add(-time.Hour)))
+	}},
 	{"RecentIntent", func(c caller) (any, error) {
 		return two(c.s.RecentIntent(c.ctx, "acme", "book-meeting", "same", noon.Add(-time.Hour)))
 	}},
@@ -496,6 +501,17 @@ var operations = slices.Concat(numberOperations, []operation{
 		return only(c.s.ResealAuditKey(c.ctx, "key", []byte("by "+c.name)))
 	}},
 })
+
+// claimEffect claims it for an intent of the caller's own, unless another one has it.
+func (c caller) claimEffect(ref string) (any, error) {
+	key := map[string]string{"a": "running", "b": "lapsed"}[c.name]
+	return only(c.s.ClaimEffect(c.ctx, intentRow(key), ref, func(others []store.Intent) error {
+		if slices.ContainsFunc(others, func(o store.Intent) bool { return o.EffectRef == ref }) {
+			return fault.New(fault.Conflict, fault.ReasonProviderConflict, "It is another's.")
+		}
+		return nil
+	}))
+}
 
 func (c caller) beginIntent(key string) (any, error) {
 	i := intentRow(key)

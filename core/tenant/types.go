@@ -19,8 +19,8 @@ type Settings struct {
 	Timezone             string            `json:"timezone,omitempty" yaml:"timezone" help:"IANA time zone used where neither the request nor the calendar gives one; UTC when empty."`
 	PreventDoubleBooking bool              `json:"prevent_double_booking,omitempty" yaml:"prevent_double_booking" help:"Refuse a meeting when one of the selected calendars is busy."`
 	RejectPast           bool              `json:"reject_past,omitempty" yaml:"reject_past" help:"Refuse meetings that start in the past."`
-	DedupeWindow         *Duration         `json:"dedupe_window,omitempty" yaml:"dedupe_window" help:"How long equal book-meeting calls without a key are one meeting; 10m when absent, 0 ends it."`
-	TicketDedupeWindow   *Duration         `json:"ticket_dedupe_window,omitempty" yaml:"ticket_dedupe_window" help:"The same for create-ticket; 0 when absent."`
+	DedupeWindow         *Duration         `json:"dedupe_window,omitempty" yaml:"dedupe_window" help:"How long equal book-meeting calls without a key are one meeting; 0 ends it; the configuration's when absent."`
+	TicketDedupeWindow   *Duration         `json:"ticket_dedupe_window,omitempty" yaml:"ticket_dedupe_window" help:"The same for create-ticket."`
 	StatusWords          map[string]string `json:"status_words,omitempty" yaml:"status_words" help:"Words of the tenant's own for ticket statuses, each with the CRM's label."`
 	MaxPurchasesPerDay   *int              `json:"max_purchases_per_day,omitempty" yaml:"max_purchases_per_day" help:"The most phone numbers bought within 24 hours; 10 when absent, 0 forbids buying."`
 	MaxPhoneNumbers      *int              `json:"max_phone_numbers,omitempty" yaml:"max_phone_numbers" help:"The most phone numbers that may be held when one more is bought; 100 when absent."`

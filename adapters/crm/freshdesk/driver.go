@@ -14,10 +14,6 @@ import (
 )
 
 // driver is one account, seen by one agent. What it remembers is only ever a saving.
-//
-// It finds no ticket by a key. What Freshdesk keeps of a ticket beside its own fields, a tag or a field of the account's, is
-// found by the filter of tickets alone, which has a new ticket minutes later (developers.freshdesk.com/api, "Filter
-// tickets"): "surely none" is not to be had.
 type driver struct {
 	client    *http.Client
 	base      string
@@ -26,7 +22,10 @@ type driver struct {
 	labels    atomic.Pointer[labels]
 }
 
-var _ crm.Driver = (*driver)(nil)
+var (
+	_ crm.Driver = (*driver)(nil)
+	_ crm.Finder = (*driver)(nil)
+)
 
 func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, error) {
 	base := strings.TrimRight(s.BaseURL, "/") + "/api/v2"

@@ -106,11 +106,14 @@ type newTicket struct {
 	RequesterID int64  `json:"requester_id,omitempty"`
 	ResponderID int64  `json:"responder_id,omitempty"`
 	CompanyID   int64  `json:"company_id,omitempty"`
+
+	text string // the description before it was made HTML
 }
 
 // newTicketOf reads a call, but for the labels.
 func newTicketOf(t crm.NewTicket, requester string) (newTicket, error) {
-	made := newTicket{Subject: t.Subject, Description: htmlOf(cmp.Or(t.Description, t.Subject))}
+	plain := cmp.Or(t.Description, t.Subject) // Freshdesk takes no ticket without one
+	made := newTicket{Subject: t.Subject, Description: htmlOf(plain), text: plain}
 	if t.ContactID == "" {
 		made.Email = requester
 	}

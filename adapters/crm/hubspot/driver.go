@@ -17,6 +17,7 @@ import (
 
 var (
 	_ crm.Driver   = (*driver)(nil)
+	_ crm.Finder   = (*driver)(nil)
 	_ crm.IDFinder = (*driver)(nil)
 	_ crm.Driver   = (*keyed)(nil)
 	_ crm.Finder   = (*keyed)(nil)
@@ -24,7 +25,7 @@ var (
 )
 
 // driver is one HubSpot account. What it remembers is only ever a saving: another replica's driver answers the same.
-// It never searches: HubSpot's search misses what was just made.
+// It searches for nothing but a ticket whose making was cut off: HubSpot's search misses what was just made.
 type driver struct {
 	client        *http.Client
 	base, version string
@@ -205,7 +206,7 @@ type keyed struct {
 }
 
 // Traits implements crm.Driver.
-func (k *keyed) Traits() crm.Traits { return crm.Traits{IdempotentCreate: true} }
+func (k *keyed) Traits() crm.Traits { return crm.Traits{IdempotentCreate: true, FindsByKey: true} }
 
 // Create implements crm.Driver. Whether a refusal is because of the key is not read out of HubSpot's words: the ticket of
 // the key is there, or not. It may be there and the request not valid any more, such as where a stage was removed since.

@@ -445,14 +445,14 @@ func TestAKeyPropertyHasToBeThereAndUnique(t *testing.T) {
 	}
 }
 
-func TestOnlyAConnectionWithAKeyPropertyFindsKeys(t *testing.T) {
+func TestOnlyAConnectionWithAKeyPropertyKnowsKeys(t *testing.T) {
 	s := serve(t, fake.Options{Unique: []string{key}})
 	plain, keyed := s.driver(t), s.driver(t, "key_property="+key)
-	if _, can := plain.(crm.Finder); can || plain.Traits().IdempotentCreate {
-		t.Error("without the property keys cannot be found")
+	if told := plain.Traits(); told.FindsByKey || told.IdempotentCreate {
+		t.Errorf("without the property the traits are %+v", told)
 	}
-	if _, can := keyed.(crm.Finder); !can || !keyed.Traits().IdempotentCreate {
-		t.Error("with the property keys can be found")
+	if told := keyed.Traits(); !told.FindsByKey || !told.IdempotentCreate {
+		t.Errorf("with the property the traits are %+v", told)
 	}
 }
 
@@ -515,6 +515,19 @@ func TestWaitsAreThoseOfHubSpotsPolicies(t *testing.T) {
 		_, err := d.Vocabulary(t.Context())
 		if f := fault.From(err); f == nil || f.Code != c.code || f.RetryAfter < c.min || f.RetryAfter > c.max {
 			t.Errorf("%s: %v, again in %v", c.rule, err, f.RetryAfter)
+		}
+	}
+}
+
+func TestARefusalThatArrivedIsNoLostAnswer(t *testing.T) {
+	for _, status := range []int{423, 477, 521} {
+		s := serve(t, fake.Options{})
+		d := s.driver(t)
+		create(t, d, crm.NewTicket{}) // so that nothing but the ticket is asked for
+		s.Answer(status, 0)
+		_, err := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "a"})
+		if f := fault.From(err); f == nil || f.Code != fault.Unavailable || !f.Unsent {
+			t.Errorf("%d: %+v", status, f)
 		}
 	}
 }

@@ -18,7 +18,8 @@ import (
 // (developers.hubspot.com/docs/api-reference/error-handling).
 const statusMigrating = 477
 
-// refusal makes a fault of an answer that refuses. Where the status says as much, the status has to do.
+// refusal makes a fault of an answer that refuses. Where the status says as much, the status has to do. A call to a record
+// that is locked, or to an account on the move, has surely done nothing.
 func (d *driver) refusal(status int, header http.Header, body []byte) *fault.Error {
 	plain := upstream.StatusFault(name, status, header, body)
 	var told apiError
@@ -34,10 +35,10 @@ func (d *driver) refusal(status int, header http.Header, body []byte) *fault.Err
 		return d.notThere(plain, told)
 	case http.StatusLocked:
 		f := said(plain, fault.Unavailable, fault.ReasonProviderUnavailable, "HubSpot is still busy with an earlier change of the record. Try again in a moment.")
-		return waiting(f, 2*time.Second)
+		return fault.Unacted(waiting(f, 2*time.Second))
 	case statusMigrating:
 		f := said(plain, fault.Unavailable, fault.ReasonProviderUnavailable, "HubSpot is moving the account to another data centre, which takes some hours. Try again later.")
-		return waiting(f, time.Hour)
+		return fault.Unacted(waiting(f, time.Hour))
 	case http.StatusTooManyRequests:
 		return d.tooMany(plain, told)
 	}

@@ -19,6 +19,7 @@ const (
 	priorityProperty = "hs_ticket_priority"
 	ownerProperty    = "hubspot_owner_id"
 	closedProperty   = "closed_date"
+	createdProperty  = "createdate"
 )
 
 // wanted are the properties to ask for: without being named most are not answered.

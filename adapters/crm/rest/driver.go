@@ -45,7 +45,7 @@ func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, e
 // Traits implements crm.Driver.
 func (d *driver) Traits() crm.Traits {
 	return crm.Traits{
-		IdempotentCreate: d.settings.IdempotencyHeader != "", NumberWidth: d.settings.NumberWidth, MaxConcurrent: d.settings.MaxConcurrent,
+		IdempotentCreate: d.settings.IdempotencyHeader != "", FindsByKey: d.keyNumber.given(), NumberWidth: d.settings.NumberWidth, MaxConcurrent: d.settings.MaxConcurrent,
 	}
 }
 
@@ -171,6 +171,9 @@ func (d *driver) reading(ctx context.Context, r *run, number string) (crm.Ticket
 	return t, nil
 }
 
+// readAgain is when to look again for a ticket that is there and cannot be read yet.
+const readAgain = 5 * time.Second
+
 // Find implements crm.Finder.
 func (f finder) Find(ctx context.Context, wanted crm.NewTicket) (crm.Ticket, error) {
 	d := f.driver
@@ -194,8 +197,7 @@ func (f finder) Find(ctx context.Context, wanted crm.NewTicket) (crm.Ticket, err
 	t, err := d.read(ctx, number)
 	if f := fault.From(err); f != nil && f.Code == fault.NotFound {
 		// It is there, as the search says: only the reading lags.
-		return crm.Ticket{}, fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
-			"The ticket system knows the ticket and does not show it yet. Try again later.").Because(err)
+		return crm.Ticket{}, fault.NotKnownYet("The ticket system knows the ticket and does not show it yet.", readAgain).Because(err)
 	}
 	if err != nil {
 		return crm.Ticket{}, err

@@ -16,6 +16,7 @@ import (
 
 var (
 	_ crm.Driver = (*driver)(nil)
+	_ crm.Finder = (*driver)(nil)
 	_ crm.Driver = keyed{}
 	_ crm.Finder = keyed{}
 )
@@ -56,7 +57,7 @@ func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, e
 // Traits implements crm.Driver. Salesforce limits calls at one time only among those that take 20 s or more ("API Request
 // Limits and Allocations").
 func (d *driver) Traits() crm.Traits {
-	return crm.Traits{IdempotentCreate: d.keyField != "", NumberWidth: d.width}
+	return crm.Traits{IdempotentCreate: d.keyField != "", FindsByKey: d.keyField != "", NumberWidth: d.width}
 }
 
 // Account names the organisation. Who signed in is told by /services/oauth2/userinfo alone, which answers an access token

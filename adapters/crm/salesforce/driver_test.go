@@ -67,12 +67,11 @@ func TestAnOwnerThatIsGivenIsKept(t *testing.T) {
 
 func TestKeysAreFoundWhereTheyAreKept(t *testing.T) {
 	s := serve(t, fake.Options{ExternalID: keyField})
-	if _, can := s.open(t, nil).(crm.Finder); can || s.open(t, nil).Traits().IdempotentCreate {
-		t.Error("without a field for keys, keys are found or kept")
+	if told := s.open(t, nil).Traits(); told.FindsByKey || told.IdempotentCreate {
+		t.Errorf("without a field for keys the traits are %+v", told)
 	}
-	d := s.open(t, map[string]any{"external_id_field": keyField})
-	if _, can := d.(crm.Finder); !can || !d.Traits().IdempotentCreate {
-		t.Error("with a field for keys, none are found or kept")
+	if told := s.open(t, map[string]any{"external_id_field": keyField}).Traits(); !told.FindsByKey || !told.IdempotentCreate {
+		t.Errorf("with a field for keys the traits are %+v", told)
 	}
 }
 

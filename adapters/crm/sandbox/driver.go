@@ -28,7 +28,7 @@ type driver struct {
 
 // Traits implements crm.Driver.
 func (d *driver) Traits() crm.Traits {
-	return crm.Traits{IdempotentCreate: true, NumberWidth: numberWidth}
+	return crm.Traits{IdempotentCreate: true, FindsByKey: true, NumberWidth: numberWidth}
 }
 
 // Account implements crm.Driver.

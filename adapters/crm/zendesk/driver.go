@@ -35,7 +35,7 @@ func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, e
 }
 
 // Traits are Zendesk's, of any account.
-func (d *driver) Traits() crm.Traits { return crm.Traits{IdempotentCreate: true} }
+func (d *driver) Traits() crm.Traits { return crm.Traits{IdempotentCreate: true, FindsByKey: true} }
 
 // Account asks who the agent is. Zendesk answers a request without credentials in the name of nobody.
 func (d *driver) Account(ctx context.Context) (crm.Account, error) {

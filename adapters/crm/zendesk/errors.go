@@ -65,7 +65,7 @@ func (d *driver) refusal(method string, status int, header http.Header, body []b
 		// Two writes met, and the later one is undone (developer.zendesk.com/api-reference/introduction/requests,
 		// "409"). A repetition succeeds; that of a try which is still running (IdempotentRequestInProgress) does not yet.
 		if t.Error == "DatabaseConflict" && method == http.MethodPost {
-			return said(plain, fault.Unavailable, fault.ReasonProviderUnavailable, "Zendesk was busy with another change and did not open the ticket. Try again.")
+			return fault.Unacted(said(plain, fault.Unavailable, fault.ReasonProviderUnavailable, "Zendesk was busy with another change and did not open the ticket. Try again."))
 		}
 	}
 	return plain

@@ -148,6 +148,9 @@ func keyLiars() []conformance.Liar[Harness] {
 		lost   = "a Create whose reply is lost is not called unsent, and can be settled"
 		found  = "Find answers the ticket that Create made"
 		unused = "Find says that there is surely none"
+		differ = "Find answers no ticket that says something else"
+		others = "Find answers no ticket that is another call's"
+		guess  = "Find does not guess between two tickets that say the same"
 	)
 	limits := func(how string, fits func(key string) bool) conformance.Liar[Harness] {
 		return creates(keys, how, func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
@@ -237,6 +240,15 @@ func keyLiars() []conformance.Liar[Harness] {
 			return d.ByNumber(ctx, "000002")
 		}),
 		finds(found, "finds nothing yet", func(context.Context, full, crm.NewTicket) (crm.Ticket, error) { return crm.Ticket{}, noTicket() }),
+		finds(differ, "answers the newest", func(ctx context.Context, d full, _ crm.NewTicket) (crm.Ticket, error) {
+			return d.ByNumber(ctx, "000003")
+		}),
+		finds(others, "goes by the words", func(ctx context.Context, d full, _ crm.NewTicket) (crm.Ticket, error) {
+			return d.ByNumber(ctx, "000001")
+		}),
+		finds(guess, "takes the newest", func(ctx context.Context, d full, _ crm.NewTicket) (crm.Ticket, error) {
+			return d.ByNumber(ctx, "000002")
+		}),
 		finds(unused, "answers an empty ticket", func(context.Context, full, crm.NewTicket) (crm.Ticket, error) { return crm.Ticket{}, nil }),
 		finds(unused, "cannot tell", func(context.Context, full, crm.NewTicket) (crm.Ticket, error) {
 			return crm.Ticket{}, fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The search failed.")

@@ -69,7 +69,7 @@ func (h *honest) next() time.Time {
 }
 
 func (*honest) Traits() crm.Traits {
-	return crm.Traits{IdempotentCreate: true, NumberWidth: 6, MaxConcurrent: 12}
+	return crm.Traits{IdempotentCreate: true, FindsByKey: true, NumberWidth: 6, MaxConcurrent: 12}
 }
 
 func (h *honest) Account(ctx context.Context) (crm.Account, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"frontdesk/core/adapter/conformance"
 	"frontdesk/core/crm"
@@ -21,6 +22,9 @@ func idempotenceChecks() []Check {
 		{Name: "a Create whose reply is lost is not called unsent, and can be settled", Bound: provides[conformance.ReplyDropper], Do: lostReply},
 		{Name: "Find answers the ticket that Create made", Bound: finds, Do: find},
 		{Name: "Find says that there is surely none", Harmless: true, Bound: finds, Do: findNone},
+		{Name: "Find answers no ticket that says something else", Bound: finds, Do: findNothingElse},
+		{Name: "Find answers no ticket that is another call's", Bound: finds, Do: findNoOthers},
+		{Name: "Find does not guess between two tickets that say the same", Bound: finds, Do: findWithoutGuess},
 	}
 }
 
@@ -101,11 +105,13 @@ func lostReply(ctx context.Context, h Harness) error {
 		return fmt.Errorf("Create failed with %w, want Unavailable, Timeout or UnknownOutcome", err)
 	}
 	if finder, can := h.Open().(crm.Finder); can {
+		t.Until = h.Now()
 		found, err := finder.Find(ctx, t)
-		if err != nil {
+		switch {
+		case isOpen(err):
+		case err != nil:
 			return fmt.Errorf("Find after a lost reply: %w", err)
-		}
-		if found.Subject != t.Subject {
+		case found.Subject != t.Subject:
 			return fmt.Errorf("Find after a lost reply answered %+v", found)
 		}
 	}
@@ -151,9 +157,22 @@ func keysOfEveryLength(ctx context.Context, h Harness) error {
 	return nil
 }
 
+// isOpen reports whether an error says that what became of a Create is not known, yet or ever.
+func isOpen(err error) bool {
+	f := fault.From(err)
+	return f != nil && (f.IsUnknowable() || f.Code == fault.Unavailable && f.Reason == fault.ReasonOutcomeUnknown && f.RetryAfter > 0)
+}
+
+// asked is a ticket as Find is asked for it: with subject as it was sent, and when that was.
+func asked(h Harness, subject string) crm.NewTicket {
+	t := newTicket(subject)
+	t.Since, t.Until = h.Now(), h.Now()
+	t.Description = "Described by " + t.Key + "."
+	return t
+}
+
 func find(ctx context.Context, h Harness) error {
-	t := newTicket("To be found")
-	t.Since = h.Now()
+	t := asked(h, "To be found")
 	made, err := h.Open().Create(ctx, t)
 	if err != nil {
 		return err
@@ -162,15 +181,69 @@ func find(ctx context.Context, h Harness) error {
 		return err
 	}
 	found, err := h.Open().(crm.Finder).Find(ctx, t)
+	if isOpen(err) {
+		return nil // a search may lag
+	}
 	if err != nil {
 		return err
 	}
 	return sameTicket(made, found)
 }
 
+// findNone asks for a ticket of long ago, so that no search can lag any more.
 func findNone(ctx context.Context, h Harness) error {
-	t := newTicket("Never asked for")
-	t.Since = h.Now()
+	t := asked(h, "Never made")
+	t.Subject += " " + t.Key
+	t.Since, t.Until = t.Since.Add(-2*time.Hour), t.Since.Add(-time.Hour)
 	_, err := h.Open().(crm.Finder).Find(ctx, t)
 	return conformance.WantFault("Find of a ticket never made", err, fault.NotFound, fault.ReasonTicketNotFound)
+}
+
+func findNothingElse(ctx context.Context, h Harness) error {
+	t := asked(h, "Wanted")
+	for _, other := range []crm.NewTicket{
+		{Key: newKey(), Subject: t.Subject}, {Key: newKey(), Subject: "Unwanted", Description: t.Description}, {Key: newKey(), Subject: "Unwanted"},
+	} {
+		if _, err := h.Open().Create(ctx, other); err != nil {
+			return err
+		}
+	}
+	if found, err := h.Open().(crm.Finder).Find(ctx, t); err == nil {
+		return fmt.Errorf("Find of %+v answered %+v", t, found)
+	}
+	return nil
+}
+
+func findNoOthers(ctx context.Context, h Harness) error {
+	t := asked(h, "Said by two")
+	made, err := h.Open().Create(ctx, t)
+	if err != nil {
+		return err
+	}
+	t.Key, t.Others = newKey(), []string{made.ID}
+	if found, err := h.Open().(crm.Finder).Find(ctx, t); err == nil {
+		return fmt.Errorf("Find answered %+v, which is another call's", found)
+	}
+	return nil
+}
+
+func findWithoutGuess(ctx context.Context, h Harness) error {
+	t := asked(h, "Said by two at once")
+	first, err := h.Open().Create(ctx, t)
+	if err != nil {
+		return err
+	}
+	other := t
+	other.Key = newKey()
+	if _, err := h.Open().Create(ctx, other); err != nil {
+		return err
+	}
+	found, err := h.Open().(crm.Finder).Find(ctx, t)
+	if traits(h).FindsByKey && err == nil {
+		return sameTicket(first, found)
+	}
+	if !isOpen(err) {
+		return fmt.Errorf("of two tickets that say the same Find answered %+v, %w, want that it is not known", found, err)
+	}
+	return nil
 }

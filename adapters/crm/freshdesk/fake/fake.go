@@ -135,6 +135,8 @@ func (s *Server) answer(r *http.Request, path string) (int, any, *refusal) {
 		return c.reading(c.show, "include")
 	case "GET ticket conversations":
 		return c.reading(c.conversations, "page", "per_page")
+	case "GET tickets":
+		return c.reading(c.list, "updated_since", "order_by", "order_type", "include", "page", "per_page")
 	case "POST tickets":
 		return c.create(r)
 	}

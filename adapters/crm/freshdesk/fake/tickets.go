@@ -305,6 +305,12 @@ func (c call) conversations() (any, *refusal) {
 	if refused != nil {
 		return nil, refused
 	}
+	talk, refused := pageOf(c, t.talk)
+	return told(t, talk), refused
+}
+
+// pageOf is the page that is asked for.
+func pageOf[T any](c call, all []T) ([]T, *refusal) {
 	number := func(name string, usual, most int) (int, *refusal) {
 		given := c.query.Get(name)
 		if given == "" {
@@ -316,7 +322,7 @@ func (c call) conversations() (any, *refusal) {
 		}
 		return n, nil
 	}
-	page, refused := number("page", 1, 1<<20)
+	page, refused := number("page", 1, 300)
 	if refused != nil {
 		return nil, refused
 	}
@@ -324,8 +330,53 @@ func (c call) conversations() (any, *refusal) {
 	if refused != nil {
 		return nil, refused
 	}
-	from := min((page-1)*size, len(t.talk))
-	return told(t, t.talk[from:min(from+size, len(t.talk))]), nil
+	from := min((page-1)*size, len(all))
+	return all[from:min(from+size, len(all))], nil
+}
+
+// list answers a page of the tickets ("List All Tickets"): newest first where nothing else is asked, those of the last 30
+// days where no other time is, and without their descriptions where those are not. What is deleted is left out.
+func (c call) list() (any, *refusal) {
+	since := c.options.Now().AddDate(0, 0, -30)
+	changed := func(t *ticket) time.Time { return t.created }
+	if given := c.query.Get("updated_since"); given != "" {
+		at, err := time.Parse(time.RFC3339, given)
+		if err != nil {
+			return nil, invalid("updated_since", "datatype_mismatch")
+		}
+		since, changed = at, func(t *ticket) time.Time { return t.updated }
+	}
+	if by := c.query.Get("order_by"); by != "" && by != "created_at" {
+		return nil, invalid("order_by", "invalid_value")
+	}
+	order := c.query.Get("order_type")
+	if order != "" && order != "asc" && order != "desc" {
+		return nil, invalid("order_type", "invalid_value")
+	}
+	if include := c.query.Get("include"); include != "" && include != "description" {
+		return nil, invalid("include", "invalid_value")
+	}
+	var seen []*ticket
+	for _, t := range c.tickets {
+		if !t.deleted && !changed(t).Before(since) && (c.options.Scope <= 1 || t.responder == Agent) {
+			seen = append(seen, t)
+		}
+	}
+	slices.SortStableFunc(seen, func(a, b *ticket) int { return a.created.Compare(b.created) })
+	if order != "asc" {
+		slices.Reverse(seen)
+	}
+	page, refused := pageOf(c, seen)
+	shown := []any{}
+	for _, t := range page {
+		one := t.shown()
+		if c.query.Get("include") == "" {
+			delete(one, "description")
+			delete(one, "description_text")
+		}
+		shown = append(shown, one)
+	}
+	return shown, refused
 }
 
 func told(t *ticket, talk []conversation) []any {

@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -369,7 +370,11 @@ func (s *Server) shape(t *ticket, names []string, associations map[string]any) m
 
 func stamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// search finds tickets by filters that want a property to have a value. It learns of new ones late.
+// mostFound is how many tickets a search answers at once.
+const mostFound = 200
+
+// search finds tickets by filters that want a property to have a value, or the ticket to be made at a time or later. It
+// learns of new ones late, and answers them in pages ("Search the CRM").
 func (c call) search([]string) (any, *refusal) {
 	var in struct {
 		FilterGroups []struct {
@@ -381,6 +386,7 @@ func (c call) search([]string) (any, *refusal) {
 		} `json:"filterGroups"`
 		Properties []string `json:"properties"`
 		Limit      int      `json:"limit"`
+		After      string   `json:"after"`
 	}
 	if refused := first(c.takes(), c.needsOne(readTickets), decode(c.request, &in)); refused != nil {
 		return nil, refused
@@ -392,8 +398,16 @@ func (c call) search([]string) (any, *refusal) {
 		for _, group := range in.FilterGroups {
 			all := true
 			for _, f := range group.Filters {
+				if f.PropertyName == "createdate" && f.Operator == "GTE" {
+					from, err := strconv.ParseInt(f.Value, 10, 64)
+					if err != nil {
+						return nil, validation("createdate is compared with milliseconds")
+					}
+					all = all && t.created.UnixMilli() >= from
+					continue
+				}
 				if f.Operator != "EQ" {
-					return nil, validation("This pretended search knows EQ only")
+					return nil, validation("This pretended search knows EQ, and GTE of createdate, only")
 				}
 				value := t.properties[f.PropertyName]
 				if f.PropertyName == "hs_object_id" {
@@ -407,5 +421,17 @@ func (c call) search([]string) (any, *refusal) {
 			results = append(results, c.shape(t, in.Properties, nil))
 		}
 	}
-	return map[string]any{"total": len(results), "results": results}, nil
+	if in.Limit == 0 {
+		in.Limit = 10
+	}
+	from, err := strconv.Atoi(cmp.Or(in.After, "0"))
+	if err != nil || from < 0 || from > len(results) || in.Limit < 1 || in.Limit > mostFound {
+		return nil, validation("The page cannot be told")
+	}
+	end := min(from+in.Limit, len(results))
+	answer := map[string]any{"total": len(results), "results": results[from:end]}
+	if end < len(results) {
+		answer["paging"] = map[string]any{"next": map[string]any{"after": strconv.Itoa(end)}}
+	}
+	return answer, nil
 }

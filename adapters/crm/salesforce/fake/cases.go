@@ -17,7 +17,7 @@ var lengths = map[string]int{"Subject": 255, "Description": 32000, "Status": 255
 var references = map[string][]string{"OwnerId": {"005", "00G"}, "AccountId": {"001"}, "ContactId": {"003"}}
 
 // kept are the fields that nobody can give.
-var kept = []string{"Id", "CaseNumber", "IsClosed", "ClosedDate", "CreatedDate", "LastModifiedDate"}
+var kept = []string{"Id", "CaseNumber", "IsClosed", "ClosedDate", "CreatedDate", "CreatedById", "LastModifiedDate"}
 
 var anyID = regexp.MustCompile(`^[a-zA-Z0-9]{15}([a-zA-Z0-9]{3})?$`)
 
@@ -42,7 +42,7 @@ func (s *Server) insert(c call, field, key string) reply {
 	made := &caseRow{row: row{
 		"Id": RecordID("500", s.made), "CaseNumber": fmt.Sprintf(s.options.Numbers, s.numbers), "Subject": nil, "Description": nil,
 		"Status": usual(s.options.Statuses), "Priority": usual(s.options.Priorities), "Origin": nil, "OwnerId": c.user,
-		"AccountId": nil, "ContactId": nil, "IsClosed": false, "ClosedDate": nil, "CreatedDate": at, "LastModifiedDate": at,
+		"AccountId": nil, "ContactId": nil, "IsClosed": false, "ClosedDate": nil, "CreatedDate": at, "CreatedById": c.user, "LastModifiedDate": at,
 	}}
 	if s.options.ExternalID != "" {
 		made.row[s.options.ExternalID] = nil

@@ -6,9 +6,9 @@
 //	server := fake.New(fake.Options{})
 //	http.ListenAndServe("127.0.0.1:9104", server)
 //
-// It is one organisation, whose cases every user sees. Of the API it has what handles cases: query, describe, insert and
-// upsert, alone and in composite calls. Of SOQL it knows fields, toLabel, one level of child queries, comparisons by = and
-// !=, AND, ORDER BY and LIMIT.
+// It is one organisation. Of the API it has what handles cases: query, describe, insert and upsert, alone and in composite
+// calls, and the list of resources. Of SOQL it knows fields, toLabel, one level of child queries, comparisons by =, != and
+// >=, AND, ORDER BY and LIMIT.
 package fake
 
 import (
@@ -43,6 +43,7 @@ type Options struct {
 	Hidden                        []string // fields that the users do not see
 	ReadOnly                      []string // fields that the users see and cannot set
 	NoCreate                      bool     // the users may not create cases
+	Private                       bool     // users see their own cases alone
 	Fields                        []Field  // of the organisation's own
 
 	ExternalID           string                                  // a custom field of cases, marked External ID and Unique; "" is none
@@ -240,13 +241,18 @@ func (s *Server) resource(c call) reply {
 	segments := strings.Split(strings.TrimSuffix(resource, "/"), "/")
 	for i := range segments {
 		plain, err := url.PathUnescape(segments[i])
-		if err != nil || plain == "" {
+		if err != nil || plain == "" && resource != "" {
 			return notFound()
 		}
 		segments[i] = plain
 	}
 	path := strings.Join(segments, "/")
 	switch {
+	case path == "" && c.method == http.MethodGet:
+		return reply{http.StatusOK, map[string]any{
+			"sobjects": DataPath + versioned + "/sobjects", "query": DataPath + versioned + "/query",
+			"identity": "https://login.salesforce.com/id/" + RecordID("00D", 1) + "/" + c.user,
+		}}
 	case path == "query" && c.method == http.MethodGet:
 		return s.query(c)
 	case path == "composite" && c.method == http.MethodPost && c.within == "":

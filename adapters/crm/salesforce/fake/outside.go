@@ -80,7 +80,7 @@ func (s *Server) Add(fields map[string]any) (id string) {
 	defer s.mu.Unlock()
 	s.made++
 	at := s.stamp()
-	added := &caseRow{row: row{"Id": RecordID("500", s.made), "IsClosed": false, "CreatedDate": at, "LastModifiedDate": at}}
+	added := &caseRow{row: row{"Id": RecordID("500", s.made), "IsClosed": false, "CreatedDate": at, "CreatedById": Owner, "LastModifiedDate": at}}
 	for field, value := range fields {
 		added.row[field] = value
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 )
 
@@ -23,8 +24,11 @@ func (s *Server) query(c call) reply {
 	switch parsed.from {
 	case "Case":
 		rows = s.cases
+		if s.options.Private {
+			rows = slices.DeleteFunc(slices.Clone(rows), func(r *caseRow) bool { return r.row["OwnerId"] != c.user })
+		}
 	case "Organization":
-		rows = []*caseRow{{row: row{"Id": RecordID("00D", 1), "Name": s.options.Name}}}
+		rows = []*caseRow{{row: row{"Id": RecordID("00D", 1), "Name": s.options.Name, "DefaultCaseAccess": access[s.options.Private]}}}
 	case "User", "Group", "Account", "Contact":
 		prefix := map[string]string{"User": "005", "Group": "00G", "Account": "001", "Contact": "003"}[parsed.from]
 		for id, r := range s.rows {
@@ -42,11 +46,14 @@ func (s *Server) query(c call) reply {
 	return reply{http.StatusOK, found}
 }
 
+// access is what DefaultCaseAccess is called ("Organization", Object Reference).
+var access = map[bool]string{false: "ReadEditTransfer", true: "None"}
+
 // columns are the fields of each kind of record.
 func (s *Server) columns(of string) []string {
 	switch of {
 	case "Organization":
-		return []string{"Id", "Name"}
+		return []string{"Id", "Name", "DefaultCaseAccess"}
 	case "User", "Group", "Account", "Contact":
 		return []string{"Id"}
 	case "CaseComments":
@@ -58,7 +65,7 @@ func (s *Server) columns(of string) []string {
 	}
 	all := []string{
 		"Id", "CaseNumber", "Subject", "Description", "Status", "Priority", "Origin", "OwnerId", "AccountId", "ContactId",
-		"IsClosed", "ClosedDate", "CreatedDate", "LastModifiedDate",
+		"IsClosed", "ClosedDate", "CreatedDate", "CreatedById", "LastModifiedDate",
 	}
 	if s.options.ExternalID != "" {
 		all = append(all, s.options.ExternalID)
@@ -183,7 +190,8 @@ type item struct {
 type condition struct {
 	field   string
 	differs bool
-	text    string // as it is compared: SOQL has no regard to case
+	from    time.Time // for >=: then or later
+	text    string    // as it is compared: SOQL has no regard to case
 }
 
 type ordering struct {
@@ -192,6 +200,11 @@ type ordering struct {
 }
 
 func (c condition) fits(r row) bool {
+	if !c.from.IsZero() {
+		text, _ := r[c.field].(string)
+		at, err := time.Parse("2006-01-02T15:04:05Z0700", text)
+		return err == nil && !at.Before(c.from)
+	}
 	var has string
 	switch v := r[c.field].(type) {
 	case string:
@@ -256,6 +269,15 @@ func tokenize(text string) (tokens []token, err error) {
 				return nil, err
 			}
 			tokens = append(tokens, literal)
+		case c == '>' && i+1 < len(runes) && runes[i+1] == '=':
+			tokens = append(tokens, token{text: ">="})
+			i += 2
+		case unicode.IsDigit(c): // a number, or a time, which stands without quotes ("Date Formats and Date Literals")
+			start := i
+			for i < len(runes) && (unicode.IsDigit(runes[i]) || strings.ContainsRune("-:.TZ+", runes[i])) {
+				i++
+			}
+			tokens = append(tokens, token{text: string(runes[start:i])})
 		case strings.ContainsRune("(),=", c):
 			tokens = append(tokens, token{text: string(c)})
 			i++
@@ -396,6 +418,17 @@ func (p *parser) condition() (condition, error) {
 	field, err := p.name()
 	if err != nil {
 		return condition{}, err
+	}
+	if p.take(">=") {
+		if p.at == len(p.tokens) || p.tokens[p.at].literal {
+			return condition{}, malformed("expecting a time")
+		}
+		from, err := time.Parse(time.RFC3339, p.tokens[p.at].text)
+		if err != nil || field != "CreatedDate" {
+			return condition{}, malformed("unexpected token: " + p.tokens[p.at].text)
+		}
+		p.at++
+		return condition{field: field, from: from}, nil
 	}
 	c := condition{field: field, differs: p.take("!=")}
 	if !c.differs && !p.take("=") {

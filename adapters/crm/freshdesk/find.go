@@ -1,0 +1,88 @@
+package freshdesk
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"time"
+
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+)
+
+const ticketsPerPage = 100
+
+// globalAccess is the scope of an agent who sees all tickets (developers.freshdesk.com/api, "Agents",
+// ticket_scope).
+const globalAccess = 1
+
+// Find implements crm.Finder. It lists the tickets, newest first, until they are older than the call, and
+// compares them here (developers.freshdesk.com/api, "List All Tickets"). The list is of the database, while
+// the filter of tickets has a new one minutes later ("Filter Tickets"). A tag made of the key would tell for
+// sure, but each ticket would leave a tag of its own among those that agents choose from.
+func (d *driver) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
+	found, err := d.since(ctx, t.Since.Add(-crm.ClockSkew))
+	if err != nil {
+		return crm.Ticket{}, err
+	}
+	sent, err := newTicketOf(t, d.requester)
+	if err != nil {
+		return crm.Ticket{}, err
+	}
+	tickets := make([]crm.Ticket, 0, len(found))
+	for _, f := range found {
+		ticket := ticketOf(f, labels{})
+		ticket.Description = crm.Plain(f.DescriptionText) // which is what was sent, but for white space
+		tickets = append(tickets, ticket)
+	}
+	asked := t
+	asked.Description = sent.text
+	chosen, err := crm.Choose(asked, tickets)
+	switch f := fault.From(err); {
+	case f == nil:
+		return d.ByNumber(ctx, chosen.Number)
+	case f.Code == fault.NotFound:
+		return crm.Ticket{}, d.surelyNone(ctx)
+	}
+	return crm.Ticket{}, err
+}
+
+// since lists the tickets made then or later.
+func (d *driver) since(ctx context.Context, then time.Time) ([]ticket, error) {
+	var all []ticket
+	for n := range mostPages {
+		query := url.Values{
+			"updated_since": {then.UTC().Format(time.RFC3339)}, "order_by": {"created_at"}, "order_type": {"desc"},
+			"include": {"description"}, "per_page": {strconv.Itoa(ticketsPerPage)}, "page": {strconv.Itoa(n + 1)},
+		}
+		var page []ticket
+		if err := d.get(ctx, "/tickets", query, &page); err != nil {
+			return nil, err
+		}
+		for _, t := range page {
+			if t.CreatedAt.Before(then) {
+				return all, nil
+			}
+			all = append(all, t)
+		}
+		if len(page) < ticketsPerPage {
+			return all, nil
+		}
+	}
+	return nil, fault.Unknowable("More tickets were opened at Freshdesk since then than can be looked through.").
+		With("provider", name)
+}
+
+// surelyNone is the fault where no ticket was found. An agent of less than global access does not see a
+// ticket that went to another group.
+func (d *driver) surelyNone(ctx context.Context) error {
+	var me agent
+	if err := d.get(ctx, "/agents/me", nil, &me); err != nil {
+		return err
+	}
+	if me.Scope == globalAccess {
+		return noTicket()
+	}
+	return fault.Unknowable("Freshdesk does not show the connection's agent every ticket, so the ticket may be there "+
+		"unseen. Give the agent global access.").With("provider", name)
+}

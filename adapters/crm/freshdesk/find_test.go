@@ -1,0 +1,94 @@
+package freshdesk_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"frontdesk/adapters/crm/freshdesk/fake"
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+)
+
+func cutOff() crm.NewTicket {
+	return crm.NewTicket{
+		Key: "k", Since: time.Now(), Until: time.Now(), Subject: "Leaking pipe", Description: "In room 12,\nand <b>badly</b> & \"fast\".",
+		ContactID: id(fake.Contact), AccountID: id(fake.Company),
+	}
+}
+
+func find(t *testing.T, s *site, n crm.NewTicket) (crm.Ticket, error) {
+	t.Helper()
+	return s.open(t).(crm.Finder).Find(t.Context(), n)
+}
+
+func TestATicketThatWasCutOffIsFoundByWhatItSays(t *testing.T) {
+	silent := cutOff()
+	silent.Description = "" // the subject is sent in its place
+	for _, n := range []crm.NewTicket{cutOff(), silent} {
+		s := serve(t, fake.Options{})
+		s.DropNextReply()
+		if _, err := s.open(t).Create(t.Context(), n); err == nil {
+			t.Fatal("the reply was not lost")
+		}
+		for i := range 150 { // so that it is on the second page
+			if _, err := s.open(t).Create(t.Context(), crm.NewTicket{Subject: fmt.Sprint("Pipe ", i), Description: "Another."}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		found, err := find(t, s, n)
+		if err != nil || found.Subject != n.Subject || found.Number == "" || found.Status != "Open" {
+			t.Errorf("found %+v, %v", found, err)
+		}
+	}
+}
+
+func TestAnOlderTicketThatWasChangedIsNotTaken(t *testing.T) {
+	at := time.Now().Add(-time.Hour)
+	s := serve(t, fake.Options{Now: func() time.Time { return at }})
+	made, err := s.open(t).Create(t.Context(), cutOff())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at = time.Now()
+	if err := s.Comment(made.ID, "More.", false, true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := find(t, s, cutOff()); !errors.Is(err, fault.NotFound) {
+		t.Errorf("answered %v", err)
+	}
+}
+
+func TestWhatCannotBeKnownIsNotGuessedAt(t *testing.T) {
+	many := func(t *testing.T, s *site) {
+		for i := range 500 {
+			if _, err := s.open(t).Create(t.Context(), crm.NewTicket{Subject: fmt.Sprint("Pipe ", i), Description: "Another."}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	changed := func(t *testing.T, s *site) {
+		n := cutOff()
+		n.Description = "Something else."
+		if _, err := s.open(t).Create(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for rule, c := range map[string]struct {
+		how    fake.Options
+		before func(*testing.T, *site)
+	}{
+		"an agent who does not see every ticket": {fake.Options{Scope: 3}, func(*testing.T, *site) {}},
+		"a ticket that says only a part":         {fake.Options{}, changed},
+		"more tickets than are looked through":   {fake.Options{}, many},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			s := serve(t, c.how)
+			c.before(t, s)
+			if _, err := find(t, s, cutOff()); err == nil || !fault.From(err).IsUnknowable() {
+				t.Errorf("answered %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,122 @@
+package hubspot
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+)
+
+const (
+	// searchLag is waited before a ticket that the search does not find is taken for none. HubSpot says that
+	// new records take moments to be found, and names no bound
+	// (developers.hubspot.com/docs/api-reference/latest/crm/search-the-crm, "Limitations"): this is many
+	// times what was ever seen, since too short a wait makes a second ticket.
+	searchLag = 5 * time.Minute
+	// searchAgain is when to look again until then.
+	searchAgain = 30 * time.Second
+	// searchPage is the most that the search answers at once, and searchPages how much is looked through.
+	searchPage  = 200
+	searchPages = 3
+)
+
+// search is the body of a search (developers.hubspot.com/docs/api-reference/latest/crm/search-the-crm).
+type search struct {
+	FilterGroups []filterGroup `json:"filterGroups"`
+	Properties   []string      `json:"properties"`
+	Limit        int           `json:"limit"`
+	After        string        `json:"after,omitempty"`
+}
+
+type filterGroup struct {
+	Filters []filter `json:"filters"`
+}
+
+type filter struct {
+	Property string `json:"propertyName"`
+	Operator string `json:"operator"`
+	Value    string `json:"value"`
+}
+
+// Find implements crm.Finder where no property keeps the keys. It searches for the tickets made since then,
+// whoever made them, and compares them here: what the search takes for equal is not what was sent.
+func (d *driver) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
+	found, err := d.since(ctx, t.Since.Add(-crm.ClockSkew))
+	if err != nil {
+		return crm.Ticket{}, err
+	}
+	found, err = d.withRelated(ctx, t, found)
+	if err != nil {
+		return crm.Ticket{}, err
+	}
+	chosen, err := crm.Choose(t, found)
+	if err == nil {
+		return d.ByID(ctx, chosen.ID)
+	}
+	if errors.Is(err, fault.NotFound) && d.now().Before(t.Until.Add(searchLag)) {
+		return crm.Ticket{}, fault.NotKnownYet("HubSpot's search does not find the ticket, and may not know it yet.",
+			searchAgain).With("provider", name)
+	}
+	return crm.Ticket{}, err
+}
+
+// since lists the tickets made then or later.
+func (d *driver) since(ctx context.Context, then time.Time) ([]crm.Ticket, error) {
+	ask := search{
+		FilterGroups: []filterGroup{{[]filter{{createdProperty, "GTE", strconv.FormatInt(then.UnixMilli(), 10)}}}},
+		Properties:   wanted, Limit: searchPage,
+	}
+	var found []crm.Ticket
+	for range searchPages {
+		var page struct {
+			Results []record `json:"results"`
+			Paging  struct {
+				Next struct {
+					After string `json:"after"`
+				} `json:"next"`
+			} `json:"paging"`
+		}
+		if err := d.ask(ctx, http.MethodPost, d.objects()+"/search", ask, &page); err != nil {
+			return nil, err
+		}
+		for _, r := range page.Results {
+			found = append(found, r.ticket(stage{}, ""))
+		}
+		if ask.After = page.Paging.Next.After; ask.After == "" {
+			return found, nil
+		}
+	}
+	return nil, fault.Unknowable("More tickets were made at HubSpot since then than can be looked through.").
+		With("provider", name)
+}
+
+// withRelated adds what the tickets are about, which a search does not tell, to those that may be the one. It
+// reads no more than a few: where there are more, nothing tells them apart.
+func (d *driver) withRelated(ctx context.Context, t crm.NewTicket, found []crm.Ticket) ([]crm.Ticket, error) {
+	if t.AccountID == "" && t.ContactID == "" {
+		return found, nil
+	}
+	const few = 5
+	alone := t
+	alone.AccountID, alone.ContactID = "", ""
+	found = slices.Clone(found)
+	read := 0
+	for i, f := range found {
+		if _, err := crm.Choose(alone, []crm.Ticket{f}); err != nil || read == few {
+			continue
+		}
+		read++
+		var err error
+		if found[i], err = d.ByID(ctx, f.ID); errors.Is(err, fault.NotFound) { // deleted meanwhile
+			found[i] = crm.Ticket{ID: f.ID}
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,97 @@
+package salesforce
+
+import (
+	"context"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+)
+
+// mostCases is how many new cases are looked through.
+const mostCases = 200
+
+// Find implements crm.Finder where no field keeps the keys. It reads the cases that the connected user opened
+// since then, and compares them here: SOQL does not filter by a long text such as Description ("SELECT", SOQL
+// and SOSL Reference), and a rule of the organisation may have changed the subject. A query sees what is
+// committed, so nothing lags.
+func (d *driver) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
+	conditions := " WHERE CreatedDate >= " + t.Since.Add(-crm.ClockSkew).UTC().Format("2006-01-02T15:04:05Z")
+	user, err := d.user(ctx)
+	if err != nil {
+		return crm.Ticket{}, err
+	}
+	if user != "" {
+		conditions += " AND CreatedById = " + quoted(user)
+	}
+	conditions += " ORDER BY CreatedDate DESC LIMIT " + strconv.Itoa(mostCases+1)
+	found, err := query[record](ctx, d, d.selected+conditions)
+	if err != nil {
+		return crm.Ticket{}, err
+	}
+	if len(found) > mostCases {
+		return crm.Ticket{}, fault.Unknowable("More cases were opened at Salesforce since then than can be looked through.").
+			With("provider", name)
+	}
+	tickets := make([]crm.Ticket, 0, len(found))
+	for _, r := range found {
+		tickets = append(tickets, r.ticket())
+	}
+	ticket, err := crm.Choose(inFull(t, tickets), tickets)
+	if f := fault.From(err); f != nil && f.Code == fault.NotFound {
+		return crm.Ticket{}, d.surelyNone(ctx)
+	}
+	return ticket, err
+}
+
+// inFull gives the ids of a ticket their 18 characters, which those found have: the first 15 are the id, and
+// the others follow from them ("ID Field Type", Object Reference).
+func inFull(t crm.NewTicket, found []crm.Ticket) crm.NewTicket {
+	full := func(given, other string) string {
+		if len(given) == 15 && strings.HasPrefix(other, given) {
+			return other
+		}
+		return given
+	}
+	for _, f := range found {
+		t.OwnerID = full(t.OwnerID, f.OwnerID)
+		t.AccountID, t.ContactID = full(t.AccountID, f.AccountID), full(t.ContactID, f.ContactID)
+	}
+	return t
+}
+
+// surelyNone is the fault where no case was found. In an organisation whose cases are private, the user does
+// not see a case that was assigned to somebody else ("Organization", DefaultCaseAccess, Object Reference).
+func (d *driver) surelyNone(ctx context.Context) error {
+	found, err := query[struct{ DefaultCaseAccess string }](ctx, d, "SELECT DefaultCaseAccess FROM Organization LIMIT 1")
+	if err != nil {
+		return err
+	}
+	if len(found) == 1 && slices.Contains([]string{"Read", "Edit", "ReadEditTransfer"}, found[0].DefaultCaseAccess) {
+		return noTicket()
+	}
+	return fault.Unknowable("Salesforce does not show the connected user every case, so the case may be there unseen. "+
+		"The connection's external_id_field avoids that.").With("provider", name)
+}
+
+var userID = regexp.MustCompile(`/(005[a-zA-Z0-9]{12}(?:[a-zA-Z0-9]{3})?)$`)
+
+// user is the id of the connected user, which is the end of the identity's address among the resources of a
+// version ("List Available REST Resources", REST API Developer Guide); "" where an older version does not
+// tell it.
+func (d *driver) user(ctx context.Context) (string, error) {
+	var resources struct {
+		Identity string `json:"identity"`
+	}
+	if err := d.call(ctx, http.MethodGet, "/", nil, &resources); err != nil {
+		return "", err
+	}
+	if end := userID.FindStringSubmatch(resources.Identity); end != nil {
+		return end[1], nil
+	}
+	return "", nil
+}

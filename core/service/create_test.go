@@ -1,0 +1,338 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+	"frontdesk/core/tenant"
+)
+
+// cutOffs makes every create lose its answer, and every look fail, until the script is taken away.
+func cutOffs(w *world) {
+	w.tickets.script(func(_ *process, call string) reaction {
+		switch call {
+		case "create":
+			return reaction{after: fails(cutOff())}
+		case "find":
+			return reaction{before: fails(cutOff())}
+		}
+		return reaction{}
+	})
+}
+
+// notArriving makes every create get lost on its way, and every look fail.
+func notArriving(w *world) {
+	w.tickets.script(func(_ *process, call string) reaction {
+		if call == "create" || call == "find" {
+			return reaction{before: fails(cutOff())}
+		}
+		return reaction{}
+	})
+}
+
+func create(p *process, c tenant.Caller, w Write, in CreateTicket) (string, error) {
+	answer, err := p.Tickets.Create(background, c, w, in)
+	return answer.Record.Ticket.ID, err
+}
+
+// wantUnknowable wants an outcome that suggests no repeat and tells a person what to do.
+func wantUnknowable(t *testing.T, err error) {
+	t.Helper()
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	f := fault.From(err)
+	if !f.IsUnknowable() || !f.NoRetry || f.RetryAfter != 0 {
+		t.Errorf("it suggests a repeat: %+v", f)
+	}
+	if !strings.Contains(f.Detail, "Look in the CRM for a ticket with this subject") || strings.Contains(f.Detail, "settle") {
+		t.Errorf("it says %q", f.Detail)
+	}
+}
+
+func TestAnOutcomeThatNothingWillTellIsSaidOnceAndLeftAlone(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	cutOffs(w)
+	_, err := create(p, c, key("k"), CreateTicket{Subject: "door"})
+	wantUnknowable(t, err)
+	w.tickets.script(nil)
+	asked := w.tickets.called("create") + w.tickets.called("find")
+	for range 20 {
+		w.clock.advance(time.Hour)
+		p.settle(t)
+	}
+	_, err = create(p, c, key("k"), CreateTicket{Subject: "door"})
+	wantUnknowable(t, err)
+	if now := w.tickets.called("create") + w.tickets.called("find"); now != asked || w.ticketCount() != 1 {
+		t.Errorf("the CRM was called %d times more; %d tickets", now-asked, w.ticketCount())
+	}
+}
+
+func TestWhoAsksAgainLearnsWhatHasBecomeKnown(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.tickets.findsText = true
+	w.tickets.once("create", reaction{after: fails(cutOff())})
+	w.tickets.mu.Lock()
+	w.tickets.made = append(w.tickets.made, ticketOf(w, "other", "door"))
+	w.tickets.keys = append(w.tickets.keys, "")
+	w.tickets.mu.Unlock()
+	_, err := create(p, c, key("k"), CreateTicket{Subject: "door"})
+	wantUnknowable(t, err)
+	w.tickets.mu.Lock() // a person changes the other one
+	w.tickets.made[0].Subject = "gate"
+	w.tickets.mu.Unlock()
+	if id, err := create(p, c, key("k"), CreateTicket{Subject: "door"}); err != nil || id != "id2" {
+		t.Errorf("got %q, %v", id, err)
+	}
+}
+
+func TestWhileASearchLagsTheCallerIsToldHowLong(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.tickets.findsText, w.tickets.lags = true, true
+	w.tickets.once("create", reaction{after: fails(cutOff())})
+	_, err := create(p, c, key("k"), CreateTicket{Subject: "door"})
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	if f := fault.From(err); f.RetryAfter != time.Minute || f.NoRetry || f.IsUnknowable() {
+		t.Errorf("it says %+v", f)
+	}
+	w.tickets.mu.Lock()
+	w.tickets.lags = false
+	w.tickets.mu.Unlock()
+	w.clock.advance(time.Minute)
+	p.settle(t)
+	if id, err := create(p, c, key("k"), CreateTicket{Subject: "door"}); err != nil || id != "id1" || w.ticketCount() != 1 {
+		t.Errorf("got %q, %v; %d tickets", id, err, w.ticketCount())
+	}
+}
+
+func TestTwoEqualCallsThatWereCutOffDoNotShareATicket(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.tickets.findsText = true
+	door := CreateTicket{Subject: "door", Description: "It is stuck."}
+	cutOffs(w)
+	_, err := create(p, c, key("one"), door)
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	notArriving(w)
+	_, err = create(p, c, key("two"), door)
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	w.tickets.script(nil)
+	w.clock.advance(time.Minute)
+	p.settle(t)
+	w.clock.advance(time.Minute) // who looked while the other claimed the ticket looks again
+	p.settle(t)
+	one, err := create(p, c, key("one"), door)
+	w.check(err)
+	two, err := create(p, c, key("two"), door)
+	w.check(err)
+	if one == two || w.ticketCount() != 2 {
+		t.Errorf("the tickets are %s and %s of %d", one, two, w.ticketCount())
+	}
+}
+
+func TestTwoTicketsThatFitAreNotGuessedAt(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.tickets.findsText = true
+	cutOffs(w)
+	for _, k := range []string{"one", "two"} {
+		_, err := create(p, c, key(k), CreateTicket{Subject: "door"})
+		wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	}
+	w.tickets.script(nil)
+	for _, k := range []string{"one", "two"} {
+		_, err := create(p, c, key(k), CreateTicket{Subject: "door"})
+		wantUnknowable(t, err)
+	}
+	if w.ticketCount() != 2 {
+		t.Errorf("%d tickets", w.ticketCount())
+	}
+}
+
+func TestATicketThatMayBeAnUnlikeCallsIsNotTaken(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.tickets.findsText = true
+	cutOffs(w)
+	_, err := create(p, c, key("high"), CreateTicket{Subject: "door", Priority: "High"})
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	notArriving(w)
+	_, err = create(p, c, key("low"), CreateTicket{Subject: "door", Priority: "Low"})
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	w.tickets.script(nil)
+	_, err = create(p, c, key("low"), CreateTicket{Subject: "door", Priority: "Low"})
+	wantUnknowable(t, err)
+}
+
+func TestATicketThatARunningCallMayHaveMadeIsNotTaken(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.tickets.findsText = true
+	notArriving(w)
+	_, err := create(p, c, key("lost"), CreateTicket{Subject: "door"})
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+
+	arrived, answered := make(chan struct{}), make(chan struct{})
+	w.tickets.script(func(_ *process, call string) reaction {
+		if call != "create" {
+			return reaction{}
+		}
+		return reaction{after: func(context.Context) error {
+			close(arrived)
+			<-answered
+			return nil
+		}}
+	})
+	made := make(chan string)
+	go func() {
+		id, _ := create(p, c, key("running"), CreateTicket{Subject: "door"})
+		made <- id
+	}()
+	<-arrived
+	_, err = create(p, c, key("lost"), CreateTicket{Subject: "door"})
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	if f := fault.From(err); f.IsUnknowable() || f.NoRetry {
+		t.Errorf("it says %+v", f)
+	}
+	close(answered)
+	if id := <-made; id != "id1" {
+		t.Fatalf("the call that ran has %q", id)
+	}
+	w.tickets.script(nil)
+	w.clock.advance(time.Minute)
+	if id, err := create(p, c, key("lost"), CreateTicket{Subject: "door"}); err != nil || id != "id2" {
+		t.Errorf("got %q, %v", id, err)
+	}
+}
+
+func TestALookThatFailsDoesNotEndADoubt(t *testing.T) {
+	for _, failure := range []*fault.Error{
+		fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "The key's property is gone."),
+		fault.New(fault.Invalid, fault.ReasonProviderRefused, "The query is refused."),
+		refusesCredentials(), down(),
+	} {
+		w, p, c := sqliteWorld(t)
+		w.tickets.findsKeys = true
+		cutOffs(w)
+		_, err := create(p, c, key("k"), CreateTicket{Subject: "door"})
+		wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+		w.tickets.script(func(_ *process, call string) reaction {
+			if call == "find" {
+				return reaction{before: fails(failure)}
+			}
+			return reaction{}
+		})
+		if _, err = create(p, c, key("k"), CreateTicket{Subject: "door"}); err == nil || w.unsettled() != 1 {
+			t.Errorf("%s: answered %v, and %d intents are left", failure.Reason, err, w.unsettled())
+		}
+	}
+}
+
+func TestARepeatIsSuggestedOnlyWhereItCannotActTwice(t *testing.T) {
+	ended := tenant.Duration(0)
+	for name, test := range map[string]struct {
+		write    Write
+		window   *tenant.Duration
+		lost     *fault.Error
+		suggests bool
+	}{
+		"with a key":                           {key("k"), nil, cutOff(), true},
+		"with a key and no window":             {key("k"), &ended, cutOff(), true},
+		"within the window":                    {Write{}, nil, cutOff(), true},
+		"without a window":                     {Write{}, &ended, cutOff(), false},
+		"a deadline without a window":          {Write{}, &ended, fault.New(fault.Timeout, fault.ReasonDeadlineExceeded, "Too late."), false},
+		"a 503 without a window":               {Write{}, &ended, answers503(), false},
+		"a wait that the window does not last": {Write{}, nil, waits(answers503(), time.Hour), false},
+		"a wait with a key":                    {key("k"), nil, waits(answers503(), time.Hour), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, p, c := sqliteWorld(t)
+			w.tickets.findsKeys = true
+			c.Tenant.Settings.TicketDedupeWindow = test.window
+			w.tickets.script(func(_ *process, call string) reaction {
+				if call == "create" || call == "find" {
+					return reaction{before: fails(test.lost)}
+				}
+				return reaction{}
+			})
+			_, err := create(p, c, test.write, CreateTicket{Subject: "door"})
+			f := faultOf(t, err)
+			if f.NoRetry == test.suggests || f.NoRetry && f.RetryAfter != 0 || !f.NoRetry && f.RetryAfter < 2*time.Second {
+				t.Errorf("it says %+v", f)
+			}
+			if told := strings.Contains(f.Detail, "Repeat"); told != test.suggests {
+				t.Errorf("it says %q", f.Detail)
+			}
+		})
+	}
+}
+
+func waits(f *fault.Error, wait time.Duration) *fault.Error {
+	f.RetryAfter = wait
+	return f
+}
+
+// ticketOf is a ticket that somebody else opened just now.
+func ticketOf(w *world, id, subject string) crm.Ticket {
+	return crm.Ticket{ID: id, Number: id, Subject: subject, CreatedAt: w.clock.now()}
+}
+
+// A purchase has no window in which an equal one is the same, and a booking may have none.
+func TestNoRepeatIsSuggestedThatBuysOrBooksTwice(t *testing.T) {
+	ended := tenant.Duration(0)
+	for name, test := range map[string]struct {
+		write    Write
+		call     func(p *process, c tenant.Caller, w Write) error
+		suggests bool
+	}{
+		"a purchase with a key":       {key("k"), buyLost, true},
+		"a purchase without a key":    {Write{}, buyLost, false},
+		"a booking with a key":        {key("k"), bookLost, true},
+		"a booking without a window":  {Write{}, bookLost, false},
+		"a move of a meeting, always": {Write{}, moveLost, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, p, c := sqliteWorld(t)
+			c.Tenant.Settings.DedupeWindow = &ended
+			c = w.with(c)
+			f := faultOf(t, test.call(p, c, test.write))
+			if !f.IsOutcomeUnknown() || f.NoRetry == test.suggests || f.NoRetry && f.RetryAfter != 0 || !f.NoRetry && f.RetryAfter == 0 {
+				t.Errorf("it says %+v", f)
+			}
+		})
+	}
+}
+
+func loses(a *account, calls ...string) {
+	a.script(func(_ *process, call string) reaction {
+		if slices.Contains(calls, call) {
+			return reaction{after: fails(cutOff())}
+		}
+		return reaction{}
+	})
+}
+
+func buyLost(p *process, c tenant.Caller, w Write) error {
+	loses(&p.world.phones.account, "buy", "ordered")
+	_, err := p.Numbers.Buy(background, c, w, BuyNumber{AreaCode: "415"})
+	return err
+}
+
+func bookLost(p *process, c tenant.Caller, w Write) error {
+	loses(&p.world.meetings.account, "book", "event")
+	_, err := p.Calendar.Book(background, c, w, meeting(p.world.tb, "checkup", 10))
+	return err
+}
+
+func moveLost(p *process, c tenant.Caller, w Write) error {
+	made := book(p.world.tb, p, c, Write{}, meeting(p.world.tb, "checkup", 10))
+	sent := false
+	p.world.meetings.script(func(_ *process, call string) reaction {
+		if sent = sent || call == "change"; sent {
+			return reaction{after: fails(cutOff())}
+		}
+		return reaction{}
+	})
+	title := "another"
+	_, err := p.Calendar.Update(background, c, w, UpdateMeeting{EventID: made.Record.Event.EventID, Title: title})
+	return err
+}
