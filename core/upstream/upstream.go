@@ -66,6 +66,9 @@ type Pool struct {
 	options  PoolOptions
 	operator *http.Transport // for addresses from the configuration and from adapters' code
 	tenant   *http.Transport // for addresses that tenants gave: guarded, and never through a proxy
+
+	// The same for clients with ClientOptions.NewConnections.
+	operatorAnew, tenantAnew *http.Transport
 }
 
 // NewPool makes a pool.
@@ -92,7 +95,17 @@ func NewPool(o PoolOptions) *Pool {
 
 	guarded := newDialer(o)
 	guarded.ControlContext = (&egress{allowed: o.AllowTenantNetworks}).control
-	return &Pool{options: o, operator: operator, tenant: newTransport(o, guarded)}
+	tenant := newTransport(o, guarded)
+	return &Pool{
+		options: o, operator: operator, tenant: tenant, operatorAnew: anew(operator), tenantAnew: anew(tenant),
+	}
+}
+
+// anew is a transport that makes a connection for each request.
+func anew(t *http.Transport) *http.Transport {
+	t = t.Clone()
+	t.DisableKeepAlives = true
+	return t
 }
 
 func newDialer(o PoolOptions) *net.Dialer {
@@ -146,6 +159,10 @@ type ClientOptions struct {
 	// TenantAddress marks a client whose addresses come from a tenant: the egress rules apply.
 	TenantAddress bool
 
+	// NewConnections has each request go on a connection of its own: for the few that must not be lost on one
+	// that has died unnoticed, or wait behind a request that hangs.
+	NewConnections bool
+
 	// CallTimeout bounds a whole call in the place of the pool's; 0: the pool's.
 	CallTimeout time.Duration
 
@@ -156,8 +173,13 @@ type ClientOptions struct {
 // they are (RFC 4918, RFC 3253): net/http would turn them into GET on 301 and 302.
 func (p *Pool) Client(o ClientOptions) *http.Client {
 	base := p.operator
-	if o.TenantAddress {
+	switch {
+	case o.TenantAddress && o.NewConnections:
+		base = p.tenantAnew
+	case o.TenantAddress:
 		base = p.tenant
+	case o.NewConnections:
+		base = p.operatorAnew
 	}
 	return &http.Client{
 		Transport:     &transport{pool: p, base: base, client: o},
