@@ -70,6 +70,8 @@ type Server struct {
 	answer    http.Handler // in place of the token endpoint
 	delay     time.Duration
 	drop      bool
+	swallow   int  // of the next requests
+	acting    bool // on those that are swallowed
 	redeems   int
 	reuses    int
 	calls     int
@@ -218,6 +220,14 @@ func (s *Server) DropNextReply() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.drop = true
+}
+
+// Swallow makes the next n token requests get no answer at all, until who made them gives up. Acting, the
+// server acts on them nevertheless.
+func (s *Server) Swallow(n int, acting bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.swallow, s.acting = n, acting
 }
 
 // Redeems counts refresh tokens redeemed with success.

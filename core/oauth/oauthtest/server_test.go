@@ -1,6 +1,7 @@
 package oauthtest_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"frontdesk/core/oauth/oauthtest"
@@ -282,6 +284,35 @@ func TestRotations(t *testing.T) {
 			if refresh(first)["error"] != "invalid_grant" {
 				t.Error("a revoked one is good")
 			}
+		})
+	}
+}
+
+func TestASwallowedRequest(t *testing.T) {
+	for name, acting := range map[string]bool{"is not acted on": false, "is acted on": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := server(func(o *oauthtest.Options) { o.Rotation = oauthtest.SingleUse })
+				form := url.Values{
+					"grant_type": {"refresh_token"}, "client_id": {"desk & co"}, "client_secret": {"secret"},
+					"refresh_token": {s.Grant("desk & co", "ada@example.com", "events")},
+				}
+				s.Swallow(1, acting)
+				ctx, leave := context.WithCancel(t.Context())
+				answered := false
+				go func() {
+					do(s, http.MethodPost, "/token", form, func(r *http.Request) { *r = *r.WithContext(ctx) })
+					answered = true
+				}()
+				synctest.Wait()
+				if answered || s.TokenCalls() != 1 || (s.Redeems() == 1) != acting {
+					t.Errorf("answered: %t, %d calls, %d redeems", answered, s.TokenCalls(), s.Redeems())
+				}
+				leave()
+				if answer := do(s, http.MethodPost, "/token", form); (answer.StatusCode == http.StatusOK) == acting {
+					t.Errorf("the next one is answered %d", answer.StatusCode)
+				}
+			})
 		})
 	}
 }

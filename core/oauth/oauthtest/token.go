@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/json"
+	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -32,10 +33,24 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 		instead.ServeHTTP(w, r)
 		return
 	}
+	swallow := s.swallow > 0
+	if swallow {
+		s.swallow--
+	}
+	if swallow && !s.acting {
+		s.mu.Unlock()
+		_, _ = io.Copy(io.Discard, r.Body) // the server notices that a client has gone when it has read all of it
+		<-r.Context().Done()
+		return
+	}
 	answer, delay, drop := s.answerTo(r), s.delay, s.drop
 	s.drop = false
 	s.mu.Unlock()
 
+	if swallow {
+		<-r.Context().Done()
+		return
+	}
 	if delay > 0 {
 		timer := time.NewTimer(delay)
 		defer timer.Stop()
