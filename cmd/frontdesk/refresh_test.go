@@ -1,10 +1,9 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,80 +19,121 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// Three gateways on one store renew one account's tokens, each of which is good for one use: presenting one again revokes
-// all of them. Whoever is stopped or killed in the middle, there is one redeem per expiry and the account stays connected.
+// Three gateways on one store renew one account's tokens, each of which is good for one use: presenting one
+// again revokes all of them. That a stopped or killed one costs no token, after its lease has lapsed too,
+// core/oauth proves.
 func TestOneGatewayRenewsForAll(t *testing.T) {
 	t.Parallel()
-	p := newRenewals(t)
+	p := newRenewals(t, oauthtest.SingleUse, time.Hour)
 	h := p.house(storetest.Postgres(t))
 	for n := range p.gateways {
 		p.gateways[n] = (&house{t: t, environ: append(h.environ, fmt.Sprintf("FRONTDESK_PROVIDERS__GOOGLE__TOKEN_URL=%s/token/%d", p.url, n))}).serve()
 	}
-	key := h.must("key", "create", "--tenant", "acme")
+	p.key = h.must("key", "create", "--tenant", "acme")
+	p.wantWorking(t)
 
-	t.Run("200 callers notice no expiry", func(t *testing.T) {
+	t.Run("callers of all three notice nothing when the token is refused", func(t *testing.T) {
 		before := p.oauth.Redeems()
-		const span = 24 * time.Second
-		failed := p.callFor(span, 200, key)
-		if n := failed.Load(); n > 0 {
-			t.Errorf("%d calls failed: %v", n, p.failure.Load())
+		p.oauth.ExpireAccess()
+		var calls sync.WaitGroup
+		for i := range 60 {
+			calls.Go(func() {
+				if err := p.verify(p.gateways[i%3], ""); err != nil {
+					t.Error(err)
+				}
+			})
 		}
-		// A token of this life is renewed when 75 to 90 % of it have passed.
-		least, most := int(span/tokenLife)-1, int(span/(tokenLife*3/4))+2
-		if redeems := p.oauth.Redeems() - before; redeems < least || redeems > most {
-			t.Errorf("%d redeems in %s, want one per expiry: %d to %d", redeems, span, least, most)
-		}
-		p.wantFamily(t)
+		calls.Wait()
+		p.wantRedeems(t, before+1)
 	})
 
 	t.Run("a gateway that is stopped while it renews", func(t *testing.T) {
 		before := p.oauth.Redeems()
 		acted, reply := p.holdReply()
 		p.oauth.ExpireAccess()
-		p.callSoon(key)
+		p.callSoon()
 		n := p.await(t, acted)
-		p.signal(n, syscall.SIGSTOP)
+		p.stop(n)
 		close(reply)
-		// Longer than a lease lasts.
-		select {
-		case other := <-acted:
-			t.Errorf("gateway %d redeemed while gateway %d was stopped with the answer on its way", other, n)
-		case <-time.After(36 * time.Second):
+		for other, g := range p.gateways {
+			if other != n && p.verify(g, "1000") == nil {
+				t.Errorf("gateway %d has a token while gateway %d is stopped with the answer on its way", other, n)
+			}
 		}
 		p.signal(n, syscall.SIGCONT)
-		p.wantWorking(t, key)
-		if redeems := p.oauth.Redeems() - before; redeems > 2 { // the held one, and one that fell due since
-			t.Errorf("%d redeems", redeems)
-		}
-		p.wantFamily(t)
-	})
-
-	t.Run("a gateway that is killed before the provider acts", func(t *testing.T) {
-		asked := p.holdRequest()
-		p.oauth.ExpireAccess()
-		p.callSoon(key)
-		n := p.await(t, asked)
-		p.gateways[n].kill()
-		p.gateways[n] = nil
-		p.wantWorking(t, key)
-		p.wantFamily(t)
+		p.wantWorking(t)
+		p.wantRedeems(t, before+1)
 	})
 
 	t.Run("a gateway that is told to end while it renews", func(t *testing.T) {
+		before := p.oauth.Redeems()
 		acted, reply := p.holdReply()
 		p.oauth.ExpireAccess()
-		p.callSoon(key)
+		p.callSoon()
 		n := p.await(t, acted)
-		_ = p.gateways[n].cmd.Process.Signal(syscall.SIGTERM)
-		time.AfterFunc(2*time.Second, func() { close(reply) })
-		<-p.gateways[n].done
+		ends := p.gateways[n]
+		p.signal(n, syscall.SIGTERM)
+		ends.logged("shutting down")
+		close(reply)
+		<-ends.done
 		p.gateways[n] = nil
-		p.wantWorking(t, key)
-		p.wantFamily(t)
+		p.wantWorking(t)
+		p.wantRedeems(t, before+1)
 	})
 }
 
-const tokenLife = 8 * time.Second
+// A gateway renews tokens though nobody calls.
+func TestTokensAreRenewedAheadOfTime(t *testing.T) {
+	t.Parallel()
+	p := newRenewals(t, oauthtest.SingleUse, 3*time.Second)
+	p.serve()
+	for end := time.Now().Add(time.Minute); p.oauth.Redeems() < 2; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d redeems", p.oauth.Redeems())
+		}
+	}
+}
+
+// A token endpoint accepts a request and never answers. Where refresh tokens stay good, the caller who waits
+// for the token has it all the same, by another connection; where they are good for one use, callers are told
+// at once that it hangs.
+func TestATokenRequestIsSwallowed(t *testing.T) {
+	t.Parallel()
+	t.Run("where refresh tokens stay good", func(t *testing.T) {
+		t.Parallel()
+		p := newRenewals(t, oauthtest.Keep, time.Hour)
+		p.serve()
+		p.wantWorking(t)
+		before, connections := p.oauth.TokenCalls(), p.connections.Load()
+		p.oauth.Swallow(1, true)
+		p.oauth.ExpireAccess()
+		if err := p.verify(p.gateways[0], ""); err != nil {
+			t.Error(err)
+		}
+		if calls := p.oauth.TokenCalls() - before; calls != 2 || p.connections.Load()-connections != 2 {
+			t.Errorf("%d requests on %d connections", calls, p.connections.Load()-connections)
+		}
+	})
+	t.Run("where they are good for one use", func(t *testing.T) {
+		t.Parallel()
+		p := newRenewals(t, oauthtest.SingleUse, time.Hour)
+		p.serve()
+		p.wantWorking(t)
+		before := p.oauth.TokenCalls()
+		p.oauth.Swallow(1, true)
+		p.oauth.ExpireAccess()
+		for range 3 {
+			err := p.verify(p.gateways[0], "")
+			const told = "The sign-in service of google has not answered for"
+			if err == nil || !strings.HasPrefix(err.Error(), "status 503") || !strings.Contains(err.Error(), told) {
+				t.Errorf("the caller is told %v", err)
+			}
+		}
+		if calls := p.oauth.TokenCalls() - before; calls != 1 || p.oauth.Reuses() != 0 {
+			t.Errorf("%d requests, %d reuses", calls, p.oauth.Reuses())
+		}
+	})
+}
 
 // renewals is a provider of which only the tokens matter, and the gateways that use it.
 type renewals struct {
@@ -101,27 +141,41 @@ type renewals struct {
 	oauth    *oauthtest.Server
 	url      string
 	gateways [3]*running
-	failure  atomic.Value // of a call, as a text
+	key      string
+
+	connections atomic.Int64 // that requests for tokens came by
+	peers       sync.Map     // their addresses
 
 	mu    sync.Mutex
 	token func(w http.ResponseWriter, r *http.Request, gateway int) // in place of the token endpoint; nil: it answers
 }
 
-func newRenewals(t *testing.T) *renewals {
+func newRenewals(t *testing.T, rotation oauthtest.Rotation, life time.Duration) *renewals {
 	p := &renewals{t: t}
 	p.oauth = oauthtest.New(oauthtest.Options{
 		AuthorizePath: "/auth", TokenPath: "/token", Clients: map[string]string{"desk": "desk-secret"},
-		Lifetime: tokenLife, Rotation: oauthtest.SingleUse,
+		Lifetime: life, Rotation: rotation,
 	})
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /token/{gateway}", p.serveToken)
 	const calendar = `{"kind":"calendar#calendarListEntry","id":"pat@example.com","summary":"pat","primary":true,"accessRole":"owner"}`
 	mux.Handle("GET /calendar/v3/users/me/calendarList/primary", p.answers(calendar))
 	mux.Handle("GET /calendar/v3/users/me/calendarList", p.answers(`{"kind":"calendar#calendarList","items":[`+calendar+`]}`))
+	const events = `{"kind":"calendar#events","accessRole":"owner","items":[]}`
+	mux.Handle("GET /calendar/v3/calendars/{calendar}/events", p.answers(events))
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	p.url = server.URL
 	return p
+}
+
+// serve starts one gateway, on SQLite.
+func (p *renewals) serve() {
+	p.t.Helper()
+	h := p.house("")
+	h.environ = append(h.environ, "FRONTDESK_PROVIDERS__GOOGLE__TOKEN_URL="+p.url+"/token/0")
+	p.gateways[0] = h.serve()
+	p.key = h.must("key", "create", "--tenant", "acme")
 }
 
 // answers answers who has a token.
@@ -151,11 +205,14 @@ func (p *renewals) house(storeURL string) *house {
 	return h
 }
 
-// serveToken answers as the authorization server does, up to a second late.
+// serveToken answers as the authorization server does.
 func (p *renewals) serveToken(w http.ResponseWriter, r *http.Request) {
 	var gateway int
 	_, _ = fmt.Sscan(r.PathValue("gateway"), &gateway)
 	r.URL.Path = "/token"
+	if _, known := p.peers.LoadOrStore(r.RemoteAddr, true); !known {
+		p.connections.Add(1)
+	}
 	p.mu.Lock()
 	held := p.token
 	p.mu.Unlock()
@@ -163,10 +220,7 @@ func (p *renewals) serveToken(w http.ResponseWriter, r *http.Request) {
 		held(w, r, gateway)
 		return
 	}
-	answer := httptest.NewRecorder()
-	p.oauth.ServeHTTP(answer, r)
-	time.Sleep(rand.N(time.Second))
-	pass(w, answer)
+	p.oauth.ServeHTTP(w, r)
 }
 
 func pass(w http.ResponseWriter, answer *httptest.ResponseRecorder) {
@@ -199,18 +253,6 @@ func (p *renewals) holdReply() (acted chan int, reply chan struct{}) {
 	return acted, reply
 }
 
-// holdRequest has the next request to the authorization server wait until who made it is gone; nothing is acted upon.
-func (p *renewals) holdRequest() (asked chan int) {
-	asked = make(chan int, 1)
-	p.hold(func(_ http.ResponseWriter, r *http.Request, gateway int) {
-		p.hold(nil)
-		_, _ = io.Copy(io.Discard, r.Body) // the server notices that a client is gone when it has read all of it
-		asked <- gateway
-		<-r.Context().Done()
-	})
-	return asked
-}
-
 // await answers which gateway asks for a token.
 func (p *renewals) await(t *testing.T, asks chan int) int {
 	t.Helper()
@@ -229,13 +271,35 @@ func (p *renewals) signal(gateway int, s os.Signal) {
 	}
 }
 
-// verify asks a gateway whose account it is, which it asks the provider each time.
-func (p *renewals) verify(ctx context.Context, g *running, key string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.api+"/v1/calendar/verify-calendar-connection", strings.NewReader("{}"))
+// stop stops a gateway, and waits until it has stopped: it may run on for a moment after the signal was
+// sent.
+func (p *renewals) stop(gateway int) {
+	p.signal(gateway, syscall.SIGSTOP)
+	var status syscall.WaitStatus
+	for {
+		_, err := syscall.Wait4(p.gateways[gateway].cmd.Process.Pid, &status, syscall.WUNTRACED, nil)
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if err != nil || !status.Stopped() {
+			p.t.Fatalf("the gateway does not stop: %v", err)
+		}
+		return
+	}
+}
+
+// verify asks a gateway whose account it is, which it asks the provider each time, within so many
+// milliseconds; "" is the usual time.
+func (p *renewals) verify(g *running, within string) error {
+	address := g.api + "/v1/calendar/verify-calendar-connection"
+	req, err := http.NewRequest(http.MethodPost, address, strings.NewReader("{}"))
 	if err != nil {
 		return err
 	}
-	req.Header.Set("X-Api-Key", key)
+	req.Header.Set("X-Api-Key", p.key)
+	if within != "" {
+		req.Header.Set("X-Request-Timeout-Ms", within)
+	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return err
@@ -248,37 +312,17 @@ func (p *renewals) verify(ctx context.Context, g *running, key string) error {
 	return err
 }
 
-// callFor has callers ask all gateways without a pause for as long, and counts the calls that fail.
-func (p *renewals) callFor(span time.Duration, callers int, key string) *atomic.Int64 {
-	var failed atomic.Int64
-	var wg sync.WaitGroup
-	end := time.Now().Add(span)
-	for i := range callers {
-		wg.Go(func() {
-			for n := i; time.Now().Before(end); n++ {
-				if err := p.verify(context.Background(), p.gateways[n%len(p.gateways)], key); err != nil && !strings.Contains(err.Error(), "OVERLOADED") { // which is no word on tokens
-					failed.Add(1)
-					p.failure.Store(err.Error())
-				}
-				time.Sleep(rand.N(200 * time.Millisecond))
-			}
-		})
-	}
-	wg.Wait()
-	return &failed
-}
-
 // callSoon asks every gateway and does not wait for the answers.
-func (p *renewals) callSoon(key string) {
+func (p *renewals) callSoon() {
 	for _, g := range p.gateways {
 		if g != nil {
-			go func() { _ = p.verify(context.Background(), g, key) }()
+			go func() { _ = p.verify(g, "") }()
 		}
 	}
 }
 
-// wantWorking wants all gateways that are left to answer calls again within a lease and a little.
-func (p *renewals) wantWorking(t *testing.T, key string) {
+// wantWorking wants all gateways that are left to answer calls within a minute.
+func (p *renewals) wantWorking(t *testing.T) {
 	t.Helper()
 	p.hold(nil)
 	for n, g := range p.gateways {
@@ -286,15 +330,23 @@ func (p *renewals) wantWorking(t *testing.T, key string) {
 			continue
 		}
 		var err error
-		for end := time.Now().Add(50 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-			if err = p.verify(context.Background(), g, key); err == nil {
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			if err = p.verify(g, ""); err == nil {
 				break
 			}
 		}
 		if err != nil {
-			t.Errorf("gateway %d does not recover: %v\n%s", n, err, g.log())
+			t.Errorf("gateway %d does not work: %v\n%s", n, err, g.log())
 		}
 	}
+}
+
+func (p *renewals) wantRedeems(t *testing.T, want int) {
+	t.Helper()
+	if got := p.oauth.Redeems(); got != want {
+		t.Errorf("%d redeems, want %d", got, want)
+	}
+	p.wantFamily(t)
 }
 
 func (p *renewals) wantFamily(t *testing.T) {
@@ -308,7 +360,7 @@ func (p *renewals) wantFamily(t *testing.T) {
 func TestRotatedTokenIsKeptWhenTheFileIsAppliedAgain(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {
-		p := newRenewals(t)
+		p := newRenewals(t, oauthtest.SingleUse, time.Hour)
 		h := newHouse(t, storeURL, "REFRESH_TOKEN="+p.oauth.Grant("desk", "pat@example.com", "https://www.googleapis.com/auth/calendar.events"),
 			"FRONTDESK_PROVIDERS__GOOGLE__CLIENT_ID=desk", "FRONTDESK_PROVIDERS__GOOGLE__CLIENT_SECRET=desk-secret",
 			"FRONTDESK_PROVIDERS__GOOGLE__API_URL="+p.url, "FRONTDESK_PROVIDERS__GOOGLE__TOKEN_URL="+p.url+"/token/0")

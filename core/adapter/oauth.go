@@ -52,6 +52,18 @@ const (
 	JWTBearer         Flow = "jwt_bearer"         // a signed assertion (RFC 7523), e.g. a Google service account
 )
 
+// Rotation is what a provider does with a refresh token that is redeemed. It decides whether a redeem whose
+// answer was lost may be made again.
+type Rotation string
+
+// The rotations.
+const (
+	// RotationUnknown has each one taken for good for one use, until a redeem has brought no other.
+	RotationUnknown     Rotation = ""
+	RotationNone        Rotation = "none"        // it stays, and no other one is given
+	RotationOverlapping Rotation = "overlapping" // another one is given, and those before stay good
+)
+
 // Grant is how the access tokens of one connection are had.
 type Grant struct {
 	Flow     Flow
@@ -65,9 +77,10 @@ type Grant struct {
 	Instance *Instance
 
 	// With Consent:
-	AuthURL string            // where the customer agrees
-	Issuer  string            // what iss says in the redirect, where it is there (RFC 9207); "" is not compared
-	Ask     map[string]string // parameters of the provider's own for AuthURL, e.g. access_type=offline
+	AuthURL  string            // where the customer agrees
+	Rotation Rotation          // of refresh tokens
+	Issuer   string            // what iss says in the redirect, where it is there (RFC 9207); "" is not compared
+	Ask      map[string]string // parameters of the provider's own for AuthURL, e.g. access_type=offline
 	// Optionals is the parameter of AuthURL that takes the optional scopes; "": they are among the others.
 	Optionals string
 

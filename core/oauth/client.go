@@ -1,10 +1,11 @@
-// Package oauth gets access tokens from providers and keeps them fresh (RFC 6749, RFC 7636, RFC 7523, RFC 9207). Two
-// things are in it: a [Client], which speaks to one provider's authorization server for one connection, and a [Keeper],
-// which holds the tokens of all connections and renews them ahead of time.
+// Package oauth gets access tokens from providers and keeps them fresh (RFC 6749, RFC 7636, RFC 7523, RFC
+// 9207). Two things are in it: a [Client], which speaks to one provider's authorization server for one
+// connection, and a [Keeper], which holds the tokens of all connections and renews them ahead of time.
 //
-// What it promises: no error holds a token, a code or a secret; a token endpoint is asked through the gateway's own HTTP
-// client, so that its limits and rules hold; nothing is tried again by itself, since a second redeem of a refresh token
-// that is good for one use can end the connection.
+// What it promises: no error holds a token, a code or a secret; a token endpoint is asked through the
+// gateway's own HTTP client, so that its limits and rules hold; a request that may have been acted on is made
+// again only where that takes nothing away, since a second redeem of a refresh token that is good for one use
+// can end the connection.
 package oauth
 
 import (
@@ -206,12 +207,12 @@ func (c Client) fault(err error, w *wire, secrets []string) *fault.Error {
 	case errors.As(err, &refused) && refused.Response != nil:
 		return c.refusal(refused, secrets)
 	case errors.As(w.failed, &known):
-		return known
+		return known.Because(errors.Join(errUnanswered, known.Err))
 	case w.ctx.Err() != nil:
-		return fault.From(w.ctx.Err())
+		return fault.From(w.ctx.Err()).Because(errors.Join(errUnanswered, w.ctx.Err()))
 	case w.failed != nil:
 		return fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable, "The connection to the sign-in service of %s was lost.", c.Provider).
-			With("provider", c.Provider)
+			With("provider", c.Provider).Because(errUnanswered)
 	}
 	return c.misfit("answered a request for a token with something that is none").With("provider", c.Provider)
 }
@@ -244,7 +245,11 @@ func (c Client) refusal(e *oauth2.RetrieveError, secrets []string) *fault.Error 
 	case "temporarily_unavailable", "server_error":
 		told = fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable, "The sign-in service of %s is not available at the moment.", c.Provider)
 	case "":
-		if status := e.Response.StatusCode; status < 500 && plain.Code != fault.RateLimited && plain.Code != fault.Timeout {
+		switch {
+		case plain.Code == fault.Timeout: // a proxy's, not the caller's
+			told = fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable,
+				"The sign-in service of %s did not answer in time.", c.Provider)
+		case e.Response.StatusCode < 500 && plain.Code != fault.RateLimited:
 			told = c.misfit("answered a request for a token with something that is none")
 		}
 	default:
@@ -257,6 +262,11 @@ func (c Client) refusal(e *oauth2.RetrieveError, secrets []string) *fault.Error 
 		told = told.With("oauth_error", e.ErrorCode)
 	}
 	told.RetryAfter, told.Upstream = plain.RetryAfter, plain.Upstream
+	// A refusal in words of OAuth gave nothing (RFC 6749 section 5.2). A plain 5xx, but 503, may be of a proxy
+	// that lost the answer.
+	status := e.Response.StatusCode
+	told.Unsent = e.ErrorCode != "" || status < http.StatusInternalServerError ||
+		status == http.StatusServiceUnavailable
 	return told
 }
 

@@ -269,7 +269,7 @@ func TestEachAnswerOfATokenEndpointIsItsFault(t *testing.T) {
 		{"429 with Retry-After", answer(429, "Retry-After: 7", `{}`), fault.RateLimited, fault.ReasonProviderRateLimited, 7 * time.Second},
 		{"503 with Retry-After", answer(503, "Retry-After: 3", `no`), fault.Unavailable, fault.ReasonProviderUnavailable, 3 * time.Second},
 		{"502 in HTML", answer(502, "Content-Type: text/html", `<h1>Bad Gateway</h1>`), fault.Unavailable, fault.ReasonProviderUnavailable, 0},
-		{"504", answer(504, "", ``), fault.Timeout, fault.ReasonDeadlineExceeded, 0},
+		{"504", answer(504, "", ``), fault.Unavailable, fault.ReasonProviderUnavailable, 0},
 		{"401 without a code", answer(401, "", `{}`), fault.Unsupported, fault.ReasonProviderMisconfigured, 0},
 		{"404 in HTML", answer(404, "Content-Type: text/html", `<h1>Not found</h1>`), fault.Unsupported, fault.ReasonProviderMisconfigured, 0},
 		{"HTML with status 200", answer(200, "Content-Type: text/html", `<h1>Sign in</h1>`), fault.Unsupported, fault.ReasonProviderMisconfigured, 0},

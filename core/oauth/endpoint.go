@@ -31,7 +31,7 @@ func (k *Keeper) enter(ctx context.Context, tokenURL string, urgent bool) (*endp
 			return nil, errBusy
 		}
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, k.limits.queue)
+		ctx, cancel = context.WithTimeout(ctx, k.limits.Queue)
 		defer cancel()
 	}
 	select {

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,12 +19,20 @@ type flight struct {
 	urgent                 bool   // a call waits for it; else it only renews what is due and does not wait for others
 	refused                string // an access token that is none, whatever the store says
 	insisted               insistence
-	done                   chan struct{}
-	forgotten              bool // what it brings is not remembered; guarded by Keeper.mu
 	landed                 func()
 
-	entry *entry // nil without err: there is nothing to tell
-	err   error
+	// Guarded by Keeper.mu:
+	forgotten bool      // what it brings is not remembered
+	provider  string    // whose sign-in service is asked; "" until that is known
+	since     time.Time // when the renewal began, here or at the replica that has the lease
+
+	usable chan struct{} // closed once there is a usable entry to go on with meanwhile
+	hangs  chan struct{} // closed once calls are not to wait for it any more
+	done   chan struct{}
+
+	meanwhile *entry // set before usable is closed
+	entry     *entry // set before done is closed; nil without err: there is nothing to tell
+	err       error
 }
 
 // get answers an entry with an access token, waiting for the wanted flight, or another one, where there is none.
@@ -38,20 +47,68 @@ func (k *Keeper) get(ctx context.Context, wanted *flight) (*entry, error) {
 		if f == nil {
 			return nil, closing()
 		}
+		if e, err := k.await(ctx, f, refused); e != nil || err != nil {
+			return e, err
+		}
+	}
+}
+
+// await answers what a flight brings, or what may be used while it goes on; nil where that does not help:
+// others may have begun it for something else. It waits until the flight is known to hang.
+func (k *Keeper) await(ctx context.Context, f *flight, refused string) (*entry, error) {
+	usable := f.usable
+	for {
 		select {
 		case <-f.done:
+			return f.outcome(refused)
+		default: // what it brought comes before all else that is ready
+		}
+		select {
+		case <-f.done:
+		case <-usable:
+			if e := f.meanwhile; e.access != refused {
+				return e, nil
+			}
+			usable = nil
+		case <-f.hangs:
+			return nil, k.hanging(f)
 		case <-ctx.Done():
 			return nil, fault.From(ctx.Err())
 		}
-		switch { // what a flight that was begun by others brought may not do
-		case f.urgent && f.err != nil:
-			return nil, f.err
-		case f.entry != nil && f.entry.err != nil:
-			return nil, f.entry.err
-		case f.entry != nil && f.entry.access != refused:
-			return f.entry, nil
-		}
 	}
+}
+
+// outcome is of a flight that is done.
+func (f *flight) outcome(refused string) (*entry, error) {
+	switch {
+	case f.urgent && f.err != nil:
+		return nil, f.err
+	case f.entry != nil && f.entry.err != nil:
+		return nil, f.entry.err
+	case f.entry != nil && f.entry.access != refused:
+		return f.entry, nil
+	}
+	return nil, nil
+}
+
+// hanging is what calls are told about a flight that they do not wait for. It says when there will be news: a
+// renewal ends with its limit.
+func (k *Keeper) hanging(f *flight) *fault.Error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	waited := k.options.Now().Sub(f.since)
+	left := max(k.limits.Redeem-waited, time.Second).Round(time.Second)
+	told := silent(cmp.Or(f.provider, "the provider"), waited)
+	told.Detail += fmt.Sprintf(" Repeat the request in %d s.", int(left.Seconds()))
+	told.RetryAfter = left
+	return told
+}
+
+// silent is for a sign-in service that did not answer for a time.
+func silent(provider string, waited time.Duration) *fault.Error {
+	return fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable,
+		"The sign-in service of %s has not answered for %d s: the connection's access could not be renewed.",
+		provider, int(waited.Round(time.Second).Seconds())).With("provider", provider)
 }
 
 func closing() error {
@@ -70,17 +127,20 @@ func (k *Keeper) begin(f *flight) *flight {
 	if there, ok := k.flights[f.connectionID]; ok {
 		return there
 	}
-	f.done = make(chan struct{})
+	f.done, f.usable, f.hangs = make(chan struct{}), make(chan struct{}), make(chan struct{})
+	f.since = k.options.Now()
 	k.flights[f.connectionID], k.running[f] = f, true
 	go k.fly(f)
 	return f
 }
 
 func (k *Keeper) fly(f *flight) {
-	ctx, cancel := patient(k.base, k.limits.flight)
+	ctx, cancel := patient(k.base, k.limits.Flight)
 	defer cancel()
-	began := k.options.Now()
+	began := f.since
+	impatience := time.AfterFunc(k.limits.Patience, func() { k.giveUp(f) })
 	f.entry, f.err = k.have(ctx, f)
+	impatience.Stop()
 	if f.err = tooLate(ctx, f.err); f.err != nil && k.base.Err() != nil {
 		f.err = closing()
 	}
@@ -99,6 +159,38 @@ func (k *Keeper) fly(f *flight) {
 	}
 }
 
+// giveUp has calls not wait for a flight any more. It goes on.
+func (k *Keeper) giveUp(f *flight) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	select {
+	case <-f.hangs:
+	default:
+		close(f.hangs)
+	}
+}
+
+// renewing notes what is known of the renewal that a flight is about to make or wait for.
+func (k *Keeper) renewing(f *flight, v view) {
+	k.mu.Lock()
+	f.provider = v.source.Client.Provider
+	k.mu.Unlock()
+}
+
+// waiting notes that another replica has had the lease for so long: what hangs there hangs for the calls here
+// as well.
+func (k *Keeper) waiting(f *flight, v view) {
+	now := k.options.Now()
+	since := v.row.LeaseUntil.Add(-k.limits.Lease)
+	if !v.row.LeaseUntil.After(now) || now.Sub(since) < k.limits.Patience {
+		return
+	}
+	k.mu.Lock()
+	f.since = since
+	k.mu.Unlock()
+	k.giveUp(f)
+}
+
 // remember keeps what a flight brought. A connection that no call asks for on this replica takes no room in its memory.
 func (k *Keeper) remember(f *flight, took time.Duration) {
 	now := k.options.Now()
@@ -112,10 +204,10 @@ func (k *Keeper) remember(f *flight, took time.Duration) {
 			return
 		}
 		// A 429 says itself when asking makes sense again.
-		recall := max(k.limits.recall, min(fault.From(f.err).RetryAfter, time.Minute))
+		recall := max(k.limits.Recall, min(fault.From(f.err).RetryAfter, time.Minute))
 		e := &entry{connectionID: f.connectionID, err: f.err, until: now.Add(recall)}
-		if took > k.limits.slow { // calls are answered at once, while one after the other has it tried again
-			e.until = now.Add(k.limits.refusal)
+		if took > k.limits.Slow { // calls are answered at once, while one after the other has it tried again
+			e.until = now.Add(k.limits.Refusal)
 			e.look.Store(now.Add(recall).UnixMilli())
 		}
 		k.memory.put(e)
@@ -193,6 +285,11 @@ func (k *Keeper) have(ctx context.Context, f *flight) (*entry, error) {
 			k.setAside(ctx, f, v, err)
 			return nil, err
 		}
+		k.renewing(f, v)
+		if usable { // due ahead of time: nobody has to wait for the provider
+			f.meanwhile = k.entryOf(f, v)
+			close(f.usable)
+		}
 		e, err := k.renew(ctx, f, v)
 		switch {
 		case err == nil:
@@ -204,9 +301,10 @@ func (k *Keeper) have(ctx context.Context, f *flight) (*entry, error) {
 		case !f.urgent:
 			return nil, nil
 		}
-		wait := k.limits.wait
+		k.waiting(f, v)
+		wait := k.limits.Wait
 		if errors.Is(err, errTaken) {
-			wait = k.limits.taken
+			wait = k.limits.Taken
 		}
 		if !pause(ctx, jitter(wait)) {
 			return nil, fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
@@ -226,7 +324,7 @@ func (k *Keeper) entryOf(f *flight, v view) *entry {
 }
 
 func (k *Keeper) refusedEntry(f *flight, v view) *entry {
-	return &entry{connectionID: f.connectionID, err: refusedFault(v.source), until: k.options.Now().Add(k.limits.refusal)}
+	return &entry{connectionID: f.connectionID, err: refusedFault(v.source), until: k.options.Now().Add(k.limits.Refusal)}
 }
 
 func refusedFault(s Source) *fault.Error {
@@ -248,5 +346,5 @@ func (k *Keeper) setAside(ctx context.Context, f *flight, v view, why error) {
 	if err != nil || !leased {
 		return // it is found due again
 	}
-	k.postpone(ctx, v, why)
+	k.postpone(ctx, f, v, why)
 }

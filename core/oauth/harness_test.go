@@ -32,10 +32,13 @@ const (
 type house struct {
 	t      *testing.T
 	url    string
+	keys   string // the directory of the key set
 	store  *store.Store
 	vault  *vault.Vault
 	fake   *oauthtest.Server
 	logged lockedBuffer
+
+	rotation adapter.Rotation // as the adapter declares it
 
 	mu      sync.Mutex
 	given   map[string]Source // by connection
@@ -43,10 +46,13 @@ type house struct {
 	gate    func(keeper string, r *http.Request, forward func() (*http.Response, error)) (*http.Response, error)
 }
 
+// stores make an empty one each.
+var stores = map[string]func(testing.TB) string{"sqlite": storetest.SQLite, "postgres": storetest.Postgres}
+
 // onEveryStore runs a test on SQLite and on PostgreSQL, in a bubble of its own time.
 func onEveryStore(t *testing.T, rotation oauthtest.Rotation, lifetime time.Duration, test func(h *house)) {
 	t.Helper()
-	for name, open := range map[string]func(testing.TB) string{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
+	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
 			url := open(t) // outside: the server is no part of the bubble
 			synctest.Test(t, func(t *testing.T) { test(build(t, url, rotation, lifetime)) })
@@ -62,9 +68,9 @@ func onSQLite(t *testing.T, rotation oauthtest.Rotation, lifetime time.Duration,
 
 func build(t *testing.T, url string, rotation oauthtest.Rotation, lifetime time.Duration) *house {
 	t.Helper()
-	h := &house{t: t, url: url, store: storetest.Open(t, url), given: map[string]Source{}}
+	h := &house{t: t, url: url, keys: t.TempDir(), store: storetest.Open(t, url), given: map[string]Source{}}
 	var err error
-	if h.vault, err = vault.Open("", t.TempDir()); err != nil {
+	if h.vault, err = vault.Open("", h.keys); err != nil {
 		t.Fatal(err)
 	}
 	h.fake = oauthtest.New(oauthtest.Options{
@@ -123,7 +129,9 @@ func (h *house) keeper(name string, change ...func(*Keeper)) *Keeper {
 			source.Revision = row.Revision
 			source.Client = Client{
 				Provider: "provider", ID: "id", Secret: clientSecret, HTTP: &http.Client{Transport: wireTo{h, name}},
-				Grant: adapter.Grant{Flow: adapter.Consent, TokenURL: "https://provider.example/token"},
+				Grant: adapter.Grant{
+					Flow: adapter.Consent, TokenURL: "https://provider.example/token", Rotation: h.rotation,
+				},
 			}
 			return source, nil
 		},
@@ -213,6 +221,22 @@ func (h *house) token(k *Keeper, id string) string {
 		h.t.Fatalf("the token of %s does not work", id)
 	}
 	return access
+}
+
+// tokenAtLast asks until there is a token that works, as callers do who are told that a renewal hangs.
+func (h *house) tokenAtLast(k *Keeper) string {
+	h.t.Helper()
+	for {
+		access, err := k.Token(h.t.Context(), tenantID, theOne)
+		if err == nil {
+			return h.token(k, theOne)
+		}
+		wantReason(h.t, err, fault.ReasonProviderUnavailable)
+		if h.t.Failed() || access != "" {
+			h.t.Fatal("there will be no token")
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
 }
 
 func (h *house) row(id string) store.Tokens {

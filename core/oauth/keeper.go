@@ -33,13 +33,14 @@ type Options struct {
 	Log     *slog.Logger                                                             // nil: nothing is logged
 	Metrics *telemetry.Metrics                                                       // may be nil
 	Changed func(connectionID string)                                                // told when the keeper marked a connection as to be reconnected; nil: nobody is
+	Limits  Limits                                                                   // the zero value: StandardLimits
 }
 
 // Keeper holds the tokens of all connections. Each is renewed by one replica at a time, and what a provider gave is
 // committed before anyone uses it. A Keeper is safe for concurrent use.
 type Keeper struct {
 	options Options
-	limits  limits
+	limits  Limits
 	memory  memory
 
 	base context.Context // of flights; ended by Close
@@ -54,33 +55,45 @@ type Keeper struct {
 	endpoints map[string]*endpoint
 }
 
-// limits are what tests shorten.
-type limits struct {
-	lease    time.Duration // longer than a redeem may take
-	redeem   time.Duration // both tries of it
-	save     time.Duration // how long to insist on keeping what was given
-	flight   time.Duration
-	confirm  time.Duration // between a refusal and the second try
-	wait     time.Duration // between looks at a row that another replica renews
-	taken    time.Duration // between tries to take over from one whose lease has lapsed
-	recall   time.Duration // of a failure: calls are told at once that long
-	refusal  time.Duration // of a refusal: then the row is read again
-	again    time.Duration // in which a provider's 401 may ask for renewals
-	renewals int           // that a provider may ask for in that time
-	poll     time.Duration // between looks for tokens that are due
-	backoff  time.Duration // the first, after a failure
-	longest  time.Duration // backoff
-	drain    time.Duration
-	queue    time.Duration // how long a renewal ahead of time waits for its turn at an endpoint
-	slow     time.Duration // a failure that took longer is told to calls while the endpoint is asked again
+// Limits are the times of a keeper's work. Replicas that share a store have the same ones.
+type Limits struct {
+	Lease  time.Duration // of a connection's tokens to who renews them; longer than Redeem
+	Turn   time.Duration // of a process that says nothing; longer than Redeem and Save together
+	Redeem time.Duration // of getting tokens from the provider, with every try
+	Save   time.Duration // of keeping what was given, while the store is down
+	Flight time.Duration // of a renewal as a whole, waiting for other replicas included
+
+	SecondTry time.Duration // a request for tokens without an answer is made once more then, where that is safe
+	Patience  time.Duration // of a call with a renewal; later ones are told at once that it hangs
+	Confirm   time.Duration // between a refusal and the second try
+	Wait      time.Duration // between looks at a row that another replica renews
+	Taken     time.Duration // between tries to take over from one whose lease has lapsed
+	Queue     time.Duration // a renewal ahead of time waits that long for its place at an endpoint
+
+	Recall  time.Duration // of a failure: calls are told at once that long
+	Slow    time.Duration // a failure that took longer is told to calls while the endpoint is asked again
+	Refusal time.Duration // of a refusal: then the row is read again
+
+	Again    time.Duration // in which a provider's 401 may ask for renewals
+	Renewals int           // that a provider may ask for in that time
+
+	Poll    time.Duration // between looks for tokens that are due
+	Backoff time.Duration // the first, after a failure
+	Longest time.Duration // backoff
+	Drain   time.Duration // of what is under way when a keeper ends
 }
 
-func standard() limits {
-	return limits{
-		lease: 30 * time.Second, redeem: 20 * time.Second, save: time.Minute, flight: 2 * time.Minute,
-		confirm: 1500 * time.Millisecond, wait: 150 * time.Millisecond, taken: time.Second, recall: time.Second, refusal: 30 * time.Second,
-		again: 30 * time.Second, renewals: 10, poll: 3 * time.Second, backoff: 5 * time.Second, longest: 10 * time.Minute, drain: 20 * time.Second,
-		queue: 5 * time.Second, slow: 2 * time.Second,
+// StandardLimits are those of a gateway. SecondTry and Patience leave room in the time of one try of a read
+// (resilience.try_timeout, 5 s): its caller has the token of the second request, or learns what is wrong.
+func StandardLimits() Limits {
+	return Limits{
+		Lease: 30 * time.Second, Turn: 2 * time.Minute, Redeem: 20 * time.Second, Save: time.Minute,
+		Flight:    2 * time.Minute,
+		SecondTry: 3 * time.Second, Patience: 4500 * time.Millisecond, Confirm: 1500 * time.Millisecond,
+		Wait: 150 * time.Millisecond, Taken: time.Second, Queue: 5 * time.Second,
+		Recall: time.Second, Slow: 2 * time.Second, Refusal: 30 * time.Second,
+		Again: 30 * time.Second, Renewals: 10,
+		Poll: 3 * time.Second, Backoff: 5 * time.Second, Longest: 10 * time.Minute, Drain: 20 * time.Second,
 	}
 }
 
@@ -102,9 +115,12 @@ func NewKeeper(o Options) *Keeper {
 	if o.Changed == nil {
 		o.Changed = func(string) {}
 	}
+	if o.Limits == (Limits{}) {
+		o.Limits = StandardLimits()
+	}
 	base, end := context.WithCancel(context.Background())
 	return &Keeper{
-		options: o, limits: standard(), base: base, end: end, workers: make(chan struct{}, workersAtOnce),
+		options: o, limits: o.Limits, base: base, end: end, workers: make(chan struct{}, workersAtOnce),
 		flights: map[string]*flight{}, running: map[*flight]bool{}, endpoints: map[string]*endpoint{},
 	}
 }
@@ -146,10 +162,10 @@ func (k *Keeper) Renew(ctx context.Context, tenantID, connectionID, refused stri
 	now := k.options.Now()
 	f := &flight{tenantID: tenantID, connectionID: connectionID, refused: refused, urgent: true, insisted: insistence{since: now}}
 	if e := k.memory.get(connectionID, now); e != nil && e.access == refused {
-		if now.Sub(e.insisted.since) < k.limits.again {
+		if now.Sub(e.insisted.since) < k.limits.Again {
 			f.insisted = e.insisted
 		}
-		if f.insisted.times >= k.limits.renewals {
+		if f.insisted.times >= k.limits.Renewals {
 			return false, nil
 		}
 		k.memory.drop(e)
@@ -217,9 +233,9 @@ func (k *Keeper) Close() {
 	k.mu.Lock()
 	k.closed = true
 	k.mu.Unlock()
-	k.finish(k.limits.drain)
+	k.finish(k.limits.Drain)
 	k.end()
-	k.finish(k.limits.drain)
+	k.finish(k.limits.Drain)
 }
 
 // finish waits for the flights that are under way.

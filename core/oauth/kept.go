@@ -23,6 +23,8 @@ type kept struct {
 	Since   string    `json:"since"`
 
 	Instance string `json:"instance,omitempty"`
+	// Rotation is what the last redeem has shown of refresh tokens: whether they stay; "" before the first.
+	Rotation string `json:"rotation,omitempty"`
 }
 
 // keptOf makes the kept form of what was just given. Expires is counted by our clock from now, like all of our times.
@@ -43,7 +45,7 @@ func (k *Keeper) refreshAt(had kept) time.Time {
 	}
 	life := had.Expires.Sub(had.Issued)
 	at := time.Duration(float64(life) * (earliest + span*rand.Float64()))
-	return had.Issued.Add(min(at, max(life-4*k.limits.poll, life*3/5)))
+	return had.Issued.Add(min(at, max(life-4*k.limits.Poll, life*3/5)))
 }
 
 // goodUntil leaves time for a request to arrive; zero for a token without end.

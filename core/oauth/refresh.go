@@ -24,7 +24,7 @@ func (k *Keeper) renew(ctx context.Context, f *flight, v view) (*entry, error) {
 		return nil, err
 	}
 	defer k.leave(place)
-	release, held, err := k.options.Store.HoldTurn(ctx, f.connectionID)
+	release, held, err := k.options.Store.HoldTurn(ctx, f.connectionID, k.limits.Turn)
 	if err != nil {
 		return nil, err
 	}
@@ -32,11 +32,16 @@ func (k *Keeper) renew(ctx context.Context, f *flight, v view) (*entry, error) {
 		return nil, errTaken
 	}
 	defer release()
+	abandoned := v.row.LeaseOwner != ""
 	leased, err := k.lease(ctx, &v)
 	if err != nil {
 		return nil, err
 	}
 	if !leased {
+		return nil, errBusy
+	}
+	if abandoned && v.atRisk(f.refused, k.options.Now()) {
+		k.postpone(ctx, f, v, errAbandoned)
 		return nil, errBusy
 	}
 	t, err := k.redeem(ctx, v)
@@ -46,7 +51,7 @@ func (k *Keeper) renew(ctx context.Context, f *flight, v view) (*entry, error) {
 	case IsRefused(err):
 		return k.refuse(ctx, f, v)
 	case err != nil:
-		k.postpone(ctx, v, err)
+		k.postpone(ctx, f, v, err)
 		return nil, err
 	}
 	return k.save(ctx, f, v, t)
@@ -73,7 +78,7 @@ func (k *Keeper) lease(ctx context.Context, v *view) (bool, error) {
 		v.row.Sealed = sealed
 	}
 	ours := v.row
-	ours.LeaseOwner, ours.LeaseUntil = k.options.Owner, now.Add(k.limits.lease)
+	ours.LeaseOwner, ours.LeaseUntil = k.options.Owner, now.Add(k.limits.Lease)
 	leased, err := k.options.Store.LeaseTokens(ctx, v.row, ours, now)
 	if leased {
 		v.row = ours
@@ -85,15 +90,16 @@ func (k *Keeper) lease(ctx context.Context, v *view) (bool, error) {
 // have to do about it is the dearest of all failures. It answers errBusy where the refusal is explained by newer tokens or
 // other credentials.
 func (k *Keeper) redeem(ctx context.Context, v view) (Tokens, error) {
-	ctx, cancel := patient(ctx, k.limits.redeem)
+	ctx, cancel := patient(ctx, k.limits.Redeem)
 	defer cancel()
-	t, err := v.source.Client.Token(ctx, v.refresh())
+	began := k.options.Now()
+	t, err := k.ask(ctx, v)
 	if !IsRefused(err) {
-		return t, tooLate(ctx, err)
+		return t, k.unanswered(ctx, v, began, err)
 	}
-	for _, wait := range []time.Duration{0, jitter(k.limits.confirm)} {
+	for _, wait := range []time.Duration{0, jitter(k.limits.Confirm)} {
 		if wait > 0 && !pause(ctx, wait) {
-			return Tokens{}, tooLate(ctx, fault.From(ctx.Err()))
+			return Tokens{}, k.unanswered(ctx, v, began, fault.From(ctx.Err()))
 		}
 		now, err := k.look(ctx, v.row.TenantID, v.row.ConnectionID)
 		if err != nil {
@@ -103,14 +109,24 @@ func (k *Keeper) redeem(ctx context.Context, v view) (Tokens, error) {
 			return Tokens{}, errBusy
 		}
 	}
-	t, err = v.source.Client.Token(ctx, v.refresh())
-	return t, tooLate(ctx, err)
+	t, err = k.ask(ctx, v)
+	return t, k.unanswered(ctx, v, began, err)
+}
+
+// unanswered makes the error of a redeem that came to its limit what it is to calls: none of them set that
+// limit, so that it is no deadline of theirs.
+func (k *Keeper) unanswered(ctx context.Context, v view, began time.Time, err error) error {
+	if errors.Is(tooLate(ctx, err), fault.Timeout) {
+		return silent(v.source.Client.Provider, k.options.Now().Sub(began)).Because(err)
+	}
+	return err
 }
 
 // save commits what the provider gave. There is no way back to the refresh token that was paid with, so it insists.
 func (k *Keeper) save(ctx context.Context, f *flight, v view, t Tokens) (*entry, error) {
 	had := k.keptOf(t, v.source.Since)
 	// What the provider does not tell again stays.
+	had.Rotation = rotationOf(t)
 	had.Refresh, had.Instance = cmp.Or(had.Refresh, v.kept.Refresh), cmp.Or(had.Instance, v.kept.Instance)
 	row := v.row
 	row.RefreshAt = k.refreshAt(had)
@@ -135,7 +151,7 @@ func (k *Keeper) save(ctx context.Context, f *flight, v view, t Tokens) (*entry,
 
 // insist does what the store has to do until it did, for a limited time.
 func (k *Keeper) insist(ctx context.Context, do func(context.Context) error) error {
-	ctx, cancel := patient(ctx, k.limits.save)
+	ctx, cancel := patient(ctx, k.limits.Save)
 	defer cancel()
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
 		err := do(ctx)
@@ -159,7 +175,7 @@ func (k *Keeper) refuse(ctx context.Context, f *flight, v view) (*entry, error) 
 		return nil, err
 	}
 	if !marked { // tokens or connection changed in between: what was refused may be theirs no more
-		k.postpone(ctx, v, nil)
+		k.postpone(ctx, f, v, errBusy)
 		return nil, errBusy
 	}
 	k.options.Log.LogAttrs(ctx, slog.LevelWarn, "the provider does not renew the connection's tokens any more; it has to be connected again",
@@ -170,23 +186,24 @@ func (k *Keeper) refuse(ctx context.Context, f *flight, v view) (*entry, error) 
 
 // postpone ends the lease after a failure and says when to try again: later with each failure in a row, and not before the
 // provider wants to be asked.
-func (k *Keeper) postpone(ctx context.Context, v view, why error) {
-	wait := k.limits.backoff
+func (k *Keeper) postpone(ctx context.Context, f *flight, v view, why error) {
+	wait := k.limits.Backoff
 	for range min(v.row.Failures, 20) {
-		wait = min(2*wait, k.limits.longest)
+		wait = min(2*wait, k.limits.Longest)
 	}
-	wait = jitter(wait)
-	if f := fault.From(why); f != nil {
-		wait = max(wait, min(f.RetryAfter, time.Hour))
-	}
-	next := k.options.Now().Add(wait)
-	if !v.obtainable() {
+	wait = max(jitter(wait), min(fault.From(why).RetryAfter, time.Hour))
+	now := k.options.Now()
+	next := now.Add(wait)
+	switch until := v.kept.goodUntil(); {
+	case !v.obtainable():
 		next = time.Time{}
+	case mayHaveActed(why) && v.atRisk(f.refused, now) && (until.IsZero() || until.After(next)):
+		next = until
 	}
 	if err := k.options.Store.PostponeTokens(ctx, v.row, next); err != nil {
 		k.options.Log.LogAttrs(ctx, slog.LevelWarn, "a lease of tokens is left to lapse", slog.String("connection_id", v.row.ConnectionID), slog.Any("error", err))
 	}
-	if why != nil && !errors.Is(why, errBusy) && v.row.Failures == 0 {
+	if !errors.Is(why, errBusy) && v.row.Failures == 0 {
 		k.options.Log.LogAttrs(ctx, slog.LevelWarn, "tokens could not be renewed", slog.String("tenant_id", v.row.TenantID),
 			slog.String("connection_id", v.row.ConnectionID), slog.String("provider", v.source.Client.Provider), slog.Any("error", why))
 	}

@@ -10,11 +10,11 @@ import (
 // Run renews tokens ahead of time until ctx ends. Redeems that are under way then are finished and committed, within
 // twenty seconds.
 func (k *Keeper) Run(ctx context.Context) {
-	defer k.finish(k.limits.drain)
+	defer k.finish(k.limits.Drain)
 	for {
 		k.sweep(ctx)
 		k.memory.purge(k.options.Now())
-		if !pause(ctx, jitter(k.limits.poll)) {
+		if !pause(ctx, jitter(k.limits.Poll)) {
 			return
 		}
 	}

@@ -36,7 +36,7 @@ var calls = map[string]func(context.Context, *store.Store) error{
 		return s.Documents("c1").Update(ctx, func(tx adapter.StorageTx) error { return tx.Put("k", nil) })
 	},
 	"turn": func(ctx context.Context, s *store.Store) error {
-		_, _, err := s.HoldTurn(ctx, "c1")
+		_, _, err := s.HoldTurn(ctx, "c1", time.Minute)
 		return err
 	},
 	"view": func(ctx context.Context, s *store.Store) error {

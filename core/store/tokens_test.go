@@ -218,16 +218,16 @@ func TestTurns(t *testing.T) {
 		url := storetest.Postgres(t)
 		a, b := storetest.Open(t, url), storetest.Open(t, url)
 		connection(t, a, "c1")
-		release, held, err := a.HoldTurn(t.Context(), "c1")
+		release, held, err := a.HoldTurn(t.Context(), "c1", time.Minute)
 		if !held || err != nil {
 			t.Fatal(held, err)
 		}
 		for range 2 {
-			if _, held, err := b.HoldTurn(t.Context(), "c1"); held || err != nil {
+			if _, held, err := b.HoldTurn(t.Context(), "c1", time.Minute); held || err != nil {
 				t.Fatal(held, err)
 			}
 		}
-		other, held, err := b.HoldTurn(t.Context(), "c2")
+		other, held, err := b.HoldTurn(t.Context(), "c2", time.Minute)
 		if !held || err != nil {
 			t.Fatal(held, err)
 		}
@@ -235,7 +235,7 @@ func TestTurns(t *testing.T) {
 		must(t, b.DeleteConnection(t.Context(), "acme", "c1"))
 		release()
 		release() // does nothing
-		release, held, err = b.HoldTurn(t.Context(), "c1")
+		release, held, err = b.HoldTurn(t.Context(), "c1", time.Minute)
 		if !held || err != nil {
 			t.Fatal(held, err)
 		}
@@ -245,20 +245,20 @@ func TestTurns(t *testing.T) {
 		url := storetest.Postgres(t)
 		a, b := storetest.Open(t, url), storetest.Open(t, url)
 		ctx, cancel := context.WithCancel(t.Context())
-		release, held, err := a.HoldTurn(ctx, "c1")
+		release, held, err := a.HoldTurn(ctx, "c1", time.Minute)
 		if !held || err != nil {
 			t.Fatal(held, err)
 		}
 		defer release()
 		cancel()
-		if _, held, err := b.HoldTurn(t.Context(), "c1"); held || err != nil {
+		if _, held, err := b.HoldTurn(t.Context(), "c1", time.Minute); held || err != nil {
 			t.Fatal(held, err)
 		}
 	})
 	t.Run("leave connections to everything else", func(t *testing.T) {
 		s := storetest.Open(t, storetest.Postgres(t))
 		for i := range 8 {
-			release, held, err := s.HoldTurn(t.Context(), string(rune('a'+i)))
+			release, held, err := s.HoldTurn(t.Context(), string(rune('a'+i)), time.Minute)
 			if !held || err != nil {
 				t.Fatal(held, err)
 			}
@@ -266,7 +266,7 @@ func TestTurns(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
-		_, held, err := s.HoldTurn(ctx, "one more")
+		_, held, err := s.HoldTurn(ctx, "one more", time.Minute)
 		if held {
 			t.Fatal("it is held")
 		}
@@ -276,14 +276,14 @@ func TestTurns(t *testing.T) {
 	t.Run("end with the server's session", func(t *testing.T) {
 		cluster := storetest.Start(t)
 		a := storetest.Open(t, cluster.URL("postgres"))
-		release, held, err := a.HoldTurn(t.Context(), "c1")
+		release, held, err := a.HoldTurn(t.Context(), "c1", time.Minute)
 		if !held || err != nil {
 			t.Fatal(held, err)
 		}
 		must(t, cluster.Down())
 		must(t, cluster.Up())
 		b := storetest.Open(t, cluster.URL("postgres"))
-		again, held, err := b.HoldTurn(t.Context(), "c1")
+		again, held, err := b.HoldTurn(t.Context(), "c1", time.Minute)
 		if !held || err != nil {
 			t.Fatal(held, err)
 		}
@@ -294,7 +294,7 @@ func TestTurns(t *testing.T) {
 	t.Run("need no waiting on SQLite", func(t *testing.T) {
 		s := storetest.Open(t, storetest.SQLite(t))
 		for range 2 {
-			release, held, err := s.HoldTurn(t.Context(), "c1")
+			release, held, err := s.HoldTurn(t.Context(), "c1", time.Minute)
 			if !held || err != nil {
 				t.Fatal(held, err)
 			}

@@ -8,20 +8,18 @@ import (
 	"time"
 )
 
-const (
-	// turnsAtOnce bounds how many connections to PostgreSQL turns take away from everything else.
-	turnsAtOnce = 8
-	// turnLimit is when the server ends a turn by itself: a holder whose machine is gone says nothing, and without a limit
-	// the server would notice by TCP's keepalive, after hours.
-	turnLimit = 2 * time.Minute
-)
+// turnsAtOnce bounds how many connections to PostgreSQL turns take away from everything else.
+const turnsAtOnce = 8
 
-// HoldTurn takes the connection's turn to have its tokens renewed, and keeps it until release. It is not held where
-// another process has it. The turn is a transaction: one that is killed loses it at once, one that is stopped keeps it for
-// two minutes. While eight are held by this process it waits.
+// HoldTurn takes the connection's turn to have its tokens renewed, and keeps it until release. It is not held
+// where another process has it. The turn is a transaction: a process that is killed loses it at once, one
+// that is stopped keeps it for limit. Then the server ends it by itself: of a holder whose machine is gone it
+// would otherwise learn by TCP's keepalive, after hours. While eight are held by this process it waits.
 //
 // On SQLite it is always held: the processes of one machine that share a file have their leases alone.
-func (s *Store) HoldTurn(ctx context.Context, connectionID string) (release func(), held bool, err error) {
+func (s *Store) HoldTurn(ctx context.Context, connectionID string, limit time.Duration) (
+	release func(), held bool, err error,
+) {
 	if s.closed.Load() {
 		return nil, false, unavailable(sql.ErrConnDone)
 	}
@@ -38,7 +36,7 @@ func (s *Store) HoldTurn(ctx context.Context, connectionID string) (release func
 	}
 	// The transaction outlives this call's limit, so it has a context of its own.
 	own, end := context.WithCancel(context.WithoutCancel(ctx))
-	tx, err := s.beginTurn(own, end, connectionID)
+	tx, err := s.beginTurn(own, end, connectionID, limit)
 	over := func() {
 		if tx != nil {
 			_ = tx.Rollback() // nothing was to be kept; a server that is gone has ended it
@@ -56,16 +54,18 @@ func (s *Store) HoldTurn(ctx context.Context, connectionID string) (release func
 	return nil, false, s.fault(ctx, err)
 }
 
-func (s *Store) beginTurn(ctx context.Context, end func(), connectionID string) (*sql.Tx, error) {
-	limit := time.AfterFunc(callLimit, end)
-	defer limit.Stop()
+func (s *Store) beginTurn(
+	ctx context.Context, end func(), connectionID string, limit time.Duration,
+) (*sql.Tx, error) {
+	late := time.AfterFunc(callLimit, end)
+	defer late.Stop()
 	tx, err := s.write.BeginTx(ctx, s.dialect.writing)
 	if err != nil {
 		return nil, err
 	}
 	for _, setting := range []string{
 		"SET LOCAL lock_timeout = '50ms'",
-		"SET LOCAL idle_in_transaction_session_timeout = " + strconv.FormatInt(turnLimit.Milliseconds(), 10),
+		"SET LOCAL idle_in_transaction_session_timeout = " + strconv.FormatInt(limit.Milliseconds(), 10),
 	} {
 		if _, err := exec(ctx, tx, setting); err != nil {
 			return tx, err

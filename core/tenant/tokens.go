@@ -25,7 +25,9 @@ func (d *Directory) oauthClient(a adapter.Adapter, v adapter.Values) (oauth.Clie
 	}
 	c := oauth.Client{
 		Provider: a.Name, Grant: grant, ID: operator.ClientID, Secret: operator.ClientSecret,
-		HTTP: d.pool.Client(upstream.ClientOptions{Provider: a.Name, TenantAddress: grant.TenantAddress, CallTimeout: redeemLimit}),
+		HTTP: d.pool.Client(upstream.ClientOptions{
+			Provider: a.Name, TenantAddress: grant.TenantAddress, CallTimeout: redeemLimit, NewConnections: true,
+		}),
 	}
 	if grant.ClientID != "" {
 		c.ID, c.Secret = grant.ClientID, v.Credentials[adapter.FieldClientSecret]

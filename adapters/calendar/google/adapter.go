@@ -44,6 +44,9 @@ func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 		// A refresh token is given with access_type=offline, and given again only where consent is asked for again
 		// (developers.google.com/identity/protocols/oauth2/web-server).
 		Ask: map[string]string{"access_type": "offline", "prompt": "consent"},
+		// The answer to a refresh has no refresh token: the one that was sent stays (the same page, "Refreshing an
+		// access token").
+		Rotation: adapter.RotationNone,
 	}
 	if s.ServiceAccount == "" {
 		if s.Subject != "" {

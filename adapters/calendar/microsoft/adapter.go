@@ -44,6 +44,9 @@ func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 		return adapter.Grant{
 			Flow: adapter.Consent, AuthURL: endpoint + "authorize", TokenURL: endpoint + "token", ClientID: s.ClientID,
 			Ask: map[string]string{"response_mode": "query", "prompt": "select_account"},
+			// Each refresh gives another refresh token and revokes none
+			// (learn.microsoft.com/entra/identity-platform/refresh-tokens).
+			Rotation: adapter.RotationOverlapping,
 			// offline_access is what gives a refresh token; Microsoft does not name it among what it granted
 			// (learn.microsoft.com/entra/identity-platform/scopes-oidc).
 			Scopes: []adapter.Scope{

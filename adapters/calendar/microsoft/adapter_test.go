@@ -32,6 +32,9 @@ func TestHowTokensAreHad(t *testing.T) {
 		if err != nil || g.Flow != c.flow || g.TokenURL != c.token || !slices.Equal(g.ScopeNames(), c.scopes) {
 			t.Errorf("%s: %+v, %v", rule, g, err)
 		}
+		if g.Flow == adapter.Consent && g.Rotation != adapter.RotationOverlapping {
+			t.Errorf("%s: of refresh tokens it says %q", rule, g.Rotation)
+		}
 	}
 	for rule, s := range map[string]settings{
 		"a mailbox without its directory": {Mailbox: "desk@contoso.com"},

@@ -1,0 +1,265 @@
+package oauth
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+	"frontdesk/core/oauth/oauthtest"
+	"frontdesk/core/store"
+	"frontdesk/core/store/storetest"
+	"frontdesk/core/vault"
+)
+
+// What is stopped and killed here is a process, in real time. So its times are short, but long beside what a
+// busy machine takes for one request.
+func shortLimits() Limits {
+	l := StandardLimits()
+	l.Lease, l.Redeem, l.Patience = 2500*time.Millisecond, 2*time.Second, 200*time.Millisecond
+	l.Wait, l.Taken, l.Recall = 20*time.Millisecond, 50*time.Millisecond, 50*time.Millisecond
+	l.Slow, l.Refusal = 100*time.Millisecond, 300*time.Millisecond
+	return l
+}
+
+// keeperProcess is what the test binary is when it is run as a replica: it answers each line of its input
+// with a token.
+func keeperProcess() error {
+	ctx := context.Background()
+	s, err := store.Open(ctx, os.Getenv("STORE"))
+	if err != nil {
+		return err
+	}
+	v, err := vault.Open("", os.Getenv("KEYS"))
+	if err != nil {
+		return err
+	}
+	refresh := os.Getenv("REFRESH")
+	k := NewKeeper(Options{
+		Store: s, Vault: v, Owner: os.Getenv("REPLICA"), Limits: shortLimits(),
+		Sources: func(context.Context, string, string) (Source, error) {
+			return Source{Refresh: refresh, Since: "since " + refresh, Revision: 1, Client: Client{
+				Provider: "provider", ID: "id", Secret: clientSecret, HTTP: &http.Client{Transport: &http.Transport{}},
+				Grant: adapter.Grant{Flow: adapter.Consent, TokenURL: os.Getenv("TOKEN_URL")},
+			}}, nil
+		},
+	})
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		access, err := k.Token(ctx, tenantID, theOne)
+		if err != nil {
+			access = fault.From(err).Reason
+		}
+		if _, err := fmt.Println(access); err != nil {
+			return err
+		}
+	}
+	k.Close()
+	return s.Close()
+}
+
+// replica is a process with a keeper.
+type replica struct {
+	t       *testing.T
+	process *os.Process
+	input   io.Writer
+	output  *bufio.Scanner
+}
+
+// ask has it ask for a token, and answers that or the reason why there is none.
+func (r *replica) ask() string {
+	if _, err := io.WriteString(r.input, "token\n"); err != nil {
+		return err.Error()
+	}
+	if !r.output.Scan() {
+		return "the process has ended"
+	}
+	return r.output.Text()
+}
+
+func (r *replica) signal(s os.Signal) {
+	r.t.Helper()
+	if err := r.process.Signal(s); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// replicas are processes that share a store and a provider.
+type replicas struct {
+	*house
+	server *httptest.Server
+
+	mu   sync.Mutex
+	hold func(answer func()) // in place of the answer
+}
+
+func newReplicas(t *testing.T, url string) *replicas {
+	t.Helper()
+	p := &replicas{house: build(t, url, oauthtest.SingleUse, time.Hour)}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /token/{replica}", func(w http.ResponseWriter, r *http.Request) {
+		if err := r.ParseForm(); err != nil { // read to its end, so that the server notices when who asked has gone
+			t.Error(err)
+		}
+		p.mu.Lock()
+		hold := p.hold
+		p.mu.Unlock()
+		r.URL.Path = "/token"
+		if hold == nil {
+			p.fake.ServeHTTP(w, r)
+			return
+		}
+		hold(func() { p.fake.ServeHTTP(w, r) })
+	})
+	p.server = httptest.NewServer(mux)
+	t.Cleanup(p.server.Close)
+	return p
+}
+
+// start starts a process.
+func (p *replicas) start(name string) *replica {
+	p.t.Helper()
+	binary, err := os.Executable()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	cmd := exec.Command(binary)
+	cmd.Env = append(os.Environ(), "REPLICA="+name, "STORE="+p.url, "KEYS="+p.keys,
+		"REFRESH="+p.given[theOne].Refresh, "TOKEN_URL="+p.server.URL+"/token/"+name)
+	var said strings.Builder
+	cmd.Stderr = &said
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	output, err := cmd.StdoutPipe()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() {
+		_ = input.Close() // which ends it
+		_ = cmd.Process.Signal(syscall.SIGCONT)
+		_ = cmd.Wait() // killed on purpose, some of them
+		if said.Len() > 0 {
+			p.t.Errorf("replica %s: %s", name, &said)
+		}
+	})
+	return &replica{t: p.t, process: cmd.Process, input: input, output: bufio.NewScanner(output)}
+}
+
+// holding puts something in the place of the provider's answers; nil is nothing.
+func (p *replicas) holding(hold func(answer func())) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hold = hold
+}
+
+// until waits for something that comes about by itself.
+func (p *replicas) until(what string, is func() bool) {
+	p.t.Helper()
+	for end := time.Now().Add(time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			p.t.Fatalf("after a minute, %s", what)
+		}
+	}
+}
+
+// wantToken waits until replicas have a token that works.
+func (p *replicas) wantToken(replicas ...*replica) {
+	p.t.Helper()
+	for _, r := range replicas {
+		p.until("a replica has no token", func() bool {
+			_, works := p.fake.Bearer(bearer(r.ask()))
+			return works
+		})
+	}
+}
+
+// A process that is stopped in the middle of a redeem keeps its turn though its lease lapses, and goes on to wait
+// for the answer afterwards, though more time has passed than a redeem may take.
+func TestAReplicaIsStoppedWhileItRedeems(t *testing.T) {
+	t.Parallel()
+	p := newReplicas(t, storetest.Postgres(t)) // SQLite has no turns
+	a, b, c := p.start("a"), p.start("b"), p.start("c")
+	acted, reply := make(chan struct{}), make(chan struct{})
+	p.holding(func(answer func()) {
+		answer() // which is sent when this function returns
+		close(acted)
+		<-reply
+	})
+	answered := make(chan string, 1)
+	go func() { answered <- a.ask() }()
+	<-acted
+	a.signal(syscall.SIGSTOP)
+	p.holding(nil)
+	p.until("the lease has not lapsed", func() bool {
+		row := p.row(theOne)
+		return row.LeaseOwner == "a" && row.LeaseUntil.Before(time.Now())
+	})
+	for _, r := range []*replica{b, c} {
+		if said := r.ask(); said != fault.ReasonProviderUnavailable {
+			t.Errorf("another replica answers %s", said)
+		}
+	}
+	release, held, err := p.store.HoldTurn(t.Context(), theOne, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if held {
+		release()
+		t.Error("the turn of a stopped process can be taken")
+	}
+	if calls := p.fake.TokenCalls(); calls != 1 {
+		t.Errorf("%d calls while the holder was stopped", calls)
+	}
+	a.signal(syscall.SIGCONT)
+	if said := <-answered; said != fault.ReasonProviderUnavailable { // its timers have passed
+		t.Errorf("the call of the process that goes on is told %s", said)
+	}
+	close(reply)
+	p.wantToken(a, b, c)
+	if p.fake.Redeems() != 1 {
+		t.Errorf("%d redeems", p.fake.Redeems())
+	}
+	p.wantFamily()
+}
+
+// The turn of a process that is killed goes with it, its lease lapses, and then another one redeems what it
+// did not.
+func TestAReplicaIsKilledWhileItRedeems(t *testing.T) {
+	for name, open := range stores {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newReplicas(t, open(t))
+			a, b := p.start("a"), p.start("b")
+			asked, gone := make(chan struct{}), make(chan struct{})
+			p.holding(func(func()) { // before it acts
+				close(asked)
+				<-gone
+			})
+			go a.ask()
+			<-asked
+			p.holding(nil)
+			a.signal(syscall.SIGKILL)
+			close(gone)
+			p.wantToken(b)
+			if calls := p.fake.TokenCalls(); calls != 1 {
+				t.Errorf("%d calls", calls)
+			}
+			p.wantFamily()
+		})
+	}
+}

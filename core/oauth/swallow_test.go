@@ -1,0 +1,305 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+	"frontdesk/core/oauth/oauthtest"
+)
+
+// deadline is a caller's (server.deadline).
+const deadline = 8 * time.Second
+
+// ask asks as a caller does, who does not wait for ever.
+func (h *house) ask(k *Keeper) (access string, err error) {
+	ctx, cancel := context.WithTimeout(h.t.Context(), deadline)
+	defer cancel()
+	return k.Token(ctx, tenantID, theOne)
+}
+
+// swallowings say by when a token endpoint swallows a request whether it acts.
+var swallowings = map[string]bool{"before it acts": false, "after it acted": true}
+
+// A refresh token that stays good is presented again at once: of a swallowed request its callers notice three
+// seconds.
+func TestASwallowedRequestIsMadeAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		server   oauthtest.Rotation
+		declared adapter.Rotation
+		known    bool // a redeem has shown it before
+	}{
+		"where the adapter declares that refresh tokens stay": {oauthtest.Keep, adapter.RotationNone, false},
+		"where it declares that older ones stay good":         {oauthtest.Renew, adapter.RotationOverlapping, false},
+		"where nothing is declared, and it has stayed before": {oauthtest.Keep, adapter.RotationUnknown, true},
+	} {
+		for when, acting := range swallowings {
+			t.Run(name+", "+when, func(t *testing.T) {
+				onEveryStore(t, c.server, time.Hour, func(h *house) {
+					h.rotation = c.declared
+					keepers := []*Keeper{h.keeper("a"), h.keeper("b"), h.keeper("c")}
+					if c.known {
+						h.token(keepers[0], theOne)
+						time.Sleep(time.Hour)
+					}
+					calls := h.fake.TokenCalls()
+					h.fake.Swallow(1, acting)
+					began := time.Now()
+					all(30, func(i int) {
+						if _, err := h.ask(keepers[i%3]); err != nil {
+							h.t.Errorf("a caller is told %v", err)
+						}
+					})
+					limits := keepers[0].limits
+					if took := time.Since(began); took < limits.SecondTry || took > limits.SecondTry+2*limits.Wait {
+						h.t.Errorf("the last caller waited %s", took)
+					}
+					if calls = h.fake.TokenCalls() - calls; calls != 2 {
+						h.t.Errorf("%d requests", calls)
+					}
+					if h.fake.Reuses() != 0 {
+						h.t.Error("a refresh token that was good for one use was presented again")
+					}
+				})
+			})
+		}
+	}
+}
+
+// A slow endpoint is waited for though a second request is under way, or was lost.
+func TestTheFirstAnswerCounts(t *testing.T) {
+	for name, lost := range map[string]bool{"of two": false, "while the second is lost": true} {
+		t.Run(name, func(t *testing.T) {
+			onSQLite(t, oauthtest.Keep, time.Hour, func(h *house) {
+				h.rotation = adapter.RotationNone
+				k := h.keeper("a")
+				var requests atomic.Int64
+				h.through(func(_ string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
+					if requests.Add(1) == 2 && lost {
+						return nil, io.ErrUnexpectedEOF
+					}
+					return forward()
+				})
+				late := k.limits.SecondTry + time.Second
+				h.fake.Delay(late)
+				began := time.Now()
+				if _, err := h.ask(k); err != nil || time.Since(began) != late || requests.Load() != 2 {
+					h.t.Errorf("after %s and %d requests: %v", time.Since(began), requests.Load(), err)
+				}
+			})
+		})
+	}
+}
+
+// What never left this machine was not acted on, whatever becomes of refresh tokens.
+func TestARequestThatWasNotSentIsMadeAgain(t *testing.T) {
+	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+		unsent := fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "It could not be reached.")
+		unsent.Unsent = true
+		h.through(func(_ string, _ *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
+			h.through(nil)
+			return nil, unsent
+		})
+		h.token(h.keeper("a"), theOne)
+		h.wantFamily()
+	})
+}
+
+// A refresh token that is good for one use, and may have been used, is not presented again while the access
+// token works.
+func TestASwallowedRenewalEndsNoAccessThatWorks(t *testing.T) {
+	for when, acting := range swallowings {
+		for _, holder := range []string{"waits for the answer", "is killed"} {
+			t.Run(when+", and who made it "+holder, func(t *testing.T) {
+				onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+					h.rotation = adapter.RotationNone // which its first redeem belies
+					keepers := []*Keeper{h.keeper("a"), h.keeper("b"), h.keeper("c")}
+					access := h.token(keepers[0], theOne)
+					end := time.Now().Add(time.Hour)
+					time.Sleep(44 * time.Minute) // nearly when it falls due
+					if holder == "is killed" {
+						h.abandon(keepers[0], acting)
+					} else {
+						h.fake.Swallow(1, acting)
+					}
+					for _, k := range keepers {
+						h.run(k)
+					}
+					for n := 0; time.Now().Before(end.Add(-10 * time.Second)); n++ {
+						began := time.Now()
+						got, err := h.ask(keepers[n%3])
+						_, works := h.fake.Bearer(bearer(got))
+						if got != access || err != nil || !works || time.Since(began) > 0 {
+							h.t.Fatalf("%s before its end: works: %t, after %s: %v", time.Until(end), works, time.Since(began), err)
+						}
+						time.Sleep(time.Second)
+					}
+					if calls := h.fake.TokenCalls(); calls != 2 {
+						h.t.Errorf("asked %d times", calls)
+					}
+					if h.fake.Reuses() != 0 {
+						h.t.Error("the refresh token was presented again")
+					}
+					time.Sleep(time.Minute)
+					h.wantDecided(keepers, acting)
+				})
+			})
+		}
+	}
+}
+
+// abandon leaves what a process leaves that is killed in the middle of a redeem.
+func (h *house) abandon(k *Keeper, acting bool) {
+	h.t.Helper()
+	v, err := k.look(h.t.Context(), tenantID, theOne)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if leased, err := k.lease(h.t.Context(), &v); !leased || err != nil {
+		h.t.Fatal(leased, err)
+	}
+	h.fake.Swallow(1, acting)
+	ctx, kill := context.WithTimeout(h.t.Context(), time.Second)
+	defer kill()
+	if _, err := v.source.Client.Token(ctx, v.refresh()); !errors.Is(err, fault.Timeout) {
+		h.t.Fatal(err)
+	}
+}
+
+// wantDecided fails the test unless what became of a swallowed redeem is known to every replica: the
+// connection works where it had not been acted on, and is to be connected again where the tokens were lost
+// with the answer.
+func (h *house) wantDecided(keepers []*Keeper, acting bool) {
+	h.t.Helper()
+	for _, k := range keepers {
+		access, err := h.ask(k)
+		if acting {
+			wantReason(h.t, err, fault.ReasonReconnectRequired)
+			continue
+		}
+		if _, works := h.fake.Bearer(bearer(access)); !works || err != nil {
+			h.t.Errorf("the connection does not work: %v", err)
+		}
+	}
+	if status := map[bool]string{false: "ok", true: "reconnect_required"}[acting]; h.status(theOne) != status {
+		h.t.Errorf("the connection is %s, want %s", h.status(theOne), status)
+	}
+}
+
+// Where there is no access token that works, the answer is waited for as long as it may come, but not by the
+// callers.
+func TestCallersDoNotWaitForARenewalThatHangs(t *testing.T) {
+	for when, acting := range swallowings {
+		t.Run("which was swallowed "+when, func(t *testing.T) {
+			onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+				keepers := []*Keeper{h.keeper("a"), h.keeper("b"), h.keeper("c")}
+				limits := keepers[0].limits
+				h.fake.Swallow(1, acting)
+				began := time.Now()
+				all(30, func(i int) {
+					_, err := h.ask(keepers[i%3])
+					wantReason(h.t, err, fault.ReasonProviderUnavailable)
+				})
+				if took := time.Since(began); took != limits.Patience {
+					h.t.Errorf("the first callers waited %s", took)
+				}
+				late := h.keeper("d") // one that was not there when it began
+				for time.Since(began) < limits.Redeem {
+					for _, k := range append(keepers, late) {
+						asked := time.Now()
+						_, err := h.ask(k)
+						wantReason(h.t, err, fault.ReasonProviderUnavailable)
+						if waited := time.Since(asked); waited > 0 {
+							h.t.Fatalf("%s after it began, a caller waited %s", time.Since(began), waited)
+						}
+						news := time.Now().Add(fault.From(err).RetryAfter)
+						early := began.Add(limits.Redeem).Sub(news)
+						if early.Abs() > time.Second && time.Until(news) > time.Second {
+							h.t.Fatalf("told to come back %s too early", early)
+						}
+					}
+					time.Sleep(100 * time.Millisecond)
+				}
+				if h.fake.TokenCalls() != 1 {
+					h.t.Errorf("%d requests while the answer might still have come", h.fake.TokenCalls())
+				}
+				for range 40 { // callers who come again
+					_, _ = h.ask(keepers[0])
+					time.Sleep(100 * time.Millisecond)
+				}
+				if reuses := h.fake.Reuses(); !acting && reuses != 0 {
+					h.t.Errorf("%d reuses", reuses)
+				}
+				time.Sleep(limits.Refusal)
+				h.wantDecided(append(keepers, late), acting)
+			})
+		})
+	}
+	t.Run("whose answer comes late is used", func(t *testing.T) {
+		onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+			keepers := []*Keeper{h.keeper("a"), h.keeper("b")}
+			h.fake.Delay(15 * time.Second)
+			for _, k := range keepers {
+				_, err := h.ask(k)
+				wantReason(h.t, err, fault.ReasonProviderUnavailable)
+			}
+			time.Sleep(15 * time.Second)
+			for _, k := range keepers {
+				h.token(k, theOne)
+			}
+			h.wantFamily()
+		})
+	})
+	t.Run("with a deadline of their own they are told by then, and the next ones at once", func(t *testing.T) {
+		onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+			k := h.keeper("a")
+			h.fake.Swallow(1, false)
+			ctx, cancel := context.WithTimeout(h.t.Context(), time.Second)
+			defer cancel()
+			_, err := k.Token(ctx, tenantID, theOne)
+			wantReason(h.t, err, fault.ReasonDeadlineExceeded)
+			time.Sleep(6 * time.Second)
+			began := time.Now()
+			_, err = h.ask(k)
+			if time.Since(began) > 0 {
+				h.t.Errorf("waited %s", time.Since(began))
+			}
+			const told = "The sign-in service of provider has not answered for 7 s: " +
+				"the connection's access could not be renewed. Repeat the request in 13 s."
+			if f := fault.From(err); f.Detail != told || f.RetryAfter != 13*time.Second {
+				h.t.Errorf("told %q, to repeat in %s", f.Detail, f.RetryAfter)
+			}
+		})
+	})
+}
+
+// A replica that remembers nothing takes the token that is stored, though its own renewal of it hangs.
+func TestARenewalThatHangsBlocksNobodyWhoseTokenWorks(t *testing.T) {
+	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+		access := h.token(h.keeper("a"), theOne)
+		time.Sleep(56 * time.Minute)
+		k := h.keeper("b")
+		h.fake.Swallow(1, false)
+		h.run(k)
+		for h.fake.TokenCalls() < 2 {
+			time.Sleep(100 * time.Millisecond)
+		}
+		synctest.Wait()
+		began := time.Now()
+		if got, err := h.ask(k); got != access || err != nil || time.Since(began) > 0 {
+			h.t.Errorf("after %s: %v", time.Since(began), err)
+		}
+		_, err := k.Renew(h.t.Context(), tenantID, theOne, access) // which the provider refuses
+		wantReason(h.t, err, fault.ReasonProviderUnavailable)
+		if waited := time.Since(began); waited > k.limits.Patience {
+			h.t.Errorf("waited %s", waited)
+		}
+	})
+}
