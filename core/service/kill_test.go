@@ -106,7 +106,9 @@ func (w *world) startMortal() *trap {
 // committers are what watches the commits on a file of SQLite, by the path that its process opened it under.
 var committers sync.Map
 
-var watchCommits = sync.OnceFunc(func() {
+// watchCommits registers the hook for the whole process. The driver's list of hooks has no lock: TestMain calls this
+// before any test opens a connection.
+func watchCommits() {
 	sqlite.RegisterConnectionHook(func(conn sqlite.ExecQuerierContext, dsn string) error {
 		parsed, err := url.Parse(dsn)
 		if err != nil {
@@ -132,7 +134,7 @@ var watchCommits = sync.OnceFunc(func() {
 		})
 		return nil
 	})
-})
+}
 
 // commit answers 1 to turn a commit into a rollback (sqlite.org/c3ref/commit_hook.html).
 func (t *trap) commit(name string) int32 {
@@ -157,7 +159,6 @@ func (t *trap) commit(name string) int32 {
 func (t *trap) onSQLite(p *process) string {
 	tb := p.world.tb
 	tb.Helper()
-	watchCommits()
 	t.process = p
 	dir, name := filepath.Split(strings.TrimPrefix(p.world.url, "sqlite:"))
 	own := filepath.Join(dir, p.owner)
