@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -17,6 +18,7 @@ import (
 
 	"frontdesk/adapters/all"
 	"frontdesk/core/adapter"
+	"frontdesk/core/store/storetest"
 )
 
 // The tests run the real command in a process of its own, so that it can be killed: the test binary, told by this
@@ -47,9 +49,12 @@ type house struct {
 	environ []string
 }
 
-// newHouse makes a house on the store ("" is SQLite in a directory of its own).
+// newHouse makes a house on the store ("" is SQLite in a directory of its own). The tables are there.
 func newHouse(t testing.TB, storeURL string, more ...string) *house {
 	dir := t.TempDir()
+	if storeURL == "" {
+		storetest.CopyTables(t, filepath.Join(dir, "frontdesk.db"))
+	}
 	environ := []string{
 		asCommand + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + dir,
 		"FRONTDESK_DATA_DIR=" + dir, "FRONTDESK_SERVER__LISTEN=127.0.0.1:0", "FRONTDESK_SERVER__OPS_LISTEN=127.0.0.1:0",

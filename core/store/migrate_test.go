@@ -4,11 +4,19 @@ import (
 	"testing"
 
 	"frontdesk/core/store"
+	"frontdesk/core/store/storetest"
 )
+
+// bothEmpty proves a rule on each database, where there are no tables.
+func bothEmpty(t *testing.T, rule func(t *testing.T, url string)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { rule(t, storetest.SQLite(t)) })
+	t.Run("postgres", func(t *testing.T) { rule(t, storetest.EmptyPostgres(t)) })
+}
 
 func TestMigrate(t *testing.T) {
 	t.Run("a new database has steps pending, and none once migrated", func(t *testing.T) {
-		bothURLs(t, func(t *testing.T, url string) {
+		bothEmpty(t, func(t *testing.T, url string) {
 			s := got(store.Open(t.Context(), url))(t)
 			defer s.Close()
 			if got(s.Pending(t.Context()))(t) == 0 {
@@ -26,7 +34,7 @@ func TestMigrate(t *testing.T) {
 		})
 	})
 	t.Run("replicas that start at once all come up", func(t *testing.T) {
-		bothURLs(t, func(t *testing.T, url string) {
+		bothEmpty(t, func(t *testing.T, url string) {
 			for _, err := range at(6, func(int) error {
 				s, err := store.Open(t.Context(), url)
 				if err != nil {
