@@ -7,16 +7,19 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/gin-gonic/gin"
 
+	"frontdesk/core/fault"
 	"frontdesk/core/page"
 )
 
 //go:embed pages
 var pageFiles embed.FS
 
-// pages are the documents that are served: made once, since the declarations do not change while the process runs.
+// pages are the documents that are served. Each is made when it is first asked for, since most processes, every command
+// among them, are asked for none; and once, since the declarations do not change while the process runs.
 type pages struct {
 	fixed    map[string]gin.HandlerFunc
 	problems map[string]gin.HandlerFunc // by slug
@@ -25,29 +28,21 @@ type pages struct {
 
 func newPages(a *api, o Options) (*pages, error) {
 	ops := operations(Services{})
-	asYAML, asJSON, err := documentOf(a.describe(o, ops))
-	if err != nil {
-		return nil, err
-	}
 	set, err := page.Parse(pageFiles, "pages/*.html")
 	if err != nil {
 		return nil, err
 	}
-	docs, err := fixed(set, "docs.html", a.docsView(o, ops))
-	if err != nil {
-		return nil, err
-	}
+	description := sync.OnceValues(func() (d struct{ yaml, json []byte }, err error) {
+		d.yaml, d.json, err = documentOf(a.describe(o, ops))
+		return d, err
+	})
 	p := &pages{api: a, problems: map[string]gin.HandlerFunc{}, fixed: map[string]gin.HandlerFunc{
-		"/openapi.yaml": document("application/yaml", asYAML),
-		"/openapi.json": document("application/json", asJSON),
-		"/docs":         docs,
+		"/openapi.yaml": a.document("application/yaml", func() ([]byte, error) { d, err := description(); return d.yaml, err }),
+		"/openapi.json": a.document("application/json", func() ([]byte, error) { d, err := description(); return d.json, err }),
+		"/docs":         a.page(set, "docs.html", func() any { return a.docsView(o, ops) }),
 	}}
 	for _, s := range a.catalogue.all {
-		problem, err := fixed(set, "problem.html", a.problemView(s))
-		if err != nil {
-			return nil, err
-		}
-		p.problems[s.Slug] = problem
+		p.problems[s.Slug] = a.page(set, "problem.html", func() any { return a.problemView(s) })
 	}
 	return p, nil
 }
@@ -63,25 +58,28 @@ func (p *pages) problem(c *gin.Context) {
 }
 
 // document serves fixed bytes that may be kept for a while.
-func document(contentType string, body []byte) gin.HandlerFunc {
+func (a *api) document(contentType string, render func() ([]byte, error)) gin.HandlerFunc {
+	render = sync.OnceValues(render)
 	return func(c *gin.Context) {
+		body, err := render()
+		if err != nil {
+			a.fail(c, fault.From(err))
+			return
+		}
 		c.Header("Cache-Control", "public, max-age=300")
 		c.Header("Content-Length", strconv.Itoa(len(body)))
 		c.Data(http.StatusOK, contentType, body)
 	}
 }
 
-// fixed serves a page that does not change.
-func fixed(set *page.Set, name string, view any) (gin.HandlerFunc, error) {
-	html, err := set.Render(name, view)
-	if err != nil {
-		return nil, err
-	}
-	serve, policy := document("text/html; charset=utf-8", html), set.Policy()
+// page serves a page that does not change.
+func (a *api) page(set *page.Set, name string, view func() any) gin.HandlerFunc {
+	policy := set.Policy()
+	serve := a.document("text/html; charset=utf-8", func() ([]byte, error) { return set.Render(name, view()) })
 	return func(c *gin.Context) {
 		c.Header("Content-Security-Policy", policy)
 		serve(c)
-	}, nil
+	}
 }
 
 type docsView struct {
