@@ -21,6 +21,7 @@ import (
 
 	googlefake "frontdesk/adapters/calendar/google/fake"
 	microsoftfake "frontdesk/adapters/calendar/microsoft/fake"
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/oauth/oauthtest"
 )
 
@@ -195,7 +196,7 @@ func visit(t testing.TB, browser *http.Client, method, address string, form url.
 // servePublicly starts a gateway whose public address is where it listens.
 func (h *house) servePublicly() *running {
 	h.t.Helper()
-	listen := "127.0.0.1:" + freePort(h.t)
+	listen := "127.0.0.1:" + adaptertest.FreePort(h.t)
 	h.environ = append(h.environ, "FRONTDESK_SERVER__LISTEN="+listen, "FRONTDESK_SERVER__PUBLIC_URL=http://"+listen)
 	return h.serve()
 }

@@ -16,7 +16,7 @@ func TestNewcomerConnectsACalendarServer(t *testing.T) {
 	for name, start := range map[string]func(testing.TB) servertest.Account{"Radicale": servertest.Radicale, "Xandikos": servertest.Xandikos} {
 		t.Run(name, func(t *testing.T) {
 			account := start(t)
-			h := newHouse(t, "", "CALDAV_USER="+account.User, "CALDAV_PASSWORD="+account.Password, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")
+			h := newHouse(t, "", append(unhurried(), "CALDAV_USER="+account.User, "CALDAV_PASSWORD="+account.Password, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")...)
 			h.must("tenant", "create", "acme", "--timezone", "Europe/Paris")
 			h.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav", "--name", "front-office",
 				"--set", "url="+account.URL, "--set", "calendar="+account.Calendar, "--secret", "username=env:CALDAV_USER", "--secret", "password=env:CALDAV_PASSWORD")

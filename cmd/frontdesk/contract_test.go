@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"frontdesk/core/adapter/adaptertest"
 )
 
 // Every answer of every operation, success and error, passes a validating proxy that knows nothing but the written
@@ -141,15 +143,7 @@ func violations(t *testing.T, a answer) []string {
 // startPrism puts the proxy in front of the gateway and answers its address.
 func startPrism(t *testing.T, prism, contract, upstream string) string {
 	t.Helper()
-	probe, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, err := net.SplitHostPort(probe.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	probe.Close()
+	port := adaptertest.FreePort(t)
 	proxy := exec.Command(prism, "proxy", "--host", "127.0.0.1", "--port", port, contract, upstream)
 	if err := proxy.Start(); err != nil {
 		t.Fatal(err)
@@ -158,7 +152,7 @@ func startPrism(t *testing.T, prism, contract, upstream string) string {
 		_ = proxy.Process.Kill()
 		_ = proxy.Wait()
 	})
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if line, err := net.Dial("tcp", "127.0.0.1:"+port); err == nil {
 			line.Close()
 			return "http://127.0.0.1:" + port

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -136,7 +137,7 @@ func TestTicketsOfEveryCRM(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p, connect := start(t)
-			h := newHouse(t, "", append(p.environ, "ACCESS_TOKEN=desk-secret-token", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")...)
+			h := newHouse(t, "", slices.Concat(p.environ, unhurried(), []string{"ACCESS_TOKEN=desk-secret-token", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8"})...)
 			h.must("tenant", "create", "acme")
 			r := h.servePublicly()
 			connect(h, r)

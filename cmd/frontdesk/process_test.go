@@ -102,6 +102,14 @@ func (h *house) must(args ...string) string {
 	return strings.TrimSuffix(out, "\n")
 }
 
+// patience is how long a test waits for what is no matter of time. It is far more than a busy machine takes.
+const patience = 2 * time.Minute
+
+// unhurried are the settings with which a call fails for no want of time, however busy the machine is.
+func unhurried() []string {
+	return []string{"FRONTDESK_RESILIENCE__DEADLINE=60s", "FRONTDESK_RESILIENCE__TRY_TIMEOUT=50s"}
+}
+
 // running is a gateway that serves.
 type running struct {
 	t    testing.TB
@@ -143,7 +151,7 @@ func (h *house) serve(args ...string) *running {
 	case <-ready:
 	case <-r.done:
 		h.t.Fatalf("the gateway did not start:\n%s", r.log())
-	case <-time.After(30 * time.Second):
+	case <-time.After(patience):
 		h.t.Fatalf("the gateway was not ready in time:\n%s", r.log())
 	}
 	return r
@@ -199,7 +207,7 @@ func (r *running) logged(has string) string {
 
 func (r *running) await(name string, told *bytes.Buffer, has string) string {
 	r.t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		r.mu.Lock()
 		text := told.String()
 		r.mu.Unlock()

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"frontdesk/adapters/calendar/caldav/servertest"
+	"frontdesk/core/adapter/adaptertest"
 )
 
 // The README's walk with a real calendar works when it is pasted: only the ports are exchanged for free ones, and the
@@ -36,12 +36,12 @@ func TestREADMEWalkWorks(t *testing.T) {
 	if err := os.Symlink(binary, filepath.Join(directory, "frontdesk")); err != nil {
 		t.Fatal(err)
 	}
-	gateway := freePort(t)
+	gateway := adaptertest.FreePort(t)
 	script := strings.NewReplacer(
 		"go build -o frontdesk ./cmd/frontdesk\n", "",
-		"127.0.0.1:5232", "127.0.0.1:"+freePort(t), "127.0.0.1:8080", "127.0.0.1:"+gateway,
+		"127.0.0.1:5232", "127.0.0.1:"+adaptertest.FreePort(t), "127.0.0.1:8080", "127.0.0.1:"+gateway,
 	).Replace(string(block[1]))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	walk := exec.CommandContext(ctx, "bash", "-m", "-c", "trap 'kill $(jobs -p) 2>/dev/null' EXIT TERM\n"+script)
 	walk.Cancel = func() error { return walk.Process.Signal(syscall.SIGTERM) }
@@ -67,18 +67,4 @@ func TestREADMEWalkWorks(t *testing.T) {
 	if t.Failed() {
 		t.Logf("%s", out)
 	}
-}
-
-func freePort(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
 }

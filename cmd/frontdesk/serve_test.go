@@ -177,6 +177,7 @@ func TestARevokedKeyEndsWithinFiveSeconds(t *testing.T) {
 	h.must("key", "revoke", id[len(id)-2])
 	deadline := time.Now().Add(5 * time.Second)
 	for {
+		began := time.Now()
 		a, err := c.call(http.MethodPost, "/v1/calendar/list-calendars", `{}`)
 		if err != nil {
 			t.Fatal(err)
@@ -184,7 +185,7 @@ func TestARevokedKeyEndsWithinFiveSeconds(t *testing.T) {
 		if a.status == http.StatusUnauthorized {
 			return
 		}
-		if time.Now().After(deadline) {
+		if began.After(deadline) {
 			t.Fatal("the key still works")
 		}
 		time.Sleep(50 * time.Millisecond)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	zendeskfake "frontdesk/adapters/crm/zendesk/fake"
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/tenant"
 )
 
@@ -40,7 +41,7 @@ type outage struct {
 func newOutage(t *testing.T) *outage {
 	fake := zendeskfake.New(zendeskfake.Options{AccessToken: "desk-secret"})
 	o := &outage{t: t, handler: fake}
-	o.start("127.0.0.1:0")
+	o.start("127.0.0.1:" + adaptertest.FreePort(t)) // it goes and comes back
 	t.Cleanup(func() { _ = o.server.Close() })
 	o.base = "http://" + o.address
 	return o

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"frontdesk/core/adapter/adaptertest"
 )
 
 // Account is an account at a started server.
@@ -68,7 +70,7 @@ user: .+
 collection: {user}/[^/]+
 permissions: rw
 `)
-	address := freeAddress(tb)
+	address := "127.0.0.1:" + adaptertest.FreePort(tb)
 	// It lets only five connections wait to be taken up: with the eight that it takes up by itself, a busy machine's time out.
 	config := write("config", fmt.Sprintf(`
 [server]
@@ -105,9 +107,9 @@ level = warning
 func Xandikos(tb testing.TB) Account {
 	tb.Helper()
 	binary := find(tb, "xandikos")
-	address := freeAddress(tb)
-	host, port, _ := net.SplitHostPort(address)
-	start(tb, address, binary, "-d", filepath.Join(tb.TempDir(), "data"), "-l", host, "-p", port,
+	port := adaptertest.FreePort(tb)
+	address := "127.0.0.1:" + port
+	start(tb, address, binary, "-d", filepath.Join(tb.TempDir(), "data"), "-l", "127.0.0.1", "-p", port,
 		"--current-user-principal", "/alice/", "--defaults")
 	a := Account{URL: "http://" + address, User: "alice", Password: "any password", Home: "/alice/calendars/"}
 	a.Calendar, a.Second = a.Home+"calendar/", a.Home+"second/"
@@ -125,17 +127,6 @@ func find(tb testing.TB, program string) string {
 		tb.Skipf("%s is not installed", program)
 	}
 	return path
-}
-
-// freeAddress is an address that nobody listens at.
-func freeAddress(tb testing.TB) string {
-	tb.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 // start runs a server until the test ends, and returns when it answers.

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"frontdesk/core/adapter/adaptertest"
 )
 
 // Account is an account at a started server.
@@ -40,7 +42,7 @@ func RequestTracker(tb testing.TB) Account {
 		tb.Skipf("%s is not installed", file)
 	}
 	folder := tb.TempDir()
-	host, port := "127.0.0.1", freePort(tb)
+	host, port := "127.0.0.1", adaptertest.FreePort(tb)
 	address := net.JoinHostPort(host, port)
 	for _, name := range []string{"conf", "var", "mason", "sessions"} {
 		if err := os.Mkdir(filepath.Join(folder, name), 0o700); err != nil {
@@ -72,18 +74,6 @@ $RT::VarPath = '%[1]s/var'; $RT::MasonDataDir = '%[1]s/mason'; $RT::MasonSession
 	a := Account{URL: "http://" + address, User: "root", Password: "password"}
 	a.await(tb)
 	return a
-}
-
-// freePort is a port of loopback that nobody listens at.
-func freePort(tb testing.TB) string {
-	tb.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer listener.Close()
-	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	return port
 }
 
 // start runs a program, and those that it starts, until the test ends.
