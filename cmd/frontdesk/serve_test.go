@@ -12,10 +12,17 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// onBothStores runs a test on SQLite and on PostgreSQL.
+// onBothStores runs a test on SQLite and on PostgreSQL, beside each other.
 func onBothStores(t *testing.T, test func(t *testing.T, storeURL string)) {
-	t.Run("SQLite", func(t *testing.T) { test(t, "") })
-	t.Run("PostgreSQL", func(t *testing.T) { test(t, storetest.Postgres(t)) })
+	t.Helper()
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		test(t, "")
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		test(t, storetest.Postgres(t))
+	})
 }
 
 func TestDemoPrintsACallThatBooksWhenPasted(t *testing.T) {
