@@ -89,7 +89,17 @@ func (h *house) do(stdin string, args ...string) (string, string, int) {
 	if err := c.Run(); err != nil && c.ProcessState == nil {
 		h.t.Fatal(err)
 	}
+	wantNoRace(h.t, errs.String())
 	return out.String(), errs.String(), c.ProcessState.ExitCode()
+}
+
+// wantNoRace fails the test when the race detector reported something in a process, which tells nobody else: those that
+// serve are killed.
+func wantNoRace(t testing.TB, said string) {
+	t.Helper()
+	if strings.Contains(said, "WARNING: DATA RACE") {
+		t.Errorf("the race detector reports:\n%s", said)
+	}
 }
 
 // must is do for commands that have to succeed; it answers the standard output without the last line break.
@@ -146,7 +156,10 @@ func (h *house) serve(args ...string) *running {
 		_ = r.cmd.Wait()
 		close(r.done)
 	}()
-	h.t.Cleanup(r.kill)
+	h.t.Cleanup(func() {
+		r.kill()
+		wantNoRace(h.t, r.log())
+	})
 	select {
 	case <-ready:
 	case <-r.done:
