@@ -14,13 +14,14 @@ import (
 func FreePort(tb testing.TB) string {
 	tb.Helper()
 	const first, ports, tries = 10_000, 22_000, 1000
+	var listen net.ListenConfig
 	for range tries {
 		port := strconv.Itoa(first + rand.IntN(ports))
-		reserved, err := net.Listen("tcp", net.JoinHostPort("127.0.0.3", port))
+		reserved, err := listen.Listen(tb.Context(), "tcp", net.JoinHostPort("127.0.0.3", port))
 		if err != nil {
 			continue
 		}
-		server, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", port))
+		server, err := listen.Listen(tb.Context(), "tcp", net.JoinHostPort("127.0.0.1", port))
 		if err != nil {
 			_ = reserved.Close()
 			continue
