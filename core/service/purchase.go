@@ -523,7 +523,7 @@ func (b *purchase) complete(ctx context.Context, number telephony.Number) (store
 func (b *purchase) notSetUp(ctx context.Context, number telephony.Number, change telephony.Change, err error) error {
 	f := fault.From(err)
 	switch f.Code {
-	case fault.Invalid, fault.Unsupported, fault.Conflict, fault.Exhausted:
+	case fault.Invalid, fault.Unsupported, fault.Conflict, fault.Exhausted, fault.Forbidden:
 	default:
 		return b.spent("but its name and routing could not be set yet", err)
 	}

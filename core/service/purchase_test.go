@@ -508,6 +508,11 @@ func TestNoNumberIsBoughtToBeGivenBack(t *testing.T) {
 			first:   fault.ReasonProviderConflict, others: fault.ReasonProviderMisconfigured, bought: 1,
 			mends: func(w *world, c tenant.Caller) tenant.Caller { return w.changed(c) },
 		},
+		"the account may not": {
+			prepare: func(w *world) { refuse(w, fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "It may not.")) },
+			first:   fault.ReasonPermissionDenied, others: fault.ReasonProviderMisconfigured, bought: 1,
+			mends: func(w *world, c tenant.Caller) tenant.Caller { return w.changed(c) },
+		},
 		"what calls are to lead to is not found": {
 			prepare: func(w *world) { refuse(w, fault.New(fault.NotFound, fault.ReasonNumberNotFound, "Not there.")) },
 			first:   fault.ReasonProviderMisconfigured, others: fault.ReasonProviderMisconfigured, bought: 1,
