@@ -63,11 +63,11 @@ func (s *Numbers) Buy(ctx context.Context, c tenant.Caller, w Write, in BuyNumbe
 	if err != nil {
 		return Answer[record.PhoneNumber]{}, err
 	}
-	plan := buyPlan{AreaCode: in.AreaCode, Name: in.Name, Inbound: in.Inbound, Outbound: in.Outbound}
-	// Its lease is as long as the run may take, also where an order can be repeated: the recovery worker drops a purchase
-	// that was not ordered, and its order must not be on its way then.
+	// A purchase that was not ordered is dropped by the recovery worker, and its order must not be on its way then: for
+	// that, a replica waits longer than the lease (see overForPeers).
 	return perform(ctx, s.journal, call{
-		caller: c, operation: opBuy, write: w, connectionID: p.Connection.ID, plan: plan,
+		caller: c, operation: opBuy, write: w, connectionID: p.Connection.ID, plan: buyPlan(in),
+		repeatable: p.Driver.Traits().IdempotentBuy,
 	}, on(p, s.buy))
 }
 
