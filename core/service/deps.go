@@ -60,11 +60,12 @@ type Options struct {
 
 	TicketDedupeWindow time.Duration // the same for create-ticket
 
-	Deadline   time.Duration    // for work in the background
-	LeaseClock func() time.Time // of leases; nil: one that follows the database's clock
-	Lease      time.Duration    // of runs that can be taken over without harm; 0: two seconds
-	Metrics    Metrics          // nil: nobody is told
-	Audit      *audit.Log       // of changes; nil: none is recorded
+	Deadline     time.Duration    // for work in the background
+	LeaseClock   func() time.Time // of leases; nil: one that follows the database's clock
+	Lease        time.Duration    // of runs that can be taken over without harm; 0: two seconds
+	WaitForEqual time.Duration    // for an equal call that still runs, at most; 0: as long as the caller's deadline allows
+	Metrics      Metrics          // nil: nobody is told
+	Audit        *audit.Log       // of changes; nil: none is recorded
 }
 
 // Services are the use cases of all three kinds.
@@ -87,7 +88,7 @@ func New(o Options) *Services {
 	}
 	r := &room{Options: o, journal: &journal{
 		store: o.Store, owner: o.Owner, now: o.Now, keep: o.KeepAnswers, deadline: o.Deadline, grace: o.Guard.WriteGrace(),
-		leases: o.LeaseClock, short: cmp.Or(o.Lease, shortLease),
+		leases: o.LeaseClock, short: cmp.Or(o.Lease, shortLease), patience: cmp.Or(o.WaitForEqual, o.Deadline),
 		log: o.Log, metrics: o.Metrics, audit: o.Audit,
 	}}
 	s := &Services{

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"frontdesk/core/guard"
 	"frontdesk/core/store/storetest"
 	"frontdesk/core/telephony"
 	"frontdesk/core/tenant"
@@ -102,6 +103,7 @@ func drills(t *testing.T, open func(testing.TB) string, runs int, deadly bool) {
 				for n := i; n < runs; n += worlds {
 					if w == nil {
 						w = newWorld(t, open)
+						w.options = func(o *Options, _ *guard.Options) { o.WaitForEqual = pollEvery }
 						for i := range two {
 							two[i] = w.startMortal()
 						}

@@ -28,6 +28,7 @@ type journal struct {
 	keep     time.Duration    // how long answers to calls with a key are kept
 	leases   func() time.Time // the clock of leases
 	short    time.Duration    // the lease of a run that another may take over without harm
+	patience time.Duration    // for an equal call that still runs
 	deadline time.Duration    // of a run whose context has none
 	grace    time.Duration    // how long a write may still be under way after its caller's deadline
 	log      *slog.Logger
@@ -173,9 +174,9 @@ func perform[P, T any](ctx context.Context, j *journal, c call, run run[P, T]) (
 // waiting is the time for which a call may wait for an equal one: its own, but for what it takes to say that the other
 // one still runs.
 func (j *journal) waiting(ctx context.Context) (context.Context, context.CancelFunc) {
-	left := j.deadline
+	left := j.patience
 	if end, ok := ctx.Deadline(); ok {
-		left = time.Until(end)
+		left = min(left, time.Until(end))
 	}
 	return context.WithTimeout(ctx, left-min(answerMargin, left/4))
 }

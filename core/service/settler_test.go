@@ -283,7 +283,7 @@ func TestShutdownWhileSettlingLosesNothing(t *testing.T) {
 	w := newWorld(t, storetest.SQLite)
 	c := w.tenant("acme")
 	dieWith(t, w, c, 1)
-	w.clock.advance(13 * time.Second)
+	w.options = func(o *Options, _ *guard.Options) { o.Deadline = time.Second }
 	p := w.start()
 	entered, let := make(chan struct{}), make(chan struct{})
 	w.meetings.once("book", reaction{before: func(context.Context) error { close(entered); <-let; return nil }})

@@ -209,7 +209,7 @@ func TestARunThatLostItsIntentTakesNoStepOfThePurchase(t *testing.T) {
 
 // TestPurchasesOfTheVersionBeforeAreCarriedOn: its rows are as that version wrote them.
 func TestPurchasesOfTheVersionBeforeAreCarriedOn(t *testing.T) {
-	bothURLs(t, func(t *testing.T, address string) {
+	bothEmpty(t, func(t *testing.T, address string) {
 		s := got(store.Open(t.Context(), address))(t)
 		defer s.Close()
 		must(t, s.MigrateTo(t.Context(), 6))
