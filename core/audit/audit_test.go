@@ -408,6 +408,47 @@ func TestWritersAndSealersDoNotDisturbEachOther(t *testing.T) {
 	})
 }
 
+// hooked is a handler of logs that calls a function at the first record with a message.
+type hooked struct {
+	slog.Handler
+	message string
+	once    *sync.Once
+	do      func()
+}
+
+func (h hooked) Handle(ctx context.Context, r slog.Record) error {
+	if r.Message == h.message {
+		h.once.Do(h.do)
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+// TestRowsOfAKeyThatWasJustMadeAreNoAlarm has another process make a key, and record with it, right after the sealer has
+// read the keys again.
+func TestRowsOfAKeyThatWasJustMadeAreNoAlarm(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *world) {
+		record := func(l *Log) { w.check(l.Record(t.Context(), Entry{Tenant: "t", Action: "a", Outcome: Done})) }
+		sealer, second, third := w.process(), w.process(), w.process()
+		w.check(sealer.Store.AddAuditKey(t.Context(), store.AuditKey{ID: "unreadable", Sealed: []byte("x"), CreatedAt: w.now()}, store.AuditHead{}))
+		made := func(l *Log) { // each without knowing of the others, as when they start at one moment
+			key, err := l.makeKey(t.Context())
+			w.check(err)
+			l.ring = key
+		}
+		made(sealer)
+		made(second)
+		record(second)
+		sealer.Log = slog.New(hooked{sealer.Log.Handler(), "a key of the audit cannot be opened", &sync.Once{}, func() { made(third); record(third) }})
+		w.check(sealer.Seal(t.Context()))
+		if strings.Contains(w.logged.String(), "level=ERROR") {
+			t.Errorf("%s", w.logged)
+		}
+		if r, err := sealer.Verify(t.Context(), VerifyOptions{}); err != nil || r.Head.Rows != 2 {
+			t.Errorf("%+v %v", r, err)
+		}
+	})
+}
+
 func TestACrashWhileSealingLeavesTheChainAsItWas(t *testing.T) {
 	onBoth(t, func(t *testing.T, w *world) {
 		w.record(3)

@@ -79,10 +79,12 @@ func (l *Log) Seal(ctx context.Context) error {
 		if s.strange == 0 || !s.reread {
 			continue
 		}
-		s.reread, s.strange = false, 0 // once: those that are strange with all keys stay so
+		// Another gateway may have made a key, and another one since. Rows that are strange with all keys stay so.
+		had := len(s.keys.held)
 		if s.keys, err = l.reread(ctx); err != nil {
 			return err
 		}
+		s.reread, s.strange = len(s.keys.held) > had, 0
 		seen, mark = sealAtOne, from
 	}
 	if l.news(s.strange) {
