@@ -260,8 +260,8 @@ func settleIn(h *house, r *running, tenant, key string) belongings {
 	ours["event"] = booked.text("event", "event_id")
 	calendars := c.post(200, "calendar/list-calendars", `{}`)
 	ours["calendar"] = calendars.text("calendars", 0, "id")
-	for range 25 { // so that the other tenant has none of this number
-		made := c.post(200, "tickets/create-ticket", `{"subject":"`+secret+`","description":"`+secret+`"}`)
+	for n := range 25 { // so that the other tenant has none of this number
+		made := c.post(200, "tickets/create-ticket", fmt.Sprintf(`{"subject":%q,"description":"%s %d"}`, secret, secret, n))
 		ours["ticket"], ours["record"] = made.text("ticket", "ticket_number"), made.text("ticket", "id")
 	}
 	bought := c.do(201, http.MethodPost, "/beta/phone-numbers", `{"area_code":"512","name":"`+secret+`"}`)
