@@ -148,8 +148,12 @@ func perform[P, T any](ctx context.Context, j *journal, c call, run run[P, T]) (
 			j.metrics.Intent(c.operation, "replayed")
 			return replay[T](there)
 		case j.runs(there): // the same call is under way: its answer is this one's
-			if err := pause(waiting, pollEvery); err != nil {
+			err := j.await(waiting, there)
+			if waiting.Err() != nil {
 				return Answer[T]{}, j.stillRunning(ctx, there)
+			}
+			if err != nil {
+				return Answer[T]{}, err
 			}
 		case there.ConnectionID == "":
 			return Answer[T]{}, fault.Unknowable("An earlier try was cut off, and its connection was removed since, so it will not be known whether the provider acted. " + lookAdvice(there))
@@ -179,6 +183,19 @@ func (j *journal) waiting(ctx context.Context) (context.Context, context.CancelF
 		left = min(left, time.Until(end))
 	}
 	return context.WithTimeout(ctx, left-min(answerMargin, left/4))
+}
+
+// await waits until the run of an intent has ended, or until ctx ends. It only reads, and less often the longer it takes.
+func (j *journal) await(ctx context.Context, i store.Intent) error {
+	for wait := pollEvery; ; wait = min(2*wait, 8*pollEvery) {
+		if err := pause(ctx, wait); err != nil {
+			return err
+		}
+		now, found, err := j.store.Intent(ctx, i.TenantID, i.Operation, i.Key)
+		if err != nil || !found || !j.runs(now) {
+			return err
+		}
+	}
 }
 
 // stillRunning is the failure of a call that has waited for an equal one in vain.

@@ -171,7 +171,7 @@ func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
 // Up starts the server after Down.
 func (c *Cluster) Up() error {
 	// The data lives as long as the tests: what protects it from a power cut only costs time.
-	options := "-k " + c.dir + " -c listen_addresses= -c fsync=off -c full_page_writes=off -c max_connections=200 -c shared_buffers=32MB"
+	options := "-k " + c.dir + " -c listen_addresses= -c fsync=off -c full_page_writes=off -c max_connections=1000 -c shared_buffers=32MB"
 	return c.run("pg_ctl", "start", "-w", "-D", c.data(), "-l", filepath.Join(c.dir, "log"), "-o", options)
 }
 
