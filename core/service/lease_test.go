@@ -232,6 +232,27 @@ func TestAnAnswerThatWasGivenStaysGiven(t *testing.T) {
 	}
 }
 
+// TestAnAnswerThatTheStoreNeverTakesHoldsUpNothing: other answers are written, and what others left is settled.
+func TestAnAnswerThatTheStoreNeverTakesHoldsUpNothing(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	_, err := w.database().Exec(`CREATE TRIGGER failing BEFORE UPDATE OF state ON intents WHEN NEW.state = 'done' AND NEW.key = 'key:stuck'
+		BEGIN SELECT RAISE(ABORT, 'never'); END`)
+	w.check(err)
+	stuck := book(t, p, c, key("stuck"), meeting(t, "stuck", 8))
+	w.killAt(1, false)
+	if _, err := w.start().Calendar.Book(background, c, key("dead"), meeting(t, "dead", 12)); err == nil {
+		t.Fatal("the call of a dead process succeeds")
+	}
+	w.heal()
+	p.settle(t)
+	if answer := book(t, p, c, key("dead"), meeting(t, "dead", 12)); !answer.Replayed {
+		t.Error("what a dead process left is not settled")
+	}
+	if again := book(t, p, c, key("stuck"), meeting(t, "stuck", 8)); !again.Replayed || string(again.Body) != string(stuck.Body) {
+		t.Errorf("the repeat is answered %s after %s", again.Body, stuck.Body)
+	}
+}
+
 // TestPeersLeaveWhatTheStoreRefused: the caller was told that the call is not recorded, and it was. While its process
 // cannot take it back, no other replica carries it out.
 func TestPeersLeaveWhatTheStoreRefused(t *testing.T) {

@@ -2,8 +2,11 @@ package service
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync"
 
+	"frontdesk/core/fault"
 	"frontdesk/core/store"
 )
 
@@ -90,21 +93,29 @@ func (k *keptAnswers) of(there store.Intent) (store.Intent, bool) {
 	return store.Intent{}, false
 }
 
-// write records the answers, until the store fails again.
+// remove forgets the answer of a run.
+func (k *keptAnswers) remove(owner string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.list = slices.DeleteFunc(k.list, func(a keptAnswer) bool { return a.intent.Owner == owner })
+}
+
+func (k *keptAnswers) all() []keptAnswer {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.list)
+}
+
+// writeAnswers records the answers that are kept, until the store is away again. One that it refuses for another reason
+// stands in the way of no other, and of nothing else that recovers.
 func (j *journal) writeAnswers(ctx context.Context) error {
-	for {
-		j.answers.mu.Lock()
-		if len(j.answers.list) == 0 {
-			j.answers.mu.Unlock()
-			return nil
-		}
-		next := j.answers.list[0]
-		j.answers.mu.Unlock()
-		if err := next.record(ctx); err != nil {
+	for _, a := range j.answers.all() {
+		switch err := a.record(ctx); {
+		case err == nil:
+			j.answers.remove(a.intent.Owner)
+		case errors.Is(err, fault.Unavailable), errors.Is(err, fault.Timeout), errors.Is(err, fault.Canceled):
 			return err
 		}
-		j.answers.mu.Lock()
-		j.answers.list = j.answers.list[1:]
-		j.answers.mu.Unlock()
 	}
+	return nil
 }
