@@ -419,9 +419,7 @@ func (a *attempt) keep(ctx context.Context, body []byte, ref string, seen []stor
 		first, found, err := a.journal.store.Intent(ctx, a.intent.TenantID, a.intent.Operation, a.intent.Key)
 		return first, err == nil && found && first.State == store.IntentDone && first.EffectKey == a.intent.EffectKey
 	}
-	a.journal.log.ErrorContext(ctx, "the store does not take an answer; it is kept until it does", "operation", a.intent.Operation, "error", err)
-	a.journal.own.keep(a.intent.Owner, a.journal.keep)
-	a.journal.answers.add(a.intent, func(ctx context.Context) error {
+	kept := a.journal.answers.add(a.intent, func(ctx context.Context) error {
 		err := a.record(ctx, seen)
 		if err == nil || fault.From(err).Code == fault.Conflict || fault.From(err).Code == fault.NotFound {
 			a.journal.own.remove(a.intent.Owner)
@@ -429,6 +427,11 @@ func (a *attempt) keep(ctx context.Context, body []byte, ref string, seen []stor
 		}
 		return err
 	})
+	a.journal.log.ErrorContext(ctx, "the store does not take an answer", "operation", a.intent.Operation,
+		"kept_until_it_does", kept, "error", err)
+	if kept {
+		a.journal.own.keep(a.intent.Owner, a.journal.keep)
+	}
 	return a.intent, false
 }
 

@@ -309,3 +309,26 @@ func TestAnUnsettledCallWithoutAKeyIsNoSecondMeeting(t *testing.T) {
 		})
 	}
 }
+
+// TestAnswersBeyondTheBoundAreSettledAsAfterACrash: a process that keeps all the answers it may holds up no repeat of a
+// call whose answer it has to let go.
+func TestAnswersBeyondTheBoundAreSettledAsAfterACrash(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	kept := &p.settler.journal.answers
+	kept.list = make([]keptAnswer, mostAnswers)
+	for n := range kept.list {
+		kept.list[n].record = func(context.Context) error { return nil }
+	}
+	_, err := w.database().Exec(`CREATE TRIGGER failing BEFORE UPDATE OF state ON intents WHEN NEW.state = 'done'
+		BEGIN SELECT RAISE(ABORT, 'not now'); END`)
+	w.check(err)
+	first := book(t, p, c, key("late"), meeting(t, "late", 8))
+	if len(kept.list) != mostAnswers {
+		t.Fatalf("the process keeps %d answers", len(kept.list))
+	}
+	_, err = w.database().Exec(`DROP TRIGGER failing`)
+	w.check(err)
+	if again := book(t, p, c, key("late"), meeting(t, "late", 8)); string(again.Body) != string(first.Body) {
+		t.Errorf("the repeat is answered %s after %s", again.Body, first.Body)
+	}
+}

@@ -68,15 +68,19 @@ type keptAnswer struct {
 	record func(context.Context) error
 }
 
-// mostAnswers bounds what an outage leaves to write.
+// mostAnswers bounds what an outage leaves to write. Of a further call only its row is left, as after a crash, and so it
+// is settled like one.
 const mostAnswers = 10_000
 
-func (k *keptAnswers) add(i store.Intent, record func(context.Context) error) {
+// add keeps an answer, and reports false where there are too many already.
+func (k *keptAnswers) add(i store.Intent, record func(context.Context) error) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if len(k.list) < mostAnswers {
-		k.list = append(k.list, keptAnswer{i, record})
+	if len(k.list) >= mostAnswers {
+		return false
 	}
+	k.list = append(k.list, keptAnswer{i, record})
+	return true
 }
 
 // of returns the intent with its answer, where the process has one for the effect that the row is about.
