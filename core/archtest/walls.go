@@ -62,6 +62,7 @@ func Walls() []Wall {
 		},
 
 		{Folder: "core/fault", Why: "The one vocabulary of failure."},
+		{Folder: "core/fault/faulttest", ForTests: true, Why: "Faults at the moment that a test means."},
 		{Folder: "core/timezone", Why: "Names of time zones know nobody."},
 		{Folder: "core/record", Why: "The interface's records."},
 		{Folder: "core/page", Why: "The look of all pages knows none of them."},
@@ -90,7 +91,7 @@ func Walls() []Wall {
 		{Folder: "core/adapter/conformance", May: []string{"core/fault"}, ForTests: true, Why: "What the contracts' proofs share."},
 		{Folder: "core/adapter/described", ForTests: true, Why: "Holds requests against descriptions, whosever they are."},
 
-		{Folder: "core/upstream", May: []string{"core/fault", "core/telemetry"}, Why: "The HTTP client below all adapters."},
+		{Folder: "core/upstream", May: []string{"core/fault", "core/telemetry"}, Tests: []string{"core/fault/faulttest"}, Why: "The HTTP client below all adapters."},
 		{Folder: "core/guard", May: []string{"core/fault", "core/telemetry"}, Why: "One guard around every call, whatever the contract."},
 		{Folder: "core/vault", May: []string{"core/fault"}, Why: "Seals bytes, whosever they are."},
 		{
@@ -151,7 +152,7 @@ func Walls() []Wall {
 func conformance() []string {
 	return []string{
 		"core/adapter/adaptertest", "core/adapter/conformance", "core/adapter/described", "core/adapter/magic",
-		"core/calendar/calendartest", "core/crm/crmtest", "core/telephony/telephonytest", "core/oauth/oauthtest",
+		"core/calendar/calendartest", "core/crm/crmtest", "core/telephony/telephonytest", "core/oauth/oauthtest", "core/fault/faulttest",
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"frontdesk/core/audit"
 	"frontdesk/core/fault"
+	"frontdesk/core/fault/faulttest"
 	"frontdesk/core/guard"
 	"frontdesk/core/store"
 	"frontdesk/core/store/storetest"
@@ -199,9 +200,9 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 			"acme key:k-acme release-phone-number PN4155550000.1 done",
 		}},
 		{"a write that is still under way at its deadline", func(t *testing.T, w *world, p *process, c tenant.Caller) {
-			let := make(chan struct{})
-			w.tickets.once("create", reaction{before: func(context.Context) error { <-let; return nil }})
-			_, err := p.Tickets.Create(within(t, time.Second), c, key("k"), CreateTicket{Subject: canaries})
+			ctx, let := faulttest.NewDeadline(background), make(chan struct{})
+			w.tickets.once("create", reaction{before: func(context.Context) error { ctx.Pass(); <-let; return nil }})
+			_, err := p.Tickets.Create(ctx, c, key("k"), CreateTicket{Subject: canaries})
 			wantReason(t, err, fault.Timeout, fault.ReasonDeadlineExceeded)
 			close(let)
 			p.stop() // waits for the late write

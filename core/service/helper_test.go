@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"frontdesk/core/guard"
 	"frontdesk/core/normalize"
 	"frontdesk/core/record"
 	"frontdesk/core/tenant"
@@ -41,6 +42,9 @@ func book(tb testing.TB, p *process, c tenant.Caller, w Write, in BookMeeting) A
 	}
 	return answer
 }
+
+// impatient lets calls give up at once to wait for equal ones.
+func impatient(o *Options, _ *guard.Options) { o.WaitForEqual = pollEvery }
 
 // within is a context whose deadline is so soon that a hanging provider ends it in a test.
 func within(tb testing.TB, d time.Duration) context.Context {

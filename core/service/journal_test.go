@@ -9,6 +9,7 @@ import (
 	"frontdesk/core/adapter"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
+	"frontdesk/core/fault/faulttest"
 	"frontdesk/core/guard"
 	"frontdesk/core/record"
 	"frontdesk/core/store"
@@ -49,7 +50,9 @@ func TestKeyWithAnotherBodyIsRefused(t *testing.T) {
 }
 
 func TestKeyOfARunningCallIsRefused(t *testing.T) {
-	w, p, c := sqliteWorld(t)
+	w := newWorld(t, storetest.SQLite)
+	w.options = impatient
+	p, c := w.start(), w.tenant("acme")
 	entered, let := make(chan struct{}), make(chan struct{})
 	w.meetings.once("book", reaction{before: func(context.Context) error { close(entered); <-let; return nil }})
 	first := make(chan error)
@@ -58,7 +61,7 @@ func TestKeyOfARunningCallIsRefused(t *testing.T) {
 		first <- err
 	}()
 	<-entered
-	_, err := p.Calendar.Book(within(t, 300*time.Millisecond), c, key("k"), meeting(t, "checkup", 10))
+	_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
 	wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyRunning)
 	if fault.From(err).RetryAfter == 0 {
 		t.Error("it does not say when to come again")
@@ -450,9 +453,9 @@ func TestHangIsTheDeadlineAndSaysThatTheOutcomeIsUnknown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, p, c := sqliteWorld(t)
 			w.meetings.traits.IdempotentBook = repeatable
-			let := make(chan struct{})
-			w.meetings.once("book", reaction{before: func(context.Context) error { <-let; return nil }})
-			_, err := p.Calendar.Book(within(t, 60*time.Millisecond), c, key("k"), meeting(t, "checkup", 10))
+			ctx, let := faulttest.NewDeadline(background), make(chan struct{})
+			w.meetings.once("book", reaction{before: func(context.Context) error { ctx.Pass(); <-let; return nil }})
+			_, err := p.Calendar.Book(ctx, c, key("k"), meeting(t, "checkup", 10))
 			close(let)
 			wantReason(t, err, fault.Timeout, fault.ReasonDeadlineExceeded)
 			if detail := fault.From(err).Detail; !strings.Contains(detail, "not known") || !strings.Contains(detail, "same Idempotency-Key") {
@@ -465,8 +468,9 @@ func TestHangIsTheDeadlineAndSaysThatTheOutcomeIsUnknown(t *testing.T) {
 func TestHangOfAReadBeforeTheWriteIsNoUnknownOutcome(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	protected(w)
-	w.meetings.once("events/main", reaction{before: hang})
-	_, err := p.Calendar.Book(within(t, 60*time.Millisecond), w.tenants[c.Tenant.ID], key("k"), meeting(t, "checkup", 10))
+	deadline := faulttest.NewDeadline(background)
+	w.meetings.once("events/main", reaction{before: func(ctx context.Context) error { deadline.Pass(); return hang(ctx) }})
+	_, err := p.Calendar.Book(deadline, w.tenants[c.Tenant.ID], key("k"), meeting(t, "checkup", 10))
 	wantReason(t, err, fault.Timeout, fault.ReasonDeadlineExceeded)
 	if fault.From(err).Metadata["outcome"] != "" {
 		t.Error("the outcome is said to be unknown")
@@ -527,9 +531,9 @@ func TestLateAnswerSettlesTheCall(t *testing.T) {
 			w.options = shorter
 			c, p := w.tenant("acme"), w.start()
 			a, call := test.on(w)
-			let := make(chan struct{})
-			a.once(call, reaction{before: func(context.Context) error { <-let; return nil }})
-			_, _, err := test.call(p, c, within(t, 60*time.Millisecond))
+			ctx, let := faulttest.NewDeadline(background), make(chan struct{})
+			a.once(call, reaction{before: func(context.Context) error { ctx.Pass(); <-let; return nil }})
+			_, _, err := test.call(p, c, ctx)
 			wantReason(t, err, fault.Timeout, fault.ReasonDeadlineExceeded)
 			_, _, err = test.call(p, c, background)
 			wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyRunning) // it may arrive yet: nobody takes it up

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"frontdesk/core/fault"
+	"frontdesk/core/fault/faulttest"
 	"frontdesk/core/telemetry"
 )
 
@@ -89,7 +90,6 @@ func TestWhatWasSent(t *testing.T) {
 		"TLS does not begin":             {address: "https://" + rawServer(t, silent), timeout: 50 * time.Millisecond, code: fault.Timeout, unsent: true},
 		"TLS is broken off":              {address: "https://" + rawServer(t, func(net.Conn) {}), code: fault.Unavailable, unsent: true},
 		"the deadline has passed before": {address: "http://" + rawServer(t, silent), timeout: time.Nanosecond, code: fault.Timeout, unsent: true},
-		"no answer":                      {address: "http://" + rawServer(t, silent), timeout: 50 * time.Millisecond, code: fault.Timeout},
 		"hung up instead of an answer":   {address: "http://" + rawServer(t, hangUp), code: fault.Unavailable},
 		"an answer that is none":         {address: "http://" + rawServer(t, func(c net.Conn) { hangUp(c); _, _ = c.Write([]byte("220 smtp ready\r\n")) }), code: fault.Unavailable},
 	}
@@ -114,6 +114,18 @@ func TestWhatWasSent(t *testing.T) {
 			}
 		})
 	}
+	t.Run("no answer", func(t *testing.T) {
+		ctx := faulttest.NewDeadline(t.Context())
+		address := rawServer(t, func(conn net.Conn) {
+			hangUp(conn)
+			ctx.Pass()
+			silent(conn)
+		})
+		_, _, _, err := Do(client, request(t, http.MethodPost, "http://"+address+"/x", "body").WithContext(ctx))
+		if f := faultOf(t, err); f.Code != fault.Timeout || f.Unsent {
+			t.Errorf("got %s unsent=%t", f.Code, f.Unsent)
+		}
+	})
 	t.Run("the caller leaves", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		address := rawServer(t, func(conn net.Conn) {
@@ -141,7 +153,7 @@ func TestACallEndsWithoutADeadline(t *testing.T) {
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 	})
-	client := newPool(t, PoolOptions{CallTimeout: 50 * time.Millisecond}).Client(ClientOptions{Provider: "rest"})
+	client := newPool(t, PoolOptions{CallTimeout: time.Second}).Client(ClientOptions{Provider: "rest"})
 	for rule, address := range map[string]string{"no answer": "http://" + silent, "a body that never comes": slow.String()} {
 		t.Run(rule, func(t *testing.T) {
 			_, _, _, err := Do(client, request(t, http.MethodGet, address, ""))
