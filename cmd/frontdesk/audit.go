@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"frontdesk/core/gateway"
+	"frontdesk/core/tenant"
 )
 
 type auditList struct {
@@ -70,20 +71,37 @@ func (auditVerify) Help() string {
 		"What no check can show: a row taken away within a second of being written, before it is sealed; and whatever was done by somebody who has the key set."
 }
 
-// Run fails when the audit is not sound, and names the first row that is wrong.
+// verified is what audit verify --json prints.
+type verified struct {
+	gateway.AuditReport
+	WrongRows []tenant.WrongRow `json:"wrong_rows,omitempty"`
+}
+
+// Run fails when the audit is not sound, and names the first row that is wrong. It also fails when a connection, key or link
+// is not as the gateway wrote it, and names each.
 func (c auditVerify) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, func(g *gateway.Gateway) error {
 		report, err := g.VerifyAudit(ctx, c.Head)
 		if err != nil {
 			return err
 		}
+		wrong, err := g.WrongRows(ctx)
+		if err != nil {
+			return err
+		}
 		if c.JSON {
-			if err := s.list(true, report, nil, nil); err != nil {
+			if err := s.list(true, verified{report, wrong}, nil, nil); err != nil {
 				return err
 			}
 		}
+		for _, row := range wrong {
+			fmt.Fprintln(s.err, row)
+		}
 		if !report.Sound {
 			return fmt.Errorf("the audit is not sound: %s", report.Problem)
+		}
+		if len(wrong) > 0 {
+			return fmt.Errorf("%d rows are not as the gateway wrote them, and are refused", len(wrong))
 		}
 		if c.JSON {
 			return nil

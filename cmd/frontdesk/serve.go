@@ -44,14 +44,33 @@ func (c serveCommand) Run(ctx context.Context, s *session) error {
 	})
 }
 
-type migrateCommand struct{}
+type migrateCommand struct {
+	Adopt bool `help:"Also seal rows of a version that did not seal them yet, as they are: once, after an upgrade, or with a backup from before it."`
+}
+
+// Help is shown with the flags.
+func (migrateCommand) Help() string {
+	return "The rows of connections, API keys and links are sealed with the key set, so that nobody who can only write the database " +
+		"sends credentials elsewhere or makes a key. Rows from before that are believed with --adopt, and nowhere else: do not give it " +
+		"in scripts that run at each start. A gateway that made its key set itself, in its data directory, adopts them at its first start."
+}
 
 // Run migrates the store.
-func (migrateCommand) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, func(*gateway.Gateway) error {
-		fmt.Fprintln(s.err, "The store is up to date.")
-		return nil
-	})
+func (c migrateCommand) Run(ctx context.Context, s *session) error {
+	g, err := s.gateway(ctx)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	migrate := g.Migrate
+	if c.Adopt {
+		migrate = g.Adopt
+	}
+	if err := migrate(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintln(s.err, "The store is up to date.")
+	return nil
 }
 
 type openapiCommand struct {

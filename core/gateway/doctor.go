@@ -38,6 +38,7 @@ func (g *Gateway) Examine(ctx context.Context, tenantName string, repair bool) (
 		return findings, nil // everything else is in the store
 	}
 	findings = append(findings, g.examineKeys(ctx), g.examineAudit(ctx))
+	findings = append(findings, g.examineRows(ctx)...)
 	tenants, err := g.directory.Tenants(ctx)
 	if err != nil {
 		return findings, err

@@ -152,9 +152,6 @@ func (g *Gateway) Directory() *tenant.Directory { return g.directory }
 // Registry is the adapters.
 func (g *Gateway) Registry() adapter.Registry { return g.registry }
 
-// Migrate brings the store's tables up to date. Several replicas may do it at once.
-func (g *Gateway) Migrate(ctx context.Context) error { return g.store.Migrate(ctx) }
-
 // closeWait is how long writes that outlived their requests may still take at the end.
 const closeWait = 3 * time.Second
 

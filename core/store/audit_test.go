@@ -44,9 +44,9 @@ func TestChangesAndWhatTheAuditSaysOfThem(t *testing.T) {
 			key := store.APIKey{ID: "k", TenantID: "acme", Hash: []byte{1}, CreatedAt: noon}
 			must(t, s.CreateKey(ctx, key, said("create key")))
 			refused(t, s.CreateKey(ctx, key, said("no")), fault.Conflict, store.ReasonAlreadyExists)
-			must(t, s.RevokeKey(ctx, "k", noon, said("revoke key")))
-			must(t, s.RevokeKey(ctx, "k", noon, said("no"))) // it changes nothing
-			refused(t, s.RevokeKey(ctx, "none", noon, said("no")), fault.NotFound, store.ReasonKeyNotFound)
+			must(t, s.RevokeKey(ctx, "k", noon, nil, said("revoke key")))
+			must(t, s.RevokeKey(ctx, "k", noon, nil, said("no"))) // it changes nothing
+			refused(t, s.RevokeKey(ctx, "none", noon, nil, said("no")), fault.NotFound, store.ReasonKeyNotFound)
 			conn := store.Connection{ID: "c", TenantID: "acme", Name: "c", Kind: "calendar", Provider: "p", CreatedAt: noon}
 			must(t, s.CreateConnection(ctx, conn, said("create connection")))
 			refused(t, s.CreateConnection(ctx, conn, said("no")), fault.Conflict, store.ReasonAlreadyExists)

@@ -25,6 +25,7 @@ type ConnectLink struct {
 	CreatedAt    time.Time
 	ExpiresAt    time.Time
 	UsedAt       time.Time // zero: it has led to no connection yet
+	Seal         []byte    // by core/vault, over everything but UsedAt; nil: a row from before there were seals
 }
 
 // Consent is a row of consents: one that was begun with a link and that the provider has not answered yet.
@@ -39,7 +40,7 @@ type Consent struct {
 
 const (
 	linkColumns = "hash, tenant_id, connection_id, reconnects, kind, provider, name, settings, is_default, other_account, " +
-		"created_at, expires_at, used_at"
+		"created_at, expires_at, used_at, seal"
 	consentColumns = "hash, link_hash, browser_hash, sealed, redirect_uri, expires_at"
 
 	// linkMemory is how long a link that has ended is remembered, so that who opens it is told so.
@@ -53,7 +54,7 @@ func scanLink(row scanner) (l ConnectLink, err error) {
 	var created, expires int64
 	var used *int64
 	err = row.Scan(&l.Hash, &l.TenantID, &l.ConnectionID, &l.Reconnects, &l.Kind, &l.Provider, &l.Name, &settings, &l.IsDefault,
-		&l.OtherAccount, &created, &expires, &used)
+		&l.OtherAccount, &created, &expires, &used, &l.Seal)
 	l.Settings, l.CreatedAt, l.ExpiresAt, l.UsedAt = json.RawMessage(settings), instant(created), instant(expires), optionalInstant(used)
 	return l, err
 }
@@ -71,9 +72,9 @@ func (s *Store) CreateConnectLink(ctx context.Context, l ConnectLink, audit ...A
 		if _, err := exec(ctx, tx, "DELETE FROM connect_links WHERE expires_at < $1", millis(l.CreatedAt.Add(-linkMemory))); err != nil {
 			return err
 		}
-		_, err := exec(ctx, tx, "INSERT INTO connect_links ("+linkColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+		_, err := exec(ctx, tx, "INSERT INTO connect_links ("+linkColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
 			l.Hash, l.TenantID, l.ConnectionID, l.Reconnects, l.Kind, l.Provider, l.Name, object(l.Settings), l.IsDefault, l.OtherAccount,
-			millis(l.CreatedAt), millis(l.ExpiresAt), optional(l.UsedAt))
+			millis(l.CreatedAt), millis(l.ExpiresAt), optional(l.UsedAt), l.Seal)
 		if err != nil {
 			return err
 		}
@@ -92,6 +93,22 @@ func (s *Store) ConnectLink(ctx context.Context, hash []byte) (ConnectLink, erro
 		return ConnectLink{}, linkNotFound()
 	}
 	return l, err
+}
+
+// ConnectLinks lists the links of every tenant that have not ended by then, by hash.
+func (s *Store) ConnectLinks(ctx context.Context, now time.Time) ([]ConnectLink, error) {
+	return listOf(ctx, s, scanLink, "SELECT "+linkColumns+
+		" FROM connect_links WHERE used_at IS NULL AND expires_at > $1 ORDER BY hash", millis(now))
+}
+
+// SealConnectLink replaces the seal of a link that is still as it was read.
+func (s *Store) SealConnectLink(ctx context.Context, l ConnectLink, seal []byte) (bool, error) {
+	query, args := "UPDATE connect_links SET seal = $2 WHERE hash = $1 AND seal = $3", []any{l.Hash, seal, l.Seal}
+	if l.Seal == nil {
+		query, args = "UPDATE connect_links SET seal = $2 WHERE hash = $1 AND seal IS NULL", args[:2]
+	}
+	touched, err := s.exec(ctx, query, args...)
+	return touched == 1, err
 }
 
 // BeginConsent adds a consent, and forgets those that have expired and the oldest of a link that has too many.

@@ -283,9 +283,15 @@ var operations = slices.Concat(numberOperations, []operation{
 	{"KeyByHash", func(c caller) (any, error) { return one(c.s.KeyByHash(c.ctx, []byte("1"))) }},
 	{"Keys", func(c caller) (any, error) { return one(c.s.Keys(c.ctx, "acme")) }},
 	{"Key", func(c caller) (any, error) { return one(c.s.Key(c.ctx, "key1")) }},
-	{"RevokeKey", func(c caller) (any, error) { return only(c.s.RevokeKey(c.ctx, "key1", noon, c.audit())) }},
+	{"RevokeKey", func(c caller) (any, error) {
+		return only(c.s.RevokeKey(c.ctx, "key1", noon, []byte("revoked"), c.audit()))
+	}},
+	{"AllKeys", func(c caller) (any, error) { return one(c.s.AllKeys(c.ctx)) }},
+	{"SealKey", func(c caller) (any, error) {
+		return one(c.s.SealKey(c.ctx, store.APIKey{ID: "key1"}, []byte("by "+c.name)))
+	}},
 	{"RevokeKey: once more", func(c caller) (any, error) {
-		return only(c.s.RevokeKey(c.ctx, "key2", noon.Add(1), c.audit()))
+		return only(c.s.RevokeKey(c.ctx, "key2", noon.Add(1), nil, c.audit()))
 	}},
 	{"TouchKeys", func(c caller) (any, error) {
 		return only(c.s.TouchKeys(c.ctx, map[string]time.Time{"key1": noon, "key2": noon}))
@@ -295,6 +301,10 @@ var operations = slices.Concat(numberOperations, []operation{
 		return only(c.s.CreateConnectLink(c.ctx, linkRow("of "+c.name), c.audit()))
 	}},
 	{"ConnectLink", func(c caller) (any, error) { return one(c.s.ConnectLink(c.ctx, []byte("open"))) }},
+	{"ConnectLinks", func(c caller) (any, error) { return one(c.s.ConnectLinks(c.ctx, noon)) }},
+	{"SealConnectLink", func(c caller) (any, error) {
+		return one(c.s.SealConnectLink(c.ctx, store.ConnectLink{Hash: []byte("open")}, []byte("by "+c.name)))
+	}},
 	{"BeginConsent", func(c caller) (any, error) {
 		row := consentRow("of "+c.name, noon.Add(time.Hour))
 		return only(c.s.BeginConsent(c.ctx, row, noon.Add(-time.Hour)))

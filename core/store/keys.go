@@ -13,13 +13,18 @@ import (
 	"frontdesk/core/fault"
 )
 
-const keyColumns = "id, tenant_id, prefix, hash, label, scopes, connections, test, created_at, revoked_at, last_used_at"
+const (
+	keyWritten = "id, tenant_id, prefix, hash, label, scopes, connections, test, created_at, revoked_at, last_used_at, seal"
+	// The name of the action is core/tenant's; it is written out because the index is of these rows alone.
+	keyColumns = keyWritten + ", EXISTS (SELECT 1 FROM audit WHERE audit.action = 'revoke-key' AND audit.subject = api_keys.id)"
+)
 
 func scanKey(row scanner) (k APIKey, err error) {
 	var scopes, connections []byte
 	var created int64
 	var revoked, used *int64
-	err = row.Scan(&k.ID, &k.TenantID, &k.Prefix, &k.Hash, &k.Label, &scopes, &connections, &k.Test, &created, &revoked, &used)
+	err = row.Scan(&k.ID, &k.TenantID, &k.Prefix, &k.Hash, &k.Label, &scopes, &connections, &k.Test, &created, &revoked, &used,
+		&k.Seal, &k.Ended)
 	if err != nil {
 		return k, err
 	}
@@ -40,9 +45,9 @@ func (s *Store) CreateKey(ctx context.Context, k APIKey, audit ...AuditRow) erro
 	if err != nil {
 		return err
 	}
-	_, err = s.recorded(ctx, audit, "INSERT INTO api_keys ("+keyColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+	_, err = s.recorded(ctx, audit, "INSERT INTO api_keys ("+keyWritten+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
 		k.ID, k.TenantID, k.Prefix, k.Hash, k.Label, string(scopes), string(connections), k.Test,
-		millis(k.CreatedAt), optional(k.RevokedAt), optional(k.LastUsedAt))
+		millis(k.CreatedAt), optional(k.RevokedAt), optional(k.LastUsedAt), k.Seal)
 	if errors.Is(err, fault.NotFound) {
 		return tenantNotFound()
 	}
@@ -74,13 +79,32 @@ func (s *Store) Key(ctx context.Context, id string) (APIKey, error) {
 	return k, err
 }
 
-// RevokeKey ends a key. One that was revoked before keeps its time, which is no change.
-func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time, audit ...AuditRow) error {
-	touched, err := s.recorded(ctx, audit, "UPDATE api_keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL", id, millis(at))
+// AllKeys lists the keys of every tenant, revoked ones too, by tenant and id.
+func (s *Store) AllKeys(ctx context.Context) ([]APIKey, error) {
+	all, err := listOf(ctx, s, scanKey, "SELECT "+keyColumns+" FROM api_keys")
+	slices.SortFunc(all, func(a, b APIKey) int { return cmp.Or(cmp.Compare(a.TenantID, b.TenantID), cmp.Compare(a.ID, b.ID)) })
+	return all, err
+}
+
+// RevokeKey ends a key, and keeps the seal of the row as it is then. One that was revoked before keeps its time, which is no
+// change.
+func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time, seal []byte, audit ...AuditRow) error {
+	touched, err := s.recorded(ctx, audit, "UPDATE api_keys SET revoked_at = $2, seal = $3 WHERE id = $1 AND revoked_at IS NULL",
+		id, millis(at), seal)
 	if err == nil && touched == 0 {
 		_, err = s.Key(ctx, id)
 	}
 	return err
+}
+
+// SealKey replaces the seal of a key that is still as it was read. It reports whether it was.
+func (s *Store) SealKey(ctx context.Context, k APIKey, seal []byte) (bool, error) {
+	query, args := "UPDATE api_keys SET seal = $2 WHERE id = $1 AND seal = $3", []any{k.ID, seal, k.Seal}
+	if k.Seal == nil {
+		query, args = "UPDATE api_keys SET seal = $2 WHERE id = $1 AND seal IS NULL", args[:2]
+	}
+	touched, err := s.exec(ctx, query, args...)
+	return touched == 1, err
 }
 
 // TouchKeys keeps when keys were last used; times never go back, and keys that are gone are passed over.

@@ -28,9 +28,11 @@ func TestKeys(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			tenant(t, s, "acme")
 			must(t, s.CreateKey(t.Context(), key))
-			must(t, s.RevokeKey(t.Context(), "k1", noon.Add(time.Minute)))
-			must(t, s.RevokeKey(t.Context(), "k1", noon.Add(time.Hour)))
-			equal(t, got(s.KeyByHash(t.Context(), key.Hash))(t).RevokedAt, noon.Add(time.Minute))
+			must(t, s.RevokeKey(t.Context(), "k1", noon.Add(time.Minute), []byte("revoked")))
+			must(t, s.RevokeKey(t.Context(), "k1", noon.Add(time.Hour), []byte("again")))
+			k := got(s.KeyByHash(t.Context(), key.Hash))(t)
+			equal(t, k.RevokedAt, noon.Add(time.Minute))
+			equal(t, string(k.Seal), "revoked")
 		})
 	})
 	t.Run("the time of last use never goes back, and unknown keys do not matter", func(t *testing.T) {
@@ -44,6 +46,25 @@ func TestKeys(t *testing.T) {
 			equal(t, got(s.KeyByHash(t.Context(), key.Hash))(t).LastUsedAt, noon.Add(time.Hour))
 		})
 	})
+	t.Run("a seal is replaced where the row has the one that was read", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			tenant(t, s, "acme")
+			must(t, s.CreateKey(t.Context(), key))
+			equal(t, got(s.SealKey(t.Context(), key, []byte("first")))(t), true)
+			equal(t, got(s.SealKey(t.Context(), key, []byte("late")))(t), false)
+			now := got(s.Key(t.Context(), key.ID))(t)
+			equal(t, got(s.SealKey(t.Context(), now, []byte("second")))(t), true)
+			equal(t, string(got(s.AllKeys(t.Context()))(t)[0].Seal), "second")
+		})
+	})
+	t.Run("the audit's word that a key was revoked outlives its row", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			tenant(t, s, "acme")
+			must(t, s.CreateKey(t.Context(), key))
+			must(t, s.AddAudit(t.Context(), store.AuditRow{UID: "u", At: noon, Action: "revoke-key", Subject: key.ID}))
+			equal(t, got(s.Key(t.Context(), key.ID))(t).Ended, true)
+		})
+	})
 	t.Run("unknown and doubled keys are refused", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			refused(t, s.CreateKey(t.Context(), key), fault.NotFound, store.ReasonTenantNotFound)
@@ -54,7 +75,7 @@ func TestKeys(t *testing.T) {
 			refused(t, s.CreateKey(t.Context(), again), fault.Conflict, store.ReasonAlreadyExists)
 			_, err := s.KeyByHash(t.Context(), []byte("nothing"))
 			refused(t, err, fault.NotFound, store.ReasonKeyNotFound)
-			refused(t, s.RevokeKey(t.Context(), "nothing", noon), fault.NotFound, store.ReasonKeyNotFound)
+			refused(t, s.RevokeKey(t.Context(), "nothing", noon, nil), fault.NotFound, store.ReasonKeyNotFound)
 		})
 	})
 }

@@ -55,6 +55,8 @@ type APIKey struct {
 	CreatedAt   time.Time
 	RevokedAt   time.Time // zero: not revoked
 	LastUsedAt  time.Time // zero: never; written at most once a minute
+	Seal        []byte    // by core/vault, over everything but LastUsedAt; nil: a row from before there were seals
+	Ended       bool      // the audit has its revocation
 }
 
 // Intent is a row of intents: one mutating call, recorded before the provider is asked.

@@ -232,13 +232,13 @@ func (p *planner) connection(path, tenantName string, want NewConnection, row st
 			"Give the new one another name, or remove the old one first.", now.Kind, now.Provider)
 		return nil
 	}
-	plain, unreadable := p.directory.vault.Unseal(row.TenantID, row.ID, row.Credentials)
+	plain, unreadable := p.directory.openConnection(row)
 	if unreadable != nil && want.Credentials == nil {
 		return fmt.Errorf("connection %s/%s: %w", tenantName, want.Name, unreadable)
 	}
 	var change ConnectionChange
 	details := difference("settings.", now.Settings, want.Settings)
-	if len(details) > 0 {
+	if len(details) > 0 || unreadable != nil { // settings that were changed in the database are not to be believed
 		change.Settings = want.Settings
 		if change.Settings == nil {
 			change.Settings = map[string]any{}

@@ -103,7 +103,7 @@ func TestApplyChangesWhatIsDifferent(t *testing.T) {
 				t.Errorf("%s has another id", after[i].Name)
 			}
 		}
-		plain, err := h.vault.Unseal(after[0].TenantID, after[0].ID, h.row(after[0]).Credentials)
+		plain, err := h.openConnection(h.row(after[0]))
 		if err != nil || !maps.Equal(plain, office.Credentials) {
 			t.Errorf("the credentials did not change: %v", err)
 		}

@@ -234,6 +234,9 @@ func TestAChangeThatCannotBeRecordedIsNotMade(t *testing.T) {
 				t.Errorf("%s: it is done", name)
 			}
 		}
+		if _, err := db.Exec("ALTER TABLE audit_away RENAME TO audit"); err != nil {
+			t.Fatal(err)
+		}
 		tenants, err := h.Tenants(t.Context())
 		if err != nil || len(tenants) != 1 {
 			t.Errorf("tenants %+v, %v", tenants, err)

@@ -104,6 +104,11 @@ func (d *Directory) loadCaller(ctx context.Context, hash keyHash) (Caller, error
 	if subtle.ConstantTimeCompare(key.Hash, hash[:]) != 1 || !key.RevokedAt.IsZero() {
 		return Caller{}, badKey()
 	}
+	if what := d.wrongKey(key); what != "" {
+		d.log.ErrorContext(ctx, "an API key is refused: its row is not as the gateway wrote it; run frontdesk doctor",
+			"key", key.ID, "tenant", key.TenantID, "what", "the row "+what)
+		return Caller{}, badKey()
+	}
 	row, err := d.store.TenantByID(ctx, key.TenantID)
 	if errors.Is(err, fault.NotFound) { // deleted since
 		return Caller{}, badKey()

@@ -139,7 +139,7 @@ func TestRevocationElsewhereTakesEffectInTwoSeconds(t *testing.T) {
 	h.tenant("acme")
 	text, made := h.key("acme", NewKey{})
 	h.caller(text)
-	if err := h.store.RevokeKey(t.Context(), made.ID, h.clock.now()); err != nil { // as another replica does
+	if err := h.store.RevokeKey(t.Context(), made.ID, h.clock.now(), nil); err != nil { // as another replica does
 		t.Fatal(err)
 	}
 	h.clock.advance(900 * time.Millisecond)
@@ -183,7 +183,7 @@ func TestClockThatGoesBackEndsWhatIsRemembered(t *testing.T) {
 	h.tenant("acme")
 	text, made := h.key("acme", NewKey{})
 	h.caller(text)
-	if err := h.store.RevokeKey(t.Context(), made.ID, h.clock.now()); err != nil {
+	if err := h.store.RevokeKey(t.Context(), made.ID, h.clock.now(), nil); err != nil {
 		t.Fatal(err)
 	}
 	h.clock.advance(-time.Hour)

@@ -53,19 +53,19 @@ func (d *Directory) createConnection(ctx context.Context, owner store.Tenant, n 
 	if err != nil {
 		return Connection{}, err
 	}
-	sealed, err := d.vault.Seal(tenantID, id, n.Credentials)
-	if err != nil {
-		return Connection{}, err
-	}
 	audited, err := d.audited(ctx, owner, audit.Entry{Action: addConnection, ConnectionID: id, Subject: n.Name, Changed: namesIn(n)})
 	if err != nil {
 		return Connection{}, err
 	}
 	tokens := d.growthOf(n.Kind, n.Provider, adapter.Values{Settings: n.Settings, Credentials: n.Credentials})
-	err = d.store.CreateConnection(ctx, store.Connection{
+	row := store.Connection{
 		ID: id, TenantID: tenantID, Name: n.Name, Kind: string(n.Kind), Provider: n.Provider, IsDefault: n.Default,
-		Settings: settings, Credentials: sealed, Status: tokens.statusAfter(growth{}, string(StatusReconnectRequired)), Revision: 1, CreatedAt: d.now().UTC(),
-	}, audited...)
+		Settings: settings, Status: tokens.statusAfter(growth{}, string(StatusReconnectRequired)), Revision: 1, CreatedAt: d.now().UTC(),
+	}
+	if err := d.sealConnection(&row, n.Credentials); err != nil {
+		return Connection{}, err
+	}
+	err = d.store.CreateConnection(ctx, row, audited...)
 	if errors.Is(err, fault.Conflict) {
 		return Connection{}, fault.Newf(fault.Conflict, ReasonNameTaken, "There is a connection %q already.", n.Name).Because(err)
 	}
@@ -76,7 +76,7 @@ func (d *Directory) createConnection(ctx context.Context, owner store.Tenant, n 
 	if err := d.fetchToken(ctx, tenantID, id, tokens); err != nil {
 		return Connection{}, err
 	}
-	row, err := d.store.Connection(ctx, tenantID, id) // whether it is the default is the store's to say
+	row, err = d.store.Connection(ctx, tenantID, id) // whether it is the default is the store's to say
 	if err != nil {
 		return Connection{}, err
 	}
@@ -107,8 +107,8 @@ func (d *Directory) change(row *store.Connection, c ConnectionChange) (growth, e
 	if err != nil {
 		return growth{}, err
 	}
-	plain, unreadable := d.vault.Unseal(row.TenantID, row.ID, row.Credentials)
-	if unreadable != nil && c.Credentials == nil {
+	plain, unreadable := d.openConnection(*row)
+	if unreadable != nil && (c.Credentials == nil || c.Settings == nil) { // neither is to be believed without the other
 		return growth{}, unreadable
 	}
 	was := d.growthOf(now.Kind, now.Provider, adapter.Values{Settings: now.Settings, Credentials: plain})
@@ -125,10 +125,8 @@ func (d *Directory) change(row *store.Connection, c ConnectionChange) (growth, e
 	if row.Settings, err = settingsJSON(wanted.Settings); err != nil {
 		return growth{}, err
 	}
-	if c.Credentials != nil {
-		if row.Credentials, err = d.vault.Seal(row.TenantID, row.ID, c.Credentials); err != nil {
-			return growth{}, err
-		}
+	if err := d.sealConnection(row, wanted.Credentials); err != nil {
+		return growth{}, err
 	}
 	is := d.growthOf(now.Kind, now.Provider, adapter.Values{Settings: wanted.Settings, Credentials: wanted.Credentials})
 	row.IsDefault = row.IsDefault || c.Default

@@ -1,6 +1,7 @@
 package tenant
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -385,13 +386,21 @@ func (d *Directory) prepare(ctx context.Context, l linked, email string) error {
 		if err != nil {
 			return err
 		}
-		return d.store.CreateConnection(ctx, store.Connection{
+		row := store.Connection{
 			ID: l.row.ConnectionID, TenantID: l.tenant.ID, Name: l.row.Name, Kind: l.row.Kind, Provider: l.row.Provider, IsDefault: l.row.IsDefault,
 			Settings: settings, Status: string(StatusReconnectRequired), Email: email, CreatedAt: d.now().UTC(),
-		}, audited...)
+		}
+		if err := d.sealConnection(&row, nil); err != nil {
+			return err
+		}
+		return d.store.CreateConnection(ctx, row, audited...)
 	}
 	_, err := d.changeConnection(ctx, l.there, d.auditedChange(l.owner(), ConnectionChange{}), func(row *store.Connection) error {
 		now, err := connectionOf(*row)
+		if err != nil {
+			return err
+		}
+		plain, err := d.openConnection(*row)
 		if err != nil {
 			return err
 		}
@@ -399,9 +408,13 @@ func (d *Directory) prepare(ctx context.Context, l linked, email string) error {
 		if err != nil {
 			return err
 		}
-		row.Settings, err = settingsJSON(all)
 		row.Status, row.Email, row.IsDefault = string(StatusReconnectRequired), email, row.IsDefault || l.row.IsDefault
-		return err
+		settings, err := settingsJSON(all)
+		if err != nil || bytes.Equal(settings, row.Settings) {
+			return err
+		}
+		row.Settings = settings
+		return d.sealConnection(row, plain)
 	})
 	return err
 }

@@ -121,8 +121,8 @@ func TestAConsentMakesAConnectionThatWorks(t *testing.T) {
 		if len(all) != 1 || all[0].Status != StatusOK || all[0].Email != "desk@acme.example" || !all[0].IsDefault || all[0].Settings["calendar_id"] != "Front desk" {
 			t.Errorf("connections %+v", all)
 		}
-		if row := h.row(all[0]); row.Credentials != nil {
-			t.Error("the tokens are among the given credentials")
+		if given, err := h.openConnection(h.row(all[0])); err != nil || len(given) != 0 {
+			t.Errorf("among the given credentials are tokens, or %v", err)
 		}
 		h.works("desk@acme.example")
 		h.meet.ExpireAccess()

@@ -28,7 +28,7 @@ type authority struct {
 // credentials unseals a connection's credentials and answers what puts them on a request, and the credentials as the
 // adapter may see them. The secret that authorises lives on in that function alone. Of a, the way to authorise is chosen.
 func (d *Directory) credentials(a *adapter.Adapter, c Connection, row store.Connection) (authority, map[string]string, error) {
-	plain, err := d.vault.Unseal(row.TenantID, row.ID, row.Credentials)
+	plain, err := d.openConnection(row)
 	if err != nil {
 		return authority{}, nil, err
 	}

@@ -235,7 +235,7 @@ func TestConnectionThatCannotBeOpened(t *testing.T) {
 			h.overwrite(c, row.Provider, string(row.Settings), row.Credentials)
 		}, fault.Unsupported, fault.ReasonProviderMisconfigured},
 		{"its settings are not what they must be now", func(h *house, c Connection) {
-			h.overwrite(c, "dav", `{"size":"many"}`, h.row(c).Credentials)
+			h.overwrite(c, "dav", `{"size":"many"}`, nil)
 		}, fault.Unsupported, fault.ReasonProviderMisconfigured},
 		{"its credentials are another's", func(h *house, c Connection) {
 			other := h.connection("acme", "b", adapter.KindCalendar, "dav")
@@ -263,11 +263,16 @@ func TestConnectionThatCannotBeOpened(t *testing.T) {
 	}
 }
 
-// overwrite puts into the store what the directory would not.
+// overwrite puts into the store what the directory would not; nil is what an earlier version, with other rules, would seal.
 func (h *house) overwrite(c Connection, provider, settings string, sealed []byte) {
 	h.t.Helper()
 	row := h.row(c)
 	row.Provider, row.Settings, row.Credentials = provider, []byte(settings), sealed
+	if sealed == nil {
+		if err := h.sealConnection(&row, nil); err != nil {
+			h.t.Fatal(err)
+		}
+	}
 	if err := h.store.UpdateConnection(h.t.Context(), row, row.Revision); err != nil {
 		h.t.Fatal(err)
 	}

@@ -60,6 +60,9 @@ func (d *Directory) CreateKey(ctx context.Context, tenantName string, k NewKey) 
 			row.Scopes = append(row.Scopes, string(s))
 		}
 	}
+	if row.Seal, err = d.vault.SealRow(boundKey(row), nil); err != nil {
+		return "", Key{}, err
+	}
 	audited, err := d.audited(ctx, owner, audit.Entry{Action: createKey, Subject: id, Changed: row.Scopes})
 	if err != nil {
 		return "", Key{}, err
@@ -182,5 +185,10 @@ func (d *Directory) revokeKey(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return d.store.RevokeKey(ctx, id, d.now().UTC(), audited...)
+	key.RevokedAt = d.now().UTC()
+	seal, err := d.vault.SealRow(boundKey(key), nil)
+	if err != nil {
+		return err
+	}
+	return d.store.RevokeKey(ctx, id, key.RevokedAt, seal, audited...)
 }

@@ -112,6 +112,9 @@ func (d *Directory) NewConnectLink(ctx context.Context, tenantName string, n New
 	}
 	hash, _ := readToken(token, linkPrefix)
 	row.Hash = hash[:]
+	if row.Seal, err = d.vault.SealRow(boundLink(row), nil); err != nil {
+		return "", made, err
+	}
 	audited, err := d.auditedLink(ctx, l, row, n.Connection.Settings)
 	if err != nil {
 		return "", made, err
@@ -148,6 +151,10 @@ func (d *Directory) goodLinkOf(ctx context.Context, hash []byte) (linked, error)
 	}
 	if err != nil {
 		return linked{}, err
+	}
+	if !d.genuineLink(row) {
+		d.log.ErrorContext(ctx, "a link is refused: its row was changed or put in; run frontdesk doctor", "tenant", row.TenantID)
+		return linked{}, linkUnknown()
 	}
 	if !row.UsedAt.IsZero() {
 		return linked{}, fault.New(fault.NotFound, ReasonLinkUsed, "This link has done its work: it is good for one connection.")
@@ -187,7 +194,7 @@ func (d *Directory) follow(ctx context.Context, row store.ConnectLink) (linked, 
 	}
 	l.values = adapter.Values{Settings: l.settings}
 	if l.there.ID != "" {
-		if l.values.Credentials, err = d.vault.Unseal(row.TenantID, l.there.ID, l.there.Credentials); err != nil {
+		if l.values.Credentials, err = d.openConnection(l.there); err != nil {
 			return l, err
 		}
 	}

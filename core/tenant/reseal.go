@@ -11,12 +11,12 @@ import (
 
 // Resealed is what a Reseal did.
 type Resealed struct {
-	Sealed  int            // credentials and tokens sealed again with the primary key
+	Sealed  int            // credentials, tokens and rows sealed again with the primary key
 	Already int            // those that were already
 	InUse   map[uint32]int // how many each key is needed for now
 }
 
-// Reseal seals all credentials and tokens with the key set's primary key. It can be ended and begun again at any point: what is
+// Reseal seals all credentials and tokens, and the rows of keys and links, with the key set's primary key. It can be ended and begun again at any point: what is
 // sealed with the primary key already is passed over.
 func (d *Directory) Reseal(ctx context.Context) (Resealed, error) {
 	primary, err := d.vault.Primary()
@@ -29,16 +29,17 @@ func (d *Directory) Reseal(ctx context.Context) (Resealed, error) {
 	}
 	var done Resealed
 	for _, row := range rows {
-		switch {
-		case len(row.Credentials) == 0:
-		case vault.KeyOf(row.Credentials) == primary:
+		if vault.KeyOf(row.Credentials) == primary {
 			done.Already++
-		default:
-			if err := d.reseal(ctx, row); err != nil {
-				return done, err
-			}
-			done.Sealed++
+			continue
 		}
+		if err := d.reseal(ctx, row); err != nil {
+			return done, err
+		}
+		done.Sealed++
+	}
+	if err := d.resealKeys(ctx, primary, &done); err != nil {
+		return done, err
 	}
 	tokens, err := d.store.AllTokens(ctx)
 	if err != nil {
@@ -62,17 +63,55 @@ func (d *Directory) Reseal(ctx context.Context) (Resealed, error) {
 // reseal seals one connection's credentials again. One that was removed in the meantime needs it no more.
 func (d *Directory) reseal(ctx context.Context, row store.Connection) error {
 	_, err := d.changeConnection(ctx, row, unaudited, func(row *store.Connection) error {
-		plain, err := d.vault.Unseal(row.TenantID, row.ID, row.Credentials)
+		plain, err := d.openConnection(*row)
 		if err != nil {
 			return err
 		}
-		row.Credentials, err = d.vault.Seal(row.TenantID, row.ID, plain)
-		return err
+		return d.sealConnection(row, plain)
 	})
 	if errors.Is(err, fault.NotFound) {
 		return nil
 	}
 	return err
+}
+
+// resealKeys seals the rows of keys and links again. What is wrong with a row is not made right: it is passed over.
+func (d *Directory) resealKeys(ctx context.Context, primary uint32, done *Resealed) error {
+	keys, err := d.store.AllKeys(ctx)
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		switch {
+		case vault.KeyOf(k.Seal) == primary:
+			done.Already++
+		case d.wrongKey(k) != "":
+			d.log.ErrorContext(ctx, "the row of an API key is not as the gateway wrote it, so it is not sealed again; run frontdesk doctor", "key", k.ID)
+		default:
+			if _, err := d.sealKey(ctx, k); err != nil { // one that was revoked meanwhile is sealed already
+				return err
+			}
+			done.Sealed++
+		}
+	}
+	links, err := d.store.ConnectLinks(ctx, d.now())
+	if err != nil {
+		return err
+	}
+	for _, l := range links {
+		if vault.KeyOf(l.Seal) == primary || !d.genuineLink(l) {
+			continue
+		}
+		seal, err := d.vault.SealRow(boundLink(l), nil)
+		if err == nil {
+			_, err = d.store.SealConnectLink(ctx, l, seal)
+		}
+		if err != nil {
+			return err
+		}
+		done.Sealed++
+	}
+	return nil
 }
 
 // resealTokens seals one connection's tokens again. They may be renewed meanwhile, by a process that has not noticed the new
@@ -98,7 +137,7 @@ func (d *Directory) resealTokens(ctx context.Context, row store.Tokens, primary 
 	return false, nil
 }
 
-// KeysInUse counts, by the id of the key, the credentials and tokens that are sealed with it.
+// KeysInUse counts, by the id of the key, the credentials, tokens and API keys that are sealed with it.
 func (d *Directory) KeysInUse(ctx context.Context) (map[uint32]int, error) {
 	rows, err := d.store.AllConnections(ctx)
 	if err != nil {
@@ -112,6 +151,15 @@ func (d *Directory) KeysInUse(ctx context.Context) (map[uint32]int, error) {
 	for _, row := range rows {
 		if len(row.Credentials) > 0 {
 			inUse[vault.KeyOf(row.Credentials)]++
+		}
+	}
+	keys, err := d.store.AllKeys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range keys {
+		if d.wrongKey(k) == "" { // what somebody put in keeps no key in use
+			inUse[vault.KeyOf(k.Seal)]++
 		}
 	}
 	for _, row := range tokens {

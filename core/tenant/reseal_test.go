@@ -20,7 +20,7 @@ func TestRotationSealsEverythingAgain(t *testing.T) {
 		for _, tenant := range []string{"acme", "beta"} {
 			h.tenant(tenant)
 			all = append(all, h.connection(tenant, "a", adapter.KindCalendar, "dav"), h.connection(tenant, "b", adapter.KindCalendar, "dav"))
-			h.connection(tenant, "s", adapter.KindCalendar, "sandbox") // has no credentials
+			h.connection(tenant, "s", adapter.KindCalendar, "sandbox") // has no credentials, but is sealed
 		}
 		old := h.vault.Status()[0].ID
 		text, _ := h.key("acme", NewKey{})
@@ -31,18 +31,18 @@ func TestRotationSealsEverythingAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if inUse, err := h.KeysInUse(t.Context()); err != nil || !maps.Equal(inUse, map[uint32]int{old: 4}) {
+		if inUse, err := h.KeysInUse(t.Context()); err != nil || !maps.Equal(inUse, map[uint32]int{old: 7}) {
 			t.Errorf("before: in use %v, %v", inUse, err)
 		}
 		done, err := h.Reseal(t.Context())
-		if err != nil || done.Sealed != 4 || done.Already != 0 || !maps.Equal(done.InUse, map[uint32]int{added.ID: 4}) {
+		if err != nil || done.Sealed != 7 || done.Already != 0 || !maps.Equal(done.InUse, map[uint32]int{added.ID: 7}) {
 			t.Errorf("done %+v, %v", done, err)
 		}
-		if done, err = h.Reseal(t.Context()); err != nil || done.Sealed != 0 || done.Already != 4 {
+		if done, err = h.Reseal(t.Context()); err != nil || done.Sealed != 0 || done.Already != 7 {
 			t.Errorf("a second time %+v, %v", done, err)
 		}
 		for _, c := range all {
-			plain, err := h.vault.Unseal(c.TenantID, c.ID, h.row(c).Credentials)
+			plain, err := h.openConnection(h.row(c))
 			if err != nil || plain["password"] != canary {
 				t.Errorf("%s: %v", c.Name, err)
 			}
@@ -72,7 +72,7 @@ func TestInterruptedResealIsCompleted(t *testing.T) {
 	if err != nil || done.Sealed != 1 || done.Already != 1 || len(done.InUse) != 1 {
 		t.Errorf("done %+v, %v", done, err)
 	}
-	if _, err := h.vault.Unseal(b.TenantID, b.ID, h.row(b).Credentials); err != nil {
+	if _, err := h.openConnection(h.row(b)); err != nil {
 		t.Error(err)
 	}
 }
@@ -112,7 +112,7 @@ func TestCallsGoOnDuringRotations(t *testing.T) {
 				}
 				row, err := h.store.Connection(t.Context(), c.TenantID, c.ID)
 				if err == nil {
-					_, err = server.Unseal(row.TenantID, row.ID, row.Credentials)
+					_, err = server.OpenRow(boundConnection(row), row.Credentials)
 				}
 				if err != nil {
 					t.Errorf("another process: %v", err)
@@ -180,14 +180,14 @@ func TestTokensAreSealedAgainAsTheyAre(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if inUse, err := h.KeysInUse(t.Context()); err != nil || !maps.Equal(inUse, map[uint32]int{old: 1}) {
+		if inUse, err := h.KeysInUse(t.Context()); err != nil || !maps.Equal(inUse, map[uint32]int{old: 2}) {
 			t.Errorf("before: in use %v, %v", inUse, err)
 		}
 		if sealed, err := h.resealTokens(t.Context(), before, added.ID); err != nil || !sealed {
 			t.Errorf("sealed %t, %v", sealed, err)
 		}
-		done, err := h.Reseal(t.Context())
-		if err != nil || done.Sealed != 0 || done.Already != 1 || !maps.Equal(done.InUse, map[uint32]int{added.ID: 1}) {
+		done, err := h.Reseal(t.Context()) // the connection is sealed again, and its tokens are already
+		if err != nil || done.Sealed != 1 || done.Already != 1 || !maps.Equal(done.InUse, map[uint32]int{added.ID: 2}) {
 			t.Errorf("a second time %+v, %v", done, err)
 		}
 		after, _, err := h.store.Tokens(t.Context(), c.TenantID, c.ID)

@@ -60,7 +60,7 @@ func (d *Directory) source(ctx context.Context, tenantID, connectionID string) (
 		return oauth.Source{}, noAdapter(c)
 	}
 	values := adapter.Values{Settings: c.Settings}
-	if values.Credentials, err = d.vault.Unseal(row.TenantID, row.ID, row.Credentials); err != nil {
+	if values.Credentials, err = d.openConnection(row); err != nil {
 		return oauth.Source{}, err
 	}
 	if a, err = a.With(values); err != nil {

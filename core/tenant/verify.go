@@ -169,7 +169,7 @@ func (d *Directory) linkTo(row store.Connection, tenantName string) string {
 	if err != nil {
 		return ""
 	}
-	credentials, err := d.vault.Unseal(row.TenantID, row.ID, row.Credentials)
+	credentials, err := d.openConnection(row)
 	if err != nil || !d.growthOf(c.Kind, c.Provider, adapter.Values{Settings: c.Settings, Credentials: credentials}).isOAuth {
 		return ""
 	}
@@ -182,7 +182,8 @@ func advice(link string, f *fault.Error) string {
 	case f.Reason == fault.ReasonEgressRefused:
 		return "The address lies in a network the gateway does not reach. If it is meant to, its operator adds that network to egress.allow."
 	case f.Reason == vault.ReasonUnreadable:
-		return "Give the gateway the key set that the credentials were sealed with (secrets.keyset), or enter them again with connection add."
+		return "Give the gateway the key set that the credentials were sealed with (secrets.keyset). If it has that, the row was changed in " +
+			"the database: find out who can write it, and enter settings and credentials again with connection add."
 	case f.Reason == fault.ReasonProviderMisconfigured:
 		return "Correct the connection's settings, then verify again."
 	case f.Code == fault.Disconnected && link != "":

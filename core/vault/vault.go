@@ -1,11 +1,14 @@
-// Package vault seals the credentials of connections, the tokens had with them, and the keys of the audit. A sealed value can be opened only for
-// the purpose, tenant and connection it was sealed for: they are the associated data of the AEAD (AES-256-GCM, by Tink), so
-// that a row copied onto another is refused. The keys are a Tink key set in cleartext JSON, in a file or an environment
-// variable:
+// Package vault seals the credentials of connections, the tokens had with them, what rows say about people, and the keys of
+// the audit. A sealed value can be opened only for the purpose, tenant, connection or row that it was sealed for: they are
+// the associated data of the AEAD (AES-256-GCM, by Tink), so that a row copied onto another is refused. The keys are a Tink
+// key set in cleartext JSON, in a file or an environment variable:
 //
 //	v, err := vault.Open("", "./frontdesk-data") // ./frontdesk-data/keyset.json, made on first use
-//	sealed, err := v.Seal(tenantID, connectionID, credentials)
-//	credentials, err := v.Unseal(tenantID, connectionID, sealed)
+//	row := vault.Row{Purpose: vault.ConnectionRow, Columns: []string{tenantID, connectionID, settings}}
+//	sealed, err := v.SealRow(row, credentials)
+//	credentials, err := v.OpenRow(row, sealed)
+//
+// Sealing nothing authenticates the columns: AES-GCM over associated data alone is the MAC that NIST SP 800-38D calls GMAC.
 //
 // A rotation is three steps: [Vault.Rotate] adds a new primary key, its caller seals every row again, and
 // [Vault.Prune] drops the keys that no row needs. A running process notices: it reads the key set again before it
@@ -19,6 +22,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/tink-crypto/tink-go/v2/aead"
@@ -44,6 +48,7 @@ type Vault struct {
 type keys struct {
 	handle  *keyset.Handle
 	cipher  tink.AEAD
+	held    []Key  // in the key set's order, which is that of their making
 	version string // of the source when it was read
 }
 
@@ -111,7 +116,11 @@ func (v *Vault) seal(p purpose, tenantID, connectionID string, plain []byte) ([]
 	if err := v.refresh(); err != nil {
 		return nil, err
 	}
-	sealed, err := v.current().cipher.Encrypt(plain, p.binding(tenantID, connectionID))
+	return v.encrypt(plain, p.binding(tenantID, connectionID))
+}
+
+func (v *Vault) encrypt(plain, binding []byte) ([]byte, error) {
+	sealed, err := v.current().cipher.Encrypt(plain, binding)
 	if err != nil {
 		return nil, fault.From(fmt.Errorf("vault: sealing failed: %w", err))
 	}
@@ -142,6 +151,10 @@ func (v *Vault) UnsealTokens(tenantID, connectionID string, sealed []byte) ([]by
 }
 
 func (v *Vault) open(p purpose, tenantID, connectionID string, sealed []byte) ([]byte, error) {
+	return v.decrypt(sealed, p.binding(tenantID, connectionID))
+}
+
+func (v *Vault) decrypt(sealed, binding []byte) ([]byte, error) {
 	id := KeyOf(sealed)
 	if !v.current().has(id) {
 		if err := v.refresh(); err != nil {
@@ -151,7 +164,7 @@ func (v *Vault) open(p purpose, tenantID, connectionID string, sealed []byte) ([
 			return nil, unreadable().Because(fmt.Errorf("vault: sealed with key %d, which is not in %s", id, v.source))
 		}
 	}
-	plain, err := v.current().cipher.Decrypt(sealed, p.binding(tenantID, connectionID))
+	plain, err := v.current().cipher.Decrypt(sealed, binding)
 	if err != nil {
 		return nil, unreadable().Because(fmt.Errorf(
 			"vault: key %d does not open it: it was changed, or sealed for another purpose, tenant or connection", id))
@@ -160,8 +173,12 @@ func (v *Vault) open(p purpose, tenantID, connectionID string, sealed []byte) ([
 }
 
 // KeyOf answers the id of the key that sealed it; 0 when there is none. Tink prefixes a ciphertext with a one byte
-// version and the key's id (Tink wire format, "Tink output prefix").
+// version and the key's id (Tink wire format, "Tink output prefix"). What [Vault.SealRow] made has its own byte before
+// that.
 func KeyOf(sealed []byte) uint32 {
+	if IsRow(sealed) {
+		sealed = sealed[1:]
+	}
 	if len(sealed) < 5 || sealed[0] != 1 {
 		return 0
 	}
@@ -285,8 +302,10 @@ func (v *Vault) current() keys {
 }
 
 // list answers the keys in the key set's order, which is that of their making.
-func (k keys) list() []Key {
-	info := k.handle.KeysetInfo()
+func (k keys) list() []Key { return slices.Clone(k.held) }
+
+func keysOf(handle *keyset.Handle) []Key {
+	info := handle.KeysetInfo()
 	list := make([]Key, 0, len(info.GetKeyInfo()))
 	for _, key := range info.GetKeyInfo() {
 		list = append(list, Key{ID: key.GetKeyId(), Primary: key.GetKeyId() == info.GetPrimaryKeyId()})
@@ -294,15 +313,17 @@ func (k keys) list() []Key {
 	return list
 }
 
-func (k keys) primary() uint32 { return k.handle.KeysetInfo().GetPrimaryKeyId() }
-
-func (k keys) has(id uint32) bool {
-	for _, key := range k.list() {
-		if key.ID == id {
-			return true
+func (k keys) primary() uint32 {
+	for _, key := range k.held {
+		if key.Primary {
+			return key.ID
 		}
 	}
-	return false
+	return 0
+}
+
+func (k keys) has(id uint32) bool {
+	return slices.ContainsFunc(k.held, func(key Key) bool { return key.ID == id })
 }
 
 // parse reads a key set in Tink's cleartext JSON. It answers nothing of the parser's text, which may quote keys.
@@ -315,7 +336,7 @@ func parse(raw []byte) (keys, error) {
 	if err != nil {
 		return keys{}, fmt.Errorf("its keys are not for authenticated encryption (AEAD)")
 	}
-	return keys{handle: handle, cipher: cipher}, nil
+	return keys{handle: handle, cipher: cipher, held: keysOf(handle)}, nil
 }
 
 // render writes a key set in Tink's cleartext JSON.

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"database/sql"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// tamper changes the database as somebody who has not the key set.
+func (h *house) tamper(statements ...string) {
+	h.t.Helper()
+	db, err := sql.Open("sqlite", "file:"+h.databaseFile())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer db.Close()
+	for _, s := range statements {
+		if _, err := db.Exec(s); err != nil {
+			h.t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// unseal takes a database back to before its rows were sealed, which needs no key set.
+var unseal = []string{"UPDATE api_keys SET seal = NULL", "UPDATE connections SET credentials = NULL"}
+
+func (h *house) furnishRows() {
+	h.t.Helper()
+	h.must("tenant", "create", "acme")
+	h.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "sandbox")
+	h.must("key", "create", "--tenant", "acme")
+}
+
+// doctor and audit verify name the rows that somebody changed, and nothing that runs at a start makes them right.
+func TestChangedRowsAreNamed(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, "")
+	h.furnishRows()
+	for _, command := range [][]string{{"doctor"}, {"audit", "verify"}} {
+		if out, errs, code := h.do("", command...); code != exitOK || strings.Contains(out, "refused") {
+			t.Fatalf("%v: exit %d\n%s%s", command, code, out, errs)
+		}
+	}
+	h.tamper("UPDATE api_keys SET label = 'x'", `UPDATE connections SET settings = '{"fault":"down"}'`)
+	h.must("migrate")
+	h.must("tenant", "list")
+	for _, command := range [][]string{{"doctor"}, {"audit", "verify"}, {"audit", "verify", "--json"}} {
+		out, errs, code := h.do("", command...)
+		for _, id := range []string{"key_", "conn_", "api_keys", "connections"} {
+			if code != exitFailed || !strings.Contains(out+errs, id) {
+				t.Errorf("%v does not say %s: exit %d\n%s%s", command, id, code, out, errs)
+			}
+		}
+	}
+}
+
+// A gateway that made its key set itself adopts rows of the version before at its first start, and never again. With another
+// key set an operator has to say so.
+func TestRowsAreAdoptedOnce(t *testing.T) {
+	t.Parallel()
+	t.Run("a key set of its own", func(t *testing.T) {
+		t.Parallel()
+		h := newHouse(t, "")
+		h.furnishRows()
+		h.tamper(unseal...)
+		if _, errs, code := h.do("", "tenant", "list"); code != exitFailed || !strings.Contains(errs, "migrate --adopt") {
+			t.Errorf("taken back to before: exit %d\n%s", code, errs)
+		}
+		if err := os.Remove(filepath.Join(filepath.Dir(h.databaseFile()), "rows-sealed")); err != nil { // as after an upgrade
+			t.Fatal(err)
+		}
+		h.must("tenant", "list")
+		h.must("doctor")
+		h.tamper("UPDATE api_keys SET seal = NULL")
+		h.must("tenant", "list")
+		if out, _, code := h.do("", "doctor"); code != exitFailed || !strings.Contains(out, "api_keys") {
+			t.Errorf("exit %d\n%s", code, out)
+		}
+	})
+	t.Run("the operator's key set", func(t *testing.T) {
+		t.Parallel()
+		first := newHouse(t, "")
+		first.must("tenant", "list")
+		keys, err := os.ReadFile(filepath.Join(filepath.Dir(first.databaseFile()), "keyset.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := newHouse(t, "", "FRONTDESK_SECRETS__KEYSET=env:KEYS", "KEYS="+string(keys))
+		h.furnishRows()
+		h.tamper(unseal...)
+		for _, command := range []string{"migrate", "serve"} {
+			if _, errs, code := h.do("", command); code != exitFailed || !strings.Contains(errs, "migrate --adopt") {
+				t.Errorf("%s: exit %d\n%s", command, code, errs)
+			}
+		}
+		h.must("migrate", "--adopt")
+		h.must("doctor")
+	})
+}
