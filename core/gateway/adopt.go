@@ -63,6 +63,9 @@ func (g *Gateway) adopt(ctx context.Context) error {
 	}
 	if adopted > 0 {
 		g.log.WarnContext(ctx, "rows of the version before were sealed as they are", "rows", adopted)
+		if err := g.store.Rebuild(ctx); err != nil { // what they said stays in free pages otherwise
+			g.log.WarnContext(ctx, "the database file could not be written anew; run VACUUM on it while nothing serves", "error", err)
+		}
 		if err := g.audit.Record(ctx, audit.Entry{Action: "adopt-rows", Outcome: audit.Done}); err != nil {
 			return err
 		}

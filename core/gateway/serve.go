@@ -65,6 +65,7 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	work.Go(func() { g.services.Run(background) })
 	work.Go(func() { g.directory.Run(background) })
 	work.Go(func() { g.audit.Run(background) })
+	work.Go(func() { g.forget(background) })
 
 	failed := make(chan error, len(servers))
 	for i := range servers {

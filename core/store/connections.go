@@ -88,7 +88,7 @@ func (s *Store) UpdateConnection(ctx context.Context, c Connection, fromRevision
 // DeleteConnection removes a connection with its documents, numbers, holds and the events seen through it. Where it
 // was the tenant's default, the oldest other one of its kind becomes that.
 func (s *Store) DeleteConnection(ctx context.Context, tenantID, id string, audit ...AuditRow) error {
-	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := lockTenant(ctx, tx, tenantID); err != nil {
 			return err
 		}
@@ -106,6 +106,7 @@ func (s *Store) DeleteConnection(ctx context.Context, tenantID, id string, audit
 			(SELECT id FROM connections WHERE tenant_id = $1 AND kind = $2 ORDER BY created_at, id LIMIT 1)`, tenantID, was.Kind)
 		return err
 	})
+	return s.erased(ctx, err)
 }
 
 // Connections lists a tenant's connections by name.

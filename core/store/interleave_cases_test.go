@@ -22,6 +22,8 @@ var notInterleaved = map[string]string{
 	"Clock":   "it reads no row",
 	"Migrate": "it changes the schema; its own test runs replicas against each other",
 	"Pending": "it reads the schema's version",
+	"Forget":  "it moves pages, and changes no row",
+	"Rebuild": "it moves pages, and changes no row",
 
 	"TracksProcesses": "it asks for the kind of database",
 	"Announce":        "it writes a file beside the database",

@@ -33,10 +33,11 @@ func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) 
 		return nil, unavailable(err)
 	}
 	// FULL: a commit is on the disk before it is answered. The busy timeout is short because Store.try waits itself,
-	// and unlike SQLite it stops when the caller's context ends. What the log leaves on the disk is bounded.
+	// and unlike SQLite it stops when the caller's context ends. What the log leaves on the disk is bounded. What is
+	// deleted is overwritten with zeros; see Forget for the log.
 	common := url.Values{"_busy_timeout": {"200"}, "_foreign_keys": {"1"}, "_synchronous": {"FULL"}, "_dqs": {"0"}, "_error_rc": {"1"}}
 	writer, err := sqliteConnector(path, common, url.Values{
-		"_journal_mode": {"WAL"}, "_txlock": {"immediate"}, "_pragma": {"journal_size_limit(67108864)"}})
+		"_journal_mode": {"WAL"}, "_txlock": {"immediate"}, "_pragma": {"journal_size_limit(67108864)", "secure_delete(ON)"}})
 	if err != nil {
 		return nil, unavailable(err)
 	}
@@ -51,7 +52,8 @@ func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) 
 		dialect: dialect{
 			goose: goose.DialectSQLite3, classify: classifySQLite,
 			writing: &sql.TxOptions{}, reading: &sql.TxOptions{ReadOnly: true}, check: checkSQLite,
-			clock: "SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER)",
+			clock:  "SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER)",
+			forget: forgetSQLite, rebuild: "VACUUM",
 		},
 	}
 	// The file must be in write-ahead mode before the first reader opens it.
@@ -125,6 +127,16 @@ func classifySQLite(err error) class {
 		return broken
 	}
 	return defect
+}
+
+// forgetSQLite moves what the write-ahead log holds into the file and makes the log empty: it has pages as they were before a
+// deletion. While somebody reads an earlier state, it can not.
+func forgetSQLite(ctx context.Context, db *sql.DB) error {
+	_, _, err := find(ctx, db, func(row scanner) (busy int, err error) {
+		var frames, moved int
+		return busy, row.Scan(&busy, &frames, &moved)
+	}, "PRAGMA wal_checkpoint(TRUNCATE)")
+	return err
 }
 
 // checkSQLite looks for damage in the file and for rows whose parent is gone.

@@ -49,8 +49,10 @@ type dialect struct {
 	writing  *sql.TxOptions
 	reading  *sql.TxOptions // one picture of the data for the whole transaction
 	check    func(context.Context, *sql.DB) error
-	joins    bool   // one statement may write two tables
-	clock    string // the query of the database's time in milliseconds
+	forget   func(context.Context, *sql.DB) error // nil: the server does it
+	rebuild  string                               // the statement that writes the file anew; "" there is none
+	joins    bool                                 // one statement may write two tables
+	clock    string                               // the query of the database's time in milliseconds
 	// lockParent ends a query whose rows must stay while the transaction adds rows that refer to them.
 	lockParent string
 	// lockFree ends a query that takes only rows which nobody else has locked, and locks them.
@@ -101,6 +103,36 @@ func (s *Store) Check(ctx context.Context) error {
 		return s.fault(ctx, err)
 	}
 	return nil
+}
+
+// Forget sees to it that nothing is left of what was deleted, or written over, outside the rows that are there: on SQLite it
+// empties the write-ahead log, unless somebody is reading an earlier state just now. The deletion of a tenant or connection
+// does it by itself. On PostgreSQL it does nothing: there VACUUM and the server's settings for its log decide.
+func (s *Store) Forget(ctx context.Context) error {
+	if s.dialect.forget == nil {
+		return nil
+	}
+	return s.try(ctx, func(ctx context.Context) error { return s.dialect.forget(ctx, s.write) })
+}
+
+// Rebuild writes the file of SQLite anew, so that nothing is left of what was deleted before its pages were overwritten.
+// It is not bounded in time.
+func (s *Store) Rebuild(ctx context.Context) error {
+	if s.dialect.rebuild == "" {
+		return nil
+	}
+	if _, err := exec(ctx, s.write, s.dialect.rebuild); err != nil {
+		return s.fault(ctx, err)
+	}
+	return s.Forget(ctx)
+}
+
+// erased ends what has removed a tenant or connection.
+func (s *Store) erased(ctx context.Context, err error) error {
+	if err == nil {
+		_ = s.Forget(ctx) // the rows are gone in any case, and the gateway forgets again every minute
+	}
+	return err
 }
 
 // Waited answers how many calls have had to wait for a connection, because all were in use, and for how long together,

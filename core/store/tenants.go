@@ -40,7 +40,7 @@ func (s *Store) DeleteTenant(ctx context.Context, id string, audit ...AuditRow) 
 	if err == nil && touched == 0 {
 		return tenantNotFound()
 	}
-	return err
+	return s.erased(ctx, err)
 }
 
 // Tenants lists every tenant by name.

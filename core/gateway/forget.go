@@ -1,0 +1,25 @@
+package gateway
+
+import (
+	"context"
+	"time"
+)
+
+// forgetEvery bounds how long something that was deleted can still be found in the write-ahead log of SQLite.
+const forgetEvery = time.Minute
+
+// forget empties the log until ctx ends.
+func (g *Gateway) forget(ctx context.Context) {
+	tick := time.NewTicker(forgetEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := g.store.Forget(ctx); err != nil && ctx.Err() == nil {
+			g.log.WarnContext(ctx, "the database's log could not be emptied; it is tried again", "error", err)
+		}
+	}
+}
