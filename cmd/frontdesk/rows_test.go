@@ -99,3 +99,39 @@ func TestRowsAreAdoptedOnce(t *testing.T) {
 		h.must("doctor")
 	})
 }
+
+// Who has the files of the database, but not the key set, learns nothing of what callers said: neither from kept answers and
+// plans nor from the sandboxes.
+func TestTheFilesDoNotTellWhatCallersSaid(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, "")
+	r, c := demo(t, h)
+	const mark = "zanzibar-4711"
+	c.post(200, "calendar/book-meeting", `{"title":"`+mark+`","description":"`+mark+`","start_time":"2027-03-02T10:00:00Z",
+		"end_time":"2027-03-02T10:30:00Z","attendee_emails":["`+mark+`@example.com"]}`)
+	c.post(200, "tickets/create-ticket", `{"subject":"`+mark+`","description":"`+mark+`"}`)
+	look := func() {
+		t.Helper()
+		for _, name := range []string{"", "-wal", "-shm"} {
+			raw, err := os.ReadFile(h.databaseFile() + name)
+			if err != nil && !os.IsNotExist(err) {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(raw), mark) {
+				t.Errorf("frontdesk.db%s has it", name)
+			}
+		}
+	}
+	look()
+	h.must("keyset", "rotate") // while it serves
+	h.must("keyset", "rotate")
+	listed := c.post(200, "calendar/list-events", `{"start_time":"2027-03-02","end_time":"2027-03-03","timezone":"UTC"}`)
+	if got := listed.text("events", 0, "subject"); got != mark {
+		t.Errorf("after two rotations the list holds %q", got)
+	}
+	if out, errs, code := h.do("", "doctor"); code != exitOK {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+	r.stop()
+	look()
+}

@@ -100,7 +100,7 @@ func Walls() []Wall {
 			Why:   "Access tokens of all connections: asked for, sealed, kept and renewed.",
 		},
 		{Folder: "core/oauth/oauthtest", ForTests: true, Why: "A pretended authorization server is written from the RFCs."},
-		{Folder: "core/store", May: []string{"core/adapter", "core/fault"}, Tests: []string{"core/store/storetest"}, Why: "Rows, and the sandboxes' storage."},
+		{Folder: "core/store", May: []string{"core/adapter", "core/fault"}, Tests: []string{"core/store/storetest", "core/vault"}, Why: "Rows, and the sandboxes' storage."},
 		{
 			Folder: "core/audit", May: []string{"core/fault", "core/store", "core/telemetry", "core/vault"}, Tests: []string{"core/store/storetest"},
 			Why: "What was changed, by whom, and the proof of it.",

@@ -10,6 +10,7 @@ import (
 
 	"frontdesk/core/audit"
 	"frontdesk/core/fault"
+	"frontdesk/core/store"
 	"frontdesk/core/tenant"
 )
 
@@ -61,6 +62,11 @@ func (g *Gateway) adopt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	records, err := g.store.Reseal(ctx, store.Rows{Adopt: true})
+	if err != nil {
+		return err
+	}
+	adopted += records.Rewritten
 	if adopted > 0 {
 		g.log.WarnContext(ctx, "rows of the version before were sealed as they are", "rows", adopted)
 		if err := g.store.Rebuild(ctx); err != nil { // what they said stays in free pages otherwise
@@ -92,10 +98,18 @@ func (g *Gateway) examineRows(ctx context.Context) []Finding {
 	if err != nil {
 		return []Finding{{Subject: "rows", Says: fault.From(err).Detail, Advice: "Look at store.url and at the database's own log."}}
 	}
-	if len(wrong) == 0 {
-		return []Finding{{Subject: "rows", OK: true, Says: "every connection, key and link is as the gateway wrote it"}}
+	records, err := g.store.Reseal(ctx, store.Rows{})
+	if err != nil {
+		return []Finding{{Subject: "rows", Says: fault.From(err).Detail, Advice: "Look at store.url and at the database's own log."}}
 	}
 	var findings []Finding
+	if bad := records.Plain + records.Unreadable; bad > 0 {
+		findings = append(findings, Finding{Subject: "rows", Says: fmt.Sprintf("%d of %d calls and documents cannot be opened", bad, bad+records.Sealed),
+			Advice: "They were changed in the database, or are of another key set, or from before an upgrade: run frontdesk migrate --adopt then."})
+	}
+	if len(wrong)+len(findings) == 0 {
+		return []Finding{{Subject: "rows", OK: true, Says: "every connection, key and link is as the gateway wrote it, and what was said about people is sealed"}}
+	}
 	for _, row := range wrong {
 		findings = append(findings, Finding{Subject: "rows", Says: row.String(),
 			Advice: "It is refused. Find out who can write the database; then enter the connection anew, or revoke the key and make another. " +

@@ -13,6 +13,8 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
+	"frontdesk/core/store"
+	"frontdesk/core/vault"
 )
 
 // Finding is one thing that the doctor looked at.
@@ -201,7 +203,7 @@ func (g *Gateway) examineConnection(ctx context.Context, tenantName, name string
 // Rotation is what a rotation of the keys did.
 type Rotation struct {
 	Primary uint32   `json:"primary"`
-	Sealed  int      `json:"sealed"` // credentials sealed again
+	Sealed  int      `json:"sealed"` // credentials and rows sealed again
 	Dropped []uint32 `json:"dropped,omitempty"`
 }
 
@@ -220,6 +222,11 @@ func (g *Gateway) RotateKeys(ctx context.Context) (Rotation, error) {
 func (g *Gateway) sealAgain(ctx context.Context, primary uint32) (Rotation, error) {
 	done, err := g.directory.Reseal(ctx)
 	rotation := Rotation{Primary: primary, Sealed: done.Sealed}
+	if err != nil {
+		return rotation, err
+	}
+	records, err := g.store.Reseal(ctx, store.Rows{Stale: func(sealed []byte) bool { return vault.KeyOf(sealed) != primary }})
+	rotation.Sealed += records.Rewritten
 	if err != nil {
 		return rotation, err
 	}

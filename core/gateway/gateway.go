@@ -87,6 +87,7 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 	if g.vault, err = vault.Open(cfg.Secrets.Keyset, cfg.DataDir); err != nil {
 		return nil, err
 	}
+	g.store.SealWith(g.vault)
 	g.audit = audit.New(audit.Options{Store: g.store, Vault: g.vault, Now: g.now, Log: g.log, HeadFile: filepath.Join(cfg.DataDir, headFile)})
 	allowed, err := networks(cfg.Egress.Allow)
 	if err != nil {

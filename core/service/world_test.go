@@ -134,6 +134,9 @@ func (w *world) start() *process {
 	}
 	p.store, err = store.Open(context.Background(), address)
 	w.check(err)
+	keys, err := keySet()
+	w.check(err)
+	p.store.SealWith(keys)
 	guarding := guard.Options{
 		Deadline: 5 * time.Second, WriteGrace: 2 * time.Second, BackoffBase: time.Millisecond, BackoffMax: 2 * time.Millisecond,
 		BreakerFailures: 1000, RetryMinimum: 1000, ConnectionQueue: 1000, HostQueue: 1000,

@@ -75,6 +75,9 @@ type documentTx struct {
 func (t *documentTx) Get(key string) ([]byte, error) {
 	doc, _, err := find(t.ctx, t.tx, func(row scanner) (value []byte, err error) { return value, row.Scan(&value) },
 		"SELECT value FROM documents WHERE connection_id = $1 AND key = $2", t.connectionID, []byte(key))
+	if err == nil {
+		doc, err = t.store.open(sealedDocuments, 0, []string{t.connectionID, key}, doc)
+	}
 	return doc, t.noted(err)
 }
 
@@ -83,8 +86,12 @@ func (t *documentTx) Put(key string, value []byte) error {
 	if t.readOnly {
 		return viewOnly()
 	}
-	_, err := exec(t.ctx, t.tx, `INSERT INTO documents (connection_id, key, value) VALUES ($1, $2, $3)
-		ON CONFLICT (connection_id, key) DO UPDATE SET value = excluded.value`, t.connectionID, []byte(key), string(value))
+	sealed, err := t.store.seal(sealedDocuments, 0, []string{t.connectionID, key}, blob(value))
+	if err != nil {
+		return t.noted(err)
+	}
+	_, err = exec(t.ctx, t.tx, `INSERT INTO documents (connection_id, key, value) VALUES ($1, $2, $3)
+		ON CONFLICT (connection_id, key) DO UPDATE SET value = excluded.value`, t.connectionID, []byte(key), string(sealed))
 	return t.noted(err)
 }
 
@@ -129,7 +136,11 @@ func (t *documentTx) Scan(prefix, after string, each func(key string, value []by
 			return t.noted(err)
 		}
 		for _, doc := range batch {
-			if !each(doc.key, doc.value) {
+			value, err := t.store.open(sealedDocuments, 0, []string{t.connectionID, doc.key}, doc.value)
+			if err != nil {
+				return t.noted(err)
+			}
+			if !each(doc.key, value) {
 				return nil
 			}
 		}

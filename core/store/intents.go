@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -26,7 +27,24 @@ import (
 const intentColumns = `tenant_id, operation, key, kept, request_hash, connection_id, effect_key, plan, state, answer, effect_ref,
 	dedupe_key, owner, lease_until, created_at, updated_at`
 
-func scanIntent(row scanner) (i Intent, err error) {
+// intentRow names the row that what is sealed belongs to.
+func intentRow(i Intent) []string { return []string{i.TenantID, i.Operation, i.Key} }
+
+func (s *Store) scanIntent(row scanner) (i Intent, err error) {
+	if i, err = scanSealedIntent(row); err != nil {
+		return i, err
+	}
+	if i.Plan, err = s.open(sealedIntents, planColumn, intentRow(i), i.Plan); err != nil {
+		return i, err
+	}
+	if i.RequestHash, err = s.open(sealedIntents, requestColumn, intentRow(i), i.RequestHash); err != nil {
+		return i, err
+	}
+	i.Answer, err = s.open(sealedIntents, answerColumn, intentRow(i), i.Answer)
+	return i, err
+}
+
+func scanSealedIntent(row scanner) (i Intent, err error) {
 	var plan string
 	var connection, ref, dedupe *string
 	var lease, created, updated int64
@@ -40,11 +58,19 @@ func scanIntent(row scanner) (i Intent, err error) {
 // BeginIntent records an intent as running, or answers the one that is there under its tenant, operation and key. Of
 // any number of calls at the same time exactly one begins.
 func (s *Store) BeginIntent(ctx context.Context, i Intent) (existing Intent, began bool, err error) {
+	plan, err := s.sealPlan(i)
+	if err != nil {
+		return Intent{}, false, err
+	}
+	request, err := s.seal(sealedIntents, requestColumn, intentRow(i), blob(i.RequestHash))
+	if err != nil {
+		return Intent{}, false, err
+	}
 	for {
 		touched, err := s.exec(ctx, "INSERT INTO intents ("+intentColumns+`)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'running', NULL, NULL, $9, $10, $11, $12, $13)
 			ON CONFLICT (tenant_id, operation, key) DO NOTHING`,
-			i.TenantID, i.Operation, i.Key, i.Kept, blob(i.RequestHash), text(i.ConnectionID), i.EffectKey, object(i.Plan),
+			i.TenantID, i.Operation, i.Key, i.Kept, request, text(i.ConnectionID), i.EffectKey, plan,
 			text(i.DedupeKey), i.Owner, millis(i.LeaseUntil), millis(i.CreatedAt), millis(i.UpdatedAt))
 		if err != nil || touched == 1 {
 			return Intent{}, err == nil, err
@@ -59,7 +85,7 @@ func (s *Store) BeginIntent(ctx context.Context, i Intent) (existing Intent, beg
 
 // Intent returns the intent under a tenant, operation and key.
 func (s *Store) Intent(ctx context.Context, tenantID, operation, key string) (Intent, bool, error) {
-	return findIn(ctx, s, scanIntent,
+	return findIn(ctx, s, s.scanIntent,
 		"SELECT "+intentColumns+" FROM intents WHERE tenant_id = $1 AND operation = $2 AND key = $3", tenantID, operation, key)
 }
 
@@ -79,10 +105,19 @@ func heldBy(i Intent, more ...any) []any {
 	return append([]any{i.TenantID, i.Operation, i.Key, i.Owner}, more...)
 }
 
+func (s *Store) sealPlan(i Intent) (string, error) {
+	sealed, err := s.seal(sealedIntents, planColumn, intentRow(i), []byte(object(i.Plan)))
+	return string(sealed), err
+}
+
 // SaveIntentPlan keeps a step before it is taken. A run that does not hold the intent any more gets a Conflict with
 // the reason INTENT_LOST, and must not take the step.
 func (s *Store) SaveIntentPlan(ctx context.Context, i Intent) error {
-	touched, err := s.exec(ctx, "UPDATE intents SET plan = $5 WHERE "+held, heldBy(i, object(i.Plan))...)
+	plan, err := s.sealPlan(i)
+	if err != nil {
+		return err
+	}
+	touched, err := s.exec(ctx, "UPDATE intents SET plan = $5 WHERE "+held, heldBy(i, plan)...)
 	if err == nil && touched == 0 {
 		return intentLost()
 	}
@@ -103,8 +138,13 @@ func (s *Store) ExtendIntent(ctx context.Context, i Intent, audit ...AuditRow) e
 // FinishIntent keeps the answer, and with it the events that were seen and what the audit says. An intent of another
 // effect, or one that is done or gone, is a Conflict with the reason INTENT_LOST, and nothing is recorded.
 func (s *Store) FinishIntent(ctx context.Context, i Intent, seen []EventSeen, audit ...AuditRow) error {
+	answer, err := s.seal(sealedIntents, answerColumn, intentRow(i), blob(i.Answer))
+	if err != nil {
+		return err
+	}
+	args := heldBy(i, answer, text(i.EffectRef), i.EffectKey)
 	if len(seen) == 0 { // one statement needs no transaction, which on PostgreSQL is two more round trips
-		touched, err := s.recorded(ctx, audit, finish, finishOf(i)...)
+		touched, err := s.recorded(ctx, audit, finish, args...)
 		if err == nil && touched == 0 {
 			return intentLost()
 		}
@@ -116,7 +156,7 @@ func (s *Store) FinishIntent(ctx context.Context, i Intent, seen []EventSeen, au
 		if err := seeEvents(ctx, tx, seen); err != nil {
 			return err
 		}
-		touched, err := s.execRecorded(ctx, tx, audit, finish, finishOf(i)...)
+		touched, err := s.execRecorded(ctx, tx, audit, finish, args...)
 		if err == nil && touched == 0 {
 			return intentLost()
 		}
@@ -126,8 +166,6 @@ func (s *Store) FinishIntent(ctx context.Context, i Intent, seen []EventSeen, au
 
 const finish = `UPDATE intents SET state = 'done', owner = $4, answer = $5, effect_ref = $6
 	WHERE tenant_id = $1 AND operation = $2 AND key = $3 AND effect_key = $7 AND state <> 'done'`
-
-func finishOf(i Intent) []any { return heldBy(i, blob(i.Answer), text(i.EffectRef), i.EffectKey) }
 
 // ReleaseIntent ends a run without an answer. With IntentUnknown the intent stays and can be taken over at once; with
 // "" it goes, because nothing happened. It may also let a finished intent go. An intent that is not as i says any more
@@ -173,7 +211,7 @@ func (s *Store) ClaimEffect(ctx context.Context, i Intent, ref string, judge fun
 		if err := s.takeTurn(ctx, tx, i.ConnectionID); err != nil {
 			return err
 		}
-		others, err := list(ctx, tx, scanIntent, "SELECT "+intentColumns+` FROM intents
+		others, err := list(ctx, tx, s.scanIntent, "SELECT "+intentColumns+` FROM intents
 			WHERE connection_id = $1 AND operation = $2 AND tenant_id = $3 AND key <> $4 AND (effect_ref = $5 OR state <> 'done')`,
 			i.ConnectionID, i.Operation, i.TenantID, i.Key, ref)
 		if err != nil {
@@ -192,7 +230,7 @@ func (s *Store) ClaimEffect(ctx context.Context, i Intent, ref string, judge fun
 
 // RecentIntent answers the latest intent of equal calls that began at since or later.
 func (s *Store) RecentIntent(ctx context.Context, tenantID, operation, dedupeKey string, since time.Time) (Intent, bool, error) {
-	return findIn(ctx, s, scanIntent, "SELECT "+intentColumns+` FROM intents
+	return findIn(ctx, s, s.scanIntent, "SELECT "+intentColumns+` FROM intents
 		WHERE tenant_id = $1 AND operation = $2 AND dedupe_key = $3 AND created_at >= $4 ORDER BY created_at DESC LIMIT 1`,
 		tenantID, operation, dedupeKey, millis(since))
 }
@@ -200,7 +238,7 @@ func (s *Store) RecentIntent(ctx context.Context, tenantID, operation, dedupeKey
 // Overtaken reports whether another call for the same thing (of the same dedupe key) began later than i, or was made and
 // answered since i's last run began.
 func (s *Store) Overtaken(ctx context.Context, i Intent) (bool, error) {
-	_, found, err := findIn(ctx, s, scanIntent, "SELECT "+intentColumns+` FROM intents
+	_, found, err := findIn(ctx, s, scanSealedIntent, "SELECT "+intentColumns+` FROM intents
 		WHERE tenant_id = $1 AND operation = $2 AND dedupe_key = $3 AND key <> $4
 		AND (created_at > $5 OR (state = 'done' AND updated_at >= $6)) LIMIT 1`,
 		i.TenantID, i.Operation, i.DedupeKey, i.Key, millis(i.CreatedAt), millis(i.UpdatedAt))
@@ -209,11 +247,18 @@ func (s *Store) Overtaken(ctx context.Context, i Intent) (bool, error) {
 
 // UnsettledIntents lists intents without an answer: those whose outcome is unknown, and those that run under a lease
 // that ends at from or earlier, or after to. First come those that run, then those that were taken up the longest ago.
-// Without their connection nothing can settle them, so those are left out.
+// Without their connection nothing can settle them, so those are left out; and those that cannot be opened.
 func (s *Store) UnsettledIntents(ctx context.Context, from, to time.Time, limit int) ([]Intent, error) {
-	return listOf(ctx, s, scanIntent, "SELECT "+intentColumns+` FROM intents WHERE state <> 'done' AND connection_id IS NOT NULL
+	all, err := listOf(ctx, s, func(row scanner) (readable []Intent, err error) {
+		i, err := s.scanIntent(row)
+		if isUnreadable(err) {
+			return nil, nil
+		}
+		return []Intent{i}, err
+	}, "SELECT "+intentColumns+` FROM intents WHERE state <> 'done' AND connection_id IS NOT NULL
 		AND (state = 'unknown' OR lease_until <= $1 OR lease_until > $2) ORDER BY state, updated_at LIMIT $3`,
 		millis(from), millis(to), limit)
+	return append([]Intent{}, slices.Concat(all...)...), err
 }
 
 // purgeBatch bounds how long a purge keeps other writers waiting.

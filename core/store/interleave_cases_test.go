@@ -24,6 +24,9 @@ var notInterleaved = map[string]string{
 	"Pending": "it reads the schema's version",
 	"Forget":  "it moves pages, and changes no row",
 	"Rebuild": "it moves pages, and changes no row",
+	"Reseal":  "it puts one sealed value in the place of another; its own test runs it against writers",
+
+	"SealWith": "it is said before the store is used",
 
 	"TracksProcesses": "it asks for the kind of database",
 	"Announce":        "it writes a file beside the database",

@@ -54,6 +54,7 @@ func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) 
 			writing: &sql.TxOptions{}, reading: &sql.TxOptions{ReadOnly: true}, check: checkSQLite,
 			clock:  "SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER)",
 			forget: forgetSQLite, rebuild: "VACUUM",
+			rewrites: 100, // each commit waits for the disk
 		},
 	}
 	// The file must be in write-ahead mode before the first reader opens it.

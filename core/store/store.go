@@ -37,6 +37,7 @@ type Store struct {
 	read    *sql.DB       // the same pool as write on PostgreSQL
 	turns   chan struct{} // holds one for each turn that is held; nil where turns are not needed
 	closed  atomic.Bool
+	sealer  Sealer // nil: nothing is sealed
 
 	path      string                  // of the file of SQLite; "" on PostgreSQL
 	announced atomic.Pointer[os.File] // holds the lock that says that this process lives
@@ -51,6 +52,7 @@ type dialect struct {
 	check    func(context.Context, *sql.DB) error
 	forget   func(context.Context, *sql.DB) error // nil: the server does it
 	rebuild  string                               // the statement that writes the file anew; "" there is none
+	rewrites int                                  // rows that are sealed anew in one transaction
 	joins    bool                                 // one statement may write two tables
 	clock    string                               // the query of the database's time in milliseconds
 	// lockParent ends a query whose rows must stay while the transaction adds rows that refer to them.

@@ -19,8 +19,6 @@ const (
 	ConnectionRow RowPurpose = "connection" // seals the credentials
 	KeyRow        RowPurpose = "api key"    // seals nothing
 	LinkRow       RowPurpose = "connect link"
-	IntentRow     RowPurpose = "intent"
-	DocumentRow   RowPurpose = "document"
 )
 
 // rowForm is the first byte of what SealRow makes. Tink's ciphertexts begin with 0 or 1, and JSON with neither.
@@ -50,6 +48,23 @@ func (v *Vault) OpenRow(row Row, sealed []byte) ([]byte, error) {
 		return nil, err
 	}
 	return plain, nil
+}
+
+// SealColumn is SealRow for one column of a row that its keys name.
+func (v *Vault) SealColumn(table, column string, row []string, plain []byte) ([]byte, error) {
+	return v.SealRow(columnRow(table, column, row), plain)
+}
+
+// OpenColumn is OpenRow for what SealColumn made.
+func (v *Vault) OpenColumn(table, column string, row []string, sealed []byte) ([]byte, error) {
+	return v.OpenRow(columnRow(table, column, row), sealed)
+}
+
+// IsSealed is [IsRow].
+func (*Vault) IsSealed(value []byte) bool { return IsRow(value) }
+
+func columnRow(table, column string, row []string) Row {
+	return Row{Purpose: RowPurpose("column " + table + "." + column), Columns: row}
 }
 
 // binding is the associated data: the purpose and the columns, each with its length so that no other row reads the same.

@@ -1,0 +1,303 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"frontdesk/core/fault"
+)
+
+// Sealer seals what rows say about people, for the one column of the one row. core/vault is one.
+type Sealer interface {
+	SealColumn(table, column string, row []string, plain []byte) ([]byte, error)
+	OpenColumn(table, column string, row []string, sealed []byte) ([]byte, error)
+	IsSealed(value []byte) bool
+}
+
+// SealWith makes the store keep plans and answers of calls and documents of sandboxes sealed, and refuse such that are not. It
+// is said before the store is used.
+func (s *Store) SealWith(sealer Sealer) { s.sealer = sealer }
+
+// sealedTable says which columns of a table are sealed.
+type sealedTable struct {
+	name    string
+	keys    []string // of a row; what is sealed is bound to them
+	columns []sealedColumn
+}
+
+type sealedColumn struct {
+	name   string
+	isText bool // it is kept in base64
+}
+
+var (
+	sealedIntents = sealedTable{"intents", []string{"tenant_id", "operation", "key"},
+		[]sealedColumn{{"plan", true}, {"request_hash", false}, {"answer", false}}}
+	sealedDocuments = sealedTable{"documents", []string{"connection_id", "key"}, []sealedColumn{{"value", true}}}
+)
+
+// The places of the columns of intents.
+const (
+	planColumn = iota
+	requestColumn
+	answerColumn
+)
+
+// seal returns what is kept for a value in the column at that place. NULL stays so.
+func (s *Store) seal(t sealedTable, at int, row []string, plain []byte) ([]byte, error) {
+	if s.sealer == nil || plain == nil {
+		return plain, nil
+	}
+	c := t.columns[at]
+	sealed, err := s.sealer.SealColumn(t.name, c.name, row, plain)
+	if err == nil && c.isText {
+		sealed = base64.StdEncoding.AppendEncode(nil, sealed)
+	}
+	return sealed, err
+}
+
+// open returns the value that seal made something of.
+func (s *Store) open(t sealedTable, at int, row []string, kept []byte) ([]byte, error) {
+	if s.sealer == nil || kept == nil {
+		return kept, nil
+	}
+	c := t.columns[at]
+	sealed, isSealed := s.sealed(c, kept)
+	if !isSealed {
+		return nil, unreadable(fmt.Errorf("store: %s.%s of a row is not sealed", t.name, c.name))
+	}
+	plain, err := s.sealer.OpenColumn(t.name, c.name, row, sealed)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	return append([]byte{}, plain...), nil // nothing is not NULL
+}
+
+// sealed returns what the sealer made, where the kept value is such.
+func (s *Store) sealed(c sealedColumn, kept []byte) ([]byte, bool) {
+	if !c.isText {
+		return kept, s.sealer.IsSealed(kept)
+	}
+	raw, err := base64.StdEncoding.AppendDecode(nil, kept)
+	return raw, err == nil && s.sealer.IsSealed(raw)
+}
+
+// unreadable is the failure of a row that cannot be opened.
+func unreadable(err error) error {
+	return fault.New(fault.Unavailable, ReasonRowUnreadable, "What the gateway has stored of this cannot be read. "+
+		"Its operator must look at the key set and the database, with frontdesk doctor.").Because(err)
+}
+
+// ReasonRowUnreadable is the reason of a fault that says that a row cannot be opened with the key set at hand, or was changed.
+const ReasonRowUnreadable = "ROW_UNREADABLE"
+
+// SealedRows is what a walk over the sealed rows found.
+type SealedRows struct {
+	Sealed     int // as they should be, or made so
+	Plain      int // not sealed, and left so
+	Rewritten  int // of those that are sealed now
+	Unreadable int // sealed with another key set, or changed
+}
+
+// Rows is what to do with the rows that are found.
+type Rows struct {
+	Adopt bool                     // seal those that are not sealed
+	Stale func(sealed []byte) bool // seal those anew; nil: none
+}
+
+// pageOfRows is how many rows are read at once; how many are written in one transaction is the dialect's.
+const pageOfRows = 500
+
+// Reseal walks over all that is sealed. Rows that others write meanwhile are looked at again.
+func (s *Store) Reseal(ctx context.Context, o Rows) (found SealedRows, err error) {
+	if s.sealer == nil {
+		return found, nil
+	}
+	for _, t := range []sealedTable{sealedIntents, sealedDocuments} {
+		if err := s.resealTable(ctx, t, o, &found); err != nil {
+			return found, err
+		}
+	}
+	return found, nil
+}
+
+// sealedRow is a row as it is kept.
+type sealedRow struct {
+	keys   []any
+	values [][]byte
+}
+
+func (r sealedRow) names() []string {
+	var names []string
+	for _, key := range r.keys {
+		if raw, isBytes := key.([]byte); isBytes {
+			key = string(raw)
+		}
+		names = append(names, fmt.Sprint(key))
+	}
+	return names
+}
+
+func (s *Store) resealTable(ctx context.Context, t sealedTable, o Rows, found *SealedRows) error {
+	var after []any
+	for {
+		rows, err := s.sealedRows(ctx, t, after, nil)
+		if err != nil {
+			return err
+		}
+		for chunk := range slices.Chunk(rows, s.dialect.rewrites) {
+			missed, err := s.resealRows(ctx, t, o, chunk, found)
+			if err != nil {
+				return err
+			}
+			for attempt := 0; len(missed) > 0; attempt++ {
+				if attempt == resealAttempts {
+					return fault.New(fault.Unavailable, ReasonRowUnreadable, "A row is written all the time, so that it cannot be sealed anew. Try again.")
+				}
+				now, err := s.sealedRows(ctx, t, nil, missed[0].keys)
+				if err != nil {
+					return err
+				}
+				again, err := s.resealRows(ctx, t, o, now, found)
+				if err != nil {
+					return err
+				}
+				missed = append(again, missed[1:]...)
+			}
+		}
+		if len(rows) < pageOfRows {
+			return nil
+		}
+		after = rows[len(rows)-1].keys
+	}
+}
+
+// resealAttempts is how often rows that others write at the same time are read again.
+const resealAttempts = 100
+
+// sealedRows reads a page after some keys, or the row with some keys.
+func (s *Store) sealedRows(ctx context.Context, t sealedTable, after, exactly []any) ([]sealedRow, error) {
+	names := make([]string, 0, len(t.columns))
+	for _, c := range t.columns {
+		names = append(names, c.name)
+	}
+	keys := strings.Join(t.keys, ", ")
+	query, args := "SELECT "+keys+", "+strings.Join(names, ", ")+" FROM "+t.name, slices.Concat(after, exactly)
+	if len(after) > 0 {
+		query += " WHERE (" + keys + ") > (" + places(1, len(args)) + ")"
+	} else if len(exactly) > 0 {
+		query += " WHERE (" + keys + ") = (" + places(1, len(args)) + ")"
+	}
+	query += fmt.Sprintf(" ORDER BY %s LIMIT $%d", keys, len(args)+1)
+	return listOf(ctx, s, func(row scanner) (sealedRow, error) {
+		r := sealedRow{keys: make([]any, len(t.keys)), values: make([][]byte, len(t.columns))}
+		var into []any
+		for i := range r.keys {
+			into = append(into, &r.keys[i])
+		}
+		for i := range r.values {
+			into = append(into, &r.values[i])
+		}
+		return r, row.Scan(into...)
+	}, query, append(args, pageOfRows)...)
+}
+
+// resealRows writes the rows that are to be sealed anew in one transaction, and returns those that changed meanwhile.
+func (s *Store) resealRows(ctx context.Context, t sealedTable, o Rows, rows []sealedRow, found *SealedRows) (missed []sealedRow, err error) {
+	var change, changed []sealedRow
+	for _, row := range rows {
+		now, rewrite, err := s.resealRow(t, o, row, found)
+		if err != nil {
+			return nil, err
+		}
+		if rewrite {
+			change, changed = append(change, row), append(changed, now)
+		}
+	}
+	if len(change) == 0 {
+		return nil, nil
+	}
+	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		missed = nil
+		for i, row := range change {
+			touched, err := replaceSealed(ctx, tx, t, row, changed[i])
+			if err != nil {
+				return err
+			}
+			if touched == 0 {
+				missed = append(missed, row)
+			}
+		}
+		return nil
+	})
+	found.Rewritten += len(change) - len(missed)
+	return missed, err
+}
+
+// resealRow returns a row with its values sealed anew, where any is to be.
+func (s *Store) resealRow(t sealedTable, o Rows, row sealedRow, found *SealedRows) (now sealedRow, rewrite bool, err error) {
+	now = sealedRow{keys: row.keys, values: slices.Clone(row.values)}
+	names := row.names()
+	for at, kept := range row.values {
+		if kept == nil {
+			continue
+		}
+		sealed, isSealed := s.sealed(t.columns[at], kept)
+		plain := kept
+		switch {
+		case !isSealed && !o.Adopt:
+			found.Plain++
+			return now, false, nil
+		case isSealed:
+			if plain, err = s.open(t, at, names, kept); err != nil {
+				found.Unreadable++
+				return now, false, nil
+			}
+			if o.Stale == nil || !o.Stale(sealed) {
+				continue
+			}
+		}
+		rewrite = true
+		if now.values[at], err = s.seal(t, at, names, plain); err != nil {
+			return now, false, err
+		}
+	}
+	found.Sealed++
+	return now, rewrite, nil
+}
+
+// replaceSealed writes the values of a row that is still as it was read.
+func replaceSealed(ctx context.Context, tx *sql.Tx, t sealedTable, was, is sealedRow) (int64, error) {
+	var set, where []string
+	var args []any
+	place := func(c sealedColumn, value []byte) string {
+		if args = append(args, any(value)); c.isText {
+			args[len(args)-1] = string(value)
+		}
+		return fmt.Sprintf("$%d", len(args))
+	}
+	for i, c := range t.columns {
+		if was.values[i] == nil {
+			where = append(where, c.name+" IS NULL")
+			continue
+		}
+		set = append(set, c.name+" = "+place(c, is.values[i]))
+		where = append(where, c.name+" = "+place(c, was.values[i]))
+	}
+	for i, key := range t.keys {
+		args = append(args, was.keys[i])
+		where = append(where, fmt.Sprintf("%s = $%d", key, len(args)))
+	}
+	return exec(ctx, tx, "UPDATE "+t.name+" SET "+strings.Join(set, ", ")+" WHERE "+strings.Join(where, " AND "), args...)
+}
+
+// isUnreadable reports whether a row could not be opened.
+func isUnreadable(err error) bool {
+	var f *fault.Error
+	return errors.As(err, &f) && f.Reason == ReasonRowUnreadable
+}

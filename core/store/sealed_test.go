@@ -1,0 +1,267 @@
+package store_test
+
+import (
+	"bytes"
+	"database/sql"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
+	"frontdesk/core/store/storetest"
+	"frontdesk/core/vault"
+)
+
+const person = "mark-92d0-of-a-person"
+
+// sealing makes a store seal with a key set of its own.
+func sealing(t testing.TB, s *store.Store) *vault.Vault {
+	t.Helper()
+	v, err := vault.Open("", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.SealWith(v)
+	return v
+}
+
+func rawDB(t *testing.T, url string) *sql.DB {
+	t.Helper()
+	driver, address := "pgx", url
+	if path, isFile := strings.CutPrefix(url, "sqlite:"); isFile {
+		driver, address = "sqlite", "file:"+path+"?_pragma=busy_timeout(5000)"
+	}
+	db, err := sql.Open(driver, address)
+	must(t, err)
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+// said makes a call and a document that speak of a person.
+func said(t *testing.T, s *store.Store, key string) store.Intent {
+	t.Helper()
+	i := begun(t, s, store.Intent{Key: key, Plan: []byte(`{"title":"` + person + `"}`)})
+	i.Plan = []byte(`{"attendees":["` + person + `"]}`)
+	must(t, s.SaveIntentPlan(t.Context(), i))
+	i.Answer = []byte(`{"description":"` + person + `"}`)
+	must(t, s.FinishIntent(t.Context(), i, nil))
+	must(t, s.Documents("c1").Update(t.Context(), func(tx adapter.StorageTx) error {
+		return tx.Put("doc "+key, []byte(`{"subject":"`+person+`"}`))
+	}))
+	return i
+}
+
+func document(t *testing.T, s *store.Store, key string) (value []byte, err error) {
+	t.Helper()
+	err = s.Documents("c1").View(t.Context(), func(tx adapter.StorageTx) error {
+		value, err = tx.Get(key)
+		return err
+	})
+	return value, err
+}
+
+// Who reads the files of a database, or its tables, learns nothing of what callers said about people.
+func TestNothingSaidAboutPeopleCanBeReadInTheDatabase(t *testing.T) {
+	bothURLs(t, func(t *testing.T, url string) {
+		s := storetest.Open(t, url)
+		sealing(t, s)
+		connection(t, s, "c1")
+		i := said(t, s, "a")
+		there, found, err := s.Intent(t.Context(), i.TenantID, i.Operation, i.Key)
+		must(t, err)
+		if !found || string(there.Plan) != string(i.Plan) || string(there.Answer) != string(i.Answer) || !bytes.Equal(there.RequestHash, i.RequestHash) {
+			t.Errorf("came back as %+v", there)
+		}
+		if doc, err := document(t, s, "doc a"); err != nil || string(doc) != `{"subject":"`+person+`"}` {
+			t.Errorf("%s, %v", doc, err)
+		}
+		if strings.HasPrefix(url, "sqlite:") {
+			if n := marksIn(t, url, person); n != 0 {
+				t.Errorf("the files have it %d times", n)
+			}
+			return
+		}
+		var all string
+		must(t, rawDB(t, url).QueryRow(`SELECT (SELECT string_agg(CAST(i AS TEXT), ' ') FROM intents i)
+			|| (SELECT string_agg(CAST(d AS TEXT), ' ') FROM documents d)`).Scan(&all))
+		if strings.Contains(all, person) || len(all) < 100 {
+			t.Errorf("the tables have it: %s", all)
+		}
+	})
+}
+
+// What is sealed for one row or column is not taken in another, and what is not sealed is not taken at all.
+func TestAnAnswerIsTakenInItsOwnRowOnly(t *testing.T) {
+	for name, attack := range map[string]string{
+		"another's answer":   "UPDATE intents SET answer = (SELECT answer FROM intents WHERE key = 'b') WHERE key = 'a'",
+		"another's plan":     "UPDATE intents SET plan = (SELECT plan FROM intents WHERE key = 'b') WHERE key = 'a'",
+		"an answer of his":   `UPDATE intents SET answer = CAST('{"event":{}}' AS BYTEA) WHERE key = 'a'`,
+		"a plan of his":      `UPDATE intents SET plan = '{"title":"x"}' WHERE key = 'a'`,
+		"its request's hash": "UPDATE intents SET answer = request_hash WHERE key = 'a'",
+	} {
+		t.Run(name, func(t *testing.T) {
+			bothURLs(t, func(t *testing.T, url string) {
+				s := storetest.Open(t, url)
+				sealing(t, s)
+				connection(t, s, "c1")
+				a, b := said(t, s, "a"), said(t, s, "b")
+				query := attack
+				if strings.HasPrefix(url, "sqlite:") {
+					query = strings.ReplaceAll(query, "BYTEA", "BLOB")
+				} else {
+					query = strings.Replace(query, `CAST('{"event":{}}' AS BYTEA)`, `convert_to('{"event":{}}', 'UTF8')`, 1)
+				}
+				_, err := rawDB(t, url).Exec(query)
+				must(t, err)
+				_, _, err = s.Intent(t.Context(), a.TenantID, a.Operation, a.Key)
+				refused(t, err, fault.Unavailable, store.ReasonRowUnreadable)
+				_, found, err := s.Intent(t.Context(), b.TenantID, b.Operation, b.Key)
+				must(t, err)
+				equal(t, found, true)
+				rows := got(s.Reseal(t.Context(), store.Rows{Stale: func([]byte) bool { return true }}))(t)
+				equal(t, rows.Plain+rows.Unreadable, 1)
+				_, _, err = s.Intent(t.Context(), a.TenantID, a.Operation, a.Key)
+				refused(t, err, fault.Unavailable, store.ReasonRowUnreadable)
+			})
+		})
+	}
+}
+
+// One call that cannot be opened keeps no other from being settled.
+func TestACallThatCannotBeOpenedIsLeftOut(t *testing.T) {
+	bothURLs(t, func(t *testing.T, url string) {
+		s := storetest.Open(t, url)
+		sealing(t, s)
+		connection(t, s, "c1")
+		for _, key := range []string{"a", "b"} {
+			must(t, s.ReleaseIntent(t.Context(), begun(t, s, store.Intent{Key: key, ConnectionID: "c1"}), store.IntentUnknown))
+		}
+		_, err := rawDB(t, url).Exec("UPDATE intents SET plan = '{}' WHERE key = 'a'")
+		must(t, err)
+		all := got(s.UnsettledIntents(t.Context(), noon, noon, 10))(t)
+		if len(all) != 1 || all[0].Key != "b" {
+			t.Errorf("got %+v", all)
+		}
+	})
+}
+
+// Rows from before are sealed as they are when they are adopted, and all are sealed with the new key at a rotation, while
+// others write.
+func TestRowsAreSealedAnewWhileOthersWrite(t *testing.T) {
+	bothURLs(t, func(t *testing.T, url string) {
+		s := storetest.Open(t, url)
+		connection(t, s, "c1")
+		var all []store.Intent
+		for n := range 7 {
+			all = append(all, said(t, s, fmt.Sprint("call ", n)))
+		}
+		v := sealing(t, s)
+		_, _, err := s.Intent(t.Context(), all[0].TenantID, all[0].Operation, all[0].Key)
+		refused(t, err, fault.Unavailable, store.ReasonRowUnreadable)
+		_, err = document(t, s, "doc call 0")
+		refused(t, err, fault.Unavailable, store.ReasonRowUnreadable)
+		if rows := got(s.Reseal(t.Context(), store.Rows{}))(t); rows.Plain != 14 || rows.Rewritten != 0 {
+			t.Errorf("before %+v", rows)
+		}
+		if rows := got(s.Reseal(t.Context(), store.Rows{Adopt: true}))(t); rows.Rewritten != 14 || rows.Plain != 0 {
+			t.Errorf("adopted %+v", rows)
+		}
+
+		running := begun(t, s, store.Intent{Key: "running"})
+		stop, written := make(chan struct{}), make(chan struct{})
+		var writing sync.WaitGroup
+		writing.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				case written <- struct{}{}:
+				default:
+				}
+				running.Plan = fmt.Appendf(nil, `{"n":%d}`, n)
+				if err := s.SaveIntentPlan(t.Context(), running); err != nil {
+					t.Errorf("a writer: %v", err)
+				}
+			}
+		})
+		for range 3 {
+			<-written // what was sealed before the last rotation is written: only the key of the one before it is kept
+			<-written
+			if _, err := v.Rotate(); err != nil {
+				t.Fatal(err)
+			}
+			primary := got(v.Primary())(t)
+			_, err := s.Reseal(t.Context(), store.Rows{Stale: func(sealed []byte) bool { return vault.KeyOf(sealed) != primary }})
+			must(t, err)
+			if _, err := v.Prune(func(uint32) bool { return false }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		close(stop)
+		writing.Wait()
+		for _, i := range all {
+			there, found, err := s.Intent(t.Context(), i.TenantID, i.Operation, i.Key)
+			must(t, err)
+			if !found || string(there.Answer) != string(i.Answer) || string(there.Plan) != string(i.Plan) {
+				t.Errorf("came back as %+v", there)
+			}
+		}
+		if rows := got(s.Reseal(t.Context(), store.Rows{}))(t); rows != (store.SealedRows{Sealed: 15}) {
+			t.Errorf("at the end %+v", rows)
+		}
+	})
+}
+
+// BenchmarkSealedIntent prints what sealing adds to the life of a call's row: begun, saved and finished.
+func BenchmarkSealedIntent(b *testing.B) {
+	plan := []byte(`{"title":"Consultation","attendees":["` + strings.Repeat("a@example.com ", 40) + `"]}`)
+	life := func(b *testing.B, s *store.Store) {
+		for n := range b.N {
+			i := intent(store.Intent{Key: fmt.Sprint(n)})
+			i.Plan = plan
+			if _, began, err := s.BeginIntent(b.Context(), i); err != nil || !began {
+				b.Fatal(err)
+			}
+			if err := s.SaveIntentPlan(b.Context(), i); err != nil {
+				b.Fatal(err)
+			}
+			i.Answer = plan
+			if err := s.FinishIntent(b.Context(), i, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	for _, sealed := range []bool{false, true} {
+		b.Run(fmt.Sprintf("sealed=%t", sealed), func(b *testing.B) {
+			s := storetest.Open(b, storetest.SQLite(b))
+			if err := s.CreateTenant(b.Context(), store.Tenant{ID: "acme", Name: "acme", CreatedAt: noon}); err != nil {
+				b.Fatal(err)
+			}
+			row := store.Connection{ID: "c1", TenantID: "acme", Name: "c1", Kind: "calendar", Provider: "sandbox", CreatedAt: noon}
+			if err := s.CreateConnection(b.Context(), row); err != nil {
+				b.Fatal(err)
+			}
+			if sealed {
+				sealing(b, s)
+			}
+			b.ResetTimer()
+			life(b, s)
+		})
+	}
+	b.Run("sealing alone", func(b *testing.B) {
+		v, err := vault.Open("", b.TempDir())
+		if err != nil {
+			b.Fatal(err)
+		}
+		for b.Loop() {
+			for range 4 { // the request's hash, two plans and the answer
+				if _, err := v.SealColumn("intents", "plan", []string{"acme", "book-meeting", "key"}, plan); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	})
+}
