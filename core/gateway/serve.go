@@ -33,6 +33,9 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	if err := g.audit.Ready(ctx); err != nil {
 		return err
 	}
+	if _, err := g.store.Digest(ctx, ""); err != nil { // so that no call waits for its key
+		return err
+	}
 	switch ahead, err := g.services.Synchronise(ctx); {
 	case err != nil:
 		return err

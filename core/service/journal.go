@@ -109,7 +109,7 @@ type run[P, T any] func(ctx context.Context, a *attempt, plan P) (outcome[T], er
 
 // perform carries a call through, or returns what an earlier equal call returned. While that one still runs, it waits.
 func perform[P, T any](ctx context.Context, j *journal, c call, run run[P, T]) (Answer[T], error) {
-	intent, err := j.intentOf(c)
+	intent, err := j.intentOf(ctx, c)
 	if err != nil {
 		return Answer[T]{}, err
 	}
@@ -445,7 +445,7 @@ func (a *attempt) record(ctx context.Context, seen []store.EventSeen) error {
 }
 
 // intentOf writes a call down as an intent.
-func (j *journal) intentOf(c call) (store.Intent, error) {
+func (j *journal) intentOf(ctx context.Context, c call) (store.Intent, error) {
 	plan, err := json.Marshal(c.plan)
 	if err != nil {
 		return store.Intent{}, err
@@ -456,6 +456,11 @@ func (j *journal) intentOf(c call) (store.Intent, error) {
 			return store.Intent{}, err
 		}
 	}
+	// What rows are looked for by, or what providers are told, must not tell what the request was to whoever guesses.
+	hashed, err := j.store.Digest(ctx, string(request))
+	if err != nil {
+		return store.Intent{}, err
+	}
 	intent := store.Intent{
 		TenantID: c.caller.Tenant.ID, Operation: c.operation, ConnectionID: c.connectionID,
 		Kept: c.write.IdempotencyKey != "", RequestHash: digest(string(request)), Plan: plan, State: store.IntentRunning,
@@ -463,7 +468,7 @@ func (j *journal) intentOf(c call) (store.Intent, error) {
 	}
 	switch {
 	case c.sameFor > 0:
-		intent.DedupeKey = hex.EncodeToString(digest(c.caller.KeyID, c.operation, c.connectionID, string(request)))
+		intent.DedupeKey = hex.EncodeToString(digest(c.caller.KeyID, c.operation, c.connectionID, hashed))
 	case c.about != "":
 		intent.DedupeKey = subjectKey(c.connectionID, c.about)
 	}
@@ -471,7 +476,7 @@ func (j *journal) intentOf(c call) (store.Intent, error) {
 	case intent.Kept:
 		intent.Key = "key:" + c.write.IdempotencyKey
 		// The same key and request name the same effect at the provider even if our own record of it were lost.
-		intent.EffectKey = effectKey(digest(intent.TenantID, intent.Operation, intent.Key, c.connectionID, string(request)))
+		intent.EffectKey = effectKey(digest(intent.TenantID, intent.Operation, intent.Key, c.connectionID, hashed))
 	case c.sameFor > 0:
 		intent.Key = "same:" + intent.DedupeKey
 		intent.EffectKey = effectKey(digest(rand.Text()))

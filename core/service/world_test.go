@@ -137,6 +137,7 @@ func (w *world) start() *process {
 	keys, err := keySet()
 	w.check(err)
 	p.store.SealWith(keys)
+	_, _ = p.store.Digest(context.Background(), "") // as before a gateway serves; where this fails, the first call does it
 	guarding := guard.Options{
 		Deadline: 5 * time.Second, WriteGrace: 2 * time.Second, BackoffBase: time.Millisecond, BackoffMax: 2 * time.Millisecond,
 		BreakerFailures: 1000, RetryMinimum: 1000, ConnectionQueue: 1000, HostQueue: 1000,

@@ -38,6 +38,7 @@ type sealedColumn struct {
 var (
 	sealedIntents = sealedTable{"intents", []string{"tenant_id", "operation", "key"},
 		[]sealedColumn{{"plan", true}, {"request_hash", false}, {"answer", false}}}
+	sealedHashKeys  = sealedTable{"hash_keys", []string{"name"}, []sealedColumn{{"sealed", false}}}
 	sealedDocuments = sealedTable{"documents", []string{"connection_id", "key"}, []sealedColumn{{"value", true}}}
 )
 
@@ -118,7 +119,7 @@ func (s *Store) Reseal(ctx context.Context, o Rows) (found SealedRows, err error
 	if s.sealer == nil {
 		return found, nil
 	}
-	for _, t := range []sealedTable{sealedIntents, sealedDocuments} {
+	for _, t := range []sealedTable{sealedHashKeys, sealedIntents, sealedDocuments} {
 		if err := s.resealTable(ctx, t, o, &found); err != nil {
 			return found, err
 		}

@@ -215,6 +215,47 @@ func TestRowsAreSealedAnewWhileOthersWrite(t *testing.T) {
 	})
 }
 
+// Stores that share a database share the key of their hashes from the first one on, through rotations, and others cannot try
+// what was hashed.
+func TestDigestsAreOfOneKey(t *testing.T) {
+	bothURLs(t, func(t *testing.T, url string) {
+		s := storetest.Open(t, url)
+		v := sealing(t, s)
+		var mu sync.Mutex
+		found := map[string]bool{}
+		var work sync.WaitGroup
+		for range 4 {
+			work.Go(func() {
+				replica, err := store.Open(t.Context(), url)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer replica.Close()
+				plain, _ := replica.Digest(t.Context(), person)
+				replica.SealWith(v)
+				hashed, err := replica.Digest(t.Context(), person)
+				mu.Lock()
+				defer mu.Unlock()
+				if found[hashed] = true; err != nil || hashed == plain {
+					t.Errorf("%s, %v", hashed, err)
+				}
+			})
+		}
+		work.Wait()
+		if _, err := v.Rotate(); err != nil {
+			t.Fatal(err)
+		}
+		primary := got(v.Primary())(t)
+		rows := got(s.Reseal(t.Context(), store.Rows{Stale: func(sealed []byte) bool { return vault.KeyOf(sealed) != primary }}))(t)
+		equal(t, rows.Rewritten, 1)
+		found[got(s.Digest(t.Context(), person))(t)] = true
+		if len(found) != 1 {
+			t.Errorf("digests %v", found)
+		}
+	})
+}
+
 // BenchmarkSealedIntent prints what sealing adds to the life of a call's row: begun, saved and finished.
 func BenchmarkSealedIntent(b *testing.B) {
 	plan := []byte(`{"title":"Consultation","attendees":["` + strings.Repeat("a@example.com ", 40) + `"]}`)

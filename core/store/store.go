@@ -38,6 +38,7 @@ type Store struct {
 	turns   chan struct{} // holds one for each turn that is held; nil where turns are not needed
 	closed  atomic.Bool
 	sealer  Sealer // nil: nothing is sealed
+	hashKey atomic.Pointer[[]byte]
 
 	path      string                  // of the file of SQLite; "" on PostgreSQL
 	announced atomic.Pointer[os.File] // holds the lock that says that this process lives

@@ -1,0 +1,63 @@
+package store
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+)
+
+// hashKeyBytes is the length of a key: that of the hash, as RFC 2104 section 3 advises.
+const hashKeyBytes = 32
+
+// Digest hashes a text that rows are looked for by, so that nobody who has the rows, but not the key set, can try what it may
+// have been. The key is one for all replicas, and stays through rotations. Without a sealer it is a plain hash.
+func (s *Store) Digest(ctx context.Context, text string) (string, error) {
+	if s.sealer == nil {
+		sum := sha256.Sum256([]byte(text))
+		return hex.EncodeToString(sum[:]), nil
+	}
+	key := s.hashKey.Load()
+	if key == nil {
+		had, err := s.findHashKey(ctx)
+		if err != nil {
+			return "", err
+		}
+		key = &had
+		s.hashKey.Store(key)
+	}
+	h := hmac.New(sha256.New, *key)
+	h.Write([]byte(text))
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// findHashKey returns the key, and makes it where there is none. Of replicas that make one, the first one's stays.
+func (s *Store) findHashKey(ctx context.Context) ([]byte, error) {
+	row := []string{"intents"}
+	find := func() (key []byte, found bool, err error) {
+		key, found, err = findIn(ctx, s, func(row scanner) (kept []byte, err error) { return kept, row.Scan(&kept) },
+			"SELECT sealed FROM hash_keys WHERE name = $1", row[0])
+		if err != nil || !found {
+			return nil, found, err
+		}
+		key, err = s.open(sealedHashKeys, 0, row, key)
+		return key, true, err
+	}
+	if key, found, err := find(); found || err != nil {
+		return key, err
+	}
+	made := make([]byte, hashKeyBytes)
+	if _, err := rand.Read(made); err != nil {
+		return nil, err
+	}
+	sealed, err := s.seal(sealedHashKeys, 0, row, made)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.exec(ctx, "INSERT INTO hash_keys (name, sealed) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING", row[0], sealed); err != nil {
+		return nil, err
+	}
+	key, _, err := find()
+	return key, err
+}
