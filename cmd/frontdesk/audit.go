@@ -77,8 +77,8 @@ type verified struct {
 	WrongRows []tenant.WrongRow `json:"wrong_rows,omitempty"`
 }
 
-// Run fails when the audit is not sound, and names the first row that is wrong. It also fails when a connection, key or link
-// is not as the gateway wrote it, and names each.
+// Run fails when the audit is not sound, and names the first row that is wrong. It also fails when a
+// connection, key or link is not as the gateway wrote it, and names each.
 func (c auditVerify) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, func(g *gateway.Gateway) error {
 		report, err := g.VerifyAudit(ctx, c.Head)

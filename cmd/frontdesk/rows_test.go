@@ -33,7 +33,8 @@ func (h *house) furnishRows() {
 	h.must("key", "create", "--tenant", "acme")
 }
 
-// doctor and audit verify name the rows that somebody changed, and nothing that runs at a start makes them right.
+// doctor and audit verify name the rows that somebody changed, and nothing that runs at a start makes them
+// right.
 func TestChangedRowsAreNamed(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, "")
@@ -56,8 +57,8 @@ func TestChangedRowsAreNamed(t *testing.T) {
 	}
 }
 
-// A gateway that made its key set itself adopts rows of the version before at its first start, and never again. With another
-// key set an operator has to say so.
+// A gateway that made its key set itself adopts rows of the version before at its first start, and never
+// again. With another key set an operator has to say so.
 func TestRowsAreAdoptedOnce(t *testing.T) {
 	t.Parallel()
 	t.Run("a key set of its own", func(t *testing.T) {
@@ -100,8 +101,8 @@ func TestRowsAreAdoptedOnce(t *testing.T) {
 	})
 }
 
-// Who has the files of the database, but not the key set, learns nothing of what callers said: neither from kept answers and
-// plans nor from the sandboxes.
+// Who has the files of the database, but not the key set, learns nothing of what callers said: neither from
+// kept answers and plans nor from the sandboxes.
 func TestTheFilesDoNotTellWhatCallersSaid(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, "")

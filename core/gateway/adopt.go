@@ -14,12 +14,12 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// sealedFile says, beside a key set that the gateway made itself, that the database's rows are sealed with it. Who could
-// take it away could read the key set.
+// sealedFile says, beside a key set that the gateway made itself, that the database's rows are sealed with
+// it. Who could take it away could read the key set.
 const sealedFile = "rows-sealed"
 
-// Migrate brings the store's tables up to date. Several replicas may do it at once. Rows of a version that did not seal them
-// are adopted once, where the gateway can tell that it is the first time: see Adopt.
+// Migrate brings the store's tables up to date. Several replicas may do it at once. Rows of a version that
+// did not seal them are adopted once, where the gateway can tell that it is the first time: see Adopt.
 func (g *Gateway) Migrate(ctx context.Context) error {
 	if err := g.store.Migrate(ctx); err != nil {
 		return err
@@ -38,18 +38,20 @@ func (g *Gateway) Migrate(ctx context.Context) error {
 	case err != nil:
 		return err
 	case at.Former > 0 && at.Sealed == 0:
-		return fault.Newf(fault.Unavailable, "ROWS_NOT_SEALED", "The database's rows (%d) are from a version that did not seal them, "+
-			"so it cannot be told whether somebody changed them. If this is the first start after an upgrade, or of a backup from before it, "+
-			"run: frontdesk migrate --adopt", at.Former)
+		return fault.Newf(fault.Unavailable, "ROWS_NOT_SEALED",
+			"The database's rows (%d) are from a version that did not seal them, so it cannot be told whether "+
+				"somebody changed them. If this is the first start after an upgrade, or of a backup from before it, "+
+				"run: frontdesk migrate --adopt", at.Former)
 	case at.Former > 0:
-		g.log.ErrorContext(ctx, "some rows are refused because this version did not write them; run frontdesk doctor", "rows", at.Former)
+		g.log.ErrorContext(ctx, "some rows are refused because this version did not write them; run frontdesk doctor",
+			"rows", at.Former)
 	}
 	return nil
 }
 
-// Adopt brings the tables up to date and seals the rows of the version before as they are. Nothing in a database can tell that
-// somebody put it back to how it was before its rows were sealed, so an operator says so, or the absence of a file beside a key
-// set that the gateway made itself.
+// Adopt brings the tables up to date and seals the rows of the version before as they are. Nothing in a
+// database can tell that somebody put it back to how it was before its rows were sealed, so an operator says
+// so, or the absence of a file beside a key set that the gateway made itself.
 func (g *Gateway) Adopt(ctx context.Context) error {
 	if err := g.store.Migrate(ctx); err != nil {
 		return err
@@ -70,7 +72,8 @@ func (g *Gateway) adopt(ctx context.Context) error {
 	if adopted > 0 {
 		g.log.WarnContext(ctx, "rows of the version before were sealed as they are", "rows", adopted)
 		if err := g.store.Rebuild(ctx); err != nil { // what they said stays in free pages otherwise
-			g.log.WarnContext(ctx, "the database file could not be written anew; run VACUUM on it while nothing serves", "error", err)
+			g.log.WarnContext(ctx, "the database file could not be written anew; run VACUUM on it while nothing serves",
+				"error", err)
 		}
 		if err := g.audit.Record(ctx, audit.Entry{Action: "adopt-rows", Outcome: audit.Done}); err != nil {
 			return err
@@ -87,33 +90,37 @@ func (g *Gateway) adopt(ctx context.Context) error {
 
 func (g *Gateway) sealedPath() string { return filepath.Join(g.config.DataDir, sealedFile) }
 
-// WrongRows lists the connections, keys and links that are refused because the database does not have them as the gateway
-// wrote them.
+// WrongRows lists the connections, keys and links that are refused because the database does not have them as
+// the gateway wrote them.
 func (g *Gateway) WrongRows(ctx context.Context) ([]tenant.WrongRow, error) {
 	return g.directory.WrongRows(ctx)
 }
 
 func (g *Gateway) examineRows(ctx context.Context) []Finding {
 	wrong, err := g.WrongRows(ctx)
-	if err != nil {
-		return []Finding{{Subject: "rows", Says: fault.From(err).Detail, Advice: "Look at store.url and at the database's own log."}}
+	var records store.SealedRows
+	if err == nil {
+		records, err = g.store.Reseal(ctx, store.Rows{})
 	}
-	records, err := g.store.Reseal(ctx, store.Rows{})
 	if err != nil {
-		return []Finding{{Subject: "rows", Says: fault.From(err).Detail, Advice: "Look at store.url and at the database's own log."}}
+		return []Finding{{Subject: "rows", Says: fault.From(err).Detail,
+			Advice: "Look at store.url and at the database's own log."}}
 	}
 	var findings []Finding
 	if bad := records.Plain + records.Unreadable; bad > 0 {
-		findings = append(findings, Finding{Subject: "rows", Says: fmt.Sprintf("%d of %d calls and documents cannot be opened", bad, bad+records.Sealed),
-			Advice: "They were changed in the database, or are of another key set, or from before an upgrade: run frontdesk migrate --adopt then."})
+		findings = append(findings, Finding{Subject: "rows",
+			Says: fmt.Sprintf("%d of %d calls and documents cannot be opened", bad, bad+records.Sealed),
+			Advice: "They were changed in the database, or are of another key set, or from before an upgrade: " +
+				"run frontdesk migrate --adopt then."})
 	}
 	if len(wrong)+len(findings) == 0 {
-		return []Finding{{Subject: "rows", OK: true, Says: "every connection, key and link is as the gateway wrote it, and what was said about people is sealed"}}
+		return []Finding{{Subject: "rows", OK: true,
+			Says: "every connection, key and link is as the gateway wrote it, and what was said about people is sealed"}}
 	}
 	for _, row := range wrong {
 		findings = append(findings, Finding{Subject: "rows", Says: row.String(),
-			Advice: "It is refused. Find out who can write the database; then enter the connection anew, or revoke the key and make another. " +
-				"After an upgrade, or with a backup from before it, run frontdesk migrate --adopt."})
+			Advice: "It is refused. Find out who can write the database; then enter the connection anew, or revoke " +
+				"the key and make another. After an upgrade, or with a backup from before it, run frontdesk migrate --adopt."})
 	}
 	return findings
 }

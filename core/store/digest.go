@@ -11,8 +11,9 @@ import (
 // hashKeyBytes is the length of a key: that of the hash, as RFC 2104 section 3 advises.
 const hashKeyBytes = 32
 
-// Digest hashes a text that rows are looked for by, so that nobody who has the rows, but not the key set, can try what it may
-// have been. The key is one for all replicas, and stays through rotations. Without a sealer it is a plain hash.
+// Digest hashes a text that rows are looked for by, so that nobody who has the rows, but not the key set, can
+// try what it may have been. The key is one for all replicas, and stays through rotations. Without a sealer
+// it is a plain hash.
 func (s *Store) Digest(ctx context.Context, text string) (string, error) {
 	if s.sealer == nil {
 		sum := sha256.Sum256([]byte(text))
@@ -32,12 +33,13 @@ func (s *Store) Digest(ctx context.Context, text string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// findHashKey returns the key, and makes it where there is none. Of replicas that make one, the first one's stays.
+// findHashKey returns the key, and makes it where there is none. Of replicas that make one, the first one's
+// stays.
 func (s *Store) findHashKey(ctx context.Context) ([]byte, error) {
 	row := []string{"intents"}
 	find := func() (key []byte, found bool, err error) {
-		key, found, err = findIn(ctx, s, func(row scanner) (kept []byte, err error) { return kept, row.Scan(&kept) },
-			"SELECT sealed FROM hash_keys WHERE name = $1", row[0])
+		scan := func(row scanner) (kept []byte, err error) { return kept, row.Scan(&kept) }
+		key, found, err = findIn(ctx, s, scan, "SELECT sealed FROM hash_keys WHERE name = $1", row[0])
 		if err != nil || !found {
 			return nil, found, err
 		}
@@ -55,7 +57,8 @@ func (s *Store) findHashKey(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.exec(ctx, "INSERT INTO hash_keys (name, sealed) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING", row[0], sealed); err != nil {
+	const insert = "INSERT INTO hash_keys (name, sealed) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING"
+	if _, err := s.exec(ctx, insert, row[0], sealed); err != nil {
 		return nil, err
 	}
 	key, _, err := find()

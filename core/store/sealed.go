@@ -19,8 +19,8 @@ type Sealer interface {
 	IsSealed(value []byte) bool
 }
 
-// SealWith makes the store keep plans and answers of calls and documents of sandboxes sealed, and refuse such that are not. It
-// is said before the store is used.
+// SealWith makes the store keep plans and answers of calls and documents of sandboxes sealed, and refuse such
+// that are not. It is said before the store is used.
 func (s *Store) SealWith(sealer Sealer) { s.sealer = sealer }
 
 // sealedTable says which columns of a table are sealed.
@@ -39,7 +39,8 @@ var (
 	sealedIntents = sealedTable{"intents", []string{"tenant_id", "operation", "key"},
 		[]sealedColumn{{"plan", true}, {"request_hash", false}, {"answer", false}}}
 	sealedHashKeys  = sealedTable{"hash_keys", []string{"name"}, []sealedColumn{{"sealed", false}}}
-	sealedDocuments = sealedTable{"documents", []string{"connection_id", "key"}, []sealedColumn{{"value", true}}}
+	sealedDocuments = sealedTable{"documents", []string{"connection_id", "key"},
+		[]sealedColumn{{"value", true}}}
 )
 
 // The places of the columns of intents.
@@ -90,11 +91,12 @@ func (s *Store) sealed(c sealedColumn, kept []byte) ([]byte, bool) {
 
 // unreadable is the failure of a row that cannot be opened.
 func unreadable(err error) error {
-	return fault.New(fault.Unavailable, ReasonRowUnreadable, "What the gateway has stored of this cannot be read. "+
-		"Its operator must look at the key set and the database, with frontdesk doctor.").Because(err)
+	return fault.New(fault.Unavailable, ReasonRowUnreadable,
+		"What the gateway has stored of this cannot be read. Its operator must look at the key set and the database, with frontdesk doctor.").Because(err)
 }
 
-// ReasonRowUnreadable is the reason of a fault that says that a row cannot be opened with the key set at hand, or was changed.
+// ReasonRowUnreadable is the reason of a fault that says that a row cannot be opened with the key set at
+// hand, or was changed.
 const ReasonRowUnreadable = "ROW_UNREADABLE"
 
 // SealedRows is what a walk over the sealed rows found.
@@ -158,7 +160,8 @@ func (s *Store) resealTable(ctx context.Context, t sealedTable, o Rows, found *S
 			}
 			for attempt := 0; len(missed) > 0; attempt++ {
 				if attempt == resealAttempts {
-					return fault.New(fault.Unavailable, ReasonRowUnreadable, "A row is written all the time, so that it cannot be sealed anew. Try again.")
+					return fault.New(fault.Unavailable, ReasonRowUnreadable,
+						"A row is written all the time, so that it cannot be sealed anew. Try again.")
 				}
 				now, err := s.sealedRows(ctx, t, nil, missed[0].keys)
 				if err != nil {
@@ -188,7 +191,8 @@ func (s *Store) sealedRows(ctx context.Context, t sealedTable, after, exactly []
 		names = append(names, c.name)
 	}
 	keys := strings.Join(t.keys, ", ")
-	query, args := "SELECT "+keys+", "+strings.Join(names, ", ")+" FROM "+t.name, slices.Concat(after, exactly)
+	query := "SELECT " + keys + ", " + strings.Join(names, ", ") + " FROM " + t.name
+	args := slices.Concat(after, exactly)
 	if len(after) > 0 {
 		query += " WHERE (" + keys + ") > (" + places(1, len(args)) + ")"
 	} else if len(exactly) > 0 {
@@ -208,8 +212,11 @@ func (s *Store) sealedRows(ctx context.Context, t sealedTable, after, exactly []
 	}, query, append(args, pageOfRows)...)
 }
 
-// resealRows writes the rows that are to be sealed anew in one transaction, and returns those that changed meanwhile.
-func (s *Store) resealRows(ctx context.Context, t sealedTable, o Rows, rows []sealedRow, found *SealedRows) (missed []sealedRow, err error) {
+// resealRows writes the rows that are to be sealed anew in one transaction, and returns those that changed
+// meanwhile.
+func (s *Store) resealRows(
+	ctx context.Context, t sealedTable, o Rows, rows []sealedRow, found *SealedRows,
+) (missed []sealedRow, err error) {
 	var change, changed []sealedRow
 	for _, row := range rows {
 		now, rewrite, err := s.resealRow(t, o, row, found)
@@ -241,7 +248,9 @@ func (s *Store) resealRows(ctx context.Context, t sealedTable, o Rows, rows []se
 }
 
 // resealRow returns a row with its values sealed anew, where any is to be.
-func (s *Store) resealRow(t sealedTable, o Rows, row sealedRow, found *SealedRows) (now sealedRow, rewrite bool, err error) {
+func (s *Store) resealRow(
+	t sealedTable, o Rows, row sealedRow, found *SealedRows,
+) (now sealedRow, rewrite bool, err error) {
 	now = sealedRow{keys: row.keys, values: slices.Clone(row.values)}
 	names := row.names()
 	for at, kept := range row.values {
@@ -249,19 +258,20 @@ func (s *Store) resealRow(t sealedTable, o Rows, row sealedRow, found *SealedRow
 			continue
 		}
 		sealed, isSealed := s.sealed(t.columns[at], kept)
-		plain := kept
+		plain, readable := kept, true
+		if isSealed {
+			opened, failed := s.open(t, at, names, kept)
+			plain, readable = opened, failed == nil
+		}
 		switch {
+		case !readable:
+			found.Unreadable++
+			return now, false, nil
 		case !isSealed && !o.Adopt:
 			found.Plain++
 			return now, false, nil
-		case isSealed:
-			if plain, err = s.open(t, at, names, kept); err != nil {
-				found.Unreadable++
-				return now, false, nil
-			}
-			if o.Stale == nil || !o.Stale(sealed) {
-				continue
-			}
+		case isSealed && (o.Stale == nil || !o.Stale(sealed)):
+			continue
 		}
 		rewrite = true
 		if now.values[at], err = s.seal(t, at, names, plain); err != nil {
@@ -294,7 +304,8 @@ func replaceSealed(ctx context.Context, tx *sql.Tx, t sealedTable, was, is seale
 		args = append(args, was.keys[i])
 		where = append(where, fmt.Sprintf("%s = $%d", key, len(args)))
 	}
-	return exec(ctx, tx, "UPDATE "+t.name+" SET "+strings.Join(set, ", ")+" WHERE "+strings.Join(where, " AND "), args...)
+	query := "UPDATE " + t.name + " SET " + strings.Join(set, ", ") + " WHERE " + strings.Join(where, " AND ")
+	return exec(ctx, tx, query, args...)
 }
 
 // isUnreadable reports whether a row could not be opened.

@@ -148,8 +148,8 @@ func TestACallThatCannotBeOpenedIsLeftOut(t *testing.T) {
 	})
 }
 
-// Rows from before are sealed as they are when they are adopted, and all are sealed with the new key at a rotation, while
-// others write.
+// Rows from before are sealed as they are when they are adopted, and all are sealed with the new key at a
+// rotation, while others write.
 func TestRowsAreSealedAnewWhileOthersWrite(t *testing.T) {
 	bothURLs(t, func(t *testing.T, url string) {
 		s := storetest.Open(t, url)
@@ -215,8 +215,8 @@ func TestRowsAreSealedAnewWhileOthersWrite(t *testing.T) {
 	})
 }
 
-// Stores that share a database share the key of their hashes from the first one on, through rotations, and others cannot try
-// what was hashed.
+// Stores that share a database share the key of their hashes from the first one on, through rotations, and
+// others cannot try what was hashed.
 func TestDigestsAreOfOneKey(t *testing.T) {
 	bothURLs(t, func(t *testing.T, url string) {
 		s := storetest.Open(t, url)

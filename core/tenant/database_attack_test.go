@@ -55,8 +55,9 @@ func (i intruder) bytes(query string, args ...any) (b []byte) {
 	return b
 }
 
-// Whoever can write the database, but has not the key set, gets no credential sent to a place of his choice: he edits each
-// column that has a say in that, and copies rows and parts of rows of other connections, and of the same one at another time.
+// Whoever can write the database, but has not the key set, gets no credential sent to a place of his choice:
+// he edits each column that has a say in that, and copies rows and parts of rows of other connections, and of
+// the same one at another time.
 func TestNoEditOfTheDatabaseSendsACredentialElsewhere(t *testing.T) {
 	const evil = `{"url":"https://intruder.example/"}`
 	for name, attack := range map[string]func(i intruder, victim, mine Connection){
@@ -327,7 +328,8 @@ func TestKeysGoOnThroughRotations(t *testing.T) {
 	}
 }
 
-// Rows of the version before work once they were adopted, and those that somebody changed since are not adopted again.
+// Rows of the version before work once they were adopted, and those that somebody changed since are not
+// adopted again.
 func TestRowsOfTheVersionBeforeAreAdopted(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, url string) {
 		h := build(t, url)

@@ -12,9 +12,9 @@ import (
 	"frontdesk/core/vault"
 )
 
-// Whoever can write the database, but has not the key set, can neither send credentials elsewhere nor make or change a key:
-// what decides about that is the associated data of what is sealed in the same row. That is the whole of a connection's
-// settings, since any of them may name a host, and all of a key but its last use.
+// Whoever can write the database, but has not the key set, can neither send credentials elsewhere nor make or
+// change a key: what decides about that is the associated data of what is sealed in the same row. That is the
+// whole of a connection's settings, since any of them may name a host, and all of a key but its last use.
 
 // boundConnection is what the credentials of a connection belong to.
 func boundConnection(row store.Connection) vault.Row {
@@ -25,8 +25,8 @@ func boundConnection(row store.Connection) vault.Row {
 	return vault.Row{Purpose: vault.ConnectionRow, Columns: []string{row.TenantID, row.ID, row.Kind, row.Provider, settings}}
 }
 
-// sealConnection puts the credentials into a row that is otherwise as it is to be kept. A row without any is sealed too, so
-// that its tokens go nowhere else.
+// sealConnection puts the credentials into a row that is otherwise as it is to be kept. A row without any is
+// sealed too, so that its tokens go nowhere else.
 func (d *Directory) sealConnection(row *store.Connection, credentials map[string]string) error {
 	plain, err := json.Marshal(credentials)
 	if err != nil {
@@ -37,7 +37,8 @@ func (d *Directory) sealConnection(row *store.Connection, credentials map[string
 	return err
 }
 
-// openConnection returns the credentials of a connection. It fails where the row is not as the gateway wrote it.
+// openConnection returns the credentials of a connection. It fails where the row is not as the gateway wrote
+// it.
 func (d *Directory) openConnection(row store.Connection) (map[string]string, error) {
 	plain, err := d.vault.OpenRow(boundConnection(row), row.Credentials)
 	if err != nil {
@@ -188,8 +189,9 @@ func (d *Directory) sealable(ctx context.Context) (c []store.Connection, k []sto
 	return c, k, l, err
 }
 
-// Adopt seals the rows of the version before, as they are, and returns how many. It believes the database, once: whoever
-// calls it has reasons outside the database to do so. Rows of this version that are wrong stay wrong.
+// Adopt seals the rows of the version before, as they are, and returns how many. It believes the database,
+// once: whoever calls it has reasons outside the database to do so. Rows of this version that are wrong stay
+// wrong.
 func (d *Directory) Adopt(ctx context.Context) (adopted int, err error) {
 	connections, keys, links, err := d.sealable(ctx)
 	if err != nil {

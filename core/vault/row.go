@@ -21,14 +21,15 @@ const (
 	LinkRow       RowPurpose = "connect link"
 )
 
-// rowForm is the first byte of what SealRow makes. Tink's ciphertexts begin with 0 or 1, and JSON with neither.
+// rowForm is the first byte of what SealRow makes. Tink's ciphertexts begin with 0 or 1, and JSON with
+// neither.
 const rowForm = 2
 
 // IsRow reports whether SealRow may have made it. It is true of everything that OpenRow opens.
 func IsRow(sealed []byte) bool { return len(sealed) > 0 && sealed[0] == rowForm }
 
-// SealRow seals a value for its row with the primary key. While the key set cannot be read again, it seals with the one at
-// hand: a rotation leaves its keys in the set.
+// SealRow seals a value for its row with the primary key. While the key set cannot be read again, it seals
+// with the one at hand: a rotation leaves its keys in the set.
 func (v *Vault) SealRow(row Row, plain []byte) ([]byte, error) {
 	_ = v.refresh()
 	sealed, err := v.encrypt(plain, row.binding())
@@ -38,7 +39,8 @@ func (v *Vault) SealRow(row Row, plain []byte) ([]byte, error) {
 	return append([]byte{rowForm}, sealed...), nil
 }
 
-// OpenRow opens what SealRow made for the same row. A key that is not known makes it read the key set again; see Unseal.
+// OpenRow opens what SealRow made for the same row. A key that is not known makes it read the key set again;
+// see Unseal.
 func (v *Vault) OpenRow(row Row, sealed []byte) ([]byte, error) {
 	if !IsRow(sealed) {
 		return nil, unreadable().Because(fmt.Errorf("vault: the %s is not sealed as this version seals it", row.Purpose))
@@ -67,7 +69,8 @@ func columnRow(table, column string, row []string) Row {
 	return Row{Purpose: RowPurpose("column " + table + "." + column), Columns: row}
 }
 
-// binding is the associated data: the purpose and the columns, each with its length so that no other row reads the same.
+// binding is the associated data: the purpose and the columns, each with its length so that no other row
+// reads the same.
 func (r Row) binding() []byte {
 	b := fmt.Appendf(nil, "frontdesk row %d\n%s\n", rowForm, r.Purpose)
 	for _, column := range r.Columns {
