@@ -38,6 +38,7 @@ type journal struct {
 	own      ownRuns
 	refused  refusedIntents
 	answers  keptAnswers
+	waiters  waiters
 	announce sync.Once
 }
 
@@ -148,7 +149,7 @@ func perform[P, T any](ctx context.Context, j *journal, c call, run run[P, T]) (
 			j.metrics.Intent(c.operation, "replayed")
 			return replay[T](there)
 		case j.runs(there): // the same call is under way: its answer is this one's
-			err := j.await(waiting, there)
+			err := c.write.aside(func() error { return j.await(waiting, there) })
 			if waiting.Err() != nil {
 				return Answer[T]{}, j.stillRunning(ctx, there)
 			}
@@ -183,19 +184,6 @@ func (j *journal) waiting(ctx context.Context) (context.Context, context.CancelF
 		left = min(left, time.Until(end))
 	}
 	return context.WithTimeout(ctx, left-min(answerMargin, left/4))
-}
-
-// await waits until the run of an intent has ended, or until ctx ends. It only reads, and less often the longer it takes.
-func (j *journal) await(ctx context.Context, i store.Intent) error {
-	for wait := pollEvery; ; wait = min(2*wait, 8*pollEvery) {
-		if err := pause(ctx, wait); err != nil {
-			return err
-		}
-		now, found, err := j.store.Intent(ctx, i.TenantID, i.Operation, i.Key)
-		if err != nil || !found || !j.runs(now) {
-			return err
-		}
-	}
 }
 
 // stillRunning is the failure of a call that has waited for an equal one in vain.

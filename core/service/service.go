@@ -15,6 +15,17 @@ import (
 type Write struct {
 	// IdempotencyKey is the caller's, at most 255 characters; "" when none was given.
 	IdempotencyKey string
+
+	// Aside runs wait, in which the call waits for the answer to an equal one, without what the caller's other calls
+	// need to go on; or refuses to, when too many wait. nil: just runs it.
+	Aside func(wait func() error) error
+}
+
+func (w Write) aside(wait func() error) error {
+	if w.Aside == nil {
+		return wait()
+	}
+	return w.Aside(wait)
 }
 
 // Answer is what a mutating use case answers: the record, and the exact body to send, so that a repeat is answered
