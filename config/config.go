@@ -129,7 +129,7 @@ type Egress struct {
 type Limits struct {
 	RequestsPerMinutePerKey    int `yaml:"requests_per_minute_per_key" default:"60000" min:"0" max:"10000000" help:"Requests of one API key in a minute, per replica; 0 is no limit. It ends loops that run away; it is far above what calls on the phone need."`
 	RequestsPerMinutePerTenant int `yaml:"requests_per_minute_per_tenant" default:"120000" min:"0" max:"10000000" help:"Requests of all keys of one tenant in a minute, per replica; 0 is no limit. It leaves room for the other tenants."`
-	MaxInFlight                int `yaml:"max_in_flight" default:"1024" min:"1" help:"Requests at one time. Beyond it they are refused at once (OVERLOADED), which is better than answering all of them late. While the processors cannot keep up, fewer are let in; reads are refused before writes."`
+	MaxInFlight                int `yaml:"max_in_flight" default:"1024" min:"1" help:"Requests at one time. Beyond it they are refused at once (OVERLOADED), which is better than answering all of them late. One tenant has half of them at most. While the processors cannot keep up, fewer are let in; reads are refused before writes."`
 }
 
 // Resilience is how calls to providers are bounded and repeated.

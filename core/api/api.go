@@ -65,6 +65,8 @@ type Options struct {
 const (
 	defaultDeadline    = 8 * time.Second
 	defaultMaxInFlight = 1024
+	maxBodiesAtOnce    = 512 // of 128 KiB at most, a tenant's of 32 MiB together
+	maxWaiting         = 512
 )
 
 // api is the surface's state: none but counters, and what is left of each caller's quota.
@@ -83,6 +85,8 @@ type api struct {
 	catalogue   catalogue
 	pages       []Page
 	gate        *gate
+	bodies      *shares // that are being read
+	waiting     *shares // writes that wait for the answer to an equal one
 	rates       *rateLimits
 }
 
@@ -122,6 +126,8 @@ func newAPI(o Options) (*api, error) {
 		newID:       o.NewID,
 		catalogue:   newCatalogue(),
 		pages:       o.Pages,
+		bodies:      newShares(maxBodiesAtOnce),
+		waiting:     newShares(maxWaiting),
 		rates:       newRateLimits(o.PerMinuteOfKey, o.PerMinuteOfTenant),
 	}
 	if a.now == nil {

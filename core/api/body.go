@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,21 +12,28 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"frontdesk/core/fault"
 )
 
 const (
-	maxBodyBytes  = 1 << 20
+	maxBodyBytes  = 128 << 10 // what the limits of all fields together allow
 	maxBodyDepth  = 32
-	drainBodySize = 4 << 20 // how much of an oversize body is read away, so that its sender gets to read the refusal
+	maxBodyNames  = 64              // in all objects together; no operation has more than a dozen fields
+	maxBodyValues = 1000            // elements and members in all; the longest list may have 200
+	drainBodySize = 1 << 20         // how much of an oversize body is read away, so that its sender gets to read the refusal
+	bodyWithin    = 2 * time.Second // the time that a body may take: callers are servers, which have it at hand
 )
 
-// readBody takes the body of a request under the cap. Whether it is JSON is for [wellFormed] to say.
-func readBody(r *http.Request) ([]byte, error) {
-	if err := checkMediaType(r); err != nil {
-		return nil, err
+// readBody takes the body of a request under the cap. Whether it is JSON is for [wellFormed] to say; of an operation
+// that takes none, it is nil.
+func readBody(ctx context.Context, r *http.Request, wanted bool) ([]byte, error) {
+	if wanted {
+		if err := checkMediaType(r); err != nil {
+			return nil, err
+		}
 	}
 	if r.ContentLength > maxBodyBytes {
 		return nil, tooLarge(r)
@@ -34,16 +42,27 @@ func readBody(r *http.Request) ([]byte, error) {
 	switch {
 	case len(body) > maxBodyBytes:
 		return nil, tooLarge(r)
-	case errors.Is(err, os.ErrDeadlineExceeded):
+	case errors.Is(err, os.ErrDeadlineExceeded) && passed(ctx):
 		return nil, fault.New(fault.Timeout, fault.ReasonDeadlineExceeded,
 			"The deadline passed before the whole body had come.").Because(err)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, fault.Newf(fault.Timeout, reasonBodyTooSlow,
+			"The body did not arrive within %s.", bodyWithin).Because(err)
 	case err != nil && r.Context().Err() != nil:
 		return nil, fault.From(r.Context().Err())
 	case err != nil:
 		// The body ended before what its framing announced, or its chunks are no chunks: nobody but the sender did it.
 		return nil, malformed("it ended before all of it had come").Because(err)
+	case !wanted:
+		return nil, nil
 	}
 	return body, nil
+}
+
+// passed reports whether the deadline of ctx has.
+func passed(ctx context.Context) bool {
+	end, ok := ctx.Deadline()
+	return ok && !time.Now().Before(end)
 }
 
 // tooLarge reads a while longer: a sender that is refused in the midst of sending often loses the answer with the
@@ -85,17 +104,54 @@ func malformed(why string) *fault.Error {
 
 // wellFormed holds a body against RFC 8259 and against what RFC 7493 section 2 adds, without which two readers may
 // understand one text differently: UTF-8 without lone surrogates, and no name twice in an object.
+//
+// How much there is in it is bounded first, by a look at its bytes: names and values are compared, and cost memory.
 func wellFormed(body []byte) error {
+	if err := bounded(body); err != nil {
+		return err
+	}
 	if !utf8.Valid(body) {
 		return malformed("it is not UTF-8")
 	}
-	if err := json.Unmarshal(body, new(json.RawMessage)); err != nil {
-		return malformed(syntaxError(err))
+	if !json.Valid(body) {
+		return malformed(syntaxError(json.Unmarshal(body, new(json.RawMessage))))
 	}
 	if at := loneSurrogate(body); at >= 0 {
 		return malformed(fmt.Sprintf(`the escape at byte %d is half of a surrogate pair`, at))
 	}
-	return wellNested(body)
+	return nil
+}
+
+// bounded counts the names, values and levels of a text, which need not be valid JSON.
+func bounded(body []byte) error {
+	names, values, depth, text := 0, 0, 0, false
+	for i := 0; i < len(body); i++ {
+		switch b := body[i]; {
+		case text && b == '\\':
+			i++
+		case b == '"':
+			text = !text
+		case text:
+		case b == ':':
+			names++
+		case b == ',':
+			values++
+		case b == '[' || b == '{':
+			depth++
+			values++
+		case b == ']' || b == '}':
+			depth--
+		}
+		switch {
+		case depth > maxBodyDepth:
+			return malformed(fmt.Sprintf("it nests deeper than %d levels", maxBodyDepth))
+		case names > maxBodyNames:
+			return malformed(fmt.Sprintf("it has more than %d names", maxBodyNames))
+		case values > maxBodyValues:
+			return malformed(fmt.Sprintf("it has more than %s values", thousands(maxBodyValues)))
+		}
+	}
+	return nil
 }
 
 func syntaxError(err error) string {
@@ -106,58 +162,85 @@ func syntaxError(err error) string {
 	return fmt.Sprintf("%s at byte %d", strings.TrimPrefix(syntax.Error(), "json: "), syntax.Offset)
 }
 
-// wellNested walks the tokens of a syntactically valid body for nesting that is too deep and for duplicate names.
-func wellNested(body []byte) error {
-	type level struct {
-		names map[string]bool // nil: an array
-		key   bool            // the next token is a name
-	}
-	var levels []level
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.UseNumber()
-	for {
-		token, err := decoder.Token()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return malformed(syntaxError(err))
-		}
-		if delim, ok := token.(json.Delim); ok && (delim == '}' || delim == ']') {
-			levels = levels[:len(levels)-1]
-			continue
-		}
-		if top := len(levels) - 1; top >= 0 && levels[top].names != nil {
-			if levels[top].key {
-				name, _ := token.(string)
-				if levels[top].names[name] {
-					return malformed("the name " + quoteName(name) + " is there twice")
-				}
-				levels[top].names[name] = true
-				levels[top].key = false
-				continue
-			}
-			levels[top].key = true
-		}
-		switch token {
-		case json.Delim('{'):
-			levels = append(levels, level{names: map[string]bool{}, key: true})
-		case json.Delim('['):
-			levels = append(levels, level{})
-		}
-		if len(levels) > maxBodyDepth {
-			return malformed(fmt.Sprintf("it nests deeper than %d levels", maxBodyDepth))
-		}
-	}
+// member is one name and value of the body, in the order they came.
+type member struct {
+	name  string
+	value json.RawMessage
 }
+
+// membersIn takes an object that is valid JSON apart. No object in it may have a name twice. Values are parts of the
+// body and are not looked into otherwise: a long text costs no more than a look at its bytes.
+func membersIn(object []byte) ([]member, error) {
+	var members []member
+	var levels []map[string]bool // the names of each object around, nil for an array
+	begins := 0                  // the value of the last member
+	for i := 0; i < len(object); i++ {
+		switch object[i] {
+		case '{':
+			levels = append(levels, map[string]bool{})
+		case '[':
+			levels = append(levels, nil)
+		case '"':
+			end := endOfText(object, i)
+			colon := end + blanks(object[end:])
+			if object[colon] == ':' {
+				name, err := nameIn(object[i:end], levels[len(levels)-1])
+				if err != nil {
+					return nil, err
+				}
+				if len(levels) == 1 {
+					members, begins = append(members, member{name: name}), colon+1
+				}
+				end = colon + 1
+			}
+			i = end - 1
+		case ',', '}', ']':
+			if len(levels) == 1 && len(members) > 0 {
+				members[len(members)-1].value = bytes.TrimSpace(object[begins:i])
+			}
+			if object[i] != ',' {
+				levels = levels[:len(levels)-1]
+			}
+		}
+	}
+	return members, nil
+}
+
+// nameIn reads a name and adds it to those of its object.
+func nameIn(text []byte, names map[string]bool) (string, error) {
+	var name string
+	if err := json.Unmarshal(text, &name); err != nil {
+		return "", malformed(syntaxError(err))
+	}
+	if names[name] {
+		return "", malformed("the name " + quoteName(name) + " is there twice")
+	}
+	names[name] = true
+	return name, nil
+}
+
+// endOfText returns where the text ends that begins at i, behind its closing quotation mark.
+func endOfText(body []byte, i int) int {
+	for i++; body[i] != '"'; i++ {
+		if body[i] == '\\' {
+			i++
+		}
+	}
+	return i + 1
+}
+
+// blanks counts the blanks at the beginning.
+func blanks(text []byte) int { return len(text) - len(bytes.TrimLeft(text, " \t\r\n")) }
 
 // loneSurrogate finds an escape such as \ud800 that is not one half of a pair; encoding/json would quietly replace it.
 // It answers the offset, or -1. The body is known to be valid JSON.
 func loneSurrogate(body []byte) int {
 	for i := 0; i < len(body); i++ {
-		if body[i] != '\\' {
-			continue
+		next := bytes.IndexByte(body[i:], '\\')
+		if next < 0 {
+			return -1
 		}
+		i += next
 		unit := escapedUnit(body[i:])
 		switch {
 		case unit < 0:

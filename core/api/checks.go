@@ -21,9 +21,10 @@ const (
 )
 
 const (
-	maxFaults      = 100 // told at once; a body can hold a hundred thousand
-	maxValueEchoed = 64  // bytes
-	maxNameEchoed  = 64  // bytes
+	maxFaults      = 32 // told at once; a body can have hundreds
+	maxHints       = 8  // faults after which no nearest name is looked for: it is a mistake of another kind
+	maxValueEchoed = 64 // bytes
+	maxNameEchoed  = 64 // bytes
 	maxAttendees   = 200
 	maxCalendars   = 50
 	maxURLBytes    = 2048

@@ -122,12 +122,6 @@ func decode[In any](c *call, s *shape, in *In) error {
 	return nil
 }
 
-// member is one name and value of the body, in the order they came.
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
 // membersOf takes the body apart. On /v1 an empty body counts as {}.
 func membersOf(body []byte, found *checks) ([]member, error) {
 	body = bytes.TrimSpace(body)
@@ -144,24 +138,7 @@ func membersOf(body []byte, found *checks) ([]member, error) {
 		found.fail(locationBody, "must be an object, not "+kindOf(body))
 		return nil, nil
 	}
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	if _, err := decoder.Token(); err != nil {
-		return nil, malformed(syntaxError(err))
-	}
-	var members []member
-	for decoder.More() {
-		token, err := decoder.Token()
-		if err != nil {
-			return nil, malformed(syntaxError(err))
-		}
-		name, _ := token.(string)
-		m := member{name: name}
-		if err := decoder.Decode(&m.value); err != nil {
-			return nil, malformed(syntaxError(err))
-		}
-		members = append(members, m)
-	}
-	return members, nil
+	return membersIn(body)
 }
 
 // isUnset tells what counts as not given on /v1: clients of proto3 JSON send defaults.
@@ -308,7 +285,7 @@ func elementPath(path string, index int) string {
 // unknown reports a name that is no field, with the nearest one that is.
 func (c *checks) unknown(name string, known []string) {
 	f := fault.Field{Path: quoteName(name), Message: "is not a field of this operation"}
-	if !c.full() { // looking for the nearest of a flood of names would take the processor for seconds
+	if len(c.faults) < maxHints {
 		f.Hint = normalize.Nearest(name, known)
 	}
 	if len(known) == 0 {

@@ -3,6 +3,7 @@ package api
 import (
 	"runtime"
 	"runtime/metrics"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -15,21 +16,30 @@ import (
 // processor are too many for two. So the bound follows the queues that tell the two apart, those in this process: for a
 // processor and for a connection of the store. While one is too long, fewer requests are let in, and more as soon as
 // none is. How long providers take does not enter into it; the guard has bounds for them.
+//
+// No tenant can take all of it, see [gate.share].
 type gate struct {
-	most   int64
-	fewest int64
+	most   int
+	fewest int
 	queue  func() float64 // the longest queue, as a multiple of what it may be
 
-	inside atomic.Int64
-	reads  atomic.Int64 // of those inside
-	looked atomic.Int64 // when the queue was looked at, in nanoseconds
-
-	limit      atomic.Int64 // of those inside, between fewest and most
-	readLimit  atomic.Int64 // of the reads among them
-	lostWrites atomic.Bool  // a write was refused since the last look
+	mu     sync.Mutex
+	inside int
+	tenant map[string]*guest // those that have requests inside
+	limit  int               // of those inside, between fewest and most
+	looked time.Time         // when the queue was looked at
 
 	refused atomic.Int64 // since the log told of one
 	told    atomic.Int64 // the second in which it last did
+}
+
+// guest is what a tenant has inside.
+type guest struct {
+	inside     int
+	reads      int       // among them
+	readLimit  int       // of them
+	lostWrites bool      // a write was refused since the last look
+	looked     time.Time // when the limit of reads was adjusted
 }
 
 const (
@@ -45,67 +55,109 @@ const (
 
 // newGate makes a gate for so many requests at most. The queue is never asked twice at a time.
 func newGate(most int, queue func() float64) *gate {
-	g := &gate{most: int64(most), fewest: min(int64(most), fewestEach*int64(runtime.GOMAXPROCS(0))), queue: queue}
-	g.limit.Store(g.most)
-	g.readLimit.Store(readsOf(g.most))
-	return g
+	fewest := min(most, fewestEach*runtime.GOMAXPROCS(0))
+	return &gate{most: most, fewest: fewest, limit: most, queue: queue, tenant: map[string]*guest{}}
 }
 
 // readsOf is how many of a limit reads may take.
-func readsOf(limit int64) int64 { return max(1, int64(float64(limit)*readsShare)) }
+func readsOf(limit int) int { return max(1, int(float64(limit)*readsShare)) }
 
-// enter takes a place, which leave gives back, unless there is none.
-func (g *gate) enter(now time.Time, writes bool) bool {
+// share is how many requests a tenant may have inside: as many as are free, as in [shares]. Where the limit has sunk
+// beneath what others have inside, that would be none: then it is an equal part of the limit, so that who has more waits
+// for its own to end and nobody else does.
+func (g *gate) share(others int) int {
+	free := g.most - g.inside
+	return max(g.limit-g.inside, min(g.limit/(others+2), free))
+}
+
+// enter takes a place, which leave gives back, unless there is none for that tenant.
+func (g *gate) enter(now time.Time, tenant string, writes bool) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	g.look(now)
-	limit := g.limit.Load()
-	if !writes {
-		limit = min(limit, readsOf(limit))
-		if g.reads.Add(1) > g.readLimit.Load() {
-			g.reads.Add(-1)
-			return false
-		}
+	t, others := g.tenant[tenant], len(g.tenant)
+	if t == nil {
+		t = &guest{readLimit: readsOf(g.most), looked: now}
+	} else {
+		others--
 	}
-	if g.inside.Add(1) > limit {
-		g.leave(writes)
-		if writes {
-			g.lostWrites.Store(true)
-		}
+	t.look(now, g.limit)
+	share := g.share(others)
+	switch {
+	case writes && t.inside >= share:
+		t.lostWrites = true
+		return false
+	case !writes && (t.reads >= t.readLimit || t.inside >= readsOf(share) || t.inside >= share):
 		return false
 	}
+	g.add(t, tenant, writes)
 	return true
 }
 
-func (g *gate) leave(writes bool) {
-	if !writes {
-		g.reads.Add(-1)
+// back takes a place again that was left for a while, whatever the bound is.
+func (g *gate) back(now time.Time, tenant string, writes bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	t := g.tenant[tenant]
+	if t == nil {
+		t = &guest{readLimit: readsOf(g.most), looked: now}
 	}
-	g.inside.Add(-1)
+	g.add(t, tenant, writes)
 }
 
-// look adjusts the limits when it is time: that of all up by a sixteenth, or down by a fifth of those inside; that of
-// reads to a half when a write found no place, for then it is reads that have to go. Requests do it in passing: while
-// none come, there is nothing to adjust.
+func (g *gate) add(t *guest, tenant string, writes bool) {
+	g.tenant[tenant] = t
+	g.inside++
+	t.inside++
+	if !writes {
+		t.reads++
+	}
+}
+
+func (g *gate) leave(tenant string, writes bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	t := g.tenant[tenant]
+	g.inside--
+	t.inside--
+	if !writes {
+		t.reads--
+	}
+	if t.inside == 0 {
+		delete(g.tenant, tenant)
+	}
+}
+
+// look adjusts the limit when it is time: up by a sixteenth, or down by a fifth of those inside. Requests do it in
+// passing: while none come, there is nothing to adjust.
 func (g *gate) look(now time.Time) {
-	last, at := g.looked.Load(), now.UnixNano()
-	if at-last < int64(lookEvery) || !g.looked.CompareAndSwap(last, at) {
+	if now.Sub(g.looked) < lookEvery {
 		return
 	}
-	limit := g.limit.Load()
+	g.looked = now
+	limit := g.limit
 	if g.queue() > 1 {
-		limit = min(limit, g.inside.Load()) * 4 / 5
+		limit = min(limit, g.inside) * 4 / 5
 	} else {
 		limit += max(1, limit/16)
 	}
-	limit = min(max(limit, g.fewest), g.most)
-	g.limit.Store(limit)
+	g.limit = min(max(limit, g.fewest), g.most)
+}
 
-	reads := g.readLimit.Load()
-	if g.lostWrites.Swap(false) {
-		reads /= 2
-	} else {
-		reads += max(1, reads/16)
+// look adjusts the limit of a tenant's reads: to a half when a write of its own found no place, for then it is reads
+// that have to go.
+func (t *guest) look(now time.Time, limit int) {
+	if now.Sub(t.looked) < lookEvery {
+		return
 	}
-	g.readLimit.Store(min(max(reads, 1), readsOf(limit)))
+	t.looked = now
+	if t.lostWrites {
+		t.readLimit /= 2
+	} else {
+		t.readLimit += max(1, t.readLimit/16)
+	}
+	t.lostWrites = false
+	t.readLimit = min(max(t.readLimit, 1), readsOf(limit))
 }
 
 // tell counts a refusal. Once a second it answers how many there were, for the log to tell.

@@ -231,18 +231,12 @@ func TestConferencing(t *testing.T) {
 
 func TestAFloodOfFaultsIsToldInPart(t *testing.T) {
 	g := startGateway(t)
-	var body strings.Builder
-	body.WriteString(`{`)
-	for i := range 5000 {
-		fmt.Fprintf(&body, `"x%d":1,`, i)
-	}
-	body.WriteString(`"title":"x"}`)
-	a := g.post(bookPath, body.String())
+	a := g.post(bookPath, `{"title":"x","attendee_emails":[1`+strings.Repeat(",1", 989)+`]}`)
 	e := a.v1()
 	if n := len(e.violations()); a.status != http.StatusBadRequest || n != maxFaults {
 		t.Errorf("%d, %d faults told", a.status, n)
 	}
-	if !strings.Contains(e.Message, "And 4,999 more.") {
+	if !strings.Contains(e.Message, "And 989 more.") { // with two times that are missing
 		t.Errorf("message %q", e.Message)
 	}
 }

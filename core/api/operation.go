@@ -87,7 +87,7 @@ type reply struct {
 func (o operation) surface() surface { return surfaceOf(o.Path) }
 
 // takesBody tells whether requests carry JSON. RFC 9110 section 9.3.1 and 9.3.5 give content in GET and DELETE no
-// meaning, so it is not even read there.
+// meaning, so it is only read away there.
 func (o operation) takesBody() bool {
 	return o.Method == http.MethodPost || o.Method == http.MethodPatch
 }
@@ -97,9 +97,9 @@ func (o operation) reasons() []string {
 	all := append([]string{}, o.Reasons...)
 	all = append(all, fault.ReasonInvalidRequest)
 	if o.takesBody() {
-		all = append(all, reasonMalformed, reasonBodyTooLarge, reasonMediaType)
+		all = append(all, reasonMalformed, reasonMediaType)
 	}
-	all = append(all, fault.ReasonInvalidAPIKey, fault.ReasonScopeMissing, fault.ReasonRateLimited)
+	all = append(all, reasonBodyTooLarge, reasonBodyTooSlow, fault.ReasonInvalidAPIKey, fault.ReasonScopeMissing, fault.ReasonRateLimited)
 	if o.writes {
 		all = append(all, fault.ReasonIdempotencyReused, fault.ReasonIdempotencyRunning, fault.ReasonOutcomeUnknown,
 			fault.ReasonProviderConflict)

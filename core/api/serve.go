@@ -21,23 +21,30 @@ const (
 	headerReplayed    = "Idempotency-Replayed"
 )
 
-// serve is the way of every request for an operation: a place, a deadline, a caller and what is left of its quota, a
-// body, the use case, the answer.
+const answerWithin = 5 * time.Second // for a caller to read its answer
+
+// serve is the way of every request for an operation: a deadline, a caller and what is left of its quota, a body, a
+// place, the use case, the answer. Who sends a body slowly, or never, has no place yet.
 func (a *api) serve(op operation) gin.HandlerFunc {
 	on, refusal := op.surface(), a.refusal(op)
 	return func(c *gin.Context) {
 		x := exchangeOf(c)
 		x.operation, x.kind = op.ID, op.Kind
-		if !a.gate.enter(a.now(), op.writes) {
-			a.refuse(c, x, refusal)
-			return
-		}
-		defer a.gate.leave(op.writes)
-
 		checks := newChecks(on, a.legacy)
 		ctx, cancel := a.withDeadline(c.Request, checks)
 		defer cancel()
-		answer, err := a.run(c, op, x, checks, ctx)
+		in, err := a.admit(c, op, x, checks, ctx)
+		if err != nil {
+			a.fail(c, ended(ctx, err))
+			return
+		}
+		if !a.gate.enter(a.now(), in.caller.Tenant.ID, op.writes) {
+			a.refuse(c, x, refusal)
+			return
+		}
+		defer a.gate.leave(in.caller.Tenant.ID, op.writes)
+
+		answer, err := op.serve(in)
 		if checks.deprecated {
 			for name := range a.deprecation {
 				c.Header(name, a.deprecation.Get(name))
@@ -51,12 +58,18 @@ func (a *api) serve(op operation) gin.HandlerFunc {
 	}
 }
 
-// run authenticates before it reads anything of the body: a stranger costs a hash, not a megabyte.
-func (a *api) run(c *gin.Context, op operation, x *exchange, checks *checks, ctx context.Context) (reply, error) {
+// admit authenticates before it reads anything of the body: a stranger costs a hash, and no memory.
+func (a *api) admit(c *gin.Context, op operation, x *exchange, checks *checks, ctx context.Context) (*call, error) {
+	arrives, cancel := context.WithTimeout(ctx, bodyWithin) // or sooner, when the caller has less time
+	defer cancel()
+	end, _ := arrives.Deadline()
+	if err := readUntil(c, end); err != nil {
+		return nil, err
+	}
 	caller, err := a.authenticate(ctx, c.Request.Header)
 	if err != nil {
 		c.Header("WWW-Authenticate", challenge(err))
-		return reply{}, err
+		return nil, err
 	}
 	x.identity = []slog.Attr{telemetry.Tenant(caller.Tenant.Name), slog.String("key", caller.KeyID)}
 	if connection, connected := caller.Connections[op.Kind]; connected {
@@ -64,44 +77,61 @@ func (a *api) run(c *gin.Context, op operation, x *exchange, checks *checks, ctx
 	}
 	ctx = telemetry.With(ctx, append(x.identity, telemetry.Operation(op.ID))...)
 	if err := a.rates.admit(caller, a.now(), c.Writer.Header()); err != nil {
-		return reply{}, err
+		return nil, err
 	}
 	if err := caller.Require(op.Scope); err != nil {
 		c.Header("WWW-Authenticate", scopeChallenge(op.Scope))
-		return reply{}, err
+		return nil, err
 	}
 	in := &call{ctx: ctx, caller: caller, path: c.Param, checks: checks}
 	if op.writes {
-		in.write = service.Write{IdempotencyKey: checks.idempotencyKey(c.Request.Header)}
+		in.write = service.Write{IdempotencyKey: checks.idempotencyKey(c.Request.Header), Aside: a.aside(caller.Tenant.ID)}
 	}
-	if op.takesBody() {
-		if in.body, err = a.body(c, ctx); err != nil {
-			return reply{}, err
-		}
-	}
-	return op.serve(in)
+	in.body, err = a.body(c, ctx, op, caller.Tenant.ID)
+	return in, err
 }
 
-// body reads the body within the deadline: a body that trickles holds a place that others need.
-func (a *api) body(c *gin.Context, ctx context.Context) ([]byte, error) {
-	control := http.NewResponseController(c.Writer)
-	if deadline, ok := ctx.Deadline(); ok {
-		if err := control.SetReadDeadline(deadline); err != nil && !errors.Is(err, http.ErrNotSupported) {
-			return nil, err
-		}
+// body reads the body, also of operations that take none: what is not read here, the server would wait for before it
+// answers. Those that are being read are bounded, since each takes memory and a connection.
+func (a *api) body(c *gin.Context, ctx context.Context, op operation, tenant string) ([]byte, error) {
+	if !a.bodies.take(tenant) {
+		c.Header("Connection", "close") // or the server would wait for what is refused
+		return nil, fault.New(fault.Unavailable, fault.ReasonOverloaded,
+			"Too many bodies of requests are on their way at one time. Send each at once.")
 	}
-	body, err := readBody(c.Request)
+	defer a.bodies.give(tenant)
+	body, err := readBody(ctx, c.Request, op.takesBody())
 	if err != nil {
 		return nil, err
 	}
 	// From here on a read deadline would only make the server believe that the caller left.
-	if err := control.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return nil, err
+	return body, readUntil(c, time.Time{})
+}
+
+// readUntil sets the end of the time in which the rest of a request is read, whoever reads it. It is none of a request
+// that has come as a whole: the server notices by reading on whether the caller leaves.
+func readUntil(c *gin.Context, end time.Time) error {
+	if c.Request.ContentLength == 0 {
+		return nil
 	}
-	if body == nil {
-		body = []byte{}
+	err := http.NewResponseController(c.Writer).SetReadDeadline(end)
+	if errors.Is(err, http.ErrNotSupported) {
+		return nil
 	}
-	return body, nil
+	return err
+}
+
+// aside lets a write wait for an equal one without its place: those that wait have bounds of their own.
+func (a *api) aside(tenant string) func(wait func() error) error {
+	return func(wait func() error) error {
+		if !a.waiting.take(tenant) {
+			return fault.New(fault.Unavailable, fault.ReasonOverloaded, "Too many equal requests wait for the answer to the first one.")
+		}
+		defer a.waiting.give(tenant)
+		a.gate.leave(tenant, true)
+		defer func() { a.gate.back(a.now(), tenant, true) }()
+		return wait()
+	}
 }
 
 // withDeadline bounds the request. A caller may ask for less time than the gateway gives, never for more.
@@ -161,6 +191,8 @@ func write(c *gin.Context, op operation, answer reply) {
 	}
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(answer.body)))
+	// A caller who does not read holds its place and the answer for no longer; where no deadline can be set, nobody waits.
+	_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(answerWithin))
 	c.Status(op.Success)
 	_, _ = c.Writer.Write(answer.body) // a caller who left reads no complaint either
 }

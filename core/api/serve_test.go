@@ -253,7 +253,7 @@ func TestAPanicIsAnsweredInTheStyleOfTheSurface(t *testing.T) {
 }
 
 func TestReadsAreRefusedBeforeWrites(t *testing.T) {
-	g := startGateway(t, func(o *Options) { o.MaxInFlight = 5 })
+	g := startGateway(t, func(o *Options) { o.MaxInFlight = 10 }) // one tenant may have half
 	entered, release := make(chan struct{}), make(chan struct{})
 	g.hook = func(context.Context) error {
 		entered <- struct{}{}

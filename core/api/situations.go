@@ -13,6 +13,7 @@ import (
 const (
 	reasonMalformed     = "MALFORMED_JSON" // shown as INVALID_REQUEST; a situation of its own for its status on /beta
 	reasonBodyTooLarge  = "BODY_TOO_LARGE"
+	reasonBodyTooSlow   = "BODY_TOO_SLOW"
 	reasonMediaType     = "UNSUPPORTED_MEDIA_TYPE"
 	reasonPathNotFound  = "PATH_NOT_FOUND"
 	reasonWrongMethod   = "METHOD_NOT_ALLOWED"
@@ -143,9 +144,17 @@ func situations() []situation {
 			Reason: reasonBodyTooLarge, Code: code.Code_INVALID_ARGUMENT, Status: http.StatusRequestEntityTooLarge,
 			Slug: "body-too-large", Title: "The body is too large",
 			Spoken: "That was more than I can send at once. Could you make it shorter?",
-			Sample: "The body is larger than 1,048,576 bytes.",
-			Means:  "A request's body may have 1 MiB.",
+			Sample: "The body is larger than 131,072 bytes.",
+			Means:  "A request's body may have 128 KiB.",
 			Remedy: "Send less: long texts belong into a document that the description links to.",
+		},
+		{
+			Reason: reasonBodyTooSlow, Code: code.Code_DEADLINE_EXCEEDED, Status: http.StatusRequestTimeout,
+			Slug: "body-too-slow", Title: "The body did not arrive in time",
+			Spoken: "Something went wrong on my side with that. Can we try again {wait}?",
+			Sample: "The body did not arrive within 2s.",
+			Means:  "The rest of a request has to arrive within 2 seconds after its headers. This one did nothing.",
+			Remedy: "Send the request as a whole, on another connection.", Retry: onceASecond,
 		},
 		{
 			Reason: reasonMediaType, Code: code.Code_INVALID_ARGUMENT, Status: http.StatusUnsupportedMediaType,

@@ -122,7 +122,8 @@ func listen(ctx context.Context, key, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// server bounds what a slow or hostile sender can hold: headers within 5 s, a body of at most 1 MiB within 15 s.
+// server bounds what a slow or hostile sender can hold: headers within 5 s, all of a request
+// within 15 s. The surface gives the bodies of its operations less.
 func (g *Gateway) server(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,

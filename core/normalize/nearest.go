@@ -18,6 +18,9 @@ func Nearest(given string, known []string) string {
 	}
 	best, fewest := "", longestName
 	for _, name := range known {
+		if n := len(given) - len(name); n > 4*utf8.UTFMax || n < -4*utf8.UTFMax {
+			continue // more letters differ than are tolerated
+		}
 		if d := distance(given, name); d < fewest && d <= tolerated(given, name) {
 			best, fewest = name, d
 		}

@@ -1,0 +1,268 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"frontdesk/core/fault"
+)
+
+// Whatever some tenants hold, the next one gets in; what one holds alone is half.
+func TestATenantHasItsShareAndLeavesSome(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	queue := 0.0
+	gated := newGate(1000, func() float64 { return queue })
+	gated.fewest = 100
+	bodies := newShares(1000)
+	for name, take := range map[string]func(tenant string) bool{
+		"places": func(tenant string) bool { return gated.enter(now, tenant, true) }, "bodies": bodies.take,
+	} {
+		for _, step := range []struct {
+			tenant string
+			has    int
+		}{{"a", 500}, {"b", 250}, {"c", 125}, {"d", 63}} {
+			had := 0
+			for take(step.tenant) {
+				had++
+			}
+			if had != step.has {
+				t.Errorf("%s: tenant %s holds %d, want %d", name, step.tenant, had, step.has)
+			}
+		}
+		if !take("e") {
+			t.Errorf("%s: none is left for a fifth tenant", name)
+		}
+	}
+	bodies.give("a")
+	if !bodies.take("e") || bodies.take("a") {
+		t.Error("what a tenant gives back is not there for the one that has least")
+	}
+
+	// The limit sinks beneath what is inside: who has more than an equal part is refused, a neighbour is not.
+	queue = 2
+	for range 100 {
+		now = now.Add(lookEvery)
+		gated.enter(now, "a", true)
+	}
+	if gated.limit != 100 || gated.inside < 900 {
+		t.Fatalf("the limit is %d with %d inside", gated.limit, gated.inside)
+	}
+	for _, writes := range []bool{true, false} {
+		if !gated.enter(now, fmt.Sprint("new ", writes), writes) {
+			t.Errorf("writes %v: a neighbour is refused while others hold more than the limit", writes)
+		}
+		if gated.enter(now, "a", writes) || gated.enter(now, "b", writes) {
+			t.Errorf("writes %v: who holds more than its part gets more", writes)
+		}
+	}
+}
+
+// A tenant whose writes are refused gives up reads of its own, and nobody else's.
+func TestRefusedWritesTakeNoReadsOfANeighbour(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	g := newGate(100, func() float64 { return 0 })
+	for range 50 {
+		now = now.Add(lookEvery)
+		for g.enter(now, "a", true) {
+		}
+	}
+	reads := 0
+	for g.enter(now, "b", false) {
+		reads++
+	}
+	if reads != 22 { // four fifths of what is free beside them
+		t.Errorf("%d reads of a neighbour are let in", reads)
+	}
+}
+
+// Many connections whose bodies do not come hold no place.
+func TestARequestEntersTheGateWithItsBody(t *testing.T) {
+	g := startGateway(t, func(o *Options) { o.MaxInFlight = 2 })
+	for _, begin := range []string{
+		"POST " + bookPath + " HTTP/1.1\r\nContent-Length: 100\r\n", "POST " + calendarsPath + " HTTP/1.1\r\nTransfer-Encoding: chunked\r\n",
+		"PATCH " + numberPath + " HTTP/1.1\r\nContent-Length: 100\r\n", "GET " + numbersPath + " HTTP/1.1\r\nContent-Length: 100\r\n",
+		"DELETE " + numberPath + " HTTP/1.1\r\nContent-Length: 100\r\n",
+	} {
+		for range 4 {
+			line, err := net.Dial("tcp", strings.TrimPrefix(g.url, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer line.Close()
+			fmt.Fprintf(line, "%sHost: x\r\nX-Api-Key: %s\r\n\r\n", begin, testKey)
+		}
+		if a := g.post(bookPath, with(nil)); a.status != http.StatusOK {
+			t.Errorf("beside %q: %d %s", begin, a.status, a.body)
+		}
+	}
+}
+
+// lateBody is one that does not come within the deadline of its connection.
+type lateBody struct{ *httptest.ResponseRecorder }
+
+func (lateBody) Read([]byte) (int, error)          { return 0, os.ErrDeadlineExceeded }
+func (lateBody) Close() error                      { return nil }
+func (lateBody) SetReadDeadline(_ time.Time) error { return nil }
+
+func TestABodyHasTwoSeconds(t *testing.T) {
+	g := startGateway(t)
+	for path, method := range map[string]string{bookPath: "POST", numberPath: "PATCH", numbersPath: "GET"} {
+		line := lateBody{httptest.NewRecorder()}
+		req := httptest.NewRequest(method, path, line)
+		req.Header.Set("X-Api-Key", testKey)
+		g.handler.ServeHTTP(line, req)
+		if line.Code != http.StatusRequestTimeout || !strings.Contains(line.Body.String(), "The body did not arrive within 2s.") ||
+			line.Header().Get("Retry-After") != "1" {
+			t.Errorf("%s: %d %v %s", path, line.Code, line.Header(), line.Body)
+		}
+	}
+	if g.calls != 0 {
+		t.Errorf("%d reached a use case", g.calls)
+	}
+}
+
+// However many names and values a body has, it costs about as little as one that is refused at its first byte.
+func TestABodyIsBoundedBeforeAnythingIsCollected(t *testing.T) {
+	names := func(n int) string { return `{"n0":1` + nth(n-1, `,"f%d":1`) + "}" }
+	for rule, c := range map[string]struct{ body, want string }{
+		"9,000 names":             {names(9_000), "it has more than 64 names"},
+		"65 names":                {names(65), "it has more than 64 names"},
+		"names in objects within": {`{"a":[` + strings.Repeat(`{"a":1},`, 64) + `{"a":1}]}`, "it has more than 64 names"},
+		"1,001 values":            {`{"a":[1` + strings.Repeat(",1", 999) + "]}", "it has more than 1,000 values"},
+		"60,000 values":           {`{"a":[` + strings.Repeat(",", 60_000), "it has more than 1,000 values"},
+		"empty arrays":            {`{"a":[` + strings.Repeat("[],", 60_000/2) + "[]]}", "it has more than 1,000 values"},
+		"33 levels":               {strings.Repeat("[", 33) + strings.Repeat("]", 33), "it nests deeper than 32 levels"},
+		"100,000 levels":          {strings.Repeat(`{"`, 50_000), "it nests deeper than 32 levels"},
+	} {
+		var err error
+		allocations := testing.AllocsPerRun(10, func() { err = wellFormed([]byte(c.body)) })
+		if f := fault.From(err); err == nil || !strings.Contains(f.Detail, c.want) {
+			t.Errorf("%s: %v, want %q", rule, err, c.want)
+		}
+		if allocations > 20 {
+			t.Errorf("%s: %v allocations", rule, allocations)
+		}
+	}
+	for rule, body := range map[string]string{
+		"64 names": names(64), "1,000 values": `{"a":[1` + strings.Repeat(",1", 998) + "]}",
+		"32 levels":                     strings.Repeat("[", 32) + strings.Repeat("]", 32),
+		"signs in texts are no values":  `{"a":"` + strings.Repeat(`:,[{\"`, 10_000) + `"}`,
+		"a text that ends in a reverse": `{"a":"\\","b":["\\\"",{}]}`,
+	} {
+		if err := wellFormed([]byte(body)); err != nil {
+			t.Errorf("%s: %v", rule, err)
+		}
+	}
+}
+
+func nth(n int, each string) string {
+	var all strings.Builder
+	for i := range n {
+		fmt.Fprintf(&all, each, i)
+	}
+	return all.String()
+}
+
+// Nearest names are looked for in a few faults, and few are told.
+func TestAFloodOfUnknownNamesIsComparedInPart(t *testing.T) {
+	g := startGateway(t)
+	told := g.post(bookPath, "{"+nth(62, `"start_tim%d":1,`)+`"x":1}`).faults()
+	hints := 0
+	for _, message := range told {
+		if strings.Contains(message, "did you mean") {
+			hints++
+		}
+	}
+	if len(told) != maxFaults || hints != maxHints {
+		t.Errorf("%d faults are told, %d of them with a nearest name", len(told), hints)
+	}
+}
+
+// Members are those that encoding/json finds.
+func FuzzMembers(f *testing.F) {
+	for _, body := range []string{
+		`{}`, `{ }`, `{"a":1}`, ` {"a" : "x" , "b":[1,{"c":"d"},"]"],"c":{"a":{}}} `, `{"\u0061":"\"","b":"\\"}`, `{"a":"b:c","":""}`,
+		`{"a":[[],[{}]],"b":{"x":[",",":"]}}`, "{\"a\"\n:\t1\r}", `{"a":1,"a":2}`, `{"x":[{"a":1,"a":2}]}`, `{"a":-1.5e3,"b":true,"c":null}`,
+	} {
+		f.Add(body)
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		object := []byte(strings.TrimSpace(body))
+		if len(object) == 0 || object[0] != '{' || wellFormed(object) != nil {
+			return
+		}
+		members, err := membersIn(object)
+		if err != nil { // a name twice
+			return
+		}
+		got, want := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+		for _, m := range members {
+			got[m.name] = m.value
+		}
+		if err := json.Unmarshal(object, &want); err != nil {
+			t.Fatal(err)
+		}
+		if len(members) != len(want) || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q has %v, want %v", body, got, want)
+		}
+	})
+}
+
+// A write that waits for an equal one gives up its place meanwhile; those that wait are bounded for each tenant.
+func TestWhoWaitsForAnEqualCallHoldsNoPlace(t *testing.T) {
+	a := &api{now: time.Now, gate: newGate(10, func() float64 { return 0 }), waiting: newShares(8)}
+	other := errors.New("what the other call came to")
+	var wait func(deep int) error
+	wait = func(deep int) error {
+		if !a.gate.enter(a.now(), "a", true) {
+			t.Fatalf("no place for a call beside %d that wait", deep)
+		}
+		defer a.gate.leave("a", true)
+		return a.aside("a")(func() error {
+			if a.gate.inside != 0 {
+				t.Errorf("%d places are held while %d wait", a.gate.inside, deep)
+			}
+			if deep == 4 {
+				return other
+			}
+			return wait(deep + 1)
+		})
+	}
+	if err := wait(1); !errors.Is(err, other) {
+		t.Errorf("four that wait: %v", err)
+	}
+	for range 4 {
+		a.waiting.take("a")
+	}
+	for tenant, want := range map[string]string{"a": fault.ReasonOverloaded, "b": ""} {
+		a.gate.enter(a.now(), tenant, true)
+		waited := false
+		err := a.aside(tenant)(func() error { waited = true; return nil })
+		if f := fault.From(err); f != nil && f.Reason != want || waited != (want == "") || (f == nil) != (want == "") {
+			t.Errorf("a fifth of tenant %s: %v", tenant, err)
+		}
+		a.gate.leave(tenant, true)
+	}
+	if a.gate.inside != 0 {
+		t.Errorf("%d places are held at the end", a.gate.inside)
+	}
+}
+
+// The place is given up for the wait alone: a use case that goes on has one again.
+func TestWritesAreHandedAWayToWait(t *testing.T) {
+	g := startGateway(t)
+	g.hook = func(context.Context) error { return g.write.Aside(func() error { return nil }) }
+	if a := g.post(bookPath, with(nil)); a.status != http.StatusOK {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
