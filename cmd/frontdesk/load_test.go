@@ -274,11 +274,15 @@ func (h *house) furnish(tenants int, latency time.Duration) (keys []string) {
 	if latency > 0 {
 		settings["latency"] = latency.String()
 	}
-	var sandboxes []tenant.NewConnection
+	return h.admit(tenant.Settings{}, slices.Repeat([][]tenant.NewConnection{sandboxes(settings)}, tenants)...)
+}
+
+// sandboxes are one of each kind.
+func sandboxes(settings map[string]any) (all []tenant.NewConnection) {
 	for _, kind := range adapter.Kinds() {
-		sandboxes = append(sandboxes, tenant.NewConnection{Kind: kind, Provider: "sandbox", Settings: settings})
+		all = append(all, tenant.NewConnection{Kind: kind, Provider: "sandbox", Settings: settings})
 	}
-	return h.admit(tenant.Settings{}, slices.Repeat([][]tenant.NewConnection{sandboxes}, tenants)...)
+	return all
 }
 
 // bookings are bookings alone.

@@ -1,0 +1,416 @@
+//go:build attack
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"frontdesk/core/tenant"
+)
+
+// holdout is one key that tries to take a gateway from the others, within its quota.
+type holdout struct {
+	t    *testing.T
+	r    *running
+	key  string // of a tenant whose providers answer
+	hung string // of a tenant whose providers never do
+}
+
+// way is one way to do so. It goes on until ctx ends.
+type way struct {
+	name string
+	hold func(holdout, context.Context)
+}
+
+// Ways of one key to hold places, memory or processors: whichever it takes, a neighbour is served as before. What each
+// takes of memory and processors, and how long a neighbour waits meanwhile, is printed. A gateway that nobody attacks
+// tells at the same time what the machine has left to give: the attack comes from the same one.
+func TestOneKeyCannotTakeTheGateFromOthers(t *testing.T) {
+	s := newSiege(t)
+	s.beside(quiet()) // what is made once is made
+	t.Log(s.beside(quiet()))
+	all := ways()
+	if len(all) < 40 {
+		t.Errorf("only %d ways", len(all))
+	}
+	for _, w := range all {
+		got := s.beside(w)
+		for range 4 { // others may have had the machine for a moment
+			if got.late() == 0 {
+				break
+			}
+			got = s.beside(w)
+		}
+		t.Log(got)
+		if got.late() > 0 {
+			t.Errorf("%s: a neighbour waits %v too long", w.name, got.late())
+		}
+		if count(got.neighbour, served) < len(got.neighbour) {
+			t.Errorf("%s: a neighbour is answered %s", w.name, outcomes(got.neighbour))
+		}
+	}
+}
+
+// siege is a gateway that is attacked and one that is not, each with a neighbour of the attacker.
+type siege struct {
+	holdout
+	neighbour, control *load
+	lasting            time.Duration
+	calm               time.Duration // the 99th percentile at rest
+}
+
+func newSiege(t *testing.T) *siege {
+	limits := []string{"FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_KEY=60000", "FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_TENANT=120000"}
+	gateway := func() (*running, []string) {
+		h := newHouse(t, "", limits...)
+		keys := h.admit(tenant.Settings{}, sandboxes(nil), sandboxes(map[string]any{"fault": "hang"}), sandboxes(nil), sandboxes(nil))
+		return h.serve(), keys
+	}
+	attacked, keys := gateway()
+	other, others := gateway()
+	s := &siege{
+		holdout:   holdout{t: t, r: attacked, key: keys[0], hung: keys[1]},
+		neighbour: newLoad(t, attacked.api, mixedCalls(keys[2:])), control: newLoad(t, other.api, mixedCalls(others[2:])),
+		lasting: 200 * time.Millisecond,
+	}
+	if fullSize() {
+		s.lasting = 3 * time.Second
+	}
+	return s
+}
+
+// held is what one way took.
+type held struct {
+	way                string
+	memory, grown      float64 // MiB
+	processor          float64 // of one
+	neighbour, control []hit
+	calm               time.Duration
+}
+
+// beside measures a way.
+func (s *siege) beside(w way) held {
+	const perSecond = 150
+	ctx, stop := context.WithCancel(context.Background())
+	var work sync.WaitGroup
+	before := s.r.measured()
+	began := time.Now()
+	work.Go(func() { w.hold(s.holdout, ctx) })
+	time.Sleep(s.lasting / 3) // it has taken what it can
+	var control []hit
+	var controlled sync.WaitGroup
+	controlled.Go(func() { control = s.control.steady(perSecond, s.lasting) })
+	neighbour := s.neighbour.steady(perSecond, s.lasting)
+	controlled.Wait()
+	took := time.Since(began)
+	after := s.r.measured()
+	stop()
+	work.Wait()
+	const cpu, memory = "process_cpu_seconds_total", "process_resident_memory_bytes"
+	if w.name == quiet().name {
+		s.calm = quantile(neighbour, .99)
+	}
+	return held{
+		way: w.name, memory: after[memory] / (1 << 20), grown: (after[memory] - before[memory]) / (1 << 20),
+		processor: (after[cpu] - before[cpu]) / took.Seconds(), neighbour: neighbour, control: control, calm: s.calm,
+	}
+}
+
+// late is how much longer the neighbour waits than it may: twice as long as at rest, and 20 ms.
+func (h held) late() time.Duration {
+	rest := max(h.calm, quantile(h.control, .99))
+	return max(0, quantile(h.neighbour, .99)-2*rest-20*time.Millisecond)
+}
+
+func (h held) String() string {
+	return fmt.Sprintf("%-50s %4.0f MiB (%+4.0f), processor %3.0f %%, neighbour p50 %4.1f ms, p99 %5.1f ms; p99 at a gateway at rest %5.1f ms",
+		h.way, h.memory, h.grown, 100*h.processor, milliseconds(quantile(h.neighbour, .5)), milliseconds(quantile(h.neighbour, .99)),
+		milliseconds(quantile(h.control, .99)))
+}
+
+func quiet() way { return way{"nothing", func(_ holdout, ctx context.Context) { <-ctx.Done() }} }
+
+// ways are those of all families.
+func ways() []way {
+	return slices.Concat(withheld(), equalCalls(), heavyBodies(), floods(), oddConnections())
+}
+
+const (
+	bookAt  = "/v1/calendar/book-meeting"
+	listAt  = "/v1/calendar/list-calendars"
+	writeAt = "/v1/tickets/create-ticket"
+)
+
+// withheld are connections that begin a request and do not end it.
+func withheld() []way {
+	head := func(method, path, key, more string) string {
+		return method + " " + path + " HTTP/1.1\r\nHost: x\r\nX-Api-Key: " + key + "\r\n" + more
+	}
+	of := func(name string, connections int, begin func(x holdout) string) way {
+		return way{fmt.Sprintf("%d connections: %s", connections, name), func(x holdout, ctx context.Context) {
+			x.connections(ctx, connections, begin(x))
+		}}
+	}
+	return []way{
+		of("no body", 1100, func(x holdout) string { return head("POST", listAt, x.key, "Content-Length: 100\r\n\r\n") }),
+		of("no body of a booking", 1100, func(x holdout) string { return head("POST", bookAt, x.key, "Content-Length: 100\r\n\r\n") }),
+		of("all but the last byte", 600, func(x holdout) string {
+			return head("POST", bookAt, x.key, "Content-Length: 100001\r\n\r\n") + strings.Repeat(" ", 100_000)
+		}),
+		of("no chunk", 600, func(x holdout) string { return head("POST", listAt, x.key, "Transfer-Encoding: chunked\r\n\r\n") }),
+		of("no last chunk", 600, func(x holdout) string {
+			return head("POST", listAt, x.key, "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n")
+		}),
+		of("a body that waits to be asked for", 600, func(x holdout) string {
+			return head("POST", listAt, x.key, "Content-Length: 100\r\nExpect: 100-continue\r\n\r\n")
+		}),
+		of("a read with a body", 600, func(x holdout) string {
+			return head("GET", "/beta/phone-numbers", x.key, "Content-Length: 100\r\n\r\n")
+		}),
+		of("a removal with a body", 600, func(x holdout) string {
+			return head("DELETE", "/beta/phone-numbers/1", x.key, "Content-Length: 100\r\n\r\n")
+		}),
+		of("a change without its body", 600, func(x holdout) string {
+			return head("PATCH", "/beta/phone-numbers/1", x.key, "Content-Length: 100\r\n\r\n")
+		}),
+		of("a long deadline", 600, func(x holdout) string {
+			return head("POST", listAt, x.key, "X-Request-Timeout-Ms: 600000\r\nContent-Length: 100\r\n\r\n")
+		}),
+		of("the wrong key", 600, func(x holdout) string { return head("POST", listAt, x.key+"x", "Content-Length: 100\r\n\r\n") }),
+		of("no key", 600, func(x holdout) string {
+			return "POST " + listAt + " HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n"
+		}),
+		of("no such path", 600, func(x holdout) string { return head("POST", "/v1/nothing", x.key, "Content-Length: 100\r\n\r\n") }),
+		of("a page with a body", 600, func(x holdout) string { return head("GET", "/docs", x.key, "Content-Length: 100\r\n\r\n") }),
+		of("no end of the headers", 600, func(x holdout) string { return head("POST", listAt, x.key, "") }),
+		of("nothing at all", 600, func(holdout) string { return "" }),
+	}
+}
+
+// connections are held open after the same bytes each.
+func (x holdout) connections(ctx context.Context, many int, begin string) {
+	var open []net.Conn
+	for range many {
+		line, err := net.Dial("tcp", strings.TrimPrefix(x.r.api, "http://"))
+		if err != nil {
+			x.t.Error(err)
+			break
+		}
+		defer line.Close()
+		_, _ = io.WriteString(line, begin) // one that was refused meanwhile is refused
+		open = append(open, line)
+	}
+	<-ctx.Done()
+}
+
+// equalCalls are many calls that wait for one, or for a provider, that never answers.
+func equalCalls() []way {
+	of := func(name string, shots func(i int) shot) way {
+		return way{"700 " + name, func(x holdout, ctx context.Context) {
+			flood := newLoad(x.t, x.r.api, func(i int) shot {
+				s := shots(i)
+				s.key = x.hung
+				return s
+			})
+			x.burst(ctx, flood, 700)
+		}}
+	}
+	book := func(title any) string {
+		return fmt.Sprintf(`{"title":"Call %v","start_time":"2027-01-04T08:00:00Z","end_time":"2027-01-04T08:05:00Z"}`, title)
+	}
+	ticket := func(subject any) string { return fmt.Sprintf(`{"subject":"Call %v"}`, subject) }
+	return []way{
+		of("equal bookings", func(int) shot { return shot{path: bookAt, body: book("A")} }),
+		of("equal tickets", func(int) shot { return shot{path: writeAt, body: ticket("A")} }),
+		of("bookings of one key", func(int) shot { return shot{path: bookAt, body: book("B"), idem: "b"} }),
+		of("tickets of one key", func(int) shot { return shot{path: writeAt, body: ticket("B"), idem: "b"} }),
+		of("purchases of one key", func(int) shot { return shot{path: "/beta/phone-numbers", body: `{"area_code":"415"}`, idem: "b"} }),
+		of("bookings of a hundred calls", func(i int) shot { return shot{path: bookAt, body: book(fmt.Sprint("C", i%100))} }),
+		of("bookings that differ", func(i int) shot { return shot{path: bookAt, body: book(fmt.Sprint("D", i))} }),
+		of("reads", func(int) shot { return shot{path: listAt, body: "{}"} }),
+		of("tickets read", func(int) shot { return shot{path: "/v1/tickets/get-ticket", body: `{"ticket_number":"1"}`} }),
+	}
+}
+
+// burst sends so many requests within half a second and hangs up when ctx ends.
+func (x holdout) burst(ctx context.Context, l *load, many int) {
+	var flying sync.WaitGroup
+	lines := make(chan net.Conn, many)
+	host := strings.TrimPrefix(x.r.api, "http://")
+	for i := range many {
+		if i%100 == 99 {
+			time.Sleep(10 * time.Millisecond)
+		}
+		c, err := l.wire(host)
+		if err != nil {
+			x.t.Error(err)
+			break
+		}
+		lines <- c
+		flying.Go(func() { _, _, _ = c.exchange(host, l.shots(i)) })
+	}
+	close(lines)
+	<-ctx.Done()
+	for c := range lines {
+		c.Close()
+	}
+	flying.Wait()
+}
+
+// heavyBodies cost as much as a body can.
+func heavyBodies() []way {
+	of := func(name string, perSecond float64, body string) way {
+		return way{fmt.Sprintf("%.0f a second: %s", perSecond, name), func(x holdout, ctx context.Context) {
+			l := newLoad(x.t, x.r.api, func(int) shot { return shot{key: x.key, path: bookAt, body: body} })
+			l.until(ctx, perSecond)
+		}}
+	}
+	names := func(n int, each string) string {
+		var all strings.Builder
+		for i := range n {
+			fmt.Fprintf(&all, each, i)
+		}
+		return "{" + all.String() + `"x":1}`
+	}
+	const most = 128 << 10
+	fill := func(begin, each, end string) string {
+		return begin + strings.Repeat(each, (most-len(begin)-len(end))/len(each)) + end
+	}
+	return []way{
+		of("60,000 unknown names", 20, names(60_000, `"f%d":1,`)),
+		of("9,000 unknown names", 100, names(9_000, `"field%d":1,`)),
+		of("60 unknown names", 300, names(60, `"field%d":1,`)),
+		of("60 names nearly known", 300, names(60, `"start_timf%d":1,`)),
+		of("60 names of 64 letters", 300, names(60, `"`+strings.Repeat("start_", 10)+`%d":1,`)),
+		of("64,000 numbers", 100, fill(`{"attendee_emails":[0`, ",0", "]}")),
+		of("32,000 empty texts", 100, fill(`{"attendee_emails":[""`, `,""`, "]}")),
+		of("900 addresses that are none", 100, `{"attendee_emails":["x"`+strings.Repeat(`,"x"`, 900)+"]}"),
+		of("200 long addresses", 100, `{"attendee_emails":["x"`+strings.Repeat(`,"`+strings.Repeat("a.", 150)+`@example.com"`, 200)+"]}"),
+		of("a text of 128 KiB", 100, fill(`{"description":"`, "x", `"}`)),
+		of("a text of escapes", 100, fill(`{"description":"`, `\u0041`, `"}`)),
+		of("a text of surrogate pairs", 100, fill(`{"description":"`, `\ud83d\ude00`, `"}`)),
+		of("a time zone of 128 KiB", 100, fill(`{"timezone":"`, "Europe/", `"}`)),
+		of("a time of 128 KiB", 100, fill(`{"start_time":"`, "2027-", `"}`)),
+		of("a number of 128 KiB", 100, fill(`{"title":`, "9", `}`)),
+		of("a name of 128 KiB", 100, fill(`{"`, "start_time", `":1}`)),
+		of("128 KiB of blanks", 100, fill("{", " ", "}")),
+		of("128 KiB of brackets", 100, fill("", "[", "")),
+		of("128 KiB of objects", 100, fill("", `{"a":`, "")),
+		of("128 KiB of noise", 100, fill("", "\x80\x00\xff{", "")),
+		of("a megabyte", 20, strings.Repeat(" ", 1<<20)),
+	}
+}
+
+// floods are usual requests, very many of them.
+func floods() []way {
+	of := func(name string, perSecond float64, shots func(x holdout, i int) shot) way {
+		return way{fmt.Sprintf("%.0f a second: %s", perSecond, name), func(x holdout, ctx context.Context) {
+			began := time.Now().UnixNano()
+			l := newLoad(x.t, x.r.api, func(i int) shot {
+				s := shots(x, int(began/1000)+i)
+				s.key = x.key
+				return s
+			})
+			l.until(ctx, perSecond)
+		}}
+	}
+	at := func(i int) (string, string) {
+		begin := time.Date(2027, 1, 4, 8, 0, 0, 0, time.UTC).Add(time.Duration(i%100_000) * 5 * time.Minute)
+		return begin.Format(time.RFC3339), begin.Add(5 * time.Minute).Format(time.RFC3339)
+	}
+	book := func(_ holdout, i int) shot {
+		begin, end := at(i)
+		return shot{path: bookAt, body: fmt.Sprintf(`{"title":"Flood %d","start_time":%q,"end_time":%q}`, i, begin, end)}
+	}
+	return []way{
+		of("calendars", 900, func(holdout, int) shot { return shot{path: listAt, body: "{}"} }),
+		of("events of a year", 300, func(holdout, int) shot {
+			return shot{path: "/v1/calendar/list-events", body: `{"start_time":"2027-01-01","end_time":"2027-12-31"}`}
+		}),
+		of("bookings", 900, book),
+		of("bookings with keys", 500, func(x holdout, i int) shot {
+			s := book(x, i)
+			s.idem = fmt.Sprint("flood ", i)
+			return s
+		}),
+		of("equal bookings", 900, func(x holdout, _ int) shot { return book(x, 7) }),
+		of("tickets", 500, func(_ holdout, i int) shot {
+			return shot{path: writeAt, body: fmt.Sprintf(`{"subject":"Flood %d"}`, i)}
+		}),
+		of("tickets that are none", 900, func(_ holdout, i int) shot {
+			return shot{path: "/v1/tickets/get-ticket", body: fmt.Sprintf(`{"ticket_number":"9%d"}`, i)}
+		}),
+		of("numbers", 900, func(holdout, int) shot { return shot{method: http.MethodGet, path: "/beta/phone-numbers"} }),
+		of("purchases", 300, func(_ holdout, i int) shot {
+			return shot{path: "/beta/phone-numbers", body: `{"area_code":"415"}`, idem: fmt.Sprint(i)}
+		}),
+		of("faults of input", 900, func(holdout, int) shot { return shot{path: bookAt, body: `{"titel":"x"}`} }),
+		of("paths that are none", 900, func(holdout, int) shot { return shot{path: "/v1/calendar/nothing", body: "{}"} }),
+	}
+}
+
+// oddConnections do with connections what no client does.
+func oddConnections() []way {
+	again := func(name string, perSecond int, do func(x holdout, line net.Conn)) way {
+		return way{fmt.Sprintf("%d a second: %s", perSecond, name), func(x holdout, ctx context.Context) {
+			var open sync.WaitGroup
+			every := time.NewTicker(time.Second / time.Duration(perSecond))
+			defer every.Stop()
+			for ctx.Err() == nil {
+				<-every.C
+				line, err := net.Dial("tcp", strings.TrimPrefix(x.r.api, "http://"))
+				if err != nil {
+					x.t.Error(err)
+					break
+				}
+				open.Go(func() {
+					defer line.Close()
+					do(x, line)
+				})
+			}
+			open.Wait()
+		}}
+	}
+	list := func(x holdout, more, body string) string {
+		return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\n%sContent-Length: %d\r\n\r\n%s", listAt, x.key, more, len(body), body)
+	}
+	return []way{
+		again("a connection for each request", 300, func(x holdout, line net.Conn) {
+			_, _ = io.WriteString(line, list(x, "Connection: close\r\n", "{}"))
+			_, _ = io.Copy(io.Discard, line)
+		}),
+		again("connections that hang up at once", 300, func(holdout, net.Conn) {}),
+		again("requests whose caller leaves", 300, func(x holdout, line net.Conn) { _, _ = io.WriteString(line, list(x, "", "{}")) }),
+		again("bookings at a provider that hangs, whose caller leaves", 200, func(x holdout, line net.Conn) {
+			x.key = x.hung
+			begin := strings.Replace(list(x, "", `{"title":"x","start_time":"2027-01-04T08:00:00Z","end_time":"2027-01-04T08:05:00Z"}`), listAt, bookAt, 1)
+			_, _ = io.WriteString(line, begin)
+		}),
+		again("twenty requests at once on a connection", 20, func(x holdout, line net.Conn) {
+			_, _ = io.WriteString(line, strings.Repeat(list(x, "", "{}"), 19)+list(x, "Connection: close\r\n", "{}"))
+			_, _ = io.Copy(io.Discard, line)
+		}),
+		again("a hundred requests, no answer read", 5, func(x holdout, line net.Conn) {
+			_, _ = io.WriteString(line, strings.Repeat(list(x, "", "{}"), 100))
+			time.Sleep(500 * time.Millisecond)
+		}),
+		again("headers of 30 KiB", 200, func(x holdout, line net.Conn) {
+			_, _ = io.WriteString(line, list(x, strings.Repeat("X-H: v\r\n", 3_700)+"Connection: close\r\n", "{}"))
+			_, _ = io.Copy(io.Discard, line)
+		}),
+		again("bodies of one byte's chunks", 50, func(x holdout, line net.Conn) {
+			_, _ = io.WriteString(line, "POST "+listAt+" HTTP/1.1\r\nHost: x\r\nX-Api-Key: "+x.key+"\r\nTransfer-Encoding: chunked\r\n\r\n"+
+				strings.Repeat("1\r\n \r\n", 20_000)+"0\r\n\r\n")
+			_, _ = io.Copy(io.Discard, line)
+		}),
+	}
+}
