@@ -17,6 +17,8 @@ type waiters struct {
 // waitedFor names an intent.
 type waitedFor struct{ tenant, operation, key string }
 
+func intentName(i store.Intent) waitedFor { return waitedFor{i.TenantID, i.Operation, i.Key} }
+
 // waitedRun is one that calls wait for.
 type waitedRun struct {
 	waiting int
@@ -27,7 +29,7 @@ type waitedRun struct {
 
 // join counts a call among those that wait for an intent. It must leave.
 func (w *waiters) join(i store.Intent) (run *waitedRun, leave func()) {
-	name := waitedFor{i.TenantID, i.Operation, i.Key}
+	name := intentName(i)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	run = w.runs[name]
@@ -48,12 +50,19 @@ func (w *waiters) join(i store.Intent) (run *waitedRun, leave func()) {
 	}
 }
 
+// has reports whether calls wait for an intent.
+func (w *waiters) has(i store.Intent) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.runs[intentName(i)] != nil
+}
+
 // ended tells the others. Who comes after that begins to wait anew.
 func (w *waiters) ended(i store.Intent, run *waitedRun, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	run.err = err
-	delete(w.runs, waitedFor{i.TenantID, i.Operation, i.Key})
+	delete(w.runs, intentName(i))
 	close(run.over)
 }
 

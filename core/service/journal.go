@@ -116,9 +116,9 @@ func perform[P, T any](ctx context.Context, j *journal, c call, run run[P, T]) (
 	}
 	waiting, cancel := j.waiting(ctx)
 	defer cancel()
-	for {
+	for waited := false; ; {
 		ours := j.start(ctx, intent, c.repeatable)
-		there, began, err := j.begin(ctx, c, ours)
+		there, began, err := j.begin(ctx, c, ours, waited)
 		if began {
 			answer, err := finish(ctx, &attempt{journal: j, intent: ours, from: originOf(ctx, c), sameFor: c.sameFor}, run)
 			if wasTakenOver(err) && pause(waiting, pollEvery) == nil {
@@ -150,6 +150,7 @@ func perform[P, T any](ctx context.Context, j *journal, c call, run run[P, T]) (
 			return replay[T](there)
 		case j.runs(there): // the same call is under way: its answer is this one's
 			err := c.write.aside(func() error { return j.await(waiting, there) })
+			waited = true
 			if waiting.Err() != nil {
 				return Answer[T]{}, j.stillRunning(ctx, there)
 			}
@@ -200,8 +201,15 @@ func (j *journal) stillRunning(ctx context.Context, there store.Intent) error {
 	return f
 }
 
-// begin records the intent, or answers that of an equal call.
-func (j *journal) begin(ctx context.Context, c call, intent store.Intent) (there store.Intent, began bool, err error) {
+// begin records the intent, or answers that of an equal call. Where this call or another has waited for an equal one, that
+// is likely to be there: then it is looked for first, since many who try to write make others wait for the store.
+func (j *journal) begin(ctx context.Context, c call, intent store.Intent, waited bool) (there store.Intent, began bool, err error) {
+	if intent.Kept && (waited || j.waiters.has(intent)) {
+		there, found, err := j.store.Intent(ctx, intent.TenantID, intent.Operation, intent.Key)
+		if err != nil || found {
+			return there, false, err
+		}
+	}
 	if c.sameFor > 0 && !intent.Kept {
 		recent, found, err := j.store.RecentIntent(ctx, intent.TenantID, intent.Operation, intent.DedupeKey, j.now().Add(-c.sameFor))
 		if err != nil || found {
