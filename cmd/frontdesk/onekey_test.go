@@ -31,9 +31,10 @@ type way struct {
 	hold func(holdout, context.Context)
 }
 
-// Ways of one key to hold places, memory or processors: whichever it takes, a neighbour is served as before. What each
-// takes of memory and processors, and how long a neighbour waits meanwhile, is printed. A gateway that nobody attacks
-// tells at the same time what the machine has left to give: the attack comes from the same one.
+// Ways of one key to hold places, memory or processors: whichever it takes, a neighbour is served as before.
+// What each takes of memory and processors, and how long a neighbour waits meanwhile, is printed. A gateway
+// that nobody attacks tells at the same time what the machine has left to give: the attack comes from the
+// same one.
 func TestOneKeyCannotTakeTheGateFromOthers(t *testing.T) {
 	s := newSiege(t)
 	s.beside(quiet()) // what is made once is made
@@ -125,8 +126,8 @@ func (s *siege) beside(w way) held {
 	}
 }
 
-// late is how much longer the neighbour waits than it may: twice as long as at rest, and 20 ms. Where a gateway at rest
-// keeps its callers waiting longer than that, it is the machine that has no time.
+// late is how much longer the neighbour waits than it may: twice as long as at rest, and 20 ms. Where a
+// gateway at rest keeps its callers waiting longer than that, it is the machine that has no time.
 func (h held) late() time.Duration {
 	rest := quantile(h.control, .99)
 	bar := 2*max(h.calm, rest) + 20*time.Millisecond

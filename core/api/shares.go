@@ -2,9 +2,10 @@ package api
 
 import "sync"
 
-// shares bounds what tenants hold at one time of something that all need. One alone may hold half of it, two may hold a
-// third each: as many as are free (the dynamic thresholds of Choudhury and Hahne, IEEE/ACM Transactions on Networking
-// 6(2), 1998). So some is left for whoever comes next, whatever the others do, and none of it is set aside.
+// shares bounds what tenants hold at one time of something that all need. One alone may hold half of it, two
+// may hold a third each: as many as are free (the dynamic thresholds of Choudhury and Hahne, IEEE/ACM
+// Transactions on Networking 6(2), 1998). So some is left for whoever comes next, whatever the others do,
+// and none of it is set aside.
 type shares struct {
 	most int
 

@@ -131,7 +131,8 @@ func TestABodyHasTwoSeconds(t *testing.T) {
 	}
 }
 
-// However many names and values a body has, it costs about as little as one that is refused at its first byte.
+// However many names and values a body has, it costs about as little as one that is refused at its first
+// byte.
 func TestABodyIsBoundedBeforeAnythingIsCollected(t *testing.T) {
 	names := func(n int) string { return `{"n0":1` + nth(n-1, `,"f%d":1`) + "}" }
 	for rule, c := range map[string]struct{ body, want string }{
@@ -218,7 +219,8 @@ func FuzzMembers(f *testing.F) {
 	})
 }
 
-// A write that waits for an equal one gives up its place meanwhile; those that wait are bounded for each tenant.
+// A write that waits for an equal one gives up its place meanwhile; those that wait are bounded for each
+// tenant.
 func TestWhoWaitsForAnEqualCallHoldsNoPlace(t *testing.T) {
 	a := &api{now: time.Now, gate: newGate(10, func() float64 { return 0 }), waiting: newShares(8)}
 	other := errors.New("what the other call came to")

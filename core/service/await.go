@@ -7,8 +7,8 @@ import (
 	"frontdesk/core/store"
 )
 
-// waiters are the calls of this process that wait for an equal one that runs. Of those that wait for the same one, one
-// reads the store for all.
+// waiters are the calls of this process that wait for an equal one that runs. Of those that wait for the
+// same one, one reads the store for all.
 type waiters struct {
 	mu   sync.Mutex
 	runs map[waitedFor]*waitedRun
@@ -66,8 +66,8 @@ func (w *waiters) ended(i store.Intent, run *waitedRun, err error) {
 	close(run.over)
 }
 
-// wait returns what read does, which waits for the end of an intent's run: that of another call for the same intent, or
-// its own. Where the call that reads has to go, another reads on.
+// wait returns what read does, which waits for the end of an intent's run: that of another call for the same
+// intent, or its own. Where the call that reads has to go, another reads on.
 func (w *waiters) wait(ctx context.Context, i store.Intent, read func() error) error {
 	run, leave := w.join(i)
 	defer leave()
@@ -92,7 +92,8 @@ func (w *waiters) wait(ctx context.Context, i store.Intent, read func() error) e
 	return err
 }
 
-// await waits until the run of an intent has ended, or until ctx ends. It only reads, and less often the longer it takes.
+// await waits until the run of an intent has ended, or until ctx ends. It only reads, and less often the
+// longer it takes.
 func (j *journal) await(ctx context.Context, i store.Intent) error {
 	return j.waiters.wait(ctx, i, func() error {
 		for wait := pollEvery; ; wait = min(2*wait, 8*pollEvery) {

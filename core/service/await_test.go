@@ -12,7 +12,8 @@ import (
 	"frontdesk/core/store"
 )
 
-// However many wait for one call, one of them reads, also when the one that does has to go; and all hear of the end.
+// However many wait for one call, one of them reads, also when the one that does has to go; and all hear of
+// the end.
 func TestOneOfThoseThatWaitReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w waiters
