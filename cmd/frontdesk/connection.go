@@ -35,6 +35,10 @@ func (c connectionAdd) Run(ctx context.Context, s *session) error {
 	if n.Credentials, err = s.secrets(c.Secret); err != nil {
 		return err
 	}
+	cfg, err := s.config()
+	if err != nil {
+		return err
+	}
 	return s.with(ctx, func(g *gateway.Gateway) error {
 		there, err := s.existing(ctx, g, c.Tenant, &n)
 		if err != nil {
@@ -50,6 +54,13 @@ func (c connectionAdd) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		if made.Status == tenant.StatusReconnectRequired {
+			callbacks, err := g.Directory().Callbacks(ctx, c.Tenant)
+			if err != nil {
+				return err
+			}
+			if callback := callbacks[n.Name]; callback != "" {
+				fmt.Fprintf(s.err, redirectURI, gateway.RedirectURI(cfg.Server.PublicURL, callback))
+			}
 			fmt.Fprintf(s.err, "Its customer has to agree; this makes the link: frontdesk connect-link --tenant %s --provider %s --name %s\n", c.Tenant, n.Provider, n.Name)
 		} else {
 			fmt.Fprintf(s.err, "Check it with: frontdesk connection verify --tenant %s %s\n", c.Tenant, n.Name)
@@ -132,18 +143,40 @@ type connectionRow struct {
 	Email     string         `json:"email"`
 	Settings  map[string]any `json:"settings"`
 	CreatedAt *time.Time     `json:"created_at"`
+
+	RedirectURI string `json:"redirect_uri,omitempty"` // where customers consent
 }
+
+// redirectURI tells what an OAuth client has to be registered with.
+const redirectURI = "The OAuth client must be registered with the redirect URI %s\n"
 
 // Run lists a tenant's connections, without their credentials.
 func (c connectionList) Run(ctx context.Context, s *session) error {
+	cfg, err := s.config()
+	if err != nil {
+		return err
+	}
 	return s.with(ctx, func(g *gateway.Gateway) error {
 		connections, err := g.Directory().Connections(ctx, c.Tenant)
 		if err != nil {
 			return err
 		}
+		var callbacks map[string]string
+		if c.JSON {
+			if callbacks, err = g.Directory().Callbacks(ctx, c.Tenant); err != nil {
+				return err
+			}
+		}
 		values, rows := make([]connectionRow, 0, len(connections)), make([][]string, 0, len(connections))
 		for _, x := range connections {
-			values = append(values, connectionRow{x.Name, x.Kind, x.Provider, x.IsDefault, x.Status, x.Email, x.Settings, when(x.CreatedAt)})
+			value := connectionRow{
+				Name: x.Name, Kind: x.Kind, Provider: x.Provider, Default: x.IsDefault, Status: x.Status, Email: x.Email,
+				Settings: x.Settings, CreatedAt: when(x.CreatedAt),
+			}
+			if callback := callbacks[x.Name]; callback != "" {
+				value.RedirectURI = gateway.RedirectURI(cfg.Server.PublicURL, callback)
+			}
+			values = append(values, value)
 			rows = append(rows, []string{x.Name, string(x.Kind), x.Provider, yes(x.IsDefault), string(x.Status), x.Email})
 		}
 		return s.list(c.JSON, values, []string{"NAME", "KIND", "PROVIDER", "DEFAULT", "STATUS", "ACCOUNT"}, rows)

@@ -32,7 +32,8 @@ func (connectLink) Help() string {
 		"Whoever has it can connect an account of theirs: send it to the customer alone.\n\n" +
 		"The provider's OAuth client is in the configuration (providers.P.client_id and providers.P.client_secret), or is a tenant's own, " +
 		"given before with: connection add --set client_id=ID --secret client_secret=SOURCE. " +
-		"It has to be registered with the redirect URI {server.public_url}/oauth/callback/P."
+		"It has to be registered with the redirect URI that is printed beside the link: {server.public_url}/oauth/callback/P " +
+		"for the configuration's, and an address of its own for a tenant's."
 }
 
 // Run makes the link and prints it, and nothing else, on standard output.
@@ -65,7 +66,7 @@ func (c connectLink) Run(ctx context.Context, s *session) error {
 		fmt.Fprintln(s.err, purpose(link))
 		fmt.Fprintf(s.err, "It is good until %s, for one connection. Send it to the customer alone: it is shown this once.\n",
 			link.ExpiresAt.Format(time.RFC3339))
-		fmt.Fprintf(s.err, "The OAuth client must be registered with the redirect URI %s\n", gateway.RedirectURI(public, link.Provider))
+		fmt.Fprintf(s.err, redirectURI, gateway.RedirectURI(public, link.Callback))
 		_, err = fmt.Fprintln(s.out, gateway.ConnectURL(public, token))
 		return err
 	})

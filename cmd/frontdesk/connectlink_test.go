@@ -38,6 +38,24 @@ func TestALinkIsAllOfStandardOutput(t *testing.T) {
 	}
 }
 
+// Whoever registers a tenant's own OAuth client is told its redirect URI, the same by every command.
+func TestTheRedirectURIOfATenantsOwnClientIsTold(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, "", append(withClients(), "OWN_SECRET=canary-own")...)
+	h.must("tenant", "create", "acme")
+	_, added, _ := h.do("", "connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "google",
+		"--set", "client_id=own", "--secret", "client_secret=env:OWN_SECRET")
+	_, linked, _ := h.do("", "connect-link", "--tenant", "acme", "--provider", "google")
+	told := regexp.MustCompile(`redirect URI (https://gw\.example/desk/oauth/callback/google/[0-9a-f]{24})\n`)
+	first, second := told.FindStringSubmatch(added), told.FindStringSubmatch(linked)
+	if first == nil || second == nil || first[1] != second[1] {
+		t.Fatalf("connection add tells\n%s\nconnect-link tells\n%s", added, linked)
+	}
+	if listed := h.must("connection", "list", "--tenant", "acme", "--json"); !strings.Contains(listed, `"redirect_uri": "`+first[1]+`"`) {
+		t.Errorf("connection list tells %s, want %s", listed, first[1])
+	}
+}
+
 func TestALinkIsRefusedWhereItWouldLeadNowhere(t *testing.T) {
 	t.Parallel()
 	bare, h := newHouse(t, ""), newHouse(t, "", withClients()...)

@@ -63,7 +63,7 @@ var otherRoutes = map[string]bool{
 	"GET /docs": false, "HEAD /docs": false, "GET /openapi.json": false, "HEAD /openapi.json": false, "GET /openapi.yaml": false, "HEAD /openapi.yaml": false,
 	"GET /healthz": false, "HEAD /healthz": false, "GET /readyz": false, "HEAD /readyz": false,
 	"GET /problems/:slug": true, "HEAD /problems/:slug": true,
-	"GET /connect/:token": true, "HEAD /connect/:token": true, "POST /connect/:token": true, "GET /oauth/callback/:provider": true,
+	"GET /connect/:token": true, "HEAD /connect/:token": true, "POST /connect/:token": true, "GET /oauth/callback/:provider": true, "GET /oauth/callback/:provider/:own": true,
 }
 
 // described is an operation as the description that is served has it.

@@ -176,6 +176,9 @@ func TestAttacks(t *testing.T) {
 		}, 404, "", good},
 		{"something attached to the path", func(a attempt) answer {
 			return get(a, strings.Replace(a.back.String(), "/callback/meet", "/callback/meet/x", 1))
+		}, 400, notHere, spent}, // as at the callback of a client of a tenant's own
+		{"more attached to the path", func(a attempt) answer {
+			return get(a, strings.Replace(a.back.String(), "/callback/meet", "/callback/meet/x/y", 1))
 		}, 404, "", good},
 		{"the provider's name in capitals", func(a attempt) answer {
 			return get(a, strings.Replace(a.back.String(), "/callback/meet", "/callback/MEET", 1))

@@ -1,5 +1,6 @@
 // Package consent serves the pages on which a customer connects an account: /connect/{token}, which a link leads to, and
-// /oauth/callback/{provider}, which the provider sends the customer back to.
+// /oauth/callback/{provider}, which the provider sends the customer back to. Where the OAuth client or the authorization
+// server is a tenant's own, its callback is an address beneath that, which nothing else has.
 //
 //	GET  /connect/fdc_...          who asks, and for what; nothing happens yet, since messengers look into links
 //	POST /connect/fdc_...          on to the provider, with a cookie that binds the consent to this browser
@@ -54,9 +55,9 @@ func URL(publicURL, token string) string {
 	return strings.TrimRight(publicURL, "/") + connectPath + token
 }
 
-// RedirectURI is what an OAuth client has to be registered with.
-func RedirectURI(publicURL, provider string) string {
-	return strings.TrimRight(publicURL, "/") + callbackPath + provider
+// RedirectURI is what an OAuth client has to be registered with, of what tenant.ConnectLink tells.
+func RedirectURI(publicURL, callback string) string {
+	return strings.TrimRight(publicURL, "/") + callbackPath + callback
 }
 
 // New makes the pages of a gateway that is reached at publicURL.
@@ -123,7 +124,10 @@ func (p *Pages) Finish(w http.ResponseWriter, r *http.Request) error {
 	// The provider is asked several things, which may take longer than any operation.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(finishTimeout)) // where it cannot be set, there is none
 	name := tenant.ConsentName(query.Get("state"))
-	answer := tenant.ConsentAnswer{Provider: r.PathValue("provider"), Query: query}
+	answer := tenant.ConsentAnswer{Callback: r.PathValue("provider"), Query: query}
+	if own := r.PathValue("own"); own != "" {
+		answer.Callback += "/" + own
+	}
 	if shown := r.CookiesNamed(p.cookie(name, "", 0).Name); len(shown) == 1 {
 		answer.Browser = shown[0].Value
 		http.SetCookie(w, p.cookie(name, "", -time.Second)) // it is over, whatever comes of it

@@ -274,7 +274,7 @@ func TestTheCookieFitsTheAddressOfTheGateway(t *testing.T) {
 		cookie, _, _ := strings.Cut(c.want, ";")
 		r.Header.Set("Cookie", cookie)
 		handler.ServeHTTP(w, r)
-		if d.answer.Browser != "secret-of-the-browser" || d.answer.Provider != "meet" {
+		if d.answer.Browser != "secret-of-the-browser" || d.answer.Callback != "meet" {
 			t.Errorf("%s: the answer has %+v", c.publicURL, d.answer)
 		}
 		if cleared := w.Header().Get("Set-Cookie"); !strings.Contains(cleared, "Max-Age=0") || strings.Contains(cleared, "secret") {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -78,7 +79,9 @@ func start(t *testing.T, change ...func(*oauthtest.Options)) *world {
 	}
 	// No redaction stands between a secret and this log.
 	log := slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	pool := upstream.NewPool(upstream.PoolOptions{Log: log})
+	pool := upstream.NewPool(upstream.PoolOptions{
+		Log: log, AllowTenantNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+	})
 	t.Cleanup(pool.Close)
 	w.directory = tenant.NewDirectory(tenant.Options{
 		Store: w.store, Vault: keys, Registry: registry, Pool: pool, Now: w.now, Log: log,
@@ -117,6 +120,7 @@ func surface(t *testing.T, publicURL string, d Directory, log *slog.Logger) http
 			{Method: http.MethodHead, Path: "/connect/{token}", Operation: "connect-page", Serve: pages.Ask},
 			{Method: http.MethodPost, Path: "/connect/{token}", Operation: "connect-begin", Serve: pages.Begin},
 			{Method: http.MethodGet, Path: "/oauth/callback/{provider}", Operation: "connect-finish", Serve: pages.Finish},
+			{Method: http.MethodGet, Path: "/oauth/callback/{provider}/{own}", Operation: "connect-finish", Serve: pages.Finish},
 		},
 	})
 	if err != nil {

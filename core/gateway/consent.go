@@ -19,6 +19,7 @@ func (g *Gateway) consentPages() ([]api.Page, error) {
 		{Method: http.MethodHead, Path: "/connect/{token}", Operation: "connect-page", Serve: p.Ask},
 		{Method: http.MethodPost, Path: "/connect/{token}", Operation: "connect-begin", Serve: p.Begin},
 		{Method: http.MethodGet, Path: "/oauth/callback/{provider}", Operation: "connect-finish", Serve: p.Finish},
+		{Method: http.MethodGet, Path: "/oauth/callback/{provider}/{own}", Operation: "connect-finish", Serve: p.Finish},
 	}, nil
 }
 
@@ -26,4 +27,4 @@ func (g *Gateway) consentPages() ([]api.Page, error) {
 func ConnectURL(publicURL, token string) string { return consent.URL(publicURL, token) }
 
 // RedirectURI is what a provider's OAuth client has to be registered with.
-func RedirectURI(publicURL, provider string) string { return consent.RedirectURI(publicURL, provider) }
+func RedirectURI(publicURL, callback string) string { return consent.RedirectURI(publicURL, callback) }

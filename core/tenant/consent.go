@@ -48,7 +48,7 @@ type BegunConsent struct {
 
 // ConsentAnswer is what a provider sent a customer's browser back with.
 type ConsentAnswer struct {
-	Provider string     // whose address it came to
+	Callback string     // what of the address it came to is behind that of all callbacks
 	Query    url.Values // code, state, iss, error
 	Browser  string     // what BeginConsent put into the browser; "" nothing
 }
@@ -72,7 +72,7 @@ func ConsentName(state string) string {
 }
 
 // BeginConsent begins a consent with a link that is good. The provider is to send the customer back to the address that is
-// callbacks with its name attached.
+// callbacks with the link's own attached.
 func (d *Directory) BeginConsent(ctx context.Context, token, callbacks string) (BegunConsent, error) {
 	l, err := d.goodLink(ctx, token)
 	if err != nil {
@@ -91,7 +91,7 @@ func (d *Directory) BeginConsent(ctx context.Context, token, callbacks string) (
 	if err != nil {
 		return BegunConsent{}, err
 	}
-	now, redirect := d.now().UTC(), callbacks+l.row.Provider
+	now, redirect := d.now().UTC(), callbacks+l.callback()
 	err = d.store.BeginConsent(ctx, store.Consent{
 		Hash: hash, LinkHash: l.row.Hash, BrowserHash: hashOf(browser), Sealed: sealed, Redirect: redirect, ExpiresAt: now.Add(consentLife),
 	}, now)
@@ -199,8 +199,9 @@ func (d *Directory) takeConsent(ctx context.Context, a ConsentAnswer) (store.Con
 	if err != nil {
 		return taken, l, err
 	}
-	if l.row.Provider != a.Provider {
-		return taken, l, notThisConsent("it was begun with another provider")
+	// RFC 9700 section 4.4.2.2. What the link leads to may have changed since the consent was begun.
+	if a.Callback != l.callback() || !strings.HasSuffix(taken.Redirect, "/"+a.Callback) {
+		return taken, l, notThisConsent("it was begun with another authorization server or client")
 	}
 	return taken, l, nil
 }

@@ -66,7 +66,13 @@ func (h *consentHouse) answered(token, button string) ConsentAnswer {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return ConsentAnswer{Provider: "meet", Query: h.meet.Decide(h.t, begun.URL, button).Query(), Browser: begun.Browser}
+	ask, err := url.Parse(begun.URL)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.meet.Register(ask.Query().Get("redirect_uri"))
+	back := h.meet.Decide(h.t, begun.URL, button)
+	return ConsentAnswer{Callback: strings.TrimPrefix(back.Path, "/oauth/callback/"), Query: back.Query(), Browser: begun.Browser}
 }
 
 // connect goes the whole way.
@@ -108,7 +114,7 @@ func TestAConsentMakesAConnectionThatWorks(t *testing.T) {
 		token := h.link(func(n *NewLink) { n.Connection.Settings = map[string]any{"calendar_id": "Front desk"} })
 		shown, err := h.ConnectLink(t.Context(), token)
 		if want := (ConnectLink{
-			Tenant: "acme", Provider: "meet", Title: "Meet Calendar", Connection: "front-office", SignIn: h.meet.URL,
+			Tenant: "acme", Provider: "meet", Title: "Meet Calendar", Connection: "front-office", SignIn: h.meet.URL, Callback: "meet",
 			Allows: []string{"See and change events in your calendars", "See the list of your calendars"}, ExpiresAt: h.clock.now().Add(24 * time.Hour),
 		}); err != nil || !reflect.DeepEqual(shown, want) {
 			t.Errorf("shown %+v, %v\nwant %+v", shown, err, want)

@@ -2,6 +2,8 @@ package tenant
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -62,6 +64,7 @@ type ConnectLink struct {
 	Free       bool     // another account than that may be chosen
 	Allows     []string // what the customer will be asked to allow, in words
 	SignIn     string   // scheme and host of where the customer will be asked
+	Callback   string   // where the customer is sent back to, behind the address of all callbacks
 	ExpiresAt  time.Time
 }
 
@@ -281,6 +284,7 @@ func (l linked) shown() ConnectLink {
 		Tenant: l.tenant.Name, Provider: l.row.Provider, Title: l.adapter.Title, Connection: l.row.Name,
 		Reconnects: l.row.Reconnects || l.there.ID != "", Email: l.there.Email, Free: l.row.OtherAccount,
 		ExpiresAt: l.row.ExpiresAt, SignIn: originOf(l.client.Grant.AuthURL),
+		Callback: l.callback(),
 	}
 	for _, s := range l.client.Grant.Scopes {
 		if s.Words != "" {
@@ -288,6 +292,66 @@ func (l linked) shown() ConnectLink {
 		}
 	}
 	return shown
+}
+
+// callback is what of the address where customers are sent back to is behind that of all callbacks.
+func (l linked) callback() string { return callbackOf(l.tenant.ID, l.row.Provider, l.client.Grant) }
+
+// callbackOf is the provider's name where the OAuth client is the operator's: its redirect URI is registered, and the
+// server is the provider's. A tenant's own client or server has an address of its own, which is the same for as long as
+// the server is: nothing that such a server sends on elsewhere comes back as an answer of its own.
+func callbackOf(tenantID, provider string, g adapter.Grant) string {
+	if g.ClientID == "" {
+		return provider
+	}
+	parts := []string{tenantID, provider}
+	if g.TenantAddress {
+		parts = append(parts, g.AuthURL, g.TokenURL)
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", parts))
+	return provider + "/" + hex.EncodeToString(sum[:12])
+}
+
+// Callbacks answers, by the names of a tenant's connections, where customers who give consent for them are sent back to,
+// behind the address of all callbacks. Connections that customers do not consent to are not among them.
+func (d *Directory) Callbacks(ctx context.Context, tenantName string) (map[string]string, error) {
+	owner, err := d.tenantRow(ctx, tenantName)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := d.store.Connections(ctx, owner.ID)
+	if err != nil {
+		return nil, err
+	}
+	callbacks := map[string]string{}
+	for _, row := range rows {
+		if g, ok := d.consentGrant(row); ok {
+			callbacks[row.Name] = callbackOf(owner.ID, row.Provider, g)
+		}
+	}
+	return callbacks, nil
+}
+
+// consentGrant answers how the tokens of a connection are had; ok is false where no customer consents to it, or it cannot
+// be used as it is.
+func (d *Directory) consentGrant(row store.Connection) (g adapter.Grant, ok bool) {
+	c, err := connectionOf(row)
+	if err != nil {
+		return g, false
+	}
+	values := adapter.Values{Settings: c.Settings}
+	if values.Credentials, err = d.vault.Unseal(row.TenantID, row.ID, row.Credentials); err != nil {
+		return g, false
+	}
+	a, found := d.registry.Find(c.Kind, c.Provider)
+	if !found {
+		return g, false
+	}
+	if a, err = a.With(values); err != nil || a.Auth.Scheme != adapter.OAuth2 {
+		return g, false
+	}
+	g, err = a.Auth.OAuth.Grant(values, d.operators[a.Name].Addresses)
+	return g, err == nil && g.Flow == adapter.Consent
 }
 
 // originOf answers the scheme and host of an address; "" where it is none.

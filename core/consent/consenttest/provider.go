@@ -182,6 +182,7 @@ func (p *Provider) Operator() adapter.Operator {
 type settings struct {
 	CalendarID   string `setting:"calendar_id" help:"Calendar."`
 	ClientID     string `setting:"client_id" help:"OAuth client."`
+	Server       string `setting:"server" kind:"url" help:"Address of an authorization server of the tenant's own."`
 	Robot        bool   `setting:"robot" help:"Get tokens without a customer."`
 	ClientSecret string `credential:"client_secret" help:"Its secret."`
 	RefreshToken string `credential:"refresh_token" help:"Brought in."`
@@ -194,6 +195,9 @@ func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 			{Name: ScopeEvents, Words: "See and change events in your calendars"},
 			{Name: ScopeList, Words: "See the list of your calendars"},
 		},
+	}
+	if s.Server != "" {
+		g.AuthURL, g.TokenURL, g.Issuer, g.TenantAddress = s.Server+"/auth", s.Server+"/token", "", true
 	}
 	if s.Robot {
 		g.Flow = adapter.ClientCredentials

@@ -152,6 +152,13 @@ func (s *Server) Grant(clientID, account string, scopes ...string) (refresh stri
 	return s.newRefresh(s.newGrant(Token{Account: account, ClientID: clientID, Scopes: scopes}))
 }
 
+// Register adds a redirect URI to the registered ones.
+func (s *Server) Register(redirect string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.options.Redirects = append(s.options.Redirects, redirect)
+}
+
 // SignIn says who signs in at the next consent.
 func (s *Server) SignIn(account string) {
 	s.mu.Lock()
