@@ -67,7 +67,7 @@ type Providers struct {
 	HubSpot    HubSpot    `yaml:"hubspot" help:"HubSpot. The OAuth client is an app with the redirect URL PUBLIC_URL/oauth/callback/hubspot."`
 	Twilio     Twilio     `yaml:"twilio" help:"Twilio. Accounts come with the connections."`
 	Telnyx     Telnyx     `yaml:"telnyx" help:"Telnyx. Accounts come with the connections."`
-	Zendesk    Zendesk    `yaml:"zendesk" help:"Zendesk. The OAuth client is a global one, with the redirect URL PUBLIC_URL/oauth/callback/zendesk; where an account is, its connection says (base_url)."`
+	Zendesk    Zendesk    `yaml:"zendesk" help:"Zendesk. The OAuth client is a global one, with the redirect URL PUBLIC_URL/oauth/callback/zendesk; where an account is, its connection says (base_url). The secret is told to addresses under zendesk.com alone, and to base_url here."`
 }
 
 // Google is the OAuth client at Google and its addresses.
@@ -118,6 +118,7 @@ type Telnyx struct {
 type Zendesk struct {
 	ClientID     string `yaml:"client_id" default:"" kind:"line or none" help:"Of the global OAuth client. Without one, tenants bring their own or an API token."`
 	ClientSecret string `yaml:"client_secret" default:"" kind:"line or none" help:"Its secret; env:VAR or file:PATH reads it from there."`
+	BaseURL      string `yaml:"base_url" default:"" kind:"base or none" help:"An address besides those under zendesk.com at which an account may have consent given to that client, such as a pretended Zendesk's: the secret is told there."`
 }
 
 // Egress is where addresses given by tenants may lead.

@@ -82,7 +82,10 @@ func desks() map[string]func(t *testing.T) (p *pretended, connect func(h *house,
 				p.oauth, p.revoke = fake.OAuth, fake.Revoke
 				return fake
 			})
-			p.environ = []string{"FRONTDESK_PROVIDERS__ZENDESK__CLIENT_ID=desk", "FRONTDESK_PROVIDERS__ZENDESK__CLIENT_SECRET=desk-secret"}
+			p.environ = []string{
+				"FRONTDESK_PROVIDERS__ZENDESK__CLIENT_ID=desk", "FRONTDESK_PROVIDERS__ZENDESK__CLIENT_SECRET=desk-secret",
+				"FRONTDESK_PROVIDERS__ZENDESK__BASE_URL=" + base,
+			}
 			return p, func(h *house, r *running) { p.connect(h, r, "--set", "base_url="+base) }
 		},
 		"Request Tracker by settings": pretendNothing,

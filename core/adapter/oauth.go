@@ -1,6 +1,10 @@
 package adapter
 
 import (
+	"net/url"
+	"slices"
+	"strings"
+
 	"frontdesk/core/fault"
 )
 
@@ -31,15 +35,59 @@ type OAuth struct {
 	Grant func(v Values, at Addresses) (Grant, error)
 }
 
-// GrantOf makes an OAuth.Grant of a function of the adapter's settings struct S.
+// GrantOf makes an OAuth.Grant of a function of the adapter's settings struct S. A grant by which a tenant's settings would
+// have the secret of the operator's client told elsewhere is refused.
 func GrantOf[S any](grant func(s S, at Addresses) (Grant, error)) func(Values, Addresses) (Grant, error) {
 	return func(v Values, at Addresses) (Grant, error) {
 		s, err := decode[S](v)
 		if err != nil {
 			return Grant{}, err
 		}
-		return grant(s, at)
+		g, err := grant(s, at)
+		if err == nil {
+			err = g.showsOperatorsClient(at)
+		}
+		return g, err
 	}
+}
+
+// showsOperatorsClient reports an address of a tenant's choice at which the secret of the operator's client would be told.
+func (g Grant) showsOperatorsClient(at Addresses) error {
+	if g.ClientID != "" || g.Assertion != nil {
+		return nil
+	}
+	for _, address := range []string{g.AuthURL, g.TokenURL} {
+		if address != "" && !at.name(address) && !isWithin(address, g.Domains) {
+			return fault.InvalidField("settings.base_url", "must be one of the provider's own addresses, by https, or one that the gateway's "+
+				"operator named, where the gateway's OAuth client is used: its secret is for those alone. Or bring a client of your own (client_id).")
+		}
+	}
+	return nil
+}
+
+// name reports whether the operator named the origin of an address.
+func (at Addresses) name(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil {
+		return false
+	}
+	for _, named := range at {
+		if n, err := url.Parse(named); err == nil && strings.EqualFold(n.Scheme, u.Scheme) && strings.EqualFold(n.Host, u.Host) {
+			return true
+		}
+	}
+	return false
+}
+
+// isWithin reports whether an address is of a host beneath one of the domains, by https at its usual port.
+func isWithin(address string, domains []string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" || u.User != nil || u.Port() != "" {
+		return false
+	}
+	return slices.ContainsFunc(domains, func(domain string) bool {
+		return strings.HasSuffix(strings.ToLower(u.Hostname()), "."+domain)
+	})
 }
 
 // Flow is a way to get access tokens.
@@ -73,6 +121,9 @@ type Grant struct {
 
 	// TenantAddress marks addresses that come from the connection's settings: the egress rules apply to them.
 	TenantAddress bool
+	// Domains are those that the provider serves accounts beneath. Where the client is the operator's, AuthURL and TokenURL
+	// must be https addresses beneath one of them, or be at an origin of the Addresses; [GrantOf] holds them to that.
+	Domains []string
 	// Instance, where it is set, is what the token answer tells of where the account's API is (Salesforce's instance_url).
 	Instance *Instance
 

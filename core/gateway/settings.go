@@ -37,9 +37,11 @@ func operators(cfg config.Config) map[string]adapter.Operator {
 		"hubspot": {ClientID: p.HubSpot.ClientID, ClientSecret: p.HubSpot.ClientSecret, Addresses: adapter.Addresses{
 			"auth_url": p.HubSpot.AuthURL, "token_url": p.HubSpot.TokenURL, "api_url": p.HubSpot.APIURL,
 		}},
-		"zendesk": {ClientID: p.Zendesk.ClientID, ClientSecret: p.Zendesk.ClientSecret},
-		"twilio":  {Addresses: adapter.Addresses{"api_url": p.Twilio.APIURL}},
-		"telnyx":  {Addresses: adapter.Addresses{"api_url": p.Telnyx.APIURL}},
+		"zendesk": {ClientID: p.Zendesk.ClientID, ClientSecret: p.Zendesk.ClientSecret, Addresses: adapter.Addresses{
+			"base_url": p.Zendesk.BaseURL,
+		}},
+		"twilio": {Addresses: adapter.Addresses{"api_url": p.Twilio.APIURL}},
+		"telnyx": {Addresses: adapter.Addresses{"api_url": p.Telnyx.APIURL}},
 	}
 }
 

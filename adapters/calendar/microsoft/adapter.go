@@ -2,6 +2,7 @@
 package microsoft
 
 import (
+	"net/url"
 	"strings"
 
 	"frontdesk/core/adapter"
@@ -34,10 +35,14 @@ func Adapter() adapter.Adapter {
 func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 	authority := at["authority"]
 	if s.Directory != "" {
-		if strings.ContainsAny(s.Directory, "/?#%\\ ") {
+		if strings.ContainsAny(s.Directory, "/?#%\\ ") || strings.Trim(s.Directory, ".") == "" {
 			return adapter.Grant{}, fault.InvalidField("settings.directory", "must be a directory's id or domain, such as contoso.onmicrosoft.com.")
 		}
-		authority = authority[:strings.LastIndexByte(strings.TrimRight(authority, "/"), '/')+1] + s.Directory
+		at, err := url.Parse(authority)
+		if err != nil {
+			return adapter.Grant{}, fault.From(err)
+		}
+		authority = at.JoinPath("..", s.Directory).String()
 	}
 	endpoint := strings.TrimRight(authority, "/") + "/oauth2/v2.0/"
 	if s.Mailbox == "" {

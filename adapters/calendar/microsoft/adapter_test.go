@@ -1,6 +1,7 @@
 package microsoft
 
 import (
+	"net/url"
 	"slices"
 	"testing"
 
@@ -40,9 +41,24 @@ func TestHowTokensAreHad(t *testing.T) {
 		"a mailbox without its directory": {Mailbox: "desk@contoso.com"},
 		"a mailbox with a refresh token":  {Mailbox: "desk@contoso.com", Directory: "d", RefreshToken: "r"},
 		"a directory that is a path":      {Directory: "../evil"},
+		"a directory that is another":     {Directory: ".."},
 	} {
 		if g, err := grant(s, public); err == nil {
 			t.Errorf("%s: %+v", rule, g)
+		}
+	}
+}
+
+// A directory that a tenant names stays a part of the path, also behind an authority that has none.
+func TestADirectoryIsNoHost(t *testing.T) {
+	at := adapter.Addresses{"authority": "https://login.example"}
+	for _, directory := range []string{"evil.example", "evil.example:443", "user@evil.example", "d"} {
+		g, err := grant(settings{Directory: directory}, at)
+		if err != nil {
+			continue
+		}
+		if u, err := url.Parse(g.TokenURL); err != nil || u.Host != "login.example" {
+			t.Errorf("%s: tokens are had at %s", directory, g.TokenURL)
 		}
 	}
 }

@@ -73,13 +73,9 @@ var scopes = []adapter.Scope{
 func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 	login := strings.TrimRight(cmp.Or(at["login_url"], production), "/")
 	home := login
-	g := adapter.Grant{Flow: adapter.Flow(s.Flow), ClientID: s.ClientID}
+	g := adapter.Grant{Flow: adapter.Flow(s.Flow), ClientID: s.ClientID, Domains: domains}
 	if s.BaseURL != "" {
 		home, g.TenantAddress = strings.TrimRight(s.BaseURL, "/"), true
-		// Who chooses the address is told the secret of the app.
-		if s.ClientID == "" && ownAddress(home, login) != nil {
-			return g, fault.InvalidField("settings.base_url", "must be one of Salesforce's, such as https://acme.my.salesforce.com, unless the connection has an app of its own (client_id).")
-		}
 	} else {
 		g.Instance = &adapter.Instance{Field: "instance_url", Check: func(address string) error { return ownAddress(address, login) }}
 	}
@@ -130,7 +126,7 @@ func audience(home, login string) string {
 
 // domains are those that Salesforce serves organisations at ("My Domain URL Formats", Salesforce Help), government cloud
 // and China included.
-var domains = []string{".salesforce.com", ".force.com", ".salesforce.mil", ".sfcrmproducts.cn"}
+var domains = []string{"salesforce.com", "force.com", "salesforce.mil", "sfcrmproducts.cn"}
 
 // ownAddress reports an address for the API that is not Salesforce's: access tokens go there. An emulator that the
 // operator has set as login_url may name itself.
@@ -143,7 +139,7 @@ func ownAddress(address, login string) error {
 		return nil
 	}
 	for _, domain := range domains {
-		if u.Scheme == "https" && u.Port() == "" && strings.HasSuffix(strings.ToLower(u.Hostname()), domain) {
+		if u.Scheme == "https" && u.Port() == "" && strings.HasSuffix(strings.ToLower(u.Hostname()), "."+domain) {
 			return nil
 		}
 	}

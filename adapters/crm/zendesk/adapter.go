@@ -2,7 +2,6 @@
 package zendesk
 
 import (
-	"net/netip"
 	"net/url"
 	"strings"
 
@@ -81,27 +80,10 @@ func grant(s settings, _ adapter.Addresses) (adapter.Grant, error) {
 	if err != nil {
 		return adapter.Grant{}, err
 	}
-	if s.ClientID == "" && !ours(base) {
-		return adapter.Grant{}, fault.InvalidField("settings.base_url",
-			"must be an https address under zendesk.com where the gateway's OAuth client is used: its secret is for Zendesk alone. Or bring a client of your own.")
-	}
 	return adapter.Grant{
 		Flow: adapter.Consent, AuthURL: base + "/oauth/authorizations/new", TokenURL: base + "/oauth/tokens",
-		TenantAddress: true, ClientID: s.ClientID, Scopes: scopes,
+		TenantAddress: true, Domains: []string{"zendesk.com"}, ClientID: s.ClientID, Scopes: scopes,
 	}, nil
-}
-
-// ours reports whether an address may be told the secret of the gateway's OAuth client: Zendesk's own may, and those that
-// the operator alone can open (egress.allow).
-func ours(base string) bool {
-	u, err := url.Parse(base)
-	if err != nil {
-		return false
-	}
-	if addr, err := netip.ParseAddr(u.Hostname()); err == nil {
-		return addr.IsLoopback() || addr.IsPrivate()
-	}
-	return u.Scheme == "https" && strings.HasSuffix(strings.ToLower(u.Hostname()), ".zendesk.com") && u.Port() == ""
 }
 
 // root is the address that paths are put behind. What people copy from a browser, such as /agent/dashboard, is refused:

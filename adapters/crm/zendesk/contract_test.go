@@ -58,7 +58,7 @@ func byConsent(t testing.TB, s *site) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	grant, err := auth.OAuth.Grant(values, nil)
+	grant, err := auth.OAuth.Grant(values, adapter.Addresses{"base_url": s.url})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,6 +33,7 @@ func program(flags *flag.FlagSet) adaptertest.Begin {
 				OAuth: oauthtest.Options{Clients: map[string]string{clientID: clientSecret}},
 			}), [][2]string{
 				{"FRONTDESK_PROVIDERS__ZENDESK__CLIENT_ID", clientID}, {"FRONTDESK_PROVIDERS__ZENDESK__CLIENT_SECRET", clientSecret},
+				{"FRONTDESK_PROVIDERS__ZENDESK__BASE_URL", base},
 				{"base_url", base}, {"email", email}, {"api_token", apiToken},
 			}
 	}

@@ -13,7 +13,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestItPrintsWhereItServes(t *testing.T) {
 	const prefix = "FRONTDESK_PROVIDERS__ZENDESK__"
-	told := adaptertest.Start(t, program, prefix+"CLIENT_ID", prefix+"CLIENT_SECRET", "base_url", "email", "api_token")
+	told := adaptertest.Start(t, program, prefix+"CLIENT_ID", prefix+"CLIENT_SECRET", prefix+"BASE_URL", "base_url", "email", "api_token")
 	for _, c := range []struct {
 		rule, path, email, token string
 		want                     int
