@@ -4,7 +4,8 @@
 //
 // An operation (account, vocabulary, check, create, get, by_key) is a list of steps, each one request. What
 // is sent and what is made of answers are jq expressions on one object; see run. They are read when the
-// settings are given, and reach nothing but that object. Each ends after a second.
+// settings are given, and reach nothing but that object. Each ends after a second, and earlier where it makes more than
+// its share of memory; see limiter.
 //
 // It promises, whatever the settings are:
 //   - A number from a caller is sent only where number_pattern matches all of it and it has no character but letters, digits,
@@ -12,6 +13,7 @@
 //   - A value in a path is a part of one segment, a value in a query is one parameter, and bodies are values, not texts.
 //   - A field of a new ticket that no step sends or no expression reads back is refused before anything is sent.
 //   - A caller is told to correct a field only if the caller gave it.
+//   - Nothing that the ticket system answers is in what a caller is told of a failure.
 //   - A ticket that was found counts only if its number is exactly the one asked for.
 //   - When a create fails after a request that may have acted, it is UnknownOutcome, unless the system takes a repeated
 //     one for the same (idempotency_header).
@@ -142,7 +144,7 @@ type ruleSettings struct {
 	Fault   string `setting:"fault" required:"true" choices:"not_found,invalid,misconfigured,forbidden,disconnected,rate_limited,unavailable,conflict" help:"What it means."`
 	Field   string `setting:"field" choices:"subject,description,status,priority,owner_id,account_id,contact_id" help:"With invalid: the field of the new ticket that is refused; the rule is for tickets that were given it."`
 	Message string `setting:"message" help:"A sentence about it for the caller."`
-	Names   string `setting:"names" help:"With misconfigured: expression on the answer, a list of the names of what is missing or wrong; they are told if they are plain words."`
+	Names   string `setting:"names" help:"With misconfigured: expression on the answer, a list of the names of what is missing or wrong; connection verify tells them if they are plain words."`
 }
 
 // Adapter is the adapter's declaration.

@@ -81,6 +81,9 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 	if err == nil {
 		err = d.named(ctx, r, d.otherIDs(t, &made))
 	}
+	if !d.sendable(number) {
+		number = "" // a text of the ticket system's, which no fault repeats
+	}
 	if err != nil && r.acted && d.settings.IdempotencyHeader == "" {
 		return crm.Ticket{}, afterActing(err, number)
 	}

@@ -2,7 +2,9 @@ package rest_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -219,9 +221,9 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 			reason: fault.ReasonProviderMisconfigured, detail: "see connection verify"},
 		{rule: "a field that was not given is the settings' fault", says: reply{status: 400, body: `{"code":"STATUS"}`}, code: fault.Unsupported,
 			reason: fault.ReasonProviderMisconfigured, detail: "see connection verify"},
-		{rule: "a fault of the settings by its names, as far as they are words", code: fault.Unsupported, reason: fault.ReasonProviderMisconfigured,
+		{rule: "a fault of the settings, whose names are not told to callers", code: fault.Unsupported, reason: fault.ReasonProviderMisconfigured,
 			says:   reply{status: 422, body: `{"missing":["Cost centre","<b>","x@y","Étage 2","` + strings.Repeat("x", 41) + `",7,"3","4","5","6"]}`},
-			detail: "More is required: Cost centre, Étage 2, 3, 4, 5. The step was"},
+			detail: "More is required. The step was"},
 		{rule: "a fault of the settings without names", says: reply{status: 422, body: `{"missing":"Cost centre"}`}, code: fault.Unsupported,
 			reason: fault.ReasonProviderMisconfigured, detail: "More is required. The step was"},
 		{rule: "an error inside a success", says: reply{status: 200, body: `{"errors":["x"]}`}, code: fault.Invalid, reason: fault.ReasonProviderRefused, detail: "The desk says no."},
@@ -385,7 +387,7 @@ func TestSettingsThatDoNotFitAreToldWithTheirPlace(t *testing.T) {
 	}{
 		"settings.ticket.subject: gives a list, where a text is needed":                         {object{"subject": "[1]"}, `{"id":7}`},
 		"settings.ticket.id: gives nothing":                                                     {object{"id": ".steps.ticket.body.none"}, `{"id":7}`},
-		`settings.ticket.created_at: gives "soon", which is no time; set time_layout`:           {object{"created_at": `"soon"`}, `{"id":7}`},
+		"settings.ticket.created_at: gives a text that is no time; set time_layout":             {object{"created_at": `"soon"`}, `{"id":7}`},
 		"settings.ticket.description: gives an object, where a text is needed":                  {object{"description": "{text: {}}"}, `{"id":7}`},
 		"settings.ticket.subject: takes longer than 1s":                                         {object{"subject": "[repeat(0)]"}, `{"id":7}`},
 		"settings.ticket.subject: has a value that is too large":                                {object{"subject": `"x" * 2000000`}, `{"id":7}`},
@@ -406,17 +408,17 @@ func TestSettingsThatDoNotFitAreToldWithTheirPlace(t *testing.T) {
 
 func TestRequestsThatCannotBeMadeAreNotSent(t *testing.T) {
 	for place, step := range map[string]object{
-		"settings.create.steps[0].headers.X-Subject: gives control characters":             {"headers": object{"X-Subject": "{.ticket.subject}"}},
-		"settings.create.steps[0].headers.X-Subject: gives a list, where a text is needed": {"headers": object{"X-Subject": "{[]}"}},
-		"settings.create.steps[0].query.q: gives an object, where a text is needed":        {"query": object{"q": "a {.ticket}"}},
-		"settings.create.steps[0].path: gives an object, where a text is needed":           {"path": "tickets/{.ticket}"},
-		"settings.create.steps[0].body: gives a list, where a form needs an object":        {"encoding": "form", "body": "[]"},
-		"settings.create.steps[0].body: gives an object for a, where a form needs a text":  {"encoding": "form", "body": "{a: {}}"},
-		"settings.create.steps[0].body: given cannot be applied to: array":                 {"body": "[] | given"},
-		"settings.create.steps[0].body: quoted cannot be applied to: array":                {"body": "[] | quoted"},
-		"settings.create.steps[0].body: has a value that is too large":                     {"body": `"x" * 2000000`},
-		"settings.create.steps[0].when: expected an object but got: string":                {"when": ".ticket.subject.a"},
-		"settings.create.steps[0].body: gives a value that JSON does not have":             {"body": "infinite"},
+		"settings.create.steps[0].headers.X-Subject: gives control characters":                   {"headers": object{"X-Subject": "{.ticket.subject}"}},
+		"settings.create.steps[0].headers.X-Subject: gives a list, where a text is needed":       {"headers": object{"X-Subject": "{[]}"}},
+		"settings.create.steps[0].query.q: gives an object, where a text is needed":              {"query": object{"q": "a {.ticket}"}},
+		"settings.create.steps[0].path: gives an object, where a text is needed":                 {"path": "tickets/{.ticket}"},
+		"settings.create.steps[0].body: gives a list, where a form needs an object":              {"encoding": "form", "body": "[]"},
+		"settings.create.steps[0].body: gives an object for a member, where a form needs a text": {"encoding": "form", "body": "{a: {}}"},
+		"settings.create.steps[0].body: given cannot be applied to: array":                       {"body": "[] | given"},
+		"settings.create.steps[0].body: quoted cannot be applied to: array":                      {"body": "[] | quoted"},
+		"settings.create.steps[0].body: has a value that is too large":                           {"body": `"x" * 2000000`},
+		"settings.create.steps[0].when: expected an object but got: string":                      {"when": ".ticket.subject.a"},
+		"settings.create.steps[0].body: gives a value that JSON does not have":                   {"body": "infinite"},
 	} {
 		t.Run(place, func(t *testing.T) {
 			s := serve(t, says(nil), nobody)
@@ -428,6 +430,89 @@ func TestRequestsThatCannotBeMadeAreNotSent(t *testing.T) {
 				t.Errorf("after %d requests: %+v", s.Calls(), f)
 			}
 		})
+	}
+}
+
+// Who verifies a connection is told which fields an answer names, as far as they are plain words.
+func TestVerifyingTellsTheNamesInAnAnswer(t *testing.T) {
+	system := says(map[string]reply{"GET /api/check": {status: 422, body: `{"missing":["Cost centre","<b>","x@y","Étage 2","` +
+		strings.Repeat("x", 41) + `",7,"3","4","5","6"]}`}, "GET /api/me": {status: 200, body: `{}`}})
+	s := serve(t, system, nobody)
+	d := s.open(t, plain(s.url, object{
+		"check":  object{"steps": []any{object{"name": "check", "path": "check"}}},
+		"faults": []any{object{"match": ".body.missing", "fault": "misconfigured", "message": "More is required.", "names": ".body.missing"}},
+	}))
+	_, err := d.(crm.Explainer).Explain(t.Context())
+	if f := fault.From(err); f == nil || !strings.Contains(f.Detail, "More is required: Cost centre, Étage 2, 3, 4, 5. The step was") {
+		t.Errorf("got %+v", f)
+	}
+}
+
+// TestNothingOfAnAnswerIsTold puts a word into every place of answers and has every kind of expression fail on them. The word
+// must not be in anything that a caller is told, nor in what is logged above debug level.
+func TestNothingOfAnAnswerIsTold(t *testing.T) {
+	const canary = "canary"
+	bodies := []string{
+		`"canary"`, `{"canary":"canary"}`, `{"id":"canary x","error":"canary","errors":["canary"],"message":"canary","missing":["canary"],"list":["canary"],"at":"canary"}`,
+		`{"id":7,"error":{"canary":["canary"]},"at":"canary","text":"canary","list":[{"canary":1}],"missing":["canary","canary two"]}`,
+		`canary`, `<html>canary</html>`, `{"canary"`, `["canary",["canary"]]`, `{"id":".."}`, `{"id":"\ncanary"}`, `{"id":"canary\u0000"}`,
+	}
+	expressions := []string{
+		".steps.S.body[]", ".steps.S.body.canary.x", ".steps.S.body.error | error", "error(.steps.S.body)", ".steps.S.body | tonumber", ".steps.S.body + 1", ".steps.S.body - {}",
+		".steps.S.body * {}", ".steps.S.body / 0", ".steps.S.body % 0", "-(.steps.S.body)", ".steps.S.body | keys", ".steps.S.body | fromjson", ".steps.S.body.error | test(\"(\")",
+		".steps.S.body | has(0)", ".steps.S.body | join(\"x\")", ".steps.S.body | quoted", ".steps.S.body | given", ".steps.S.body | @csv", ".steps.S.body | implode", ".steps.S.body.text | strptime(\"%Y\")",
+		".steps.S.body as [$a] | $a", ".steps.S.body as {id: [$a]} | $a", ".steps.S.body.error as $x | \"x\" | test($x; $x)", "try error(.steps.S.body) catch error", ".steps.S.body.list | first | .x.y",
+		".steps.S.body | ascii_downcase", ".steps.S.body.at", ".steps.S.body", ".steps.S.body | tojson | error", ".steps.S.body | startswith(1)", ".steps.S.body | sort_by(.x.y)", ".steps.S.body | todate", "({(.steps.S.body.error): {}})",
+	}
+	faults := []any{
+		object{"status": []any{float64(422)}, "match": ".body.missing", "fault": "misconfigured", "names": ".body.missing"},
+		object{"match": ".body.errors[0]", "fault": "invalid", "field": "subject"}, object{"match": ".body.errors", "fault": "invalid"},
+	}
+	told := 0
+	for _, body := range bodies {
+		for _, status := range []int{200, 400, 401, 403, 404, 409, 422, 429, 500, 503} {
+			answer := reply{status: status, body: body, header: http.Header{"Content-Type": {"application/json"}, "X-Canary": {canary}, "Retry-After": {canary}}}
+			system := says(map[string]reply{"GET /api/tickets/7": answer, "POST /api/tickets": answer, "GET /api/me": answer, "GET /api/key": answer})
+			s := serve(t, system, nobody)
+			tried := expressions
+			if status != 200 {
+				tried = expressions[:1]
+			}
+			for i, expression := range tried {
+				step := func(name string) string { return strings.ReplaceAll(expression, ".S.", "."+name+".") }
+				settings := plain(s.url, object{
+					"faults": faults, "account": object{"name": step("me"), "steps": []any{object{"name": "me", "path": "me"}}},
+					"ticket": shownAs(object{[]string{"subject", "id", "created_at", "description"}[i%4]: step("ticket")}),
+					"create": object{"number": "1", "steps": []any{
+						object{"name": "create", "method": "POST", "path": "tickets", "body": ".ticket"},
+						object{"name": "next", "method": "POST", "path": "tickets", "encoding": []string{"json", "form"}[i%2], "body": step("create")},
+						object{"name": "last", "path": "tickets/{" + step("create") + "}", "headers": object{"X-A": "{" + step("create") + "}"}},
+					}},
+					"by_key": object{"number": step("key"), "steps": []any{object{"name": "key", "path": "key"}}},
+				})
+				d, err := s.tryOpen(t, settings)
+				if err != nil {
+					t.Fatalf("%s: %v", expression, fault.From(err).Fields)
+				}
+				_, created := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "A"})
+				_, read := d.ByNumber(t.Context(), "7")
+				_, found := d.(crm.Finder).Find(t.Context(), crm.NewTicket{Key: "k"})
+				_, account := d.Account(t.Context())
+				for _, err := range []error{created, read, found, account} {
+					f := fault.From(err)
+					if f == nil {
+						continue
+					}
+					told++
+					if all := fmt.Sprintf("%s %s %v %v %s", f.Detail, f.Reason, f.Fields, f.Metadata, f.Error()); strings.Contains(strings.ToLower(all), canary) {
+						t.Errorf("%d %s with %s tells %s", status, body, expression, all)
+					}
+				}
+			}
+		}
+	}
+	if told < 1000 {
+		t.Errorf("only %d failures were looked at", told)
 	}
 }
 
@@ -443,8 +528,15 @@ func TestATicketIsFoundOnlyByItsOwnNumber(t *testing.T) {
 }
 
 func TestALeavingCallerEndsAnExpression(t *testing.T) {
-	s := serve(t, says(map[string]reply{"GET /api/tickets/7": {status: 200, body: `{"id":7}`}}), nobody)
-	d := s.open(t, plain(s.url, object{"ticket": shownAs(object{"id": "[repeat(0)]"})}))
+	// Few steps that take long: two texts are compared, which differ at their ends.
+	long := strings.Repeat("x", 1<<20)
+	body, err := json.Marshal(object{"id": 7, "a": long + "a", "b": long + "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := serve(t, says(map[string]reply{"GET /api/tickets/7": {status: 200, body: string(body)}}), nobody)
+	id := "[.steps.ticket.body | range(30000) as $i | select(.a == .b)]"
+	d := s.open(t, plain(s.url, object{"ticket": shownAs(object{"id": id})}))
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	if _, err := d.ByNumber(ctx, "7"); !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, fault.Timeout) {

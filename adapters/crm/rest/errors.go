@@ -41,7 +41,7 @@ func (r *run) ruled(ctx context.Context, s step, told answer) error {
 			continue
 		}
 		if rule.fault == misconfigured {
-			return at(s, rule.setUp(ctx, told))
+			return at(s, rule.setUp(ctx, told, r.forOperator))
 		}
 		f := upstream.StatusFault(name, statusFor[rule.fault], told.header, told.raw).With("upstream_status", strconv.Itoa(told.status))
 		if rest, ok := strings.CutPrefix(f.Upstream, strconv.Itoa(statusFor[rule.fault])); ok {
@@ -72,11 +72,15 @@ func (r *run) asks(field string) bool {
 	return ticket[field] != nil
 }
 
-// setUp is the fault of an answer that a person has to change the settings for, or the ticket system.
-func (u rule) setUp(ctx context.Context, told answer) *fault.Error {
+// setUp is the fault of an answer that a person has to change the settings for, or the ticket system. That person is told
+// the names in the answer; a caller is not, to whom they are words of a stranger.
+func (u rule) setUp(ctx context.Context, told answer, forOperator bool) *fault.Error {
 	f := refusedSetUp(told)
 	if u.message != "" {
-		f.Detail = u.message
+		f.Detail = strings.TrimRight(u.message, ".") + "."
+	}
+	if !forOperator {
+		return f
 	}
 	if names := u.plainNames(ctx, told); len(names) > 0 {
 		f.Detail = strings.TrimRight(f.Detail, ".") + ": " + strings.Join(names, ", ") + "."
@@ -84,7 +88,7 @@ func (u rule) setUp(ctx context.Context, told answer) *fault.Error {
 	return f
 }
 
-// What is told of the names in an answer. They go to callers, so they must not be what somebody wrote.
+// What is told of the names in an answer. They go to a terminal, so they must not be what somebody wrote.
 const (
 	maxNames      = 5
 	maxNameLength = 40

@@ -23,7 +23,7 @@ func (d *driver) Explain(ctx context.Context) ([]string, error) {
 	note := func(line string) { lines = append(lines, line) }
 	begin := func(input map[string]any) *run {
 		r := d.begin(input)
-		r.trace = note
+		r.trace, r.forOperator = note, true
 		return r
 	}
 	account, err := d.account(ctx, begin(map[string]any{}))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -19,7 +20,7 @@ const (
 	expressionTime  = time.Second // for one value
 	maxValueBytes   = 1 << 20     // of texts in one value
 	maxValueMembers = 100_000     // of lists and objects in one value
-	maxWords        = 300         // of what is told about an expression that fails
+	maxWords        = 300         // of what is logged about an expression that fails
 )
 
 // expression is a jq expression of the settings.
@@ -42,7 +43,16 @@ func parse(place, source string) (expression, string) {
 		}
 		return expression{}, fmt.Sprintf("is not a jq expression: %v.", err)
 	}
-	code, err := gojq.Compile(query, gojq.WithFunction("given", 0, 0, given), gojq.WithFunction("quoted", 0, 0, quoted))
+	options := append(counting(), gojq.WithFunction("given", 0, 0, given), gojq.WithFunction("quoted", 0, 0, quoted))
+	if _, err := gojq.Compile(query, options...); err != nil {
+		return expression{}, fmt.Sprintf("cannot be used as a jq expression: %v.", err)
+	}
+	l := &limiter{known: functionsOf(), own: map[string]bool{}}
+	query = l.query(query)
+	if l.problem != "" {
+		return expression{}, fmt.Sprintf("cannot be used as a jq expression: it %s.", l.problem)
+	}
+	code, err := gojq.Compile(query, options...)
 	if err != nil {
 		return expression{}, fmt.Sprintf("cannot be used as a jq expression: %v.", err)
 	}
@@ -83,23 +93,40 @@ func (e expression) value(ctx context.Context, input any) (any, error) {
 	}
 	limited, cancel := context.WithTimeout(ctx, expressionTime)
 	defer cancel()
-	v, any := e.code.RunWithContext(limited, input).Next()
-	if !any {
+	left := &work{bytes: maxMadeBytes}
+	v, any := e.code.RunWithContext(&metered{Context: limited, work: left, left: maxExecuted}, input, left).Next()
+	err, failed := v.(error)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case failed && !left.spent() && (errors.Is(err, errTooLong) || limited.Err() != nil):
+		return nil, misfit(e.place, fmt.Sprintf("takes longer than %s, or too many steps", expressionTime))
+	case left.spent() || any && (&budget{bytes: maxValueBytes, members: maxValueMembers}).exceeds(v):
+		return nil, misfit(e.place, errTooLarge.Error())
+	case failed:
+		return nil, e.fails(err)
+	case !any:
 		return nil, nil
 	}
-	if err, failed := v.(error); failed {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if limited.Err() != nil {
-			return nil, misfit(e.place, fmt.Sprintf("takes longer than %s", expressionTime))
-		}
-		return nil, misfit(e.place, err.Error())
-	}
-	if (&budget{bytes: maxValueBytes, members: maxValueMembers}).exceeds(v) {
-		return nil, misfit(e.place, "has a value that is too large")
-	}
 	return v, nil
+}
+
+// failures of jq tell the value behind these words, which is of an answer.
+var failures = regexp.MustCompile(`\A((?:cannot (?:iterate over|add|subtract|multiply|divide|modulo|negate)|` +
+	`expected an? (?:object|array|string|number)(?: with [a-z ]+)? but got|(?:given|quoted|join|split|test|startswith|endswith|` +
+	`tonumber|length|keys|has|ascii_downcase|ltrimstr|rtrimstr)(?:\([^)]*\))? cannot be applied to): ` +
+	`(?:null|boolean|number|string|array|object))\b`)
+
+// fails is a failure of the expression, in words that nothing of an answer is in. The log has it whole at debug level.
+func (e expression) fails(err error) error {
+	what := "fails on what the ticket system answered"
+	var raised gojq.ValueError
+	if known := failures.FindStringSubmatch(err.Error()); known != nil && !errors.As(err, &raised) && !strings.Contains(known[1], "(") {
+		what = known[1]
+	}
+	f := misfit(e.place, what)
+	f.Upstream = short(strings.ToValidUTF8(err.Error(), "\uFFFD"), maxWords)
+	return f
 }
 
 // holds reports whether the expression has a value other than false and null.
@@ -181,12 +208,8 @@ func (b *budget) exceeds(v any) bool {
 	return b.bytes < 0 || b.members < 0
 }
 
-// misfit is for settings that do not fit what the ticket system answers.
+// misfit is for settings that do not fit what the ticket system answers. Callers are told it: nothing of an answer is in it.
 func misfit(place, what string) *fault.Error {
-	what = strings.ToValidUTF8(what, "")
-	if len(what) > maxWords {
-		what = strings.ToValidUTF8(what[:maxWords], "") + "…"
-	}
 	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"The connection's settings do not fit its ticket system: settings.%s: %s.", place, what).With("setting", "settings."+place)
 }

@@ -26,6 +26,8 @@ type run struct {
 	done   map[string]any // input["steps"]
 	acted  bool           // a step that may change something was done
 	trace  func(line string)
+
+	forOperator bool // what is told is told to who verifies the connection, and to no caller
 }
 
 func (d *driver) begin(input map[string]any) *run {
@@ -197,7 +199,7 @@ func formOf(place string, v any) (string, error) {
 		for _, value := range values {
 			text, ok := textOf(value)
 			if !ok {
-				return "", misfit(place, "gives "+kindOf(value)+" for "+name+", where a form needs a text")
+				return "", misfit(place, "gives "+kindOf(value)+" for a member, where a form needs a text")
 			}
 			if value != nil {
 				form.Add(name, text)

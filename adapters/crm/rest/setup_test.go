@@ -94,27 +94,28 @@ func TestAFaultOfTheSetUpIsNotBlamedOnTheCaller(t *testing.T) {
 		fake       *redmineFake
 		old, other string // in the settings
 		code       fault.Code
-		detail     string
+		detail     string // whoever is told it
+		names      string // for who verifies the connection
 		given      crm.NewTicket
 	}{
 		"no such project": {fake: &redmineFake{}, old: "projects/support/", other: "projects/suport/", code: fault.Unsupported, detail: "Correct the project in the paths"},
 		"no right":        {fake: &redmineFake{mayNotAdd: true}, code: fault.Forbidden, detail: "Give its role the permission to add issues"},
 		"required fields": {fake: &redmineFake{fields: map[int]string{3: "Cost centre", 4: "Floor"}, required: []int{3, 4}}, code: fault.Unsupported,
-			detail: "Set them in create.steps[0].body: Cost centre, Floor."},
+			detail: "Set them in create.steps[0].body", names: ": Cost centre, Floor."},
 		"required fields, and a status that is fine": {fake: &redmineFake{fields: map[int]string{3: "Status of the lease"}, required: []int{3}}, code: fault.Unsupported,
-			detail: "Set them in create.steps[0].body: Status of the lease.", given: crm.NewTicket{OwnerID: "5"}},
+			detail: "Set them in create.steps[0].body", names: ": Status of the lease.", given: crm.NewTicket{OwnerID: "5"}},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			_, d := redmine(t, c.fake, c.old, c.other)
 			c.given.Key, c.given.Subject = "k1", "A"
 			_, err := d.Create(t.Context(), c.given)
 			f := fault.From(err)
-			if f == nil || f.Code != c.code || len(f.Fields) > 0 || !strings.Contains(f.Detail, c.detail) {
+			if f == nil || f.Code != c.code || len(f.Fields) > 0 || !strings.Contains(f.Detail, c.detail) || c.names != "" && strings.Contains(f.Detail, c.names) {
 				t.Errorf("create: %+v", f)
 			}
 			_, err = d.(crm.Explainer).Explain(t.Context())
 			f = fault.From(err)
-			if f == nil || f.Code != c.code || !strings.Contains(f.Detail, c.detail) || !strings.Contains(f.Detail, "check.steps[0] (refused)") {
+			if f == nil || f.Code != c.code || !strings.Contains(f.Detail, c.detail+c.names) || !strings.Contains(f.Detail, "check.steps[0] (refused)") {
 				t.Errorf("verify: %+v", f)
 			}
 			if c.fake.count() != 0 {

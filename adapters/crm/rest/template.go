@@ -109,7 +109,7 @@ func (t template) path(ctx context.Context, input any) (string, error) {
 		}
 		// An empty segment, and those that mean another one, would ask for something else.
 		if text == "" || text == "." || text == ".." {
-			return "", misfit(t.place, fmt.Sprintf("gives %q, which no part of a path can be", text))
+			return "", misfit(t.place, "gives nothing, or dots alone, which no part of a path can be")
 		}
 		b.WriteString(url.PathEscape(text))
 	}

@@ -1,0 +1,225 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/big"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+
+	"github.com/itchyny/gojq"
+)
+
+// What one evaluation of an expression may do. A few characters of jq make gigabytes of a small answer, in
+// one operation that no deadline ends. So whatever makes a value in an expression is followed by a count of
+// how large it is (see limiter), and what makes much of little is counted before.
+const (
+	maxExecuted   = 300_000  // instructions
+	maxMadeBytes  = 16 << 20 // of all values that it makes, those included that it drops
+	maxPattern    = 1000     // bytes of a regular expression
+	maxMatching   = 50 << 20 // instructions of a regular expression times bytes that it is held against
+	bytesPerMatch = 1000     // that gojq needs
+	maxDigits     = 1 << 15  // bits of a whole number
+	bytesPerPart  = 32       // of a text that is taken apart: one element of a list
+)
+
+var (
+	errTooLarge = errors.New("has a value that is too large")
+	errTooLong  = errors.New("takes too many steps")
+)
+
+// work is what one evaluation has left. Expressions have it as the variable workName.
+type work struct{ bytes int }
+
+const (
+	ownPrefix = "fd_" // of the names that expressions of the settings cannot have
+	workName  = "$" + ownPrefix + "work"
+)
+
+// spent reports whether there is nothing left.
+func (w *work) spent() bool { return w.bytes < 0 }
+
+func (w *work) take(n int) error {
+	if w.bytes < 0 || n > w.bytes {
+		w.bytes = -1
+		return errTooLarge
+	}
+	w.bytes -= n
+	return nil
+}
+
+// hold counts a value with all that is in it, as often as it is in it: what writes or compares a value goes
+// through all of that, though its parts may be shared in memory.
+func (w *work) hold(v any) error {
+	switch v := v.(type) {
+	case string:
+		return w.take(16 + len(v))
+	case []any:
+		if err := w.take(24 + 16*len(v)); err != nil {
+			return err
+		}
+		for _, item := range v {
+			if err := w.hold(item); err != nil {
+				return err
+			}
+		}
+		return nil
+	case map[string]any:
+		if err := w.take(48 + 64*len(v)); err != nil {
+			return err
+		}
+		for name, member := range v {
+			if err := errors.Join(w.take(len(name)), w.hold(member)); err != nil {
+				return err
+			}
+		}
+		return nil
+	case *big.Int:
+		if v.BitLen() > maxDigits {
+			return w.take(math.MaxInt)
+		}
+		return w.take(32 + v.BitLen()/8)
+	}
+	return w.take(8)
+}
+
+// metered ends an evaluation that has no work left, or made so many instructions: gojq asks for Done before
+// each. It cannot be caught, as a failure can.
+type metered struct {
+	context.Context
+	work *work
+	left int
+}
+
+func (m *metered) Done() <-chan struct{} {
+	if m.left--; m.left >= 0 && !m.work.spent() {
+		return m.Context.Done()
+	}
+	ended := make(chan struct{})
+	close(ended)
+	return ended
+}
+
+func (m *metered) Err() error {
+	switch {
+	case m.work.spent():
+		return errTooLarge
+	case m.left < 0:
+		return errTooLong
+	}
+	return m.Context.Err()
+}
+
+// counting are the functions that limiter puts into expressions. Each has the work as its last argument and
+// answers its input.
+func counting() []gojq.CompilerOption {
+	options := []gojq.CompilerOption{gojq.WithVariables([]string{workName})}
+	for name, count := range map[string]func(w *work, v any, args []any) error{
+		"made":    func(w *work, v any, _ []any) error { return w.hold(v) },
+		"widens":  func(w *work, v any, _ []any) error { return w.take(bytesPerPart * lengthOf(v)) },
+		"formats": func(w *work, _ any, args []any) error { return w.take(bytesPerPart * lengthOf(args[0])) },
+		"parts":   func(w *work, v any, args []any) error { return w.parts(v, args[0]) },
+		"joins": func(w *work, v any, args []any) error {
+			return w.take(product(membersOf(v), lengthOf(args[0])))
+		},
+		"repeats": func(w *work, _ any, args []any) error {
+			return errors.Join(w.repeats(args[0], args[1]), w.repeats(args[1], args[0]))
+		},
+		"tests":   func(w *work, v any, args []any) error { return w.matches(v, args[0], args[1], false) },
+		"matches": func(w *work, v any, args []any) error { return w.matches(v, args[0], args[1], true) },
+	} {
+		options = append(options, gojq.WithFunction(ownPrefix+name, 1, 3, func(v any, args []any) any {
+			w, ok := args[len(args)-1].(*work)
+			if !ok {
+				return errTooLarge
+			}
+			if err := count(w, v, args); err != nil {
+				return err
+			}
+			return v
+		}))
+	}
+	return options
+}
+
+// parts counts the parts that a text falls into at a separator.
+func (w *work) parts(v, separator any) error {
+	text, isText := v.(string)
+	at, isSeparator := separator.(string)
+	if !isText || !isSeparator {
+		return nil
+	}
+	return w.take(bytesPerPart * (strings.Count(text, at) + 1))
+}
+
+// repeats counts what a text times a number is, and a text divided by another.
+func (w *work) repeats(v, by any) error {
+	text, isText := v.(string)
+	if !isText {
+		return nil
+	}
+	switch by := by.(type) {
+	case int:
+		return w.take(product(len(text), max(by, 0)))
+	case float64:
+		return w.take(product(len(text), int(min(max(by, 0), math.MaxInt32))))
+	case string:
+		return w.parts(v, by)
+	}
+	return w.take(product(len(text), math.MaxInt32))
+}
+
+// matches holds a regular expression to what can be afforded, and counts its matches where each becomes a
+// value.
+func (w *work) matches(v, pattern, flags any, all bool) error {
+	text, _ := v.(string)
+	if pair, isPair := pattern.([]any); isPair && len(pair) > 0 {
+		pattern = pair[0]
+		if len(pair) > 1 {
+			flags = pair[1]
+		}
+	}
+	source, _ := pattern.(string)
+	if len(source) > maxPattern {
+		return w.take(math.MaxInt)
+	}
+	if f, _ := flags.(string); strings.Contains(f, "i") {
+		source = "(?i)" + source
+	}
+	parsed, err := syntax.Parse(source, syntax.Perl)
+	if err != nil {
+		return nil // gojq says so
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil || product(len(program.Inst), len(text)) > maxMatching {
+		return w.take(math.MaxInt)
+	}
+	if !all {
+		return w.take(len(program.Inst))
+	}
+	re, err := regexp.Compile(source)
+	if err != nil {
+		return nil
+	}
+	return w.take(bytesPerMatch * len(re.FindAllStringIndex(text, w.bytes/bytesPerMatch+2)))
+}
+
+func lengthOf(v any) int {
+	text, _ := v.(string)
+	return len(text)
+}
+
+func membersOf(v any) int {
+	list, _ := v.([]any)
+	return len(list)
+}
+
+// product is a times b, or too much.
+func product(a, b int) int {
+	if a > 0 && b > math.MaxInt32/a {
+		return math.MaxInt
+	}
+	return a * b
+}
