@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"errors"
 	"net"
 	"net/http"
 	"net/url"
@@ -35,19 +36,39 @@ func (t *transport) redirected(hop *http.Request, resp *http.Response, anchor *u
 	if !follows(resp.StatusCode, hop.Method) {
 		return nil, nil
 	}
-	if target.Host == "" || (target.Scheme != "http" && target.Scheme != "https") {
-		return nil, t.misconfigured("redirects to an address that is not http or https")
+	if target, err = Reference(hop.URL, given); err != nil {
+		return nil, t.misconfigured("redirects to %s", err)
 	}
-	if hop.URL.Scheme == "https" && target.Scheme == "http" {
-		return nil, t.misconfigured("redirects from https to plain http at %s", target.Hostname())
-	}
-	target.User = nil // userinfo in a Location would be a credential of somebody else's choice
-	trusted := mayCarryCredentials(anchor, target)
-	if !trusted && !safe(hop.Method) {
-		// The body of a write holds a customer's data, or a client secret; another site has no claim to it.
-		return nil, t.misconfigured("redirects a request that changes something to another site, %s", target.Hostname())
+	if err := t.leaves(anchor, target, hop.Method); err != nil {
+		return nil, err
 	}
 	return redirectedRequest(hop, target, sameOrigin(hop.URL, target))
+}
+
+// Reference resolves an address that an answer from another one names, by the rules of redirects: it is http or https, https
+// does not lead to plain http, and there is no user name or password in it, which would be a credential of somebody else's
+// choice. An error does not repeat the address.
+func Reference(from *url.URL, given string) (*url.URL, error) {
+	target, err := from.Parse(given)
+	switch {
+	case err != nil:
+		return nil, errors.New("an address that cannot be read")
+	case target.Host == "" || (target.Scheme != "http" && target.Scheme != "https"):
+		return nil, errors.New("an address that is not http or https")
+	case from.Scheme == "https" && target.Scheme == "http":
+		return nil, errors.New("plain http, from https")
+	}
+	target.User = nil
+	return target, nil
+}
+
+// leaves refuses a request that leaves the site at home and changes something: its body holds a customer's data, or a client
+// secret, to which another site has no claim.
+func (t *transport) leaves(home, target *url.URL, method string) error {
+	if safe(method) || mayCarryCredentials(home, target) {
+		return nil
+	}
+	return t.misconfigured("leads a request that changes something to another site")
 }
 
 func redirectedRequest(hop *http.Request, target *url.URL, here bool) (*http.Request, error) {

@@ -74,6 +74,13 @@ func (t *transport) acceptable(req *http.Request) error {
 		// http.Client would send it as a credential of its own accord, past the rules on where credentials go.
 		return t.unsent(t.misconfigured("has an address with a user name or password in it; they belong into the credentials"))
 	}
+	if t.client.AuthorizeFor == nil {
+		return nil
+	}
+	// Drivers go where answers lead them, such as to a calendar.
+	if err := t.leaves(t.client.AuthorizeFor, req.URL, req.Method); err != nil {
+		return t.unsent(fault.From(err))
+	}
 	return nil
 }
 

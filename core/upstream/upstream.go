@@ -10,7 +10,8 @@
 //   - Every failure to get an answer is a *fault.Error for errors.As, though http.Client wraps it in a *url.Error. Its text
 //     holds neither userinfo nor query. Unsent is set only when no byte of the request left this machine.
 //   - A request that changes something goes out once: net/http's own repeats are kept from it.
-//   - Credentials reach the origin they belong to and https hosts of its registrable domain, and nothing else.
+//   - Credentials reach the origin they belong to and https hosts of its registrable domain, and nothing else. So do requests
+//     that change something. What begins by https stays so, wherever redirects lead, and addresses read by [Reference].
 //   - A client of an address that a tenant gave connects to public addresses and allowed networks only, whatever
 //     DNS says and wherever redirects lead.
 //   - Bodies are capped, after decompression, and each wait has an end even where the context has none.

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"path"
 	"strings"
+
+	"frontdesk/core/upstream"
 )
 
 // id is how an address of the account is known outside: its path, escaped in one way whatever way the server writes it,
@@ -18,6 +20,18 @@ func (d *driver) id(a *account, address *url.URL) string {
 
 // locate is the way back from an id.
 func (a *account) locate(id string) (*url.URL, error) { return a.base.Parse(id) }
+
+// named resolves an address that an answer names; ok is false where the rules of redirects do not let it be followed.
+func (a answer) named(href string) (address *url.URL, ok bool) { return named(a.url, href) }
+
+func named(from *url.URL, href string) (address *url.URL, ok bool) {
+	href = strings.TrimSpace(href)
+	if href == "" {
+		return nil, false
+	}
+	address, err := upstream.Reference(from, href)
+	return address, err == nil
+}
 
 // canonicalPath escapes each segment of a path anew, so that /a%40b/ and /a@b/ are one address. An escaped slash stays.
 func canonicalPath(escaped string) string {

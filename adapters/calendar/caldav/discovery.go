@@ -195,9 +195,9 @@ func (d *driver) enterAt(ctx context.Context, address *url.URL) (entry, error) {
 		}
 		return entry{}, misconfigured("names no user at the connection's address")
 	}
-	at, err := a.url.Parse(strings.TrimSpace(own.Principal.Href))
-	if err != nil {
-		return entry{}, misconfigured("names a user by an address that cannot be read")
+	at, ok := a.named(own.Principal.Href)
+	if !ok {
+		return entry{}, misconfigured("names a user by an address that cannot be used")
 	}
 	m, a, err = d.query(ctx, methodPropfind, at, "0", principalProps)
 	if err != nil && e.given != nil && isDeadEnd(err) {
@@ -234,8 +234,8 @@ func (d *driver) list(ctx context.Context, home *url.URL, depth string, a *accou
 		a.base = &url.URL{Scheme: answered.url.Scheme, Host: answered.url.Host}
 	}
 	for _, r := range m.Responses {
-		address, err := answered.url.Parse(strings.TrimSpace(r.Href))
-		if err != nil {
+		address, ok := answered.named(r.Href)
+		if !ok {
 			continue
 		}
 		p := r.found()
@@ -357,11 +357,7 @@ func (d *driver) markDefault(a *account, given, standard *url.URL) {
 func resolveAll(base *url.URL, list hrefs) []*url.URL {
 	var all []*url.URL
 	for _, item := range list.List {
-		href := strings.TrimSpace(item.Href)
-		if href == "" {
-			continue
-		}
-		if u, err := base.Parse(href); err == nil {
+		if u, ok := named(base, item.Href); ok {
 			all = append(all, u)
 		}
 	}

@@ -124,7 +124,7 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 	failed, href := conditions(answered.body)
 	if failed.has(caldavSpace, "no-uid-conflict") {
 		// The server keeps it under a name of its own (RFC 4791 section 5.3.2.1).
-		if u, err := answered.url.Parse(href); href != "" && err == nil && within(target.ID, d.id(a, u)) {
+		if u, ok := answered.named(href); ok && within(target.ID, d.id(a, u)) {
 			r.id, r.url = d.id(a, u), u
 		}
 		return d.bookedBefore(ctx, r, uid)

@@ -55,11 +55,7 @@ func (r resource) condition() http.Header {
 
 // movedTo follows a server that keeps a new resource under a name of its own.
 func (r resource) movedTo(d *driver, a *account, answered answer) resource {
-	given := answered.header.Get("Location")
-	if given == "" {
-		return r
-	}
-	if u, err := answered.url.Parse(given); err == nil && within(r.calendarID, d.id(a, u)) {
+	if u, ok := answered.named(answered.header.Get("Location")); ok && within(r.calendarID, d.id(a, u)) {
 		r.id, r.url = d.id(a, u), u
 	}
 	return r

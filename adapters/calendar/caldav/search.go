@@ -173,9 +173,9 @@ const objectProps = `<d:prop><d:getetag/><c:calendar-data/></d:prop>`
 func (d *driver) members(a *account, target place, m multistatus, answered answer) ([]resource, error) {
 	var list []resource
 	for _, r := range m.Responses {
-		address, err := answered.url.Parse(strings.TrimSpace(r.Href))
-		if err != nil {
-			return nil, misconfigured("names an event by an address that cannot be read")
+		address, ok := answered.named(r.Href)
+		if !ok {
+			return nil, misconfigured("names an event by an address that cannot be used")
 		}
 		id := d.id(a, address)
 		if status := statusOf(r.Status); status == http.StatusInsufficientStorage {

@@ -182,8 +182,8 @@ func (d *driver) synchronize(
 	known := zones{}
 	var bare []string // told to have changed, without the data
 	for _, r := range m.Responses {
-		address, err := answered.url.Parse(strings.TrimSpace(r.Href))
-		if err != nil {
+		address, ok := answered.named(r.Href)
+		if !ok {
 			return nil, answered, errUnsynced
 		}
 		id, p := d.id(a, address), r.found()
