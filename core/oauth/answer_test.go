@@ -2,8 +2,10 @@ package oauth
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -60,4 +62,35 @@ func FuzzTokenAnswers(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A token endpoint may be a tenant's: what it writes in the place of an error's code is told to nobody.
+func TestNoTextOfATokenEndpointIsTold(t *testing.T) {
+	for _, body := range []string{
+		`{"error":"canary_tell_the_caller"}`, `{"error":"canary","error_description":"canary"}`, `{"error":"invalid_grant","error_description":"canary","error_uri":"canary"}`,
+		`{"error":{"canary":1}}`, `"canary"`, `canary`, `{"error":"invalid_scope canary"}`,
+	} {
+		for _, status := range []int{200, 400, 401, 403, 429, 500, 503} {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				w.Header().Set("X-Canary", "canary")
+				w.WriteHeader(status)
+				_, _ = w.Write([]byte(body))
+			}))
+			c := Client{
+				Provider: "desk", ID: "id", Secret: "s", HTTP: server.Client(),
+				Grant: adapter.Grant{Flow: adapter.ClientCredentials, TokenURL: server.URL + "/token"},
+			}
+			_, err := c.Token(t.Context(), "")
+			server.Close()
+			f := fault.From(err)
+			if f == nil {
+				t.Errorf("%d %s gives a token", status, body)
+				continue
+			}
+			if told := fmt.Sprint(f.Detail, f.Reason, f.Fields, f.Metadata, f.Error()); strings.Contains(told, "canary") {
+				t.Errorf("%d %s tells %s", status, body, told)
+			}
+		}
+	}
 }

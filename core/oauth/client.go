@@ -258,7 +258,7 @@ func (c Client) refusal(e *oauth2.RetrieveError, secrets []string) *fault.Error 
 		}
 	}
 	told = told.With("provider", c.Provider)
-	if e.ErrorCode != "" && len(e.ErrorCode) <= 64 {
+	if isErrorCode(e.ErrorCode) {
 		told = told.With("oauth_error", e.ErrorCode)
 	}
 	told.RetryAfter, told.Upstream = plain.RetryAfter, plain.Upstream
@@ -268,6 +268,18 @@ func (c Client) refusal(e *oauth2.RetrieveError, secrets []string) *fault.Error 
 	told.Unsent = e.ErrorCode != "" || status < http.StatusInternalServerError ||
 		status == http.StatusServiceUnavailable
 	return told
+}
+
+// isErrorCode reports whether a code is one of the specifications' (RFC 6749, RFC 8707, OpenID Connect Core). Any other is a
+// text of the server's, which callers are not told.
+func isErrorCode(code string) bool {
+	switch code {
+	case "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type", "invalid_scope",
+		"invalid_target", "interaction_required", "login_required", "consent_required", "access_denied",
+		"temporarily_unavailable", "server_error":
+		return true
+	}
+	return false
 }
 
 func (c Client) misfit(what string) *fault.Error {

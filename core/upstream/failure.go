@@ -28,7 +28,7 @@ func (t *transport) classify(ctx context.Context, u *url.URL, err error, sent bo
 		unknownHost *net.DNSError
 		notTLS      tls.RecordHeaderError
 	)
-	host, provider := u.Hostname(), t.client.Provider
+	host, provider := t.hostFor(u), t.client.Provider
 	switch {
 	case errors.As(err, &known):
 		c := *known
@@ -43,6 +43,8 @@ func (t *transport) classify(ctx context.Context, u *url.URL, err error, sent bo
 		return t.misconfigured("shows a certificate that is not valid for %s", host).Because(quiet{err})
 	case errors.As(err, &notTLS):
 		return t.misconfigured("does not speak TLS at %s, though its address begins with https", host).Because(quiet{err})
+	case errors.As(err, &unknownHost) && unknownHost.IsNotFound && host != u.Hostname():
+		return t.unavailable(err, "A host that the provider %s names was not found. It may be a passing fault of DNS.", provider)
 	case errors.As(err, &unknownHost) && unknownHost.IsNotFound:
 		return t.unavailable(err, "The host %s of the provider %s was not found. If the address is right, it may be a passing fault of DNS.", host, provider)
 	}
@@ -50,6 +52,14 @@ func (t *transport) classify(ctx context.Context, u *url.URL, err error, sent bo
 		return t.unavailable(err, "The connection to the provider %s was lost before its answer was there.", provider)
 	}
 	return t.unavailable(err, "The provider %s could not be reached at %s.", provider, host)
+}
+
+// hostFor is a host as callers are told it. One that an answer named is not repeated: a model may read it.
+func (t *transport) hostFor(u *url.URL) string {
+	if home := t.client.AuthorizeFor; home != nil && canonicalHost(home.Hostname()) != canonicalHost(u.Hostname()) {
+		return "another host"
+	}
+	return u.Hostname()
 }
 
 func certificateFault(err error) bool {
