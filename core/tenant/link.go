@@ -340,7 +340,7 @@ func (d *Directory) consentGrant(row store.Connection) (g adapter.Grant, ok bool
 		return g, false
 	}
 	values := adapter.Values{Settings: c.Settings}
-	if values.Credentials, err = d.vault.Unseal(row.TenantID, row.ID, row.Credentials); err != nil {
+	if values.Credentials, err = d.openConnection(row); err != nil {
 		return g, false
 	}
 	a, found := d.registry.Find(c.Kind, c.Provider)
