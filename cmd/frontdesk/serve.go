@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"runtime"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
+
 	"frontdesk/core/gateway"
 )
 
@@ -26,6 +28,9 @@ func (c serveCommand) Run(ctx context.Context, s *session) error {
 	if runtime.GOMAXPROCS(0) == 1 {
 		runtime.GOMAXPROCS(2)
 	}
+	// The runtime collects garbage before the container or the unit reaches its limit of memory, unless
+	// GOMEMLIMIT says otherwise. Where there is no cgroup there is no limit to keep.
+	_, _ = memlimit.Set()
 	g, err := gateway.Open(ctx, cfg, gateway.Options{Adapters: s.adapters, LogTo: s.err})
 	if err != nil {
 		return err
