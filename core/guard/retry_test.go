@@ -40,6 +40,8 @@ func TestWhatIsTriedAgain(t *testing.T) {
 		"what does not exist":                         {read, failing(fault.Unsupported), 1},
 		"a call its caller left":                      {read, failing(fault.Canceled), 1},
 		"an inner guard's open breaker":               {read, fault.New(fault.Unavailable, fault.ReasonBreakerOpen, "."), 1},
+		"an answer that there was no room for":        {read, fault.New(fault.Unavailable, fault.ReasonOverloaded, "."), 1},
+		"an answer too large to be read":              {read, fault.New(fault.Exhausted, "PROVIDER_ANSWER_TOO_LARGE", "."), 1},
 		"an error of no kind":                         {read, errors.New("bug"), 1},
 		"an ended context that nobody here has ended": {read, context.DeadlineExceeded, 3},
 	}

@@ -1,76 +1,169 @@
 package upstream
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"net/http"
-	"net/url"
+	"sync"
 
 	"frontdesk/core/fault"
 )
 
-// capped hands a response out with a body that ends at the cap, speaks in faults, and ends the call's context with it.
-func (t *transport) capped(resp *http.Response, hop *http.Request, ctx context.Context, cancel context.CancelFunc) (*http.Response, error) {
-	limit := t.pool.options.MaxResponseBytes
-	body := &cappedBody{transport: t, inner: resp.Body, left: limit, ctx: ctx, cancel: cancel, url: hop.URL, safe: safe(hop.Method)}
-	if resp.ContentLength > limit && hop.Method != http.MethodHead {
-		_ = body.Close()
-		return nil, body.tooLarge()
-	}
-	if of, ok := resp.Body.(*exchangeBody); ok && len(of.secrets) > 0 {
-		resp.Body = &maskedBody{ReadCloser: body, secrets: of.secrets}
-		return resp, nil
-	}
-	resp.Body = body
-	return resp, nil
+// answerBody is the body of an answer that was read whole. It holds room in the budget until it is closed, so
+// that who reads it decodes it before.
+type answerBody struct {
+	*bytes.Reader
+	content []byte
+	ctx     context.Context
+	release func()
 }
 
-type cappedBody struct {
+// Read ends with the call.
+func (b *answerBody) Read(p []byte) (int, error) {
+	if err := b.ctx.Err(); err != nil {
+		return 0, fault.From(err)
+	}
+	return b.Reader.Read(p)
+}
+
+// Close gives the room back.
+func (b *answerBody) Close() error {
+	b.release()
+	return nil
+}
+
+// receive reads the whole answer within its bounds, and hands it out with a body that is there already.
+func (t *transport) receive(ctx context.Context, cancel func(), resp *http.Response, hop *http.Request) error {
+	within := t.boundsOf(hop)
+	r := &receiving{transport: t, ctx: ctx, hop: hop, resp: resp, limit: within.bytes, shape: shape{within: within}}
+	content, err := r.content()
+	_ = resp.Body.Close()
+	if err != nil {
+		r.done()
+		return err
+	}
+	if of, ok := resp.Body.(*exchangeBody); ok {
+		content = masked(content, of.secrets)
+	}
+	decoded, err := t.pool.budget.decode(ctx, r.shape.cost(len(content)))
+	if err != nil {
+		r.done()
+		return t.failure(ctx, hop.URL, err, true)
+	}
+	release := sync.OnceFunc(func() { r.done(); decoded() })
+	forgotten := context.AfterFunc(ctx, release) // where nobody closes it
+	resp.Body = &answerBody{Reader: bytes.NewReader(content), content: content, ctx: ctx, release: func() {
+		forgotten()
+		release()
+		cancel()
+	}}
+	return nil
+}
+
+// receiving is an answer that is being read.
+type receiving struct {
 	transport *transport
-	inner     io.ReadCloser
-	left      int64
-	ctx       context.Context // of the call, to tell why a read failed
-	cancel    context.CancelFunc
-	url       *url.URL
-	safe      bool
-	failed    error // what every read answers from now on
+	ctx       context.Context // of the call
+	hop       *http.Request
+	resp      *http.Response
+	limit     int64
+	charged   int64 // to the budget
+	shape     shape
 }
 
-func (b *cappedBody) Read(p []byte) (int, error) {
-	if b.failed != nil {
-		return 0, b.failed
+// content is the answer, or as much of a refusal as is read.
+func (r *receiving) content() ([]byte, error) {
+	refuses := r.resp.StatusCode >= http.StatusBadRequest
+	if refuses {
+		r.limit = min(r.limit, maxRefusalBytes)
+	} else if r.resp.ContentLength > r.limit && r.hop.Method != http.MethodHead {
+		return nil, r.tooLarge(moreBytes)
 	}
-	if int64(len(p)) > b.left+1 {
-		p = p[:b.left+1] // one more than allowed shows that there is more
+	var content []byte
+	part := make([]byte, 16<<10)
+	for {
+		n, err := r.next(part, int64(len(content)))
+		content = append(roomy(content, n), part[:n]...)
+		var over excess
+		switch {
+		case errors.Is(err, io.EOF), refuses && (errors.As(err, &over) || isCorrupt(err)):
+			return content, nil
+		case errors.As(err, &over):
+			return nil, r.tooLarge(over)
+		case err != nil:
+			return nil, r.failed(err)
+		}
 	}
-	n, err := b.inner.Read(p)
-	if int64(n) > b.left {
-		n = int(b.left)
-		err = b.tooLarge()
-	} else if err != nil && !errors.Is(err, io.EOF) {
-		err = b.transport.failure(b.ctx, b.url, err, true)
+}
+
+// roomy makes room for n more bytes. It doubles, where append would copy a large answer five times.
+func roomy(content []byte, n int) []byte {
+	if len(content)+n <= cap(content) {
+		return content
 	}
-	b.left -= int64(n)
-	b.failed = err
+	return append(make([]byte, 0, max(2*cap(content), len(content)+n)), content...)
+}
+
+// next reads a part of the answer. What is too much of it is not among the bytes.
+func (r *receiving) next(part []byte, had int64) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := r.resp.Body.Read(part)
+	if had+int64(n) > r.limit {
+		return int(r.limit - had), moreBytes
+	}
+	if over := r.shape.scan(part[:n]); over != nil {
+		return 0, over
+	}
+	if had+int64(n) > unchargedBytes {
+		if !r.transport.pool.budget.reads(r.payer(), int64(n)) {
+			return 0, r.noRoom()
+		}
+		r.charged += int64(n)
+	}
 	return n, err
 }
 
-func (b *cappedBody) Close() error {
-	err := b.inner.Close()
-	b.cancel()
-	return err
+// done gives back the room that reading took.
+func (r *receiving) done() {
+	r.transport.pool.budget.hasRead(r.payer(), r.charged)
+	r.charged = 0
+}
+
+// payer is whose share of the budget is used.
+func (r *receiving) payer() string {
+	return cmp.Or(r.transport.client.Connection, r.transport.client.Provider)
 }
 
 // tooLarge is for reads that nothing can be had; for a write, that it happened and cannot be told how.
-func (b *cappedBody) tooLarge() *fault.Error {
-	o := b.transport.pool.options
-	if !b.safe {
-		return fault.Newf(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-			"The provider %s answered with more than %d bytes, so what became of the request could not be read.",
-			b.transport.client.Provider, o.MaxResponseBytes).With("provider", b.transport.client.Provider)
+func (r *receiving) tooLarge(over excess) *fault.Error {
+	return r.unread(fault.Exhausted, ReasonAnswerTooLarge, "The provider %s gave an answer that "+string(over)+" than is read.")
+}
+
+func (r *receiving) noRoom() *fault.Error {
+	return r.unread(fault.Unavailable, fault.ReasonOverloaded,
+		"The provider %s gave a large answer while too many others were being read. Try again.")
+}
+
+// failed is for an answer that did not come whole.
+func (r *receiving) failed(err error) *fault.Error {
+	if isCorrupt(err) {
+		return r.unread(fault.Unsupported, fault.ReasonProviderMisconfigured,
+			"The provider %s gave an answer that cannot be decompressed. Check the connection's address.").Because(quiet{err})
 	}
-	return fault.Newf(fault.Exhausted, ReasonAnswerTooLarge,
-		"The provider %s answered with more than %d bytes, which is more than is read.",
-		b.transport.client.Provider, o.MaxResponseBytes).With("provider", b.transport.client.Provider)
+	return r.transport.failure(r.ctx, r.hop.URL, err, true)
+}
+
+// unread is the fault of a request that was answered, but not so that it can be told how.
+func (r *receiving) unread(code fault.Code, reason, format string) *fault.Error {
+	provider := r.transport.client.Provider
+	if !safe(r.hop.Method) && !lists(r.hop) {
+		code, reason = fault.UnknownOutcome, fault.ReasonOutcomeUnknown
+		format += " What became of the request could not be read."
+	}
+	return fault.Newf(code, reason, format, provider).With("provider", provider)
 }

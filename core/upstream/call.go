@@ -11,22 +11,32 @@ import (
 	"frontdesk/core/fault"
 )
 
-// Do sends a request and reads the whole answer, under the client's cap. The error is a *fault.Error and says that there
-// was no answer; a status that refuses is an answer.
-func Do(client *http.Client, req *http.Request) (status int, header http.Header, body []byte, err error) {
+// Read sends a request and has the whole answer used, within the client's bounds and the process's budget of
+// answers: use is to decode it and not to keep it. The error is a *fault.Error where there was no answer, and
+// use's otherwise; a status that refuses is an answer.
+func Read(client *http.Client, req *http.Request, use func(answer *http.Response, body []byte) error) error {
 	resp, err := client.Do(req)
 	if err != nil {
-		return 0, nil, nil, fault.From(err)
+		return fault.From(err)
 	}
 	defer resp.Body.Close()
-	body, err = io.ReadAll(resp.Body)
+	body, err := contentOf(resp.Body)
 	if err != nil {
-		return resp.StatusCode, resp.Header, nil, fault.From(err)
+		return fault.From(err)
 	}
-	return resp.StatusCode, resp.Header, body, nil
+	return use(resp, body)
 }
 
-// JSON sends in (nil: no body) and reads the answer into out (nil: not read). A status outside 2xx is StatusFault's.
+// contentOf is io.ReadAll for the body of an answer, without another copy of it.
+func contentOf(body io.Reader) ([]byte, error) {
+	if answer, ok := body.(*answerBody); ok {
+		return answer.content, answer.ctx.Err()
+	}
+	return io.ReadAll(body)
+}
+
+// JSON sends in (nil: no body) and reads the answer into out (nil: not read). A status outside 2xx is
+// StatusFault's.
 func JSON(ctx context.Context, client *http.Client, method, url string, header http.Header, in, out any, provider string) error {
 	return Exchange{Method: method, URL: url, Header: header, In: in, Out: out, Provider: provider}.Do(ctx, client)
 }
@@ -46,14 +56,16 @@ func (x Exchange) Do(ctx context.Context, client *http.Client) error {
 	if err != nil {
 		return err
 	}
-	status, answered, body, err := Do(client, req)
+	return Read(client, req, x.answered)
+}
+
+func (x Exchange) answered(answer *http.Response, body []byte) error {
+	status, header := answer.StatusCode, answer.Header
 	switch {
-	case err != nil:
-		return err
 	case (status < 200 || status > 299) && x.Refusal != nil:
-		return x.Refusal(status, answered, body)
+		return x.Refusal(status, header, body)
 	case status < 200 || status > 299:
-		return StatusFault(x.Provider, status, answered, body)
+		return StatusFault(x.Provider, status, header, body)
 	case x.Out == nil || status == http.StatusNoContent:
 		return nil
 	}
@@ -91,7 +103,8 @@ func jsonRequest(ctx context.Context, method, url string, header http.Header, in
 	return req, nil
 }
 
-// unreadable is for a success whose body is not what was expected: a sign-in page, a proxy's page, another API.
+// unreadable is for a success whose body is not what was expected: a sign-in page, a proxy's page, another
+// API.
 func unreadable(provider, method string, status int, body []byte, err error) *fault.Error {
 	f := fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"The provider %s answered something other than expected. Check the connection's address.", provider)

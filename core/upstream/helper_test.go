@@ -208,3 +208,12 @@ func (l *listener) connections() int {
 	defer l.mu.Unlock()
 	return l.count
 }
+
+// Do sends a request and answers what came.
+func Do(client *http.Client, req *http.Request) (status int, header http.Header, body []byte, err error) {
+	err = Read(client, req, func(answer *http.Response, content []byte) error {
+		status, header, body = answer.StatusCode, answer.Header, content
+		return nil
+	})
+	return status, header, body, err
+}

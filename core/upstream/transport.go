@@ -51,11 +51,11 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		if next == nil {
-			resp, err := t.capped(resp, hop, ctx, cancel)
-			if err == nil {
-				err = t.unexpected(req, resp)
+			if err := t.receive(ctx, cancel, resp, hop); err != nil {
+				cancel()
+				return nil, err
 			}
-			if err != nil {
+			if err := t.unexpected(req, resp); err != nil {
 				return nil, err
 			}
 			return resp, nil
@@ -153,6 +153,7 @@ func (t *transport) send(ctx context.Context, hop *http.Request, trusted bool) (
 	}
 	t.pool.options.Metrics.Exchange(t.client.Provider, resp.StatusCode, "")
 	t.log(ctx, hop, resp.StatusCode, started, nil)
+	unpacked(resp)
 	resp.Request = hop // as the driver made it: without the credentials
 	body := &exchangeBody{ReadCloser: resp.Body, stop: stop}
 	if resp.StatusCode >= http.StatusBadRequest {
@@ -164,9 +165,7 @@ func (t *transport) send(ctx context.Context, hop *http.Request, trusted bool) (
 
 // complete sets what every request has alike.
 func (t *transport) complete(out *http.Request) {
-	// Asked for by the transport itself, a compressed body is decompressed below the cap; asked for by a driver, the
-	// cap would count the compressed bytes.
-	out.Header.Del("Accept-Encoding")
+	out.Header.Set("Accept-Encoding", "gzip") // and nothing else, whatever a driver asks for; see unpacked
 	if out.Header.Get("User-Agent") == "" && t.pool.options.UserAgent != "" {
 		out.Header.Set("User-Agent", t.pool.options.UserAgent)
 	}

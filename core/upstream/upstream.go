@@ -14,7 +14,10 @@
 //     that change something. What begins by https stays so, wherever redirects lead, and addresses read by [Reference].
 //   - A client of an address that a tenant gave connects to public addresses and allowed networks only, whatever
 //     DNS says and wherever redirects lead.
-//   - Bodies are capped, after decompression, and each wait has an end even where the context has none.
+//   - An answer is read whole and within bounds before anything is decoded of it: its bytes, how far they were
+//     compressed, and how much of structure they hold. All answers have one budget of memory. An answer beyond
+//     the bounds is a fault that is not tried again.
+//   - Each wait has an end even where the context has none.
 //
 // It does not retry, queue or remember failures: that is the guard's.
 package upstream
@@ -35,10 +38,9 @@ import (
 
 // The defaults of PoolOptions.
 const (
-	defaultMaxResponseBytes = 16 << 20
-	defaultConnectTimeout   = 3 * time.Second
-	defaultTLSTimeout       = 3 * time.Second
-	defaultCallTimeout      = 30 * time.Second
+	defaultConnectTimeout = 3 * time.Second
+	defaultTLSTimeout     = 3 * time.Second
+	defaultCallTimeout    = 30 * time.Second
 )
 
 // PoolOptions configure a Pool. The zero value is usable.
@@ -48,7 +50,7 @@ type PoolOptions struct {
 	// server in the house does not mean to hand out the machine's credentials.
 	AllowTenantNetworks []netip.Prefix
 
-	MaxResponseBytes int64         // of a decompressed body; 0 is 16 MiB
+	MaxResponseBytes int64         // of a decompressed answer that lists no events; 0 is 2 MiB
 	ConnectTimeout   time.Duration // of one TCP connection, DNS included; 0 is 3 s
 	TLSTimeout       time.Duration // of a TLS handshake; 0 is 3 s
 	CallTimeout      time.Duration // of a whole call, where its context ends later or never; 0 is 30 s
@@ -67,6 +69,7 @@ type Pool struct {
 	options  PoolOptions
 	operator *http.Transport // for addresses from the configuration and from adapters' code
 	tenant   *http.Transport // for addresses that tenants gave: guarded, and never through a proxy
+	budget   *budget
 
 	// The same for clients with ClientOptions.NewConnections.
 	operatorAnew, tenantAnew *http.Transport
@@ -75,7 +78,7 @@ type Pool struct {
 // NewPool makes a pool.
 func NewPool(o PoolOptions) *Pool {
 	if o.MaxResponseBytes <= 0 {
-		o.MaxResponseBytes = defaultMaxResponseBytes
+		o.MaxResponseBytes = maxAnswerBytes
 	}
 	if o.ConnectTimeout <= 0 {
 		o.ConnectTimeout = defaultConnectTimeout
@@ -99,6 +102,7 @@ func NewPool(o PoolOptions) *Pool {
 	tenant := newTransport(o, guarded)
 	return &Pool{
 		options: o, operator: operator, tenant: tenant, operatorAnew: anew(operator), tenantAnew: anew(tenant),
+		budget: newBudget(),
 	}
 }
 

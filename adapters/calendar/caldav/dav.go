@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/xml"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 
 	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
 )
 
 // methods of WebDAV (RFC 4918, RFC 3253).
@@ -34,6 +34,13 @@ type answer struct {
 
 // send sends one request. The error says that there was no answer.
 func (d *driver) send(ctx context.Context, method string, address *url.URL, header http.Header, body []byte) (answer, error) {
+	return d.exchange(ctx, method, address, header, body, func(answer) error { return nil })
+}
+
+// exchange is send with an answer that is to be decoded, which use does.
+func (d *driver) exchange(
+	ctx context.Context, method string, address *url.URL, header http.Header, body []byte, use func(answer) error,
+) (answer, error) {
 	req, err := http.NewRequestWithContext(ctx, method, address.String(), bytes.NewReader(body))
 	if err != nil {
 		return answer{}, fault.From(err)
@@ -44,20 +51,15 @@ func (d *driver) send(ctx context.Context, method string, address *url.URL, head
 	if len(body) > 0 && req.Header.Get("Content-Type") == "" {
 		req.Header.Set("Content-Type", xmlType)
 	}
-	resp, err := d.http.Do(req)
-	if err != nil {
-		return answer{}, fault.From(err)
-	}
-	defer resp.Body.Close()
-	content, err := io.ReadAll(resp.Body) // the client caps it
-	if err != nil {
-		return answer{}, fault.From(err)
-	}
-	a := answer{status: resp.StatusCode, header: resp.Header, body: content, url: address}
-	if resp.Request != nil && resp.Request.URL != nil {
-		a.url = resp.Request.URL
-	}
-	return a, nil
+	var a answer
+	err = upstream.Read(d.http, req, func(resp *http.Response, content []byte) error {
+		a = answer{status: resp.StatusCode, header: resp.Header, body: content, url: address}
+		if resp.Request != nil && resp.Request.URL != nil {
+			a.url = resp.Request.URL
+		}
+		return use(a)
+	})
+	return a, err
 }
 
 // foreign reports whether a success is none of a calendar server's. One says 201 or 204, or 200 with nothing or with XML
@@ -69,28 +71,32 @@ func (a answer) foreign() bool {
 // query sends a PROPFIND or REPORT and reads the multistatus.
 func (d *driver) query(ctx context.Context, method string, address *url.URL, depth, body string) (multistatus, answer, error) {
 	header := http.Header{"Depth": {depth}, "Accept": {"application/xml, text/xml"}}
-	a, err := d.send(ctx, method, address, header, []byte(xml.Header+body))
-	if err != nil {
-		return multistatus{}, a, err
-	}
-	if a.status != http.StatusMultiStatus {
-		return multistatus{}, a, refusal(a)
+	if method == methodReport {
+		ctx = upstream.ForListing(ctx)
 	}
 	var m multistatus
-	if err := xml.Unmarshal(withoutControls(a.body), &m); err != nil {
-		return multistatus{}, a, misconfigured("answers something that is not WebDAV").Because(err)
+	a, err := d.exchange(ctx, method, address, header, []byte(xml.Header+body), func(a answer) error {
+		if a.status != http.StatusMultiStatus {
+			return refusal(a)
+		}
+		if err := upstream.UnmarshalXML(ctx, a.body, &m); err != nil {
+			return notWebDAV(ctx, err)
+		}
+		return nil
+	})
+	a.body = nil // it is all in the multistatus
+	if err != nil {
+		return multistatus{}, a, err
 	}
 	return m, a, nil
 }
 
-// withoutControls drops the bytes that XML 1.0 does not allow; some servers pass them on from events.
-func withoutControls(body []byte) []byte {
-	return bytes.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF {
-			return -1
-		}
-		return r
-	}, body)
+// notWebDAV is the fault of an answer that could not be decoded, or not in time.
+func notWebDAV(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fault.From(ctx.Err())
+	}
+	return misconfigured("answers something that is not WebDAV").Because(err)
 }
 
 // multistatus is the answer to PROPFIND and REPORT (RFC 4918 section 13).
@@ -198,7 +204,7 @@ func conditions(body []byte) (failed elements, uidHref string) {
 			Href    string `xml:"DAV: href"`
 		} `xml:",any"`
 	}
-	if err := xml.Unmarshal(withoutControls(body), &e); err != nil {
+	if err := upstream.UnmarshalXML(context.Background(), body, &e); err != nil {
 		return elements{}, ""
 	}
 	for _, condition := range e.List {

@@ -1,9 +1,10 @@
 package caldav
 
 import (
-	"encoding/xml"
 	"strings"
 	"testing"
+
+	"frontdesk/core/upstream"
 )
 
 // FuzzMultistatus: whatever a server answers to PROPFIND and REPORT, reading it ends, and expands no entity of its making.
@@ -19,7 +20,7 @@ func FuzzMultistatus(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var m multistatus
-		if xml.Unmarshal(withoutControls(body), &m) == nil {
+		if upstream.UnmarshalXML(t.Context(), body, &m) == nil {
 			for _, r := range m.Responses {
 				_ = r.found()
 				_ = statusOf(r.Status)

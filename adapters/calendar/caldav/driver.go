@@ -288,10 +288,11 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 	if fallback == nil {
 		fallback = time.UTC
 	}
-	objects, err := d.search(ctx, a, target, q.From, q.To)
+	objects, release, err := d.search(ctx, a, target, q.From, q.To)
 	if err != nil {
 		return calendar.Page{}, err
 	}
+	defer release()
 	var list []listed
 	l := newLimits()
 	for _, r := range objects {

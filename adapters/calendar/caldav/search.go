@@ -1,6 +1,7 @@
 package caldav
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -13,6 +14,7 @@ import (
 
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
 )
 
 // listed is an event with the instant it starts at for who asked.
@@ -48,7 +50,11 @@ type located struct {
 // differs: by the first instance only (Xandikos 0.2), by RRULE and not by RDATE (sabre/vobject,
 // VEvent::isInTimeRange), rightly. So the series are had as well, at the same time, unless the connection
 // trusts its server.
-func (d *driver) search(ctx context.Context, a *account, target place, from, to time.Time) ([]located, error) {
+//
+// The objects hold room in the budget of answers until they are released.
+func (d *driver) search(
+	ctx context.Context, a *account, target place, from, to time.Time,
+) (found []located, release func(), err error) {
 	// A day more on either side: a server places days and floating times in a zone of its own choice.
 	const margin = 24 * time.Hour
 	filter := `<c:time-range start="` + utc(from.Add(-margin)) + `" end="` + utc(to.Add(margin)) + `"/>`
@@ -67,22 +73,58 @@ func (d *driver) search(ctx context.Context, a *account, target place, from, to 
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	objects, err := readAll(inRange, zones{})
+	objects, release, err := d.decoded(ctx, inRange, series)
 	if err != nil || d.settings.TrustTimeRange {
-		return objects, err
+		return objects, release, err
 	}
 	if !series.trusted && series.overlooks(objects) {
 		if !examined { // the synchronization did not tell of it, or not yet
+			release() // nobody waits for a server and holds room that others wait for
 			if series, err = d.examine(ctx, a, target); err != nil {
-				return nil, err
+				return nil, nil, err
+			}
+			if objects, release, err = d.decoded(ctx, inRange, series); err != nil {
+				return nil, nil, err
 			}
 		}
 		series = series.with(objects)
 	}
 	d.series.put(target.ID, series)
-	return series.join(objects)
+	if found, err = series.join(objects); err != nil {
+		release()
+		return nil, nil, err
+	}
+	return found, release, nil
+}
+
+// decoded reads the objects within the budget of answers, with room for those of the series.
+func (d *driver) decoded(
+	ctx context.Context, list []resource, series *seriesSet,
+) (objects []located, release func(), err error) {
+	size, lines := 0, 0
+	take := func(r resource) {
+		size += len(r.data)
+		lines += bytes.Count(r.data, []byte("\n")) + bytes.Count(r.data, []byte("\r"))
+	}
+	for _, r := range list {
+		take(r)
+	}
+	if series != nil {
+		for _, r := range series.objects {
+			take(r)
+		}
+	}
+	release, err = upstream.Decoding(ctx, d.http, size, lines)
+	if err != nil {
+		return nil, nil, err
+	}
+	if objects, err = readAll(list, zones{}); err != nil {
+		release()
+		return nil, nil, err
+	}
+	return objects, release, nil
 }
 
 func readAll(list []resource, known zones) ([]located, error) {

@@ -317,7 +317,7 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 	}
 	call := d.api.Events.List(calendarID).SingleEvents(true).MaxResults(int64(limit)).
 		TimeMin(q.From.UTC().Format(time.RFC3339)).TimeMax(wholeSecond(q.To).UTC().Format(time.RFC3339)).
-		Fields("kind,nextPageToken,items(" + eventFields + ")").Context(kept(ctx))
+		Fields("kind,nextPageToken,items(" + eventFields + ")").Context(kept(upstream.ForListing(ctx)))
 	if q.Zone != "" {
 		call.TimeZone(q.Zone)
 	}

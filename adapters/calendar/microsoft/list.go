@@ -8,6 +8,7 @@ import (
 	"frontdesk/adapters/calendar/microsoft/graph"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
 )
 
 // What a calendar view is asked for.
@@ -46,7 +47,7 @@ func (d *driver) view(ctx context.Context, calendarID string, query graph.PageQu
 			return nil, err
 		}
 	}
-	return ask(ctx, d, exchange{missing: noCalendar()}, func(ctx context.Context) (*graph.EventCollectionResponse, error) {
+	return ask(upstream.ForListing(ctx), d, exchange{missing: noCalendar()}, func(ctx context.Context) (*graph.EventCollectionResponse, error) {
 		if link != "" {
 			return view.WithURL(ctx, link, options)
 		}
@@ -144,7 +145,7 @@ func (d *driver) batch(ctx context.Context, queries []calendar.Query) ([]calenda
 	}
 	// Outlook runs up to four parts at a time by itself (learn.microsoft.com/graph/json-batching, "Request dependencies").
 	about := exchange{slots: min(atOnce, int64(len(queries)))}
-	response, err := ask(ctx, d, about, func(ctx context.Context) (*graph.BatchResponse, error) {
+	response, err := ask(upstream.ForListing(ctx), d, about, func(ctx context.Context) (*graph.BatchResponse, error) {
 		return d.api.Batch().Post(ctx, request, graph.Options{})
 	})
 	if err != nil {

@@ -63,17 +63,26 @@ func (r *run) step(ctx context.Context, s step) error {
 	if err != nil {
 		return err
 	}
-	status, header, body, err := upstream.Do(r.driver.http, req)
+	var told answer
+	var readable bool
+	err = upstream.Read(r.driver.http, req, func(resp *http.Response, body []byte) error {
+		told = answer{status: resp.StatusCode, header: resp.Header, raw: body}
+		readable = told.read(s.text) // the expressions, which may take their time, come after
+		return nil
+	})
 	if err != nil {
 		return at(s, fault.From(err))
 	}
-	r.trace(fmt.Sprintf("%s: %s %s answered %d", s.label, req.Method, req.URL.EscapedPath(), status))
-	told := answer{status: status, header: header, raw: body}
-	readable := told.read(s.text)
+	r.trace(fmt.Sprintf("%s: %s %s answered %d", s.label, req.Method, req.URL.EscapedPath(), told.status))
+	return r.answered(ctx, s, told, readable)
+}
+
+// answered takes in what a step was answered.
+func (r *run) answered(ctx context.Context, s step, told answer, readable bool) error {
 	if err := r.ruled(ctx, s, told); err != nil {
 		return err
 	}
-	if !s.expects(status) {
+	if !s.expects(told.status) {
 		return at(s, r.plain(s, told))
 	}
 	if !readable {
@@ -83,7 +92,7 @@ func (r *run) step(ctx context.Context, s step) error {
 			f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 				"The ticket system accepted the request, but what it answered could not be read.")
 		}
-		f.Upstream = upstream.StatusFault(name, status, nil, body).Upstream
+		f.Upstream = upstream.StatusFault(name, told.status, nil, told.raw).Upstream
 		return at(s, f)
 	}
 	r.acted = r.acted || s.acts

@@ -86,7 +86,7 @@ func (d *driver) Vocabulary(ctx context.Context) (crm.Vocabulary, error) {
 // describe reads the picklists anew, and remembers them.
 func (d *driver) describe(ctx context.Context) (*picklists, error) {
 	var described description
-	if err := d.call(ctx, http.MethodGet, "/sobjects/Case/describe", nil, &described); err != nil {
+	if err := d.call(upstream.ForListing(ctx), http.MethodGet, "/sobjects/Case/describe", nil, &described); err != nil {
 		return nil, err
 	}
 	lists := described.picklists()
@@ -248,18 +248,16 @@ func (d *driver) call(ctx context.Context, method, resource string, in, out any)
 	if err != nil {
 		return err
 	}
-	status, header, body, err := upstream.Do(d.http, req)
-	if err != nil {
-		return err
-	}
-	if status < 200 || status > 299 {
-		return refusal(status, header, body)
-	}
-	if err := decode(body, out); err != nil {
-		if method != http.MethodGet {
-			return unknown(err)
+	return upstream.Read(d.http, req, func(answer *http.Response, body []byte) error {
+		if answer.StatusCode < 200 || answer.StatusCode > 299 {
+			return refusal(answer.StatusCode, answer.Header, body)
 		}
-		return unreadable(err)
-	}
-	return nil
+		if err := decode(body, out); err != nil {
+			if method != http.MethodGet {
+				return unknown(err)
+			}
+			return unreadable(err)
+		}
+		return nil
+	})
 }

@@ -48,10 +48,14 @@ func (d *driver) exchangeAt(ctx context.Context, method, address string, form ur
 	if form != nil {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
-	status, header, answer, err := upstream.Do(d.client, req)
+	return upstream.Read(d.client, req, func(answer *http.Response, body []byte) error {
+		return read(method, answer.StatusCode, answer.Header, body, out)
+	})
+}
+
+// read reads an answer into out; nil is for one that says nothing.
+func read(method string, status int, header http.Header, answer []byte, out any) error {
 	switch {
-	case err != nil:
-		return err
 	case status < 200 || status > 299:
 		return refusal(status, header, answer)
 	case out == nil && upstream.Nothing(answer):

@@ -7,10 +7,13 @@ import (
 	"strings"
 )
 
-// The bounds of what Decode takes. Real objects are a few kilobytes; the largest hold attachments inline.
+// The bounds of what Decode takes. Real objects are a few kilobytes; the largest hold attachments inline, or
+// a long series with many instances that differ.
 const (
-	MaxBytes = 8 << 20
+	MaxBytes = 2 << 20
 	maxDepth = 8
+	maxParts = 100_000 // components and properties
+	maxLists = 50_000  // parameters, and what stands in lists such as those of dates
 )
 
 // Errors of Decode.
@@ -26,8 +29,13 @@ func Decode(data []byte) (*Component, error) {
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	var open []*Component
+	parts, lists := 0, 0
 	for line := range unfolded(data) {
-		p := parseLine(line)
+		lists += bytes.Count(line, []byte(";")) + bytes.Count(line, []byte(","))
+		if parts++; parts > maxParts || lists > maxLists {
+			return nil, ErrTooLarge
+		}
+		p := parseLine(string(line))
 		switch {
 		case p.Is("BEGIN"):
 			c := New(strings.ToUpper(strings.TrimSpace(p.Value)))
@@ -74,8 +82,8 @@ func shown(name string) string {
 }
 
 // unfolded walks the content lines, continuation lines joined (RFC 5545 section 3.1), blank ones left out.
-func unfolded(data []byte) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
+func unfolded(data []byte) func(yield func([]byte) bool) {
+	return func(yield func([]byte) bool) {
 		var line []byte
 		for len(data) > 0 {
 			var physical []byte
@@ -84,13 +92,13 @@ func unfolded(data []byte) func(yield func(string) bool) {
 				line = append(line, physical[1:]...)
 				continue
 			}
-			if len(bytes.TrimSpace(line)) > 0 && !yield(string(line)) {
+			if len(bytes.TrimSpace(line)) > 0 && !yield(line) {
 				return
 			}
-			line = append([]byte{}, physical...)
+			line = append(line[:0], physical...)
 		}
 		if len(bytes.TrimSpace(line)) > 0 {
-			yield(string(line))
+			yield(line)
 		}
 	}
 }
@@ -107,7 +115,8 @@ func cutLine(data []byte) (line, rest []byte) {
 	return data[:i], data[i+1:]
 }
 
-// parseLine reads one content line. A line that is none is kept whole, so that writing the object back keeps it.
+// parseLine reads one content line. A line that is none is kept whole, so that writing the object back keeps
+// it.
 func parseLine(line string) Property {
 	p, ok := readLine(line)
 	if !ok {

@@ -1,0 +1,189 @@
+//go:build attack
+
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"frontdesk/core/tenant"
+)
+
+// The most that the process grows by, for one answer of a provider and for sixteen at once.
+const (
+	mostForOne     = 64 << 20
+	mostForSixteen = 256 << 20
+)
+
+// listedUnder is where each provider's answers have their list.
+var listedUnder = map[string]string{"google": "items", "microsoft": "value", "salesforce": "records", "hubspot": "results", "zendesk": "tickets",
+	"freshdesk": "", "rest": "", "twilio": "incoming_phone_numbers", "telnyx": "data"}
+
+// hostileAnswers are the forms that an office's provider answers in.
+func hostileAnswers(provider string) []form {
+	if provider != "caldav" {
+		return hostileForms(jsonForms(listedUnder[provider]))
+	}
+	forms := hostileForms(xmlForms())
+	for name, body := range icalForms() {
+		forms = append(forms, bothWays("iCalendar: "+name, body)...)
+	}
+	return forms
+}
+
+// hostiles are the offices of every provider at one gateway, whose answers are hostile.
+type hostiles struct {
+	*running
+	at    map[string]office
+	keys  map[string]string
+	names []string
+	calm  int // bytes that the process held before
+}
+
+// Whatever form a provider's answer has, it takes little memory and time, it is asked for once, and its
+// caller is told why there is none. FRONTDESK_TROUBLE=full has every form compressed as well, and sixteen
+// callers at each provider.
+func TestNoFormOfAnAnswerTakesTheProcessDown(t *testing.T) {
+	t.Parallel()
+	house := newHouse(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__BREAKER__FAILURES=1000000")
+	h := hostiles{at: map[string]office{}, keys: map[string]string{}}
+	var connections []tenant.NewConnection
+	for name, open := range offices() {
+		a := open(t)
+		house.environ = append(house.environ, a.environ...)
+		h.at[name] = a
+		h.names = append(h.names, name)
+		connections = append(connections, a.connection)
+	}
+	for i, key := range house.takeIn(connections...) {
+		h.keys[h.names[i]] = key
+	}
+	h.running = house.serve()
+	for _, name := range h.names {
+		if got, err := h.as(h.keys[name]).send(h.at[name].read); err != nil || got.status >= 500 {
+			t.Fatalf("%s, quiet: %v %d %s", name, err, got.status, got.body)
+		}
+	}
+	h.calm = residentNow(t, h.running)
+	for _, name := range h.names {
+		t.Run(name, func(t *testing.T) {
+			for _, f := range hostileAnswers(name) {
+				t.Run(f.name, func(t *testing.T) { h.answers(t, name, f) })
+			}
+		})
+	}
+	t.Run("sixteen at once", h.sixteenAtOnce)
+}
+
+// answers has a provider answer a read in a form.
+func (h hostiles) answers(t *testing.T, name string, f form) {
+	body := f.body()
+	var asked atomic.Int64
+	h.at[name].put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
+		if !ofAPI(req) {
+			serve.ServeHTTP(w, req)
+			return
+		}
+		asked.Add(1)
+		f.send(w, req, body)
+	})
+	defer h.at[name].put(nil)
+	before := residentNow(t, h.running)
+	spent, began := processorTime(t, h.running), time.Now()
+	patience := "X-Request-Timeout-Ms: 5000"
+	if strings.Contains(f.name, "drip") {
+		patience = "X-Request-Timeout-Ms: 300" // which it takes
+	}
+	got, err := h.as(h.keys[name]).send(h.at[name].read, patience)
+	took := time.Since(began)
+	spent = processorTime(t, h.running) - spent
+	most := residentBytes(t, h.running)
+	t.Logf("%4d MiB more (%d more than calm), %5v of processor, %5v: %d %s after %d",
+		(most-before)>>20, (most-h.calm)>>20, spent, took.Round(time.Millisecond), got.status, got.reason(), asked.Load())
+	if err != nil || got.status == http.StatusInternalServerError {
+		t.Errorf("answered %v %d %s", err, got.status, got.body)
+	}
+	// The runtime gives back late what earlier answers took, so that there may be more since it was calm.
+	if grown, since := most-before, most-h.calm; (grown > mostForOne || since > 2*mostForOne) && !underRaceDetector() {
+		t.Errorf("the process grew by %d MiB, by %d since it was calm", grown>>20, since>>20)
+	}
+	if got.reason() == "PROVIDER_ANSWER_TOO_LARGE" && asked.Load() > 1 {
+		t.Errorf("asked %d times", asked.Load())
+	}
+}
+
+// sixteenAtOnce has sixteen callers get answers that take most, at all providers, or at each one.
+func (h hostiles) sixteenAtOnce(t *testing.T) {
+	for _, how := range []string{"at the edge", "bad UTF-8"} {
+		h.sixteen(t, how, h.names)
+		for _, name := range h.names {
+			if name == "caldav" || name == "google" || fullSize() {
+				h.sixteen(t, how, []string{name})
+			}
+		}
+	}
+}
+
+func (h hostiles) sixteen(t *testing.T, how string, names []string) {
+	for _, name := range names {
+		var next atomic.Int64
+		forms := slices.DeleteFunc(hostileAnswers(name), func(f form) bool { return !strings.Contains(f.name, how) || strings.HasSuffix(f.name, "compressed") })
+		bodies := make([][]byte, len(forms))
+		for i, f := range forms {
+			bodies[i] = f.body()
+		}
+		h.at[name].put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
+			if !ofAPI(req) {
+				serve.ServeHTTP(w, req)
+				return
+			}
+			i := int(next.Add(1)) % len(forms)
+			forms[i].send(w, req, bodies[i])
+		})
+		defer h.at[name].put(nil)
+	}
+	residentNow(t, h.running)
+	spent, began := processorTime(t, h.running), time.Now()
+	var all sync.WaitGroup
+	for i := range 16 {
+		name := names[i%len(names)]
+		all.Go(func() { _, _ = h.as(h.keys[name]).send(h.at[name].read, "X-Request-Timeout-Ms: 5000") })
+	}
+	all.Wait()
+	grown := residentBytes(t, h.running) - h.calm
+	t.Logf("%s at %s: %d MiB, %v of processor, %v", how, strings.Join(names, " "), grown>>20,
+		processorTime(t, h.running)-spent, time.Since(began).Round(time.Millisecond))
+	if grown > mostForSixteen && !underRaceDetector() {
+		t.Errorf("%s at %s: the process grew by %d MiB", how, strings.Join(names, " "), grown>>20)
+	}
+}
+
+// residentNow is the memory that the process holds, from which on residentBytes tells the most.
+func residentNow(t *testing.T, r *running) int {
+	t.Helper()
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", r.cmd.Process.Pid), []byte("5"), 0); err != nil {
+		t.Skip("the system does not forget how much memory a process had: ", err)
+	}
+	return residentBytes(t, r)
+}
+
+// processorTime is what the process has used.
+func processorTime(t *testing.T, r *running) time.Duration {
+	t.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", r.cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')'):]))
+	user, _ := strconv.Atoi(fields[12])
+	system, _ := strconv.Atoi(fields[13])
+	return time.Duration(user+system) * 10 * time.Millisecond
+}
