@@ -29,7 +29,7 @@ import (
 //	kind     a form that a text, or each of a list, must have; see malformed
 type Config struct {
 	Server      Server      `yaml:"server" help:"Where the gateway is reached."`
-	DataDir     string      `yaml:"data_dir" default:"./frontdesk-data" kind:"given" help:"Directory of the SQLite file and of the generated key set. It is made with mode 0700."`
+	DataDir     string      `yaml:"data_dir" default:"./frontdesk-data" kind:"given" help:"Directory of the SQLite file and of the generated key set. It is made with mode 0700; one that others can write is refused."`
 	Store       Store       `yaml:"store" help:"Where tenants, connections, keys and the state of calls are kept."`
 	Secrets     Secrets     `yaml:"secrets" help:"How the credentials of connections are sealed."`
 	Providers   Providers   `yaml:"providers" help:"The OAuth clients that customers give their consent to, and where providers are."`

@@ -29,6 +29,7 @@ const asCommand = "FRONTDESK_TEST_RUN_COMMAND"
 var extra = map[string]func() adapter.Adapter{}
 
 func TestMain(m *testing.M) {
+	syscall.Umask(0o022) // data directories that others can write are refused, and some systems' default makes such
 	if os.Getenv(asCommand) != "" {
 		os.Unsetenv(asCommand)
 		adapters := all.Adapters()

@@ -85,9 +85,13 @@ type commands struct {
 		Status keysetStatus `cmd:"" help:"Show the encryption keys and how many credentials each seals."`
 	} `cmd:"" help:"The encryption keys of the stored credentials."`
 
-	Migrate migrateCommand `cmd:"" help:"Bring the store's tables up to date; serve does this by itself."`
-	OpenAPI openapiCommand `cmd:"" name:"openapi" help:"Print the OpenAPI description of the interface."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Backup  backupCommand  `cmd:"" help:"Write a consistent copy of the database to a file, while the gateway serves."`
+	Restore restoreCommand `cmd:"" help:"Put a copy that backup wrote in the place of the database."`
+
+	Migrate  migrateCommand  `cmd:"" help:"Bring the store's tables up to date; serve does this by itself."`
+	OpenAPI  openapiCommand  `cmd:"" name:"openapi" help:"Print the OpenAPI description of the interface."`
+	Version  versionCommand  `cmd:"" help:"Print the version."`
+	Licenses licensesCommand `cmd:"" help:"Print the licences of the software in this binary."`
 }
 
 // run does one command and answers its exit code.
@@ -156,13 +160,19 @@ type session struct {
 
 func (s *session) config() (config.Config, error) { return config.Load(s.path, s.environ) }
 
-// gateway opens the gateway for a command other than serve: what it logs goes to standard error, from warnings up.
-func (s *session) gateway(ctx context.Context) (*gateway.Gateway, error) {
+// quiet is the configuration for a command other than serve: what it logs goes to standard error, from warnings up.
+func (s *session) quiet() (config.Config, error) {
 	cfg, err := s.config()
+	cfg.Log.Level, cfg.Log.Format = "warn", "text"
+	return cfg, err
+}
+
+// gateway opens the gateway for a command other than serve.
+func (s *session) gateway(ctx context.Context) (*gateway.Gateway, error) {
+	cfg, err := s.quiet()
 	if err != nil {
 		return nil, err
 	}
-	cfg.Log.Level, cfg.Log.Format = "warn", "text"
 	return gateway.Open(ctx, cfg, gateway.Options{Adapters: s.adapters, LogTo: s.err})
 }
 

@@ -50,7 +50,8 @@ func (c serveCommand) Run(ctx context.Context, s *session) error {
 }
 
 type migrateCommand struct {
-	Adopt bool `help:"Also seal rows of a version that did not seal them yet, as they are: once, after an upgrade, or with a backup from before it."`
+	Adopt     bool `help:"Also seal rows of a version that did not seal them yet, as they are: once, after an upgrade, or with a backup from before it."`
+	BeginAnew bool `help:"Accept an empty database, or another one, beside a key set that was used before."`
 }
 
 // Help is shown with the flags.
@@ -62,6 +63,11 @@ func (migrateCommand) Help() string {
 
 // Run migrates the store.
 func (c migrateCommand) Run(ctx context.Context, s *session) error {
+	if c.BeginAnew {
+		if err := s.beginAnew(ctx); err != nil {
+			return err
+		}
+	}
 	g, err := s.gateway(ctx)
 	if err != nil {
 		return err
@@ -76,6 +82,19 @@ func (c migrateCommand) Run(ctx context.Context, s *session) error {
 	}
 	fmt.Fprintln(s.err, "The store is up to date.")
 	return nil
+}
+
+func (s *session) beginAnew(ctx context.Context) error {
+	g, err := s.gateway(ctx)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	aside, err := g.BeginAnew()
+	if aside != "" {
+		fmt.Fprintf(s.err, "The head of the audit so far is now in %s.\n", aside)
+	}
+	return err
 }
 
 type openapiCommand struct {

@@ -124,6 +124,7 @@ func TestNothingIsDoneWithoutTheStore(t *testing.T) {
 			}
 			calls.Wait()
 			c.do(200, http.MethodGet, "/healthz", "")
+			c.await(http.StatusServiceUnavailable, "/readyz")
 			if n := reached.Load(); n > 0 {
 				t.Errorf("%d requests reached the provider", n)
 			}
@@ -142,11 +143,26 @@ func TestNothingIsDoneWithoutTheStore(t *testing.T) {
 			}
 			t.Logf("it works again after %v", time.Since(began).Round(time.Millisecond))
 			time.Sleep(12*time.Second - time.Since(began)) // longer than any lease of the calls that were refused
+			c.await(http.StatusOK, "/readyz")
 			listed := c.post(200, "calendar/list-events", `{"start_time": "2027-03-02", "end_time": "2027-03-03"}`)
 			if listed.text("events", 0, "subject") != "there" || listed.text("events", 1, "subject") != "later" || len(listed.get("events").([]any)) != 2 {
 				t.Errorf("what was refused was done: %s", listed.body)
 			}
 			h.wantSound()
 		})
+	}
+}
+
+// await asks until the path is answered with that status.
+func (c caller) await(status int, path string) {
+	c.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		a, err := c.call(http.MethodGet, path, "")
+		if err == nil && a.status == status {
+			return
+		}
+		if time.Now().After(deadline) {
+			c.t.Fatalf("%s: %v, %d, want %d", path, err, a.status, status)
+		}
 	}
 }

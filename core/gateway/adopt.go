@@ -21,6 +21,9 @@ const sealedFile = "rows-sealed"
 // Migrate brings the store's tables up to date. Several replicas may do it at once. Rows of a version that
 // did not seal them are adopted once, where the gateway can tell that it is the first time: see Adopt.
 func (g *Gateway) Migrate(ctx context.Context) error {
+	if err := g.checkDatabase(ctx); err != nil {
+		return err
+	}
 	if err := g.store.Migrate(ctx); err != nil {
 		return err
 	}
@@ -53,6 +56,9 @@ func (g *Gateway) Migrate(ctx context.Context) error {
 // database can tell that somebody put it back to how it was before its rows were sealed, so an operator says
 // so, or the absence of a file beside a key set that the gateway made itself.
 func (g *Gateway) Adopt(ctx context.Context) error {
+	if err := g.checkDatabase(ctx); err != nil {
+		return err
+	}
 	if err := g.store.Migrate(ctx); err != nil {
 		return err
 	}

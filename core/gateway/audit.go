@@ -89,8 +89,10 @@ func (g *Gateway) examineAudit(ctx context.Context) Finding {
 		f.Says, f.Advice = fault.From(err).Detail, "Look at store.url and at the database's own log."
 	case !report.Sound:
 		f.Says = report.Problem.String()
-		f.Advice = "Somebody changed the audit in the database, or another database was put in its place. If that was you, with a backup, remove " +
-			filepath.Join(g.config.DataDir, headFile) + ". Else run frontdesk audit verify, and find out who can write the database."
+		f.Advice = "Somebody changed the audit in the database, or put another database in its place: an older one, or a " +
+			"copy of the file without what was in its -wal. If that was you, and it cannot be helped, run frontdesk migrate " +
+			"--begin-anew; frontdesk backup and restore lose nothing. Else run frontdesk audit verify, and find out who can " +
+			"write the database."
 	default:
 		f.OK, f.Says = true, fmt.Sprintf("sound, %d rows, %d not sealed yet", report.Head.Rows, report.Unsealed)
 		if report.Head.Rows > doctorRows {

@@ -85,6 +85,9 @@ func (g *Gateway) examineConfig() Finding {
 
 func (g *Gateway) examineStore(ctx context.Context) Finding {
 	f := Finding{Subject: "store", OK: true, Says: "reachable, sound and up to date"}
+	if err := g.checkDatabase(ctx); err != nil {
+		return Finding{Subject: "store", Says: fault.From(err).Detail}
+	}
 	pending, err := g.store.Pending(ctx)
 	if err == nil && pending > 0 {
 		return Finding{Subject: "store", Says: fmt.Sprintf("%d migrations are not applied", pending), Advice: "Run frontdesk migrate, or frontdesk serve, which does it first."}

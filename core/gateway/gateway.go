@@ -9,7 +9,6 @@ package gateway
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -41,6 +40,13 @@ type Options struct {
 	Now      func() time.Time // the clock; time.Now when nil
 }
 
+func (o Options) clock() func() time.Time {
+	if o.Now == nil {
+		return time.Now
+	}
+	return o.Now
+}
+
 // Gateway is a gateway that is open: its store is reachable and its keys are loaded. Make one with [Open].
 type Gateway struct {
 	config    config.Config
@@ -57,15 +63,14 @@ type Gateway struct {
 	services  *service.Services
 	handler   http.Handler
 	draining  atomic.Bool
+
+	unwritable atomic.Pointer[error] // why the store took no write when it was last tried; nil: it did
 }
 
 // Open opens the store and the key set and puts the rooms together. It calls no provider and changes nothing but to
 // make the data directory and a key set where there is none.
 func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err error) {
-	g := &Gateway{config: cfg, now: o.Now}
-	if g.now == nil {
-		g.now = time.Now
-	}
+	g := &Gateway{config: cfg, now: o.clock()}
 	defer func() {
 		if err != nil {
 			g.Close()
@@ -80,6 +85,9 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 	g.metrics = telemetry.NewMetrics(telemetry.Build{Version: Version(), Revision: revision()})
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
+	}
+	if err = checkDirectories(cfg); err != nil {
+		return nil, err
 	}
 	if g.store, err = store.Open(ctx, storeURL(cfg)); err != nil {
 		return nil, err
@@ -155,16 +163,6 @@ func (g *Gateway) Registry() adapter.Registry { return g.registry }
 
 // closeWait is how long writes that outlived their requests may still take at the end.
 const closeWait = 3 * time.Second
-
-var errDraining = errors.New("the gateway is shutting down")
-
-// ready tells whether requests should come here.
-func (g *Gateway) ready(ctx context.Context) error {
-	if g.draining.Load() {
-		return errDraining
-	}
-	return g.store.Ping(ctx)
-}
 
 // storeURL is the store's address: SQLite in the data directory unless something else is said.
 func storeURL(cfg config.Config) string {

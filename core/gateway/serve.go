@@ -69,6 +69,7 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	work.Go(func() { g.directory.Run(background) })
 	work.Go(func() { g.audit.Run(background) })
 	work.Go(func() { g.forget(background) })
+	work.Go(func() { g.probeWrites(background) })
 
 	failed := make(chan error, len(servers))
 	for i := range servers {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"syscall"
 	"testing"
 	"time"
 
@@ -12,7 +13,10 @@ import (
 	"frontdesk/config"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	syscall.Umask(0o022) // data directories that others can write are refused, and some systems' default makes such
+	goleak.VerifyTestMain(m)
+}
 
 // Told to end, a gateway says that it is not ready, tells its callers to use no connection again, and leaves nothing that
 // runs.

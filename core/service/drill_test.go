@@ -285,8 +285,7 @@ func (d *drill) settle() {
 	i := d.dice.IntN(2)
 	d.arm(i)
 	d.script(nil)
-	var purged time.Time
-	_ = d.two[i].process.settler.round(background, &purged)
+	_ = d.two[i].process.round()
 	d.world.check(d.parkedGoBack(i))
 	d.reap(i)
 }

@@ -114,7 +114,7 @@ func TestKeyIsPurgedAfterItsTime(t *testing.T) {
 	book(t, p, c, key("k"), meeting(t, "checkup", 10))
 	w.clock.advance(72*time.Hour + time.Second)
 	p.settle(t)
-	left, err := w.store.PurgeIntents(background, w.clock.now(), w.clock.now())
+	left, err := w.store.PurgeIntents(background, w.clock.now(), w.clock.now(), 10)
 	w.check(err)
 	if left != 0 {
 		t.Fatalf("%d intents are left", left)

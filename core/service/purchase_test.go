@@ -885,8 +885,7 @@ func saga(t *testing.T, seed uint64) (kills int) {
 		case 0:
 			_, _ = p.Numbers.List(background, c)
 		case 1:
-			var purged time.Time
-			_ = p.settler.round(background, &purged)
+			_ = p.round()
 		default:
 			k := fmt.Sprint("k", dice.IntN(keys))
 			if told[k] != "" && dice.IntN(3) > 0 { // rather one that is not done

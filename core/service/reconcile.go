@@ -379,9 +379,6 @@ func (s *Numbers) reconcileAll(ctx context.Context) {
 	if err := s.strays(ctx); err != nil && ctx.Err() == nil {
 		s.Log.WarnContext(ctx, "stray purchases could not be looked at", "error", err)
 	}
-	if err := s.Store.PurgePurchases(ctx, s.Now(), s.Now().Add(-s.KeepAnswers)); err != nil && ctx.Err() == nil {
-		s.Log.WarnContext(ctx, "old purchases could not be let go", "error", err)
-	}
 	all, err := s.Directory.RealOnes(ctx, adapter.KindTelephony)
 	if err != nil {
 		if ctx.Err() == nil {

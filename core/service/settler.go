@@ -14,8 +14,7 @@ import (
 )
 
 // settler takes up intents that nobody carries any more: the process died, or the provider's answer was lost. Every
-// replica does it, since an intent goes to whoever takes it over first; so nothing waits for a replica that died. It
-// also lets answers go that were kept long enough.
+// replica does it, since an intent goes to whoever takes it over first; so nothing waits for a replica that died.
 type settler struct {
 	*room
 	resume    map[string]resume
@@ -38,11 +37,9 @@ const (
 	settleBatch  = 200              // of which so many are taken up
 	settleAtOnce = 16               // so many at a time,
 	settleFor    = 5 * time.Second  // and none after that long: those that a provider keeps waiting come again later
-	purgeEvery   = 10 * time.Minute // per replica
 	mostPatience = 10 * time.Minute // between tries at an intent that stays unknown,
 	soonEnough   = time.Minute      // and at one without a key, which is settled while equal calls still count as one,
 	orderEvery   = 30 * time.Second // and at an order that is known to be under way, which only takes its time
-	keepKeyless  = 24 * time.Hour   // finished calls without a key; longer than any dedupe window of use
 )
 
 // Run settles, and looks after the phone numbers, until ctx ends.
@@ -51,11 +48,11 @@ func (s *Services) Run(ctx context.Context) {
 	defer group.Wait()
 	group.Go(func() { s.Numbers.keep(ctx) })
 	group.Go(func() { s.keepLeases(ctx) })
+	group.Go(func() { (&purger{s.settler.room}).keep(ctx) })
 	tick := time.NewTicker(settleEvery)
 	defer tick.Stop()
-	var purged time.Time
 	for {
-		if err := s.settler.round(ctx, &purged); err != nil && ctx.Err() == nil {
+		if err := s.settler.round(ctx); err != nil && ctx.Err() == nil {
 			s.settler.Log.WarnContext(ctx, "settling intents failed; it goes on", "error", err)
 		}
 		select {
@@ -89,7 +86,7 @@ func (s *Services) Synchronise(ctx context.Context) (ahead time.Duration, err er
 }
 
 // round settles what is due.
-func (s *settler) round(ctx context.Context, purged *time.Time) error {
+func (s *settler) round(ctx context.Context) error {
 	began := s.Now()
 	if err := s.journal.takeBack(ctx); err != nil {
 		return err
@@ -120,16 +117,7 @@ func (s *settler) round(ctx context.Context, purged *time.Time) error {
 			return nil
 		})
 	}
-	_ = group.Wait() // what fails is said where it fails, and tried again
-	if began.Sub(*purged) < purgeEvery {
-		return nil
-	}
-	*purged = began
-	if _, err := s.Store.PurgeIntents(ctx, began.Add(-s.KeepAnswers), began.Add(-keepKeyless)); err != nil {
-		return err
-	}
-	_, err = s.Store.PurgeTickets(ctx, began.Add(-s.KeepAnswers))
-	return err
+	return group.Wait() // never an error: what fails is said where it fails, and tried again
 }
 
 // carryOn settles one intent, unless the settler is told to end.

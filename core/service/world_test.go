@@ -182,10 +182,17 @@ func (p *process) kill() {
 // settle lets the process settle what is due once, and fails the test when a round cannot be made.
 func (p *process) settle(tb testing.TB) {
 	tb.Helper()
-	var purged time.Time
-	if err := p.settler.round(context.Background(), &purged); err != nil {
+	if err := p.round(); err != nil {
 		tb.Fatalf("the settler's round: %v", err)
 	}
+}
+
+// round settles and purges what is due.
+func (p *process) round() error {
+	if err := p.settler.round(context.Background()); err != nil {
+		return err
+	}
+	return (&purger{p.settler.room}).purge(context.Background())
 }
 
 // directory opens the accounts of the world.

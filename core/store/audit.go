@@ -195,7 +195,7 @@ func (s *Store) UnsealedAudit(ctx context.Context, after AuditMark, most int) ([
 	return listOf(ctx, s, scanAudit, unsealedAudit, after.At, after.UID, most)
 }
 
-const unsealedAudit = "SELECT " + auditColumns + " FROM audit WHERE id IS NULL AND (at, uid) > ($1, $2) ORDER BY at, uid LIMIT $3"
+const unsealedAudit = "SELECT " + auditColumns + " FROM audit WHERE COALESCE(id, 0) = 0 AND (at, uid) > ($1, $2) ORDER BY at, uid LIMIT $3"
 
 // Mark is the row's place among those that are not sealed.
 func (r AuditRow) Mark() AuditMark { return AuditMark{At: millis(r.At), UID: r.UID} }

@@ -22,6 +22,8 @@ const (
 	ReasonLinkNotFound       = "CONNECT_LINK_NOT_FOUND"
 	ReasonLinkTaken          = "CONNECT_LINK_TAKEN"
 	ReasonConsentNotFound    = "CONSENT_NOT_FOUND"
+	ReasonSchemaTooNew       = "STORE_SCHEMA_TOO_NEW"
+	ReasonFileExposed        = "STORE_FILE_EXPOSED"
 )
 
 // class is what a database's error means to us.
@@ -66,6 +68,14 @@ func unavailable(err error) *fault.Error {
 		"The gateway's database does not answer at the moment. Repeat the request shortly.").Because(err)
 }
 
+// orUnavailable leaves a fault as it is.
+func orUnavailable(err error) error {
+	if f, is := errors.AsType[*fault.Error](err); is {
+		return f
+	}
+	return unavailable(err)
+}
+
 func hasNoRoom(err error) *fault.Error {
 	f := fault.New(fault.Unavailable, fault.ReasonStoreUnavailable,
 		"The gateway's database has no room left. Make room on its disk, then repeat the request.").Because(err)
@@ -76,6 +86,13 @@ func hasNoRoom(err error) *fault.Error {
 func damaged(err error) *fault.Error {
 	f := fault.New(fault.Unavailable, fault.ReasonStoreUnavailable,
 		"The gateway's database file is damaged, or is not its database. Stop the gateway and restore a backup.").Because(err)
+	f.NoRetry = true
+	return f
+}
+
+func tooNew(version, last int64) *fault.Error {
+	f := fault.Newf(fault.Unavailable, ReasonSchemaTooNew, "A later version of Frontdesk has changed the database: "+
+		"its schema has the version %d, and this program knows %d. Run that version, or restore a backup from before.", version, last)
 	f.NoRetry = true
 	return f
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql/driver"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -90,4 +91,60 @@ func (s *Store) Execute(ctx context.Context, query string, args ...any) error {
 func (s *Store) Count(ctx context.Context, query string, args ...any) (n int64, err error) {
 	n, _, err = find(ctx, s.read, func(row scanner) (n int64, err error) { return n, row.Scan(&n) }, query, args...)
 	return n, err
+}
+
+// RepeatedQuery is a query that is asked again and again, and the indexes it has to go by.
+type RepeatedQuery struct {
+	Name    string
+	SQL     string
+	Args    []any
+	Indexes []string
+}
+
+// RepeatedQueries lists the queries whose plans are looked at.
+func RepeatedQueries() []RepeatedQuery {
+	return []RepeatedQuery{
+		{"StrayPurchases", strayPurchases, []any{int64(1) << 40}, []string{"purchases_open", "intents_open_effect"}},
+		{"PurgeIntents", purgeable, []any{int64(1), int64(1), 5}, []string{"intents_by_age"}},
+		{"PurgePurchases", purgeablePurchases, []any{int64(1), 5}, []string{"purchases_ended"}},
+		{"UnsealedAudit", unsealedAudit, []any{0, "", 100}, []string{"audit_unsealed"}},
+	}
+}
+
+// FillForPlans adds so many ended purchases, finished intents and sealed rows of the audit, and one of each that is open,
+// to the tenant "acme" and its connection "front".
+func FillForPlans(ctx context.Context, s *Store, rows int) error {
+	const counted = "WITH RECURSIVE n (i) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < $1) "
+	for _, insert := range []string{
+		`INSERT INTO purchases (id, tenant_id, connection_id, realm, state, e164, refusal, revision, runner, created_at) ` + counted +
+			`SELECT 'p' || i, 'acme', 'front', '', CASE WHEN i = 1 THEN 'chosen' ELSE 'done' END, '', '', 0, '', i FROM n`,
+		`INSERT INTO intents (tenant_id, operation, key, kept, request_hash, connection_id, effect_key, plan, state, answer, owner,
+			lease_until, created_at, updated_at) ` + counted +
+			`SELECT 'acme', 'op', 'k' || i, TRUE, CAST('' AS BYTEA), 'front', 'p' || i, '', CASE WHEN i = 2 THEN 'unknown' ELSE 'done' END,
+			CASE WHEN i = 2 THEN NULL ELSE CAST('{}' AS BYTEA) END, '', 0, i, i FROM n`,
+		`INSERT INTO audit (uid, id, at, tenant_id, tenant, actor, action, connection_id, subject, changed, outcome, effect, request_id, key_id, mac) ` +
+			counted + `SELECT 'u' || i, CASE WHEN i = 1 THEN NULL ELSE i END, i, '', '', '', '', '', '', '[]', '', '', '', '', '' FROM n`,
+	} {
+		if err := s.Execute(ctx, insert, rows); err != nil {
+			return err
+		}
+	}
+	if s.path != "" {
+		return nil // SQLite has no statistics in use either
+	}
+	return s.Execute(ctx, "ANALYZE")
+}
+
+// Explain returns the database's plan of a query.
+func Explain(ctx context.Context, s *Store, query string, args ...any) (string, error) {
+	explain, scan := "EXPLAIN ", scanText
+	if s.path != "" {
+		explain = "EXPLAIN QUERY PLAN "
+		scan = func(row scanner) (line string, err error) {
+			var id, parent, unused int
+			return line, row.Scan(&id, &parent, &unused, &line)
+		}
+	}
+	lines, err := list(ctx, s.read, scan, explain+query, args...)
+	return strings.Join(lines, "\n"), err
 }

@@ -36,7 +36,7 @@ func TestNothingIsLeftOfWhatWasDeleted(t *testing.T) {
 		"a connection": func(t *testing.T, s *store.Store) { must(t, s.DeleteConnection(t.Context(), "acme", "c1")) },
 		"old intents": func(t *testing.T, s *store.Store) {
 			must(t, s.Documents("c1").Update(t.Context(), func(tx adapter.StorageTx) error { return clearAll(tx) }))
-			if n := got(s.PurgeIntents(t.Context(), noon.Add(time.Hour), noon.Add(time.Hour)))(t); n == 0 {
+			if n := got(s.PurgeIntents(t.Context(), noon.Add(time.Hour), noon.Add(time.Hour), 100))(t); n == 0 {
 				t.Error("nothing is purged")
 			}
 			must(t, s.Forget(t.Context()))

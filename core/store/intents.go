@@ -261,29 +261,22 @@ func (s *Store) UnsettledIntents(ctx context.Context, from, to time.Time, limit 
 	return append([]Intent{}, slices.Concat(all...)...), err
 }
 
-// purgeBatch bounds how long a purge keeps other writers waiting.
-const purgeBatch = 500
-
-// PurgeIntents removes intents that were kept long enough, and answers how many: finished ones whose caller gave a
-// key and that began before keptBefore, and other finished ones that began before unkeptBefore. What is still not
+// PurgeIntents removes so many intents that were kept long enough, and answers how many: finished ones whose caller gave
+// a key and that began before keptBefore, and other finished ones that began before unkeptBefore. What is still not
 // settled at keptBefore goes as well: the time in which a repeat could settle it is over.
-func (s *Store) PurgeIntents(ctx context.Context, keptBefore, unkeptBefore time.Time) (int64, error) {
-	const old = `((kept = TRUE AND created_at < $1 AND (state <> 'running' OR lease_until < $1))
-		OR (kept = FALSE AND created_at < $2
-			AND (state = 'done' OR created_at < $1 AND (state <> 'running' OR lease_until < $1))))`
-	var all int64
-	for {
-		// A row that someone else has locked changes at this moment, and is left for the next purge. To wait for it
-		// with others locked could be a deadlock.
-		touched, err := s.exec(ctx, `DELETE FROM intents WHERE (tenant_id, operation, key) IN (
-			SELECT tenant_id, operation, key FROM intents WHERE `+old+" LIMIT $3"+s.dialect.lockFree+")",
-			millis(keptBefore), millis(unkeptBefore), purgeBatch)
-		all += touched
-		if err != nil || touched < purgeBatch {
-			return all, err
-		}
-	}
+//
+// This and the other purges remove one batch, so that their callers choose how long other writers wait. A row that
+// someone else has locked changes at this moment, and is left for the next purge. To wait for it with others locked
+// could be a deadlock.
+func (s *Store) PurgeIntents(ctx context.Context, keptBefore, unkeptBefore time.Time, most int) (int64, error) {
+	return s.exec(ctx, "DELETE FROM intents WHERE (tenant_id, operation, key) IN ("+purgeable+s.dialect.lockFree+")",
+		millis(keptBefore), millis(unkeptBefore), most)
 }
+
+const purgeable = `SELECT tenant_id, operation, key FROM intents WHERE
+	(kept = TRUE AND created_at < $1 AND (state <> 'running' OR lease_until < $1))
+	OR (kept = FALSE AND created_at < $2 AND (state = 'done' OR created_at < $1 AND (state <> 'running' OR lease_until < $1)))
+	LIMIT $3`
 
 // blob is how the store keeps bytes that are never absent.
 func blob(b []byte) []byte {

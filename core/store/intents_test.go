@@ -525,7 +525,7 @@ func TestPurgeIntents(t *testing.T) {
 			must(t, s.ReleaseIntent(t.Context(), begun(t, s, store.Intent{Key: key, CreatedAt: noon.Add(-age)}), store.IntentUnknown))
 		}
 		begun(t, s, store.Intent{Key: "running, 4 days", CreatedAt: noon.Add(-4 * day)}) // its lease was renewed
-		equal(t, got(s.PurgeIntents(t.Context(), noon.Add(-3*day), noon.Add(-day)))(t), 3)
+		equal(t, got(s.PurgeIntents(t.Context(), noon.Add(-3*day), noon.Add(-day), 10))(t), 3)
 		for key, there := range map[string]bool{
 			"kept, 4 days": false, "kept, 2 days": true, "not kept, 2 days": false, "not kept, new": true,
 			"unknown, 2 days": true, "unknown, 4 days": false, "running, 4 days": true,
@@ -539,13 +539,15 @@ func TestPurgeIntents(t *testing.T) {
 	})
 }
 
-func TestPurgeIntentsGoesOnUntilAllIsDone(t *testing.T) {
+func TestPurgeIntentsTakesOneBatchAtATime(t *testing.T) {
 	both(t, func(t *testing.T, s *store.Store) {
 		connection(t, s, "c1")
-		const many = 1200
+		const many = 12
 		for i := range many {
 			must(t, s.ReleaseIntent(t.Context(), begun(t, s, store.Intent{Key: fmt.Sprint(i)}), store.IntentUnknown))
 		}
-		equal(t, got(s.PurgeIntents(t.Context(), noon.Add(time.Hour), noon.Add(time.Hour)))(t), many)
+		for _, want := range []int64{5, 5, 2, 0} {
+			equal(t, got(s.PurgeIntents(t.Context(), noon.Add(time.Hour), noon.Add(time.Hour), 5))(t), want)
+		}
 	})
 }

@@ -180,6 +180,6 @@ var numberOperations = []operation{
 		return one(c.s.TakeStray(c.ctx, purchase("chosen"), c.name))
 	}},
 	{"PurgePurchases", func(c caller) (any, error) {
-		return only(c.s.PurgePurchases(c.ctx, noon.Add(25*time.Hour), noon.Add(time.Hour)))
+		return one(c.s.PurgePurchases(c.ctx, noon.Add(25*time.Hour), noon.Add(time.Hour), 100))
 	}},
 }

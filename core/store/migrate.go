@@ -66,8 +66,56 @@ func (s *Store) migrator() (*goose.Provider, error) {
 	return goose.NewProvider(s.dialect.goose, s.write, files, goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
 }
 
-func (s *Store) up(ctx context.Context) error {
+// Version returns the last step that was taken, 0 in a database without tables. It changes nothing. A step that this
+// program does not know is an error.
+func (s *Store) Version(ctx context.Context) (version int64, err error) {
 	migrator, err := s.migrator()
+	if err != nil {
+		return 0, s.fault(ctx, err)
+	}
+	err = s.try(ctx, func(ctx context.Context) error {
+		version, err = s.version(ctx)
+		return err
+	})
+	if err == nil {
+		err = known(version, migrator)
+	}
+	return version, err
+}
+
+func (s *Store) version(ctx context.Context) (version int64, err error) {
+	number := func(row scanner) (n int64, err error) { return n, row.Scan(&n) }
+	if counted, _, err := find(ctx, s.read, number, s.dialect.versioned); err != nil || counted == 0 {
+		return 0, err
+	}
+	version, _, err = find(ctx, s.read, number, "SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied")
+	return version, err
+}
+
+// known refuses the version of a later program, which may mean other things by its rows.
+func known(version int64, migrator *goose.Provider) error {
+	steps := migrator.ListSources()
+	if last := steps[len(steps)-1].Version; version > last {
+		return tooNew(version, last)
+	}
+	return nil
+}
+
+// knowing returns a migrator that knows every step that was taken.
+func (s *Store) knowing(ctx context.Context) (*goose.Provider, error) {
+	migrator, err := s.migrator()
+	if err != nil {
+		return nil, err
+	}
+	version, err := s.version(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return migrator, known(version, migrator)
+}
+
+func (s *Store) up(ctx context.Context) error {
+	migrator, err := s.knowing(ctx)
 	if err != nil {
 		return err
 	}
@@ -80,7 +128,7 @@ func (s *Store) up(ctx context.Context) error {
 }
 
 func (s *Store) pending(ctx context.Context) (int, error) {
-	migrator, err := s.migrator()
+	migrator, err := s.knowing(ctx)
 	if err != nil {
 		return 0, err
 	}

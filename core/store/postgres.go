@@ -42,12 +42,13 @@ func openPostgres(url string, pool newPool) (*Store, error) {
 		goose: goose.DialectPostgres, classify: classifyPostgres,
 		// The rows that transactions update first make them take turns, so READ COMMITTED is enough to write.
 		// The tests run operations against each other between any two statements.
-		writing:  &sql.TxOptions{Isolation: sql.LevelReadCommitted},
-		reading:  &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
-		check:    func(ctx context.Context, db *sql.DB) error { return db.PingContext(ctx) },
-		joins:    true,
-		rewrites: 1, // a transaction that locks several rows could wait in a circle with another one
-		clock:    "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
+		writing:   &sql.TxOptions{Isolation: sql.LevelReadCommitted},
+		reading:   &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+		check:     func(ctx context.Context, db *sql.DB) error { return db.PingContext(ctx) },
+		joins:     true,
+		rewrites:  1, // a transaction that locks several rows could wait in a circle with another one
+		clock:     "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
+		versioned: "SELECT COUNT(to_regclass('goose_db_version'))",
 		// The lock that a foreign key takes: a removal waits for it, an update does not (PostgreSQL's manual,
 		// "Row-Level Locks").
 		lockParent: " FOR KEY SHARE",

@@ -57,6 +57,7 @@ const (
 const (
 	purchaseColumns = "id, tenant_id, connection_id, realm, state, e164, refusal, runner, created_at"
 	ended           = "state IN ('done', 'returned')"
+	unended         = "state NOT IN ('done', 'returned')"     // as purchases_open says it
 	run             = "id = $1 AND runner = $2 AND state IN " // the purchase, if it is still the run's, in one of them
 )
 
@@ -284,21 +285,24 @@ func (s *Store) OrderedPurchases(ctx context.Context) ([]string, error) {
 
 // StrayPurchases lists the open purchases that began before and that no unfinished intent carries any more.
 func (s *Store) StrayPurchases(ctx context.Context, before time.Time) ([]Purchase, error) {
-	return listOf(ctx, s, scanPurchase, "SELECT "+purchaseColumns+" FROM purchases p WHERE NOT "+ended+` AND created_at < $1
-		AND NOT EXISTS (SELECT 1 FROM intents i WHERE i.tenant_id = p.tenant_id AND i.effect_key = p.id AND i.state <> 'done')
-		ORDER BY created_at`, millis(before))
+	return listOf(ctx, s, scanPurchase, strayPurchases, millis(before))
 }
+
+const strayPurchases = "SELECT " + purchaseColumns + " FROM purchases p WHERE " + unended + ` AND created_at < $1
+	AND NOT EXISTS (SELECT 1 FROM intents i WHERE i.tenant_id = p.tenant_id AND i.effect_key = p.id AND i.state <> 'done')
+	ORDER BY created_at`
 
 // TakeStray makes a stray purchase the runner's, if nobody took it since it was listed.
 func (s *Store) TakeStray(ctx context.Context, p Purchase, runner string) (bool, error) {
-	touched, err := s.exec(ctx, "UPDATE purchases SET runner = $3 WHERE id = $1 AND runner = $2 AND NOT "+ended,
+	touched, err := s.exec(ctx, "UPDATE purchases SET runner = $3 WHERE id = $1 AND runner = $2 AND "+unended,
 		p.ID, p.Runner, runner)
 	return touched == 1, err
 }
 
-// PurgePurchases lets purchases go that ended, began before, and that no limit counts any more.
-func (s *Store) PurgePurchases(ctx context.Context, now, before time.Time) error {
-	_, err := s.exec(ctx, "DELETE FROM purchases WHERE "+ended+" AND created_at <= $1",
-		min(millis(before), millis(now.Add(-purchaseDay))))
-	return err
+// PurgePurchases lets so many purchases go that ended, began before, and that no limit counts any more.
+func (s *Store) PurgePurchases(ctx context.Context, now, before time.Time, most int) (int64, error) {
+	return s.exec(ctx, "DELETE FROM purchases WHERE id IN ("+purgeablePurchases+s.dialect.lockFree+")",
+		min(millis(before), millis(now.Add(-purchaseDay))), most)
 }
+
+const purgeablePurchases = "SELECT id FROM purchases WHERE " + ended + " AND created_at <= $1 LIMIT $2"

@@ -186,7 +186,7 @@ func TestPurchases(t *testing.T) {
 				{noon.Add(24*time.Hour - time.Millisecond), noon.Add(23 * time.Hour), true},
 				{noon.Add(72 * time.Hour), noon, false},
 			} {
-				must(t, s.PurgePurchases(t.Context(), purge.now, purge.before))
+				got(s.PurgePurchases(t.Context(), purge.now, purge.before, 10))(t)
 				there, _ := reserve(t, s, purchase("done"), unlimited)
 				equal(t, there.State == store.PurchaseDone, purge.left)
 			}

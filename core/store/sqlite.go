@@ -30,14 +30,15 @@ func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) 
 		return nil, unavailable(err)
 	}
 	if err := private(path); err != nil {
-		return nil, unavailable(err)
+		return nil, orUnavailable(err)
 	}
 	// FULL: a commit is on the disk before it is answered. The busy timeout is short because Store.try waits itself,
 	// and unlike SQLite it stops when the caller's context ends. What the log leaves on the disk is bounded. What is
 	// deleted is overwritten with zeros; see Forget for the log.
 	common := url.Values{"_busy_timeout": {"200"}, "_foreign_keys": {"1"}, "_synchronous": {"FULL"}, "_dqs": {"0"}, "_error_rc": {"1"}}
 	writer, err := sqliteConnector(path, common, url.Values{
-		"_journal_mode": {"WAL"}, "_txlock": {"immediate"}, "_pragma": {"journal_size_limit(67108864)", "secure_delete(ON)"}})
+		"_journal_mode": {"WAL"}, "_txlock": {"immediate"}, "_auto_vacuum": {incremental},
+		"_pragma": {"journal_size_limit(67108864)", "secure_delete(ON)"}})
 	if err != nil {
 		return nil, unavailable(err)
 	}
@@ -54,7 +55,8 @@ func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) 
 			writing: &sql.TxOptions{}, reading: &sql.TxOptions{ReadOnly: true}, check: checkSQLite,
 			clock:  "SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER)",
 			forget: forgetSQLite, rebuild: "VACUUM",
-			rewrites: 100, // each commit waits for the disk
+			rewrites:  100, // each commit waits for the disk
+			versioned: "SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table' AND name = 'goose_db_version'",
 		},
 	}
 	// The file must be in write-ahead mode before the first reader opens it.
@@ -82,10 +84,33 @@ func private(path string) error {
 	if err != nil {
 		return cause(err)
 	}
+	for _, name := range []string{path, path + "-wal", path + "-shm"} {
+		if err := notWritable(name); err != nil {
+			return err
+		}
+	}
 	if info.Mode().Perm()&0o077 == 0 {
 		return nil
 	}
 	return cause(os.Chmod(path, 0o600))
+}
+
+// notWritable refuses a file that others can write, and may have written.
+func notWritable(path string) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return cause(err)
+	}
+	if mode := info.Mode().Perm(); mode&0o022 != 0 {
+		f := fault.Newf(fault.Unavailable, ReasonFileExposed, "Others can write the database file %s (mode %04o). "+
+			"See that it was not changed, or restore a backup, then run: chmod 600 %s", path, mode, path)
+		f.NoRetry = true
+		return f
+	}
+	return nil
 }
 
 // cause leaves the path out of an error.
@@ -96,6 +121,9 @@ func cause(err error) error {
 	}
 	return err
 }
+
+// incremental makes a new file one that can give freed pages back. In one that has tables it changes nothing.
+const incremental = "INCREMENTAL"
 
 func sqliteConnector(path string, common, own url.Values) (driver.Connector, error) {
 	query := maps.Clone(common)
@@ -142,12 +170,12 @@ func forgetSQLite(ctx context.Context, db *sql.DB) error {
 
 // checkSQLite looks for damage in the file and for rows whose parent is gone.
 func checkSQLite(ctx context.Context, db *sql.DB) error {
-	found, err := list(ctx, db, func(row scanner) (line string, err error) { return line, row.Scan(&line) }, "PRAGMA quick_check(1)")
+	found, err := list(ctx, db, func(row scanner) (line string, err error) { return line, row.Scan(&line) }, "PRAGMA integrity_check(1)")
 	if err != nil {
 		return err
 	}
 	if len(found) != 1 || found[0] != "ok" {
-		return damaged(errors.New("quick_check: " + found[0]))
+		return damaged(errors.New("integrity_check: " + found[0]))
 	}
 	_, broken, err := find(ctx, db, func(row scanner) (table string, err error) {
 		var rowid, index *int64

@@ -56,6 +56,8 @@ type dialect struct {
 	rewrites int                                  // rows that are sealed anew in one transaction
 	joins    bool                                 // one statement may write two tables
 	clock    string                               // the query of the database's time in milliseconds
+	// versioned is the query of whether there is a table of the steps taken: 1 or 0.
+	versioned string
 	// lockParent ends a query whose rows must stay while the transaction adds rows that refer to them.
 	lockParent string
 	// lockFree ends a query that takes only rows which nobody else has locked, and locks them.

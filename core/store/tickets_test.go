@@ -33,7 +33,7 @@ func TestNumbersOfTickets(t *testing.T) {
 		see("c1", "00001001", "500D", noon)
 		want(c1.TenantID, "c1", "00001001", "500D")
 
-		forgotten, err := s.PurgeTickets(t.Context(), noon.Add(time.Minute))
+		forgotten, err := s.PurgeTickets(t.Context(), noon.Add(time.Minute), 10)
 		must(t, err)
 		if forgotten != 2 {
 			t.Errorf("%d forgotten, want 2", forgotten)

@@ -43,6 +43,18 @@ func parseSource(text, dataDir string) (source, error) {
 	return source{}, errors.New("a key set is named by file:PATH or env:VAR; without either it is a file in the data directory")
 }
 
+// Missing returns where Open would make a key set, because there is none; "" where it would not.
+func Missing(text, dataDir string) string {
+	from, err := parseSource(text, dataDir)
+	if err != nil || !from.ours {
+		return ""
+	}
+	if _, err := os.Stat(from.path); !errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	return from.path
+}
+
 // String names the source for people.
 func (s source) String() string {
 	if s.env != "" {

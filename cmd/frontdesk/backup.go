@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"frontdesk/core/gateway"
+)
+
+type backupCommand struct {
+	File string `arg:"" help:"The file to write; it must not be there yet." type:"path"`
+}
+
+// Run copies the database.
+func (c backupCommand) Run(ctx context.Context, s *session) error {
+	g, err := s.gateway(ctx)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	if err := g.Backup(ctx, c.File); err != nil {
+		return err
+	}
+	fmt.Fprintln(s.err, "The copy holds no key. Keep the key set too, apart from it: "+
+		"without the key set, the copy's credentials cannot be opened.")
+	return nil
+}
+
+type restoreCommand struct {
+	File string `arg:"" help:"A file that backup wrote." type:"existingfile"`
+}
+
+// Run puts the copy in the place of the database.
+func (c restoreCommand) Run(ctx context.Context, s *session) error {
+	cfg, err := s.quiet()
+	if err != nil {
+		return err
+	}
+	done, err := gateway.Restore(ctx, cfg, c.File, gateway.Options{Adapters: s.adapters, LogTo: s.err})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.err, "Restored: %d tenants, and every change up to row %d of the audit.\n", done.Tenants, done.Head.Rows)
+	if done.Before != "" {
+		fmt.Fprintf(s.err, "The database that was there is now %s.\n", done.Before)
+	}
+	if done.HeadFile != "" {
+		fmt.Fprintf(s.err, "Changes that were made later are not in it. The last one known is named in %s.\n", done.HeadFile)
+	}
+	return nil
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"frontdesk/core/store/storetest"
+)
+
+// bookingAt is a booking of the hour with that number, under a key of its own.
+func bookingAt(hour int) (body, key string) {
+	return fmt.Sprintf(`{"title":"Consultation %[1]d","start_time":"2027-03-%02[2]dT%02[3]d:00:00Z","end_time":"2027-03-%02[2]dT%02[3]d:30:00Z"}`,
+		hour, 1+hour/24, hour%24), fmt.Sprintf("Idempotency-Key: hour-%d", hour)
+}
+
+// An operator makes a copy while callers book, loses the database, and goes on from the copy: what was answered before
+// the copy began is there, repeats are answered as they were, and new calls work.
+func TestWhatWasBackedUpIsRestored(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, "", unhurried()...)
+	r, c := demo(t, h)
+	copied := filepath.Join(t.TempDir(), "copy.db")
+	var answered atomic.Int64
+	answers := make([]answer, 600)
+	stop := make(chan struct{})
+	var booking sync.WaitGroup
+	booking.Go(func() {
+		for hour := range answers {
+			body, key := bookingAt(hour)
+			answers[hour] = c.post(200, "calendar/book-meeting", body, key)
+			answered.Store(int64(hour + 1))
+			select {
+			case <-stop:
+				return
+			default:
+			}
+		}
+	})
+	for answered.Load() < 20 {
+		time.Sleep(time.Millisecond)
+	}
+	before := int(answered.Load())
+	h.must("backup", copied)
+	close(stop)
+	booking.Wait()
+	t.Logf("%d bookings before the copy, %d after it", before, answered.Load())
+	if info, err := os.Stat(copied); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the copy: %v, %v", info.Mode(), err)
+	}
+	h.wantFailure("not overwritten", "backup", copied)
+	h.wantFailure("in use", "restore", copied)
+
+	r.kill()
+	if err := os.Remove(h.databaseFile()); err != nil { // its log stays, and must not get into what comes next
+		t.Fatal(err)
+	}
+	h.wantFailure("audit-head.json knows", "serve")
+	if said := h.wants("restore", copied); !strings.Contains(said, "1 tenants") {
+		t.Errorf("restore says: %s", said)
+	}
+	c.base = h.serve().api
+	for hour := range before {
+		body, key := bookingAt(hour)
+		again := c.post(200, "calendar/book-meeting", body, key)
+		if string(again.body) != string(answers[hour].body) || again.header.Get("Idempotency-Replayed") != "true" {
+			t.Fatalf("hour %d is answered anew: %s", hour, again.body)
+		}
+	}
+	body, key := bookingAt(700)
+	booked := c.post(200, "calendar/book-meeting", body, key).text("event", "event_id")
+	listed := c.post(200, "calendar/list-events", `{"start_time":"2027-03-30","end_time":"2027-03-31"}`)
+	if listed.text("events", 0, "event_id") != booked {
+		t.Errorf("the new meeting is not listed: %s", listed.body)
+	}
+	if out, _, code := h.do("", "doctor"); code != exitOK {
+		t.Errorf("doctor: exit %d\n%s", code, out)
+	}
+	h.wantSound()
+}
+
+// wantFailure runs a command that has to fail with those words.
+func (h *house) wantFailure(says string, args ...string) {
+	h.t.Helper()
+	if out, errs, code := h.do("", args...); code != exitFailed || !strings.Contains(errs, says) {
+		h.t.Errorf("frontdesk %s: exit %d, want %q\n%s%s", strings.Join(args, " "), code, says, out, errs)
+	}
+}
+
+// wants is must for commands whose words are of interest.
+func (h *house) wants(args ...string) (says string) {
+	h.t.Helper()
+	out, errs, code := h.do("", args...)
+	if code != exitOK {
+		h.t.Fatalf("frontdesk %s: exit %d\n%s%s", strings.Join(args, " "), code, out, errs)
+	}
+	return errs
+}
+
+// A copy of the file alone lacks what is in the log; the doctor says so.
+func TestTheDoctorKnowsACopyWithoutItsLog(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, "")
+	r, c := demo(t, h)
+	body, key := bookingAt(0)
+	c.post(200, "calendar/book-meeting", body, key)
+	if code := r.stop(); code != exitOK { // everything is in the file now
+		t.Fatalf("exit %d:\n%s", code, r.log())
+	}
+	head := func() string {
+		raw, err := os.ReadFile(filepath.Join(filepath.Dir(h.databaseFile()), "audit-head.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(raw)
+	}
+	sealed := head()
+	r = h.serve()
+	c.base = r.api
+	body, key = bookingAt(1)
+	c.post(200, "calendar/book-meeting", body, key)
+	alone, err := os.ReadFile(h.databaseFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for head() == sealed { // until it knows the second booking
+		time.Sleep(10 * time.Millisecond)
+	}
+	r.kill()
+	for _, end := range []string{"-wal", "-shm"} {
+		if err := os.Remove(h.databaseFile() + end); err != nil {
+			t.Log(err)
+		}
+	}
+	if err := os.WriteFile(h.databaseFile(), alone, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, _, code := h.do("", "doctor"); code != exitFailed || !strings.Contains(out, "-wal") {
+		t.Errorf("doctor: exit %d\n%s", code, out)
+	}
+	h.wants("migrate", "--begin-anew")
+	if out, _, code := h.do("", "doctor"); code != exitOK {
+		t.Errorf("doctor, once it is accepted: exit %d\n%s", code, out)
+	}
+}
+
+// What is no good copy is not put into place, and what is there stays.
+func TestABadCopyIsNotRestored(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, "")
+	h.must("tenant", "create", "acme")
+	good := filepath.Join(t.TempDir(), "good.db")
+	h.must("backup", good)
+	raw, err := os.ReadFile(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for says, content := range map[string][]byte{
+		"damaged":            append(slices.Clone(raw[:len(raw)/2]), make([]byte, len(raw)-len(raw)/2)...),
+		"is not its data":    []byte(strings.Repeat("this is no database ", 100)),
+		"none of its tables": nil,
+	} {
+		bad := filepath.Join(t.TempDir(), "bad.db")
+		if err := os.WriteFile(bad, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h.wantFailure(says, "restore", bad)
+	}
+	h.must("tenant", "create", "beta")
+	if out := h.must("tenant", "list"); !strings.Contains(out, "acme") {
+		t.Errorf("the tenant is gone: %s", out)
+	}
+	if said := h.wants("restore", good); !strings.Contains(said, "made later are not in it") {
+		t.Errorf("restore says: %s", said)
+	}
+	if out := h.must("tenant", "list"); strings.Contains(out, "beta") {
+		t.Errorf("what was made after the copy is there: %s", out)
+	}
+	h.must("audit", "verify")
+	another := newHouse(t, "")
+	another.wantFailure("no key set", "restore", good)
+	another.must("tenant", "create", "other")
+	another.wantFailure("does not open", "restore", good)
+	onPostgres := newHouse(t, storetest.Postgres(t))
+	onPostgres.wantFailure("pg_dump", "backup", good+".2")
+	onPostgres.wantFailure("pg_restore", "restore", good)
+}

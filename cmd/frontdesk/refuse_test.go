@@ -1,0 +1,44 @@
+package main
+
+import (
+	"database/sql"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// What is not the gateway's alone, or not its own, is refused by every command, with what to do and the exit code of a
+// failure.
+func TestCommandsRefuseWhatIsNotTheGateways(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, "")
+	h.must("tenant", "create", "acme")
+	refuse := func(says string) {
+		t.Helper()
+		for _, command := range []string{"serve", "migrate"} {
+			h.wantFailure(says, command)
+		}
+		if out, errs, code := h.do("", "doctor"); code != exitFailed {
+			t.Errorf("doctor: exit %d\n%s%s", code, out, errs)
+		}
+	}
+	dir := filepath.Dir(h.databaseFile())
+	for _, mode := range []os.FileMode{0o777, 0o770} {
+		if err := os.Chmod(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+		refuse("chmod go-w " + dir)
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", "file:"+h.databaseFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("INSERT INTO goose_db_version (version_id, is_applied) VALUES (1000000, 1)"); err != nil {
+		t.Fatal(err)
+	}
+	refuse("A later version of Frontdesk")
+}

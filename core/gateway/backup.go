@@ -1,0 +1,136 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"frontdesk/config"
+	"frontdesk/core/audit"
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
+	"frontdesk/core/vault"
+)
+
+// ReasonNoKeySet is the reason of a fault that says that there is no key set for what is restored.
+const ReasonNoKeySet = "KEY_SET_MISSING"
+
+// Backup writes a consistent copy of the database to a file, while gateways serve. It holds no key.
+func (g *Gateway) Backup(ctx context.Context, file string) error { return g.store.Backup(ctx, file) }
+
+// Restored is what Restore did.
+type Restored struct {
+	Tenants  int
+	Head     audit.Head // of the audit: what was changed by then is there
+	Before   string     // where the database that was there is now; "" where there was none
+	HeadFile string     // where the head that was kept is now, if the restored database is older; "" where it stays
+}
+
+// Restore puts a copy that Backup wrote in the place of the database, once it is proven good: the file is sound, its
+// schema is known and was brought up to date, the key set opens its credentials, and nobody changed its audit. Nothing
+// may have the database open. The copy itself stays as it is.
+func Restore(ctx context.Context, cfg config.Config, file string, o Options) (done Restored, err error) {
+	path, err := store.PathOf(storeURL(cfg))
+	if err != nil {
+		return done, err
+	}
+	if err := checkDirectories(cfg); err != nil {
+		return done, err
+	}
+	if err := wantKeySet(cfg); err != nil {
+		return done, err
+	}
+	proving, err := os.MkdirTemp(filepath.Dir(path), ".restore-*") // mode 0700; renamed from there, so on the same disk
+	if err != nil {
+		return done, err
+	}
+	defer os.RemoveAll(proving)
+	candidate := cfg
+	candidate.Store.URL = "sqlite:" + filepath.Join(proving, "candidate.db")
+	if err := copyFile(ctx, file, filepath.Join(proving, "candidate.db")); err != nil {
+		return done, err
+	}
+	older, err := prove(ctx, candidate, o, &done)
+	if err != nil {
+		return done, err
+	}
+	now := Gateway{config: cfg, now: o.clock()}
+	stamp := now.now().UTC().Format(asideStamp)
+	done.Before, err = store.Replace(ctx, storeURL(cfg), filepath.Join(proving, "candidate.db"), path+stamp)
+	if err == nil && older {
+		done.HeadFile, err = now.BeginAnew()
+	}
+	return done, err
+}
+
+// wantKeySet refuses to make a key set for what another one sealed.
+func wantKeySet(cfg config.Config) error {
+	path := vault.Missing(cfg.Secrets.Keyset, cfg.DataDir)
+	if path == "" {
+		return nil
+	}
+	return fault.Newf(fault.NotFound, ReasonNoKeySet,
+		"There is no key set, and the copy holds none: without it the credentials in the copy cannot be opened. "+
+			"Put it at %s (mode 0600), or name it by secrets.keyset, then try again.", path)
+}
+
+// prove opens the candidate as a gateway does. It returns whether the database is older than the head that is kept.
+func prove(ctx context.Context, cfg config.Config, o Options, found *Restored) (older bool, err error) {
+	g, err := Open(ctx, cfg, o)
+	if err != nil {
+		return false, err
+	}
+	defer g.Close()
+	switch version, err := g.store.Version(ctx); {
+	case err != nil:
+		return false, err
+	case version == 0:
+		return false, fault.New(fault.Invalid, store.ReasonNoBackup, "The file is no backup of Frontdesk: it has none of its tables.")
+	}
+	// Before any statement changes it.
+	if err := errors.Join(g.store.Check(ctx), g.store.Migrate(ctx), g.checkKeys(ctx)); err != nil {
+		return false, err
+	}
+	report, err := g.audit.Verify(ctx, audit.VerifyOptions{})
+	if err != nil {
+		return false, err
+	}
+	if !report.Sound {
+		return false, fault.Newf(fault.Conflict, store.ReasonNoBackup,
+			"The audit in the copy was tampered with: %s. Restore another copy.", report.Problem)
+	}
+	tenants, err := g.directory.Tenants(ctx)
+	found.Tenants, found.Head = len(tenants), report.Head
+	if err != nil {
+		return false, err
+	}
+	known, err := g.knownHeads()
+	if err != nil || len(known) == 0 {
+		return false, err
+	}
+	held, err := g.audit.Verify(ctx, audit.VerifyOptions{Known: known})
+	return !held.Sound, err
+}
+
+// copyFile copies a backup to a file of its owner's alone.
+func copyFile(ctx context.Context, from, to string) error {
+	if _, err := os.Stat(from + "-wal"); err == nil {
+		return fault.Newf(fault.Invalid, store.ReasonNoBackup,
+			"Beside %[1]s lies %[1]s-wal, in which its last changes are: it is no copy that frontdesk backup wrote. "+
+				"Put both in the place of the database, with the gateway stopped, or restore another copy.", from)
+	}
+	source, err := os.Open(from)
+	if err != nil {
+		return fmt.Errorf("the copy cannot be read: %w", err)
+	}
+	defer source.Close()
+	target, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(target, source)
+	return errors.Join(err, target.Close(), ctx.Err())
+}

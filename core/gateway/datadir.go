@@ -1,0 +1,96 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"frontdesk/config"
+	"frontdesk/core/audit"
+	"frontdesk/core/fault"
+)
+
+// Reasons of faults of what the gateway keeps.
+const (
+	ReasonDirectoryExposed = "DIRECTORY_EXPOSED" // others can write where the database or the key set is
+	ReasonDatabaseEmpty    = "DATABASE_EMPTY"    // beside a key set that was used
+	ReasonDatabaseUnknown  = "DATABASE_UNKNOWN"  // it is another gateway's
+)
+
+// checkDirectories refuses directories that others can write. Who can put a file in the place of the database or of the
+// key set acts for every tenant.
+func checkDirectories(cfg config.Config) error {
+	if err := checkDirectory("data_dir", cfg.DataDir); err != nil {
+		return err
+	}
+	if path, isFile := strings.CutPrefix(storeURL(cfg), "sqlite:"); isFile {
+		return checkDirectory("store.url", filepath.Dir(strings.TrimPrefix(path, "//")))
+	}
+	return nil
+}
+
+func checkDirectory(key, path string) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // for who opens what is in it to report
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	if mode := info.Mode().Perm(); mode&0o022 != 0 {
+		return fault.Newf(fault.Invalid, ReasonDirectoryExposed,
+			"%s: others can write the directory %s (mode %04o), and so replace the database or the key set. "+
+				"See that nothing in it was changed, then run: chmod go-w %s", key, path, mode, path)
+	}
+	return nil
+}
+
+// checkDatabase refuses a database that is not the one that the gateway worked with last: an empty one, in which every
+// tenant is gone, or another gateway's. The head of the audit that is kept in the data directory tells: nothing writes
+// one before the database has a row, and a key to seal it with. A gateway without a head is new, or a further replica.
+func (g *Gateway) checkDatabase(ctx context.Context) error {
+	path := filepath.Join(g.config.DataDir, headFile)
+	head, err := audit.ReadHead(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	state, err := g.audit.Lineage(ctx, head)
+	switch {
+	case err != nil:
+		return err
+	case state == audit.LineageNone:
+		return fault.Newf(fault.Conflict, ReasonDatabaseEmpty,
+			"The database is empty, or its audit was emptied: %s knows %d rows of it. Look at store.url, or restore "+
+				"the database with frontdesk restore. To begin anew, run: frontdesk migrate --begin-anew", path, head.Rows)
+	case state == audit.LineageOther:
+		return fault.Newf(fault.Conflict, ReasonDatabaseUnknown,
+			"The database is another gateway's: the key set opens none of its audit keys, and it does not have the rows "+
+				"that %s knows. Look at store.url and secrets.keyset. To go on with this database, run: "+
+				"frontdesk migrate --begin-anew", path)
+	}
+	return nil
+}
+
+// asideStamp is the end of the name of what is put aside.
+const asideStamp = ".until-20060102T150405Z"
+
+// BeginAnew accepts the database as it is, where checkDatabase refuses it: the head of the audit that was kept so far is
+// put aside. It returns where it is now, or "" where there was none.
+func (g *Gateway) BeginAnew() (aside string, err error) {
+	path := filepath.Join(g.config.DataDir, headFile)
+	aside = path + g.now().UTC().Format(asideStamp)
+	switch err := os.Rename(path, aside); {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case err != nil:
+		return "", err
+	}
+	return aside, nil
+}

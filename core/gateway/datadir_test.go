@@ -1,0 +1,220 @@
+package gateway
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"frontdesk/config"
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
+	"frontdesk/core/store/storetest"
+	"frontdesk/core/tenant"
+)
+
+// settled is the configuration of a gateway that has a tenant, and is closed.
+func settled(t *testing.T, storeURL string) config.Config {
+	t.Helper()
+	cfg := config.Default()
+	cfg.DataDir = filepath.Join(t.TempDir(), "data")
+	cfg.Store.URL = storeURL
+	g := opened(t, cfg)
+	if err := g.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Directory().CreateTenant(t.Context(), "acme", tenant.Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	g.Close()
+	return cfg
+}
+
+func opened(t *testing.T, cfg config.Config) *Gateway {
+	t.Helper()
+	g, err := Open(t.Context(), cfg, Options{LogTo: io.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// starts opens a gateway and does what every start does first.
+func starts(ctx context.Context, cfg config.Config) error {
+	g, err := Open(ctx, cfg, Options{LogTo: io.Discard})
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	return g.Migrate(ctx)
+}
+
+func wantRefused(t *testing.T, err error, reason string, says ...string) {
+	t.Helper()
+	f, is := errors.AsType[*fault.Error](err)
+	if !is || f.Reason != reason {
+		t.Fatalf("got %v, want %s", err, reason)
+	}
+	for _, words := range says {
+		if !strings.Contains(f.Detail, words) {
+			t.Errorf("%q does not say %q", f.Detail, words)
+		}
+	}
+}
+
+func TestWhatOthersCanWriteIsRefused(t *testing.T) {
+	for _, c := range []struct {
+		what string
+		mode os.FileMode
+		path string
+		says string
+	}{
+		{"the directory, by its group", 0o770, "", ReasonDirectoryExposed},
+		{"the directory, by everyone", 0o1777, "", ReasonDirectoryExposed},
+		{"the database", 0o660, "frontdesk.db", store.ReasonFileExposed},
+		{"the database's log", 0o606, "frontdesk.db-wal", store.ReasonFileExposed},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			cfg := settled(t, "")
+			path := filepath.Join(cfg.DataDir, c.path)
+			if file, err := os.OpenFile(path, os.O_CREATE|os.O_RDONLY, 0o600); err == nil { // a closed database has no log
+				_ = file.Close()
+			}
+			chmod(t, path, c.mode)
+			wantRefused(t, starts(t.Context(), cfg), c.says, "chmod", path)
+			chmod(t, path, 0o700)
+			if err := starts(t.Context(), cfg); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	t.Run("the key set", func(t *testing.T) {
+		cfg := settled(t, "")
+		chmod(t, filepath.Join(cfg.DataDir, "keyset.json"), 0o620)
+		if err := starts(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("the directory of a database elsewhere", func(t *testing.T) {
+		elsewhere := t.TempDir()
+		cfg := settled(t, "sqlite:"+filepath.Join(elsewhere, "f.db"))
+		chmod(t, elsewhere, 0o777)
+		wantRefused(t, starts(t.Context(), cfg), ReasonDirectoryExposed, elsewhere)
+	})
+}
+
+func chmod(t *testing.T, path string, mode os.FileMode) {
+	t.Helper()
+	if mode&0o1000 != 0 {
+		mode = mode&0o777 | os.ModeSticky
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// databases are both stores: the address of an empty database, and how to empty it again.
+var databases = map[string]func(t *testing.T) (url string, do func(statement string)){
+	"sqlite": func(t *testing.T) (string, func(string)) {
+		path := filepath.Join(t.TempDir(), "f.db")
+		return "sqlite:" + path, executes(t, "sqlite", "file:"+path)
+	},
+	"postgres": func(t *testing.T) (string, func(string)) {
+		url := storetest.EmptyPostgres(t)
+		return url, executes(t, "pgx", url+"&default_transaction_read_only=off")
+	},
+}
+
+func executes(t *testing.T, driver, address string) func(string) {
+	return func(statement string) {
+		t.Helper()
+		db, err := sql.Open(driver, address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		if _, err := db.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestASchemaThatALaterVersionMadeIsRefused(t *testing.T) {
+	for name, database := range databases {
+		t.Run(name, func(t *testing.T) {
+			url, do := database(t)
+			cfg := settled(t, url)
+			do("INSERT INTO goose_db_version (version_id, is_applied) VALUES (1000000, TRUE)")
+			wantRefused(t, starts(t.Context(), cfg), store.ReasonSchemaTooNew, "1000000", "restore a backup")
+			wantDoctor(t, cfg, "later version")
+			do("DELETE FROM goose_db_version WHERE version_id = 1000000")
+			if err := starts(t.Context(), cfg); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// wantDoctor wants the doctor to find the store wrong.
+func wantDoctor(t *testing.T, cfg config.Config, says string) {
+	t.Helper()
+	g := opened(t, cfg)
+	defer g.Close()
+	found, err := g.Examine(t.Context(), "", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range found {
+		if f.Subject == "store" && !f.OK && strings.Contains(f.Says, says) {
+			return
+		}
+	}
+	t.Errorf("the doctor does not say %q: %+v", says, found)
+}
+
+func TestAnotherDatabaseBesideAUsedKeySetIsRefused(t *testing.T) {
+	for name, database := range databases {
+		t.Run(name, func(t *testing.T) {
+			url, _ := database(t)
+			cfg := settled(t, url)
+			if err := starts(t.Context(), cfg); err != nil { // it is its own
+				t.Fatal(err)
+			}
+
+			emptied := cfg
+			emptied.Store.URL, _ = database(t)
+			wantRefused(t, starts(t.Context(), emptied), ReasonDatabaseEmpty, "audit-head.json", "frontdesk restore", "--begin-anew")
+			wantDoctor(t, emptied, "is empty")
+
+			another := cfg
+			another.Store.URL = settled(t, emptied.Store.URL).Store.URL
+			wantRefused(t, starts(t.Context(), another), ReasonDatabaseUnknown, "store.url", "--begin-anew")
+			wantDoctor(t, another, "another gateway's")
+
+			g := opened(t, another)
+			aside, err := g.BeginAnew()
+			g.Close()
+			if err != nil || aside == "" {
+				t.Fatalf("%q, %v", aside, err)
+			}
+			if err := starts(t.Context(), another); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A gateway whose key set was lost has no other database: its audit says what happened, and it goes on.
+func TestAnotherKeySetBesideItsDatabaseIsNotAnotherDatabase(t *testing.T) {
+	cfg := settled(t, "")
+	if err := os.Remove(filepath.Join(cfg.DataDir, "keyset.json")); err != nil {
+		t.Fatal(err)
+	}
+	if err := starts(t.Context(), cfg); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,67 @@
+package gateway
+
+import (
+	"context"
+	"database/sql"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+)
+
+// While the store answers reads and takes no writes, the gateway is not ready; afterwards it is again.
+func TestReadyzFailsWhileWritesFail(t *testing.T) {
+	for name, database := range databases {
+		t.Run(name, func(t *testing.T) {
+			url, do := database(t)
+			g := opened(t, settled(t, url))
+			defer g.Close()
+			readyz := func(want int) {
+				t.Helper()
+				// A probe waits for the store as long as a call does: this one not.
+				ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+				defer cancel()
+				if want == http.StatusOK {
+					ctx = t.Context()
+				}
+				g.probe(ctx)
+				w := httptest.NewRecorder()
+				g.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+				if w.Code != want {
+					t.Errorf("/readyz answers %d, want %d", w.Code, want)
+				}
+			}
+			readyz(http.StatusOK)
+			writesEnd := map[string]func() (again func()){
+				"sqlite": func() func() { return lockedElsewhere(t, url) },
+				"postgres": func() func() {
+					// As of a server that was failed over: connections end, and new ones only read.
+					becomes := func(readOnly string) {
+						do("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = " + readOnly +
+							"', current_database()); END $$")
+						do(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+							WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+					}
+					becomes("on")
+					return func() { becomes("off") }
+				},
+			}[name]()
+			readyz(http.StatusServiceUnavailable)
+			writesEnd()
+			readyz(http.StatusOK)
+		})
+	}
+}
+
+func lockedElsewhere(t *testing.T, url string) (unlock func()) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+url[len("sqlite:"):]+"?_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() { _ = tx.Rollback(); _ = db.Close() }
+}

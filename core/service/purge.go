@@ -1,0 +1,74 @@
+package service
+
+import (
+	"context"
+	"time"
+)
+
+// purger lets go of what was kept long enough, so that nobody notices: in batches that are short, with rests that are
+// longer. Every replica does it.
+type purger struct{ *room }
+
+const (
+	purgeEvery  = 10 * time.Minute
+	keepKeyless = 24 * time.Hour // finished calls without a key; longer than any dedupe window of use
+
+	purgeTurn  = 4 * time.Millisecond // a batch may keep other writers waiting for about that long,
+	purgeRest  = 5                    // and so many times as long as it took it leaves them alone
+	leastBatch = 5                    // rows, or pages of the file
+	mostBatch  = 200
+)
+
+// keep purges until ctx ends.
+func (p *purger) keep(ctx context.Context) {
+	for {
+		if err := p.purge(ctx); err != nil && ctx.Err() == nil {
+			p.Log.WarnContext(ctx, "old records could not be let go; the next time comes", "error", err)
+		}
+		if pause(ctx, purgeEvery) != nil {
+			return
+		}
+	}
+}
+
+// purge lets everything go that is due, and gives the room back.
+func (p *purger) purge(ctx context.Context) error {
+	now := p.Now()
+	answers := now.Add(-p.KeepAnswers)
+	for _, batch := range []func(ctx context.Context, most int) (int64, error){
+		func(ctx context.Context, most int) (int64, error) {
+			return p.Store.PurgeIntents(ctx, answers, now.Add(-keepKeyless), most)
+		},
+		func(ctx context.Context, most int) (int64, error) { return p.Store.PurgeTickets(ctx, answers, most) },
+		func(ctx context.Context, most int) (int64, error) {
+			return p.Store.PurgePurchases(ctx, now, answers, most)
+		},
+		p.Store.GiveBack,
+	} {
+		if err := inBatches(ctx, batch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inBatches calls batch until it does less than it may. How much that is follows the time that it takes.
+func inBatches(ctx context.Context, batch func(ctx context.Context, most int) (int64, error)) error {
+	for most := leastBatch; ; {
+		began := time.Now()
+		done, err := batch(ctx, most)
+		if err != nil || done < int64(most) {
+			return err
+		}
+		took := time.Since(began)
+		if err := pause(ctx, purgeRest*took); err != nil {
+			return err
+		}
+		switch {
+		case took > purgeTurn:
+			most = max(leastBatch, most/2)
+		case took < purgeTurn/2:
+			most = min(mostBatch, 2*most)
+		}
+	}
+}

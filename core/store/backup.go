@@ -1,0 +1,181 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"frontdesk/core/fault"
+)
+
+// Reasons of faults of backups.
+const (
+	ReasonBackupExists = "BACKUP_EXISTS"
+	ReasonNoFile       = "STORE_HAS_NO_FILE" // PostgreSQL has tools of its own
+	ReasonStoreInUse   = "STORE_IN_USE"
+	ReasonNoBackup     = "NOT_A_BACKUP"
+)
+
+// Backup writes a copy of the database as it is at one moment, what is in the write-ahead log included, to a file that
+// is not there yet and that its owner alone can read. Calls go on meanwhile. A copy that is cut off leaves no file.
+func (s *Store) Backup(ctx context.Context, to string) error {
+	if s.path == "" {
+		return noFile("pg_dump --format=custom")
+	}
+	if _, err := os.Lstat(to); err == nil {
+		return fault.Newf(fault.Conflict, ReasonBackupExists, "There is a file %s already, which is not overwritten. Name another.", to)
+	}
+	switch version, err := s.Version(ctx); {
+	case err != nil:
+		return err
+	case version == 0:
+		return fault.New(fault.NotFound, ReasonNoBackup, "The database has no tables yet: there is nothing to copy.")
+	}
+	temporary, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+".*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temporary.Name())
+	if err := temporary.Close(); err != nil { // SQLite takes a file that is empty for one that is not there
+		return err
+	}
+	if err := s.copyInto(ctx, temporary.Name()); err != nil {
+		return s.fault(ctx, err)
+	}
+	return place(temporary.Name(), to)
+}
+
+// copyInto copies within one reading transaction. The copy gives freed pages back, also where the original was made by a
+// version that did not.
+func (s *Store) copyInto(ctx context.Context, path string) error {
+	connector, err := sqliteConnector(s.path, url.Values{"_busy_timeout": {"200"}}, url.Values{"_auto_vacuum": {incremental}})
+	if err != nil {
+		return err
+	}
+	db := sql.OpenDB(connector)
+	defer db.Close()
+	_, err = db.ExecContext(ctx, "VACUUM INTO $1", path)
+	return err
+}
+
+// place makes a finished file durable and gives it its name, unless something has that name.
+func place(temporary, name string) error {
+	file, err := os.Open(temporary)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(temporary, name); err != nil {
+		return err
+	}
+	if err := os.Remove(temporary); err != nil {
+		return err
+	}
+	directory, err := os.Open(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	return errors.Join(directory.Sync(), directory.Close())
+}
+
+// besides are the ends of the names of files that belong to a database file. A log that is left behind by a file that
+// was removed would be written into the next one of that name.
+var besides = []string{"-wal", "-shm", "-journal"}
+
+// Replace puts a database file, which nobody has open, in the place of the one at url. What was there is not removed:
+// it gets another name, which Replace returns; "" where there was nothing. It refuses while any process has it open.
+func Replace(ctx context.Context, url, file, aside string) (moved string, err error) {
+	path, err := PathOf(url)
+	if err != nil {
+		return "", err
+	}
+	release, err := exclusively(ctx, path)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	if moved, err = rename(path, aside); err == nil {
+		err = place(file, path)
+	}
+	if err != nil && moved != "" {
+		_, back := rename(aside, path)
+		return "", errors.Join(err, back)
+	}
+	return moved, err
+}
+
+// rename gives a database file and what lies beside it another name, and returns that; "" where there is no such file.
+func rename(from, to string) (moved string, err error) {
+	for _, end := range append([]string{""}, besides...) {
+		switch err := os.Rename(from+end, to+end); {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return moved, err
+		case end == "":
+			moved = to
+		}
+	}
+	return moved, nil
+}
+
+// PathOf returns the file of a store. A store on PostgreSQL has none.
+func PathOf(url string) (string, error) {
+	path, isFile := strings.CutPrefix(url, "sqlite:")
+	if !isFile {
+		return "", noFile("pg_restore --clean --if-exists")
+	}
+	return filepath.Abs(strings.TrimPrefix(path, "//"))
+}
+
+func noFile(tool string) error {
+	return fault.Newf(fault.Unsupported, ReasonNoFile,
+		"The store is on PostgreSQL, whose own tools make consistent copies while gateways serve: "+
+			"use %s with the address in store.url. Keep the key set too, apart from the copy.", tool)
+}
+
+// exclusively keeps other processes from opening the file until release is called. The log is written into the file, so
+// that it is whole under another name. A file that is damaged has nobody who works with it.
+func exclusively(ctx context.Context, path string) (release func(), err error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return func() {}, nil
+	}
+	if announced(path) {
+		return nil, storeInUse(path)
+	}
+	connector, err := sqliteConnector(path, url.Values{"_busy_timeout": {"200"}, "_error_rc": {"1"}},
+		url.Values{"_pragma": {"locking_mode(EXCLUSIVE)"}, "_journal_mode": {"DELETE"}})
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(1)
+	// The pragmas take the lock as soon as something is written.
+	_, err = db.ExecContext(ctx, "BEGIN EXCLUSIVE; COMMIT")
+	if err != nil && classifySQLite(err) == again {
+		return nil, errors.Join(storeInUse(path), db.Close())
+	}
+	return func() { _ = db.Close() }, nil
+}
+
+// announced reports whether a process that serves has the file.
+func announced(path string) bool {
+	files, err := os.ReadDir(filepath.Dir(path))
+	s := &Store{path: path}
+	return err == nil && slices.ContainsFunc(files, func(file fs.DirEntry) bool {
+		name, is := strings.CutPrefix(file.Name(), filepath.Base(path)+processFile)
+		return is && s.Process(name) == ProcessAlive
+	})
+}
+
+func storeInUse(path string) error {
+	return fault.Newf(fault.Conflict, ReasonStoreInUse,
+		"The database %s is in use. Stop every gateway and command that works with it, then try again.", path)
+}

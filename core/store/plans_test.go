@@ -1,0 +1,30 @@
+package store_test
+
+import (
+	"strings"
+	"testing"
+
+	"frontdesk/core/store"
+)
+
+// What is asked every second or quarter of an hour reads the rows that it answers, and not all that there are.
+func TestWhatIsAskedAgainAndAgainGoesByAnIndex(t *testing.T) {
+	both(t, func(t *testing.T, s *store.Store) {
+		connection(t, s, "front")
+		must(t, store.FillForPlans(t.Context(), s, 20_000))
+		for _, q := range store.RepeatedQueries() {
+			plan := got(store.Explain(t.Context(), s, q.SQL, q.Args...))(t)
+			t.Logf("%s:\n%s", q.Name, plan)
+			for _, index := range q.Indexes {
+				if !strings.Contains(plan, index) {
+					t.Errorf("%s does not use the index %s", q.Name, index)
+				}
+			}
+			for _, bad := range []string{"Seq Scan", "SCAN ", "TEMP B-TREE"} {
+				if strings.Contains(plan, bad) {
+					t.Errorf("%s reads whole tables", q.Name)
+				}
+			}
+		}
+	})
+}

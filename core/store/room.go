@@ -1,0 +1,39 @@
+package store
+
+import (
+	"context"
+	"fmt"
+)
+
+// GiveBack gives at most so many free pages of SQLite's file back to the disk, and answers how many. A quarter of the
+// file may stay free: what is given back is soon needed again. A file from before version 9 of the schema gives pages
+// back once it was restored from a backup. On PostgreSQL, autovacuum does what there is to do.
+func (s *Store) GiveBack(ctx context.Context, most int) (given int64, err error) {
+	if s.path == "" {
+		return 0, nil
+	}
+	number := func(row scanner) (n int64, err error) { return n, row.Scan(&n) }
+	err = s.try(ctx, func(ctx context.Context) error {
+		conn, err := s.write.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		all, _, err := find(ctx, conn, number, "PRAGMA page_count")
+		if err != nil {
+			return err
+		}
+		free, _, err := find(ctx, conn, number, "PRAGMA freelist_count")
+		if err != nil || free <= all/4 {
+			return err
+		}
+		// Pages from the end of the file are moved into free ones. A pragma takes no parameter.
+		if _, err := exec(ctx, conn, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", min(int64(most), free-all/4))); err != nil {
+			return err
+		}
+		left, _, err := find(ctx, conn, number, "PRAGMA freelist_count")
+		given = free - left
+		return err
+	})
+	return given, err
+}
