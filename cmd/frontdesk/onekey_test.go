@@ -204,7 +204,6 @@ func withheld() []way {
 
 // connections are held open after the same bytes each.
 func (x holdout) connections(ctx context.Context, many int, begin string) {
-	var open []net.Conn
 	for range many {
 		line, err := net.Dial("tcp", strings.TrimPrefix(x.r.api, "http://"))
 		if err != nil {
@@ -213,7 +212,6 @@ func (x holdout) connections(ctx context.Context, many int, begin string) {
 		}
 		defer line.Close()
 		_, _ = io.WriteString(line, begin) // one that was refused meanwhile is refused
-		open = append(open, line)
 	}
 	<-ctx.Done()
 }

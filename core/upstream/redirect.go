@@ -28,15 +28,15 @@ func (t *transport) redirected(hop *http.Request, resp *http.Response, anchor *u
 	if given == "" || !redirects(resp.StatusCode) {
 		return nil, nil
 	}
-	target, err := hop.URL.Parse(given)
-	if err != nil {
+	if _, err := hop.URL.Parse(given); err != nil {
 		// Here and not only where it is followed: http.Client fails on it with the whole address in its text.
 		return nil, t.misconfigured("redirects to an address that cannot be read")
 	}
 	if !follows(resp.StatusCode, hop.Method) {
 		return nil, nil
 	}
-	if target, err = Reference(hop.URL, given); err != nil {
+	target, err := Reference(hop.URL, given)
+	if err != nil {
 		return nil, t.misconfigured("redirects to %s", err)
 	}
 	if err := t.leaves(anchor, target, hop.Method); err != nil {

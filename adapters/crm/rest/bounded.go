@@ -190,7 +190,7 @@ func (w *work) matches(v, pattern, flags any, all bool) error {
 	}
 	parsed, err := syntax.Parse(source, syntax.Perl)
 	if err != nil {
-		return nil // gojq says so
+		return nil //nolint:nilerr // gojq finds it too, and says so
 	}
 	program, err := syntax.Compile(parsed.Simplify())
 	if err != nil || product(len(program.Inst), len(text)) > maxMatching {
@@ -201,7 +201,7 @@ func (w *work) matches(v, pattern, flags any, all bool) error {
 	}
 	re, err := regexp.Compile(source)
 	if err != nil {
-		return nil
+		return nil //nolint:nilerr // gojq finds it too, and says so
 	}
 	return w.take(bytesPerMatch * len(re.FindAllStringIndex(text, w.bytes/bytesPerMatch+2)))
 }
