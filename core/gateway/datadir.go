@@ -7,11 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"frontdesk/config"
 	"frontdesk/core/audit"
 	"frontdesk/core/fault"
+	"frontdesk/core/store"
 )
 
 // Reasons of faults of what the gateway keeps.
@@ -27,8 +27,8 @@ func checkDirectories(cfg config.Config) error {
 	if err := checkDirectory("data_dir", cfg.DataDir); err != nil {
 		return err
 	}
-	if path, isFile := strings.CutPrefix(storeURL(cfg), "sqlite:"); isFile {
-		return checkDirectory("store.url", filepath.Dir(strings.TrimPrefix(path, "//")))
+	if path, err := store.PathOf(storeURL(cfg)); err == nil {
+		return checkDirectory("store.url", filepath.Dir(path))
 	}
 	return nil
 }

@@ -312,7 +312,7 @@ func callbackOf(tenantID, provider string, g adapter.Grant) string {
 	return provider + "/" + hex.EncodeToString(sum[:12])
 }
 
-// Callbacks answers, by the names of a tenant's connections, where customers who give consent for them are sent back to,
+// Callbacks returns, by the names of a tenant's connections, where customers who give consent for them are sent back to,
 // behind the address of all callbacks. Connections that customers do not consent to are not among them.
 func (d *Directory) Callbacks(ctx context.Context, tenantName string) (map[string]string, error) {
 	owner, err := d.tenantRow(ctx, tenantName)
@@ -332,7 +332,7 @@ func (d *Directory) Callbacks(ctx context.Context, tenantName string) (map[strin
 	return callbacks, nil
 }
 
-// consentGrant answers how the tokens of a connection are had; ok is false where no customer consents to it, or it cannot
+// consentGrant returns how a connection gets its tokens; ok is false where no customer consents to it, or it cannot
 // be used as it is.
 func (d *Directory) consentGrant(row store.Connection) (g adapter.Grant, ok bool) {
 	c, err := connectionOf(row)

@@ -19,7 +19,7 @@ func masked(text []byte, secrets []string) []byte {
 	return text
 }
 
-// secretsOf answers what authorising has put on a request that the driver's had not: the values of headers,
+// secretsOf returns what authorising put on a request that the driver's had not: the values of headers,
 // the token behind a scheme or prefix, and the password of Basic (RFC 7617) or the user name where that is
 // the secret.
 func secretsOf(sent, asked *http.Request) []string {

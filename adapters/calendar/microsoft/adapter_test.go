@@ -58,7 +58,7 @@ func TestADirectoryIsNoHost(t *testing.T) {
 			continue
 		}
 		if u, err := url.Parse(g.TokenURL); err != nil || u.Host != "login.example" {
-			t.Errorf("%s: tokens are had at %s", directory, g.TokenURL)
+			t.Errorf("%s: the token URL is %s", directory, g.TokenURL)
 		}
 	}
 }

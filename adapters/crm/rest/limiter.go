@@ -85,7 +85,7 @@ func (l *limiter) all(queries []*gojq.Query) {
 	}
 }
 
-// query answers the query with its counts; nil stays nil.
+// query returns the query with its counts; nil stays nil.
 func (l *limiter) query(q *gojq.Query) *gojq.Query {
 	if q == nil {
 		return nil
@@ -166,7 +166,7 @@ func (l *limiter) index(i *gojq.Index) {
 	}
 }
 
-// term answers a term with its counts, in front of what is picked out of its value.
+// term returns a term with its counts, in front of what is picked out of its value.
 func (l *limiter) term(t *gojq.Term) *gojq.Query {
 	for _, s := range t.SuffixList {
 		l.index(s.Index)
