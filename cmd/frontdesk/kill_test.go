@@ -9,7 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"slices"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
 
@@ -60,14 +60,12 @@ func killAtEveryWrite(t *testing.T, a office, storeURL string) {
 				q := a.asks(r.as(key), doing, point)
 				killed := a.killAt(r, n, after)
 				got, err := r.as(key).send(q, "Idempotency-Key: "+point)
-				a.put(nil)
-				if err == nil { // it makes no such request
-					if got.status/100 != 2 {
-						t.Fatalf("%s: without a kill it is answered %d %s", point, got.status, got.body)
+				if !killed() { // it makes no such request
+					if err != nil || got.status/100 != 2 {
+						t.Fatalf("%s: without a kill it is answered %d %s, %v", point, got.status, got.body, err)
 					}
 					break
 				}
-				<-killed
 				reached++
 				cuts = append(cuts, cut{q, doing, point})
 				h.wantSound()
@@ -99,22 +97,35 @@ func killAtEveryWrite(t *testing.T, a office, storeURL string) {
 	t.Logf("%d kills", len(cuts))
 }
 
-// killAt has the gateway killed at its n-th writing request from now on.
-func (a office) killAt(r *running, n int, after bool) (killed chan struct{}) {
-	killed = make(chan struct{})
-	var made atomic.Int64
+// killAt has the gateway killed at its n-th writing request from now on, whichever call makes that: a gateway that was
+// started again carries on what was cut off before. What it returns ends that, and reports whether the gateway was killed.
+func (a office) killAt(r *running, n int, after bool) (killed func() bool) {
+	var mu sync.Mutex // held while it kills
+	made, dead := 0, false
 	a.put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
-		if !mutates(req) || made.Add(1) != int64(n) {
+		mu.Lock()
+		if mutates(req) {
+			made++
+		}
+		if !mutates(req) || made != n {
+			mu.Unlock()
 			serve.ServeHTTP(w, req)
 			return
 		}
+		defer mu.Unlock()
+		dead = true
 		if after {
 			serve.ServeHTTP(httptest.NewRecorder(), req)
 		}
 		r.kill()
-		close(killed)
 	})
-	return killed
+	return func() bool {
+		a.put(nil)
+		mu.Lock()
+		defer mu.Unlock()
+		made = n // a request that is on its way kills nobody any more
+		return dead
+	}
 }
 
 // settled asks again until there is a final answer, which has to come within 30 seconds.
