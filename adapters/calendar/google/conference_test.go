@@ -93,7 +93,7 @@ func TestALinkThatIsNotThereByTheDeadlineIsFoundByRepeating(t *testing.T) {
 	s := serve(t, fake.Options{MeetPolls: 3})
 	ctx, requests := faulttest.NewDeadline(t.Context()), 0
 	driver := s.openAs(t, nil, s.url, time.Now, func(r *http.Request) error {
-		if requests++; requests == 2 { // the event is there
+		if requests++; requests == 3 { // the event is there, and its link is looked for
 			ctx.Pass()
 		}
 		r.Header.Set("Authorization", "Bearer "+s.token)
