@@ -52,6 +52,7 @@ func openPostgres(url string, pool newPool) (*Store, error) {
 		// The lock that a foreign key takes: a removal waits for it, an update does not (PostgreSQL's manual,
 		// "Row-Level Locks").
 		lockParent: " FOR KEY SHARE",
+		lockRows:   " FOR UPDATE",
 		lockFree:   " FOR UPDATE SKIP LOCKED",
 	}}, nil
 }

@@ -116,7 +116,8 @@ type Rows struct {
 // pageOfRows is how many rows are read at once; how many are written in one transaction is the dialect's.
 const pageOfRows = 500
 
-// Reseal walks over all that is sealed. Rows that others write meanwhile are looked at again.
+// Reseal walks over all that is sealed. A row that is to be sealed anew is read once more under its lock, so
+// that nothing is lost of what others write meanwhile.
 func (s *Store) Reseal(ctx context.Context, o Rows) (found SealedRows, err error) {
 	if s.sealer == nil {
 		return found, nil
@@ -149,29 +150,24 @@ func (r sealedRow) names() []string {
 func (s *Store) resealTable(ctx context.Context, t sealedTable, o Rows, found *SealedRows) error {
 	var after []any
 	for {
-		rows, err := s.sealedRows(ctx, t, after, nil)
+		query, args := t.query(">", after)
+		rows, err := listOf(ctx, s, t.scan, fmt.Sprintf("%s LIMIT %d", query, pageOfRows), args...)
 		if err != nil {
 			return err
 		}
-		for chunk := range slices.Chunk(rows, s.dialect.rewrites) {
-			missed, err := s.resealRows(ctx, t, o, chunk, found)
+		var stale [][]any
+		for _, row := range rows {
+			_, rewrite, err := s.resealRow(t, o, row, found)
 			if err != nil {
 				return err
 			}
-			for attempt := 0; len(missed) > 0; attempt++ {
-				if attempt == resealAttempts {
-					return fault.New(fault.Unavailable, ReasonRowUnreadable,
-						"A row is written all the time, so that it cannot be sealed anew. Try again.")
-				}
-				now, err := s.sealedRows(ctx, t, nil, missed[0].keys)
-				if err != nil {
-					return err
-				}
-				again, err := s.resealRows(ctx, t, o, now, found)
-				if err != nil {
-					return err
-				}
-				missed = append(again, missed[1:]...)
+			if rewrite {
+				stale = append(stale, row.keys)
+			}
+		}
+		for keys := range slices.Chunk(stale, s.dialect.rewrites) {
+			if err := s.resealRows(ctx, t, o, keys, found); err != nil {
+				return err
 			}
 		}
 		if len(rows) < pageOfRows {
@@ -181,70 +177,61 @@ func (s *Store) resealTable(ctx context.Context, t sealedTable, o Rows, found *S
 	}
 }
 
-// resealAttempts is how often rows that others write at the same time are read again.
-const resealAttempts = 100
-
-// sealedRows reads a page after some keys, or the row with some keys.
-func (s *Store) sealedRows(ctx context.Context, t sealedTable, after, exactly []any) ([]sealedRow, error) {
-	names := make([]string, 0, len(t.columns))
+// query reads the rows whose keys compare so with those given, or all, in the order of their keys.
+func (t sealedTable) query(compare string, with []any) (query string, args []any) {
+	names := slices.Clone(t.keys)
 	for _, c := range t.columns {
 		names = append(names, c.name)
 	}
 	keys := strings.Join(t.keys, ", ")
-	query := "SELECT " + keys + ", " + strings.Join(names, ", ") + " FROM " + t.name
-	args := slices.Concat(after, exactly)
-	if len(after) > 0 {
-		query += " WHERE (" + keys + ") > (" + places(1, len(args)) + ")"
-	} else if len(exactly) > 0 {
-		query += " WHERE (" + keys + ") = (" + places(1, len(args)) + ")"
+	query = "SELECT " + strings.Join(names, ", ") + " FROM " + t.name
+	if len(with) > 0 {
+		query += " WHERE (" + keys + ") " + compare + " (" + places(1, len(with)) + ")"
 	}
-	query += fmt.Sprintf(" ORDER BY %s LIMIT $%d", keys, len(args)+1)
-	return listOf(ctx, s, func(row scanner) (sealedRow, error) {
-		r := sealedRow{keys: make([]any, len(t.keys)), values: make([][]byte, len(t.columns))}
-		var into []any
-		for i := range r.keys {
-			into = append(into, &r.keys[i])
-		}
-		for i := range r.values {
-			into = append(into, &r.values[i])
-		}
-		return r, row.Scan(into...)
-	}, query, append(args, pageOfRows)...)
+	return query + " ORDER BY " + keys, with
 }
 
-// resealRows writes the rows that are to be sealed anew in one transaction, and returns those that changed
-// meanwhile.
-func (s *Store) resealRows(
-	ctx context.Context, t sealedTable, o Rows, rows []sealedRow, found *SealedRows,
-) (missed []sealedRow, err error) {
-	var change, changed []sealedRow
-	for _, row := range rows {
-		now, rewrite, err := s.resealRow(t, o, row, found)
-		if err != nil {
-			return nil, err
-		}
-		if rewrite {
-			change, changed = append(change, row), append(changed, now)
-		}
+func (t sealedTable) scan(row scanner) (sealedRow, error) {
+	r := sealedRow{keys: make([]any, len(t.keys)), values: make([][]byte, len(t.columns))}
+	var into []any
+	for i := range r.keys {
+		into = append(into, &r.keys[i])
 	}
-	if len(change) == 0 {
-		return nil, nil
+	for i := range r.values {
+		into = append(into, &r.values[i])
 	}
-	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		missed = nil
-		for i, row := range change {
-			touched, err := replaceSealed(ctx, tx, t, row, changed[i])
+	return r, row.Scan(into...)
+}
+
+// resealRows seals the rows with these keys anew, those that are still there, in one transaction.
+func (s *Store) resealRows(ctx context.Context, t sealedTable, o Rows, keys [][]any, found *SealedRows) error {
+	rewritten := 0
+	err := s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		rewritten = 0
+		for _, key := range keys {
+			query, args := t.query("=", key)
+			row, there, err := find(ctx, tx, t.scan, query+s.dialect.lockRows, args...)
 			if err != nil {
 				return err
 			}
-			if touched == 0 {
-				missed = append(missed, row)
+			if !there {
+				continue
+			}
+			now, rewrite, err := s.resealRow(t, o, row, new(SealedRows))
+			if err != nil {
+				return err
+			}
+			if rewrite {
+				if err := writeSealed(ctx, tx, t, now); err != nil {
+					return err
+				}
+				rewritten++
 			}
 		}
 		return nil
 	})
-	found.Rewritten += len(change) - len(missed)
-	return missed, err
+	found.Rewritten += rewritten
+	return err
 }
 
 // resealRow returns a row with its values sealed anew, where any is to be.
@@ -282,30 +269,28 @@ func (s *Store) resealRow(
 	return now, rewrite, nil
 }
 
-// replaceSealed writes the values of a row that is still as it was read.
-func replaceSealed(ctx context.Context, tx *sql.Tx, t sealedTable, was, is sealedRow) (int64, error) {
+// writeSealed writes the values of a row.
+func writeSealed(ctx context.Context, tx *sql.Tx, t sealedTable, row sealedRow) error {
 	var set, where []string
 	var args []any
-	place := func(c sealedColumn, value []byte) string {
-		if args = append(args, any(value)); c.isText {
-			args[len(args)-1] = string(value)
-		}
-		return fmt.Sprintf("$%d", len(args))
+	place := func(column string, value any) string {
+		args = append(args, value)
+		return fmt.Sprintf("%s = $%d", column, len(args))
 	}
 	for i, c := range t.columns {
-		if was.values[i] == nil {
-			where = append(where, c.name+" IS NULL")
-			continue
+		switch value := row.values[i]; {
+		case value == nil: // it has nothing to seal
+		case c.isText:
+			set = append(set, place(c.name, string(value)))
+		default:
+			set = append(set, place(c.name, value))
 		}
-		set = append(set, c.name+" = "+place(c, is.values[i]))
-		where = append(where, c.name+" = "+place(c, was.values[i]))
 	}
 	for i, key := range t.keys {
-		args = append(args, was.keys[i])
-		where = append(where, fmt.Sprintf("%s = $%d", key, len(args)))
+		where = append(where, place(key, row.keys[i]))
 	}
-	query := "UPDATE " + t.name + " SET " + strings.Join(set, ", ") + " WHERE " + strings.Join(where, " AND ")
-	return exec(ctx, tx, query, args...)
+	_, err := exec(ctx, tx, "UPDATE "+t.name+" SET "+strings.Join(set, ", ")+" WHERE "+strings.Join(where, " AND "), args...)
+	return err
 }
 
 // isUnreadable reports whether a row could not be opened.

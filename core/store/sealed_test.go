@@ -187,6 +187,8 @@ func TestRowsAreSealedAnewWhileOthersWrite(t *testing.T) {
 				}
 			}
 		})
+		ended := sync.OnceFunc(func() { close(stop); writing.Wait() })
+		defer ended() // also after a failure, before the store is closed
 		for range 3 {
 			<-written // what was sealed before the last rotation is written: only the key of the one before it is kept
 			<-written
@@ -200,8 +202,7 @@ func TestRowsAreSealedAnewWhileOthersWrite(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		close(stop)
-		writing.Wait()
+		ended()
 		for _, i := range all {
 			there, found, err := s.Intent(t.Context(), i.TenantID, i.Operation, i.Key)
 			must(t, err)

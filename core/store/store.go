@@ -60,6 +60,8 @@ type dialect struct {
 	versioned string
 	// lockParent ends a query whose rows must stay while the transaction adds rows that refer to them.
 	lockParent string
+	// lockRows ends a query whose rows nobody else may change until the transaction ends.
+	lockRows string
 	// lockFree ends a query that takes only rows which nobody else has locked, and locks them.
 	lockFree string
 }
