@@ -24,7 +24,7 @@ var notInterleaved = map[string]string{
 	"Pending": "it reads the schema's version",
 	"Forget":  "it moves pages, and changes no row",
 	"Rebuild": "it moves pages, and changes no row",
-	"Reseal":  "it puts one sealed value in the place of another; its own test runs it against writers",
+	"Reseal":  "it changes no value, only how it is sealed; its own test runs it against writers",
 
 	"Digest":   "it makes one row once; its own test has many make it",
 	"SealWith": "it is said before the store is used",

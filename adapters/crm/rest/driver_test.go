@@ -1,8 +1,6 @@
 package rest_test
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -524,23 +522,6 @@ func TestATicketIsFoundOnlyByItsOwnNumber(t *testing.T) {
 		if f := fault.From(err); f == nil || f.Code != fault.NotFound || f.Reason != fault.ReasonTicketNotFound {
 			t.Errorf("%s: %v", rule, err)
 		}
-	}
-}
-
-func TestALeavingCallerEndsAnExpression(t *testing.T) {
-	// Few steps that take long: two texts are compared, which differ at their ends.
-	long := strings.Repeat("x", 900<<10)
-	body, err := json.Marshal(object{"id": 7, "a": long + "a", "b": long + "b"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := serve(t, says(map[string]reply{"GET /api/tickets/7": {status: 200, body: string(body)}}), nobody)
-	id := "[.steps.ticket.body | range(30000) as $i | select(.a == .b)]"
-	d := s.open(t, plain(s.url, object{"ticket": shownAs(object{"id": id})}))
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	if _, err := d.ByNumber(ctx, "7"); !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, fault.Timeout) {
-		t.Errorf("got %v", err)
 	}
 }
 

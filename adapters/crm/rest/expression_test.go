@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"reflect"
 	"strings"
@@ -12,6 +13,21 @@ import (
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
 )
+
+func TestALeavingCallerEndsAnExpression(t *testing.T) {
+	// A step takes so long that the deadline passes before anything else ends the expression: two texts are compared
+	// that differ at their ends.
+	long := strings.Repeat("x", 16<<20)
+	e, problem := parse("place", "[range(20000) as $i | select(.a == .b)]")
+	if problem != "" {
+		t.Fatal(problem)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := e.value(ctx, map[string]any{"a": long + "a", "b": long + "b"}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+}
 
 func TestExpressionsReachNothingButTheirInput(t *testing.T) {
 	t.Setenv("FRONTDESK_CANARY", "canary")
