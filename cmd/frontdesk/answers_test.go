@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -46,33 +47,42 @@ type hostiles struct {
 	keys  map[string]string
 	names []string
 	calm  int // bytes that the process held before
+
+	neighbour, control *load // of another tenant, and at a gateway whose providers are well
 }
 
-// Whatever form a provider's answer has, it takes little memory and time, it is asked for once, and its
-// caller is told why there is none. FRONTDESK_TROUBLE=full has every form compressed as well, and sixteen
+// Whatever form a provider's answer has, it takes little memory and time, it is asked for once, its caller is
+// told why there is none, and another tenant is served as before. FRONTDESK_TROUBLE=full has every form compressed as well, and sixteen
 // callers at each provider.
 func TestNoFormOfAnAnswerTakesTheProcessDown(t *testing.T) {
 	t.Parallel()
 	house := newHouse(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__BREAKER__FAILURES=1000000")
 	h := hostiles{at: map[string]office{}, keys: map[string]string{}}
-	var connections []tenant.NewConnection
+	connections := [][]tenant.NewConnection{sandboxes(nil), sandboxes(nil)}
 	for name, open := range offices() {
 		a := open(t)
 		house.environ = append(house.environ, a.environ...)
 		h.at[name] = a
 		h.names = append(h.names, name)
-		connections = append(connections, a.connection)
+		connections = append(connections, []tenant.NewConnection{a.connection})
 	}
-	for i, key := range house.takeIn(connections...) {
+	keys := house.admit(tenant.Settings{}, connections...)
+	neighbours := keys[:2]
+	for i, key := range keys[2:] {
 		h.keys[h.names[i]] = key
 	}
 	h.running = house.serve()
+	h.neighbour = newLoad(t, h.api, mixedCalls(neighbours))
+	other := newHouse(t, "")
+	others := other.furnish(2, 0)
+	h.control = newLoad(t, other.serve().api, mixedCalls(others))
 	for _, name := range h.names {
 		if got, err := h.as(h.keys[name]).send(h.at[name].read); err != nil || got.status >= 500 {
 			t.Fatalf("%s, quiet: %v %d %s", name, err, got.status, got.body)
 		}
 	}
 	h.calm = residentNow(t, h.running)
+	ended := h.beside(t)
 	for _, name := range h.names {
 		t.Run(name, func(t *testing.T) {
 			for _, f := range hostileAnswers(name) {
@@ -80,7 +90,34 @@ func TestNoFormOfAnAnswerTakesTheProcessDown(t *testing.T) {
 			}
 		})
 	}
+	ended()
+	ended = h.beside(t)
 	t.Run("sixteen at once", h.sixteenAtOnce)
+	ended()
+}
+
+// beside has a neighbour call all the time until ended, which tells how long it waited: at most as long as a
+// neighbour of nobody at the same time, twice, and 20 ms.
+func (h hostiles) beside(t *testing.T) (ended func()) {
+	const perSecond = 50
+	ctx, stop := context.WithCancel(t.Context())
+	var neighbour, control []hit
+	var calling sync.WaitGroup
+	calling.Go(func() { neighbour = h.neighbour.until(ctx, perSecond) })
+	calling.Go(func() { control = h.control.until(ctx, perSecond) })
+	return func() {
+		stop()
+		calling.Wait()
+		waited, rest := quantile(neighbour, .99), quantile(control, .99)
+		t.Logf("neighbour p50 %.1f ms, p99 %.1f ms, longest %.1f ms of %d; p99 at a gateway at rest %.1f ms",
+			milliseconds(quantile(neighbour, .5)), milliseconds(waited), milliseconds(quantile(neighbour, 1)), len(neighbour), milliseconds(rest))
+		if count(neighbour, served) < len(neighbour) {
+			t.Errorf("a neighbour is answered %s", outcomes(neighbour))
+		}
+		if bar := 2*rest + 20*time.Millisecond; waited > bar && !underRaceDetector() {
+			t.Errorf("a neighbour waits %v, want at most %v", waited, bar)
+		}
+	}
 }
 
 // answers has a provider answer a read in a form.

@@ -71,7 +71,9 @@ collection: {user}/[^/]+
 permissions: rw
 `)
 	address := "127.0.0.1:" + adaptertest.FreePort(tb)
-	// It lets only five connections wait to be taken up: with the eight that it takes up by itself, a busy machine's time out.
+	// Radicale lets five connections wait to be accepted, as Python's socketserver does: on a busy machine, those of a
+	// suite that come at once would be dropped. Python imports sitecustomize before a program.
+	write("sitecustomize.py", "import socketserver\nsocketserver.TCPServer.request_queue_size = 128\n")
 	config := write("config", fmt.Sprintf(`
 [server]
 hosts = %s
@@ -89,7 +91,7 @@ filesystem_folder = %s
 [logging]
 level = warning
 `, address, users, rights, filepath.Join(directory, "collections")))
-	start(tb, address, binary, "--config", config)
+	start(tb, address, []string{"PYTHONPATH=" + directory}, binary, "--config", config)
 
 	a := Account{URL: "http://" + address, User: user, Password: password, Home: "/alice@example.com/"}
 	a.Calendar, a.Second, a.ReadOnly = a.Home+"work/", a.Home+"home/", a.Home+"readonly/"
@@ -109,7 +111,7 @@ func Xandikos(tb testing.TB) Account {
 	binary := find(tb, "xandikos")
 	port := adaptertest.FreePort(tb)
 	address := "127.0.0.1:" + port
-	start(tb, address, binary, "-d", filepath.Join(tb.TempDir(), "data"), "-l", "127.0.0.1", "-p", port,
+	start(tb, address, nil, binary, "-d", filepath.Join(tb.TempDir(), "data"), "-l", "127.0.0.1", "-p", port,
 		"--current-user-principal", "/alice/", "--defaults")
 	a := Account{URL: "http://" + address, User: "alice", Password: "any password", Home: "/alice/calendars/"}
 	a.Calendar, a.Second = a.Home+"calendar/", a.Home+"second/"
@@ -130,7 +132,7 @@ func find(tb testing.TB, program string) string {
 }
 
 // start runs a server until the test ends, and returns when it answers.
-func start(tb testing.TB, address, binary string, arguments ...string) {
+func start(tb testing.TB, address string, environ []string, binary string, arguments ...string) {
 	tb.Helper()
 	log, err := os.Create(filepath.Join(tb.TempDir(), "log"))
 	if err != nil {
@@ -138,6 +140,7 @@ func start(tb testing.TB, address, binary string, arguments ...string) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	command := exec.CommandContext(ctx, binary, arguments...)
+	command.Env = append(os.Environ(), environ...)
 	command.Stdout, command.Stderr = log, log
 	if err := command.Start(); err != nil {
 		stop()
