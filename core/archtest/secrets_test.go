@@ -13,7 +13,7 @@ func TestSecretsAreComparedInConstantTime(t *testing.T) {
 	// Tokens of providers, which the gateway holds against others of its own: nobody outside chooses either.
 	own := []string{
 		"client.go: answer.Refresh == refresh", "flight.go: e.access != refused", "flight.go: f.entry.access != refused",
-		"keeper.go: e.access == refused", "kept.go: had.Access != refused",
+		"tokensource.go: e.access == refused", "stored.go: stored.Access != refused",
 	}
 	for _, room := range []string{"api", "consent", "oauth", "tenant", "upstream", "vault"} {
 		found, err := Comparisons(filepath.Join(top, "core", room))

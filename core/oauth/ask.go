@@ -20,7 +20,7 @@ import (
 //     that would end with the grant still works. After that, asking is the only way to learn whether a person
 //     has to connect the account again.
 
-// The values of kept.Rotation.
+// The values of storedTokens.Rotation.
 const (
 	refreshStays   = "stays"
 	refreshRotates = "rotates"
@@ -38,19 +38,19 @@ func rotationOf(t Tokens) string {
 // reusable reports whether tokens may be asked for twice. What redeems have shown counts more than what the
 // adapter declares.
 func (v view) reusable() bool {
-	grant := v.source.Client.Grant
+	grant := v.credentials.Client.Grant
 	switch {
-	case grant.Flow != adapter.Consent, v.kept.Rotation == refreshStays:
+	case grant.Flow != adapter.Consent, v.stored.Rotation == refreshStays:
 		return true
 	case grant.Rotation == adapter.RotationOverlapping:
 		return true
 	}
-	return grant.Rotation == adapter.RotationNone && v.kept.Rotation == ""
+	return grant.Rotation == adapter.RotationNone && v.stored.Rotation == ""
 }
 
 // atRisk reports whether a replay could end an access token that still works.
 func (v view) atRisk(refused string, now time.Time) bool {
-	return !v.reusable() && v.kept.usable(now, refused)
+	return !v.reusable() && v.stored.usable(now, refused)
 }
 
 var (
@@ -69,7 +69,7 @@ func mayHaveActed(err error) bool {
 // ask asks the provider for tokens. A request that was lost, or that has no answer for a while, is made once
 // more, where that is safe. The first one is waited for all the same, and the first answer counts: a slow
 // endpoint is still one.
-func (k *Keeper) ask(ctx context.Context, v view) (Tokens, error) {
+func (s *TokenSource) ask(ctx context.Context, v view) (Tokens, error) {
 	type answer struct {
 		tokens Tokens
 		err    error
@@ -83,12 +83,12 @@ func (k *Keeper) ask(ctx context.Context, v view) (Tokens, error) {
 	begin := func() {
 		begun++
 		tries.Go(func() {
-			t, err := v.source.Client.Token(ctx, v.refresh())
+			t, err := v.credentials.Client.Token(ctx, v.refresh())
 			answers <- answer{t, err}
 		})
 	}
 	begin()
-	silence := time.NewTimer(k.limits.SecondTry)
+	silence := time.NewTimer(s.limits.SecondTry)
 	defer silence.Stop()
 	for {
 		select {

@@ -12,8 +12,8 @@ import (
 //
 //	go test -run '^$' -bench Token ./core/oauth
 func BenchmarkToken(b *testing.B) {
-	k := NewKeeper(Options{})
-	b.Cleanup(k.Close)
+	source := NewTokenSource(Options{})
+	b.Cleanup(source.Close)
 	ctx := context.Background()
 	var (
 		mu   sync.RWMutex
@@ -22,8 +22,8 @@ func BenchmarkToken(b *testing.B) {
 	)
 	for i := range 10_000 {
 		e := &entry{connectionID: name(i), access: "access", until: time.Now().Add(time.Hour)}
-		e.look.Store(time.Now().Add(time.Hour).UnixMilli())
-		k.memory.put(e)
+		e.checkAt.Store(time.Now().Add(time.Hour).UnixMilli())
+		source.cache.put(e)
 		bare[e.connectionID] = e
 		ids = append(ids, e.connectionID)
 	}
@@ -39,10 +39,10 @@ func BenchmarkToken(b *testing.B) {
 		}
 		perRead = float64(b.Elapsed()) / float64(b.N)
 	})
-	b.Run("keeper", func(b *testing.B) {
+	b.Run("token source", func(b *testing.B) {
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
-			if access, err := k.Token(ctx, "acme", ids[i%len(ids)]); access == "" || err != nil {
+			if access, err := source.Token(ctx, "acme", ids[i%len(ids)]); access == "" || err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -1,6 +1,6 @@
 // Package oauth gets access tokens from providers and keeps them fresh (RFC 6749, RFC 7636, RFC 7523, RFC
 // 9207). Two things are in it: a [Client], which speaks to one provider's authorization server for one
-// connection, and a [Keeper], which holds the tokens of all connections and renews them ahead of time.
+// connection, and a [TokenSource], which holds the tokens of all connections and renews them ahead of time.
 //
 // What it promises: no error holds a token, a code or a secret; a token endpoint is asked through the
 // gateway's own HTTP client, so that its limits and rules hold; a request that may have been acted on is made

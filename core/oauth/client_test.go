@@ -368,12 +368,12 @@ func TestMissingScopes(t *testing.T) {
 func TestNothingThatHoldsSecretsShowsThem(t *testing.T) {
 	tokens := Tokens{Access: "canary", Refresh: "canary"}
 	client := Client{Provider: "provider", Secret: "canary", Key: "canary"}
-	source := Source{Client: client, Refresh: "canary"}
+	credentials := Credentials{Client: client, Refresh: "canary"}
 	var log strings.Builder
 	for _, handler := range []slog.Handler{slog.NewJSONHandler(&log, nil), slog.NewTextHandler(&log, nil)} {
-		slog.New(handler).Info("all", "tokens", tokens, "client", client, "source", source)
+		slog.New(handler).Info("all", "tokens", tokens, "client", client, "credentials", credentials)
 	}
-	for _, value := range []any{tokens, &tokens, client, source, kept{Access: "canary", Refresh: "canary"}, []any{tokens}, view{source: source, kept: kept{Access: "canary"}}.source} {
+	for _, value := range []any{tokens, &tokens, client, credentials, storedTokens{Access: "canary", Refresh: "canary"}, []any{tokens}, view{credentials: credentials, stored: storedTokens{Access: "canary"}}.credentials} {
 		fmt.Fprintf(&log, "%v %+v %#v %s %q", value, value, value, value, value)
 	}
 	if strings.Contains(log.String(), "canary") {

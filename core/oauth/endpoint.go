@@ -8,37 +8,37 @@ import (
 	"frontdesk/core/fault"
 )
 
-// endpoint is a host that is asked for tokens.
+// endpoint is the host of a token endpoint.
 type endpoint struct {
-	host  string
-	slots chan struct{} // holds one for each redeem that is under way
-	users int           // that hold or want a slot; guarded by Keeper.mu
-	sick  atomic.Bool   // it did not answer the last time
+	host         string
+	slots        chan struct{} // holds one value for each redeem under way
+	users        int           // how many hold or want a slot; guarded by TokenSource.mu
+	unresponsive atomic.Bool   // it did not answer the last time
 }
 
-// enter takes a slot at the token endpoint's host. A call waits for one; a renewal ahead of time does not wait where the
-// host is sick and every slot may be lost to a redeem that hangs: there are others to renew.
-func (k *Keeper) enter(ctx context.Context, tokenURL string, urgent bool) (*endpoint, error) {
-	e := k.endpointOf(tokenURL)
+// acquire takes a slot at the token endpoint's host. A call waits for one. A renewal ahead of time does not
+// wait at an unresponsive host, where redeems that hang may hold every slot: there are others to renew.
+func (s *TokenSource) acquire(ctx context.Context, tokenURL string, urgent bool) (*endpoint, error) {
+	e := s.endpointOf(tokenURL)
 	select {
 	case e.slots <- struct{}{}:
 		return e, nil
 	default:
 	}
 	if !urgent {
-		if e.sick.Load() {
-			k.forsake(e)
+		if e.unresponsive.Load() {
+			s.unref(e)
 			return nil, errBusy
 		}
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, k.limits.Queue)
+		ctx, cancel = context.WithTimeout(ctx, s.limits.Queue)
 		defer cancel()
 	}
 	select {
 	case e.slots <- struct{}{}:
 		return e, nil
 	case <-ctx.Done():
-		k.forsake(e)
+		s.unref(e)
 		if !urgent {
 			return nil, errBusy
 		}
@@ -46,32 +46,32 @@ func (k *Keeper) enter(ctx context.Context, tokenURL string, urgent bool) (*endp
 	}
 }
 
-func (k *Keeper) leave(e *endpoint) {
+func (s *TokenSource) release(e *endpoint) {
 	<-e.slots
-	k.forsake(e)
+	s.unref(e)
 }
 
-func (k *Keeper) endpointOf(tokenURL string) *endpoint {
+func (s *TokenSource) endpointOf(tokenURL string) *endpoint {
 	host := tokenURL
 	if u, err := url.Parse(tokenURL); err == nil {
 		host = u.Host
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	e, ok := k.endpoints[host]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ok := s.endpoints[host]
 	if !ok {
 		e = &endpoint{host: host, slots: make(chan struct{}, perEndpoint)}
-		k.endpoints[host] = e
+		s.endpoints[host] = e
 	}
 	e.users++
 	return e
 }
 
-// forsake drops an endpoint that nobody uses and of which there is nothing to remember.
-func (k *Keeper) forsake(e *endpoint) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if e.users--; e.users == 0 && !e.sick.Load() {
-		delete(k.endpoints, e.host)
+// unref drops an endpoint that nobody uses any more, unless it is known to be unresponsive.
+func (s *TokenSource) unref(e *endpoint) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e.users--; e.users == 0 && !e.unresponsive.Load() {
+		delete(s.endpoints, e.host)
 	}
 }

@@ -28,8 +28,8 @@ const (
 	theOne   = "c1"
 )
 
-// house is a provider, a store and the connections that keepers share.
-type house struct {
+// harness is a provider, a store and the connections that sources share.
+type harness struct {
 	t      *testing.T
 	url    string
 	keys   string // the directory of the key set
@@ -41,16 +41,16 @@ type house struct {
 	rotation adapter.Rotation // as the adapter declares it
 
 	mu      sync.Mutex
-	given   map[string]Source // by connection
+	given   map[string]Credentials // by connection
 	changed []string
-	gate    func(keeper string, r *http.Request, forward func() (*http.Response, error)) (*http.Response, error)
+	gate    func(replica string, r *http.Request, forward func() (*http.Response, error)) (*http.Response, error)
 }
 
 // stores make an empty one each.
 var stores = map[string]func(testing.TB) string{"sqlite": storetest.SQLite, "postgres": storetest.Postgres}
 
 // onEveryStore runs a test on SQLite and on PostgreSQL, in a bubble of its own time.
-func onEveryStore(t *testing.T, rotation oauthtest.Rotation, lifetime time.Duration, test func(h *house)) {
+func onEveryStore(t *testing.T, rotation oauthtest.Rotation, lifetime time.Duration, test func(h *harness)) {
 	t.Helper()
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
@@ -60,15 +60,15 @@ func onEveryStore(t *testing.T, rotation oauthtest.Rotation, lifetime time.Durat
 	}
 }
 
-func onSQLite(t *testing.T, rotation oauthtest.Rotation, lifetime time.Duration, test func(h *house)) {
+func onSQLite(t *testing.T, rotation oauthtest.Rotation, lifetime time.Duration, test func(h *harness)) {
 	t.Helper()
 	url := storetest.SQLite(t)
 	synctest.Test(t, func(t *testing.T) { test(build(t, url, rotation, lifetime)) })
 }
 
-func build(t *testing.T, url string, rotation oauthtest.Rotation, lifetime time.Duration) *house {
+func build(t *testing.T, url string, rotation oauthtest.Rotation, lifetime time.Duration) *harness {
 	t.Helper()
-	h := &house{t: t, url: url, keys: t.TempDir(), store: storetest.Open(t, url), given: map[string]Source{}}
+	h := &harness{t: t, url: url, keys: t.TempDir(), store: storetest.Open(t, url), given: map[string]Credentials{}}
 	var err error
 	if h.vault, err = vault.Open("", h.keys); err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func build(t *testing.T, url string, rotation oauthtest.Rotation, lifetime time.
 }
 
 // connect makes a connection with a refresh token among its credentials.
-func (h *house) connect(id string) {
+func (h *harness) connect(id string) {
 	h.t.Helper()
 	err := h.store.CreateConnection(h.t.Context(), store.Connection{
 		ID: id, TenantID: tenantID, Name: id, Kind: "calendar", Provider: "provider", CreatedAt: time.Now(),
@@ -103,25 +103,25 @@ func (h *house) connect(id string) {
 }
 
 // give replaces the credentials of a connection.
-func (h *house) give(id, refresh string) {
+func (h *harness) give(id, refresh string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.given[id] = Source{Refresh: refresh, Since: "since " + refresh}
+	h.given[id] = Credentials{Refresh: refresh, Fingerprint: "since " + refresh}
 }
 
-// keeper makes a keeper with a store of its own, as another replica has.
-func (h *house) keeper(name string, change ...func(*Keeper)) *Keeper {
+// replica makes a token source with a store of its own, as another replica has.
+func (h *harness) source(name string, change ...func(*TokenSource)) *TokenSource {
 	h.t.Helper()
 	s, err := store.Open(h.t.Context(), h.url)
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	k := NewKeeper(Options{
+	source := NewTokenSource(Options{
 		Store: s, Vault: h.vault, Owner: name, Log: slog.New(slog.NewTextHandler(&h.logged, nil)),
-		Sources: func(ctx context.Context, tenantID, connectionID string) (Source, error) {
+		Credentials: func(ctx context.Context, tenantID, connectionID string) (Credentials, error) {
 			row, err := s.Connection(ctx, tenantID, connectionID)
 			if err != nil {
-				return Source{}, err
+				return Credentials{}, err
 			}
 			h.mu.Lock()
 			defer h.mu.Unlock()
@@ -142,22 +142,22 @@ func (h *house) keeper(name string, change ...func(*Keeper)) *Keeper {
 		},
 	})
 	for _, c := range change {
-		c(k)
+		c(source)
 	}
 	h.t.Cleanup(func() {
-		k.Close()
+		source.Close()
 		_ = s.Close() // a test may have closed it
 	})
-	return k
+	return source
 }
 
-// run runs a keeper until stop, or the end of the test.
-func (h *house) run(k *Keeper) (stop func()) {
+// run runs a token source until stop, or the end of the test.
+func (h *harness) run(source *TokenSource) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		k.Run(ctx)
+		source.Run(ctx)
 	}()
 	stop = sync.OnceFunc(func() {
 		cancel()
@@ -167,8 +167,8 @@ func (h *house) run(k *Keeper) (stop func()) {
 	return stop
 }
 
-// through has requests of keepers go through a gate.
-func (h *house) through(gate func(keeper string, r *http.Request, forward func() (*http.Response, error)) (*http.Response, error)) {
+// through has requests of sources go through a gate.
+func (h *harness) through(gate func(replica string, r *http.Request, forward func() (*http.Response, error)) (*http.Response, error)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.gate = gate
@@ -176,19 +176,19 @@ func (h *house) through(gate func(keeper string, r *http.Request, forward func()
 
 // wireTo brings requests to the fake without a network, which a bubble could not wait for.
 type wireTo struct {
-	house  *house
-	keeper string
+	harness   *harness
+	replica string
 }
 
 func (w wireTo) RoundTrip(r *http.Request) (answer *http.Response, err error) {
-	w.house.mu.Lock()
-	gate := w.house.gate
-	w.house.mu.Unlock()
+	w.harness.mu.Lock()
+	gate := w.harness.gate
+	w.harness.mu.Unlock()
 	forward := func() (*http.Response, error) { return w.forward(r) }
 	if gate == nil {
 		return forward()
 	}
-	return gate(w.keeper, r, forward)
+	return gate(w.replica, r, forward)
 }
 
 func (w wireTo) forward(r *http.Request) (answer *http.Response, err error) {
@@ -203,7 +203,7 @@ func (w wireTo) forward(r *http.Request) (answer *http.Response, err error) {
 	in := r.Clone(r.Context())
 	in.Host = r.URL.Host
 	recorder := httptest.NewRecorder()
-	w.house.fake.ServeHTTP(recorder, in)
+	w.harness.fake.ServeHTTP(recorder, in)
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
@@ -211,9 +211,9 @@ func (w wireTo) forward(r *http.Request) (answer *http.Response, err error) {
 }
 
 // token asks for a token that has to work.
-func (h *house) token(k *Keeper, id string) string {
+func (h *harness) token(source *TokenSource, id string) string {
 	h.t.Helper()
-	access, err := k.Token(h.t.Context(), tenantID, id)
+	access, err := source.Token(h.t.Context(), tenantID, id)
 	if err != nil {
 		h.t.Fatalf("%s gets no token: %v", id, err)
 	}
@@ -224,12 +224,12 @@ func (h *house) token(k *Keeper, id string) string {
 }
 
 // tokenAtLast asks until there is a token that works, as callers do who are told that a renewal hangs.
-func (h *house) tokenAtLast(k *Keeper) string {
+func (h *harness) tokenAtLast(source *TokenSource) string {
 	h.t.Helper()
 	for {
-		access, err := k.Token(h.t.Context(), tenantID, theOne)
+		access, err := source.Token(h.t.Context(), tenantID, theOne)
 		if err == nil {
-			return h.token(k, theOne)
+			return h.token(source, theOne)
 		}
 		wantReason(h.t, err, fault.ReasonProviderUnavailable)
 		if h.t.Failed() || access != "" {
@@ -239,7 +239,7 @@ func (h *house) tokenAtLast(k *Keeper) string {
 	}
 }
 
-func (h *house) row(id string) store.Tokens {
+func (h *harness) row(id string) store.Tokens {
 	h.t.Helper()
 	row, _, err := h.store.Tokens(h.t.Context(), tenantID, id)
 	if err != nil {
@@ -248,7 +248,7 @@ func (h *house) row(id string) store.Tokens {
 	return row
 }
 
-func (h *house) status(id string) string {
+func (h *harness) status(id string) string {
 	h.t.Helper()
 	c, err := h.store.Connection(h.t.Context(), tenantID, id)
 	if err != nil {
@@ -258,7 +258,7 @@ func (h *house) status(id string) string {
 }
 
 // wantFamily fails the test unless each redeem was kept and no refresh token was presented twice.
-func (h *house) wantFamily() {
+func (h *harness) wantFamily() {
 	h.t.Helper()
 	if reuses := h.fake.Reuses(); reuses != 0 {
 		h.t.Errorf("%d refresh tokens were used again", reuses)

@@ -28,8 +28,8 @@ import (
 func shortLimits() Limits {
 	l := StandardLimits()
 	l.Lease, l.Redeem, l.Patience = 2500*time.Millisecond, 2*time.Second, 200*time.Millisecond
-	l.Wait, l.Taken, l.Recall = 20*time.Millisecond, 50*time.Millisecond, 50*time.Millisecond
-	l.Slow, l.Refusal = 100*time.Millisecond, 300*time.Millisecond
+	l.LeasePoll, l.TakeoverPoll, l.FailureTTL = 20*time.Millisecond, 50*time.Millisecond, 50*time.Millisecond
+	l.SlowFailure, l.RefusalTTL = 100*time.Millisecond, 300*time.Millisecond
 	return l
 }
 
@@ -46,17 +46,17 @@ func keeperProcess() error {
 		return err
 	}
 	refresh := os.Getenv("REFRESH")
-	k := NewKeeper(Options{
+	source := NewTokenSource(Options{
 		Store: s, Vault: v, Owner: os.Getenv("REPLICA"), Limits: shortLimits(),
-		Sources: func(context.Context, string, string) (Source, error) {
-			return Source{Refresh: refresh, Since: "since " + refresh, Revision: 1, Client: Client{
+		Credentials: func(context.Context, string, string) (Credentials, error) {
+			return Credentials{Refresh: refresh, Fingerprint: "since " + refresh, Revision: 1, Client: Client{
 				Provider: "provider", ID: "id", Secret: clientSecret, HTTP: &http.Client{Transport: &http.Transport{}},
 				Grant: adapter.Grant{Flow: adapter.Consent, TokenURL: os.Getenv("TOKEN_URL")},
 			}}, nil
 		},
 	})
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		access, err := k.Token(ctx, tenantID, theOne)
+		access, err := source.Token(ctx, tenantID, theOne)
 		if err != nil {
 			access = fault.From(err).Reason
 		}
@@ -64,11 +64,11 @@ func keeperProcess() error {
 			return err
 		}
 	}
-	k.Close()
+	source.Close()
 	return s.Close()
 }
 
-// replica is a process with a keeper.
+// replica is a process with a token source.
 type replica struct {
 	t       *testing.T
 	process *os.Process
@@ -96,7 +96,7 @@ func (r *replica) signal(s os.Signal) {
 
 // replicas are processes that share a store and a provider.
 type replicas struct {
-	*house
+	*harness
 	server *httptest.Server
 
 	mu   sync.Mutex
@@ -105,7 +105,7 @@ type replicas struct {
 
 func newReplicas(t *testing.T, url string) *replicas {
 	t.Helper()
-	p := &replicas{house: build(t, url, oauthtest.SingleUse, time.Hour)}
+	p := &replicas{harness: build(t, url, oauthtest.SingleUse, time.Hour)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /token/{replica}", func(w http.ResponseWriter, r *http.Request) {
 		if err := r.ParseForm(); err != nil { // read to its end, so that the server notices when who asked has gone

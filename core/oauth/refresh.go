@@ -10,21 +10,21 @@ import (
 	"frontdesk/core/fault"
 )
 
-// renew asks the provider for new tokens where nobody else does. The order is what the promises hang on: turn and lease,
+// renew asks the provider for new tokens if nobody else does. The promises rest on this order: turn and lease,
 // then the provider, then the store, and only then the callers.
-func (k *Keeper) renew(ctx context.Context, f *flight, v view) (*entry, error) {
-	if v.row.LeaseUntil.After(k.options.Now()) {
+func (s *TokenSource) renew(ctx context.Context, r *renewal, v view) (*entry, error) {
+	if v.row.LeaseUntil.After(s.options.Now()) {
 		return nil, errBusy
 	}
-	if _, err := k.options.Vault.Primary(); err != nil {
-		return nil, err // what cannot be sealed is not asked for
+	if _, err := s.options.Vault.Primary(); err != nil {
+		return nil, err // never ask for what cannot be sealed
 	}
-	place, err := k.enter(ctx, v.source.Client.Grant.TokenURL, f.urgent)
+	host, err := s.acquire(ctx, v.credentials.Client.Grant.TokenURL, r.urgent)
 	if err != nil {
 		return nil, err
 	}
-	defer k.leave(place)
-	release, held, err := k.options.Store.HoldTurn(ctx, f.connectionID, k.limits.Turn)
+	defer s.release(host)
+	release, held, err := s.options.Store.HoldTurn(ctx, r.connectionID, s.limits.Turn)
 	if err != nil {
 		return nil, err
 	}
@@ -33,125 +33,125 @@ func (k *Keeper) renew(ctx context.Context, f *flight, v view) (*entry, error) {
 	}
 	defer release()
 	abandoned := v.row.LeaseOwner != ""
-	leased, err := k.lease(ctx, &v)
+	leased, err := s.lease(ctx, &v)
 	if err != nil {
 		return nil, err
 	}
 	if !leased {
 		return nil, errBusy
 	}
-	if abandoned && v.atRisk(f.refused, k.options.Now()) {
-		k.postpone(ctx, f, v, errAbandoned)
+	if abandoned && v.atRisk(r.refused, s.options.Now()) {
+		s.postpone(ctx, r, v, errAbandoned)
 		return nil, errBusy
 	}
-	t, err := k.redeem(ctx, v)
-	place.sick.Store(errors.Is(err, fault.Timeout) || errors.Is(err, fault.Unavailable))
-	k.measure(v, err)
+	t, err := s.redeem(ctx, v)
+	host.unresponsive.Store(errors.Is(err, fault.Timeout) || errors.Is(err, fault.Unavailable))
+	s.measure(v, err)
 	switch {
 	case IsRefused(err):
-		return k.refuse(ctx, f, v)
+		return s.refuse(ctx, r, v)
 	case err != nil:
-		k.postpone(ctx, f, v, err)
+		s.postpone(ctx, r, v, err)
 		return nil, err
 	}
-	return k.save(ctx, f, v, t)
+	return s.save(ctx, r, v, t)
 }
 
-func (k *Keeper) measure(v view, err error) {
+func (s *TokenSource) measure(v view, err error) {
 	switch f := fault.From(err); {
-	case errors.Is(err, errBusy): // another has them
+	case errors.Is(err, errBusy): // another replica measures it
 	case f != nil:
-		k.options.Metrics.TokenRenewal(v.source.Client.Provider, string(f.Code))
+		s.options.Metrics.TokenRenewal(v.credentials.Client.Provider, string(f.Code))
 	default:
-		k.options.Metrics.TokenRenewal(v.source.Client.Provider, "")
+		s.options.Metrics.TokenRenewal(v.credentials.Client.Provider, "")
 	}
 }
 
-// lease takes the lease of what was seen. It compares the version, so that it holds for nothing else.
-func (k *Keeper) lease(ctx context.Context, v *view) (bool, error) {
-	now := k.options.Now()
+// lease takes the lease of the row as it was read: it compares the version.
+func (s *TokenSource) lease(ctx context.Context, v *view) (bool, error) {
+	now := s.options.Now()
 	if v.row.Sealed == nil {
-		sealed, err := k.seal(v.row, kept{Since: v.source.Since})
+		sealed, err := s.seal(v.row, storedTokens{Fingerprint: v.credentials.Fingerprint})
 		if err != nil {
 			return false, err
 		}
 		v.row.Sealed = sealed
 	}
 	ours := v.row
-	ours.LeaseOwner, ours.LeaseUntil = k.options.Owner, now.Add(k.limits.Lease)
-	leased, err := k.options.Store.LeaseTokens(ctx, v.row, ours, now)
+	ours.LeaseOwner, ours.LeaseUntil = s.options.Owner, now.Add(s.limits.Lease)
+	leased, err := s.options.Store.LeaseTokens(ctx, v.row, ours, now)
 	if leased {
 		v.row = ours
 	}
 	return leased, err
 }
 
-// redeem asks the provider, and once more after a refusal: a provider may be wrong for a moment, and what a person would
-// have to do about it is the dearest of all failures. It answers errBusy where the refusal is explained by newer tokens or
-// other credentials.
-func (k *Keeper) redeem(ctx context.Context, v view) (Tokens, error) {
-	ctx, cancel := patient(ctx, k.limits.Redeem)
+// redeem asks the provider, and once more after a refusal: a provider may be wrong for a moment, and no failure
+// costs more than one that a person has to repair. It returns errBusy if newer tokens or other credentials
+// explain the refusal.
+func (s *TokenSource) redeem(ctx context.Context, v view) (Tokens, error) {
+	ctx, cancel := withLiveTimeout(ctx, s.limits.Redeem)
 	defer cancel()
-	began := k.options.Now()
-	t, err := k.ask(ctx, v)
+	began := s.options.Now()
+	t, err := s.ask(ctx, v)
 	if !IsRefused(err) {
-		return t, k.unanswered(ctx, v, began, err)
+		return t, s.unanswered(ctx, v, began, err)
 	}
-	for _, wait := range []time.Duration{0, jitter(k.limits.Confirm)} {
+	for _, wait := range []time.Duration{0, jitter(s.limits.Confirm)} {
 		if wait > 0 && !pause(ctx, wait) {
-			return Tokens{}, k.unanswered(ctx, v, began, fault.From(ctx.Err()))
+			return Tokens{}, s.unanswered(ctx, v, began, fault.From(ctx.Err()))
 		}
-		now, err := k.look(ctx, v.row.TenantID, v.row.ConnectionID)
+		now, err := s.read(ctx, v.row.TenantID, v.row.ConnectionID)
 		if err != nil {
 			return Tokens{}, err
 		}
-		if now.row.Version != v.row.Version || now.source.Since != v.source.Since {
+		if now.row.Version != v.row.Version || now.credentials.Fingerprint != v.credentials.Fingerprint {
 			return Tokens{}, errBusy
 		}
 	}
-	t, err = k.ask(ctx, v)
-	return t, k.unanswered(ctx, v, began, err)
+	t, err = s.ask(ctx, v)
+	return t, s.unanswered(ctx, v, began, err)
 }
 
-// unanswered makes the error of a redeem that came to its limit what it is to calls: none of them set that
-// limit, so that it is no deadline of theirs.
-func (k *Keeper) unanswered(ctx context.Context, v view, began time.Time, err error) error {
-	if errors.Is(tooLate(ctx, err), fault.Timeout) {
-		return silent(v.source.Client.Provider, k.options.Now().Sub(began)).Because(err)
+// unanswered turns the error of a redeem that reached its limit into an unavailable provider: the limit is
+// not a deadline that a caller set.
+func (s *TokenSource) unanswered(ctx context.Context, v view, began time.Time, err error) error {
+	if errors.Is(asTimeout(ctx, err), fault.Timeout) {
+		return silent(v.credentials.Client.Provider, s.options.Now().Sub(began)).Because(err)
 	}
 	return err
 }
 
-// save commits what the provider gave. There is no way back to the refresh token that was paid with, so it insists.
-func (k *Keeper) save(ctx context.Context, f *flight, v view, t Tokens) (*entry, error) {
-	had := k.keptOf(t, v.source.Since)
-	// What the provider does not tell again stays.
-	had.Rotation = rotationOf(t)
-	had.Refresh, had.Instance = cmp.Or(had.Refresh, v.kept.Refresh), cmp.Or(had.Instance, v.kept.Instance)
+// save commits what the provider gave. The old refresh token may be used up, so it persists.
+func (s *TokenSource) save(ctx context.Context, r *renewal, v view, t Tokens) (*entry, error) {
+	stored := s.storedForm(t, v.credentials.Fingerprint)
+	// What the provider does not repeat stays.
+	stored.Rotation = rotationOf(t)
+	stored.Refresh, stored.Instance = cmp.Or(stored.Refresh, v.stored.Refresh), cmp.Or(stored.Instance, v.stored.Instance)
 	row := v.row
-	row.RefreshAt = k.refreshAt(had)
+	row.RefreshAt = s.refreshAt(stored)
 	var saved bool
-	err := k.insist(ctx, func(ctx context.Context) (err error) {
-		if row.Sealed, err = k.seal(row, had); err != nil {
+	err := s.persist(ctx, func(ctx context.Context) (err error) {
+		if row.Sealed, err = s.seal(row, stored); err != nil {
 			return err
 		}
-		saved, err = k.options.Store.SaveTokens(ctx, row, v.row.Version)
+		saved, err = s.options.Store.SaveTokens(ctx, row, v.row.Version)
 		return err
 	})
 	if err != nil {
-		k.options.Log.LogAttrs(ctx, slog.LevelError, "renewed tokens could not be stored and are lost",
+		s.options.Log.LogAttrs(ctx, slog.LevelError, "renewed tokens could not be stored and are lost",
 			slog.String("tenant_id", row.TenantID), slog.String("connection_id", row.ConnectionID), slog.Any("error", err))
 		return nil, err
 	}
 	if !saved { // a consent came in between, or other credentials
 		return nil, errBusy
 	}
-	return k.entryOf(f, view{row: row, source: v.source, kept: had}), nil
+	return s.entryOf(r, view{row: row, credentials: v.credentials, stored: stored}), nil
 }
 
-// insist does what the store has to do until it did, for a limited time.
-func (k *Keeper) insist(ctx context.Context, do func(context.Context) error) error {
-	ctx, cancel := patient(ctx, k.limits.Save)
+// persist repeats a write while the store is unavailable, for a limited time.
+func (s *TokenSource) persist(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := withLiveTimeout(ctx, s.limits.Save)
 	defer cancel()
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
 		err := do(ctx)
@@ -161,50 +161,50 @@ func (k *Keeper) insist(ctx context.Context, do func(context.Context) error) err
 	}
 }
 
-// refuse marks the connection, once however many replicas and calls find out.
-func (k *Keeper) refuse(ctx context.Context, f *flight, v view) (*entry, error) {
-	had := v.kept
-	had.Access, had.Expires, had.Since = "", time.Time{}, v.source.Since
+// refuse marks the connection as to be reconnected, once however many replicas and calls find out.
+func (s *TokenSource) refuse(ctx context.Context, r *renewal, v view) (*entry, error) {
+	stored := v.stored
+	stored.Access, stored.Expires, stored.Fingerprint = "", time.Time{}, v.credentials.Fingerprint
 	row := v.row
 	var err error
-	if row.Sealed, err = k.seal(row, had); err != nil {
+	if row.Sealed, err = s.seal(row, stored); err != nil {
 		return nil, err
 	}
-	marked, err := k.options.Store.RefuseTokens(ctx, row, v.row.Version, v.source.Revision)
+	marked, err := s.options.Store.RefuseTokens(ctx, row, v.row.Version, v.credentials.Revision)
 	if err != nil {
 		return nil, err
 	}
-	if !marked { // tokens or connection changed in between: what was refused may be theirs no more
-		k.postpone(ctx, f, v, errBusy)
+	if !marked { // tokens or connection changed in between
+		s.postpone(ctx, r, v, errBusy)
 		return nil, errBusy
 	}
-	k.options.Log.LogAttrs(ctx, slog.LevelWarn, "the provider does not renew the connection's tokens any more; it has to be connected again",
-		slog.String("tenant_id", row.TenantID), slog.String("connection_id", row.ConnectionID), slog.String("provider", v.source.Client.Provider))
-	k.options.Changed(row.ConnectionID)
-	return k.refusedEntry(f, v), nil
+	s.options.Log.LogAttrs(ctx, slog.LevelWarn, "the provider does not renew the connection's tokens any more; it has to be connected again",
+		slog.String("tenant_id", row.TenantID), slog.String("connection_id", row.ConnectionID), slog.String("provider", v.credentials.Client.Provider))
+	s.options.Changed(row.ConnectionID)
+	return s.refusedEntry(r, v), nil
 }
 
-// postpone ends the lease after a failure and says when to try again: later with each failure in a row, and not before the
-// provider wants to be asked.
-func (k *Keeper) postpone(ctx context.Context, f *flight, v view, why error) {
-	wait := k.limits.Backoff
+// postpone ends the lease after a failure and sets when to try again: later with each failure in a row, and
+// not before the provider's Retry-After.
+func (s *TokenSource) postpone(ctx context.Context, r *renewal, v view, why error) {
+	wait := s.limits.Backoff
 	for range min(v.row.Failures, 20) {
-		wait = min(2*wait, k.limits.Longest)
+		wait = min(2*wait, s.limits.MaxBackoff)
 	}
 	wait = max(jitter(wait), min(fault.From(why).RetryAfter, time.Hour))
-	now := k.options.Now()
+	now := s.options.Now()
 	next := now.Add(wait)
-	switch until := v.kept.goodUntil(); {
+	switch until := v.stored.goodUntil(); {
 	case !v.obtainable():
 		next = time.Time{}
-	case mayHaveActed(why) && v.atRisk(f.refused, now) && (until.IsZero() || until.After(next)):
+	case mayHaveActed(why) && v.atRisk(r.refused, now) && (until.IsZero() || until.After(next)):
 		next = until
 	}
-	if err := k.options.Store.PostponeTokens(ctx, v.row, next); err != nil {
-		k.options.Log.LogAttrs(ctx, slog.LevelWarn, "a lease of tokens is left to lapse", slog.String("connection_id", v.row.ConnectionID), slog.Any("error", err))
+	if err := s.options.Store.PostponeTokens(ctx, v.row, next); err != nil {
+		s.options.Log.LogAttrs(ctx, slog.LevelWarn, "a lease of tokens is left to lapse", slog.String("connection_id", v.row.ConnectionID), slog.Any("error", err))
 	}
 	if !errors.Is(why, errBusy) && v.row.Failures == 0 {
-		k.options.Log.LogAttrs(ctx, slog.LevelWarn, "tokens could not be renewed", slog.String("tenant_id", v.row.TenantID),
-			slog.String("connection_id", v.row.ConnectionID), slog.String("provider", v.source.Client.Provider), slog.Any("error", why))
+		s.options.Log.LogAttrs(ctx, slog.LevelWarn, "tokens could not be renewed", slog.String("tenant_id", v.row.TenantID),
+			slog.String("connection_id", v.row.ConnectionID), slog.String("provider", v.credentials.Client.Provider), slog.Any("error", why))
 	}
 }

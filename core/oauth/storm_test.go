@@ -13,21 +13,21 @@ import (
 func TestOneRedeemPerExpiry(t *testing.T) {
 	t.Run("ahead of time, while 600 callers on three replicas notice nothing", func(t *testing.T) {
 		const life, expiries = time.Minute, 5
-		onEveryStore(t, oauthtest.SingleUse, life, func(h *house) {
+		onEveryStore(t, oauthtest.SingleUse, life, func(h *harness) {
 			var failed, late atomic.Int64
 			h.fake.Delay(2 * time.Second)
 			end := time.Now().Add(expiries * life)
 			var work sync.WaitGroup
 			var stops []func()
 			for _, name := range []string{"a", "b", "c"} {
-				k := h.keeper(name)
-				h.token(k, theOne) // the first one is asked for by a call
-				stops = append(stops, h.run(k))
+				source := h.source(name)
+				h.token(source, theOne) // the first one is asked for by a call
+				stops = append(stops, h.run(source))
 				for i := range 200 {
 					work.Go(func() {
 						for time.Now().Before(end) {
 							asked := time.Now()
-							access, err := k.Token(h.t.Context(), tenantID, theOne)
+							access, err := source.Token(h.t.Context(), tenantID, theOne)
 							if _, ok := h.fake.Bearer(bearer(access)); !ok || err != nil {
 								failed.Add(1)
 							}
@@ -54,22 +54,22 @@ func TestOneRedeemPerExpiry(t *testing.T) {
 	})
 	for _, delay := range []time.Duration{0, 300 * time.Millisecond, 15 * time.Second} {
 		t.Run("when a provider refuses the token to 600 callers at once, and answers after "+delay.String(), func(t *testing.T) {
-			onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
-				keepers := []*Keeper{h.keeper("a"), h.keeper("b"), h.keeper("c")}
+			onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+				sources := []*TokenSource{h.source("a"), h.source("b"), h.source("c")}
 				access := ""
-				for _, k := range keepers {
-					access = h.token(k, theOne)
+				for _, source := range sources {
+					access = h.token(source, theOne)
 				}
 				h.fake.Delay(delay)
 				for expiry := 1; expiry <= 3; expiry++ {
 					time.Sleep(time.Minute) // a token that was made for a refusal just before is not doubted again
 					h.fake.ExpireAccess()
 					all(600, func(i int) {
-						again, err := keepers[i%3].Renew(h.t.Context(), tenantID, theOne, access)
-						if delay > keepers[0].limits.Patience {
+						again, err := sources[i%3].Renew(h.t.Context(), tenantID, theOne, access)
+						if delay > sources[0].limits.Patience {
 							wantReason(h.t, err, fault.ReasonProviderUnavailable)
 							time.Sleep(fault.From(err).RetryAfter) // when there is news
-							again, err = keepers[i%3].Renew(h.t.Context(), tenantID, theOne, access)
+							again, err = sources[i%3].Renew(h.t.Context(), tenantID, theOne, access)
 						}
 						if !again || err != nil {
 							h.t.Errorf("no other token: %v", err)
@@ -78,7 +78,7 @@ func TestOneRedeemPerExpiry(t *testing.T) {
 					if redeems := h.fake.Redeems(); redeems != 1+expiry {
 						h.t.Errorf("%d redeems after %d expiries", redeems-1, expiry)
 					}
-					renewed := h.token(keepers[0], theOne)
+					renewed := h.token(sources[0], theOne)
 					if renewed == access {
 						h.t.Error("the refused token is answered again")
 					}
@@ -89,10 +89,10 @@ func TestOneRedeemPerExpiry(t *testing.T) {
 		})
 	}
 	t.Run("when nobody had a token yet", func(t *testing.T) {
-		onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+		onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 			h.fake.Delay(time.Second)
-			keepers := []*Keeper{h.keeper("a"), h.keeper("b"), h.keeper("c")}
-			all(600, func(i int) { h.token(keepers[i%3], theOne) })
+			sources := []*TokenSource{h.source("a"), h.source("b"), h.source("c")}
+			all(600, func(i int) { h.token(sources[i%3], theOne) })
 			if redeems := h.fake.Redeems(); redeems != 1 {
 				h.t.Errorf("%d redeems", redeems)
 			}

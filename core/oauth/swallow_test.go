@@ -19,10 +19,10 @@ import (
 const deadline = 8 * time.Second
 
 // ask asks as a caller does, who does not wait for ever.
-func (h *house) ask(k *Keeper) (access string, err error) {
+func (h *harness) ask(source *TokenSource) (access string, err error) {
 	ctx, cancel := context.WithTimeout(h.t.Context(), deadline)
 	defer cancel()
-	return k.Token(ctx, tenantID, theOne)
+	return source.Token(ctx, tenantID, theOne)
 }
 
 // swallowings say by when a token endpoint swallows a request whether it acts.
@@ -42,23 +42,23 @@ func TestASwallowedRequestIsMadeAgain(t *testing.T) {
 	} {
 		for when, acting := range swallowings {
 			t.Run(name+", "+when, func(t *testing.T) {
-				onEveryStore(t, c.server, time.Hour, func(h *house) {
+				onEveryStore(t, c.server, time.Hour, func(h *harness) {
 					h.rotation = c.declared
-					keepers := []*Keeper{h.keeper("a"), h.keeper("b"), h.keeper("c")}
+					sources := []*TokenSource{h.source("a"), h.source("b"), h.source("c")}
 					if c.known {
-						h.token(keepers[0], theOne)
+						h.token(sources[0], theOne)
 						time.Sleep(time.Hour)
 					}
 					calls := h.fake.TokenCalls()
 					h.fake.Swallow(1, acting)
 					began := time.Now()
 					all(30, func(i int) {
-						if _, err := h.ask(keepers[i%3]); err != nil {
+						if _, err := h.ask(sources[i%3]); err != nil {
 							h.t.Errorf("a caller is told %v", err)
 						}
 					})
-					limits := keepers[0].limits
-					if took := time.Since(began); took < limits.SecondTry || took > limits.SecondTry+2*limits.Wait {
+					limits := sources[0].limits
+					if took := time.Since(began); took < limits.SecondTry || took > limits.SecondTry+2*limits.LeasePoll {
 						h.t.Errorf("the last caller waited %s", took)
 					}
 					if calls = h.fake.TokenCalls() - calls; calls != 2 {
@@ -77,9 +77,9 @@ func TestASwallowedRequestIsMadeAgain(t *testing.T) {
 func TestTheFirstAnswerCounts(t *testing.T) {
 	for name, lost := range map[string]bool{"of two": false, "while the second is lost": true} {
 		t.Run(name, func(t *testing.T) {
-			onSQLite(t, oauthtest.Keep, time.Hour, func(h *house) {
+			onSQLite(t, oauthtest.Keep, time.Hour, func(h *harness) {
 				h.rotation = adapter.RotationNone
-				k := h.keeper("a")
+				source := h.source("a")
 				var requests atomic.Int64
 				h.through(func(_ string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
 					if requests.Add(1) == 2 && lost {
@@ -87,10 +87,10 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 					}
 					return forward()
 				})
-				late := k.limits.SecondTry + time.Second
+				late := source.limits.SecondTry + time.Second
 				h.fake.Delay(late)
 				began := time.Now()
-				if _, err := h.ask(k); err != nil || time.Since(began) != late || requests.Load() != 2 {
+				if _, err := h.ask(source); err != nil || time.Since(began) != late || requests.Load() != 2 {
 					h.t.Errorf("after %s and %d requests: %v", time.Since(began), requests.Load(), err)
 				}
 			})
@@ -100,14 +100,14 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 
 // What never left this machine was not acted on, whatever becomes of refresh tokens.
 func TestARequestThatWasNotSentIsMadeAgain(t *testing.T) {
-	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		unsent := fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "It could not be reached.")
 		unsent.Unsent = true
 		h.through(func(_ string, _ *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
 			h.through(nil)
 			return nil, unsent
 		})
-		h.token(h.keeper("a"), theOne)
+		h.token(h.source("a"), theOne)
 		h.wantFamily()
 	})
 }
@@ -118,23 +118,23 @@ func TestASwallowedRenewalEndsNoAccessThatWorks(t *testing.T) {
 	for when, acting := range swallowings {
 		for _, holder := range []string{"waits for the answer", "is killed"} {
 			t.Run(when+", and who made it "+holder, func(t *testing.T) {
-				onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+				onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 					h.rotation = adapter.RotationNone // which its first redeem belies
-					keepers := []*Keeper{h.keeper("a"), h.keeper("b"), h.keeper("c")}
-					access := h.token(keepers[0], theOne)
+					sources := []*TokenSource{h.source("a"), h.source("b"), h.source("c")}
+					access := h.token(sources[0], theOne)
 					end := time.Now().Add(time.Hour)
 					time.Sleep(44 * time.Minute) // nearly when it falls due
 					if holder == "is killed" {
-						h.abandon(keepers[0], acting)
+						h.abandon(sources[0], acting)
 					} else {
 						h.fake.Swallow(1, acting)
 					}
-					for _, k := range keepers {
-						h.run(k)
+					for _, source := range sources {
+						h.run(source)
 					}
 					for n := 0; time.Now().Before(end.Add(-10 * time.Second)); n++ {
 						began := time.Now()
-						got, err := h.ask(keepers[n%3])
+						got, err := h.ask(sources[n%3])
 						_, works := h.fake.Bearer(bearer(got))
 						if got != access || err != nil || !works || time.Since(began) > 0 {
 							h.t.Fatalf("%s before its end: works: %t, after %s: %v", time.Until(end), works, time.Since(began), err)
@@ -148,7 +148,7 @@ func TestASwallowedRenewalEndsNoAccessThatWorks(t *testing.T) {
 						h.t.Error("the refresh token was presented again")
 					}
 					time.Sleep(time.Minute)
-					h.wantDecided(keepers, acting)
+					h.wantDecided(sources, acting)
 				})
 			})
 		}
@@ -156,19 +156,19 @@ func TestASwallowedRenewalEndsNoAccessThatWorks(t *testing.T) {
 }
 
 // abandon leaves what a process leaves that is killed in the middle of a redeem.
-func (h *house) abandon(k *Keeper, acting bool) {
+func (h *harness) abandon(source *TokenSource, acting bool) {
 	h.t.Helper()
-	v, err := k.look(h.t.Context(), tenantID, theOne)
+	v, err := source.read(h.t.Context(), tenantID, theOne)
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	if leased, err := k.lease(h.t.Context(), &v); !leased || err != nil {
+	if leased, err := source.lease(h.t.Context(), &v); !leased || err != nil {
 		h.t.Fatal(leased, err)
 	}
 	h.fake.Swallow(1, acting)
 	ctx, kill := context.WithTimeout(h.t.Context(), time.Second)
 	defer kill()
-	if _, err := v.source.Client.Token(ctx, v.refresh()); !errors.Is(err, fault.Timeout) {
+	if _, err := v.credentials.Client.Token(ctx, v.refresh()); !errors.Is(err, fault.Timeout) {
 		h.t.Fatal(err)
 	}
 }
@@ -176,10 +176,10 @@ func (h *house) abandon(k *Keeper, acting bool) {
 // wantDecided fails the test unless what became of a swallowed redeem is known to every replica: the
 // connection works where it had not been acted on, and is to be connected again where the tokens were lost
 // with the answer.
-func (h *house) wantDecided(keepers []*Keeper, acting bool) {
+func (h *harness) wantDecided(sources []*TokenSource, acting bool) {
 	h.t.Helper()
-	for _, k := range keepers {
-		access, err := h.ask(k)
+	for _, source := range sources {
+		access, err := h.ask(source)
 		if acting {
 			wantReason(h.t, err, fault.ReasonReconnectRequired)
 			continue
@@ -198,23 +198,23 @@ func (h *house) wantDecided(keepers []*Keeper, acting bool) {
 func TestCallersDoNotWaitForARenewalThatHangs(t *testing.T) {
 	for when, acting := range swallowings {
 		t.Run("which was swallowed "+when, func(t *testing.T) {
-			onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
-				keepers := []*Keeper{h.keeper("a"), h.keeper("b"), h.keeper("c")}
-				limits := keepers[0].limits
+			onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+				sources := []*TokenSource{h.source("a"), h.source("b"), h.source("c")}
+				limits := sources[0].limits
 				h.fake.Swallow(1, acting)
 				began := time.Now()
 				all(30, func(i int) {
-					_, err := h.ask(keepers[i%3])
+					_, err := h.ask(sources[i%3])
 					wantReason(h.t, err, fault.ReasonProviderUnavailable)
 				})
 				if took := time.Since(began); took != limits.Patience {
 					h.t.Errorf("the first callers waited %s", took)
 				}
-				late := h.keeper("d") // one that was not there when it began
+				late := h.source("d") // one that was not there when it began
 				for time.Since(began) < limits.Redeem {
-					for _, k := range append(keepers, late) {
+					for _, source := range append(sources, late) {
 						asked := time.Now()
-						_, err := h.ask(k)
+						_, err := h.ask(source)
 						wantReason(h.t, err, fault.ReasonProviderUnavailable)
 						if waited := time.Since(asked); waited > 0 {
 							h.t.Fatalf("%s after it began, a caller waited %s", time.Since(began), waited)
@@ -231,43 +231,43 @@ func TestCallersDoNotWaitForARenewalThatHangs(t *testing.T) {
 					h.t.Errorf("%d requests while the answer might still have come", h.fake.TokenCalls())
 				}
 				for range 40 { // callers who come again
-					_, _ = h.ask(keepers[0])
+					_, _ = h.ask(sources[0])
 					time.Sleep(100 * time.Millisecond)
 				}
 				if reuses := h.fake.Reuses(); !acting && reuses != 0 {
 					h.t.Errorf("%d reuses", reuses)
 				}
-				time.Sleep(limits.Refusal)
-				h.wantDecided(append(keepers, late), acting)
+				time.Sleep(limits.RefusalTTL)
+				h.wantDecided(append(sources, late), acting)
 			})
 		})
 	}
 	t.Run("whose answer comes late is used", func(t *testing.T) {
-		onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
-			keepers := []*Keeper{h.keeper("a"), h.keeper("b")}
+		onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+			sources := []*TokenSource{h.source("a"), h.source("b")}
 			h.fake.Delay(15 * time.Second)
-			for _, k := range keepers {
-				_, err := h.ask(k)
+			for _, source := range sources {
+				_, err := h.ask(source)
 				wantReason(h.t, err, fault.ReasonProviderUnavailable)
 			}
 			time.Sleep(15 * time.Second)
-			for _, k := range keepers {
-				h.token(k, theOne)
+			for _, source := range sources {
+				h.token(source, theOne)
 			}
 			h.wantFamily()
 		})
 	})
 	t.Run("with a deadline of their own they are told by then, and the next ones at once", func(t *testing.T) {
-		onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *house) {
-			k := h.keeper("a")
+		onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+			source := h.source("a")
 			h.fake.Swallow(1, false)
 			ctx, cancel := context.WithTimeout(h.t.Context(), time.Second)
 			defer cancel()
-			_, err := k.Token(ctx, tenantID, theOne)
+			_, err := source.Token(ctx, tenantID, theOne)
 			wantReason(h.t, err, fault.ReasonDeadlineExceeded)
 			time.Sleep(6 * time.Second)
 			began := time.Now()
-			_, err = h.ask(k)
+			_, err = h.ask(source)
 			if time.Since(began) > 0 {
 				h.t.Errorf("waited %s", time.Since(began))
 			}
@@ -282,23 +282,23 @@ func TestCallersDoNotWaitForARenewalThatHangs(t *testing.T) {
 
 // A replica that remembers nothing takes the token that is stored, though its own renewal of it hangs.
 func TestARenewalThatHangsBlocksNobodyWhoseTokenWorks(t *testing.T) {
-	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
-		access := h.token(h.keeper("a"), theOne)
+	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+		access := h.token(h.source("a"), theOne)
 		time.Sleep(56 * time.Minute)
-		k := h.keeper("b")
+		source := h.source("b")
 		h.fake.Swallow(1, false)
-		h.run(k)
+		h.run(source)
 		for h.fake.TokenCalls() < 2 {
 			time.Sleep(100 * time.Millisecond)
 		}
 		synctest.Wait()
 		began := time.Now()
-		if got, err := h.ask(k); got != access || err != nil || time.Since(began) > 0 {
+		if got, err := h.ask(source); got != access || err != nil || time.Since(began) > 0 {
 			h.t.Errorf("after %s: %v", time.Since(began), err)
 		}
-		_, err := k.Renew(h.t.Context(), tenantID, theOne, access) // which the provider refuses
+		_, err := source.Renew(h.t.Context(), tenantID, theOne, access) // which the provider refuses
 		wantReason(h.t, err, fault.ReasonProviderUnavailable)
-		if waited := time.Since(began); waited > k.limits.Patience {
+		if waited := time.Since(began); waited > source.limits.Patience {
 			h.t.Errorf("waited %s", waited)
 		}
 	})

@@ -9,10 +9,10 @@ import (
 	"frontdesk/core/fault"
 )
 
-// jitter is d give or take a half, so that replicas and connections do not act in step.
+// jitter returns d plus or minus up to a half, so that replicas and connections do not act in step.
 func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d) }
 
-// pause waits and reports whether the wait came to its end.
+// pause waits for d and reports whether ctx lasted that long.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -24,9 +24,9 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// patient is context.WithTimeout, but of time that the process lived through: where it is stopped and goes on, an answer that
-// waits for it is read, while a timer would cut it off at the first moment.
-func patient(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+// withLiveTimeout is context.WithTimeout for time that the process runs through. A process that was stopped
+// and continues still reads an answer that waits for it, where a timer would cancel at once.
+func withLiveTimeout(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	const steps = 20
 	go func() {
@@ -40,8 +40,8 @@ func patient(ctx context.Context, limit time.Duration) (context.Context, context
 	return ctx, func() { cancel(nil) }
 }
 
-// tooLate says of an error in a patient context that ended what it is.
-func tooLate(ctx context.Context, err error) error {
+// asTimeout returns a timeout for an error that the limit of withLiveTimeout caused.
+func asTimeout(ctx context.Context, err error) error {
 	if errors.Is(err, fault.Canceled) && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return fault.From(context.DeadlineExceeded)
 	}

@@ -33,8 +33,8 @@ const (
 	maxCode = 8 << 10
 )
 
-// tokenKeeper takes the tokens of a connection into its care; *oauth.Keeper is one.
-type tokenKeeper interface {
+// tokenStore stores the tokens that a consent gave; *oauth.TokenSource is one.
+type tokenStore interface {
 	Keep(ctx context.Context, tenantID, connectionID, since string, t oauth.Tokens) error
 }
 

@@ -399,7 +399,7 @@ func TestOfCallbacksAtOnceOneMakesTheConnection(t *testing.T) {
 
 // crashing keeps tokens, or not, and then the process is no more.
 type crashing struct {
-	tokenKeeper
+	tokenStore
 	keeps bool
 }
 
@@ -407,7 +407,7 @@ var errCrash = errors.New("crashed")
 
 func (c crashing) Keep(ctx context.Context, tenantID, connectionID, since string, t oauth.Tokens) error {
 	if c.keeps {
-		if err := c.tokenKeeper.Keep(ctx, tenantID, connectionID, since, t); err != nil {
+		if err := c.tokenStore.Keep(ctx, tenantID, connectionID, since, t); err != nil {
 			return err
 		}
 	}
@@ -432,7 +432,7 @@ func TestACrashBetweenTheStepsLeavesNothingThatClaimsToWork(t *testing.T) {
 					h.connect(h.link())
 				}
 				token := h.link(func(n *NewLink) { n.OtherAccount = true })
-				h.consented = crashing{h.keeper, c.keeps}
+				h.consented = crashing{h.tokens, c.keeps}
 				h.meet.SignIn("other@acme.example")
 				if _, err := h.FinishConsent(t.Context(), h.answered(token, "approve")); !errors.Is(err, errCrash) {
 					t.Fatal(err)
@@ -446,7 +446,7 @@ func TestACrashBetweenTheStepsLeavesNothingThatClaimsToWork(t *testing.T) {
 				} else if all[0].Status != StatusReconnectRequired {
 					t.Errorf("without tokens it claims to work: %+v", all[0])
 				}
-				h.consented = h.keeper
+				h.consented = h.tokens
 				h.meet.SignIn("other@acme.example")
 				h.connect(token)
 				h.works("other@acme.example")
@@ -482,8 +482,8 @@ func TestConsentsOfOneConnectionDoNotMix(t *testing.T) {
 		answer := h.answered(token, "approve")
 		h.meet.SignIn("other@acme.example")
 		rival := h.answered(h.link(anyAccount), "approve")
-		h.consented = followed{h.keeper, func() {
-			h.consented = h.keeper
+		h.consented = followed{h.tokens, func() {
+			h.consented = h.tokens
 			_, err := h.FinishConsent(t.Context(), rival)
 			wantFault(t, err, fault.Conflict, ReasonLinkBusy)
 		}}
@@ -494,14 +494,14 @@ func TestConsentsOfOneConnectionDoNotMix(t *testing.T) {
 	})
 }
 
-// followed is a keeper after which something else happens.
+// followed is a token store after which something else happens.
 type followed struct {
-	tokenKeeper
+	tokenStore
 	then func()
 }
 
 func (f followed) Keep(ctx context.Context, tenantID, connectionID, since string, t oauth.Tokens) error {
-	err := f.tokenKeeper.Keep(ctx, tenantID, connectionID, since, t)
+	err := f.tokenStore.Keep(ctx, tenantID, connectionID, since, t)
 	f.then()
 	return err
 }
@@ -510,7 +510,7 @@ func TestTheCustomerLeavingDoesNotEndTheStoring(t *testing.T) {
 	h := buildConsent(t, storetest.SQLite(t))
 	answer := h.answered(h.link(), "approve")
 	ctx, leave := context.WithCancel(t.Context())
-	h.consented = leaving{h.keeper, leave}
+	h.consented = leaving{h.tokens, leave}
 	if _, err := h.FinishConsent(ctx, answer); err != nil {
 		t.Fatal(err)
 	}
@@ -518,13 +518,13 @@ func TestTheCustomerLeavingDoesNotEndTheStoring(t *testing.T) {
 }
 
 type leaving struct {
-	tokenKeeper
+	tokenStore
 	leave func()
 }
 
 func (l leaving) Keep(ctx context.Context, tenantID, connectionID, since string, t oauth.Tokens) error {
 	l.leave()
-	return l.tokenKeeper.Keep(ctx, tenantID, connectionID, since, t)
+	return l.tokenStore.Keep(ctx, tenantID, connectionID, since, t)
 }
 
 func TestNoSecretOfAConsentIsInALogLineOrError(t *testing.T) {

@@ -63,8 +63,8 @@ type Directory struct {
 	cacheFor  time.Duration
 	audit     *audit.Log
 
-	keeper    *oauth.Keeper
-	consented tokenKeeper // of the tokens that consents give: the keeper
+	tokens    *oauth.TokenSource
+	consented tokenStore // of the tokens that consents give: tokens
 	callers   *callers
 	drivers   *drivers
 	used      *usage
@@ -100,11 +100,11 @@ func NewDirectory(o Options) *Directory {
 		o.Drivers = 10_000
 	}
 	d.callers, d.drivers = newCallers(), newDrivers(o.Drivers)
-	d.keeper = oauth.NewKeeper(oauth.Options{
-		Store: d.store, Vault: d.vault, Sources: d.source, Owner: o.Owner, Now: d.now, Log: d.log, Metrics: o.Metrics,
+	d.tokens = oauth.NewTokenSource(oauth.Options{
+		Store: d.store, Vault: d.vault, Credentials: d.tokenCredentials, Owner: o.Owner, Now: d.now, Log: d.log, Metrics: o.Metrics,
 		Changed: func(string) { d.callers.forget() },
 	})
-	d.consented = d.keeper
+	d.consented = d.tokens
 	ctx, stop := context.WithCancel(context.Background())
 	d.stop, d.flights = stop, newFlights(ctx)
 	d.done.Go(func() { d.keepHouse(ctx) })
@@ -112,11 +112,11 @@ func NewDirectory(o Options) *Directory {
 }
 
 // Run renews access tokens ahead of time until ctx ends, and finishes what it is about then.
-func (d *Directory) Run(ctx context.Context) { d.keeper.Run(ctx) }
+func (d *Directory) Run(ctx context.Context) { d.tokens.Run(ctx) }
 
 // Close ends what runs, waits for it, and writes the last uses of keys. Calls after it fail.
 func (d *Directory) Close() {
-	d.keeper.Close()
+	d.tokens.Close()
 	d.stop()
 	d.flights.close()
 	d.done.Wait()

@@ -132,7 +132,7 @@ func openRow[D any](ctx context.Context, d *Directory, c Connection, zone string
 	if err != nil {
 		return opened{}, unusable(now, err)
 	}
-	d.keeper.Forget(now.ID) // the tokens of an earlier revision may be another account's
+	d.tokens.Forget(now.ID) // the tokens of an earlier revision may be another account's
 	o := opened{driver: driver, connection: now, zone: zone, target: targetOf(a, now)}
 	d.drivers.keep(o)
 	return o, nil
@@ -160,7 +160,7 @@ func (d *Directory) environment(
 	}
 	values.Credentials = withheld
 	if a.Auth.Scheme == adapter.OAuth2 {
-		env.Instance = func(ctx context.Context) (string, error) { return d.keeper.Instance(ctx, c.TenantID, c.ID) }
+		env.Instance = func(ctx context.Context) (string, error) { return d.tokens.Instance(ctx, c.TenantID, c.ID) }
 	}
 	if !a.Sandbox {
 		env.HTTP = d.pool.Client(d.clientOptions(a, c, by))

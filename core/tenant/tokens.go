@@ -41,41 +41,41 @@ func (d *Directory) oauthClient(a adapter.Adapter, v adapter.Values) (oauth.Clie
 	return c, nil
 }
 
-// redeemLimit ends a redeem that nothing else ends. The keeper bounds redeems by the time that the process lived through: an
+// redeemLimit ends a redeem that nothing else ends. The token source bounds redeems by the time that the process lived through: an
 // answer that waits for one that was stopped is to be read, since its refresh token may be good for one use.
 const redeemLimit = 5 * time.Minute
 
-// source tells the keeper how the tokens of a connection are had, as the store has it now.
-func (d *Directory) source(ctx context.Context, tenantID, connectionID string) (oauth.Source, error) {
+// tokenCredentials returns how to get the tokens of a connection, as the store has it now.
+func (d *Directory) tokenCredentials(ctx context.Context, tenantID, connectionID string) (oauth.Credentials, error) {
 	row, err := d.store.Connection(ctx, tenantID, connectionID)
 	if err != nil {
-		return oauth.Source{}, err
+		return oauth.Credentials{}, err
 	}
 	c, err := connectionOf(row)
 	if err != nil {
-		return oauth.Source{}, err
+		return oauth.Credentials{}, err
 	}
 	a, found := d.registry.Find(c.Kind, c.Provider)
 	if !found {
-		return oauth.Source{}, noAdapter(c)
+		return oauth.Credentials{}, noAdapter(c)
 	}
 	values := adapter.Values{Settings: c.Settings}
 	if values.Credentials, err = d.openConnection(row); err != nil {
-		return oauth.Source{}, err
+		return oauth.Credentials{}, err
 	}
 	if a, err = a.With(values); err != nil {
-		return oauth.Source{}, unusable(c, err)
+		return oauth.Credentials{}, unusable(c, err)
 	}
 	if a.Auth.Scheme != adapter.OAuth2 {
-		return oauth.Source{}, fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured, "The connection %q has no tokens.", c.Name)
+		return oauth.Credentials{}, fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured, "The connection %q has no tokens.", c.Name)
 	}
 	client, err := d.oauthClient(a, values)
 	if err != nil {
-		return oauth.Source{}, unusable(c, err)
+		return oauth.Credentials{}, unusable(c, err)
 	}
-	return oauth.Source{
+	return oauth.Credentials{
 		Client: client, Refresh: values.Credentials[adapter.FieldRefreshToken],
-		Since: grantID(client.Grant, values), Revision: row.Revision,
+		Fingerprint: grantID(client.Grant, values), Revision: row.Revision,
 	}, nil
 }
 
@@ -83,7 +83,7 @@ func (d *Directory) source(ctx context.Context, tenantID, connectionID string) (
 func (d *Directory) tokenAuthority(c Connection) authority {
 	return authority{
 		authorise: func(r *http.Request) error {
-			access, err := d.keeper.Token(r.Context(), c.TenantID, c.ID)
+			access, err := d.tokens.Token(r.Context(), c.TenantID, c.ID)
 			if err != nil {
 				return err
 			}
@@ -92,7 +92,7 @@ func (d *Directory) tokenAuthority(c Connection) authority {
 		},
 		renew: func(refused *http.Request) (bool, error) {
 			access := strings.TrimPrefix(refused.Header.Get("Authorization"), bearer)
-			return d.keeper.Renew(refused.Context(), c.TenantID, c.ID, access)
+			return d.tokens.Renew(refused.Context(), c.TenantID, c.ID, access)
 		},
 	}
 }
@@ -138,11 +138,11 @@ func (d *Directory) fetchToken(ctx context.Context, tenantID, connectionID strin
 	if !g.isOAuth {
 		return nil
 	}
-	d.keeper.Forget(connectionID)
+	d.tokens.Forget(connectionID)
 	if g.awaitsConsent {
 		return nil
 	}
-	return d.keeper.Schedule(ctx, tenantID, connectionID)
+	return d.tokens.Schedule(ctx, tenantID, connectionID)
 }
 
 // grantID is a fingerprint of what a connection's tokens grow from, as far as the tenant gave it. Tokens with another one

@@ -18,14 +18,14 @@ import (
 )
 
 func TestATokenInMemoryAsksNobody(t *testing.T) {
-	onSQLite(t, oauthtest.Keep, time.Hour, func(h *house) {
-		k := h.keeper("a")
-		access := h.token(k, theOne)
-		if err := k.options.Store.Close(); err != nil {
+	onSQLite(t, oauthtest.Keep, time.Hour, func(h *harness) {
+		source := h.source("a")
+		access := h.token(source, theOne)
+		if err := source.options.Store.Close(); err != nil {
 			h.t.Fatal(err)
 		}
 		for range 40 { // minutes, in which nothing is due yet
-			if again := h.token(k, theOne); again != access {
+			if again := h.token(source, theOne); again != access {
 				h.t.Fatal("another token")
 			}
 			time.Sleep(time.Minute)
@@ -37,8 +37,8 @@ func TestATokenInMemoryAsksNobody(t *testing.T) {
 }
 
 func TestWhatAnotherReplicaRenewedIsNoticed(t *testing.T) {
-	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
-		a, b := h.keeper("a"), h.keeper("b")
+	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+		a, b := h.source("a"), h.source("b")
 		before := h.token(b, theOne)
 		h.run(a) // and b only serves calls
 		time.Sleep(56 * time.Minute)
@@ -52,15 +52,15 @@ func TestWhatAnotherReplicaRenewedIsNoticed(t *testing.T) {
 }
 
 func TestCallsRenewWhereNobodyElseDoes(t *testing.T) {
-	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *house) {
-		k := h.keeper("a")
-		before := h.token(k, theOne)
+	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+		source := h.source("a")
+		before := h.token(source, theOne)
 		time.Sleep(56 * time.Minute)
-		if h.token(k, theOne) != before {
+		if h.token(source, theOne) != before {
 			h.t.Error("a call waited for a renewal while its token lived")
 		}
 		synctest.Wait()
-		if h.token(k, theOne) == before {
+		if h.token(source, theOne) == before {
 			h.t.Error("nothing was renewed")
 		}
 		h.wantFamily()
@@ -72,15 +72,15 @@ func TestTheHolderOfTheTurnIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := build(t, url, oauthtest.SingleUse, time.Hour)
 		acted, resume := make(chan struct{}), make(chan struct{})
-		h.through(func(keeper string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
+		h.through(func(replica string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
 			answer, err := forward()
-			if keeper == "a" {
+			if replica == "a" {
 				close(acted)
 				<-resume
 			}
 			return answer, err
 		})
-		a, b := h.keeper("a"), h.keeper("b")
+		a, b := h.source("a"), h.source("b")
 		var work sync.WaitGroup
 		work.Go(func() { h.tokenAtLast(a) })
 		<-acted
@@ -100,19 +100,19 @@ func TestTheHolderOfTheTurnIsStopped(t *testing.T) {
 }
 
 func TestTheHolderOfTheLeaseIsKilled(t *testing.T) {
-	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
-		k := h.keeper("b")
-		v, err := k.look(h.t.Context(), tenantID, theOne)
+	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+		source := h.source("b")
+		v, err := source.read(h.t.Context(), tenantID, theOne)
 		if err != nil {
 			h.t.Fatal(err)
 		}
 		// Its turn goes with it, its lease stays.
-		if leased, err := k.lease(h.t.Context(), &v); !leased || err != nil {
+		if leased, err := source.lease(h.t.Context(), &v); !leased || err != nil {
 			h.t.Fatal(leased, err)
 		}
 		began := time.Now()
-		h.tokenAtLast(k)
-		if waited := time.Since(began); waited < k.limits.Lease || waited > k.limits.Lease+time.Second {
+		h.tokenAtLast(source)
+		if waited := time.Since(began); waited < source.limits.Lease || waited > source.limits.Lease+time.Second {
 			h.t.Errorf("taken over after %s", waited)
 		}
 		h.wantFamily()
@@ -120,13 +120,13 @@ func TestTheHolderOfTheLeaseIsKilled(t *testing.T) {
 }
 
 func TestALostReplyIsMadeUpForByTheOldToken(t *testing.T) {
-	onEveryStore(t, oauthtest.Renew, time.Hour, func(h *house) {
-		k := h.keeper("a")
+	onEveryStore(t, oauthtest.Renew, time.Hour, func(h *harness) {
+		source := h.source("a")
 		h.fake.DropNextReply()
-		_, err := k.Token(h.t.Context(), tenantID, theOne)
+		_, err := source.Token(h.t.Context(), tenantID, theOne)
 		wantReason(h.t, err, fault.ReasonProviderUnavailable)
-		time.Sleep(k.limits.Recall)
-		h.token(k, theOne)
+		time.Sleep(source.limits.FailureTTL)
+		h.token(source, theOne)
 		if h.fake.Redeems() != 2 || h.status(theOne) != "ok" {
 			h.t.Errorf("%d redeems, the connection is %s", h.fake.Redeems(), h.status(theOne))
 		}
@@ -138,7 +138,7 @@ func TestNothingIsUsedBeforeItIsStored(t *testing.T) {
 	url := cluster.URL("postgres")
 	synctest.Test(t, func(t *testing.T) {
 		h := build(t, url, oauthtest.SingleUse, time.Hour)
-		k := h.keeper("a")
+		source := h.source("a")
 		down := make(chan struct{})
 		h.through(func(_ string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
 			answer, err := forward()
@@ -152,7 +152,7 @@ func TestNothingIsUsedBeforeItIsStored(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			got = h.tokenAtLast(k)
+			got = h.tokenAtLast(source)
 		}()
 		<-down
 		time.Sleep(20 * time.Second)
@@ -166,7 +166,7 @@ func TestNothingIsUsedBeforeItIsStored(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-done
-		if h.fake.TokenCalls() != 1 || h.token(h.keeper("b"), theOne) != got {
+		if h.fake.TokenCalls() != 1 || h.token(h.source("b"), theOne) != got {
 			t.Errorf("%d calls", h.fake.TokenCalls())
 		}
 		h.wantFamily()
@@ -174,25 +174,25 @@ func TestNothingIsUsedBeforeItIsStored(t *testing.T) {
 }
 
 func TestAConsentInTheMiddleOfARedeemWins(t *testing.T) {
-	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
-		k, settings := h.keeper("a"), h.keeper("b")
+	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+		source, settings := h.source("a"), h.source("b")
 		agreed := Tokens{Access: "agreed", Refresh: h.fake.Grant("id", "bob@example.com", events), Expires: time.Now().Add(time.Hour)}
 		h.through(func(_ string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
 			h.through(nil)
-			if err := settings.Keep(h.t.Context(), tenantID, theOne, h.given[theOne].Since, agreed); err != nil {
+			if err := settings.Keep(h.t.Context(), tenantID, theOne, h.given[theOne].Fingerprint, agreed); err != nil {
 				h.t.Error(err)
 			}
 			return forward()
 		})
-		access, err := k.Token(h.t.Context(), tenantID, theOne)
+		access, err := source.Token(h.t.Context(), tenantID, theOne)
 		if access != "agreed" || err != nil {
 			h.t.Errorf("the token is another one, %v", err)
 		}
 		time.Sleep(time.Minute)
-		if _, err := k.Renew(h.t.Context(), tenantID, theOne, "agreed"); err != nil {
+		if _, err := source.Renew(h.t.Context(), tenantID, theOne, "agreed"); err != nil {
 			h.t.Fatal(err)
 		}
-		if who, _ := h.fake.Bearer(bearer(h.token(k, theOne))); who.Account != "bob@example.com" {
+		if who, _ := h.fake.Bearer(bearer(h.token(source, theOne))); who.Account != "bob@example.com" {
 			h.t.Errorf("renewed for %s", who.Account)
 		}
 		c, err := h.store.Connection(h.t.Context(), tenantID, theOne)
@@ -203,7 +203,7 @@ func TestAConsentInTheMiddleOfARedeemWins(t *testing.T) {
 }
 
 // refusing has the token endpoint refuse the first n requests, all where n is less than 0.
-func (h *house) refusing(n int) (restore func()) {
+func (h *harness) refusing(n int) (restore func()) {
 	var restoreNow func()
 	var asked atomic.Int64
 	restoreNow = h.fake.Answer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -219,9 +219,9 @@ func (h *house) refusing(n int) (restore func()) {
 
 func TestARefusal(t *testing.T) {
 	t.Run("that is not repeated does not count", func(t *testing.T) {
-		onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+		onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 			h.refusing(1)
-			h.token(h.keeper("a"), theOne)
+			h.token(h.source("a"), theOne)
 			if h.status(theOne) != "ok" || h.fake.TokenCalls() != 2 || strings.Contains(h.logged.String(), "WARN") {
 				h.t.Errorf("the connection is %s after %d calls: %s", h.status(theOne), h.fake.TokenCalls(), &h.logged)
 			}
@@ -229,17 +229,17 @@ func TestARefusal(t *testing.T) {
 		})
 	})
 	t.Run("that is repeated marks the connection once, and nobody asks again", func(t *testing.T) {
-		onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
-			keepers := []*Keeper{h.keeper("a"), h.keeper("b"), h.keeper("c")}
+		onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+			sources := []*TokenSource{h.source("a"), h.source("b"), h.source("c")}
 			restore := h.refusing(-1)
 			all(600, func(i int) {
-				_, err := keepers[i%3].Token(h.t.Context(), tenantID, theOne)
+				_, err := sources[i%3].Token(h.t.Context(), tenantID, theOne)
 				wantReason(h.t, err, fault.ReasonReconnectRequired)
 			})
-			h.run(keepers[0])
+			h.run(sources[0])
 			for range 10 {
 				time.Sleep(5 * time.Minute)
-				_, err := keepers[1].Token(h.t.Context(), tenantID, theOne)
+				_, err := sources[1].Token(h.t.Context(), tenantID, theOne)
 				wantReason(h.t, err, fault.ReasonReconnectRequired)
 			}
 			c, err := h.store.Connection(h.t.Context(), tenantID, theOne)
@@ -251,21 +251,21 @@ func TestARefusal(t *testing.T) {
 			}
 
 			restore()
-			k := h.keeper("d") // without memory
-			_, err = k.Token(h.t.Context(), tenantID, theOne)
+			source := h.source("d") // without memory
+			_, err = source.Token(h.t.Context(), tenantID, theOne)
 			wantReason(h.t, err, fault.ReasonReconnectRequired)
 			if h.fake.TokenCalls() != 2 {
 				h.t.Error("it was asked again")
 			}
-			if err := k.Schedule(h.t.Context(), tenantID, theOne); err != nil {
+			if err := source.Schedule(h.t.Context(), tenantID, theOne); err != nil {
 				h.t.Fatal(err)
 			}
-			h.token(k, theOne) // another chance
+			h.token(source, theOne) // another chance
 		})
 	})
 	t.Run("of a connection that was changed meanwhile does not mark it", func(t *testing.T) {
-		onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
-			k := h.keeper("a")
+		onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+			source := h.source("a")
 			h.through(func(_ string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
 				if h.fake.TokenCalls() == 1 { // the second try
 					h.through(nil)
@@ -281,64 +281,64 @@ func TestARefusal(t *testing.T) {
 				return forward()
 			})
 			h.refusing(2)
-			if who, _ := h.fake.Bearer(bearer(h.token(k, theOne))); who.Account != "bob@example.com" || h.status(theOne) != "ok" {
+			if who, _ := h.fake.Bearer(bearer(h.token(source, theOne))); who.Account != "bob@example.com" || h.status(theOne) != "ok" {
 				h.t.Errorf("the token is of %s, the connection is %s", who.Account, h.status(theOne))
 			}
 		})
 	})
 	t.Run("that newer tokens explain is not tried again", func(t *testing.T) {
-		onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
-			k, settings := h.keeper("a"), h.keeper("b")
+		onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+			source, settings := h.source("a"), h.source("b")
 			h.through(func(_ string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
 				agreed := Tokens{Access: "agreed", Refresh: h.fake.Grant("id", "bob@example.com", events), Expires: time.Now().Add(time.Hour)}
-				if err := settings.Keep(h.t.Context(), tenantID, theOne, h.given[theOne].Since, agreed); err != nil {
+				if err := settings.Keep(h.t.Context(), tenantID, theOne, h.given[theOne].Fingerprint, agreed); err != nil {
 					h.t.Error(err)
 				}
 				return forward()
 			})
 			h.refusing(-1)
-			if access, err := k.Token(h.t.Context(), tenantID, theOne); access != "agreed" || err != nil || h.fake.TokenCalls() != 1 {
+			if access, err := source.Token(h.t.Context(), tenantID, theOne); access != "agreed" || err != nil || h.fake.TokenCalls() != 1 {
 				h.t.Errorf("%v after %d calls", err, h.fake.TokenCalls())
 			}
 		})
 	})
 	t.Run("leaves room for new credentials", func(t *testing.T) {
-		onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *house) {
-			k := h.keeper("a")
+		onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+			source := h.source("a")
 			h.refusing(2)
-			_, err := k.Token(h.t.Context(), tenantID, theOne)
+			_, err := source.Token(h.t.Context(), tenantID, theOne)
 			wantReason(h.t, err, fault.ReasonReconnectRequired)
 			h.give(theOne, h.fake.Grant("id", "bob@example.com", events))
-			if err := k.Schedule(h.t.Context(), tenantID, theOne); err != nil {
+			if err := source.Schedule(h.t.Context(), tenantID, theOne); err != nil {
 				h.t.Fatal(err)
 			}
-			h.token(k, theOne)
+			h.token(source, theOne)
 		})
 	})
 }
 
 func TestATokenEndpointThatIsDown(t *testing.T) {
 	for name, c := range map[string]struct {
-		down func(h *house) (up func())
+		down func(h *harness) (up func())
 		// How often the provider is asked ahead of time: of a redeem that hangs nobody knows whether it was acted
 		// on.
 		least, most int
 	}{
-		"answers 503": {func(h *house) func() { return h.fake.Fail(http.StatusServiceUnavailable, "no") }, 2, 29},
-		"hangs": {func(h *house) func() {
+		"answers 503": {func(h *harness) func() { return h.fake.Fail(http.StatusServiceUnavailable, "no") }, 2, 29},
+		"hangs": {func(h *harness) func() {
 			return h.fake.Answer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 		}, 1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *house) {
-				k := h.keeper("a")
-				h.token(k, theOne)
-				h.run(k)
+			onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+				source := h.source("a")
+				h.token(source, theOne)
+				h.run(source)
 				time.Sleep(44 * time.Minute)
 				up := c.down(h)
 				for range 15*60 - 5 { // to the end of its life
 					began := time.Now()
-					h.token(k, theOne)
+					h.token(source, theOne)
 					if time.Since(began) > 0 {
 						h.t.Fatal("a call waited while its token lived")
 					}
@@ -348,12 +348,12 @@ func TestATokenEndpointThatIsDown(t *testing.T) {
 					h.t.Errorf("%d tries ahead of time", calls-1)
 				}
 				time.Sleep(time.Minute)
-				_, _ = k.Token(h.t.Context(), tenantID, theOne) // the first one learns how it is
+				_, _ = source.Token(h.t.Context(), tenantID, theOne) // the first one learns how it is
 				calls, failures := h.fake.TokenCalls(), 0
 				for range 60 * 100 {
 					ctx, cancel := context.WithTimeout(h.t.Context(), 8*time.Second)
 					began := time.Now()
-					if _, err := k.Token(ctx, tenantID, theOne); err != nil {
+					if _, err := source.Token(ctx, tenantID, theOne); err != nil {
 						wantReason(h.t, err, fault.ReasonProviderUnavailable)
 						failures++
 					}
@@ -369,7 +369,7 @@ func TestATokenEndpointThatIsDown(t *testing.T) {
 				up()
 				recovered := time.Now()
 				for {
-					if _, err := k.Token(h.t.Context(), tenantID, theOne); err == nil {
+					if _, err := source.Token(h.t.Context(), tenantID, theOne); err == nil {
 						break
 					}
 					time.Sleep(100 * time.Millisecond)
@@ -385,35 +385,35 @@ func TestATokenEndpointThatIsDown(t *testing.T) {
 		})
 	}
 	t.Run("recovers without a call", func(t *testing.T) {
-		onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *house) {
-			k := h.keeper("a")
+		onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+			source := h.source("a")
 			up := h.fake.Fail(http.StatusServiceUnavailable, "no")
-			if err := k.Schedule(h.t.Context(), tenantID, theOne); err != nil {
+			if err := source.Schedule(h.t.Context(), tenantID, theOne); err != nil {
 				h.t.Fatal(err)
 			}
-			h.run(k)
+			h.run(source)
 			time.Sleep(time.Hour)
 			up()
-			time.Sleep(k.limits.Longest * 2)
+			time.Sleep(source.limits.MaxBackoff * 2)
 			if h.fake.Redeems() != 1 {
 				h.t.Errorf("%d redeems", h.fake.Redeems())
 			}
 		})
 	})
 	t.Run("is not asked before it wants to be", func(t *testing.T) {
-		onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *house) {
-			k := h.keeper("a")
+		onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+			source := h.source("a")
 			h.fake.Answer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Retry-After", "40")
 				w.WriteHeader(http.StatusTooManyRequests)
 			}))
-			if err := k.Schedule(h.t.Context(), tenantID, theOne); err != nil {
+			if err := source.Schedule(h.t.Context(), tenantID, theOne); err != nil {
 				h.t.Fatal(err)
 			}
-			h.run(k)
+			h.run(source)
 			for range 50 {
 				time.Sleep(500 * time.Millisecond)
-				_, err := k.Token(h.t.Context(), tenantID, theOne)
+				_, err := source.Token(h.t.Context(), tenantID, theOne)
 				wantReason(h.t, err, fault.ReasonProviderRateLimited)
 			}
 			if calls := h.fake.TokenCalls(); calls > 2 { // ahead of time, and for the first call
@@ -434,7 +434,7 @@ func TestNoTokenIsRenewedEarly(t *testing.T) {
 		{time.Minute, earliest, 5},
 	} {
 		t.Run(c.life.String(), func(t *testing.T) {
-			onSQLite(t, oauthtest.SingleUse, c.life, func(h *house) {
+			onSQLite(t, oauthtest.SingleUse, c.life, func(h *harness) {
 				var last time.Time
 				h.through(func(_ string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
 					if gap := time.Since(last); !last.IsZero() && float64(gap) < c.earliest*float64(c.life) {
@@ -443,11 +443,11 @@ func TestNoTokenIsRenewedEarly(t *testing.T) {
 					last = time.Now()
 					return forward()
 				})
-				if err := h.keeper("a").Schedule(h.t.Context(), tenantID, theOne); err != nil {
+				if err := h.source("a").Schedule(h.t.Context(), tenantID, theOne); err != nil {
 					h.t.Fatal(err)
 				}
 				for _, name := range []string{"b", "c", "d"} {
-					h.run(h.keeper(name))
+					h.run(h.source(name))
 				}
 				time.Sleep(time.Duration(c.lives) * c.life)
 				if redeems := h.fake.Redeems(); redeems < c.lives {
@@ -459,7 +459,7 @@ func TestNoTokenIsRenewedEarly(t *testing.T) {
 }
 
 func TestManyThatAreDueAtOnce(t *testing.T) {
-	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
+	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		const many = 200 // more only takes longer
 		for i := range many - 1 {
 			h.connect(name(i))
@@ -473,18 +473,18 @@ func TestManyThatAreDueAtOnce(t *testing.T) {
 			return forward()
 		})
 		h.fake.Delay(300 * time.Millisecond)
-		keepers := []*Keeper{h.keeper("a"), h.keeper("b")}
+		sources := []*TokenSource{h.source("a"), h.source("b")}
 		for i := range many - 1 {
-			if err := keepers[0].Schedule(h.t.Context(), tenantID, name(i)); err != nil {
+			if err := sources[0].Schedule(h.t.Context(), tenantID, name(i)); err != nil {
 				h.t.Fatal(err)
 			}
 		}
-		if err := keepers[0].Schedule(h.t.Context(), tenantID, theOne); err != nil {
+		if err := sources[0].Schedule(h.t.Context(), tenantID, theOne); err != nil {
 			h.t.Fatal(err)
 		}
 		began := time.Now()
-		for _, k := range keepers {
-			h.run(k)
+		for _, source := range sources {
+			h.run(source)
 		}
 		for h.fake.Redeems() < many && time.Since(began) < 10*time.Minute {
 			time.Sleep(time.Second)
@@ -501,10 +501,10 @@ func TestManyThatAreDueAtOnce(t *testing.T) {
 }
 
 func TestAnEndpointThatHangsLeavesRoomForOthers(t *testing.T) {
-	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *house) {
-		k := h.keeper("a")
-		sources := k.options.Sources
-		k.options.Sources = func(ctx context.Context, tenantID, connectionID string) (Source, error) {
+	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+		source := h.source("a")
+		sources := source.options.Credentials
+		source.options.Credentials = func(ctx context.Context, tenantID, connectionID string) (Credentials, error) {
 			s, err := sources(ctx, tenantID, connectionID)
 			if connectionID != theOne {
 				s.Client.Grant.TokenURL = "https://hangs.example/token"
@@ -520,15 +520,15 @@ func TestAnEndpointThatHangsLeavesRoomForOthers(t *testing.T) {
 		})
 		for i := range 100 {
 			h.connect(name(i))
-			if err := k.Schedule(h.t.Context(), tenantID, name(i)); err != nil {
+			if err := source.Schedule(h.t.Context(), tenantID, name(i)); err != nil {
 				h.t.Fatal(err)
 			}
 		}
 		time.Sleep(time.Second)
-		if err := k.Schedule(h.t.Context(), tenantID, theOne); err != nil { // behind all of them
+		if err := source.Schedule(h.t.Context(), tenantID, theOne); err != nil { // behind all of them
 			h.t.Fatal(err)
 		}
-		h.run(k)
+		h.run(source)
 		time.Sleep(time.Minute)
 		if h.fake.Redeems() != 1 {
 			h.t.Error("the other endpoint's connection was not renewed in a minute")
@@ -537,20 +537,20 @@ func TestAnEndpointThatHangsLeavesRoomForOthers(t *testing.T) {
 }
 
 func TestCredentialsThatAreGivenAgain(t *testing.T) {
-	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
-		k := h.keeper("a")
-		access := h.token(k, theOne)
-		if err := k.Schedule(h.t.Context(), tenantID, theOne); err != nil { // with the same ones: the rotated token counts
+	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+		source := h.source("a")
+		access := h.token(source, theOne)
+		if err := source.Schedule(h.t.Context(), tenantID, theOne); err != nil { // with the same ones: the rotated token counts
 			h.t.Fatal(err)
 		}
-		if h.token(k, theOne) != access || h.fake.Redeems() != 1 {
+		if h.token(source, theOne) != access || h.fake.Redeems() != 1 {
 			h.t.Error("the tokens were thrown away")
 		}
 		h.give(theOne, h.fake.Grant("id", "bob@example.com", events))
-		if err := k.Schedule(h.t.Context(), tenantID, theOne); err != nil {
+		if err := source.Schedule(h.t.Context(), tenantID, theOne); err != nil {
 			h.t.Fatal(err)
 		}
-		if who, _ := h.fake.Bearer(bearer(h.token(k, theOne))); who.Account != "bob@example.com" {
+		if who, _ := h.fake.Bearer(bearer(h.token(source, theOne))); who.Account != "bob@example.com" {
 			h.t.Errorf("the token is of %s", who.Account)
 		}
 		if h.fake.Reuses() != 0 {
@@ -560,12 +560,12 @@ func TestCredentialsThatAreGivenAgain(t *testing.T) {
 }
 
 func TestWhatWasReadBeforeAChangeIsNotRemembered(t *testing.T) {
-	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *house) {
-		h.token(h.keeper("a"), theOne)
-		k := h.keeper("b")
-		sources, reading, goOn := k.options.Sources, make(chan struct{}), make(chan struct{})
+	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+		h.token(h.source("a"), theOne)
+		source := h.source("b")
+		sources, reading, goOn := source.options.Credentials, make(chan struct{}), make(chan struct{})
 		var held atomic.Bool
-		k.options.Sources = func(ctx context.Context, tenantID, connectionID string) (Source, error) {
+		source.options.Credentials = func(ctx context.Context, tenantID, connectionID string) (Credentials, error) {
 			s, err := sources(ctx, tenantID, connectionID)
 			if held.CompareAndSwap(false, true) {
 				close(reading)
@@ -574,97 +574,97 @@ func TestWhatWasReadBeforeAChangeIsNotRemembered(t *testing.T) {
 			return s, err
 		}
 		var work sync.WaitGroup
-		work.Go(func() { _, _ = k.Token(h.t.Context(), tenantID, theOne) })
+		work.Go(func() { _, _ = source.Token(h.t.Context(), tenantID, theOne) })
 		<-reading
 		h.give(theOne, h.fake.Grant("id", "bob@example.com", events))
-		if err := k.Schedule(h.t.Context(), tenantID, theOne); err != nil {
+		if err := source.Schedule(h.t.Context(), tenantID, theOne); err != nil {
 			h.t.Fatal(err)
 		}
 		close(goOn)
 		work.Wait()
-		if who, _ := h.fake.Bearer(bearer(h.token(k, theOne))); who.Account != "bob@example.com" {
+		if who, _ := h.fake.Bearer(bearer(h.token(source, theOne))); who.Account != "bob@example.com" {
 			h.t.Errorf("the token is of %s", who.Account)
 		}
 	})
 }
 
 func TestOtherCredentialsInTheMiddleOfARedeem(t *testing.T) {
-	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
-		k := h.keeper("a")
+	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+		source := h.source("a")
 		h.through(func(_ string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
 			h.through(nil)
 			answer, err := forward()
 			h.give(theOne, h.fake.Grant("id", "bob@example.com", events))
-			if err := k.Schedule(h.t.Context(), tenantID, theOne); err != nil {
+			if err := source.Schedule(h.t.Context(), tenantID, theOne); err != nil {
 				h.t.Error(err)
 			}
 			return answer, err
 		})
-		if who, _ := h.fake.Bearer(bearer(h.token(k, theOne))); who.Account != "bob@example.com" {
+		if who, _ := h.fake.Bearer(bearer(h.token(source, theOne))); who.Account != "bob@example.com" {
 			h.t.Errorf("the token is of %s", who.Account)
 		}
-		if who, _ := h.fake.Bearer(bearer(h.token(k, theOne))); who.Account != "bob@example.com" {
+		if who, _ := h.fake.Bearer(bearer(h.token(source, theOne))); who.Account != "bob@example.com" {
 			h.t.Errorf("and then of %s", who.Account)
 		}
 	})
 }
 
 func TestAConnectionBeforeItsConsent(t *testing.T) {
-	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
-		k := h.keeper("a")
+	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+		source := h.source("a")
 		refresh := h.given[theOne].Refresh
 		h.give(theOne, "")
-		if err := k.Schedule(h.t.Context(), tenantID, theOne); err != nil {
+		if err := source.Schedule(h.t.Context(), tenantID, theOne); err != nil {
 			h.t.Fatal(err)
 		}
-		h.run(k)
+		h.run(source)
 		time.Sleep(time.Minute)
-		_, err := k.Token(h.t.Context(), tenantID, theOne)
+		_, err := source.Token(h.t.Context(), tenantID, theOne)
 		wantReason(h.t, err, fault.ReasonReconnectRequired)
 		if !strings.Contains(fault.From(err).Detail, "not connected") || h.fake.TokenCalls() != 0 {
 			h.t.Errorf("%v after %d calls", err, h.fake.TokenCalls())
 		}
-		if err := k.Keep(h.t.Context(), tenantID, theOne, h.given[theOne].Since, Tokens{Access: "agreed", Refresh: refresh, Expires: time.Now().Add(time.Hour)}); err != nil {
+		if err := source.Keep(h.t.Context(), tenantID, theOne, h.given[theOne].Fingerprint, Tokens{Access: "agreed", Refresh: refresh, Expires: time.Now().Add(time.Hour)}); err != nil {
 			h.t.Fatal(err)
 		}
-		if access, err := k.Token(h.t.Context(), tenantID, theOne); access != "agreed" || err != nil {
+		if access, err := source.Token(h.t.Context(), tenantID, theOne); access != "agreed" || err != nil {
 			h.t.Errorf("after the consent: %v", err)
 		}
 		time.Sleep(time.Hour)
-		h.token(k, theOne)
+		h.token(source, theOne)
 	})
 }
 
 func TestTheRefreshTokenOfAConsentIsKept(t *testing.T) {
-	onSQLite(t, oauthtest.Keep, time.Hour, func(h *house) { // as Google: no answer repeats it
-		k := h.keeper("a")
+	onSQLite(t, oauthtest.Keep, time.Hour, func(h *harness) { // as Google: no answer repeats it
+		source := h.source("a")
 		refresh := h.given[theOne].Refresh
 		h.give(theOne, "")
-		if err := k.Keep(h.t.Context(), tenantID, theOne, h.given[theOne].Since, Tokens{Access: "agreed", Refresh: refresh}); err != nil {
+		if err := source.Keep(h.t.Context(), tenantID, theOne, h.given[theOne].Fingerprint, Tokens{Access: "agreed", Refresh: refresh}); err != nil {
 			h.t.Fatal(err)
 		}
 		access := "agreed"
 		for range 3 {
-			if _, err := k.Renew(h.t.Context(), tenantID, theOne, access); err != nil {
+			if _, err := source.Renew(h.t.Context(), tenantID, theOne, access); err != nil {
 				h.t.Fatal(err)
 			}
-			access = h.token(k, theOne)
+			access = h.token(source, theOne)
 			time.Sleep(time.Minute)
 		}
 	})
 }
 
 func TestACallerWhoLeavesDoesNotEndARedeem(t *testing.T) {
-	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
-		k := h.keeper("a")
+	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+		source := h.source("a")
 		h.fake.Delay(10 * time.Second)
 		ctx, cancel := context.WithTimeout(h.t.Context(), time.Second)
 		defer cancel()
-		if _, err := k.Token(ctx, tenantID, theOne); !errors.Is(err, fault.Timeout) {
+		if _, err := source.Token(ctx, tenantID, theOne); !errors.Is(err, fault.Timeout) {
 			h.t.Errorf("the caller is told %v", err)
 		}
 		time.Sleep(10 * time.Second)
-		h.token(k, theOne)
+		h.token(source, theOne)
 		h.wantFamily()
 		if h.fake.TokenCalls() != 1 {
 			h.t.Errorf("%d calls", h.fake.TokenCalls())
@@ -673,13 +673,13 @@ func TestACallerWhoLeavesDoesNotEndARedeem(t *testing.T) {
 }
 
 func TestTheEndOfRunFinishesWhatIsUnderWay(t *testing.T) {
-	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
-		k := h.keeper("a")
+	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+		source := h.source("a")
 		h.fake.Delay(10 * time.Second)
-		if err := k.Schedule(h.t.Context(), tenantID, theOne); err != nil {
+		if err := source.Schedule(h.t.Context(), tenantID, theOne); err != nil {
 			h.t.Fatal(err)
 		}
-		stop := h.run(k)
+		stop := h.run(source)
 		for h.fake.TokenCalls() == 0 {
 			time.Sleep(time.Second)
 		}
@@ -691,32 +691,32 @@ func TestTheEndOfRunFinishesWhatIsUnderWay(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
-	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *house) {
-		k := h.keeper("a")
+	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+		source := h.source("a")
 		h.fake.Answer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
-		k.limits.Redeem = time.Hour
+		source.limits.Redeem = time.Hour
 		var err error
 		var work sync.WaitGroup
-		work.Go(func() { _, err = k.Token(h.t.Context(), tenantID, theOne) })
+		work.Go(func() { _, err = source.Token(h.t.Context(), tenantID, theOne) })
 		synctest.Wait()
 		began := time.Now()
-		k.Close()
+		source.Close()
 		work.Wait()
-		if took := time.Since(began); took != k.limits.Drain || !errors.Is(err, fault.Unavailable) {
+		if took := time.Since(began); took != source.limits.Drain || !errors.Is(err, fault.Unavailable) {
 			h.t.Errorf("closed after %s, the call is told %v", took, err)
 		}
-		if _, err := k.Token(h.t.Context(), tenantID, theOne); !errors.Is(err, fault.Unavailable) {
+		if _, err := source.Token(h.t.Context(), tenantID, theOne); !errors.Is(err, fault.Unavailable) {
 			h.t.Errorf("after its end: %v", err)
 		}
 	})
 }
 
 func TestWhatAProviderAlwaysRefusesIsNotRenewedForEachCall(t *testing.T) {
-	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *house) {
-		k := h.keeper("a")
+	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+		source := h.source("a")
 		again := 0
 		for range 100 {
-			other, err := k.Renew(h.t.Context(), tenantID, theOne, h.token(k, theOne))
+			other, err := source.Renew(h.t.Context(), tenantID, theOne, h.token(source, theOne))
 			if err != nil {
 				h.t.Fatal(err)
 			}
@@ -725,39 +725,39 @@ func TestWhatAProviderAlwaysRefusesIsNotRenewedForEachCall(t *testing.T) {
 			}
 			time.Sleep(100 * time.Millisecond)
 		}
-		if again != k.limits.Renewals || h.fake.Redeems() != again+1 {
+		if again != source.limits.MaxForced || h.fake.Redeems() != again+1 {
 			h.t.Errorf("renewed %d times, %d redeems", again, h.fake.Redeems())
 		}
 	})
 }
 
 func TestATokenWithoutAnEnd(t *testing.T) {
-	onSQLite(t, oauthtest.SingleUse, -1, func(h *house) {
-		k := h.keeper("a")
-		access := h.token(k, theOne)
-		h.run(k)
+	onSQLite(t, oauthtest.SingleUse, -1, func(h *harness) {
+		source := h.source("a")
+		access := h.token(source, theOne)
+		h.run(source)
 		time.Sleep(20 * time.Minute)
-		if h.token(k, theOne) != access || h.fake.TokenCalls() != 1 {
+		if h.token(source, theOne) != access || h.fake.TokenCalls() != 1 {
 			h.t.Errorf("%d calls", h.fake.TokenCalls())
 		}
 		h.fake.ExpireAccess()
-		if again, err := k.Renew(h.t.Context(), tenantID, theOne, access); !again || err != nil {
+		if again, err := source.Renew(h.t.Context(), tenantID, theOne, access); !again || err != nil {
 			h.t.Errorf("another one: %t, %v", again, err)
 		}
-		h.token(k, theOne)
+		h.token(source, theOne)
 	})
 }
 
 func TestAConnectionThatIsRemoved(t *testing.T) {
-	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *house) {
-		k := h.keeper("a")
+	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+		source := h.source("a")
 		h.through(func(_ string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
 			if err := h.store.DeleteConnection(h.t.Context(), tenantID, theOne); err != nil {
 				h.t.Error(err)
 			}
 			return forward()
 		})
-		_, err := k.Token(h.t.Context(), tenantID, theOne)
+		_, err := source.Token(h.t.Context(), tenantID, theOne)
 		wantReason(h.t, err, store.ReasonConnectionNotFound)
 		if all, err := h.store.AllTokens(h.t.Context()); len(all) != 0 || err != nil {
 			h.t.Errorf("%d tokens are left, %v", len(all), err)
@@ -766,21 +766,21 @@ func TestAConnectionThatIsRemoved(t *testing.T) {
 }
 
 func TestARowOfAnotherConnectionIsNotOpened(t *testing.T) {
-	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *house) {
-		k := h.keeper("a")
+	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+		source := h.source("a")
 		h.connect("c2")
-		h.token(k, "c2")
+		h.token(source, "c2")
 		stolen := h.row("c2")
 		stolen.ConnectionID = theOne
 		if err := h.store.ResetTokens(h.t.Context(), stolen); err != nil {
 			h.t.Fatal(err)
 		}
-		if _, err := k.Token(h.t.Context(), tenantID, theOne); !errors.Is(err, fault.Unavailable) || h.fake.Redeems() != 1 {
+		if _, err := source.Token(h.t.Context(), tenantID, theOne); !errors.Is(err, fault.Unavailable) || h.fake.Redeems() != 1 {
 			h.t.Errorf("got %v", err)
 		}
-		if err := k.Schedule(h.t.Context(), tenantID, theOne); err != nil { // the operator enters the credentials again
+		if err := source.Schedule(h.t.Context(), tenantID, theOne); err != nil { // the operator enters the credentials again
 			h.t.Fatal(err)
 		}
-		h.token(k, theOne)
+		h.token(source, theOne)
 	})
 }

@@ -1,0 +1,350 @@
+package oauth
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
+)
+
+// renewal gets a token for a connection; several calls may wait for it. It goes on when they leave: a redeem
+// that is cancelled may have used up its refresh token.
+type renewal struct {
+	tenantID, connectionID string
+	urgent                 bool   // a call waits for it; else it only renews what is due, and does not wait for others
+	refused                string // an access token that the provider refused, whatever the store says
+	forced                 forcedRenewals
+	onDone                 func()
+
+	// Guarded by TokenSource.mu:
+	forgotten bool      // its result is not cached
+	provider  string    // whose token endpoint is asked; "" until that is known
+	since     time.Time // when the renewal began, here or at the replica that has the lease
+
+	usable  chan struct{} // closed once there is an entry that calls can use meanwhile
+	stalled chan struct{} // closed once calls no longer wait for it
+	done    chan struct{}
+
+	meanwhile *entry // set before usable is closed
+	entry     *entry // set before done is closed; nil without err: there is nothing to report
+	err       error
+}
+
+// get returns an entry with an access token. If there is none, it starts the renewal or joins the one under way.
+func (s *TokenSource) get(ctx context.Context, wanted *renewal) (*entry, error) {
+	refused := wanted.refused
+	for {
+		if e := s.cache.get(wanted.connectionID, s.options.Now()); e != nil && (e.err != nil || e.access != refused) {
+			return e, e.err
+		}
+		own := *wanted
+		r := s.begin(&own)
+		if r == nil {
+			return nil, closing()
+		}
+		if e, err := s.await(ctx, r, refused); e != nil || err != nil {
+			return e, err
+		}
+	}
+}
+
+// await returns the result of a renewal, or what may be used while it goes on. It returns nil if that does
+// not help, because others started it for something else. It waits no longer once the renewal has stalled.
+func (s *TokenSource) await(ctx context.Context, r *renewal, refused string) (*entry, error) {
+	usable := r.usable
+	for {
+		select {
+		case <-r.done:
+			return r.outcome(refused)
+		default: // what it brought comes before all else that is ready
+		}
+		select {
+		case <-r.done:
+		case <-usable:
+			if e := r.meanwhile; e.access != refused {
+				return e, nil
+			}
+			usable = nil
+		case <-r.stalled:
+			return nil, s.stalledFault(r)
+		case <-ctx.Done():
+			return nil, fault.From(ctx.Err())
+		}
+	}
+}
+
+// outcome returns the result of a renewal that is done.
+func (r *renewal) outcome(refused string) (*entry, error) {
+	switch {
+	case r.urgent && r.err != nil:
+		return nil, r.err
+	case r.entry != nil && r.entry.err != nil:
+		return nil, r.entry.err
+	case r.entry != nil && r.entry.access != refused:
+		return r.entry, nil
+	}
+	return nil, nil
+}
+
+// stalledFault is the error of calls that do not wait for a renewal. Its RetryAfter is when the renewal ends
+// at the latest.
+func (s *TokenSource) stalledFault(r *renewal) *fault.Error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	waited := s.options.Now().Sub(r.since)
+	left := max(s.limits.Redeem-waited, time.Second).Round(time.Second)
+	f := silent(cmp.Or(r.provider, "the provider"), waited)
+	f.Detail += fmt.Sprintf(" Repeat the request in %d s.", int(left.Seconds()))
+	f.RetryAfter = left
+	return f
+}
+
+// silent is the error for a token endpoint that has not answered for some time.
+func silent(provider string, waited time.Duration) *fault.Error {
+	return fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable,
+		"The sign-in service of %s has not answered for %d s: the connection's access could not be renewed.",
+		provider, int(waited.Round(time.Second).Seconds())).With("provider", provider)
+}
+
+func closing() error {
+	f := fault.New(fault.Unavailable, fault.ReasonOverloaded, "The gateway is shutting down. Repeat the request shortly.")
+	f.Unsent = true
+	return f
+}
+
+// begin starts a renewal, or returns the one under way for the connection. It returns nil after Close.
+func (s *TokenSource) begin(r *renewal) *renewal {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	if there, ok := s.renewals[r.connectionID]; ok {
+		return there
+	}
+	r.done, r.usable, r.stalled = make(chan struct{}), make(chan struct{}), make(chan struct{})
+	r.since = s.options.Now()
+	s.renewals[r.connectionID], s.running[r] = r, true
+	go s.run(r)
+	return r
+}
+
+func (s *TokenSource) run(r *renewal) {
+	ctx, cancel := withLiveTimeout(s.base, s.limits.Renewal)
+	defer cancel()
+	began := r.since
+	impatience := time.AfterFunc(s.limits.Patience, func() { s.stall(r) })
+	r.entry, r.err = s.obtain(ctx, r)
+	impatience.Stop()
+	if r.err = asTimeout(ctx, r.err); r.err != nil && s.base.Err() != nil {
+		r.err = closing()
+	}
+	s.mu.Lock()
+	if s.renewals[r.connectionID] == r {
+		delete(s.renewals, r.connectionID)
+	}
+	if !r.forgotten {
+		s.remember(r, s.options.Now().Sub(began))
+	}
+	delete(s.running, r)
+	s.mu.Unlock()
+	close(r.done)
+	if r.onDone != nil {
+		r.onDone()
+	}
+}
+
+// stall ends the wait of calls for a renewal. The renewal itself goes on.
+func (s *TokenSource) stall(r *renewal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-r.stalled:
+	default:
+		close(r.stalled)
+	}
+}
+
+// renewing records whose token endpoint the renewal is about to ask or wait for.
+func (s *TokenSource) renewing(r *renewal, v view) {
+	s.mu.Lock()
+	r.provider = v.credentials.Client.Provider
+	s.mu.Unlock()
+}
+
+// waiting records how long another replica has had the lease: what stalls there stalls the calls here too.
+func (s *TokenSource) waiting(r *renewal, v view) {
+	now := s.options.Now()
+	since := v.row.LeaseUntil.Add(-s.limits.Lease)
+	if !v.row.LeaseUntil.After(now) || now.Sub(since) < s.limits.Patience {
+		return
+	}
+	s.mu.Lock()
+	r.since = since
+	s.mu.Unlock()
+	s.stall(r)
+}
+
+// remember caches the result of a renewal. A connection that no call on this replica asks for is not cached.
+func (s *TokenSource) remember(r *renewal, took time.Duration) {
+	now := s.options.Now()
+	switch {
+	case r.entry != nil:
+		if r.urgent || s.cache.has(r.connectionID) {
+			s.cache.put(r.entry)
+		}
+	case r.err != nil && r.urgent:
+		if there := s.cache.get(r.connectionID, now); there != nil && there.err == nil {
+			return
+		}
+		// A 429 says itself when to ask again.
+		recall := max(s.limits.FailureTTL, min(fault.From(r.err).RetryAfter, time.Minute))
+		e := &entry{connectionID: r.connectionID, err: r.err, until: now.Add(recall)}
+		if took > s.limits.SlowFailure { // calls are answered at once, while one after the other has it tried again
+			e.until = now.Add(s.limits.RefusalTTL)
+			e.checkAt.Store(now.Add(recall).UnixMilli())
+		}
+		s.cache.put(e)
+	}
+}
+
+// view is what is known of a connection at one time.
+type view struct {
+	row         store.Tokens
+	credentials Credentials
+	known       bool         // there is a row, and it grew from these credentials
+	stored      storedTokens // zero unless known
+}
+
+// refresh is the refresh token in force; "" is none.
+func (v view) refresh() string {
+	if v.stored.Refresh != "" {
+		return v.stored.Refresh
+	}
+	return v.credentials.Refresh
+}
+
+// obtainable reports whether there is something to ask for a token with.
+func (v view) obtainable() bool {
+	return v.credentials.Client.Grant.Flow != adapter.Consent || v.refresh() != ""
+}
+
+// read reads the row before the credentials. If they change in between, the row has changed too when it is
+// leased, so the two are never mixed up.
+func (s *TokenSource) read(ctx context.Context, tenantID, connectionID string) (v view, err error) {
+	var found bool
+	if v.row, found, err = s.options.Store.Tokens(ctx, tenantID, connectionID); err != nil {
+		return v, err
+	}
+	if !found {
+		v.row = store.Tokens{TenantID: tenantID, ConnectionID: connectionID}
+	}
+	if v.credentials, err = s.options.Credentials(ctx, tenantID, connectionID); err != nil || v.row.Sealed == nil {
+		return v, err
+	}
+	stored, err := s.unseal(v.row)
+	if err == nil && stored.Fingerprint == v.credentials.Fingerprint {
+		v.stored, v.known = stored, true
+	}
+	return v, err
+}
+
+var (
+	// errBusy says that another replica renews the tokens, or that there are newer ones.
+	errBusy = errors.New("oauth: someone else renews the tokens")
+	// errTaken is an errBusy where the turn is held though the lease has expired: its holder is stopped, or about
+	// to end.
+	errTaken = fmt.Errorf("%w, and does not go on", errBusy)
+)
+
+// obtain reads usable tokens from the store, or renews them.
+func (s *TokenSource) obtain(ctx context.Context, r *renewal) (*entry, error) {
+	for {
+		v, err := s.read(ctx, r.tenantID, r.connectionID)
+		if err != nil {
+			s.setAside(ctx, r, v, err)
+			return nil, err
+		}
+		now := s.options.Now()
+		usable := v.stored.usable(now, r.refused)
+		due := !v.row.RefreshAt.IsZero() && !now.Before(v.row.RefreshAt)
+		switch {
+		case v.known && v.row.Refused:
+			return s.refusedEntry(r, v), nil
+		case usable && (r.urgent || !due):
+			return s.entryOf(r, v), nil
+		case !r.urgent && !due:
+			return nil, nil
+		case !v.obtainable():
+			err := notYet(v.credentials)
+			s.setAside(ctx, r, v, err)
+			return nil, err
+		}
+		s.renewing(r, v)
+		if usable { // due ahead of time: no call has to wait for the provider
+			r.meanwhile = s.entryOf(r, v)
+			close(r.usable)
+		}
+		e, err := s.renew(ctx, r, v)
+		switch {
+		case err == nil:
+			return e, nil
+		case !errors.Is(err, errBusy):
+			return nil, err
+		case !r.urgent && usable:
+			return s.entryOf(r, v), nil
+		case !r.urgent:
+			return nil, nil
+		}
+		s.waiting(r, v)
+		wait := s.limits.LeasePoll
+		if errors.Is(err, errTaken) {
+			wait = s.limits.TakeoverPoll
+		}
+		if !pause(ctx, jitter(wait)) {
+			return nil, fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
+				"The connection's access could not be renewed in time. Repeat the request shortly.")
+		}
+	}
+}
+
+func (s *TokenSource) entryOf(r *renewal, v view) *entry {
+	e := &entry{connectionID: r.connectionID, access: v.stored.Access, instance: v.stored.Instance, until: v.stored.goodUntil()}
+	if !v.row.RefreshAt.IsZero() {
+		// Run gets some time to renew it first.
+		e.checkAt.Store(v.row.RefreshAt.Add(jitter(checkEvery)).UnixMilli())
+	}
+	e.forced = r.forced
+	return e
+}
+
+func (s *TokenSource) refusedEntry(r *renewal, v view) *entry {
+	return &entry{connectionID: r.connectionID, err: refusedFault(v.credentials), until: s.options.Now().Add(s.limits.RefusalTTL)}
+}
+
+func refusedFault(s Credentials) *fault.Error {
+	return fault.Newf(fault.Disconnected, fault.ReasonReconnectRequired,
+		"%s does not accept the connection's authorization any more. Connect the account again.", s.Client.Provider).With("provider", s.Client.Provider)
+}
+
+func notYet(s Credentials) *fault.Error {
+	return fault.Newf(fault.Disconnected, fault.ReasonReconnectRequired,
+		"The connection was not connected to %s yet: its customer has to agree once.", s.Client.Provider).With("provider", s.Client.Provider)
+}
+
+// setAside postpones a row that is due but cannot be renewed for reasons of our own.
+func (s *TokenSource) setAside(ctx context.Context, r *renewal, v view, why error) {
+	if r.urgent || v.row.RefreshAt.IsZero() {
+		return
+	}
+	leased, err := s.lease(ctx, &v)
+	if err != nil || !leased {
+		return // it stays due
+	}
+	s.postpone(ctx, r, v, why)
+}

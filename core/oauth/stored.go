@@ -1,0 +1,109 @@
+package oauth
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
+	"frontdesk/core/vault"
+)
+
+// storedTokens are a connection's tokens as they are sealed.
+type storedTokens struct {
+	Access      string    `json:"access,omitempty"`
+	Refresh     string    `json:"refresh,omitempty"` // "": the one among the credentials
+	Issued      time.Time `json:"issued"`
+	Expires     time.Time `json:"expires,omitzero"`
+	Scopes      []string  `json:"scopes,omitempty"`
+	Fingerprint string    `json:"since"`
+
+	Instance string `json:"instance,omitempty"`
+	// Rotation is whether the last redeem left the refresh token as it was; "" before the first.
+	Rotation string `json:"rotation,omitempty"`
+}
+
+// storedForm returns what to store of tokens that were just given. Expires counts from now on our clock, like
+// all times here.
+func (s *TokenSource) storedForm(t Tokens, fingerprint string) storedTokens {
+	now := s.options.Now()
+	stored := storedTokens{Access: t.Access, Refresh: t.Refresh, Issued: now, Scopes: t.Scopes, Fingerprint: fingerprint, Instance: t.Instance}
+	if left := time.Until(t.Expires); left > 0 { // what has expired already has no known end; a refusal will tell
+		stored.Expires = now.Add(left)
+	}
+	return stored
+}
+
+// refreshAt returns a point between 75 and 90 % of the token's life, earlier where Run would come too late for
+// a short one. It is zero for a token without an end.
+func (s *TokenSource) refreshAt(stored storedTokens) time.Time {
+	if stored.Expires.IsZero() {
+		return time.Time{}
+	}
+	life := stored.Expires.Sub(stored.Issued)
+	at := time.Duration(float64(life) * (earliest + span*rand.Float64()))
+	return stored.Issued.Add(min(at, max(life-4*s.limits.Poll, life*3/5)))
+}
+
+// goodUntil returns the token's end less the time that a request needs to arrive; zero without an end.
+func (stored storedTokens) goodUntil() time.Time {
+	if stored.Expires.IsZero() {
+		return time.Time{}
+	}
+	return stored.Expires.Add(-min(5*time.Second, stored.Expires.Sub(stored.Issued)/20))
+}
+
+func (stored storedTokens) usable(now time.Time, refused string) bool {
+	until := stored.goodUntil()
+	return stored.Access != "" && stored.Access != refused && (until.IsZero() || now.Before(until))
+}
+
+func (s *TokenSource) seal(row store.Tokens, stored storedTokens) ([]byte, error) {
+	plain, err := json.Marshal(stored)
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	defer clear(plain)
+	return s.options.Vault.SealTokens(row.TenantID, row.ConnectionID, plain)
+}
+
+func (s *TokenSource) unseal(row store.Tokens) (stored storedTokens, err error) {
+	plain, err := s.options.Vault.UnsealTokens(row.TenantID, row.ConnectionID, row.Sealed)
+	if err != nil {
+		return storedTokens{}, err
+	}
+	defer clear(plain)
+	if json.Unmarshal(plain, &stored) != nil { // the decoder's text may quote what it read
+		return storedTokens{}, fault.New(fault.Unavailable, vault.ReasonUnreadable,
+			"The stored tokens of this connection cannot be read. Connect the account again.")
+	}
+	return stored, nil
+}
+
+// Values that hold secrets show none of them, however they are printed.
+const hidden = "(secret)"
+
+// Format implements fmt.Formatter.
+func (t Tokens) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, hidden) }
+
+// LogValue implements slog.LogValuer.
+func (t Tokens) LogValue() slog.Value { return slog.StringValue(hidden) }
+
+// Format implements fmt.Formatter.
+func (c Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "client of "+c.Provider) }
+
+// LogValue implements slog.LogValuer.
+func (c Client) LogValue() slog.Value { return slog.StringValue("client of " + c.Provider) }
+
+// Format implements fmt.Formatter.
+func (s Credentials) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, hidden) }
+
+// LogValue implements slog.LogValuer.
+func (s Credentials) LogValue() slog.Value { return slog.StringValue(hidden) }
+
+// Format implements fmt.Formatter.
+func (stored storedTokens) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, hidden) }

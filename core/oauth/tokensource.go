@@ -1,0 +1,267 @@
+package oauth
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
+	"frontdesk/core/telemetry"
+	"frontdesk/core/vault"
+)
+
+// Credentials say how to get the tokens of one connection, as the directory knows it now.
+type Credentials struct {
+	Client  Client
+	Refresh string // the refresh token that was given; used until the store holds a newer one
+	// Fingerprint identifies the credentials that were given. It is sealed with the tokens, and tokens of
+	// another fingerprint are not used. So a rotated refresh token is neither mixed with another grant nor
+	// lost when the same credentials are given again.
+	Fingerprint string
+	Revision    int64 // of the connection's row that this was read from
+}
+
+// Options configure a TokenSource.
+type Options struct {
+	Store *store.Store
+	Vault *vault.Vault
+	// Credentials reads the credentials of a connection. Nothing is cached.
+	Credentials func(ctx context.Context, tenantID, connectionID string) (Credentials, error)
+	Owner       string                    // identifies this process in leases
+	Now         func() time.Time          // nil: time.Now
+	Log         *slog.Logger              // nil: nothing is logged
+	Metrics     *telemetry.Metrics        // may be nil
+	Changed     func(connectionID string) // called when a connection was marked as to be reconnected; may be nil
+	Limits      Limits                    // the zero value: StandardLimits
+}
+
+// TokenSource holds the tokens of all connections. One replica at a time renews a connection's tokens, and
+// what the provider gave is committed before anyone uses it. It is safe for concurrent use.
+type TokenSource struct {
+	options Options
+	limits  Limits
+	cache   cache
+
+	base context.Context // of renewals; ended by Close
+	end  context.CancelFunc
+
+	workers chan struct{} // holds one value for each renewal that Run started
+
+	mu        sync.Mutex
+	closed    bool
+	renewals  map[string]*renewal // by connection: those that a call may join
+	running   map[*renewal]bool   // also those that nobody may join any more
+	endpoints map[string]*endpoint
+}
+
+// Limits are the times of a token source's work. Replicas that share a store use the same ones.
+type Limits struct {
+	Lease   time.Duration // how long a replica may hold a connection's tokens to renew them; longer than Redeem
+	Turn    time.Duration // after which a process that says nothing loses its turn; longer than Redeem and Save together
+	Redeem  time.Duration // of getting tokens from the provider, with every try
+	Save    time.Duration // of storing what the provider gave, while the store is unavailable
+	Renewal time.Duration // of a renewal as a whole, including the wait for other replicas
+
+	SecondTry    time.Duration // after which a token request without an answer is sent once more, where that is safe
+	Patience     time.Duration // how long a call waits for a renewal; later calls learn at once that it hangs
+	Confirm      time.Duration // between a refusal and the second try
+	LeasePoll    time.Duration // between looks at a row that another replica renews
+	TakeoverPoll time.Duration // between tries to take over from a replica whose lease has expired
+	Queue        time.Duration // how long a renewal ahead of time waits for a slot at an endpoint
+
+	FailureTTL  time.Duration // how long a failure is answered from memory
+	SlowFailure time.Duration // a failure that took longer is answered from memory while the endpoint is asked again
+	RefusalTTL  time.Duration // how long a refusal is answered from memory before the row is read again
+
+	ForcedWindow time.Duration // in which a provider's 401 may force renewals
+	MaxForced    int           // how many renewals it may force in that time
+
+	Poll       time.Duration // between looks for tokens that are due
+	Backoff    time.Duration // the first one after a failure
+	MaxBackoff time.Duration
+	Drain      time.Duration // how long Close waits for what is under way
+}
+
+// StandardLimits are those of a gateway. SecondTry and Patience leave room in the time of one try of a read
+// (resilience.try_timeout, 5 s): its caller has the token of the second request, or learns what is wrong.
+func StandardLimits() Limits {
+	return Limits{
+		Lease: 30 * time.Second, Turn: 2 * time.Minute, Redeem: 20 * time.Second, Save: time.Minute,
+		Renewal:   2 * time.Minute,
+		SecondTry: 3 * time.Second, Patience: 4500 * time.Millisecond, Confirm: 1500 * time.Millisecond,
+		LeasePoll: 150 * time.Millisecond, TakeoverPoll: time.Second, Queue: 5 * time.Second,
+		FailureTTL: time.Second, SlowFailure: 2 * time.Second, RefusalTTL: 30 * time.Second,
+		ForcedWindow: 30 * time.Second, MaxForced: 10,
+		Poll: 3 * time.Second, Backoff: 5 * time.Second, MaxBackoff: 10 * time.Minute, Drain: 20 * time.Second,
+	}
+}
+
+const (
+	workersAtOnce  = 8  // renewals that Run runs at a time
+	perEndpoint    = 5  // redeems at one host, so that a host that hangs leaves slots to the others
+	sweepPage      = 64 // rows
+	earliest, span = 0.75, 0.15
+)
+
+// NewTokenSource returns a token source. Close it when no call needs tokens any more.
+func NewTokenSource(o Options) *TokenSource {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Changed == nil {
+		o.Changed = func(string) {}
+	}
+	if o.Limits == (Limits{}) {
+		o.Limits = StandardLimits()
+	}
+	base, end := context.WithCancel(context.Background())
+	return &TokenSource{
+		options: o, limits: o.Limits, base: base, end: end, workers: make(chan struct{}, workersAtOnce),
+		renewals: map[string]*renewal{}, running: map[*renewal]bool{}, endpoints: map[string]*endpoint{},
+	}
+}
+
+// Token returns an access token of the connection. It fails with fault.Disconnected, reason
+// RECONNECT_REQUIRED, if the provider refuses to give one or the customer has not consented yet. While the
+// cached token is valid it asks nobody.
+func (s *TokenSource) Token(ctx context.Context, tenantID, connectionID string) (access string, err error) {
+	e, err := s.current(ctx, tenantID, connectionID)
+	if err != nil {
+		return "", err
+	}
+	return e.access, nil
+}
+
+// Instance returns the address of the account's API that came with the access token.
+func (s *TokenSource) Instance(ctx context.Context, tenantID, connectionID string) (address string, err error) {
+	e, err := s.current(ctx, tenantID, connectionID)
+	if err != nil {
+		return "", err
+	}
+	return e.instance, nil
+}
+
+func (s *TokenSource) current(ctx context.Context, tenantID, connectionID string) (*entry, error) {
+	now := s.options.Now()
+	if e := s.cache.get(connectionID, now); e != nil {
+		if e.dueToCheck(now) {
+			s.begin(&renewal{tenantID: tenantID, connectionID: connectionID, urgent: e.err != nil})
+		}
+		return e, e.err
+	}
+	return s.get(ctx, &renewal{tenantID: tenantID, connectionID: connectionID, urgent: true})
+}
+
+// Renew replaces an access token that a provider refused. It reports whether there is another one now, from
+// another replica or a new one. If one after the other is refused within a short time, it makes no more: the
+// provider does not refuse them for their age.
+func (s *TokenSource) Renew(ctx context.Context, tenantID, connectionID, refused string) (again bool, err error) {
+	now := s.options.Now()
+	r := &renewal{tenantID: tenantID, connectionID: connectionID, refused: refused, urgent: true, forced: forcedRenewals{since: now}}
+	if e := s.cache.get(connectionID, now); e != nil && e.access == refused {
+		if now.Sub(e.forced.since) < s.limits.ForcedWindow {
+			r.forced = e.forced
+		}
+		if r.forced.times >= s.limits.MaxForced {
+			return false, nil
+		}
+		s.cache.drop(e)
+	}
+	r.forced.times++
+	if _, err := s.get(ctx, r); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+// Keep stores the tokens of a consent; fingerprint is the Credentials.Fingerprint of the connection from now
+// on. The connection's state becomes ok and its revision grows, so that every replica opens it again.
+func (s *TokenSource) Keep(ctx context.Context, tenantID, connectionID, fingerprint string, t Tokens) error {
+	stored := s.storedForm(t, fingerprint)
+	row := store.Tokens{TenantID: tenantID, ConnectionID: connectionID, RefreshAt: s.refreshAt(stored)}
+	var err error
+	if row.Sealed, err = s.seal(row, stored); err != nil {
+		return err
+	}
+	err = s.persist(ctx, func(ctx context.Context) error { return s.options.Store.PutTokens(ctx, row) })
+	s.Forget(connectionID)
+	return err
+}
+
+// Forget drops what is cached of a connection that changed, or whose credentials did. Other replicas drop
+// theirs when they see the connection's new revision.
+func (s *TokenSource) Forget(connectionID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r, ok := s.renewals[connectionID]; ok {
+		r.forgotten = true
+		delete(s.renewals, connectionID)
+	}
+	s.cache.forget(connectionID)
+}
+
+// Schedule makes the tokens of a connection due now, after it was added or its credentials changed. A
+// connection that was refused gets another chance. One whose customer has not consented yet is skipped.
+func (s *TokenSource) Schedule(ctx context.Context, tenantID, connectionID string) error {
+	defer s.Forget(connectionID)
+	v, err := s.read(ctx, tenantID, connectionID)
+	if f := fault.From(err); f != nil && (f.Reason != vault.ReasonUnreadable || v.row.Sealed == nil) {
+		return err
+	}
+	row := v.row
+	row.RefreshAt = s.options.Now()
+	switch {
+	case !v.obtainable():
+		return nil
+	case !v.known: // none yet, of other credentials, or lost with the key they were sealed with
+		if row.Sealed, err = s.seal(row, storedTokens{Fingerprint: v.credentials.Fingerprint}); err != nil {
+			return err
+		}
+		return s.options.Store.ResetTokens(ctx, row)
+	case v.row.Refused:
+		_, err = s.options.Store.SaveTokens(ctx, row, row.Version)
+		return err
+	}
+	return nil
+}
+
+// Close waits for the renewals under way, for twenty seconds at most, and cancels the rest.
+func (s *TokenSource) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.finish(s.limits.Drain)
+	s.end()
+	s.finish(s.limits.Drain)
+}
+
+// finish waits for the renewals under way.
+func (s *TokenSource) finish(limit time.Duration) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for {
+		r := s.anyRunning()
+		if r == nil {
+			return
+		}
+		select {
+		case <-r.done:
+		case <-timer.C:
+			return
+		}
+	}
+}
+
+func (s *TokenSource) anyRunning() *renewal {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for r := range s.running {
+		return r
+	}
+	return nil
+}
