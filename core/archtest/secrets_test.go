@@ -12,7 +12,7 @@ import (
 func TestSecretsAreComparedInConstantTime(t *testing.T) {
 	// Tokens of providers, which the gateway holds against others of its own: nobody outside chooses either.
 	own := []string{
-		"client.go: answer.Refresh == refresh", "flight.go: e.access != refused", "flight.go: f.entry.access != refused",
+		"client.go: answer.Refresh == refresh", "renewal.go: e.access != refused", "renewal.go: r.entry.access != refused",
 		"tokensource.go: e.access == refused", "stored.go: stored.Access != refused",
 	}
 	for _, room := range []string{"api", "consent", "oauth", "tenant", "upstream", "vault"} {
