@@ -18,68 +18,68 @@ import (
 type verdict int
 
 const (
-	healthy verdict = iota // any real answer, even a refusal
-	sick
-	neither // the caller left, or the fault is our own
+	success verdict = iota // any real answer, even a refusal
+	failure
+	excluded // says nothing about it: the caller left, or the fault is our own
 )
 
-// What gobreaker is told in the place of a try's error.
+// What gobreaker gets instead of an attempt's error.
 var (
-	errSick    = errors.New("sick")
-	errNeither = errors.New("neither")
+	errFailure  = errors.New("failure")
+	errExcluded = errors.New("excluded")
 )
 
 func (v verdict) err() error {
 	switch v {
-	case sick:
-		return errSick
-	case neither:
-		return errNeither
+	case failure:
+		return errFailure
+	case excluded:
+		return errExcluded
 	}
 	return nil
 }
 
-// judge reads a try's answer. A fault that is Unsent and yet not Unavailable was made on this side of the wire.
+// judge returns the verdict of an answer. A fault that is Unsent and not Unavailable was made on our side.
 func judge(f *fault.Error, ended bool, took, patience time.Duration) verdict {
 	if f == nil {
-		return healthy
+		return success
 	}
 	switch f.Code {
 	case fault.Timeout:
 		if ended && took < patience {
-			return neither // the caller was in a hurry
+			return excluded // the caller set a short deadline
 		}
-		return sick
+		return failure
 	case fault.Unavailable:
 		if f.Reason == fault.ReasonOutcomeUnknown { // an answer: what was asked for is not known yet
-			return healthy
+			return success
 		}
-		return sick
+		return failure
 	case fault.Canceled, fault.Internal, fault.UnknownOutcome, fault.Unauthenticated:
-		return neither
+		return excluded
 	}
 	if f.Unsent {
-		return neither
+		return excluded
 	}
-	return healthy
+	return success
 }
 
-// judgeSilence reads a try that was given up.
+// judgeSilence returns the verdict of an attempt that was abandoned.
 func judgeSilence(ctx context.Context, took, patience time.Duration) verdict {
 	if errors.Is(ctx.Err(), context.Canceled) || took < patience {
-		return neither
+		return excluded
 	}
-	return sick
+	return failure
 }
 
-// window is the time that a breaker looks back.
+// window is how far a breaker looks back.
 const window = 10 * time.Second
 
 // breaker is a circuit breaker that can also be closed from outside, by a probe that answered after all.
 type breaker struct {
 	level, provider string
 	options         Options
-	culprits        culprits
+	failed          failedConnections
 
 	mu         sync.Mutex
 	circuit    *gobreaker.TwoStepCircuitBreaker[struct{}]
@@ -90,7 +90,7 @@ type breaker struct {
 }
 
 func newBreaker(level, provider string, o Options, connections int) *breaker {
-	b := &breaker{level: level, provider: provider, options: o, culprits: culprits{need: connections}, endProbe: func() {}}
+	b := &breaker{level: level, provider: provider, options: o, failed: failedConnections{need: connections}, endProbe: func() {}}
 	b.circuit = b.newCircuit()
 	return b
 }
@@ -104,21 +104,21 @@ func (b *breaker) newCircuit() *gobreaker.TwoStepCircuitBreaker[struct{}] {
 		Interval:     window,
 		BucketPeriod: window / 10,
 		Timeout:      b.options.BreakerOpenFor,
-		// In a row, for the provider that is down; or half of many, for the one that is failing but not always.
+		// In a row: the provider is down. Half of many: it fails, but not always.
 		ReadyToTrip: func(c gobreaker.Counts) bool {
-			if !b.culprits.enough(time.Now()) {
+			if !b.failed.enough(time.Now()) {
 				return false
 			}
 			return c.ConsecutiveFailures >= failures ||
 				c.TotalFailures >= 2*failures && c.TotalFailures >= c.TotalSuccesses
 		},
 		IsSuccessful:  func(err error) bool { return err == nil },
-		IsExcluded:    func(err error) bool { return errors.Is(err, errNeither) },
+		IsExcluded:    func(err error) bool { return errors.Is(err, errExcluded) },
 		OnStateChange: func(_ string, _, to gobreaker.State) { b.changed(generation, to) },
 	})
 }
 
-// changed runs under gobreaker's own lock, so it must not ask it anything.
+// changed runs under gobreaker's lock, so it must not call gobreaker.
 func (b *breaker) changed(generation int, to gobreaker.State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -127,7 +127,7 @@ func (b *breaker) changed(generation int, to gobreaker.State) {
 	}
 }
 
-// become records a change of state. b.mu is held, so that changes are told in their order.
+// become records a change of state. The caller holds b.mu, so that changes are reported in order.
 func (b *breaker) become(to gobreaker.State) {
 	from := b.state
 	b.state = to
@@ -155,7 +155,7 @@ func (b *breaker) current() (circuit *gobreaker.TwoStepCircuitBreaker[struct{}],
 	return b.circuit, b.openUntil
 }
 
-// refused is the fault of an open breaker.
+// refused returns the fault of an open breaker.
 func (b *breaker) refused() *fault.Error {
 	_, until := b.current()
 	after := time.Until(until)
@@ -167,7 +167,7 @@ func (b *breaker) refused() *fault.Error {
 		With("provider", b.provider)
 }
 
-// nextProbe takes how the probe that begins is ended, and answers how the one before is.
+// nextProbe stores how to end the probe that begins, and returns how to end the one before.
 func (b *breaker) nextProbe(end func()) (before func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -175,13 +175,13 @@ func (b *breaker) nextProbe(end func()) (before func()) {
 	return before
 }
 
-// peek answers the state without taking part.
+// peek returns the state without asking for an attempt.
 func (b *breaker) peek() gobreaker.State {
 	circuit, _ := b.current()
 	return circuit.State()
 }
 
-// allow asks to make a try. done must be called once with the verdict.
+// allow asks for an attempt. done must be called once with the verdict.
 func (b *breaker) allow() (done func(error), probe bool, f *fault.Error) {
 	circuit, _ := b.current()
 	done, err := circuit.Allow()
@@ -191,8 +191,8 @@ func (b *breaker) allow() (done func(error), probe bool, f *fault.Error) {
 	return done, circuit.State() == gobreaker.StateHalfOpen, nil
 }
 
-// heal closes the breaker at once.
-func (b *breaker) heal() {
+// reset closes the breaker at once.
+func (b *breaker) reset() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.state == gobreaker.StateClosed {
@@ -202,7 +202,7 @@ func (b *breaker) heal() {
 	b.become(gobreaker.StateClosed)
 }
 
-// forgotten takes the breaker out of the metrics; what it still does is not counted.
+// forgotten removes the breaker from the metrics. What it does after that is not counted.
 func (b *breaker) forgotten() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -210,31 +210,32 @@ func (b *breaker) forgotten() {
 	b.options.Metrics.BreakerForgotten(b.level, b.provider, stateName(b.state))
 }
 
-// culprits remember which connections failed lately, so that one tenant's trouble does not close a host to all.
-type culprits struct {
+// failedConnections remembers which connections failed lately, so that one tenant's trouble does not close a
+// host to all.
+type failedConnections struct {
 	need int
 
 	mu   sync.Mutex
-	last []culprit // at most need, the latest last
+	last []failedConnection // at most need, the latest last
 }
 
-type culprit struct {
+type failedConnection struct {
 	connection string
 	at         time.Time
 }
 
-func (c *culprits) blame(connection string, now time.Time) {
+func (c *failedConnections) add(connection string, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.last = slices.DeleteFunc(c.last, func(known culprit) bool { return known.connection == connection })
+	c.last = slices.DeleteFunc(c.last, func(known failedConnection) bool { return known.connection == connection })
 	if len(c.last) == c.need {
 		c.last = slices.Delete(c.last, 0, 1)
 	}
-	c.last = append(c.last, culprit{connection, now})
+	c.last = append(c.last, failedConnection{connection, now})
 }
 
-// enough reports whether all of them failed within the window: the oldest tells.
-func (c *culprits) enough(now time.Time) bool {
+// enough reports whether enough connections failed within the window. The oldest one decides.
+func (c *failedConnections) enough(now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.need <= 1 || len(c.last) == c.need && now.Sub(c.last[0].at) <= window

@@ -53,7 +53,7 @@ func TestOurOwnFaultsSayNothing(t *testing.T) {
 	for _, f := range []*fault.Error{failing(fault.Internal), failing(fault.UnknownOutcome), failingUnsent(fault.Forbidden), failingUnsent(fault.Unsupported)} {
 		t.Run(string(f.Code), func(t *testing.T) {
 			bubble(t, Options{}, func(t *testing.T, g *Guard) {
-				// Between sick answers they neither reset the count, as a real answer would, nor add to it.
+				// Between failures they neither reset the count, as a real answer would, nor add to it.
 				if n := fail(t, g, target, 9, failing(fault.Unavailable)); n != 9 {
 					t.Fatalf("%d", n)
 				}

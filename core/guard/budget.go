@@ -10,9 +10,9 @@ const (
 	budgetBucket  = time.Second
 )
 
-// budget bounds the retries at one host to a share of its first tries, over a sliding ten seconds: when everything
-// fails, retries must not multiply the load (Google SRE book, "Handling Overload"). The minimum lets a quiet host's
-// calls be repeated too; it is not added to the share, so that the share holds exactly as soon as there is traffic.
+// budget bounds the retries at one host to a share of its first attempts over a sliding ten seconds: when
+// everything fails, retries must not multiply the load (Google SRE book, "Handling Overload"). The minimum lets
+// a quiet host's calls be repeated too. It is not added to the share, so that the share is exact under traffic.
 type budget struct {
 	ratio   float64
 	minimum int
@@ -23,14 +23,14 @@ type budget struct {
 	retries [budgetBuckets]int
 }
 
-// first counts a first try.
+// first counts a first attempt.
 func (b *budget) first(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.firsts[b.at(now)]++
 }
 
-// retry takes one retry, or reports that there is none left.
+// retry takes one retry, and reports whether there was one left.
 func (b *budget) retry(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -47,7 +47,7 @@ func (b *budget) retry(now time.Time) bool {
 	return true
 }
 
-// at is the index of the bucket of a time, with those emptied that time has passed over.
+// at returns the index of a time's bucket, after emptying those that time has passed.
 func (b *budget) at(now time.Time) int {
 	second := now.UnixNano() / int64(budgetBucket)
 	if second > b.newest {

@@ -10,7 +10,7 @@ import (
 	"frontdesk/core/telemetry"
 )
 
-// bulkhead bounds the calls at once, and those that wait for a place. Places are given in the order of asking.
+// bulkhead bounds the calls at one time, and those that wait. It gives permits in the order of asking.
 type bulkhead struct {
 	queue  int
 	gauges *telemetry.Bulkhead
@@ -18,10 +18,10 @@ type bulkhead struct {
 	mu      sync.Mutex
 	limit   int
 	inUse   int
-	waiting list.List // of chan struct{}, closed when the place is given
+	waiting list.List // of chan struct{}, closed when its permit is given
 }
 
-// acquire takes a place or waits for one until the context ends.
+// acquire takes a permit or waits for one until the context ends.
 func (b *bulkhead) acquire(ctx context.Context, limit int) *fault.Error {
 	turn, f := b.ask(limit)
 	if f != nil || turn == nil {
@@ -49,7 +49,7 @@ func (b *bulkhead) acquire(ctx context.Context, limit int) *fault.Error {
 	return f
 }
 
-// ask takes a place at once, or queues: then it answers the place in the queue.
+// ask takes a permit at once, or queues and returns the position in the queue.
 func (b *bulkhead) ask(limit int) (*list.Element, *fault.Error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -61,12 +61,12 @@ func (b *bulkhead) ask(limit int) (*list.Element, *fault.Error) {
 	}
 	if b.waiting.Len() >= b.queue {
 		b.gauges.Refused()
-		return nil, crowded()
+		return nil, queueFull()
 	}
 	return b.waiting.PushBack(make(chan struct{})), nil
 }
 
-// tryAcquire takes a place only if one is free.
+// tryAcquire takes a permit only if one is free.
 func (b *bulkhead) tryAcquire(limit int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -79,7 +79,7 @@ func (b *bulkhead) tryAcquire(limit int) bool {
 	return true
 }
 
-// release gives the place to the next in the queue, or back.
+// release returns the permit, or hands it to the next in the queue.
 func (b *bulkhead) release() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -93,62 +93,62 @@ func (b *bulkhead) release() {
 	}
 }
 
-// place is what one call holds: a place of its connection and one of its host. It keeps both from being forgotten.
-type place struct {
+// permit lets one call run: one of its connection and one of its host. It keeps both from being forgotten.
+type permit struct {
 	guard            *Guard
-	connection, host *site
+	connection, host *entry
 }
 
-// takePlace takes the connection's place first: calls of one connection that is at its limit must not fill the host's. All
-// who wait at one host are bounded, whichever place they wait for: however many accounts a provider that hangs has, its
-// callers must not be all that the gateway can hold. Who finds both places free does not wait, and is not bounded by those
-// who do.
-func (r *run) takePlace(ctx context.Context) (*place, *fault.Error) {
-	if place := r.takeFreePlace(); place != nil {
-		return place, nil
+// acquire takes the connection's permit first, so that calls of a connection at its limit do not fill the
+// host's. All calls that wait at one host are bounded together, whichever permit they wait for: the callers of
+// a provider that hangs must not fill the gateway, however many accounts it has. A call that finds both
+// permits free neither waits nor counts.
+func (c *call) acquire(ctx context.Context) (*permit, *fault.Error) {
+	if permit := c.tryAcquire(); permit != nil {
+		return permit, nil
 	}
-	defer r.host.waiting.Add(-1)
-	if r.host.waiting.Add(1) > int64(r.guard.options.HostQueue) {
-		r.host.bulkhead.gauges.Refused()
-		return nil, crowded()
+	defer c.host.waiting.Add(-1)
+	if c.host.waiting.Add(1) > int64(c.guard.options.HostQueue) {
+		c.host.bulkhead.gauges.Refused()
+		return nil, queueFull()
 	}
-	if f := r.connection.bulkhead.acquire(ctx, r.limit()); f != nil {
+	if f := c.connection.bulkhead.acquire(ctx, c.limit()); f != nil {
 		return nil, f
 	}
-	if f := r.host.bulkhead.acquire(ctx, r.guard.options.HostConcurrency); f != nil {
-		r.connection.bulkhead.release()
+	if f := c.host.bulkhead.acquire(ctx, c.guard.options.HostConcurrency); f != nil {
+		c.connection.bulkhead.release()
 		return nil, f
 	}
-	return r.newPlace(), nil
+	return c.newPermit(), nil
 }
 
-// takeFreePlace does not queue: it answers nil when no place is free.
-func (r *run) takeFreePlace() *place {
-	if !r.connection.bulkhead.tryAcquire(r.limit()) {
+// tryAcquire does not queue. It returns nil if no permit is free.
+func (c *call) tryAcquire() *permit {
+	if !c.connection.bulkhead.tryAcquire(c.limit()) {
 		return nil
 	}
-	if !r.host.bulkhead.tryAcquire(r.guard.options.HostConcurrency) {
-		r.connection.bulkhead.release()
+	if !c.host.bulkhead.tryAcquire(c.guard.options.HostConcurrency) {
+		c.connection.bulkhead.release()
 		return nil
 	}
-	return r.newPlace()
+	return c.newPermit()
 }
 
-// limit is how many calls at once the connection may make.
-func (r *run) limit() int {
-	if r.target.MaxConcurrent > 0 {
-		return r.target.MaxConcurrent
+// limit returns how many calls the connection may make at one time.
+func (c *call) limit() int {
+	if c.target.MaxConcurrent > 0 {
+		return c.target.MaxConcurrent
 	}
-	return r.guard.options.ConnectionConcurrency
+	return c.guard.options.ConnectionConcurrency
 }
 
-func (r *run) newPlace() *place {
-	r.guard.connections.again(r.connection)
-	r.guard.hosts.again(r.host)
-	return &place{guard: r.guard, connection: r.connection, host: r.host}
+func (c *call) newPermit() *permit {
+	c.guard.connections.again(c.connection)
+	c.guard.hosts.again(c.host)
+	return &permit{guard: c.guard, connection: c.connection, host: c.host}
 }
 
-func (p *place) release() {
+func (p *permit) release() {
 	if p == nil {
 		return
 	}
@@ -158,11 +158,11 @@ func (p *place) release() {
 	p.guard.connections.unpin(p.connection)
 }
 
-func crowded() *fault.Error {
+func queueFull() *fault.Error {
 	return unsent(fault.Unavailable, fault.ReasonOverloaded, "Too many calls are waiting for this provider. Try again shortly.", time.Second)
 }
 
-// unsent is a fault of our own making: nothing was sent.
+// unsent returns a fault of our own: nothing was sent.
 func unsent(code fault.Code, reason, detail string, retryAfter time.Duration) *fault.Error {
 	f := fault.New(code, reason, detail)
 	f.Unsent, f.RetryAfter = true, retryAfter

@@ -176,12 +176,12 @@ func TestWaitingEndsWithTheDeadlineOrTheCaller(t *testing.T) {
 		}
 		wantElapsed(t, started, 2*time.Second, 2*time.Second)
 
-		holder.Wait() // its caller has left after 8 s; the write still holds the place
+		holder.Wait() // its caller has left after 8 s; the write still holds the permit
 		_, err = Do(t.Context(), g, target, write, never)
 		wantFault(t, err, fault.Timeout, fault.ReasonDeadlineExceeded)
 		time.Sleep(5 * time.Second)
 		if _, err := Do(t.Context(), g, target, write, instantly(nil)); err != nil {
-			t.Errorf("the place is free again: %v", err)
+			t.Errorf("the permit is free again: %v", err)
 		}
 	})
 }
@@ -213,7 +213,7 @@ func TestFewPlacesAreRememberedAndNoneInUseIsForgotten(t *testing.T) {
 		var calls sync.WaitGroup
 		calls.Go(func() { _, _ = Do(t.Context(), g, busy, read, all.around(obedient(time.Second))) })
 		synctest.Wait()
-		fail(t, g, on("sick"), 10, failing(fault.Unavailable))
+		fail(t, g, on("failure"), 10, failing(fault.Unavailable))
 		wantSeries(t, metrics, "frontdesk_breakers", 1)
 		for i := range 100 {
 			other := on(fmt.Sprint("c", i))
@@ -226,7 +226,7 @@ func TestFewPlacesAreRememberedAndNoneInUseIsForgotten(t *testing.T) {
 			t.Errorf("%d connections and %d hosts are remembered", c, h)
 		}
 		wantGauge(t, metrics, "frontdesk_breakers", 0)
-		if _, err := Do(t.Context(), g, on("sick"), read, instantly(nil)); err != nil {
+		if _, err := Do(t.Context(), g, on("failure"), read, instantly(nil)); err != nil {
 			t.Errorf("a breaker that was forgotten is closed: %v", err)
 		}
 		calls.Go(func() { _, _ = Do(t.Context(), g, busy, read, all.around(obedient(time.Second))) })
@@ -275,8 +275,8 @@ func TestCallsAreMeasured(t *testing.T) {
 	}
 }
 
-// TestAHostHoldsNoMoreCallsThanItsPlacesAndQueue: calls wait for places of their connections, of which there may be any number;
-// but who finds places free is served, however many wait for others.
+// TestAHostHoldsNoMoreCallsThanItsPlacesAndQueue: calls wait for permits of their connections, of which there may be any number;
+// but who finds permits free is served, however many wait for others.
 func TestAHostHoldsNoMoreCallsThanItsPlacesAndQueue(t *testing.T) {
 	bubble(t, Options{HostConcurrency: 100, HostQueue: 50}, func(t *testing.T, g *Guard) {
 		var mu sync.Mutex
@@ -305,19 +305,19 @@ func TestAHostHoldsNoMoreCallsThanItsPlacesAndQueue(t *testing.T) {
 			t.Errorf("%d of 200 are refused, want all but the 80 that run and the 50 that wait", refused)
 		}
 		if _, err := Do(t.Context(), g, on("another"), read, instantly(nil)); err != nil {
-			t.Errorf("a connection with free places: %v", err)
+			t.Errorf("a connection with free permits: %v", err)
 		}
 		for i := range 20 {
 			ask(fmt.Sprint("d", i))
 		}
 		synctest.Wait()
 		if refused != 70 {
-			t.Errorf("%d are refused, though the host has places", refused)
+			t.Errorf("%d are refused, though the host has permits", refused)
 		}
 		ask("e")
 		synctest.Wait()
 		if refused != 71 {
-			t.Errorf("%d are refused, want one more: no place is free, and enough wait", refused)
+			t.Errorf("%d are refused, want one more: no permit is free, and enough wait", refused)
 		}
 		calls.Wait()
 	})

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// obeyTime is how long a driver has to return once its context is cancelled.
-const obeyTime = time.Second
+// stopGrace is how long a driver may take to return once its context is cancelled.
+const stopGrace = time.Second
 
 func (g *Guard) waitIdle(ctx context.Context) error {
 	select {
@@ -16,7 +16,7 @@ func (g *Guard) waitIdle(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	g.stop()
-	last := time.NewTimer(obeyTime)
+	last := time.NewTimer(stopGrace)
 	defer last.Stop()
 	select {
 	case <-g.idle:

@@ -1,22 +1,23 @@
-// Package guard is the decoration around every call of a driver. It is one function, so that a driver's optional
-// capabilities stay visible to who calls it:
+// Package guard protects every call of a driver. It is one function, so that a driver's optional capabilities
+// stay visible to its caller:
 //
 //	event, err := guard.Do(ctx, g, target, guard.Op{Name: "book", Repeatable: traits.IdempotentBook},
 //		func(ctx context.Context) (calendar.Event, error) { return driver.Book(ctx, booking) })
 //
-// From the outside in it measures, sets the total deadline, takes a place in the bulkheads, retries, asks the circuit
-// breakers, and sets the deadline of one try. It promises:
-//   - Do answers no later than 50 ms after the deadline, whatever the driver does.
-//   - A write is never sent a second time unless the first try surely did not reach the provider, was refused by it
-//     for its rate, or the operation is repeatable. When an earlier try may have taken effect, the fault says so
-//     (Unsent is false, the code Unavailable or Timeout), whatever a later try answered.
-//   - A write that was begun is finished, not cancelled, when its caller gives up: Op.Late learns how it ended.
-//   - No retry is earlier than the provider's Retry-After, and none is made that the deadline would cut off. Where the
-//     provider limited the rate, no other call of the connection makes that operation earlier either.
-//   - A host whose breaker is open gets one probe at a time. A read that still hangs when the next probe goes out is ended.
+// From the outside in it measures, sets the total deadline, takes a permit from the bulkheads, retries, asks
+// the circuit breakers, and sets the deadline of one attempt. It promises:
+//   - Do returns no later than 50 ms after the deadline, whatever the driver does.
+//   - A write is never sent a second time unless the first attempt certainly did not reach the provider, was
+//     refused by its rate limit, or the operation is repeatable. If an earlier attempt may have taken effect, the
+//     fault says so (Unsent is false, the code Unavailable or Timeout), whatever a later attempt returned.
+//   - A write that was begun is finished, not cancelled, when its caller gives up. Op.Late learns how it ended.
+//   - No retry is earlier than the provider's Retry-After, and none starts that the deadline would cut off. After
+//     a rate limit, no other call of the connection makes that operation earlier either.
+//   - A host whose breaker is open gets one probe at a time. A read that still hangs when the next probe starts
+//     is cancelled.
 //   - A panic of a driver is a fault.Internal.
 //
-// It keeps its breakers, budgets and places in this process: replicas find out each for themselves. It does not know
+// Breakers, budgets and permits belong to this process: each replica finds out for itself. The guard knows no
 // idempotency keys, intents or HTTP.
 package guard
 
@@ -31,52 +32,52 @@ import (
 	"frontdesk/core/telemetry"
 )
 
-// Target is whom a call goes to.
+// Target is where a call goes.
 type Target struct {
 	Kind       string // "calendar", "crm" or "telephony"
 	Provider   string // the adapter's name
-	Host       string // the provider's host; connections that share it share its fate. "" for a provider inside the process
+	Host       string // the provider's host, which connections share; "" for a provider inside the process
 	Connection string // the connection's id
 
-	// MaxConcurrent is how many calls at once the provider allows to one account (Graph: 4). 0 takes the default.
+	// MaxConcurrent is how many calls at a time the provider allows one account (Graph: 4). 0 is the default.
 	MaxConcurrent int
 }
 
-// Op is what is called.
+// Op is the operation that is called.
 type Op struct {
 	Name string // as in the metrics: "book", "events"
 
 	Read       bool // changes nothing, so it may be cancelled and repeated
 	Repeatable bool // a write that carries a key and whose trait says idempotent
 
-	// Late learns the outcome of a write that was still running when Do answered with Timeout or Canceled. It is called at
-	// most once, from a goroutine that Close waits for, and possibly before the caller has seen what Do answered.
+	// Late gets the outcome of a write that was still running when Do returned Timeout or Canceled. It is called
+	// at most once, from a goroutine that Close waits for, possibly before the caller has seen what Do returned.
 	Late func(result any, err error)
 }
 
 // Options configure a Guard. Zero values take the defaults.
 type Options struct {
 	Deadline   time.Duration // of a whole call, where the context ends later or never; 8 s
-	TryTimeout time.Duration // of one try of a read, so that a retry still fits; 5 s
+	TryTimeout time.Duration // of one attempt of a read, so that a retry still fits; 5 s
 	WriteGrace time.Duration // how long a write may go on after its caller's deadline; 15 s
 
-	MaxTries      int           // first try included; 3
-	BackoffBase   time.Duration // upper edge of the first wait, doubled for each further one; 100 ms
-	BackoffMax    time.Duration // upper edge of any wait; 1 s
-	MaxRetryAfter time.Duration // what is told a caller at most; 1 h
+	MaxTries      int           // including the first; 3
+	BackoffBase   time.Duration // upper bound of the first wait, doubled for each further one; 100 ms
+	BackoffMax    time.Duration // upper bound of any wait; 1 s
+	MaxRetryAfter time.Duration // the longest that a caller is told; 1 h
 
-	RetryRatio   float64 // retries to first tries at one host, over 10 s; 0.1
+	RetryRatio   float64 // of retries to first attempts at one host, over 10 s; 0.1
 	RetryMinimum int     // retries in 10 s that are allowed however few calls there are; 3
 
 	ConnectionConcurrency int // calls at once of one connection, where the target names none; 8
-	ConnectionQueue       int // calls that wait for one of those places; 32
+	ConnectionQueue       int // calls that wait for one of those permits; 32
 	HostConcurrency       int // calls at once at one host; 256
 	HostQueue             int // calls that wait for one of those, or for their connection's; 256
 
-	BreakerFailures    int           // sick answers in a row that open a breaker; 10
+	BreakerFailures    int           // failures in a row that open a breaker; 10
 	BreakerOpenFor     time.Duration // until an open breaker lets a probe through; 1.5 s
 	BreakerConnections int           // connections that must fail before their host's breaker opens; 3
-	Patience           time.Duration // silence shorter than this says nothing about the provider; 2 s
+	Patience           time.Duration // a shorter silence says nothing about the provider; 2 s
 
 	MaxHosts       int // hosts remembered; 5,000
 	MaxConnections int // connections remembered; 20,000
@@ -121,38 +122,38 @@ func setDefault[T int | float64 | time.Duration](field *T, value T) {
 	}
 }
 
-// Guard holds the breakers, budgets and places. Safe for concurrent use.
+// Guard holds the breakers, budgets and permits. Safe for concurrent use.
 type Guard struct {
 	options     Options
-	hosts       *sites
-	connections *sites
+	hosts       *registry
+	connections *registry
 
 	stopping context.Context // ends when Close gives up waiting
 	stop     context.CancelFunc
 
 	mu      sync.Mutex
-	running int // calls, and tries that outlived theirs
+	running int // calls, and attempts that outlived theirs
 	closed  bool
-	idle    chan struct{} // closed by the last leave after Close
+	idle    chan struct{} // closed by the last exit after Close
 }
 
-// New makes a guard.
+// New returns a guard.
 func New(o Options) *Guard {
 	o = o.withDefaults()
 	g := &Guard{options: o, idle: make(chan struct{})}
 	g.stopping, g.stop = context.WithCancel(context.Background())
-	g.hosts = newSites("host", o, o.MaxHosts, o.BreakerConnections)
-	g.connections = newSites("connection", o, o.MaxConnections, 1)
+	g.hosts = newRegistry("host", o, o.MaxHosts, o.BreakerConnections)
+	g.connections = newRegistry("connection", o, o.MaxConnections, 1)
 	return g
 }
 
-// WriteGrace is how long a write may go on after the deadline of its caller: who leases what the write touches has to
-// lease it so much longer.
+// WriteGrace returns how long a write may go on after its caller's deadline. A lease on what the write touches
+// has to last that much longer.
 func (g *Guard) WriteGrace() time.Duration { return g.options.WriteGrace }
 
-// Do calls a driver under the guard's rules. The error is a *fault.Error. The call runs in a goroutine of its own, may run
-// several times, and may still be running when Do has answered: what it learns it returns, and it sets no variable of
-// its caller's.
+// Do calls a driver under the guard's rules. The error is a *fault.Error. The driver runs in a goroutine of its
+// own, may run several times, and may still be running when Do has returned. So it must return its result, and
+// set no variable of its caller.
 func Do[T any](ctx context.Context, g *Guard, t Target, op Op, call func(context.Context) (T, error)) (T, error) {
 	var none T
 	result, f := g.do(ctx, t, op, func(ctx context.Context) (any, error) { return call(ctx) })
@@ -163,11 +164,11 @@ func Do[T any](ctx context.Context, g *Guard, t Target, op Op, call func(context
 	return typed, nil
 }
 
-// do measures.
-func (g *Guard) do(ctx context.Context, t Target, op Op, call driverCall) (any, *fault.Error) {
+// do measures the call.
+func (g *Guard) do(ctx context.Context, t Target, op Op, driver driverCall) (any, *fault.Error) {
 	labels := telemetry.CallLabels{Kind: t.Kind, Provider: t.Provider, Operation: op.Name}
 	started := time.Now()
-	result, f := g.guarded(ctx, &run{guard: g, target: t, op: op, labels: labels, call: call})
+	result, f := g.guarded(ctx, &call{guard: g, target: t, op: op, labels: labels, driver: driver})
 	if f != nil && f.RetryAfter > g.options.MaxRetryAfter {
 		c := *f
 		c.RetryAfter = g.options.MaxRetryAfter
@@ -184,49 +185,49 @@ func outcome(f *fault.Error) string {
 	return string(f.Code)
 }
 
-// guarded sets the total deadline and takes the places.
-func (g *Guard) guarded(ctx context.Context, r *run) (any, *fault.Error) {
+// guarded sets the total deadline and takes a permit.
+func (g *Guard) guarded(ctx context.Context, c *call) (any, *fault.Error) {
 	if !g.enter() {
 		return nil, unsent(fault.Unavailable, fault.ReasonOverloaded, "The gateway is about to stop. Try again.", time.Second)
 	}
-	defer g.leave()
+	defer g.exit()
 	ctx, cancel := context.WithTimeout(ctx, g.options.Deadline)
 	defer cancel()
 
-	r.host = g.hosts.pin(r.target.Kind+"/"+r.target.Provider+"/"+r.target.Host, r.target.Provider)
-	defer g.hosts.unpin(r.host)
-	r.connection = g.connections.pin(r.target.Connection, r.target.Provider)
-	defer g.connections.unpin(r.connection)
+	c.host = g.hosts.pin(c.target.Kind+"/"+c.target.Provider+"/"+c.target.Host, c.target.Provider)
+	defer g.hosts.unpin(c.host)
+	c.connection = g.connections.pin(c.target.Connection, c.target.Provider)
+	defer g.connections.unpin(c.connection)
 
-	place, f := r.admitted(ctx)
+	permit, f := c.admitted(ctx)
 	if f != nil {
 		return nil, f
 	}
-	r.place = place
-	defer func() { r.place.release() }()
-	r.host.budget.first(time.Now())
-	return r.retrying(ctx)
+	c.permit = permit
+	defer func() { c.permit.release() }()
+	c.host.budget.first(time.Now())
+	return c.retrying(ctx)
 }
 
-// admitted takes a place. A provider that is in doubt is not queued for: behind calls that hang, the queue is longest just
-// then, and whoever waits in it would wait for nothing.
-func (r *run) admitted(ctx context.Context) (*place, *fault.Error) {
-	doubtful, open := r.inDoubt()
+// admitted takes a permit. It does not queue for a provider in doubt: the queue behind calls that hang is long,
+// and waiting in it is useless.
+func (c *call) admitted(ctx context.Context) (*permit, *fault.Error) {
+	doubtful, open := c.inDoubt()
 	if open {
 		return nil, doubtful.refused()
 	}
 	if doubtful == nil {
-		return r.takePlace(ctx)
+		return c.acquire(ctx)
 	}
-	place := r.takeFreePlace()
-	if place == nil {
+	permit := c.tryAcquire()
+	if permit == nil {
 		return nil, doubtful.refused()
 	}
-	return place, nil
+	return permit, nil
 }
 
-// Close refuses new calls and waits for those that run, writes that outlived their callers among them. When the context
-// ends first, they are cancelled, and the error says how many had not ended even then.
+// Close refuses new calls and waits for those that run, including writes that outlived their callers. If the
+// context ends first, it cancels them, and the error says how many had not ended even then.
 func (g *Guard) Close(ctx context.Context) error {
 	g.mu.Lock()
 	first := !g.closed
@@ -249,14 +250,14 @@ func (g *Guard) enter() bool {
 	return true
 }
 
-// stay counts a try, which may outlive its call. The call is counted, so the guard cannot be idle here.
-func (g *Guard) stay() {
+// retain counts an attempt, which may outlive its call. The call is counted, so the guard cannot be idle here.
+func (g *Guard) retain() {
 	g.mu.Lock()
 	g.running++
 	g.mu.Unlock()
 }
 
-func (g *Guard) leave() {
+func (g *Guard) exit() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.running--

@@ -9,12 +9,12 @@ import (
 	"frontdesk/core/fault"
 )
 
-// probeMargin is how long before the end of a try of a read the probe that follows it goes out.
+// probeMargin is how long before the end of a read's attempt the next probe starts.
 const probeMargin = 500 * time.Millisecond
 
-// report carries one try's verdict to both breakers, once.
+// report gives one attempt's verdict to both breakers, once.
 type report struct {
-	run                      *run
+	call                     *call
 	doneHost, doneConnection func(error)
 	probe, probeOfHost       bool
 
@@ -23,9 +23,9 @@ type report struct {
 	timer *time.Timer
 }
 
-// inDoubt is the breaker that makes the call doubtful, or nil: one that is open comes before one that is half open.
-func (r *run) inDoubt() (b *breaker, open bool) {
-	for _, s := range [...]*site{r.host, r.connection} {
+// inDoubt returns the breaker that is not closed, or nil. An open one comes before a half-open one.
+func (c *call) inDoubt() (b *breaker, open bool) {
+	for _, s := range [...]*entry{c.host, c.connection} {
 		switch s.breaker.peek() {
 		case gobreaker.StateOpen:
 			return s.breaker, true
@@ -36,28 +36,29 @@ func (r *run) inDoubt() (b *breaker, open bool) {
 	return b, false
 }
 
-// allow asks both breakers for a try.
-func (r *run) allow() (*report, *fault.Error) {
-	doneConnection, probing, f := r.connection.breaker.allow()
+// allow asks both breakers for an attempt.
+func (c *call) allow() (*report, *fault.Error) {
+	doneConnection, probing, f := c.connection.breaker.allow()
 	if f != nil {
 		return nil, f
 	}
-	doneHost, probingHost, f := r.host.breaker.allow()
+	doneHost, probingHost, f := c.host.breaker.allow()
 	if f != nil {
-		doneConnection(neither.err())
+		doneConnection(excluded.err())
 		return nil, f
 	}
-	return &report{run: r, doneHost: doneHost, doneConnection: doneConnection, probe: probing || probingHost, probeOfHost: probingHost}, nil
+	return &report{call: c, doneHost: doneHost, doneConnection: doneConnection, probe: probing || probingHost, probeOfHost: probingHost}, nil
 }
 
-// watch bounds how long a probe keeps others waiting for its verdict: a provider that recovers while a probe hangs would
-// otherwise be found out only after the probe's own deadline. The probe itself goes on. A read goes on until the next probe
-// (see replaces), so its verdict waits until that one is due just before a try of a read would end by itself: a provider that is
-// slow, and would be asked in vain for good if its probes were ended sooner, is let back in.
+// watch bounds how long other calls wait for a probe's verdict. Without it, a provider that recovers while a
+// probe hangs would stay shut out until the probe's own deadline. The probe itself goes on. A read goes on until
+// the next probe starts (see replaces), so its verdict waits until that one is due, just before the read's
+// attempt would end by itself. A slow provider, whose probes would otherwise all be ended too soon, is let back
+// in this way.
 func (v *report) watch() {
-	o := v.run.guard.options
+	o := v.call.guard.options
 	patience := o.Patience
-	if v.run.op.Read {
+	if v.call.op.Read {
 		patience = max(patience, o.TryTimeout-o.BreakerOpenFor-probeMargin)
 	}
 	if !v.probe {
@@ -65,20 +66,20 @@ func (v *report) watch() {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.timer = time.AfterFunc(patience, func() { v.give(sick) })
+	v.timer = time.AfterFunc(patience, func() { v.give(failure) })
 }
 
-// replaces ends the host's probe before this one, where it still hangs. A write is not cut off: it may be under way.
+// replaces ends the host's previous probe if it still hangs. A write is not ended: it may be under way.
 func (v *report) replaces(a *attempt) {
 	if !v.probeOfHost {
 		return
 	}
 	end := func() {}
-	if v.run.op.Read {
+	if v.call.op.Read {
 		end = func() {
 			a.replaced.Store(true)
 			a.cancel()
-			moment := time.NewTimer(obedience)
+			moment := time.NewTimer(cancelGrace)
 			defer moment.Stop()
 			select {
 			case <-a.over:
@@ -86,16 +87,16 @@ func (v *report) replaces(a *attempt) {
 			}
 		}
 	}
-	v.run.host.breaker.nextProbe(end)()
+	v.call.host.breaker.nextProbe(end)()
 }
 
-// record gives the verdict of an answer. A probe that was written off and is answered after all heals.
+// record gives the verdict of an answer. A late success of a probe that counted as failed closes the breakers.
 func (v *report) record(says verdict) {
-	if v.give(says) || says != healthy {
+	if v.give(says) || says != success {
 		return
 	}
-	v.run.connection.breaker.heal()
-	v.run.host.breaker.heal()
+	v.call.connection.breaker.reset()
+	v.call.host.breaker.reset()
 }
 
 // give reports whether this was the first verdict.
@@ -109,8 +110,8 @@ func (v *report) give(says verdict) bool {
 	if v.timer != nil {
 		v.timer.Stop()
 	}
-	if says == sick { // before the breakers are told: it is then that they ask
-		v.run.host.breaker.culprits.blame(v.run.target.Connection, time.Now())
+	if says == failure { // before the breakers learn of it, because they ask then
+		v.call.host.breaker.failed.add(v.call.target.Connection, time.Now())
 	}
 	v.doneConnection(says.err())
 	v.doneHost(says.err())

@@ -7,28 +7,29 @@ import (
 	"frontdesk/core/fault"
 )
 
-// leastTry is the time that must be left for a retry to be worth making.
-const leastTry = 50 * time.Millisecond
+// minAttempt is the time that must be left for a retry to be worthwhile.
+const minAttempt = 50 * time.Millisecond
 
 // retrying calls the driver until it succeeds or the rules end it.
-func (r *run) retrying(ctx context.Context) (any, *fault.Error) {
-	var doubt *fault.Error // of the first try of a write that may have taken effect
+func (c *call) retrying(ctx context.Context) (any, *fault.Error) {
+	var doubt *fault.Error // of the first attempt of a write that may have taken effect
 	for tries := 1; ; tries++ {
-		result, f, final := r.try(ctx)
+		result, f, final := c.try(ctx)
 		if f == nil {
 			return result, nil
 		}
-		if !r.op.Read && doubt == nil && mayHaveHappened(f) {
+		if !c.op.Read && doubt == nil && mayHaveHappened(f) {
 			doubt = f
 		}
-		if final || !r.again(ctx, f, tries) {
+		if final || !c.again(ctx, f, tries) {
 			return nil, truthful(doubt, f)
 		}
-		r.guard.options.Metrics.Retry(r.labels, string(f.Code))
+		c.guard.options.Metrics.Retry(c.labels, string(f.Code))
 	}
 }
 
-// truthful is the fault to answer with: a later try's definite refusal does not undo what an earlier one may have done.
+// truthful returns the fault for the caller: a definite refusal of a later attempt does not undo what an earlier
+// one may have done.
 func truthful(doubt, last *fault.Error) *fault.Error {
 	if doubt == nil || mayHaveHappened(last) {
 		return last
@@ -38,7 +39,7 @@ func truthful(doubt, last *fault.Error) *fault.Error {
 	return &c
 }
 
-// mayHaveHappened reports whether a write that failed so can have taken effect.
+// mayHaveHappened reports whether a write that failed like this may have taken effect.
 func mayHaveHappened(f *fault.Error) bool {
 	switch f.Code {
 	case fault.UnknownOutcome:
@@ -49,49 +50,49 @@ func mayHaveHappened(f *fault.Error) bool {
 	return false
 }
 
-// again waits for the next try, or reports that there is none.
-func (r *run) again(ctx context.Context, f *fault.Error, tries int) bool {
-	if tries >= r.guard.options.MaxTries || !mayRepeat(f, r.op) {
+// again waits for the next attempt, or reports that there is none.
+func (c *call) again(ctx context.Context, f *fault.Error, tries int) bool {
+	if tries >= c.guard.options.MaxTries || !mayRepeat(f, c.op) {
 		return false
 	}
-	wait := r.wait(f, tries)
+	wait := c.wait(f, tries)
 	end, _ := ctx.Deadline()
-	if time.Until(end) < wait+leastTry {
-		r.guard.options.Metrics.RetryDenied(r.labels, "deadline")
+	if time.Until(end) < wait+minAttempt {
+		c.guard.options.Metrics.RetryDenied(c.labels, "deadline")
 		return false
 	}
-	if r.place == nil { // a read that was given up still holds it
-		r.place = r.takeFreePlace()
+	if c.permit == nil { // an abandoned read still holds it
+		c.permit = c.tryAcquire()
 	}
-	if r.place == nil {
-		r.guard.options.Metrics.RetryDenied(r.labels, "bulkhead")
+	if c.permit == nil {
+		c.guard.options.Metrics.RetryDenied(c.labels, "bulkhead")
 		return false
 	}
-	if !r.host.budget.retry(time.Now()) {
-		r.guard.options.Metrics.RetryDenied(r.labels, "budget")
+	if !c.host.budget.retry(time.Now()) {
+		c.guard.options.Metrics.RetryDenied(c.labels, "budget")
 		return false
 	}
 	return sleep(ctx, wait)
 }
 
-// mayRepeat is the rule of what may be tried again. A provider that limits its rate has not done what was asked.
+// mayRepeat reports whether a failed call may be repeated. A provider that limits the rate has not done it.
 func mayRepeat(f *fault.Error, op Op) bool {
 	switch f.Code {
 	case fault.RateLimited:
 		return true
 	case fault.Unavailable, fault.Timeout:
 		if f.Reason == fault.ReasonBreakerOpen || f.Reason == fault.ReasonOverloaded {
-			return false // ours: to try again at once is what they are there to prevent
+			return false // our own refusals, which exist to prevent retries
 		}
 		return f.Unsent || op.Read || op.Repeatable
 	}
 	return false
 }
 
-// wait is full jitter (AWS Architecture Blog, "Exponential Backoff And Jitter"): between nothing and a bound that doubles,
-// on top of what the provider asked for. Never less than that.
-func (r *run) wait(f *fault.Error, tries int) time.Duration {
-	o := r.guard.options
+// wait returns full jitter (AWS Architecture Blog, "Exponential Backoff And Jitter"): between zero and a bound
+// that doubles, added to the provider's Retry-After.
+func (c *call) wait(f *fault.Error, tries int) time.Duration {
+	o := c.guard.options
 	bound := min(o.BackoffBase<<(tries-1), o.BackoffMax)
 	return f.RetryAfter + time.Duration(o.Random()*float64(bound))
 }

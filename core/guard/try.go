@@ -12,104 +12,104 @@ import (
 	"frontdesk/core/telemetry"
 )
 
-// obedience is how long after its deadline a read may still hand in the fault that says best what happened.
-const obedience = 20 * time.Millisecond
+// cancelGrace is how long after its deadline a read may still return the fault that explains best what happened.
+const cancelGrace = 20 * time.Millisecond
 
 type driverCall func(context.Context) (any, error)
 
-// run is one call of Do.
-type run struct {
+// call is one call of Do.
+type call struct {
 	guard  *Guard
 	target Target
 	op     Op
 	labels telemetry.CallLabels
-	call   driverCall
+	driver driverCall
 
-	host, connection *site
-	place            *place // nil while a try that was given up holds it
+	host, connection *entry
+	permit           *permit // nil while an abandoned attempt holds it
 }
 
-// try is one call of the driver. final means that no other try may follow: the caller's time is over, or a write is still
+// try makes one attempt. final means that no other may follow: the caller's time is over, or a write is still
 // running.
-func (r *run) try(ctx context.Context) (result any, f *fault.Error, final bool) {
-	if f := r.limited(); f != nil {
+func (c *call) try(ctx context.Context) (result any, f *fault.Error, final bool) {
+	if f := c.limited(); f != nil {
 		return nil, f, false
 	}
-	v, f := r.allow()
+	v, f := c.allow()
 	if f != nil {
 		return nil, f, false
 	}
-	tryCtx, cancel := r.context(ctx)
-	a := &attempt{run: r, place: r.place, cancel: cancel, answered: make(chan struct{}), over: make(chan struct{}), started: time.Now()}
-	r.guard.stay()
+	tryCtx, cancel := c.context(ctx)
+	a := &attempt{call: c, permit: c.permit, cancel: cancel, answered: make(chan struct{}), over: make(chan struct{}), started: time.Now()}
+	c.guard.retain()
 	v.replaces(a)
 	v.watch()
 	go a.start(tryCtx)
 
-	if !a.wait(ctx, tryCtx, r.op.Read) && a.state.CompareAndSwap(running, givenUp) {
-		r.place = nil // the place is the attempt's until it ends
-		f = r.givenUp(ctx)
-		v.record(judgeSilence(ctx, time.Since(a.started), r.guard.options.Patience))
-		return nil, f, !r.op.Read || ctx.Err() != nil
+	if !a.wait(ctx, tryCtx, c.op.Read) && a.state.CompareAndSwap(running, givenUp) {
+		c.permit = nil // the attempt keeps the permit until it ends
+		f = c.givenUp(ctx)
+		v.record(judgeSilence(ctx, time.Since(a.started), c.guard.options.Patience))
+		return nil, f, !c.op.Read || ctx.Err() != nil
 	}
 	<-a.answered
 	if a.replaced.Load() && a.fault != nil && a.fault.Code == fault.Canceled {
-		a.fault = r.givenUp(ctx) // it was not its caller who ended it
+		a.fault = c.givenUp(ctx) // the next probe ended it, not its caller
 	}
-	v.record(judge(a.fault, a.ended, time.Since(a.started), r.guard.options.Patience))
+	v.record(judge(a.fault, a.ended, time.Since(a.started), c.guard.options.Patience))
 	return a.result, a.fault, ctx.Err() != nil
 }
 
-// context is what the driver gets. A read ends with its try. A write is not told that its caller gave up: cancelling what
-// was sent makes an outcome unknown that would be known a moment later.
-func (r *run) context(ctx context.Context) (context.Context, context.CancelFunc) {
-	timeout := r.guard.options.TryTimeout
-	if !r.op.Read {
+// context returns the driver's context. A read ends with its attempt. A write does not learn that its caller
+// gave up: cancelling what was sent makes an outcome unknown that would be known a moment later.
+func (c *call) context(ctx context.Context) (context.Context, context.CancelFunc) {
+	timeout := c.guard.options.TryTimeout
+	if !c.op.Read {
 		end, _ := ctx.Deadline() // guarded set one
-		timeout = time.Until(end) + r.guard.options.WriteGrace
+		timeout = time.Until(end) + c.guard.options.WriteGrace
 		ctx = context.WithoutCancel(ctx)
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
-	release := context.AfterFunc(r.guard.stopping, cancel)
+	release := context.AfterFunc(c.guard.stopping, cancel)
 	return ctx, func() { release(); cancel() }
 }
 
-func (r *run) givenUp(ctx context.Context) *fault.Error {
+func (c *call) givenUp(ctx context.Context) *fault.Error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return fault.New(fault.Canceled, fault.ReasonCanceled, "The caller left before the provider answered.").
-			With("provider", r.target.Provider)
+			With("provider", c.target.Provider)
 	}
-	return fault.Newf(fault.Timeout, fault.ReasonDeadlineExceeded, "The provider %s did not answer in time.", r.target.Provider).
-		With("provider", r.target.Provider)
+	return fault.Newf(fault.Timeout, fault.ReasonDeadlineExceeded, "The provider %s did not answer in time.", c.target.Provider).
+		With("provider", c.target.Provider)
 }
 
-// The states of an attempt. Whoever changes running owns what follows: the attempt its delivery, or the run that gave
-// it up the answer to the caller.
+// The states of an attempt. Who changes running owns what follows: the attempt its delivery, or the call that
+// abandoned it the answer to the caller.
 const (
 	running int32 = iota
 	delivered
 	givenUp
 )
 
-// attempt is one call of the driver in a goroutine of its own, so that a driver that ignores its context does not
-// hold the caller.
+// attempt is one call of the driver in a goroutine of its own, so that a driver that ignores its context does
+// not hold up the caller.
 type attempt struct {
-	run     *run
-	place   *place
+	call    *call
+	permit  *permit
 	cancel  context.CancelFunc
 	started time.Time
 
-	replaced atomic.Bool // a probe that was ended for the next one
+	replaced atomic.Bool // a probe that the next one ended
 	state    atomic.Int32
 	answered chan struct{} // closed by the goroutine once delivered
 	over     chan struct{} // closed by the goroutine once the driver has returned
 	result   any
 	fault    *fault.Error
-	ended    bool // the context had, when the driver answered
+	ended    bool // the context had ended when the driver returned
 }
 
-// wait reports whether the attempt has answered; if not, the time for it is over. A read is told so, and is given a moment
-// to say what happened; a write is not told.
+// wait reports whether the attempt returned in time. A read whose time is over is cancelled and gets a moment to
+// say what happened. A write is not cancelled.
 func (a *attempt) wait(ctx, tryCtx context.Context, read bool) bool {
 	if !read {
 		select {
@@ -124,7 +124,7 @@ func (a *attempt) wait(ctx, tryCtx context.Context, read bool) bool {
 		return true
 	case <-tryCtx.Done():
 	}
-	moment := time.NewTimer(obedience)
+	moment := time.NewTimer(cancelGrace)
 	defer moment.Stop()
 	select {
 	case <-a.answered:
@@ -134,56 +134,56 @@ func (a *attempt) wait(ctx, tryCtx context.Context, read bool) bool {
 	}
 }
 
-// start runs to its end whatever the driver does: return, panic, or end its goroutine.
+// start runs to its end whatever the driver does: return, panic, or exit its goroutine.
 func (a *attempt) start(ctx context.Context) {
-	defer a.run.guard.leave()
+	defer a.call.guard.exit()
 	defer a.cancel()
 	defer a.deliver()
 	defer a.caught(ctx)
 	defer close(a.over)
 	a.fault = fault.From(errGone)
-	result, err := a.run.call(ctx)
+	result, err := a.call.driver(ctx)
 	a.result, a.fault, a.ended = result, fault.From(err), ctx.Err() != nil
 	if a.fault != nil {
 		a.result = nil
 	}
 }
 
-// errGone is the cause of a fault when a driver ended its goroutine (runtime.Goexit).
+// errGone is the cause of the fault when a driver exited its goroutine (runtime.Goexit).
 var errGone = errors.New("the driver did not return")
 
-// caught makes a panic a fault. The stack is logged here, the only place that has it.
+// caught turns a panic into a fault. It logs the stack, which only exists here.
 func (a *attempt) caught(ctx context.Context) {
 	cause := recover()
 	if cause == nil {
 		return
 	}
 	a.result, a.fault = nil, fault.From(errors.New("driver panicked: "+telemetry.Panic(cause)))
-	a.run.logPanic(ctx, "driver panicked", cause)
+	a.call.logPanic(ctx, "driver panicked", cause)
 }
 
-func (r *run) logPanic(ctx context.Context, what string, cause any) {
-	r.guard.options.Log.LogAttrs(ctx, slog.LevelError, what,
-		telemetry.Provider(r.target.Provider), telemetry.Connection(r.target.Connection), telemetry.Operation(r.op.Name),
+func (c *call) logPanic(ctx context.Context, what string, cause any) {
+	c.guard.options.Log.LogAttrs(ctx, slog.LevelError, what,
+		telemetry.Provider(c.target.Provider), telemetry.Connection(c.target.Connection), telemetry.Operation(c.op.Name),
 		slog.String("panic", telemetry.Panic(cause)), slog.String("stack", string(debug.Stack())))
 }
 
 // deliver hands the outcome to the run, or to Op.Late when the run has gone.
 func (a *attempt) deliver() {
-	a.run.heed(a.fault)
+	a.call.observeRetryAfter(a.fault)
 	if a.state.CompareAndSwap(running, delivered) {
 		close(a.answered)
 		return
 	}
-	a.place.release()
-	a.run.guard.options.Metrics.Late(a.run.labels, outcome(a.fault))
-	late := a.run.op.Late
-	if a.run.op.Read || late == nil {
+	a.permit.release()
+	a.call.guard.options.Metrics.Late(a.call.labels, outcome(a.fault))
+	late := a.call.op.Late
+	if a.call.op.Read || late == nil {
 		return
 	}
 	defer func() {
 		if cause := recover(); cause != nil {
-			a.run.logPanic(context.Background(), "settling a late result panicked", cause)
+			a.call.logPanic(context.Background(), "settling a late result panicked", cause)
 		}
 	}()
 	if a.fault != nil {

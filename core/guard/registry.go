@@ -6,19 +6,19 @@ import (
 	"sync/atomic"
 )
 
-// site is what the guard knows of one host or one connection.
-type site struct {
+// entry is what the guard knows of one host or one connection.
+type entry struct {
 	key      string
 	breaker  *breaker
 	bulkhead *bulkhead
 	budget   budget       // hosts only
-	waiting  atomic.Int64 // hosts only: calls that wait for a place of the host, or of their connection
-	waits    waits        // connections only
-	pins     int          // under sites.mu: calls that are using it
+	waiting  atomic.Int64 // hosts only: calls that wait for a permit of the host, or of their connection
+	throttle throttle     // connections only
+	pins     int          // under registry.mu: calls that are using it
 }
 
-// sites keep the most lately used ones. One that is in use is never forgotten: its places would be given twice.
-type sites struct {
+// registry keeps the most recently used entries. It never forgets one in use: its permits would be given twice.
+type registry struct {
 	level       string
 	options     Options
 	max         int
@@ -26,29 +26,29 @@ type sites struct {
 	queue       int
 
 	mu    sync.Mutex
-	byKey map[string]*list.Element // of *site
+	byKey map[string]*list.Element // of *entry
 	order list.List                // the latest first
 }
 
-func newSites(level string, o Options, max, connections int) *sites {
+func newRegistry(level string, o Options, max, connections int) *registry {
 	queue := o.HostQueue
 	if level == "connection" {
 		queue = o.ConnectionQueue
 	}
-	return &sites{level: level, options: o, max: max, connections: connections, queue: queue, byKey: map[string]*list.Element{}}
+	return &registry{level: level, options: o, max: max, connections: connections, queue: queue, byKey: map[string]*list.Element{}}
 }
 
-// pin finds or makes a site and keeps it until unpin.
-func (s *sites) pin(key, provider string) *site {
+// pin returns the entry of a key, a new one if need be, and keeps it until unpin.
+func (s *registry) pin(key, provider string) *entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e, ok := s.byKey[key]; ok {
 		s.order.MoveToFront(e)
-		found := e.Value.(*site)
+		found := e.Value.(*entry)
 		found.pins++
 		return found
 	}
-	fresh := &site{
+	fresh := &entry{
 		key:      key,
 		breaker:  newBreaker(s.level, provider, s.options, s.connections),
 		bulkhead: &bulkhead{queue: s.queue, gauges: s.options.Metrics.Bulkhead(s.level, provider)},
@@ -60,23 +60,23 @@ func (s *sites) pin(key, provider string) *site {
 	return fresh
 }
 
-// again pins a site that the caller has pinned already.
-func (s *sites) again(known *site) {
+// again pins an entry that the caller has pinned already.
+func (s *registry) again(e *entry) {
 	s.mu.Lock()
-	known.pins++
+	e.pins++
 	s.mu.Unlock()
 }
 
-func (s *sites) unpin(known *site) {
+func (s *registry) unpin(e *entry) {
 	s.mu.Lock()
-	known.pins--
+	e.pins--
 	s.mu.Unlock()
 }
 
-// forget drops the least lately used sites above the limit that nobody uses.
-func (s *sites) forget() {
+// forget drops the least recently used entries above the limit, except those in use.
+func (s *registry) forget() {
 	for e := s.order.Back(); e != nil && s.order.Len() > s.max; {
-		old, before := e.Value.(*site), e.Prev()
+		old, before := e.Value.(*entry), e.Prev()
 		if old.pins == 0 {
 			s.order.Remove(e)
 			delete(s.byKey, old.key)

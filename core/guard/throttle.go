@@ -1,0 +1,63 @@
+package guard
+
+import (
+	"sync"
+	"time"
+
+	"frontdesk/core/fault"
+)
+
+// throttle remembers until when a provider's rate limit forbids an operation to one connection. Providers count
+// the calls that they refuse (learn.microsoft.com/graph/throttling, "Best practices to handle throttling"), so
+// who calls too early waits longer in the end. It is by operation, as many limits are (Zendesk, "Rate limits",
+// "Endpoint-specific"): one limit must not block the other operations. The Retry-After of a 503 is not
+// remembered: it guesses when the provider is back, and the breaker finds that out sooner.
+type throttle struct {
+	mu    sync.Mutex
+	until map[string]time.Time // by operation
+}
+
+func (w *throttle) remember(operation string, until time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.until == nil {
+		w.until = map[string]time.Time{}
+	}
+	if until.After(w.until[operation]) {
+		w.until[operation] = until
+	}
+}
+
+// left returns how long the operation is still forbidden.
+func (w *throttle) left(operation string, now time.Time) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	left := w.until[operation].Sub(now)
+	if left <= 0 {
+		delete(w.until, operation)
+		return 0
+	}
+	return left
+}
+
+// limited returns the fault of a call that would come too early, or nil. A provider inside the process is always
+// called: a sandbox limits only the one call that it was told to.
+func (c *call) limited() *fault.Error {
+	if c.target.Host == "" {
+		return nil
+	}
+	left := c.connection.throttle.left(c.op.Name, time.Now())
+	if left == 0 {
+		return nil
+	}
+	return unsent(fault.RateLimited, fault.ReasonProviderRateLimited,
+		"The provider "+c.target.Provider+" limits how often it is called, and asked to be left alone for a while. Try again later.", left).
+		With("provider", c.target.Provider)
+}
+
+// observeRetryAfter remembers the Retry-After of a rate limit.
+func (c *call) observeRetryAfter(f *fault.Error) {
+	if f != nil && f.Code == fault.RateLimited && f.RetryAfter > 0 {
+		c.connection.throttle.remember(c.op.Name, time.Now().Add(f.RetryAfter))
+	}
+}
