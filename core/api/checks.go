@@ -93,14 +93,14 @@ type inputError struct {
 func (e *inputError) Error() string { return e.fault.Error() }
 func (e *inputError) Unwrap() error { return e.fault }
 
-// inputDetail tells the first faults in sentences, since a model often reads nothing else of an error.
-func inputDetail(faults []fault.Field, untold int) string {
-	told := min(3, len(faults))
+// inputDetail returns the first faults as sentences, since a model often reads nothing else of an error.
+func inputDetail(faults []fault.Field, omitted int) string {
+	shown := min(3, len(faults))
 	detail := "The request is not valid:"
-	for _, f := range faults[:told] {
+	for _, f := range faults[:shown] {
 		detail += " " + f.Path + " " + messageOf(f)
 	}
-	if more := len(faults) - told + untold; more > 0 {
+	if more := len(faults) - shown + omitted; more > 0 {
 		detail += fmt.Sprintf(" And %s more.", thousands(more))
 	}
 	return detail

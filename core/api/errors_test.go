@@ -231,7 +231,7 @@ func TestTheErrorTableIsWritten(t *testing.T) {
 
 func TestTheTableIsComplete(t *testing.T) {
 	slugs := map[string]string{}
-	for _, s := range situations() {
+	for _, s := range problemTypes() {
 		if s.Reason == "" || s.Code == 0 || s.Status == 0 || s.Slug == "" || s.Title == "" || s.Spoken == "" || s.Sample == "" || s.Means == "" || s.Remedy == "" {
 			t.Errorf("%s leaves something out: %+v", s.Reason, s)
 		}

@@ -16,7 +16,7 @@ import (
 // failure is an error made ready to be shown: what the caller may know of it and nothing else. Both styles are written
 // from it.
 type failure struct {
-	situation
+	problemType
 	reason    string
 	detail    string
 	fields    []fault.Field
@@ -34,7 +34,7 @@ func (a *api) failureOf(err error, x *exchange) failure {
 	f := fault.From(err)
 	s, reason := a.catalogue.of(f)
 	out := failure{
-		situation: s, reason: reason, detail: f.Detail, fields: f.Fields, metadata: map[string]string{},
+		problemType: s, reason: reason, detail: f.Detail, fields: f.Fields, metadata: map[string]string{},
 		requestID: x.id, operation: x.operation, surface: x.surface,
 	}
 	if s.repeats() && !f.NoRetry {
@@ -77,7 +77,7 @@ func wholeSeconds(known, usual time.Duration) time.Duration {
 	return time.Duration(math.Ceil(d.Seconds())) * time.Second
 }
 
-// problemURL is where the page on a situation is.
+// problemURL is where the page on a problem type is.
 func (a *api) problemURL(slug string) string { return a.publicURL + "/problems/" + slug }
 
 // instanceOf names one occurrence: a caller who quotes it lets the operator find the request in the log.

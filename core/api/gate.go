@@ -29,8 +29,8 @@ type gate struct {
 	limit  int               // of those inside, between fewest and most
 	looked time.Time         // when the queue was looked at
 
-	refused atomic.Int64 // since the log told of one
-	told    atomic.Int64 // the second in which it last did
+	refused    atomic.Int64 // since the log told of one
+	lastLogged atomic.Int64 // the second in which it last did
 }
 
 // guest is what a tenant has inside.
@@ -160,11 +160,11 @@ func (t *guest) look(now time.Time, limit int) {
 	t.readLimit = min(max(t.readLimit, 1), readsOf(limit))
 }
 
-// tell counts a refusal. Once a second it answers how many there were, for the log to tell.
-func (g *gate) tell(now time.Time) (refused int64, due bool) {
+// countRefusal counts a refusal. Once a second it returns how many there were, for the log.
+func (g *gate) countRefusal(now time.Time) (refused int64, due bool) {
 	g.refused.Add(1)
-	last := g.told.Load()
-	if now.Unix() == last || !g.told.CompareAndSwap(last, now.Unix()) {
+	last := g.lastLogged.Load()
+	if now.Unix() == last || !g.lastLogged.CompareAndSwap(last, now.Unix()) {
 		return 0, false
 	}
 	return g.refused.Swap(0), true

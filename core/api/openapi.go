@@ -283,9 +283,9 @@ func (a *api) describeErrors(op operation, out *huma.Operation, components *huma
 const sampleRequestID = "01JDB2V7Q4RZ0F5N1X8W3T6K9M"
 
 // sample is an error as it would be answered.
-func (a *api) sample(s situation, on surface) json.RawMessage {
+func (a *api) sample(s problemType, on surface) json.RawMessage {
 	f := failure{
-		situation: s, reason: s.reason(), detail: s.Sample, retry: wholeSeconds(0, s.Retry),
+		problemType: s, reason: s.reason(), detail: s.Sample, retry: wholeSeconds(0, s.Retry),
 		requestID: sampleRequestID, surface: on,
 	}
 	f.spoken = sayable(s.Spoken, "", f.retry)

@@ -47,7 +47,7 @@ func newPages(a *api, o Options) (*pages, error) {
 	return p, nil
 }
 
-// problem serves the page on one situation.
+// problem serves the page on one problem type.
 func (p *pages) problem(c *gin.Context) {
 	serve, known := p.problems[c.Param("slug")]
 	if !known {
@@ -123,7 +123,7 @@ type docsError struct {
 }
 
 type problemView struct {
-	situation
+	problemType
 	Reason     string
 	StatusV1   int
 	StatusBeta int
@@ -132,8 +132,8 @@ type problemView struct {
 	Back       string
 }
 
-func (a *api) problemView(s situation) problemView {
-	v := problemView{situation: s, Reason: s.reason(), StatusV1: s.status(surfaceV1), StatusBeta: s.status(surfaceBeta),
+func (a *api) problemView(s problemType) problemView {
+	v := problemView{problemType: s, Reason: s.reason(), StatusV1: s.status(surfaceV1), StatusBeta: s.status(surfaceBeta),
 		CodeName: s.Code.String(), Back: a.publicURL + "/docs#errors"}
 	if s.repeats() {
 		v.Wait = wholeSeconds(0, s.Retry).String()

@@ -26,7 +26,7 @@ func TestTheDocsShowEveryOperationFieldAndError(t *testing.T) {
 			}
 		}
 	}
-	for _, s := range situations() {
+	for _, s := range problemTypes() {
 		if !strings.Contains(a.body, `href="`+publicURL+`/problems/`+s.Slug+`"`) {
 			t.Errorf("no link to %s", s.Slug)
 		}
@@ -38,7 +38,7 @@ func TestTheDocsShowEveryOperationFieldAndError(t *testing.T) {
 
 func TestEveryProblemHasAPage(t *testing.T) {
 	g := startGateway(t)
-	for _, s := range situations() {
+	for _, s := range problemTypes() {
 		a := g.send("GET", "/problems/"+s.Slug, "", "X-Api-Key", "")
 		if a.status != http.StatusOK || !strings.Contains(html.UnescapeString(a.body), s.Title) || !strings.Contains(a.body, s.reason()) {
 			t.Errorf("%s: %d", s.Slug, a.status)

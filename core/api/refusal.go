@@ -37,7 +37,7 @@ func (a *api) refusal(op operation) *refusal {
 // refuse answers a request that was turned away. The log tells of one in a second and how many
 // there were; the metrics count each.
 func (a *api) refuse(c *gin.Context, x *exchange, r *refusal) {
-	refused, due := a.gate.tell(a.now())
+	refused, due := a.gate.countRefusal(a.now())
 	x.refused, x.untold = refused, !due
 	if r.before == nil || !plain(x.id) {
 		a.fail(c, r.err)

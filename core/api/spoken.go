@@ -40,7 +40,7 @@ var waits = []struct {
 const longWait = "tomorrow"
 
 // spoken is the sentence for a failure.
-func spoken(s situation, f *fault.Error, kind adapter.Kind, wait time.Duration) string {
+func spoken(s problemType, f *fault.Error, kind adapter.Kind, wait time.Duration) string {
 	switch {
 	case f.NoRetry && s.Final != "":
 		return sayable(s.Final, kind, 0)

@@ -15,7 +15,7 @@ import (
 var offers = regexp.MustCompile(`(?i)\btry (again|once more|that again)|\blook (at it )?again|\bmoment\b|\bminute|\bhour|\btomorrow`)
 
 // faultOfRow is a fault that the table shows as that row.
-func faultOfRow(s situation) *fault.Error {
+func faultOfRow(s problemType) *fault.Error {
 	f := fault.New(fault.Unavailable, s.Reason, "The cause.")
 	switch {
 	case s.Only != "":
@@ -30,7 +30,7 @@ func faultOfRow(s situation) *fault.Error {
 // fault's word that a repeat is not to be suggested.
 func TestARepeatIsSuggestedEverywhereOrNowhere(t *testing.T) {
 	g := startGateway(t)
-	for _, s := range situations() {
+	for _, s := range problemTypes() {
 		for _, told := range []struct {
 			rule    string
 			noRetry bool
@@ -103,7 +103,7 @@ func TestASystemIsCalledWhatItIs(t *testing.T) {
 	if got := sayable("{System} and {system}", adapter.KindTelephony, 0); got != "The phone system and the phone system" {
 		t.Errorf("of phone numbers: %q", got)
 	}
-	for _, s := range situations() {
+	for _, s := range problemTypes() {
 		for _, sentence := range []string{s.Spoken, s.Final} {
 			if strings.Contains(sentence, "booking system") {
 				t.Errorf("%s calls every provider a booking system: %q", s.Reason, sentence)

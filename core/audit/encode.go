@@ -11,9 +11,9 @@ import (
 
 // What a MAC is for comes first in what it is over, so that none is good for anything else.
 const (
-	ofRow   = "frontdesk audit row 1"
-	ofPlace = "frontdesk audit place 1"
-	ofHead  = "frontdesk audit head 1"
+	ofRow      = "frontdesk audit row 1"
+	ofPosition = "frontdesk audit place 1" // as it is stored
+	ofHead     = "frontdesk audit head 1"
 )
 
 // encoding is the canonical form of what a MAC is over: each text has its length before it and each list its count, so
@@ -31,7 +31,7 @@ func (e encoding) texts(list ...string) encoding {
 	return e
 }
 
-// row is everything that a row says; its place and its MAC are no part of that.
+// row is everything that a row says; its position and its MAC are no part of that.
 func (e encoding) row(r store.AuditRow) encoding {
 	e = e.text(r.UID).number(r.At.UnixMilli())
 	e = e.texts(r.TenantID, r.Tenant, r.Actor, r.Action, r.ConnectionID, r.Subject)
@@ -50,14 +50,14 @@ func (k *ring) mac(keyID string, e encoding) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// alone is the MAC of a row that is in no place yet.
-func (k *ring) alone(r store.AuditRow) string {
+// unchained is the MAC of a row that is not in the chain yet.
+func (k *ring) unchained(r store.AuditRow) string {
 	return k.mac(r.KeyID, encoding(nil).text(ofRow).row(r))
 }
 
-// placed is the MAC of a row in its place after another.
-func (k *ring) placed(r store.AuditRow, before string) string {
-	return k.mac(r.KeyID, encoding(nil).text(ofPlace).number(r.ID).text(before).row(r))
+// chained is the MAC of a row in its position after another.
+func (k *ring) chained(r store.AuditRow, before string) string {
+	return k.mac(r.KeyID, encoding(nil).text(ofPosition).number(r.ID).text(before).row(r))
 }
 
 // seal is the MAC of a head.

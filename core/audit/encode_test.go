@@ -81,7 +81,7 @@ func FuzzNoTwoRowsEncodeAlike(f *testing.F) {
 func TestEveryFieldCounts(t *testing.T) {
 	keys := &ring{held: map[string][]byte{"k": {1}, "l": {1}}, current: "k"}
 	row := store.AuditRow{ID: 1, At: time.UnixMilli(1), KeyID: "k", Changed: []string{"a"}}
-	alone, placed := keys.alone(row), keys.placed(row, "before")
+	alone, placed := keys.unchained(row), keys.chained(row, "before")
 	if alone == placed {
 		t.Error("a row's MAC is good for a place")
 	}
@@ -100,14 +100,14 @@ func TestEveryFieldCounts(t *testing.T) {
 		default:
 			t.Fatalf("%s is of a kind that this test does not know", name)
 		}
-		if same := keys.alone(changed) == alone; same != (name == "ID" || name == "MAC") {
+		if same := keys.unchained(changed) == alone; same != (name == "ID" || name == "MAC") {
 			t.Errorf("%s: the MAC of the row alone is the same: %v", name, same)
 		}
-		if same := keys.placed(changed, "before") == placed; same != (name == "MAC") {
+		if same := keys.chained(changed, "before") == placed; same != (name == "MAC") {
 			t.Errorf("%s: the MAC of the row in its place is the same: %v", name, same)
 		}
 	}
-	if keys.placed(row, "another") == placed {
+	if keys.chained(row, "another") == placed {
 		t.Error("the row before does not count")
 	}
 	head := store.AuditHead{Count: 1, MAC: "m", KeyID: "k", Seal: "s"}
@@ -118,7 +118,7 @@ func TestEveryFieldCounts(t *testing.T) {
 			t.Errorf("the head's %s does not count", name)
 		}
 	}
-	if same("", keys.alone(store.AuditRow{KeyID: "gone"})) {
+	if same("", keys.unchained(store.AuditRow{KeyID: "gone"})) {
 		t.Error("without the key, no MAC is as good as the right one")
 	}
 }

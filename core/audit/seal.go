@@ -133,36 +133,36 @@ type sealing struct {
 	broken  bool // the head was not what it was left as
 }
 
-// chain gives rows their places. After a head that is not what a sealer left, one place stays free: whatever was done
+// chain gives rows their positions. After a head that is not what a sealer left, one position stays free: whatever was done
 // to it, the chain shows it from then on.
 func (s *sealing) chain(head store.AuditHead, last int64, rows []store.AuditRow) ([]store.AuditRow, store.AuditHead) {
 	s.strange = 0
-	place, before := max(head.Count, last), head.MAC
+	position, before := max(head.Count, last), head.MAC
 	if _, held := s.keys.held[head.KeyID]; !held && s.reread { // another gateway may have made it just now
 		s.strange = len(rows)
 		return nil, head
 	}
 	if !s.genuine(head) {
 		s.broken = true
-		place, before = max(place, s.known.Rows)+1, ""
+		position, before = max(position, s.known.Rows)+1, ""
 	}
 	sealed := make([]store.AuditRow, 0, len(rows))
 	for _, row := range rows {
-		if !same(row.MAC, s.keys.alone(row)) {
+		if !same(row.MAC, s.keys.unchained(row)) {
 			s.strange++
 			continue
 		}
-		place++
-		row.ID, row.KeyID = place, s.keys.current
-		row.MAC = s.keys.placed(row, before)
+		position++
+		row.ID, row.KeyID = position, s.keys.current
+		row.MAC = s.keys.chained(row, before)
 		before = row.MAC
 		sealed = append(sealed, row)
 	}
 	if s.sealed = s.known; len(sealed) == 0 {
 		return nil, head
 	}
-	s.sealed = Head{Rows: place, Hash: before}
-	next := store.AuditHead{Count: place, MAC: before, KeyID: s.keys.current}
+	s.sealed = Head{Rows: position, Hash: before}
+	next := store.AuditHead{Count: position, MAC: before, KeyID: s.keys.current}
 	next.Seal = s.keys.seal(next)
 	return sealed, next
 }

@@ -51,7 +51,7 @@ func (p Problem) String() string {
 
 const verifyAtOnce = 1000
 
-// Verify looks whether every row is as it was written, in its place, and none is missing. It changes nothing. Rows that
+// Verify looks whether every row is as it was written, in its position, and none is missing. It changes nothing. Rows that
 // come meanwhile are looked at too.
 func (l *Log) Verify(ctx context.Context, o VerifyOptions) (Report, error) {
 	for {
@@ -145,7 +145,7 @@ func (v *verifying) step(row store.AuditRow) *Problem {
 	if next := v.head.Rows + 1; row.ID != next {
 		return &Problem{Row: next, What: fmt.Sprintf("is missing: after row %d comes row %d. Rows were taken away, or the head of the chain was changed", v.head.Rows, row.ID)}
 	}
-	if !same(row.MAC, v.keys.placed(row, v.head.Hash)) {
+	if !same(row.MAC, v.keys.chained(row, v.head.Hash)) {
 		return wrong("is not what was written there: it was changed, moved or put in")
 	}
 	v.head = Head{Rows: row.ID, Hash: row.MAC}
@@ -189,7 +189,7 @@ func (v *verifying) holdAgainst(known []Known) *Problem {
 	return nil
 }
 
-// unsealed looks at rows that are in no place yet.
+// unsealed looks at rows that are not in the chain yet.
 func (v *verifying) unsealed(ctx context.Context, s *store.Store) (*Problem, error) {
 	for mark := (store.AuditMark{}); ; {
 		rows, err := s.UnsealedAudit(ctx, mark, verifyAtOnce)
@@ -197,7 +197,7 @@ func (v *verifying) unsealed(ctx context.Context, s *store.Store) (*Problem, err
 			return nil, err
 		}
 		for _, row := range rows {
-			if !same(row.MAC, v.keys.alone(row)) {
+			if !same(row.MAC, v.keys.unchained(row)) {
 				return &Problem{UID: row.UID, At: row.At, What: "was not written by this gateway: it was changed or put in"}, nil
 			}
 			v.waiting++

@@ -114,12 +114,12 @@ func (z *zones) of(e *calendar.Event) *time.Location {
 // attendeeType maps what providers call the part of an attendee to the interface's three words: our own, Google's and
 // Graph's, and ROLE and CUTYPE of RFC 5545 sections 3.2.16 and 3.2.3. Whoever is not known to be less is required,
 // which is ROLE's default.
-func attendeeType(told string) string {
-	switch told {
+func attendeeType(word string) string {
+	switch word {
 	case "required", "optional", "resource":
-		return told
+		return word
 	}
-	switch plainWord(told) {
+	switch plainWord(word) {
 	case "optional", "optparticipant", "nonparticipant":
 		return "optional"
 	case "resource", "room":
@@ -130,12 +130,12 @@ func attendeeType(told string) string {
 
 // responseStatus maps what providers call an answer to the interface's four words: our own, Google's and Graph's, and
 // PARTSTAT of RFC 5545 section 3.2.12. Whoever is not known to have answered has not, which is PARTSTAT's default.
-func responseStatus(told string) string {
-	switch told {
+func responseStatus(word string) string {
+	switch word {
 	case "needs_action", "accepted", "declined", "tentative":
-		return told
+		return word
 	}
-	switch plainWord(told) {
+	switch plainWord(word) {
 	case "accepted", "organizer":
 		return "accepted"
 	case "declined":
@@ -147,7 +147,7 @@ func responseStatus(told string) string {
 }
 
 // plainWord is a word without the ways of writing it: NEEDS-ACTION, needsAction and needs_action are one.
-func plainWord(told string) string {
+func plainWord(word string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'A' && r <= 'Z':
@@ -156,5 +156,5 @@ func plainWord(told string) string {
 			return -1
 		}
 		return r
-	}, told)
+	}, word)
 }

@@ -176,7 +176,7 @@ func (h *harness) through(gate func(replica string, r *http.Request, forward fun
 
 // wireTo brings requests to the fake without a network, which a bubble could not wait for.
 type wireTo struct {
-	harness   *harness
+	harness *harness
 	replica string
 }
 

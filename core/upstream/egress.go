@@ -62,9 +62,9 @@ func (e *egress) refuses(addr netip.Addr) string {
 }
 
 func (e *egress) allows(addr netip.Addr) bool {
-	alone := isMetadata(addr)
+	metadata := isMetadata(addr)
 	for _, p := range e.allowed {
-		if p.Contains(addr) && (!alone || p.IsSingleIP()) {
+		if p.Contains(addr) && (!metadata || p.IsSingleIP()) {
 			return true
 		}
 	}

@@ -103,12 +103,12 @@ const cdata = "[CDATA["
 
 func (s *shape) xmlBang(c byte) {
 	s.word = append(s.word, c)
-	switch told := string(s.word); {
-	case told == "--":
+	switch bang := string(s.word); {
+	case bang == "--":
 		s.enter(inRemark)
-	case told == cdata:
+	case bang == cdata:
 		s.enter(inCDATA)
-	case told == "-", len(told) < len(cdata) && told == cdata[:len(told)]:
+	case bang == "-", len(bang) < len(cdata) && bang == cdata[:len(bang)]:
 	default:
 		s.enter(opaque)
 	}

@@ -11,7 +11,7 @@ import (
 
 // The reasons of faults that this room makes itself.
 const (
-	reasonMalformed     = "MALFORMED_JSON" // shown as INVALID_REQUEST; a situation of its own for its status on /beta
+	reasonMalformed     = "MALFORMED_JSON" // shown as INVALID_REQUEST; a problem type of its own for its status on /beta
 	reasonBodyTooLarge  = "BODY_TOO_LARGE"
 	reasonBodyTooSlow   = "BODY_TOO_SLOW"
 	reasonMediaType     = "UNSUPPORTED_MEDIA_TYPE"
@@ -25,8 +25,8 @@ const (
 	whenRunningOneEnded = 2 * time.Second
 )
 
-// situation is everything there is to say about one kind of failure, apart from what one occurrence adds.
-type situation struct {
+// problemType is one kind of failure (RFC 9457, section 3.1.1): all that does not depend on an occurrence.
+type problemType struct {
 	Reason string
 	Only   fault.Code    // the one code that the row is for, where faults of several have its reason
 	Shown  string        // the reason written in errors, where it is not Reason
@@ -46,7 +46,7 @@ type situation struct {
 }
 
 // reason is what errors show.
-func (s situation) reason() string {
+func (s problemType) reason() string {
 	if s.Shown != "" {
 		return s.Shown
 	}
@@ -54,7 +54,7 @@ func (s situation) reason() string {
 }
 
 // status is the HTTP status on a surface.
-func (s situation) status(on surface) int {
+func (s problemType) status(on surface) int {
 	if on == surfaceBeta && s.Beta != 0 {
 		return s.Beta
 	}
@@ -62,26 +62,26 @@ func (s situation) status(on surface) int {
 }
 
 // repeats tells whether the same request can succeed later.
-func (s situation) repeats() bool { return s.Retry > 0 }
+func (s problemType) repeats() bool { return s.Retry > 0 }
 
-// catalogue finds the situation of a fault: by its reason, else by its code, so that an adapter may name a reason of
+// catalogue finds the problem type of a fault: by its reason, else by its code, so that an adapter may name a reason of
 // its own.
 type catalogue struct {
-	all      []situation
-	byReason map[string]situation
+	all      []problemType
+	byReason map[string]problemType
 	byCode   map[fault.Code]string
 }
 
 func newCatalogue() catalogue {
-	c := catalogue{all: situations(), byReason: map[string]situation{}, byCode: reasonOfCode()}
+	c := catalogue{all: problemTypes(), byReason: map[string]problemType{}, byCode: reasonOfCode()}
 	for _, s := range c.all {
 		c.byReason[s.Reason] = s
 	}
 	return c
 }
 
-// of answers the situation and the reason to show.
-func (c catalogue) of(f *fault.Error) (situation, string) {
+// of returns the problem type and the reason to show.
+func (c catalogue) of(f *fault.Error) (problemType, string) {
 	if f.Code == fault.Internal {
 		s := c.byReason[fault.ReasonInternal]
 		return s, s.reason()
@@ -100,7 +100,7 @@ func (c catalogue) of(f *fault.Error) (situation, string) {
 	return s, f.Reason
 }
 
-// reasonOfCode names the situation of a code for reasons that the table does not know.
+// reasonOfCode names the problem type of a code, for reasons that the table does not know.
 func reasonOfCode() map[fault.Code]string {
 	return map[fault.Code]string{
 		fault.Invalid:         fault.ReasonInvalidRequest,
@@ -119,9 +119,9 @@ func reasonOfCode() map[fault.Code]string {
 	}
 }
 
-// situations is the table: one row per reason, in the order documents show them.
-func situations() []situation {
-	return []situation{
+// problemTypes returns the table: one row per reason, in the order of the documents.
+func problemTypes() []problemType {
+	return []problemType{
 		{
 			Reason: fault.ReasonInvalidRequest, Code: code.Code_INVALID_ARGUMENT,
 			Status: http.StatusBadRequest, Beta: http.StatusUnprocessableEntity,
