@@ -273,7 +273,7 @@ func (c *checks) pathID(name, given string) int64 {
 	return n
 }
 
-// controlCharacter answers the offset of the first control character but newline and tab, -1 when there is none.
+// controlCharacter returns the offset of the first control character but newline and tab, -1 when there is none.
 func controlCharacter(text string) int {
 	return strings.IndexFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' })
 }

@@ -107,7 +107,7 @@ func levelOf(status int, x *exchange) slog.Level {
 	return slog.LevelInfo
 }
 
-// recover answers a panic as the defect it is.
+// recover answers a panic as an internal error.
 func (a *api) recover(c *gin.Context) {
 	defer func() {
 		cause := recover()
@@ -124,7 +124,7 @@ func (a *api) recover(c *gin.Context) {
 	c.Next()
 }
 
-// fail answers an error, once: after the first byte of an answer there is no second one.
+// fail writes an error, once: after the first byte of an answer there is no second one.
 func (a *api) fail(c *gin.Context, err error) {
 	x := exchangeOf(c)
 	f := a.failureOf(err, x)

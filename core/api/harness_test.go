@@ -380,7 +380,7 @@ func (a answer) v1() v1Error {
 	return e
 }
 
-// detail answers the one detail of a google.rpc type, nil when there is none.
+// detail returns the one detail of a google.rpc type, nil when there is none.
 func (e v1Error) detail(name string) map[string]any {
 	for _, d := range e.Details {
 		if d["@type"] == "type.googleapis.com/google.rpc."+name {
@@ -395,7 +395,7 @@ func (e v1Error) reason() string {
 	return reason
 }
 
-// violations answers what the error says of each field.
+// violations returns what the error says of each field.
 func (e v1Error) violations() map[string]string {
 	out := map[string]string{}
 	list, _ := e.detail("BadRequest")["fieldViolations"].([]any)
@@ -420,7 +420,7 @@ func (a answer) problem() ErrorModel {
 
 func (p ErrorModel) slug() string { return strings.TrimPrefix(p.Type, publicURL+"/problems/") }
 
-// locations answers what the problem says of each place.
+// locations returns what the problem says of each place.
 func (p ErrorModel) locations() map[string]string {
 	out := map[string]string{}
 	for _, e := range p.Errors {
@@ -429,7 +429,7 @@ func (p ErrorModel) locations() map[string]string {
 	return out
 }
 
-// faults answers every fault of the input, whatever the style.
+// faults returns every fault of the input, whatever the style.
 func (a answer) faults() map[string]string {
 	a.t.Helper()
 	if a.header.Get("Content-Type") == "application/problem+json" {

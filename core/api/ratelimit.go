@@ -101,7 +101,7 @@ func (l *rateLimits) admit(caller tenant.Caller, now time.Time, h http.Header) e
 	return nil
 }
 
-// take answers what is left in each of the caller's buckets.
+// take returns what is left in each of the caller's buckets.
 func (l *rateLimits) take(caller tenant.Caller, now time.Time) (admitted bool, tokens []float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,7 +121,7 @@ func (l *rateLimits) take(caller tenant.Caller, now time.Time) (admitted bool, t
 	return admitted, tokens
 }
 
-// bucket answers the bucket of one caller, a full one when there is none.
+// bucket returns the bucket of one caller, a full one when there is none.
 func (p *ratePolicy) bucket(of string, now time.Time) *rate.Limiter {
 	if now.Sub(p.since) > rateWindow || len(p.young) >= maxBuckets {
 		p.old, p.young, p.since = p.young, map[string]*rate.Limiter{}, now

@@ -249,7 +249,7 @@ func TestEveryAnswerToAKnownCallerTellsWhatIsLeft(t *testing.T) {
 	}
 }
 
-// BenchmarkRateLimits answers requests with both limits and, beside it, with none, and prints the ratio:
+// BenchmarkRateLimits serves requests with both limits and, beside it, with none, and prints the ratio:
 //
 //	go test -run '^$' -bench RateLimits ./core/api
 func BenchmarkRateLimits(b *testing.B) {

@@ -39,7 +39,7 @@ func (a *api) noSuchPath(c *gin.Context) {
 	a.fail(c, fault.New(fault.NotFound, reasonPathNotFound, "There is no operation at this path."))
 }
 
-// wrongMethod answers with the methods there are; Gin has set Allow. OPTIONS asks for just that. There is no CORS: a
+// wrongMethod responds with the methods there are; Gin has set Allow. OPTIONS asks for just that. There is no CORS: a
 // browser has no business with an API key.
 func (a *api) wrongMethod(c *gin.Context) {
 	allowed := c.Writer.Header().Get("Allow")

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Check answers every way in which a module breaks the tables, in the order of its files.
+// Check returns every way in which a module breaks the tables, in the order of its files.
 func Check(source fs.FS, modulePath string, walls []Wall, reserved []Reserved) ([]string, error) {
 	m, err := parse(source, modulePath)
 	if err != nil {
@@ -39,7 +39,7 @@ func (c *checker) say(at token.Pos, format string, args ...any) {
 	c.broken = append(c.broken, fmt.Sprintf("%s:%d: ", p.Filename, p.Line)+fmt.Sprintf(format, args...))
 }
 
-// wall answers the row of a folder: the first that stands for it.
+// wall returns the row of a folder: the first that stands for it.
 func (c *checker) wall(folder string) (Wall, bool) {
 	i := slices.IndexFunc(c.walls, func(w Wall) bool { return matches(w.Folder, folder) })
 	if i < 0 {

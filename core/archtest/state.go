@@ -120,7 +120,7 @@ func root(e ast.Expr) *ast.Ident {
 	return nil
 }
 
-// meanings answers what each name of a package's code refers to. What is imported stays unknown, which names of the
+// meanings returns what each name of a package's code refers to. What is imported stays unknown, which names of the
 // package's own do not need.
 func meanings(positions *token.FileSet, folder string, code []*ast.File) map[*ast.Ident]types.Object {
 	info := types.Info{Uses: map[*ast.Ident]types.Object{}}

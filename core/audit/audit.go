@@ -143,7 +143,7 @@ func (l *Log) Record(ctx context.Context, e Entry) error {
 	return l.Store.AddAudit(ctx, row)
 }
 
-// RequestID answers the id of the context's request, "" where there is none.
+// RequestID returns the id of the context's request, "" where there is none.
 func RequestID(ctx context.Context) string {
 	name := telemetry.RequestID("").Key
 	for _, a := range telemetry.Attrs(ctx) {
@@ -171,7 +171,7 @@ func clean(text string) string {
 	}, text)
 }
 
-// List answers the newest rows that the filter lets through, the oldest first.
+// List returns the newest rows that the filter lets through, the oldest first.
 func (l *Log) List(ctx context.Context, f store.AuditFilter) ([]store.AuditRow, error) {
 	return l.Store.AuditRows(ctx, f)
 }

@@ -24,7 +24,7 @@ func (l *Log) Ready(ctx context.Context) error {
 	return err
 }
 
-// keys answers the ring with a key to make MACs with.
+// keys returns the ring with a key to make MACs with.
 func (l *Log) keys(ctx context.Context) (*ring, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,7 +63,7 @@ func (l *Log) reread(ctx context.Context) (*ring, error) {
 	return there, nil
 }
 
-// readKeys answers the keys that the key set opens, and how many there are in all. The newest is the one in use.
+// readKeys returns the keys that the key set opens, and how many there are in all. The newest is the one in use.
 func (l *Log) readKeys(ctx context.Context) (*ring, int, error) {
 	rows, err := l.Store.AuditKeys(ctx)
 	if err != nil {

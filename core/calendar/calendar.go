@@ -68,14 +68,14 @@ type Driver interface {
 
 // FreeBusyer is a Driver that can ask for busy times alone, which is cheaper than reading events.
 type FreeBusyer interface {
-	// FreeBusy answers the busy times of the calendars within the span, in any order, overlapping or not.
+	// FreeBusy returns the busy times of the calendars within the span, in any order, overlapping or not.
 	// It fails as a whole when one calendar's times cannot be had.
 	FreeBusy(ctx context.Context, calendarIDs []string, span Span) ([]Busy, error)
 }
 
 // ManyLister is a Driver whose provider can read several calendars in one call.
 type ManyLister interface {
-	// EventsOf answers a page per query, in the queries' order, and fails as a whole when one fails.
+	// EventsOf returns a page per query, in the queries' order, and fails as a whole when one fails.
 	EventsOf(ctx context.Context, queries []Query) ([]Page, error)
 }
 

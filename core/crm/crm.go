@@ -16,7 +16,7 @@ type Driver interface {
 	// Account asks the provider live whose account this is; fault.Disconnected when the credentials are refused.
 	Account(ctx context.Context) (Account, error)
 
-	// Vocabulary answers the labels a new ticket may carry, in the CRM's own order. The service caches it.
+	// Vocabulary returns the labels a new ticket may carry, in the CRM's own order. The service caches it.
 	Vocabulary(ctx context.Context) (Vocabulary, error)
 
 	// Create makes one ticket and answers it as the CRM now has it, number included. Status and
@@ -28,7 +28,7 @@ type Driver interface {
 	// another way is answered as it was given, if it is the same record.
 	Create(ctx context.Context, t NewTicket) (Ticket, error)
 
-	// ByNumber answers the ticket with exactly this number, as padded by the CRM; fault.NotFound, reason
+	// ByNumber returns the ticket with exactly this number, as padded by the CRM; fault.NotFound, reason
 	// TICKET_NOT_FOUND, otherwise. The number is data from a caller: it never becomes part of a query unescaped.
 	ByNumber(ctx context.Context, number string) (Ticket, error)
 }

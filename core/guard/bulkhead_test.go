@@ -38,7 +38,7 @@ func (c *crowd) around(call func(context.Context) (string, error)) func(context.
 	}
 }
 
-// seen answers the most at once and the number of calls. Writes may still be in the driver.
+// seen returns the most at once and the number of calls. Writes may still be in the driver.
 func (c *crowd) seen() (most, total int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -42,7 +42,7 @@ type attributes struct {
 	any    bool
 }
 
-// get answers the first attribute of a name. It can be asked once.
+// get returns the first attribute of a name. It can be asked once.
 func (a attributes) get(name string) string {
 	for more := a.any; more; {
 		var key, value []byte

@@ -8,7 +8,7 @@ import (
 // longestName bounds the work of comparing: nothing longer is a mistyped name.
 const longestName = 64
 
-// Nearest answers the known name that was most likely meant, "" when none is near. A name is near when few of its
+// Nearest returns the known name that was most likely meant, "" when none is near. A name is near when few of its
 // letters differ, in any case; or when the given one consists of some of its words, as "attendees" does of
 // "attendee_emails", and of no other's as well.
 func Nearest(given string, known []string) string {

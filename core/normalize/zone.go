@@ -18,7 +18,7 @@ var zoneNames string
 
 const longestZoneName = 64
 
-// LoadZone answers the zone of an IANA name, spelled as the time-zone database spells it (RFC 6557, RFC 9557 section
+// LoadZone returns the zone of an IANA name, spelled as the time-zone database spells it (RFC 6557, RFC 9557 section
 // 4.1). Whatever else time.LoadLocation takes is refused: "" and "Local", which mean the machine's own zone, paths,
 // and names in other case. The error names the zones that were probably meant.
 func LoadZone(name string) (*time.Location, error) {
@@ -47,7 +47,7 @@ func isZoneName(name string) bool {
 // mostSuggestions is how many names a refusal offers.
 const mostSuggestions = 3
 
-// suggestZones answers the names that may have been meant, the likeliest first. What counts is the last part, the city,
+// suggestZones returns the names that may have been meant, the likeliest first. What counts is the last part, the city,
 // in whatever case and with spaces or hyphens for its underscores; one letter of four may be wrong, those of the region
 // included. A city that is right makes up for any region: there is no US/New_York.
 func suggestZones(name string) []string {

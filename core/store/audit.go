@@ -171,12 +171,12 @@ func (s *Store) AuditRows(ctx context.Context, f AuditFilter) ([]AuditRow, error
 	return rows, err
 }
 
-// AuditRow answers the sealed row of that id.
+// AuditRow returns the sealed row of that id.
 func (s *Store) AuditRow(ctx context.Context, id int64) (AuditRow, bool, error) {
 	return findIn(ctx, s, scanAudit, "SELECT "+auditColumns+" FROM audit WHERE id = $1", id)
 }
 
-// AuditChain answers sealed rows after an id, in the order of the chain, and the head as it was at that moment.
+// AuditChain returns sealed rows after an id, in the order of the chain, and the head as it was at that moment.
 func (s *Store) AuditChain(ctx context.Context, after int64, most int) (rows []AuditRow, head AuditHead, err error) {
 	err = s.try(ctx, func(ctx context.Context) error {
 		return inTx(ctx, s.read, s.dialect.reading, func(ctx context.Context, tx *sql.Tx) error {
@@ -190,7 +190,7 @@ func (s *Store) AuditChain(ctx context.Context, after int64, most int) (rows []A
 	return rows, head, err
 }
 
-// UnsealedAudit answers rows that are not in the chain yet, after a mark.
+// UnsealedAudit returns rows that are not in the chain yet, after a mark.
 func (s *Store) UnsealedAudit(ctx context.Context, after AuditMark, most int) ([]AuditRow, error) {
 	return listOf(ctx, s, scanAudit, unsealedAudit, after.At, after.UID, most)
 }

@@ -129,7 +129,7 @@ func sortConnections(all []Connection) {
 	})
 }
 
-// Connection answers one connection of a tenant.
+// Connection returns one connection of a tenant.
 func (s *Store) Connection(ctx context.Context, tenantID, id string) (c Connection, err error) {
 	err = s.try(ctx, func(ctx context.Context) error {
 		c, err = connectionIn(ctx, s.read, tenantID, id)

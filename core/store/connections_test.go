@@ -156,7 +156,7 @@ func TestConnections(t *testing.T) {
 	})
 }
 
-// defaults answers the ids of the default connections, by name.
+// defaults returns the ids of the default connections, by name.
 func defaults(t *testing.T, s *store.Store) (ids []string) {
 	t.Helper()
 	for _, c := range got(s.AllConnections(t.Context()))(t) {

@@ -86,7 +86,7 @@ func (s *Store) CreateConnectLink(ctx context.Context, l ConnectLink, audit ...A
 	return err
 }
 
-// ConnectLink answers the link of that hash, used and expired or not.
+// ConnectLink returns the link of that hash, used and expired or not.
 func (s *Store) ConnectLink(ctx context.Context, hash []byte) (ConnectLink, error) {
 	l, found, err := findIn(ctx, s, scanLink, "SELECT "+linkColumns+" FROM connect_links WHERE hash = $1", hash)
 	if err == nil && !found {

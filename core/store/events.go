@@ -26,7 +26,7 @@ func (s *Store) SeeEvents(ctx context.Context, seen []EventSeen) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error { return seeEvents(ctx, tx, seen) })
 }
 
-// EventSeen answers where an event was seen last.
+// EventSeen returns where an event was seen last.
 func (s *Store) EventSeen(ctx context.Context, tenantID, connectionID, eventID string) (EventSeen, bool, error) {
 	return findIn(ctx, s, scanEventSeen, "SELECT "+eventColumns+" FROM events_seen WHERE tenant_id = $1 AND connection_id = $2 AND event_id = $3",
 		tenantID, connectionID, eventID)

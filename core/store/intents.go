@@ -228,7 +228,7 @@ func (s *Store) ClaimEffect(ctx context.Context, i Intent, ref string, judge fun
 	})
 }
 
-// RecentIntent answers the latest intent of equal calls that began at since or later.
+// RecentIntent returns the latest intent of equal calls that began at since or later.
 func (s *Store) RecentIntent(ctx context.Context, tenantID, operation, dedupeKey string, since time.Time) (Intent, bool, error) {
 	return findIn(ctx, s, s.scanIntent, "SELECT "+intentColumns+` FROM intents
 		WHERE tenant_id = $1 AND operation = $2 AND dedupe_key = $3 AND created_at >= $4 ORDER BY created_at DESC LIMIT 1`,

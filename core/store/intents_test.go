@@ -52,7 +52,7 @@ func finished(t *testing.T, s *store.Store, i store.Intent) store.Intent {
 	return i
 }
 
-// there answers the intent of key "k" as it is now.
+// there returns the intent of key "k" as it is now.
 func there(t *testing.T, s *store.Store) store.Intent {
 	t.Helper()
 	i, began, err := s.BeginIntent(t.Context(), intent(store.Intent{}))

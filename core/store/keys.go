@@ -54,7 +54,7 @@ func (s *Store) CreateKey(ctx context.Context, k APIKey, audit ...AuditRow) erro
 	return err
 }
 
-// KeyByHash answers the key of that hash, revoked or not.
+// KeyByHash returns the key of that hash, revoked or not.
 func (s *Store) KeyByHash(ctx context.Context, hash []byte) (APIKey, error) {
 	k, found, err := findIn(ctx, s, scanKey, "SELECT "+keyColumns+" FROM api_keys WHERE hash = $1", hash)
 	if err == nil && !found {
@@ -70,7 +70,7 @@ func (s *Store) Keys(ctx context.Context, tenantID string) ([]APIKey, error) {
 	return all, err
 }
 
-// Key answers the key of that id, revoked or not.
+// Key returns the key of that id, revoked or not.
 func (s *Store) Key(ctx context.Context, id string) (APIKey, error) {
 	k, found, err := findIn(ctx, s, scanKey, "SELECT "+keyColumns+" FROM api_keys WHERE id = $1", id)
 	if err == nil && !found {

@@ -47,7 +47,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 	}
 }
 
-// Pending answers how many steps Migrate would take.
+// Pending returns how many steps Migrate would take.
 func (s *Store) Pending(ctx context.Context) (int, error) {
 	bounded, cancel := context.WithTimeout(ctx, longLimit)
 	defer cancel()

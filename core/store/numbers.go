@@ -110,7 +110,7 @@ func (s *Store) Numbers(ctx context.Context, tenantID, connectionID string) ([]N
 	return listOf(ctx, s, scanNumber, "SELECT "+numberColumns+" FROM numbers WHERE tenant_id = $1 AND connection_id = $2 AND "+inUse+" ORDER BY id", tenantID, connectionID)
 }
 
-// Number answers a number that the tenant holds and uses.
+// Number returns a number that the tenant holds and uses.
 func (s *Store) Number(ctx context.Context, tenantID string, id int64) (Number, error) {
 	n, found, err := findIn(ctx, s, scanNumber, "SELECT "+numberColumns+" FROM numbers WHERE tenant_id = $1 AND id = $2 AND "+inUse, tenantID, id)
 	if err == nil && !found {
@@ -119,7 +119,7 @@ func (s *Store) Number(ctx context.Context, tenantID string, id int64) (Number, 
 	return n, err
 }
 
-// NumberHolder answers who in a realm holds a number, those waiting to go back among them.
+// NumberHolder returns who in a realm holds a number, those waiting to go back among them.
 func (s *Store) NumberHolder(ctx context.Context, realm, e164 string) (Number, bool, error) {
 	return findIn(ctx, s, scanNumber, holderQuery, realm, e164)
 }

@@ -142,7 +142,7 @@ func (s *Store) erased(ctx context.Context, err error) error {
 	return err
 }
 
-// Waited answers how many calls have had to wait for a connection, because all were in use, and for how long together,
+// Waited returns how many calls have had to wait for a connection, because all were in use, and for how long together,
 // since the store was opened.
 func (s *Store) Waited() (calls int64, together time.Duration) {
 	stats := s.write.Stats()

@@ -50,12 +50,12 @@ func (s *Store) Tenants(ctx context.Context) ([]Tenant, error) {
 	return all, err
 }
 
-// TenantByName answers the tenant of that name.
+// TenantByName returns the tenant of that name.
 func (s *Store) TenantByName(ctx context.Context, name string) (Tenant, error) {
 	return s.tenant(ctx, "SELECT "+tenantColumns+" FROM tenants WHERE name = $1", name)
 }
 
-// TenantByID answers the tenant of that id.
+// TenantByID returns the tenant of that id.
 func (s *Store) TenantByID(ctx context.Context, id string) (Tenant, error) {
 	return s.tenant(ctx, "SELECT "+tenantColumns+" FROM tenants WHERE id = $1", id)
 }

@@ -22,7 +22,7 @@ func (s *Store) SeeTicket(ctx context.Context, t TicketSeen) error {
 	return err
 }
 
-// TicketSeen answers the id of the ticket that a number was last seen to mean.
+// TicketSeen returns the id of the ticket that a number was last seen to mean.
 func (s *Store) TicketSeen(ctx context.Context, tenantID, connectionID, number string) (id string, found bool, err error) {
 	return findIn(ctx, s, func(row scanner) (id string, err error) { return id, row.Scan(&id) },
 		"SELECT ticket_id FROM tickets_seen WHERE tenant_id = $1 AND connection_id = $2 AND number = $3", tenantID, connectionID, number)

@@ -28,7 +28,7 @@ func scanTokens(row scanner) (t Tokens, err error) {
 	return t, err
 }
 
-// Tokens answers the tokens of a connection; false where there were none yet.
+// Tokens returns the tokens of a connection; false where there were none yet.
 func (s *Store) Tokens(ctx context.Context, tenantID, connectionID string) (Tokens, bool, error) {
 	return findIn(ctx, s, scanTokens, "SELECT "+tokenColumns+" FROM tokens WHERE tenant_id = $1 AND connection_id = $2", tenantID, connectionID)
 }

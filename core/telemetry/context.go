@@ -55,7 +55,7 @@ func With(ctx context.Context, attrs ...slog.Attr) context.Context {
 	return context.WithValue(ctx, attrsKey{}, append(merged, redactAttrs(attrs)...))
 }
 
-// Attrs answers what With added.
+// Attrs returns what With added.
 func Attrs(ctx context.Context) []slog.Attr {
 	attrs, _ := ctx.Value(attrsKey{}).([]slog.Attr)
 	return attrs

@@ -23,7 +23,7 @@ type Driver interface {
 	// Search offers numbers for sale in a NANP area code, at most s.Limit. No stock is an empty answer, not a fault.
 	Search(ctx context.Context, s Search) ([]Offer, error)
 
-	// Route answers where inbound calls of a number go that an employee answers, by the connection's settings; false
+	// Route returns where inbound calls of a number go that an employee answers, by the connection's settings; false
 	// where they do not say. It costs nothing to ask.
 	Route(employee int64, e164 string) (Routing, bool)
 
@@ -36,7 +36,7 @@ type Driver interface {
 	// nothing. With Traits().AsyncBuy the number answered may have Pending set; its Ref may then be "".
 	Buy(ctx context.Context, o Order) (Number, error)
 
-	// Ordered answers what became of an order: the number, Pending while the order is under way; fault.Conflict, reason
+	// Ordered returns what became of an order: the number, Pending while the order is under way; fault.Conflict, reason
 	// NUMBER_TAKEN, where it was refused or the number is someone else's; fault.NotFound where the provider knows of no
 	// such order and the account does not hold the number. An order that Buy was told of is known at once.
 	Ordered(ctx context.Context, o Order) (Number, error)

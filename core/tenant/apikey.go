@@ -34,7 +34,7 @@ func makeKey(random io.Reader, test bool) (string, error) {
 	return makeToken(random, prefix)
 }
 
-// readKey answers the hash of a well-formed key.
+// readKey returns the hash of a well-formed key.
 func readKey(key string) (hash keyHash, ok bool) {
 	if strings.HasPrefix(key, testPrefix) {
 		return readToken(key, testPrefix)
@@ -51,7 +51,7 @@ func makeToken(random io.Reader, prefix string) (string, error) {
 	return prefix + body + checksum(prefix+body), nil
 }
 
-// readToken answers the hash of a well-formed token with that prefix.
+// readToken returns the hash of a well-formed token with that prefix.
 func readToken(token, prefix string) (hash keyHash, ok bool) {
 	if len(token) != len(prefix)+bodyLength+checksumLength || !strings.HasPrefix(token, prefix) {
 		return hash, false

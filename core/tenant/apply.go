@@ -318,7 +318,7 @@ func difference(prefix string, now, want any) []string {
 	return details
 }
 
-// members answers the members of an object, each in canonical JSON: encoding/json sorts the keys of maps.
+// members returns the members of an object, each in canonical JSON: encoding/json sorts the keys of maps.
 func members(v any) map[string]string {
 	raw, _ := json.Marshal(v)
 	var generic map[string]any

@@ -13,7 +13,7 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// desired answers what most tests apply; they change a copy.
+// desired returns what most tests apply; they change a copy.
 func desired() Desired {
 	return Desired{Tenants: []DesiredTenant{
 		{Name: "acme", Settings: Settings{Timezone: "Europe/Berlin"}, Connections: []NewConnection{

@@ -24,7 +24,7 @@ const (
 	connectAccount    = "connect-account" // a customer's consent has led to a connection
 )
 
-// audited answers the row of a change, for the transaction that makes it; none where nothing is audited.
+// audited returns the row of a change, for the transaction that makes it; none where nothing is audited.
 func (d *Directory) audited(ctx context.Context, owner store.Tenant, e audit.Entry) ([]store.AuditRow, error) {
 	if d.audit == nil {
 		return nil, nil

@@ -20,7 +20,7 @@ func withAudit(o *Options) {
 	o.Audit = audit.New(audit.Options{Store: o.Store, Vault: o.Vault, Now: o.Now, Log: slog.New(slog.DiscardHandler)})
 }
 
-// recorded answers what the audit says that is new: "actor action tenant subject [names]" of each row, and of all the whole.
+// recorded returns what the audit says that is new: "actor action tenant subject [names]" of each row, and of all the whole.
 func (h *house) recorded(seen map[string]bool) (said []string, all string) {
 	h.t.Helper()
 	rows, err := h.store.AuditRows(h.t.Context(), store.AuditFilter{Limit: 1000})
@@ -165,7 +165,7 @@ func TestEveryChangeIsInTheAuditOnce(t *testing.T) {
 	})
 }
 
-// refusedAs answers nil for the refusal that is expected.
+// refusedAs returns nil for the refusal that is expected.
 func refusedAs(err error, code fault.Code) error {
 	if fault.From(err) != nil && fault.From(err).Code == code {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// Require answers nil when the caller's key has the scope, and fault.Forbidden naming it otherwise.
+// Require returns nil when the caller's key has the scope, and fault.Forbidden naming it otherwise.
 func (c Caller) Require(s Scope) error {
 	if slices.Contains(c.Scopes, s) {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"frontdesk/core/store"
 )
 
-// Authenticate answers whose key it is and what the key reaches; fault.Unauthenticated when it is not a key in force.
+// Authenticate returns whose key it is and what the key reaches; fault.Unauthenticated when it is not a key in force.
 // A key that is malformed or mistyped is refused without a query. What is answered is shared: it must not be changed.
 func (d *Directory) Authenticate(ctx context.Context, key string) (Caller, error) {
 	hash, ok := readKey(key)
@@ -40,7 +40,7 @@ func (d *Directory) Authenticate(ctx context.Context, key string) (Caller, error
 	return known.caller, nil
 }
 
-// CallerOf answers a caller for work of the gateway's own on one connection, such as settling what a crash left open.
+// CallerOf returns a caller for work of the gateway's own on one connection, such as settling what a crash left open.
 // It has no key and no scope, and reaches that connection alone.
 func (d *Directory) CallerOf(ctx context.Context, tenantID, connectionID string) (Caller, error) {
 	owner, err := d.store.TenantByID(ctx, tenantID)
@@ -131,7 +131,7 @@ func (d *Directory) loadCaller(ctx context.Context, hash keyHash) (Caller, error
 	return caller, nil
 }
 
-// reached answers the connections a key reaches: those it is bound to, and the tenant's defaults of other kinds. When
+// reached returns the connections a key reaches: those it is bound to, and the tenant's defaults of other kinds. When
 // a connection it is bound to is gone, its kind is not known any more, so that no default may take its place.
 // For a test key the sandbox connection that was made first stands in for a default that is not a sandbox.
 func (d *Directory) reached(key store.APIKey, all []Connection) map[adapter.Kind]Connection {

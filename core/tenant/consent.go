@@ -106,7 +106,7 @@ func (d *Directory) BeginConsent(ctx context.Context, token, callbacks string) (
 	}, nil
 }
 
-// hinting answers the client with the address of the account that is expected, which spares its owner choosing (OpenID
+// hinting returns the client with the address of the account that is expected, which spares its owner choosing (OpenID
 // Connect Core section 3.1.2.1; Google and Microsoft know it also in plain OAuth).
 func (l linked) hinting() oauth.Client {
 	c := l.client
@@ -206,7 +206,7 @@ func (d *Directory) takeConsent(ctx context.Context, a ConsentAnswer) (store.Con
 	return taken, l, nil
 }
 
-// codeIn answers the code of a provider's answer (RFC 6749 section 4.1.2) after looking whether it is one, and from that
+// codeIn returns the code of a provider's answer (RFC 6749 section 4.1.2) after looking whether it is one, and from that
 // provider.
 func (l linked) codeIn(query url.Values) (string, error) {
 	for _, name := range []string{"code", "iss", "error", "error_description", "error_uri"} {

@@ -91,7 +91,7 @@ func (d *Directory) clientOptions(a adapter.Adapter, c Connection, by authority)
 	}
 }
 
-// baseURL answers the address that a connection's credentials belong to; nil where its adapter has its own.
+// baseURL returns the address that a connection's credentials belong to; nil where its adapter has its own.
 func baseURL(a adapter.Adapter, c Connection) *url.URL {
 	text, _ := c.Settings[a.Auth.BaseURL].(string)
 	return parsed(text)

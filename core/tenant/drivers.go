@@ -32,17 +32,17 @@ type Opened[D any] struct {
 	Target     Target
 }
 
-// Calendar answers the caller's calendar. It fails with fault.Disconnected, reason NOT_CONNECTED or RECONNECT_REQUIRED.
+// Calendar returns the caller's calendar. It fails with fault.Disconnected, reason NOT_CONNECTED or RECONNECT_REQUIRED.
 func (d *Directory) Calendar(ctx context.Context, c Caller) (Opened[calendar.Driver], error) {
 	return open(ctx, d, c, adapter.KindCalendar, inForce, adapter.Adapter.OpenCalendar)
 }
 
-// CRM answers the caller's ticket system; see Calendar.
+// CRM returns the caller's ticket system; see Calendar.
 func (d *Directory) CRM(ctx context.Context, c Caller) (Opened[crm.Driver], error) {
 	return open(ctx, d, c, adapter.KindCRM, inForce, adapter.Adapter.OpenCRM)
 }
 
-// Telephony answers the caller's provider of phone numbers; see Calendar.
+// Telephony returns the caller's provider of phone numbers; see Calendar.
 func (d *Directory) Telephony(ctx context.Context, c Caller) (Opened[telephony.Driver], error) {
 	return open(ctx, d, c, adapter.KindTelephony, inForce, adapter.Adapter.OpenTelephony)
 }
@@ -82,7 +82,7 @@ func notConnected(kind adapter.Kind) error {
 // opener is one of the Open methods of adapter.Adapter.
 type opener[D any] func(adapter.Adapter, context.Context, adapter.Values, adapter.Environment) (D, error)
 
-// open answers the driver of the caller's connection of the kind, opening it where it is not open as it now is.
+// open returns the driver of the caller's connection of the kind, opening it where it is not open as it now is.
 func open[D any](
 	ctx context.Context, d *Directory, caller Caller, kind adapter.Kind, must demand, opener opener[D],
 ) (Opened[D], error) {
@@ -188,7 +188,7 @@ func unusable(c Connection, err error) error {
 		c.Name, strings.Join(wrong, " ")).Because(err)
 }
 
-// zoneOf answers the zone a tenant's drivers are opened with.
+// zoneOf returns the zone a tenant's drivers are opened with.
 func zoneOf(t Tenant) string {
 	if t.Settings.Timezone == "" {
 		return "UTC"

@@ -35,7 +35,7 @@ func newFlights(base context.Context) *flights {
 	return &flights{base: base, running: map[string]*flight{}}
 }
 
-// fly answers what fetch answers, fetching once for all calls that ask under the same key at the same time.
+// fly returns what fetch answers, fetching once for all calls that ask under the same key at the same time.
 func fly[T any](ctx context.Context, f *flights, key string, fetch func(context.Context) (T, error)) (T, error) {
 	var none T
 	flight, err := f.board(key, func(ctx context.Context) (any, error) { return fetch(ctx) })
@@ -53,7 +53,7 @@ func fly[T any](ctx context.Context, f *flights, key string, fetch func(context.
 	return flight.value.(T), nil
 }
 
-// board answers the flight under way for the key, starting it when there is none.
+// board returns the flight under way for the key, starting it when there is none.
 func (f *flights) board(key string, fetch func(context.Context) (any, error)) (*flight, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

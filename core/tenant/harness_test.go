@@ -288,7 +288,7 @@ func (h *house) caller(key string) Caller {
 	return c
 }
 
-// row answers a connection as the store has it.
+// row returns a connection as the store has it.
 func (h *house) row(c Connection) store.Connection {
 	h.t.Helper()
 	row, err := h.store.Connection(h.t.Context(), c.TenantID, c.ID)

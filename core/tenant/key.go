@@ -73,7 +73,7 @@ func (d *Directory) CreateKey(ctx context.Context, tenantName string, k NewKey) 
 	return text, keyOf(row, namesOf(connections)), nil
 }
 
-// bind answers the ids of the connections that a key is to be bound to, and what is wrong with them.
+// bind returns the ids of the connections that a key is to be bound to, and what is wrong with them.
 func (d *Directory) bind(tenantName string, k NewKey, connections []Connection) ([]string, []fault.Field) {
 	var ids []string
 	var faults []fault.Field

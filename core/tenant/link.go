@@ -129,7 +129,7 @@ func (d *Directory) NewConnectLink(ctx context.Context, tenantName string, n New
 	return token, l.shown(), nil
 }
 
-// ConnectLink answers what a link is for, while it is good. A mistyped one is refused without a query.
+// ConnectLink returns what a link is for, while it is good. A mistyped one is refused without a query.
 func (d *Directory) ConnectLink(ctx context.Context, token string) (ConnectLink, error) {
 	l, err := d.goodLink(ctx, token)
 	if err != nil {
@@ -138,7 +138,7 @@ func (d *Directory) ConnectLink(ctx context.Context, token string) (ConnectLink,
 	return l.shown(), nil
 }
 
-// goodLink answers the link of a token with all it leads to, while it is good.
+// goodLink returns the link of a token with all it leads to, while it is good.
 func (d *Directory) goodLink(ctx context.Context, token string) (linked, error) {
 	hash, ok := readToken(token, linkPrefix)
 	if !ok {
@@ -221,7 +221,7 @@ func (d *Directory) follow(ctx context.Context, row store.ConnectLink) (linked, 
 	return l, err
 }
 
-// connectionFor answers the connection that a link leads to as it is now, none where it is to be made.
+// connectionFor returns the connection that a link leads to as it is now, none where it is to be made.
 func (d *Directory) connectionFor(ctx context.Context, row store.ConnectLink) (store.Connection, error) {
 	all, err := d.store.Connections(ctx, row.TenantID)
 	if err != nil {
@@ -244,7 +244,7 @@ func (d *Directory) connectionFor(ctx context.Context, row store.ConnectLink) (s
 	return all[at], nil
 }
 
-// merged answers the settings of a connection with those of a link put in.
+// merged returns the settings of a connection with those of a link put in.
 func merged(now map[string]any, row store.ConnectLink) (map[string]any, error) {
 	added, err := connectionOf(store.Connection{ID: "a link", Settings: row.Settings})
 	if err != nil {
@@ -258,7 +258,7 @@ func merged(now map[string]any, row store.ConnectLink) (map[string]any, error) {
 	return all, nil
 }
 
-// consentClient answers the OAuth client that a customer gives consent to.
+// consentClient returns the OAuth client that a customer gives consent to.
 func (d *Directory) consentClient(l linked) (oauth.Client, error) {
 	name := l.adapter.Name
 	grant, err := l.adapter.Auth.OAuth.Grant(l.values, d.operators[name].Addresses)
@@ -354,7 +354,7 @@ func (d *Directory) consentGrant(row store.Connection) (g adapter.Grant, ok bool
 	return g, err == nil && g.Flow == adapter.Consent
 }
 
-// originOf answers the scheme and host of an address; "" where it is none.
+// originOf returns the scheme and host of an address; "" where it is none.
 func originOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || strings.ContainsAny(u.Host, " ;,'\"") {

@@ -45,7 +45,7 @@ func connectionOf(row store.Connection) (Connection, error) {
 	return c, nil
 }
 
-// keyOf answers the key as it can be shown. The names are of the tenant's connections, by id.
+// keyOf returns the key as it can be shown. The names are of the tenant's connections, by id.
 func keyOf(row store.APIKey, names map[string]string) Key {
 	k := Key{
 		ID: row.ID, TenantID: row.TenantID, Prefix: row.Prefix, Label: row.Label, Test: row.Test,
@@ -94,7 +94,7 @@ func noConnection(tenantName, name string) error {
 	return fault.Newf(fault.NotFound, ReasonConnectionNotFound, "The tenant %q has no connection %q.", tenantName, name)
 }
 
-// connectionsOf answers a tenant's connections by kind, then name.
+// connectionsOf returns a tenant's connections by kind, then name.
 func (d *Directory) connectionsOf(ctx context.Context, tenantID string) ([]Connection, error) {
 	rows, err := d.store.Connections(ctx, tenantID)
 	if err != nil {

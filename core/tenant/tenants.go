@@ -62,7 +62,7 @@ func (d *Directory) Tenants(ctx context.Context) ([]Tenant, error) {
 	return all, nil
 }
 
-// TenantByName answers a tenant; fault.NotFound, reason TENANT_NOT_FOUND, when there is none.
+// TenantByName returns a tenant; fault.NotFound, reason TENANT_NOT_FOUND, when there is none.
 func (d *Directory) TenantByName(ctx context.Context, name string) (Tenant, error) {
 	row, err := d.tenantRow(ctx, name)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// oauthClient answers the OAuth client that a connection with these settings and credentials has its tokens by: the
+// oauthClient returns the OAuth client that a connection with these settings and credentials has its tokens by: the
 // tenant's own, else the operator's.
 func (d *Directory) oauthClient(a adapter.Adapter, v adapter.Values) (oauth.Client, error) {
 	operator := d.operators[a.Name]
@@ -104,7 +104,7 @@ type growth struct {
 	awaitsConsent bool   // nothing was given that tokens could be had by
 }
 
-// growthOf answers what the tokens of a connection with these settings and credentials grow from.
+// growthOf returns what the tokens of a connection with these settings and credentials grow from.
 func (d *Directory) growthOf(kind adapter.Kind, provider string, v adapter.Values) growth {
 	a, found := d.registry.Find(kind, provider)
 	if !found {
@@ -121,7 +121,7 @@ func (d *Directory) growthOf(kind adapter.Kind, provider string, v adapter.Value
 	return growth{isOAuth: true, id: grantID(g, v), awaitsConsent: g.Flow == adapter.Consent && v.Credentials[adapter.FieldRefreshToken] == ""}
 }
 
-// statusAfter answers the state of a connection whose tokens grow from something else now, or whose credentials were given
+// statusAfter returns the state of a connection whose tokens grow from something else now, or whose credentials were given
 // again: another chance for what was refused. One that lives by a consent keeps its state until there is another one.
 func (g growth) statusAfter(was growth, status string) string {
 	switch {

@@ -19,7 +19,7 @@ func (u *usage) touch(keyID string, at time.Time) {
 	u.at[keyID] = at
 }
 
-// take answers what was collected and begins anew.
+// take returns what was collected and begins anew.
 func (u *usage) take() map[string]time.Time {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -162,7 +162,7 @@ func (d *Directory) refused(ctx context.Context, link string, c Connection, foun
 	return found, d.MarkReconnect(ctx, c, f.Detail)
 }
 
-// linkTo answers the command that makes a link to connect the account again, "" where the connection does not live by
+// linkTo returns the command that makes a link to connect the account again, "" where the connection does not live by
 // tokens.
 func (d *Directory) linkTo(row store.Connection, tenantName string) string {
 	c, err := connectionOf(row)

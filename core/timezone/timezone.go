@@ -12,13 +12,13 @@ import (
 	"sync"
 )
 
-// FromWindows answers the IANA name of a zone of Windows.
+// FromWindows returns the IANA name of a zone of Windows.
 func FromWindows(name string) (iana string, ok bool) {
 	iana, ok = tables().iana[name]
 	return iana, ok
 }
 
-// ToWindows answers the name that Windows gives the zone of an IANA name, old or new.
+// ToWindows returns the name that Windows gives the zone of an IANA name, old or new.
 func ToWindows(iana string) (name string, ok bool) {
 	name, ok = tables().windows[iana]
 	return name, ok

@@ -39,7 +39,7 @@ func refusedAddress(address, why string) error {
 	return f
 }
 
-// refuses answers why an address must not be reached, or "".
+// refuses returns why an address must not be reached, or "".
 func (e *egress) refuses(addr netip.Addr) string {
 	addr = addr.Unmap().WithZone("") // ::ffff:127.0.0.1 is 127.0.0.1 to the kernel
 	if e.allows(addr) {

@@ -111,7 +111,7 @@ func (t *transport) exchange(ctx context.Context, hop *http.Request, trusted boo
 	return resp, err
 }
 
-// bodyAgain answers the body of a request from its beginning, where that can be had.
+// bodyAgain returns the body of a request from its beginning, where that can be had.
 func bodyAgain(req *http.Request) (body io.ReadCloser, ok bool) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return req.Body, true

@@ -172,7 +172,7 @@ func (v *Vault) decrypt(sealed, binding []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// KeyOf answers the id of the key that sealed it; 0 when there is none. Tink prefixes a ciphertext with a one byte
+// KeyOf returns the id of the key that sealed it; 0 when there is none. Tink prefixes a ciphertext with a one byte
 // version and the key's id (Tink wire format, "Tink output prefix"). What [Vault.SealRow] made has its own byte before
 // that.
 func KeyOf(sealed []byte) uint32 {
@@ -190,7 +190,7 @@ func (v *Vault) Status() []Key {
 	return v.current().list()
 }
 
-// Primary answers the id of the key that new credentials are sealed with, after reading the key set again if it
+// Primary returns the id of the key that new credentials are sealed with, after reading the key set again if it
 // changed.
 func (v *Vault) Primary() (uint32, error) {
 	if err := v.refresh(); err != nil {
@@ -301,7 +301,7 @@ func (v *Vault) current() keys {
 	return v.keys
 }
 
-// list answers the keys in the key set's order, which is that of their making.
+// list returns the keys in the key set's order, which is that of their making.
 func (k keys) list() []Key { return slices.Clone(k.held) }
 
 func keysOf(handle *keyset.Handle) []Key {

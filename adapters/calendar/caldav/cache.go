@@ -8,7 +8,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// account answers what discovery found, from before if that is fresh enough.
+// account returns what discovery found, from before if that is fresh enough.
 func (d *driver) account(ctx context.Context) (a *account, isNew bool, err error) {
 	if a := d.known.Load(); a != nil && d.now().Sub(a.found) < fresh {
 		return a, false, nil

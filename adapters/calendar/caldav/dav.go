@@ -174,7 +174,7 @@ const (
 	caldavSpace = "urn:ietf:params:xml:ns:caldav"
 )
 
-// found answers the properties that the resource has; those it has not come with a status of their own.
+// found returns the properties that the resource has; those it has not come with a status of their own.
 func (r response) found() prop {
 	for _, ps := range r.Propstats {
 		if ps.Status == "" || statusOf(ps.Status) == http.StatusOK {

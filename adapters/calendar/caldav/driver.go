@@ -132,7 +132,7 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 	return calendar.Event{}, d.missing(ctx, target.ID, answered)
 }
 
-// bookedBefore answers with the event that an earlier Book of the same key made.
+// bookedBefore responds with the event that an earlier Book of the same key made.
 func (d *driver) bookedBefore(ctx context.Context, r resource, uid string) (calendar.Event, error) {
 	o, r, err := d.read(ctx, r)
 	if err != nil {

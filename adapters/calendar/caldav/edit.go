@@ -144,7 +144,7 @@ func replaceUntil(rule string, until ical.Moment) string {
 	return strings.Join(parts, ";")
 }
 
-// overrideFor answers the component of the instance's own, made from the series' where it has none yet.
+// overrideFor returns the component of the instance's own, made from the series' where it has none yet.
 func (e edit) overrideFor(i instance) (*ical.Component, error) {
 	o := e.object
 	for _, ov := range o.overrides {

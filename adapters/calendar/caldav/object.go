@@ -84,7 +84,7 @@ func (o *object) recurs() bool {
 	return o.master == nil || len(o.overrides) > 0 || o.master.Has("RRULE") || o.master.Has("RDATE")
 }
 
-// zone answers what a TZID of the object means, nil when nothing tells.
+// zone returns what a TZID of the object means, nil when nothing tells.
 func (o *object) zone(tzid string) zone {
 	z, asked := o.zones[tzid]
 	if !asked {
@@ -94,7 +94,7 @@ func (o *object) zone(tzid string) zone {
 	return z
 }
 
-// place answers the instant of a moment. Local times of no zone that anything tells are as clocks show in the fallback.
+// place returns the instant of a moment. Local times of no zone that anything tells are as clocks show in the fallback.
 func (o *object) place(m ical.Moment, fallback *time.Location) time.Time {
 	switch m.Form {
 	case ical.UTC:
@@ -236,7 +236,7 @@ func (o *object) overlaps(i instance, from, to time.Time, fallback *time.Locatio
 	return begin.Before(to) && end.After(from)
 }
 
-// find answers the instance of that key.
+// find returns the instance of that key.
 func (o *object) find(key string) (instance, bool, error) {
 	of, err := ical.ParseMoment(key, "")
 	if err != nil {
@@ -336,7 +336,7 @@ func (o *object) written(at time.Time, model ical.Moment) ical.Moment {
 	return ical.Moment{Wall: at.UTC(), Form: ical.UTC}
 }
 
-// end answers when an event with that start ends. DTEND gives every instance the same exact length, DURATION the same
+// end returns when an event with that start ends. DTEND gives every instance the same exact length, DURATION the same
 // nominal one (RFC 5545 section 3.8.5.3).
 func (o *object) end(event *ical.Component, begin ical.Moment) ical.Moment {
 	if property, ok := event.Get("DTEND"); ok {

@@ -129,7 +129,7 @@ func (o *object) excluded() ([]ical.Moment, error) {
 	return list, nil
 }
 
-// reach answers how long before a window an instance may start and still lie in it, and how far overrides for all that
+// reach returns how long before a window an instance may start and still lie in it, and how far overrides for all that
 // follow move theirs.
 func (o *object) reach() (length, shift time.Duration) {
 	longest := func(event *ical.Component) time.Duration {

@@ -48,7 +48,7 @@ func wallIn(t time.Time, location *time.Location) time.Time {
 // zones finds the zones that TZIDs name. It is for one call, not for concurrent use.
 type zones map[string]*time.Location // by TZID; nil: looked for and not found
 
-// find answers the zone of a TZID within an object, or nil when nothing tells what it is. The database goes first:
+// find returns the zone of a TZID within an object, or nil when nothing tells what it is. The database goes first:
 // objects carry outdated copies of its rules.
 func (zs zones) find(object *ical.Component, tzid string) zone {
 	if location := zs.location(tzid); location != nil {
@@ -211,7 +211,7 @@ func onsets(part *ical.Component, from int, budget *recur.Budget) []time.Time {
 	return list
 }
 
-// zoneName answers the IANA name of the first zone that an object defines; "" when there is none, or none with such a name.
+// zoneName returns the IANA name of the first zone that an object defines; "" when there is none, or none with such a name.
 func zoneName(data []byte, known zones) string {
 	root, err := ical.Decode(bytes.TrimSpace(data))
 	if err != nil {

@@ -94,7 +94,7 @@ func transitions(location *time.Location, begin, end time.Time) []transition {
 	}
 }
 
-// yearlyRule answers the rule by which the changes happen once in every year, "" when there is none.
+// yearlyRule returns the rule by which the changes happen once in every year, "" when there is none.
 func yearlyRule(group []transition, firstYear, endYear int) string {
 	first := group[0].onset
 	years := endYear - firstYear

@@ -138,7 +138,7 @@ var meetingLinks = []string{
 	"CONFERENCE", "X-GOOGLE-CONFERENCE", "X-MICROSOFT-SKYPETEAMSMEETINGURL", "X-MICROSOFT-ONLINEMEETINGEXTERNALLINK", "URL", "LOCATION",
 }
 
-// link answers the meeting's link. Where several properties hold it the longest counts: Radicale's library cuts CONFERENCE at
+// link returns the meeting's link. Where several properties hold it the longest counts: Radicale's library cuts CONFERENCE at
 // the first comma of the address.
 func link(event *ical.Component) string {
 	best := ""

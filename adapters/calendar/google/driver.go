@@ -390,7 +390,7 @@ func (d *driver) listedAs(ctx context.Context, calendarID string, told []*gcal.E
 	return entry.Id
 }
 
-// named answers the id of the calendar that is meant.
+// named returns the id of the calendar that is meant.
 func (d *driver) named(calendarID string) (string, error) {
 	if calendarID == "" {
 		calendarID = d.standard
@@ -401,7 +401,7 @@ func (d *driver) named(calendarID string) (string, error) {
 	return calendarID, nil
 }
 
-// locate answers the calendar of a reference. An id that Google would not give is not sent: ".." would lead elsewhere.
+// locate returns the calendar of a reference. An id that Google would not give is not sent: ".." would lead elsewhere.
 func (d *driver) locate(ref calendar.EventRef) (string, error) {
 	calendarID, err := d.named(ref.CalendarID)
 	if err != nil || !addressable(ref.ID) || strings.ContainsFunc(ref.ID, foreignToIDs) {

@@ -158,7 +158,7 @@ const (
 	longestPause = 800 * time.Millisecond
 )
 
-// linked answers the event with its link. Exchange may make the link a moment after the event; where it makes none, the
+// linked returns the event with its link. Exchange may make the link a moment after the event; where it makes none, the
 // event goes again.
 func (d *driver) linked(ctx context.Context, calendarID string, event *graph.Event) (*graph.Event, error) {
 	for pause := firstPause; pause <= longestPause; pause *= 2 {

@@ -104,7 +104,7 @@ func (d *driver) Change(ctx context.Context, ref calendar.EventRef, c calendar.C
 	return written(answer, calendarID)
 }
 
-// merge answers the list to write, nil where it is the one that is there. Who stays is written as they are, by which Exchange
+// merge returns the list to write, nil where it is the one that is there. Who stays is written as they are, by which Exchange
 // keeps their answer (microsoftgraph/msgraph-sdk-java#1898); who is left out is uninvited.
 func merge(now []*graph.Attendee, want []string) []*graph.Attendee {
 	invited := map[string]*graph.Attendee{}
@@ -139,7 +139,7 @@ func attendeeKey(a *graph.Attendee) string {
 	return strings.ToLower(text(a.EmailAddress.Address))
 }
 
-// described answers the body that says the description, nil where the event's own does. In the body of an online meeting
+// described returns the body that says the description, nil where the event's own does. In the body of an online meeting
 // lies how to join; without it the meeting is none any more (learn.microsoft.com/graph/api/event-update, "update the body
 // property of an event"), so it is read as the page it is, and written back with the rest of it as it was.
 func (d *driver) described(ctx context.Context, calendarID string, now *graph.Event, description string) (*graph.ItemBody, error) {

@@ -254,7 +254,7 @@ func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
 // mostPages ends what follows pages by itself, should they lead in a circle.
 const mostPages = 100
 
-// follow answers the address of a further page, relative to the API's, if it lies within the API: the token goes with it.
+// follow returns the address of a further page, relative to the API's, if it lies within the API: the token goes with it.
 func (d *driver) follow(link string) (string, error) {
 	u, err := url.Parse(link)
 	if err != nil || u.User != nil || u.Scheme != d.base.Scheme || !strings.EqualFold(u.Host, d.base.Host) ||
@@ -300,7 +300,7 @@ func meetingProvider(c *graph.Calendar) string {
 	return allowed[0]
 }
 
-// online answers the kind of online meeting to ask for, before anything is booked: an account that has none gets an event
+// online returns the kind of online meeting to ask for, before anything is booked: an account that has none gets an event
 // without a link and no error (elie222/inbox-zero#3442).
 func (d *driver) online(ctx context.Context, calendarID string) (string, error) {
 	d.mu.Lock()

@@ -62,7 +62,7 @@ func (d *driver) calendars() []calendar.Calendar {
 	}
 }
 
-// calendar answers the calendar of that id, the default one for "".
+// calendar returns the calendar of that id, the default one for "".
 func (d *driver) calendar(id string) (calendar.Calendar, error) {
 	id = magic.Strip(id)
 	all := d.calendars()

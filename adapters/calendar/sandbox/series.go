@@ -80,7 +80,7 @@ func (s stored) asInstance(like stored, stamp string) stored {
 	return like
 }
 
-// find answers the instance of that stamp.
+// find returns the instance of that stamp.
 func (s stored) find(stamp string) (stored, bool, error) {
 	layout := stampOfTime
 	if s.Form == dayForm {
@@ -110,7 +110,7 @@ type window struct {
 
 func (w window) holds(s stored) bool { return overlaps(s.span(w.zone), w.Span) }
 
-// within answers at most limit instances in the window whose stamp is after the given one, in the order of stamps.
+// within returns at most limit instances in the window whose stamp is after the given one, in the order of stamps.
 func (s stored) within(w window, after string, limit int) ([]stored, error) {
 	starts, err := s.starts()
 	if err != nil {

@@ -65,7 +65,7 @@ func roundDown(t time.Time) string {
 
 func roundUp(t time.Time) string { return roundDown(t.Add(time.Second - time.Nanosecond)) }
 
-// get answers the event of that id, "" when there is none, and the key of its document.
+// get returns the event of that id, "" when there is none, and the key of its document.
 func get(tx adapter.StorageTx, calendarID, id string) (s stored, key string, err error) {
 	pointer, err := tx.Get(pointerKey(calendarID, id))
 	if err != nil || pointer == nil {
@@ -110,7 +110,7 @@ type shelf struct {
 	window   window
 }
 
-// page answers at most limit events after the cursor, and the cursor of the next page, "" when there is none. First come
+// page returns at most limit events after the cursor, and the cursor of the next page, "" when there is none. First come
 // the instances of series, then the long events, then the others. A cursor names the last event of its page.
 func (f shelf) page(cursor string, limit int) (list []stored, next string, err error) {
 	room, _, _ := strings.Cut(cursor, "/")
@@ -174,7 +174,7 @@ func (f shelf) each(room, cursor string, take func(key string, s stored) bool) e
 	return broken
 }
 
-// instances answers at most limit instances of the calendar's series after the cursor.
+// instances returns at most limit instances of the calendar's series after the cursor.
 func (f shelf) instances(cursor string, limit int) ([]stored, error) {
 	prefix := "series/" + f.calendar + "/"
 	inSeries, afterStamp := "", ""
@@ -210,7 +210,7 @@ func (f shelf) instances(cursor string, limit int) ([]stored, error) {
 	return list, broken
 }
 
-// all answers every event in the window.
+// all returns every event in the window.
 func (f shelf) all() ([]stored, error) {
 	const batch = 1000
 	var list []stored

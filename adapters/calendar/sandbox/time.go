@@ -8,7 +8,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// loadZone answers the zone of that IANA name.
+// loadZone returns the zone of that IANA name.
 func loadZone(name string) (*time.Location, error) {
 	if name == "" || name == "Local" {
 		return nil, fmt.Errorf("%q is no IANA name", name)

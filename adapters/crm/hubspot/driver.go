@@ -168,7 +168,7 @@ func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error
 // ByID implements crm.IDFinder.
 func (d *driver) ByID(ctx context.Context, id string) (crm.Ticket, error) { return d.ByNumber(ctx, id) }
 
-// read answers a ticket by its id, or by the value of a property that is unique.
+// read returns a ticket by its id, or by the value of a property that is unique.
 func (d *driver) read(ctx context.Context, id, idProperty string) (crm.Ticket, error) {
 	query := url.Values{"properties": {strings.Join(wanted, ",")}, "associations": {"contacts,companies"}}
 	if idProperty != "" {

@@ -150,7 +150,7 @@ func (d *driver) chosen(list []pipeline) (pipeline, error) {
 		d.pipeline, strings.Join(labels, ", ")).With("provider", name)
 }
 
-// opening answers where a new ticket starts: the chosen pipeline, and its stage of that label, or its first.
+// opening returns where a new ticket starts: the chosen pipeline, and its stage of that label, or its first.
 func (d *driver) opening(ctx context.Context, label string) (pipeline, stage, error) {
 	type place struct {
 		in pipeline

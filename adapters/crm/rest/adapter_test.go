@@ -60,7 +60,7 @@ func TestTheGuidesExampleIsWhole(t *testing.T) {
 	}
 }
 
-// wrongIn answers what is wrong with settings and credentials when they are given.
+// wrongIn returns what is wrong with settings and credentials when they are given.
 func wrongIn(settings object, credentials map[string]string) []string {
 	_, err := rest.Adapter().With(adapter.Values{Settings: settings, Credentials: credentials})
 	var wrong []string

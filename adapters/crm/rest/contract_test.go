@@ -21,7 +21,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// example answers the one connection of an example, as apply reads it.
+// example returns the one connection of an example, as apply reads it.
 func example(t testing.TB, file string) config.Connection {
 	t.Helper()
 	read, err := config.LoadTenants(filepath.Join("examples", file),

@@ -22,7 +22,7 @@ var statusFor = map[string]int{
 // misconfigured is the fault of a rule about what the connection's settings have the ticket system do.
 const misconfigured = "misconfigured"
 
-// ruled answers what the first rule that fits says of an answer, nil when none does.
+// ruled returns what the first rule that fits says of an answer, nil when none does.
 func (r *run) ruled(ctx context.Context, s step, told answer) error {
 	for _, rule := range s.rules {
 		if len(rule.status) > 0 && !slices.Contains(rule.status, told.status) {

@@ -83,7 +83,7 @@ func quoted(v any, _ []any) any {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
 }
 
-// value answers the first value of the expression, nil when it has none or is not there.
+// value returns the first value of the expression, nil when it has none or is not there.
 func (e expression) value(ctx context.Context, input any) (any, error) {
 	if !e.given() {
 		return nil, nil
@@ -135,7 +135,7 @@ func (e expression) holds(ctx context.Context, input any) (bool, error) {
 	return err == nil && v != nil && v != false, err
 }
 
-// text answers the expression's value as text, "" for null.
+// text returns the expression's value as text, "" for null.
 func (e expression) text(ctx context.Context, input any) (string, error) {
 	v, err := e.value(ctx, input)
 	if err != nil {

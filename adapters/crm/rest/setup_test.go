@@ -14,7 +14,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// elsewhere answers settings with one text in the place of another, in every text of them.
+// elsewhere returns settings with one text in the place of another, in every text of them.
 func elsewhere(v any, old, other string) any {
 	switch v := v.(type) {
 	case string:

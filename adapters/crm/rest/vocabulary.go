@@ -129,7 +129,7 @@ func (d *driver) find(ctx context.Context, of func(words) []label, is func(label
 	return label{}, false, nil
 }
 
-// valueOf answers what is sent for a label, nil for none.
+// valueOf returns what is sent for a label, nil for none.
 func (d *driver) valueOf(ctx context.Context, field string, source expression, of func(words) []label, given string) (any, error) {
 	if given == "" {
 		return nil, nil
@@ -147,7 +147,7 @@ func (d *driver) valueOf(ctx context.Context, field string, source expression, o
 	return l.value, nil
 }
 
-// labelOf answers the label that a value stands for, "" where none is known.
+// labelOf returns the label that a value stands for, "" where none is known.
 func (d *driver) labelOf(ctx context.Context, source expression, of func(words) []label, v any) (string, error) {
 	value, ok := textOf(v)
 	if !ok {

@@ -74,7 +74,7 @@ func (m mapping) ticket(ctx context.Context, r *run) (crm.Ticket, error) {
 	return t, nil
 }
 
-// markedUp answers a text that may say that it is HTML.
+// markedUp returns a text that may say that it is HTML.
 func (e expression) markedUp(ctx context.Context, input any) (crm.Text, error) {
 	v, err := e.value(ctx, input)
 	if err != nil {

@@ -101,7 +101,7 @@ func (d *driver) check(t crm.NewTicket) error {
 	return nil
 }
 
-// related answers the ids that exist, nil when any does.
+// related returns the ids that exist, nil when any does.
 func (d *driver) related(seeded []string) []string {
 	if d.settings.Related == "any" {
 		return nil

@@ -15,7 +15,7 @@ var (
 // firstNumber is the number of the first ticket of an account.
 const firstNumber = 1001
 
-// seeded answers a ticket that an account begins with. They are no documents: nothing changes them, and an account
+// seeded returns a ticket that an account begins with. They are no documents: nothing changes them, and an account
 // has them before anything was written.
 func (d *driver) seeded(is func(document) bool) (document, bool) {
 	seeds := d.seeds()
@@ -73,7 +73,7 @@ func (d *driver) seeds() []document {
 	return seeds
 }
 
-// status answers the label where the account has it, else the default.
+// status returns the label where the account has it, else the default.
 func (d *driver) status(label string) string {
 	if slices.Contains(d.settings.Statuses, label) {
 		return label
@@ -81,7 +81,7 @@ func (d *driver) status(label string) string {
 	return d.settings.DefaultStatus
 }
 
-// priority answers the label where the account has it, else the default.
+// priority returns the label where the account has it, else the default.
 func (d *driver) priority(label string) string {
 	if slices.Contains(d.settings.Priorities, label) {
 		return label
@@ -89,7 +89,7 @@ func (d *driver) priority(label string) string {
 	return d.settings.DefaultPriority
 }
 
-// first answers the first label of a list that may be empty.
+// first returns the first label of a list that may be empty.
 func first(labels []string) string {
 	if len(labels) == 0 {
 		return ""

@@ -94,7 +94,7 @@ func (a account) Purchases(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// Snatch answers the number that somebody else always buys first.
+// Snatch returns the number that somebody else always buys first.
 func (account) Snatch(context.Context) (string, error) { return "+12135550100", nil }
 
 // Arrive puts a number into the account.

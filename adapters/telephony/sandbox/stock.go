@@ -36,7 +36,7 @@ func hasStock(areaCode string) bool {
 	return true
 }
 
-// stock answers the numbers of an area code that were ever for sale, in the order they are offered.
+// stock returns the numbers of an area code that were ever for sale, in the order they are offered.
 func (s settings) stock(areaCode string) []string {
 	if !hasStock(areaCode) {
 		return nil
@@ -67,7 +67,7 @@ func blocked(areaCode string) telephony.Block {
 // contestedNumber reports whether somebody else is always faster: the first number offered where several are after them.
 func contestedNumber(e164 string) bool { return e164 == "+1"+contested+"5550100" }
 
-// areaCodeOf answers the area code of one of the sandbox's numbers.
+// areaCodeOf returns the area code of one of the sandbox's numbers.
 func areaCodeOf(e164 string) string { return e164[2:5] }
 
 func numberTaken(why string) *fault.Error {

@@ -90,7 +90,7 @@ func (d *driver) Ordered(ctx context.Context, o telephony.Order) (telephony.Numb
 	return n.told(), nil
 }
 
-// order answers the order of a key and a number, and none with "" for its id. One key may have ordered several numbers, one
+// order returns the order of a key and a number, and none with "" for its id. One key may have ordered several numbers, one
 // after the other, and one number again after that failed.
 func (d *driver) order(ctx context.Context, o telephony.Order) (order, error) {
 	var listed ordersAnswer
@@ -123,7 +123,7 @@ func (d *driver) order(ctx context.Context, o telephony.Order) (order, error) {
 // (developers.telnyx.com/docs/numbers/phone-numbers/number-orders, step 3).
 const lag = 15 * time.Minute
 
-// became answers what became of an order.
+// became returns what became of an order.
 func (d *driver) became(ctx context.Context, o telephony.Order, made order) (telephony.Number, error) {
 	line, _ := made.line(o.E164)
 	unmet := made.Met != nil && !*made.Met && len(line.Requirements) > 0

@@ -21,7 +21,7 @@ func says(status int, body string) http.Handler {
 	})
 }
 
-// on answers requests of one method itself.
+// on serves requests of one method itself.
 func on(method string, instead http.Handler) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -22,7 +22,7 @@ func cancelChecks() []Check {
 	}
 }
 
-// wantGone answers nil when the event is gone in the provider's way.
+// wantGone returns nil when the event is gone in the provider's way.
 func (r *run) wantGone(ctx context.Context, ref calendar.EventRef) error {
 	event, err := r.driver.Event(ctx, ref)
 	if r.traits.KeepsCancelled {

@@ -73,7 +73,7 @@ func invited(e calendar.Event) []string {
 	return list
 }
 
-// wantSame answers what differs between two readings of one event, except in the fields named.
+// wantSame returns what differs between two readings of one event, except in the fields named.
 func wantSame(what string, want, got calendar.Event, except ...string) error {
 	var all []error
 	for _, f := range fields {
@@ -84,7 +84,7 @@ func wantSame(what string, want, got calendar.Event, except ...string) error {
 	return errors.Join(all...)
 }
 
-// wantIDs answers what is missing in, double in or foreign to a list of events.
+// wantIDs returns what is missing in, double in or foreign to a list of events.
 func wantIDs(what string, got []calendar.Event, want ...calendar.Event) error {
 	ids := func(list []calendar.Event) []string {
 		var all []string
@@ -100,7 +100,7 @@ func wantIDs(what string, got []calendar.Event, want ...calendar.Event) error {
 	return nil
 }
 
-// wantSpan answers nil when the event takes place at these instants.
+// wantSpan returns nil when the event takes place at these instants.
 func wantSpan(what string, e calendar.Event, from, to time.Time) error {
 	if e.Start.AllDay || e.Start.Floating || e.End.AllDay || e.End.Floating {
 		return fmt.Errorf("%s: from %+v to %+v, want instants", what, e.Start, e.End)
@@ -112,7 +112,7 @@ func wantSpan(what string, e calendar.Event, from, to time.Time) error {
 	return nil
 }
 
-// wantZone answers nil when the time is shown as the zone does: the zone's own name, or another name of it.
+// wantZone returns nil when the time is shown as the zone does: the zone's own name, or another name of it.
 func wantZone(what string, t calendar.Time, name string) error {
 	want, err := time.LoadLocation(name)
 	if err != nil {
@@ -131,7 +131,7 @@ func wantZone(what string, t calendar.Time, name string) error {
 	return nil
 }
 
-// wantList answers nil when the lists hold the same texts, in any order.
+// wantList returns nil when the lists hold the same texts, in any order.
 func wantList(what string, got []string, want ...string) error {
 	slices.Sort(got)
 	slices.Sort(want)

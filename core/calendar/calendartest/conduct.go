@@ -192,7 +192,7 @@ func leavingIsHeeded(ctx context.Context, r *run) error {
 	return nil
 }
 
-// mayHaveActed answers nil when err admits that the provider may have done what was asked.
+// mayHaveActed returns nil when err admits that the provider may have done what was asked.
 func mayHaveActed(err error) error {
 	f := fault.From(err)
 	switch {

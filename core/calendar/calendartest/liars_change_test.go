@@ -37,7 +37,7 @@ func reading(alter func(*Event)) func(harness) harness {
 	}})
 }
 
-// missing answers the event as if it were there.
+// missing returns the event as if it were there.
 func missing(ctx context.Context, d full, ref EventRef) (Event, error) {
 	e, err := d.Event(ctx, ref)
 	if errors.Is(err, fault.NotFound) {

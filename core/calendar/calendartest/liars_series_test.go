@@ -9,7 +9,7 @@ import (
 	"frontdesk/core/calendar"
 )
 
-// wholeSeries answers the instances of the series that the event belongs to.
+// wholeSeries returns the instances of the series that the event belongs to.
 func wholeSeries(ctx context.Context, d full, ref EventRef) []EventRef {
 	e, err := d.Event(ctx, ref)
 	if err != nil || e.SeriesID == "" {

@@ -92,7 +92,7 @@ func (p *provider) calendars() []calendar.Calendar {
 	}
 }
 
-// named answers the calendar's own id.
+// named returns the calendar's own id.
 func (p *provider) named(id string, write bool) (string, error) {
 	for _, c := range p.calendars() {
 		if c.ID == id || id == "" && c.IsDefault {

@@ -143,7 +143,7 @@ func closing(ctx context.Context, h Harness) error {
 	return wantTime(h, "closing", t.ClosedAt)
 }
 
-// wantTime answers nil when the time is about now, or is not told by a provider that has none to tell.
+// wantTime returns nil when the time is about now, or is not told by a provider that has none to tell.
 func wantTime(h Harness, of string, at time.Time) error {
 	if at.IsZero() && !provides[TellsTimes](h) {
 		return nil

@@ -56,7 +56,7 @@ func newHarness(*testing.T) Harness {
 	}
 }
 
-// tick answers a time after every earlier one.
+// tick returns a time after every earlier one.
 func (h *honest) tick() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()

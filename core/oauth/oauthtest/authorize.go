@@ -67,7 +67,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// askedWrong answers the error code for a request that is not as it should be.
+// askedWrong returns the error code for a request that is not as it should be.
 func askedWrong(ask url.Values) string {
 	switch {
 	case ask.Get("response_type") == "":

@@ -130,7 +130,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Bearer answers who asks with an access token (RFC 6750 section 2.1); false where there is none, or none that is good.
+// Bearer returns who asks with an access token (RFC 6750 section 2.1); false where there is none, or none that is good.
 func (s *Server) Bearer(r *http.Request) (Token, bool) {
 	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -145,7 +145,7 @@ func (s *Server) Bearer(r *http.Request) (Token, bool) {
 	return Token{Account: t.grant.Account, ClientID: t.grant.ClientID, Scopes: slices.Clone(t.scopes)}, true
 }
 
-// Grant answers a refresh token as if the account had consented.
+// Grant returns a refresh token as if the account had consented.
 func (s *Server) Grant(clientID, account string, scopes ...string) (refresh string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

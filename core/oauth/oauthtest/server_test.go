@@ -63,7 +63,7 @@ func do(s *oauthtest.Server, method, target string, form url.Values, change ...f
 	return w.Result()
 }
 
-// redirected answers what a redirect brings back; nil where there is none.
+// redirected returns what a redirect brings back; nil where there is none.
 func redirected(r *http.Response) url.Values {
 	at, err := r.Location()
 	if err != nil {

@@ -228,7 +228,7 @@ func (b *Browser) Screenshot(name string) {
 	}
 }
 
-// Complaints answers what the pages wrote to the console, and every request that was not for one of the origins or failed.
+// Complaints returns what the pages wrote to the console, and every request that was not for one of the origins or failed.
 func (b *Browser) Complaints(origins ...string) []string {
 	var out []string
 	for _, m := range b.seen {

@@ -220,7 +220,7 @@ func (c *Cluster) removeAtExit() error {
 	return nil
 }
 
-// URL answers the address of a database.
+// URL returns the address of a database.
 func (c *Cluster) URL(database string) string {
 	query := url.Values{"host": {c.dir}, "user": {"postgres"}, "sslmode": {"disable"}}
 	return "postgres:///" + database + "?" + query.Encode()

@@ -21,7 +21,7 @@ import (
 	"frontdesk/core/store"
 )
 
-// SQLite answers the URL of a new database file, which goes with the test.
+// SQLite returns the URL of a new database file, which goes with the test.
 func SQLite(tb testing.TB) (url string) {
 	tb.Helper()
 	return "sqlite:" + filepath.Join(tb.TempDir(), "frontdesk.db")

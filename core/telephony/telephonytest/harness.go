@@ -93,7 +93,7 @@ type Filler interface {
 
 // Blocker has the provider not take a number of the account back.
 type Blocker interface {
-	// Block answers errors.ErrUnsupported where the provider knows nothing of this kind.
+	// Block returns errors.ErrUnsupported where the provider knows nothing of this kind.
 	Block(ctx context.Context, e164 string, why telephony.Block) error
 	Unblock(ctx context.Context, e164 string) error
 }

@@ -45,7 +45,7 @@ func orderedAnswers(ctx context.Context, h Harness) error {
 	return giveBack(ctx, h, orderedAs(ctx, h, o, first), first)
 }
 
-// wantOrdered answers nil for what Ordered may say of an order that was made.
+// wantOrdered returns nil for what Ordered may say of an order that was made.
 func wantOrdered(h Harness, o telephony.Order, n telephony.Number) error {
 	switch {
 	case n.E164 != o.E164:

@@ -26,7 +26,7 @@ func later(o telephony.Order) telephony.Order {
 	return o
 }
 
-// offered answers exactly n numbers for sale.
+// offered returns exactly n numbers for sale.
 func offered(ctx context.Context, h Harness, n int) ([]telephony.Offer, error) {
 	offers, err := h.Open().Search(ctx, telephony.Search{AreaCode: h.AreaCode, Limit: n})
 	if err != nil {
@@ -209,7 +209,7 @@ func everyNumber(ctx context.Context, h Harness, limit int) (map[string]telephon
 	}
 }
 
-// held answers whether the account lists a number.
+// held reports whether the account lists a number.
 func held(ctx context.Context, h Harness, e164 string) (telephony.Number, bool, error) {
 	all, err := everyNumber(ctx, h, 0)
 	if err != nil {
@@ -223,7 +223,7 @@ func held(ctx context.Context, h Harness, e164 string) (telephony.Number, bool, 
 	return telephony.Number{}, false, nil
 }
 
-// readsAs answers nil when the number reads as it was told.
+// readsAs returns nil when the number reads as it was told.
 func readsAs(ctx context.Context, h Harness, want telephony.Number) error {
 	got, err := h.Open().Number(ctx, want.Ref)
 	if err != nil {

@@ -202,7 +202,7 @@ func (s *Server) drop(c *collection, segment string) {
 	c.removed[segment] = s.versions
 }
 
-// Get answers a stored object, "" when there is none.
+// Get returns a stored object, "" when there is none.
 func (s *Server) Get(path string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -233,7 +233,7 @@ func (s *Server) Requests() map[string]int {
 	return maps.Clone(s.requests)
 }
 
-// find answers the collection that holds the path, the last segment, and the object there.
+// find returns the collection that holds the path, the last segment, and the object there.
 func (s *Server) find(path string) (*collection, string, *stored) {
 	i := strings.LastIndexByte(path, '/')
 	parent, segment := path[:i+1], path[i+1:]
@@ -302,7 +302,7 @@ type recorded struct {
 	body   string
 }
 
-// refuse answers with a precondition's name (RFC 4918 section 16).
+// refuse responds with a precondition's name (RFC 4918 section 16).
 func (a *recorded) refuse(condition string) {
 	a.status = http.StatusForbidden
 	a.header.Set("Content-Type", "application/xml; charset=utf-8")

@@ -42,7 +42,7 @@ func (s *Server) report(a *recorded, r *http.Request) {
 	}
 }
 
-// multiget answers the objects that are named (RFC 4791 section 7.9).
+// multiget responds with the objects that are named (RFC 4791 section 7.9).
 func (s *Server) multiget(a *recorded, r *http.Request, c *collection, asked element) {
 	wanted, ok := asked.child(dav, "prop")
 	var responses []string
@@ -70,7 +70,7 @@ const notFound = "<D:status>HTTP/1.1 404 Not Found</D:status>"
 
 func (s *Server) syncToken() string { return fmt.Sprintf("data:,%d", s.versions) }
 
-// sync answers what changed since a token (RFC 6578 section 3.2).
+// sync responds with what changed since a token (RFC 6578 section 3.2).
 func (s *Server) sync(a *recorded, r *http.Request, c *collection, asked element) {
 	if s.options.NoSync {
 		a.refuse(`<D:supported-report/>`)
@@ -109,7 +109,7 @@ func (s *Server) sync(a *recorded, r *http.Request, c *collection, asked element
 	s.multistatus(a, r, responses)
 }
 
-// query answers a calendar-query for events, all or those of a time (RFC 4791 section 7.8).
+// query responds with a calendar-query for events, all or those of a time (RFC 4791 section 7.8).
 func (s *Server) query(a *recorded, r *http.Request, c *collection, query element) {
 	filter, ok := eventFilter(query)
 	wanted, hasProps := query.child(dav, "prop")

@@ -44,7 +44,7 @@ func New(name string, properties ...Property) *Component {
 // Is reports whether the property has the name.
 func (p Property) Is(name string) bool { return strings.EqualFold(p.Name, name) }
 
-// Param answers the first value of a parameter, "" when there is none.
+// Param returns the first value of a parameter, "" when there is none.
 func (p Property) Param(name string) string {
 	for _, param := range p.Params {
 		if strings.EqualFold(param.Name, name) && len(param.Values) > 0 {
@@ -54,7 +54,7 @@ func (p Property) Param(name string) string {
 	return ""
 }
 
-// With answers the property with one more parameter.
+// With returns the property with one more parameter.
 func (p Property) With(name, value string) Property {
 	p.Params = append(slices.Clone(p.Params), Param{Name: name, Values: []string{escapeParam(value)}})
 	return p
@@ -63,7 +63,7 @@ func (p Property) With(name, value string) Property {
 // Text is the value as text (RFC 5545 section 3.3.11).
 func (p Property) Text() string { return unescapeText(p.Value) }
 
-// Named answers the children of that name.
+// Named returns the children of that name.
 func (c *Component) Named(name string) []*Component {
 	var found []*Component
 	for _, child := range c.Children {
@@ -74,7 +74,7 @@ func (c *Component) Named(name string) []*Component {
 	return found
 }
 
-// Get answers the first property of that name.
+// Get returns the first property of that name.
 func (c *Component) Get(name string) (Property, bool) {
 	for _, p := range c.Properties {
 		if p.Is(name) {
@@ -84,7 +84,7 @@ func (c *Component) Get(name string) (Property, bool) {
 	return Property{}, false
 }
 
-// All answers every property of that name.
+// All returns every property of that name.
 func (c *Component) All(name string) []Property {
 	var found []Property
 	for _, p := range c.Properties {
@@ -101,7 +101,7 @@ func (c *Component) Has(name string) bool {
 	return ok
 }
 
-// Text answers the first property of that name as text, "" when there is none.
+// Text returns the first property of that name as text, "" when there is none.
 func (c *Component) Text(name string) string {
 	p, _ := c.Get(name)
 	return p.Text()

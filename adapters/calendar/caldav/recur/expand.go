@@ -157,7 +157,7 @@ func (x *expansion) firstPeriod(start time.Time) int {
 	return max(0, periods/x.rule.Interval-1)
 }
 
-// period answers the first day, as a day number since 1970, and the number of days of the period that lies n periods
+// period returns the first day, as a day number since 1970, and the number of days of the period that lies n periods
 // after that of the start.
 func (x *expansion) period(start time.Time, n int) (first int64, length int, ok bool) {
 	switch x.rule.Freq {
@@ -176,7 +176,7 @@ func (x *expansion) period(start time.Time, n int) (first int64, length int, ok 
 	return floorDiv(x.start, daySeconds) + int64(n), 1, true
 }
 
-// days answers the days of the period that the rule names.
+// days returns the days of the period that the rule names.
 func (x *expansion) days(first int64, length int) ([]int64, error) {
 	var named []int64
 	for day := first; day < first+int64(length); day++ {
@@ -281,7 +281,7 @@ func (x *expansion) byClock() error {
 	return nil
 }
 
-// leap answers at itself when its day, hour and minute are named, else the next moment where that may be so.
+// leap returns at itself when its day, hour and minute are named, else the next moment where that may be so.
 func (r Rule) leap(at int64) int64 {
 	day := floorDiv(at, daySeconds)
 	if !r.matches(time.Unix(at, 0).UTC()) {

@@ -51,7 +51,7 @@ func (r Rule) isDay(date time.Time, w Weekday) bool {
 	return (length-n)/7+1 == -w.N
 }
 
-// week answers the number of the date's week and how many its year has. The first week of a year is the first with at
+// week returns the number of the date's week and how many its year has. The first week of a year is the first with at
 // least four days in it (RFC 5545 section 3.3.10, BYWEEKNO).
 func week(date time.Time, start time.Weekday) (number, weeks int) {
 	day := floorDiv(date.Unix(), daySeconds)

@@ -11,7 +11,7 @@ type page struct {
 	rest  []any
 }
 
-// paged answers a page of a list: as many entries as asked for, or fewer, or none, as Google reserves the right to
+// paged responds with a page of a list: as many entries as asked for, or fewer, or none, as Google reserves the right to
 // (developers.google.com/workspace/calendar/api/v3/reference/events/list#maxResults). Tokens fit the query that they were
 // given for.
 func (c call) paged(answer map[string]any, entries []any, usual, most int) (map[string]any, *refusal) {

@@ -14,7 +14,7 @@ const (
 	instanceDay  = "20060102"
 )
 
-// find answers an event, an exception of a series, or an instance that has no resource of its own yet.
+// find returns an event, an exception of a series, or an instance that has no resource of its own yet.
 func (cal *collection) find(id string) *event {
 	if e, there := cal.events[id]; there {
 		return e

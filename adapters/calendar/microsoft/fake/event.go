@@ -143,7 +143,7 @@ func (s *Server) create(c *call, b *box) answer {
 	return answer{status: http.StatusCreated, body: s.show(c, e)}
 }
 
-// repeated answers a POST whose transactionId is taken: with the event as it is where the body is the same
+// repeated handles a POST whose transactionId is taken: with the event as it is where the body is the same
 // (blog.rykoma.net/2020/10/05/1559), else by a refusal.
 func (s *Server) repeated(c *call, transaction string, digest [32]byte) *answer {
 	for _, e := range s.events {
@@ -264,7 +264,7 @@ func (s *Server) one(c *call, id string, action []string) answer {
 	return refuse(http.StatusMethodNotAllowed, "ErrorInvalidRequest", "The method is not supported.")
 }
 
-// find answers the event of an id: the immutable one, or the other one that it has since it was last moved.
+// find returns the event of an id: the immutable one, or the other one that it has since it was last moved.
 func (s *Server) find(id string) (*event, *answer) {
 	if e := s.events[id]; e != nil && !e.removed {
 		return e, nil

@@ -45,7 +45,7 @@ func (s *Server) fail(path string, a answer) (restore func()) {
 	}
 }
 
-// faulty answers in place of the server, where it was told to.
+// faulty responds in place of the server, where it was told to.
 func (s *Server) faulty(met adaptertest.Met, method, path string) (answer, bool) {
 	switch {
 	case met.Stopped:

@@ -23,7 +23,7 @@ type call struct {
 	body   []byte
 }
 
-// serve answers a request whose sender is known. The path is as it came, escaped, without the version.
+// serve handles a request whose sender is known. The path is as it came, escaped, without the version.
 func (s *Server) serve(r *http.Request, token oauthtest.Token, met adaptertest.Met, path string) answer {
 	running := s.running.Add(1)
 	defer s.running.Add(-1)

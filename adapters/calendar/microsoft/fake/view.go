@@ -74,7 +74,7 @@ const (
 	longestPage = 1000
 )
 
-// paged answers a page of a list. Its link is to be followed as it is.
+// paged responds with a page of a list. Its link is to be followed as it is.
 func (s *Server) paged(c *call, all []map[string]any) answer {
 	size, after := defaultSize, 0
 	if top := c.query.Get("$top"); top != "" {

@@ -44,7 +44,7 @@ var statuses = []struct {
 	label  string
 }{{2, "Open"}, {3, "Pending"}, {7, "Waiting on the plumber"}, {4, "Resolved"}, {5, "Closed"}, {6, "Waiting on customer"}}
 
-// fields answers the fields, of which some have choices: objects in the account's order, or lists
+// fields responds with the fields, of which some have choices: objects in the account's order, or lists
 // (developers.freshdesk.com/api, "List All Ticket Fields").
 func (c call) fields() (any, *refusal) {
 	var choices []string
@@ -299,7 +299,7 @@ func (c call) show() (any, *refusal) {
 	return shown, nil
 }
 
-// conversations answers a page, oldest first.
+// conversations responds with a page, oldest first.
 func (c call) conversations() (any, *refusal) {
 	t, refused := c.find(c.id)
 	if refused != nil {
@@ -334,7 +334,7 @@ func pageOf[T any](c call, all []T) ([]T, *refusal) {
 	return all[from:min(from+size, len(all))], nil
 }
 
-// list answers a page of the tickets ("List All Tickets"): newest first where nothing else is asked, those of the last 30
+// list responds with a page of the tickets ("List All Tickets"): newest first where nothing else is asked, those of the last 30
 // days where no other time is, and without their descriptions where those are not. What is deleted is left out.
 func (c call) list() (any, *refusal) {
 	since := c.options.Now().AddDate(0, 0, -30)

@@ -212,7 +212,7 @@ func (c call) route(method string, path []string) (any, *refusal) {
 	return nil, noSuchPath()
 }
 
-// who answers the scopes of the one who asks, and whether it is a private app.
+// who responds with the scopes of the one who asks, and whether it is a private app.
 func (s *Server) who(r *http.Request) (scopes []string, private, ok bool) {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if own, known := s.options.Tokens[token]; known && strings.EqualFold(scheme, "Bearer") && !s.revoked {

@@ -182,7 +182,7 @@ func (c call) owner(parts []string) (any, *refusal) {
 	return map[string]any{"id": parts[0], "email": "owner@example.com", "archived": false}, nil
 }
 
-// list answers a page of tickets.
+// list responds with a page of tickets.
 func (c call) list([]string) (any, *refusal) {
 	if refused := first(c.takes("limit", "associations"), c.needsOne(readTickets)); refused != nil {
 		return nil, refused

@@ -282,7 +282,7 @@ func refuse(status int, code, message string, fields ...string) reply {
 
 func (s *Server) hides(field string) bool { return slices.Contains(s.options.Hidden, field) }
 
-// describe answers what the user sees of cases ("sObject Describe", REST API Developer Guide).
+// describe responds with what the user sees of cases ("sObject Describe", REST API Developer Guide).
 func (s *Server) describe() map[string]any {
 	var fields []any
 	add := func(name, kind string, nillable, defaulted bool, list []Value, more map[string]any) {

@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// query answers GET query?q=.
+// query handles GET query?q=.
 func (s *Server) query(c call) reply {
 	values := c.address.Query()
 	if len(values) != 1 || len(values["q"]) != 1 {

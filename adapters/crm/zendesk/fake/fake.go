@@ -246,7 +246,7 @@ func ticketPath(path string) (id int64, part string, is bool) {
 	return id, part, true
 }
 
-// who answers the scopes of the credentials, of which a token of the API has all.
+// who responds with the scopes of the credentials, of which a token of the API has all.
 func (s *Server) who(r *http.Request) (scopes []string, known bool) {
 	all := []string{"read", "write"}
 	granted := s.options.Scopes

@@ -11,7 +11,7 @@ import (
 	"frontdesk/adapters/telephony/telnyx/fake"
 )
 
-// ask answers the status and the body.
+// ask returns the status and the body.
 func ask(t *testing.T, s *fake.Server, method, path, body string, change func(*http.Request)) (int, map[string]any) {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, fake.APIPath+path, strings.NewReader(body))

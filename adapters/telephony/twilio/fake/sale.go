@@ -40,7 +40,7 @@ func initialStock() (all []stocked) {
 	return all
 }
 
-// takeFromStock answers a number that is for sale, and sells it.
+// takeFromStock returns a number that is for sale, and sells it.
 func (s *Server) takeFromStock(fits func(stocked) bool) (stocked, bool) {
 	i := slices.IndexFunc(s.stock, fits)
 	if i < 0 {
