@@ -64,18 +64,18 @@ func (d *Directory) CallerOf(ctx context.Context, tenantID, connectionID string)
 
 // fetchCaller asks the store about a key, once for all calls that wait for it, and remembers the answer.
 func (d *Directory) fetchCaller(ctx context.Context, hash keyHash, generation uint64) (knownKey, error) {
-	return fly(ctx, d.flights, callerFlight(hash, generation), d.callerFetch(hash, generation))
+	return shared(ctx, d.fetches, callerFetchKey(hash, generation), d.callerFetch(hash, generation))
 }
 
 // refreshCaller asks the store about a key that is in use before its answer is too old, so that its calls do not wait.
 func (d *Directory) refreshCaller(hash keyHash, generation uint64) {
 	fetch := d.callerFetch(hash, generation)
 	// Where this fails, a call finds the answer too old and asks itself.
-	_, _ = d.flights.board(callerFlight(hash, generation), func(ctx context.Context) (any, error) { return fetch(ctx) })
+	_, _ = d.fetches.start(callerFetchKey(hash, generation), func(ctx context.Context) (any, error) { return fetch(ctx) })
 }
 
-// callerFlight names the flight: calls after a change here must not take an answer from before it.
-func callerFlight(hash keyHash, generation uint64) string {
+// callerFetchKey names the flight: calls after a change here must not take an answer from before it.
+func callerFetchKey(hash keyHash, generation uint64) string {
 	return "key " + hex.EncodeToString(hash[:]) + " " + strconv.FormatUint(generation, 10)
 }
 

@@ -168,7 +168,7 @@ func TestKeyInUseIsAskedForBeforeItsAnswerIsTooOld(t *testing.T) {
 	h.caller(text)
 	h.clock.advance(1500 * time.Millisecond)
 	h.caller(text)    // remembered, and asked for again meanwhile
-	h.flights.close() // waits for that
+	h.fetches.close() // waits for that
 	hash, _ := readKey(text)
 	known, _ := h.callers.find(hash)
 	if !known.valid || !known.at.Equal(h.clock.now()) || known.caller.KeyID != made.ID {
@@ -324,7 +324,7 @@ func TestAnswerFromBeforeAChangeIsNotRemembered(t *testing.T) {
 
 func TestManyCallsOfOneKeyAskOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFlights(t.Context())
+		f := newFetchGroup(t.Context())
 		release, asked := make(chan struct{}), 0
 		var done sync.WaitGroup
 		for range 50 {
@@ -354,7 +354,7 @@ func TestManyCallsOfOneKeyAskOnce(t *testing.T) {
 }
 
 func TestFetchThatPanicsFailsItsCallers(t *testing.T) {
-	f := newFlights(t.Context())
+	f := newFetchGroup(t.Context())
 	defer f.close()
 	for range 2 {
 		_, err := fly(t.Context(), f, "k", func(context.Context) (int, error) { panic("defect") })

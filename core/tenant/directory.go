@@ -68,7 +68,7 @@ type Directory struct {
 	callers   *callers
 	drivers   *drivers
 	used      *usage
-	flights   *flights
+	fetches   *fetchGroup
 
 	stop context.CancelFunc
 	done sync.WaitGroup // what runs until stop
@@ -106,7 +106,7 @@ func NewDirectory(o Options) *Directory {
 	})
 	d.consented = d.tokens
 	ctx, stop := context.WithCancel(context.Background())
-	d.stop, d.flights = stop, newFlights(ctx)
+	d.stop, d.fetches = stop, newFetchGroup(ctx)
 	d.done.Go(func() { d.keepHouse(ctx) })
 	return d
 }
@@ -118,7 +118,7 @@ func (d *Directory) Run(ctx context.Context) { d.tokens.Run(ctx) }
 func (d *Directory) Close() {
 	d.tokens.Close()
 	d.stop()
-	d.flights.close()
+	d.fetches.close()
 	d.done.Wait()
 }
 

@@ -95,7 +95,7 @@ func open[D any](
 	if !ok || there.connection.Revision < c.Revision || there.zone != zone {
 		var err error
 		flight := fmt.Sprintf("open %s %d %s", c.ID, c.Revision, zone)
-		if there, err = fly(ctx, d.flights, flight, func(ctx context.Context) (opened, error) {
+		if there, err = shared(ctx, d.fetches, flight, func(ctx context.Context) (opened, error) {
 			return openRow(ctx, d, c, zone, opener)
 		}); err != nil {
 			return Opened[D]{}, err
