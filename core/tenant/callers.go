@@ -74,7 +74,7 @@ func (d *Directory) refreshCaller(hash keyHash, generation uint64) {
 	_, _ = d.fetches.start(callerFetchKey(hash, generation), func(ctx context.Context) (any, error) { return fetch(ctx) })
 }
 
-// callerFetchKey names the flight: calls after a change here must not take an answer from before it.
+// callerFetchKey names the fetch: calls after a change here must not take an answer from before it.
 func callerFetchKey(hash keyHash, generation uint64) string {
 	return "key " + hex.EncodeToString(hash[:]) + " " + strconv.FormatUint(generation, 10)
 }

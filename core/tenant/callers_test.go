@@ -329,7 +329,7 @@ func TestManyCallsOfOneKeyAskOnce(t *testing.T) {
 		var done sync.WaitGroup
 		for range 50 {
 			done.Go(func() {
-				got, err := fly(t.Context(), f, "k", func(context.Context) (int, error) {
+				got, err := shared(t.Context(), f, "k", func(context.Context) (int, error) {
 					asked++ // by one goroutine, or the race detector tells
 					<-release
 					return 7, nil
@@ -342,7 +342,7 @@ func TestManyCallsOfOneKeyAskOnce(t *testing.T) {
 		synctest.Wait()
 		left, leave := context.WithCancel(t.Context())
 		leave()
-		_, err := fly(left, f, "k", func(context.Context) (int, error) { return 0, nil })
+		_, err := shared(left, f, "k", func(context.Context) (int, error) { return 0, nil })
 		wantFault(t, err, fault.Canceled, fault.ReasonCanceled)
 		close(release)
 		done.Wait()
@@ -357,7 +357,7 @@ func TestFetchThatPanicsFailsItsCallers(t *testing.T) {
 	f := newFetchGroup(t.Context())
 	defer f.close()
 	for range 2 {
-		_, err := fly(t.Context(), f, "k", func(context.Context) (int, error) { panic("defect") })
+		_, err := shared(t.Context(), f, "k", func(context.Context) (int, error) { panic("defect") })
 		wantFault(t, err, fault.Internal, fault.ReasonInternal)
 	}
 }

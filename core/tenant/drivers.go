@@ -94,8 +94,8 @@ func open[D any](
 	there, ok := d.drivers.find(c.ID)
 	if !ok || there.connection.Revision < c.Revision || there.zone != zone {
 		var err error
-		flight := fmt.Sprintf("open %s %d %s", c.ID, c.Revision, zone)
-		if there, err = shared(ctx, d.fetches, flight, func(ctx context.Context) (opened, error) {
+		key := fmt.Sprintf("open %s %d %s", c.ID, c.Revision, zone)
+		if there, err = shared(ctx, d.fetches, key, func(ctx context.Context) (opened, error) {
 			return openRow(ctx, d, c, zone, opener)
 		}); err != nil {
 			return Opened[D]{}, err
