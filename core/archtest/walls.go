@@ -32,6 +32,10 @@ func Walls() []Wall {
 
 		{Folder: "adapters/all", May: []string{"core/adapter", "adapters/*/*"}, Why: "The one list of adapters."},
 		{
+			Folder: "adapters/fake", May: []string{"adapters/*/*/fake", "core/adapter/adaptertest"}, ForTests: true,
+			Why: "Runs a fake on its own.",
+		},
+		{
 			Folder: "adapters/calendar/caldav/servertest", May: []string{"core/adapter/adaptertest"}, ForTests: true,
 			Why: "Starts real servers.",
 		},
@@ -40,7 +44,6 @@ func Walls() []Wall {
 			Folder: "adapters/*/*/fake", May: []string{"adapters/*/*/fake/**", "core/adapter/adaptertest", "core/oauth/oauthtest", "core/timezone"}, ForTests: true,
 			Why: "A pretended provider is written from the provider's documents, not from the adapter's code.",
 		},
-		{Folder: "adapters/*/*/fake/serve", May: []string{"..", "core/adapter/adaptertest", "core/oauth/oauthtest"}, ForTests: true, Why: "A pretended provider, served."},
 		{
 			Folder: "adapters/*/sandbox",
 			May:    []string{"core/adapter/magic", "core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault"},

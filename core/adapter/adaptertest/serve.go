@@ -6,52 +6,69 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 )
 
-// Program is a pretended provider that can be run. It declares the flags of its own, and answers how it begins once they
+// Program is a fake provider that can run on its own. It declares its flags, and returns how it begins once they
 // are parsed.
 type Program func(flags *flag.FlagSet) Begin
 
-// Begin makes a provider's server, which is to be at the base address. What it answers beside is printed as NAME=VALUE: how
-// to connect to it.
+// Begin returns the handler of a provider at the base address, and what to print as NAME=VALUE: how to connect to
+// it.
 type Begin func(base string) (http.Handler, [][2]string)
 
-// Main is the whole of a program's main. It serves at the address, unless the flag listen names another one, until it is
+// Fake is a program and the address at which it serves unless the flag listen names another one.
+type Fake struct {
+	Address string
+	Program Program
+}
+
+// Main is the main function of a program that serves the fake that its first argument names, until it is
 // interrupted.
-func Main(address string, program Program) {
+func Main(fakes map[string]Fake) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr, address, program)
+	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr, fakes)
 	stop()
 	os.Exit(status)
 }
 
-// run answers the status to exit with.
-func run(ctx context.Context, args []string, out, complaints io.Writer, address string, program Program) int {
-	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
+// run returns the exit status.
+func run(ctx context.Context, args []string, out, complaints io.Writer, fakes map[string]Fake) int {
+	var name string
+	if len(args) > 0 {
+		name, args = args[0], args[1:]
+	}
+	fake, known := fakes[name]
+	if !known {
+		fmt.Fprintf(complaints, "Name one of these: %s.\n", strings.Join(slices.Sorted(maps.Keys(fakes)), ", "))
+		return 2
+	}
+	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(complaints)
-	flags.StringVar(&address, "listen", address, "address to listen on; port 0 takes a free one")
-	begin := program(flags)
+	address := flags.String("listen", fake.Address, "address to listen on; port 0 takes a free one")
+	begin := fake.Program(flags)
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err != nil:
-		return 2 // which the flags have complained of
+		return 2 // the flags have said why
 	}
-	if err := serve(ctx, address, out, begin); err != nil {
+	if err := serve(ctx, *address, out, begin); err != nil {
 		fmt.Fprintln(complaints, err)
 		return 1
 	}
 	return 0
 }
 
-// serve prints all at once, so that who reads it has it whole.
+// serve prints everything at once, so that a reader has all of it.
 func serve(ctx context.Context, address string, out io.Writer, begin Begin) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {

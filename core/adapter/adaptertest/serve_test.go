@@ -28,7 +28,7 @@ func TestAProgramServesWhereItSays(t *testing.T) {
 	}
 }
 
-const usage = `Usage of serve:
+const usage = `Usage of greeter:
   -greeting string
     	what is said (default "hello")
   -listen string
@@ -36,6 +36,7 @@ const usage = `Usage of serve:
 `
 
 func TestHowAProgramEndsThatDoesNotServe(t *testing.T) {
+	fakes := map[string]Fake{"greeter": {"127.0.0.1:9", greeter}, "another": {"127.0.0.1:9", greeter}}
 	for _, c := range []struct {
 		rule       string
 		args       []string
@@ -43,13 +44,15 @@ func TestHowAProgramEndsThatDoesNotServe(t *testing.T) {
 		status     int
 		complaints string
 	}{
-		{"help is no failure", []string{"--help"}, io.Discard, 0, usage},
-		{"a flag that is not known is told with those that are", []string{"--volume", "9"}, io.Discard, 2, "flag provided but not defined: -volume\n" + usage},
-		{"an address that is none", []string{"--listen", "127.0.0.1"}, io.Discard, 1, "listen tcp: address 127.0.0.1: missing port in address\n"},
-		{"nobody can be told where it serves", []string{"--listen", "127.0.0.1:0"}, closed{}, 1, "nobody reads\n"},
+		{"a name is needed", nil, io.Discard, 2, "Name one of these: another, greeter.\n"},
+		{"a name that is not known", []string{"greeters"}, io.Discard, 2, "Name one of these: another, greeter.\n"},
+		{"help is no failure", []string{"greeter", "--help"}, io.Discard, 0, usage},
+		{"a flag that is not known is told with those that are", []string{"greeter", "--volume", "9"}, io.Discard, 2, "flag provided but not defined: -volume\n" + usage},
+		{"an address that is none", []string{"greeter", "--listen", "127.0.0.1"}, io.Discard, 1, "listen tcp: address 127.0.0.1: missing port in address\n"},
+		{"nobody can be told where it serves", []string{"greeter", "--listen", "127.0.0.1:0"}, closed{}, 1, "nobody reads\n"},
 	} {
 		var complaints strings.Builder
-		if status := run(t.Context(), c.args, c.out, &complaints, "127.0.0.1:9", greeter); status != c.status || complaints.String() != c.complaints {
+		if status := run(t.Context(), c.args, c.out, &complaints, fakes); status != c.status || complaints.String() != c.complaints {
 			t.Errorf("%s: %d, want %d, with\n%s", c.rule, status, c.status, &complaints)
 		}
 	}

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// Start runs a program at a free port until the test ends. It wants these names printed, in this order, and answers their
-// values.
+// Start runs a program at a free port until the test ends. It wants these names printed, in this order, and
+// returns their values.
 func Start(t testing.TB, program Program, names ...string) map[string]string {
 	t.Helper()
 	out, ended := make(printed, 1), make(chan int, 1)
 	var complaints strings.Builder // read when the program has ended
 	go func() {
-		ended <- run(t.Context(), []string{"--listen", "127.0.0.1:0"}, out, &complaints, "", program)
+		ended <- run(t.Context(), []string{"fake"}, out, &complaints, map[string]Fake{"fake": {"127.0.0.1:0", program}})
 	}()
 	var text string
 	select {

@@ -1,4 +1,4 @@
-package main
+package fake
 
 import (
 	"io"
@@ -7,19 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"frontdesk/core/adapter/adaptertest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func TestItPrintsWhereItServes(t *testing.T) {
+func TestTheProgramPrintsHowToConnect(t *testing.T) {
 	const prefix = "FRONTDESK_PROVIDERS__SALESFORCE__"
-	told := adaptertest.Start(t, program, prefix+"CLIENT_ID", prefix+"CLIENT_SECRET", prefix+"LOGIN_URL")
-	base := told[prefix+"LOGIN_URL"]
+	printed := adaptertest.Start(t, Program, prefix+"CLIENT_ID", prefix+"CLIENT_SECRET", prefix+"LOGIN_URL")
+	base := printed[prefix+"LOGIN_URL"]
 	answer, err := http.PostForm(base+"/services/oauth2/token", url.Values{
-		"grant_type": {"client_credentials"}, "client_id": {told[prefix+"CLIENT_ID"]}, "client_secret": {told[prefix+"CLIENT_SECRET"]},
+		"grant_type": {"client_credentials"}, "client_id": {printed[prefix+"CLIENT_ID"]}, "client_secret": {printed[prefix+"CLIENT_SECRET"]},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,20 @@
+package fake
+
+import (
+	"flag"
+	"net/http"
+
+	"frontdesk/core/adapter/adaptertest"
+)
+
+// demoAPIKey is the one that the server knows.
+const demoAPIKey = "fake-api-key"
+
+// Program serves the fake on its own.
+func Program(*flag.FlagSet) adaptertest.Begin {
+	return func(base string) (http.Handler, [][2]string) {
+		return New(Options{APIKey: demoAPIKey}), [][2]string{
+			{"base_url", base}, {"requester_email", "calls@example.com"}, {"api_key", demoAPIKey},
+		}
+	}
+}

@@ -1,0 +1,32 @@
+package fake
+
+import (
+	"flag"
+	"net/http"
+
+	"frontdesk/core/adapter/adaptertest"
+	"frontdesk/core/oauth/oauthtest"
+)
+
+// What the server knows.
+const (
+	demoClientID     = "frontdesk"
+	demoClientSecret = "fake-client-secret"
+	demoEmail        = "agent@example.com"
+	demoAPIToken     = "fake-api-token"
+)
+
+// Program serves the fake on its own.
+func Program(flags *flag.FlagSet) adaptertest.Begin {
+	system := flags.Bool("system-statuses", false, "the account has no custom statuses")
+	return func(base string) (http.Handler, [][2]string) {
+		return New(Options{
+				Email: demoEmail, APIToken: demoAPIToken, SystemStatuses: *system,
+				OAuth: oauthtest.Options{Clients: map[string]string{demoClientID: demoClientSecret}},
+			}), [][2]string{
+				{"FRONTDESK_PROVIDERS__ZENDESK__CLIENT_ID", demoClientID}, {"FRONTDESK_PROVIDERS__ZENDESK__CLIENT_SECRET", demoClientSecret},
+				{"FRONTDESK_PROVIDERS__ZENDESK__BASE_URL", base},
+				{"base_url", base}, {"email", demoEmail}, {"api_token", demoAPIToken},
+			}
+	}
+}
