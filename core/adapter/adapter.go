@@ -47,6 +47,8 @@ type Declaration struct {
 	Auth  Auth
 	// AuthOf chooses among several ways by what a connection has been given, in the place of Auth; make it with [AuthBy].
 	AuthOf func(v Values) (Auth, error)
+	// Operator declares what the operator configures of the provider; nil: nothing.
+	Operator *OperatorKeys
 
 	// Sandbox marks the built-in providers: they reach nothing outside, keep their data through
 	// Environment.Storage, and are what a fd_test_ key may use.

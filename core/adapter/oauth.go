@@ -8,16 +8,6 @@ import (
 	"frontdesk/core/fault"
 )
 
-// Operator is what the operator's configuration says of a provider.
-type Operator struct {
-	ClientID, ClientSecret string // the operator's own OAuth client; "" when there is none
-	Addresses              Addresses
-}
-
-// Addresses say where a provider is, by the words of its configuration: "api_url", "token_url", "authority". Those that
-// the operator does not set are the provider's public ones.
-type Addresses map[string]string
-
 // The fields that OAuth gives a meaning, in every adapter's settings struct that declares them.
 const (
 	FieldClientID     = "client_id"     // setting: the tenant's own OAuth client; "" is the operator's

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -9,15 +10,26 @@ import (
 // Registry finds adapters by kind and name.
 type Registry struct{ list []Adapter }
 
-// NewRegistry takes the one list of adapters. Two of one kind and name are a defect of the list.
+// NewRegistry takes the one list of adapters. Two of one kind and name are a defect of the list, and so are
+// two of one name that declare different operator keys.
 func NewRegistry(list []Adapter) (Registry, error) {
-	seen := map[string]bool{}
+	seen, keys := map[string]bool{}, map[string]*OperatorKeys{}
 	for _, a := range list {
 		id := string(a.Kind) + "/" + a.Name
 		if a.Name == "" || seen[id] {
 			return Registry{}, fmt.Errorf("adapter: %q is listed twice or has no name", id)
 		}
 		seen[id] = true
+		if a.Operator == nil {
+			continue
+		}
+		if err := a.Operator.check(a.Name); err != nil {
+			return Registry{}, err
+		}
+		if other := keys[a.Name]; other != nil && !reflect.DeepEqual(other, a.Operator) {
+			return Registry{}, fmt.Errorf("adapter: two declare different operator keys of %q", a.Name)
+		}
+		keys[a.Name] = a.Operator
 	}
 	return Registry{list: list}, nil
 }

@@ -28,6 +28,32 @@ func Adapter() adapter.Adapter {
 		Title: "Google Calendar",
 		Help:  "Calendars of Google Workspace and Google accounts. A customer connects by consent (connect-link); a company by a service account with domain-wide delegation.",
 		Auth:  adapter.Auth{Scheme: adapter.OAuth2, OAuth: &adapter.OAuth{API: "api_url", Grant: adapter.GrantOf(grant)}},
+		Operator: &adapter.OperatorKeys{
+			Help: "Google Calendar. The OAuth client is of the type Web application, with the redirect URI " +
+				"PUBLIC_URL/oauth/callback/google.",
+			ClientIDHelp: "Of the OAuth client. Without one, tenants bring their own or a " +
+				"service account.",
+			ClientSecretHelp: "Its secret; env:VAR or file:PATH reads it from there.",
+			Addresses: []adapter.Address{
+				{
+					Name: "auth_url", Default: "https://accounts.google.com/o/oauth2/v2/auth",
+					Help: "Where customers give their consent.",
+				},
+				{
+					Name: "token_url", Default: "https://oauth2.googleapis.com/token",
+					Help: "Where tokens are had.",
+				},
+				{
+					Name: "api_url", Default: "https://www.googleapis.com/",
+					Help: "The root under which calendar/v3/ lies.",
+				},
+				{
+					Name: "issuer", Default: "https://accounts.google.com", Optional: true,
+					Help: "What iss says when Google sends a customer back (RFC 9207); another one is " +
+						"refused.",
+				},
+			},
+		},
 	}, open)
 }
 

@@ -29,6 +29,23 @@ func Adapter() adapter.Adapter {
 		Title: "Microsoft 365 and Outlook.com",
 		Help:  "Calendars of Microsoft 365 and Outlook.com. A customer connects by consent (connect-link); a company by application permissions.",
 		Auth:  adapter.Auth{Scheme: adapter.OAuth2, OAuth: &adapter.OAuth{API: "api_url", Grant: adapter.GrantOf(grant)}},
+		Operator: &adapter.OperatorKeys{
+			Help: "Microsoft 365 and Outlook.com. The OAuth client is an app registration of the platform " +
+				"Web, with the redirect URI PUBLIC_URL/oauth/callback/microsoft.",
+			ClientIDHelp:     "Of the app registration. Without one, tenants bring their own.",
+			ClientSecretHelp: "Its secret; env:VAR or file:PATH reads it from there.",
+			Addresses: []adapter.Address{
+				{
+					Name: "authority", Default: "https://login.microsoftonline.com/common",
+					Help: "Where customers give their consent and tokens are had; its last part is which " +
+						"accounts: common, organizations, consumers or a directory.",
+				},
+				{
+					Name: "api_url", Default: "https://graph.microsoft.com/v1.0",
+					Help: "Microsoft Graph, or that of a national cloud.",
+				},
+			},
+		},
 	}, open)
 }
 

@@ -46,6 +46,23 @@ func Adapter() adapter.Adapter {
 			}
 			return adapter.Auth{Scheme: adapter.Bearer, Password: "access_token"}, nil
 		}),
+		Operator: &adapter.OperatorKeys{
+			Help: "HubSpot. The OAuth client is an app with the redirect URL " +
+				"PUBLIC_URL/oauth/callback/hubspot.",
+			ClientIDHelp:     "Of the app. Without one, tenants bring their own or a private app's token.",
+			ClientSecretHelp: "Its secret; env:VAR or file:PATH reads it from there.",
+			Addresses: []adapter.Address{
+				{
+					Name: "auth_url", Default: "https://app.hubspot.com/oauth/authorize",
+					Help: "Where customers give their consent.",
+				},
+				{
+					Name: "token_url", Default: "https://api.hubapi.com/oauth/2026-09/token",
+					Help: "Where tokens are had.",
+				},
+				{Name: "api_url", Default: "https://api.hubapi.com", Help: "The root of the API."},
+			},
+		},
 	}, open)
 }
 

@@ -44,6 +44,20 @@ func Adapter() adapter.Adapter {
 		Title:  "Salesforce",
 		Help:   "Cases of Salesforce Service Cloud. A person connects by consent (connect-link), a company by a certificate (jwt_bearer) or its own app (client_credentials).",
 		AuthOf: adapter.AuthBy(auth),
+		Operator: &adapter.OperatorKeys{
+			Help: "Salesforce. The OAuth client is an external client app with the callback URL " +
+				"PUBLIC_URL/oauth/callback/salesforce.",
+			ClientIDHelp: "Of the external client app, its consumer key. Without one, tenants bring their " +
+				"own.",
+			ClientSecretHelp: "Its consumer secret; env:VAR or file:PATH reads it from there.",
+			Addresses: []adapter.Address{
+				{
+					Name: "login_url", Default: "https://login.salesforce.com",
+					Help: "Where customers give their consent and tokens are had; " +
+						"https://test.salesforce.com for sandboxes.",
+				},
+			},
+		},
 	}, open)
 }
 

@@ -32,6 +32,21 @@ func Adapter() adapter.Adapter {
 		Title:  "Zendesk",
 		Help:   "Tickets of Zendesk Support. An agent connects by consent (connect-link), with an OAuth access token, or, until April 2027, with an API token.",
 		AuthOf: adapter.AuthBy(authOf),
+		Operator: &adapter.OperatorKeys{
+			Help: "Zendesk. The OAuth client is a global one, with the redirect URL " +
+				"PUBLIC_URL/oauth/callback/zendesk; where an account is, its connection says (base_url). " +
+				"The secret is told to addresses under zendesk.com alone, and to base_url here.",
+			ClientIDHelp: "Of the global OAuth client. Without one, tenants bring their own or an " +
+				"API token.",
+			ClientSecretHelp: "Its secret; env:VAR or file:PATH reads it from there.",
+			Addresses: []adapter.Address{
+				{
+					Name: "base_url", Optional: true,
+					Help: "An address besides those under zendesk.com at which an account may have consent " +
+						"given to that client, such as a pretended Zendesk's: the secret is told there.",
+				},
+			},
+		},
 	}, open)
 }
 

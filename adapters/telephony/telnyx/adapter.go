@@ -33,6 +33,15 @@ func Adapter() adapter.Adapter {
 		Title: "Telnyx",
 		Help:  "Phone numbers of a Telnyx account, of the United States and Canada. An API key connects it.",
 		Auth:  adapter.Auth{Scheme: adapter.Bearer, Password: "api_key"},
+		Operator: &adapter.OperatorKeys{
+			Help: "Telnyx. Accounts come with the connections.",
+			Addresses: []adapter.Address{
+				{
+					Name: "api_url", Default: "https://api.telnyx.com/v2",
+					Help: "Base of Telnyx's API, with its version.",
+				},
+			},
+		},
 	}, open)
 }
 

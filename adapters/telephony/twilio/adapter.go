@@ -38,6 +38,15 @@ func Adapter() adapter.Adapter {
 		Title:  "Twilio",
 		Help:   "Phone numbers of a Twilio account, or of a subaccount of it. It takes the account's auth token or an API key.",
 		AuthOf: adapter.AuthBy(authOf),
+		Operator: &adapter.OperatorKeys{
+			Help: "Twilio. Accounts come with the connections.",
+			Addresses: []adapter.Address{
+				{
+					Name: "api_url", Default: "https://api.twilio.com",
+					Help: "Root of Twilio's API, under which 2010-04-01/ lies.",
+				},
+			},
+		},
 	}, open)
 }
 
