@@ -2,13 +2,14 @@
 // apply takes ([LoadTenants]). Both are YAML and both are strict: an unknown key or an unusable value is refused with the
 // key's path, all of them at once, and with the known key that is nearest.
 //
-//	cfg, err := config.Load("frontdesk.yaml", os.Environ()) // "" reads no file
+//	cfg, err := config.Load("frontdesk.yaml", os.Environ(), providers) // "" reads no file
 //
 // Every key of the configuration is also a variable: FRONTDESK_ and its path in capitals, with two underscores between
 // levels, such as FRONTDESK_SERVER__LISTEN; a list is separated by commas. Variables win over the file.
 //
 // A key is declared once, as a field of [Config]: its tags give the name, the default, the bounds and the explanation,
-// which the loader and frontdesk.example.yaml share. No error holds a secret: values are not quoted.
+// which the loader and frontdesk.example.yaml share. The keys of a provider are declared by its adapter, as a
+// [Provider]. No error holds a secret: values are not quoted.
 package config
 
 import (
@@ -57,68 +58,6 @@ type Store struct {
 // Secrets is how credentials are sealed.
 type Secrets struct {
 	Keyset string `yaml:"keyset" default:"" kind:"keyset" help:"The keys that seal credentials, a Tink key set: empty is keyset.json in data_dir, made on first use; or file:PATH, or env:VAR."`
-}
-
-// Providers are the OAuth clients and addresses of providers.
-type Providers struct {
-	Google     Google     `yaml:"google" help:"Google Calendar. The OAuth client is of the type Web application, with the redirect URI PUBLIC_URL/oauth/callback/google."`
-	Microsoft  Microsoft  `yaml:"microsoft" help:"Microsoft 365 and Outlook.com. The OAuth client is an app registration of the platform Web, with the redirect URI PUBLIC_URL/oauth/callback/microsoft."`
-	Salesforce Salesforce `yaml:"salesforce" help:"Salesforce. The OAuth client is an external client app with the callback URL PUBLIC_URL/oauth/callback/salesforce."`
-	HubSpot    HubSpot    `yaml:"hubspot" help:"HubSpot. The OAuth client is an app with the redirect URL PUBLIC_URL/oauth/callback/hubspot."`
-	Twilio     Twilio     `yaml:"twilio" help:"Twilio. Accounts come with the connections."`
-	Telnyx     Telnyx     `yaml:"telnyx" help:"Telnyx. Accounts come with the connections."`
-	Zendesk    Zendesk    `yaml:"zendesk" help:"Zendesk. The OAuth client is a global one, with the redirect URL PUBLIC_URL/oauth/callback/zendesk; where an account is, its connection says (base_url). The secret is told to addresses under zendesk.com alone, and to base_url here."`
-}
-
-// Google is the OAuth client at Google and its addresses.
-type Google struct {
-	ClientID     string `yaml:"client_id" default:"" kind:"line or none" help:"Of the OAuth client. Without one, tenants bring their own or a service account."`
-	ClientSecret string `yaml:"client_secret" default:"" kind:"line or none" help:"Its secret; env:VAR or file:PATH reads it from there."`
-	AuthURL      string `yaml:"auth_url" default:"https://accounts.google.com/o/oauth2/v2/auth" kind:"base" help:"Where customers give their consent."`
-	TokenURL     string `yaml:"token_url" default:"https://oauth2.googleapis.com/token" kind:"base" help:"Where tokens are had."`
-	APIURL       string `yaml:"api_url" default:"https://www.googleapis.com/" kind:"base" help:"The root under which calendar/v3/ lies."`
-	Issuer       string `yaml:"issuer" default:"https://accounts.google.com" kind:"base or none" help:"What iss says when Google sends a customer back (RFC 9207); another one is refused."`
-}
-
-// Microsoft is the OAuth client at Microsoft and its addresses.
-type Microsoft struct {
-	ClientID     string `yaml:"client_id" default:"" kind:"line or none" help:"Of the app registration. Without one, tenants bring their own."`
-	ClientSecret string `yaml:"client_secret" default:"" kind:"line or none" help:"Its secret; env:VAR or file:PATH reads it from there."`
-	Authority    string `yaml:"authority" default:"https://login.microsoftonline.com/common" kind:"base" help:"Where customers give their consent and tokens are had; its last part is which accounts: common, organizations, consumers or a directory."`
-	APIURL       string `yaml:"api_url" default:"https://graph.microsoft.com/v1.0" kind:"base" help:"Microsoft Graph, or that of a national cloud."`
-}
-
-// Salesforce is the OAuth client at Salesforce and its address.
-type Salesforce struct {
-	ClientID     string `yaml:"client_id" default:"" kind:"line or none" help:"Of the external client app, its consumer key. Without one, tenants bring their own."`
-	ClientSecret string `yaml:"client_secret" default:"" kind:"line or none" help:"Its consumer secret; env:VAR or file:PATH reads it from there."`
-	LoginURL     string `yaml:"login_url" default:"https://login.salesforce.com" kind:"base" help:"Where customers give their consent and tokens are had; https://test.salesforce.com for sandboxes."`
-}
-
-// HubSpot is the OAuth client at HubSpot and its addresses.
-type HubSpot struct {
-	ClientID     string `yaml:"client_id" default:"" kind:"line or none" help:"Of the app. Without one, tenants bring their own or a private app's token."`
-	ClientSecret string `yaml:"client_secret" default:"" kind:"line or none" help:"Its secret; env:VAR or file:PATH reads it from there."`
-	AuthURL      string `yaml:"auth_url" default:"https://app.hubspot.com/oauth/authorize" kind:"base" help:"Where customers give their consent."`
-	TokenURL     string `yaml:"token_url" default:"https://api.hubapi.com/oauth/2026-09/token" kind:"base" help:"Where tokens are had."`
-	APIURL       string `yaml:"api_url" default:"https://api.hubapi.com" kind:"base" help:"The root of the API."`
-}
-
-// Twilio is where Twilio is.
-type Twilio struct {
-	APIURL string `yaml:"api_url" default:"https://api.twilio.com" kind:"base" help:"Root of Twilio's API, under which 2010-04-01/ lies."`
-}
-
-// Telnyx is where Telnyx is.
-type Telnyx struct {
-	APIURL string `yaml:"api_url" default:"https://api.telnyx.com/v2" kind:"base" help:"Base of Telnyx's API, with its version."`
-}
-
-// Zendesk is the OAuth client at Zendesk.
-type Zendesk struct {
-	ClientID     string `yaml:"client_id" default:"" kind:"line or none" help:"Of the global OAuth client. Without one, tenants bring their own or an API token."`
-	ClientSecret string `yaml:"client_secret" default:"" kind:"line or none" help:"Its secret; env:VAR or file:PATH reads it from there."`
-	BaseURL      string `yaml:"base_url" default:"" kind:"base or none" help:"An address besides those under zendesk.com at which an account may have consent given to that client, such as a pretended Zendesk's: the secret is told there."`
 }
 
 // Egress is where addresses given by tenants may lead.
@@ -182,10 +121,11 @@ type Log struct {
 const maxFileBytes = 16 << 20
 
 // Load reads the configuration: the defaults, the file at path unless that is "", and the variables in environ
-// (NAME=VALUE). Its error is an *Error with every fault.
-func Load(path string, environ []string) (Config, error) {
-	d := decoder{environ: variables(environ)}
-	cfg := defaults()
+// (NAME=VALUE). It knows the keys of the providers that are declared and of no others. Its error is an *Error
+// with every fault. It panics where the default of a declared key is not of the key's kind.
+func Load(path string, environ []string, declared []Provider) (Config, error) {
+	d := decoder{environ: variables(environ), declared: declared}
+	cfg := defaults(declared)
 	if path != "" {
 		raw, err := readFile(path)
 		if err != nil {
@@ -201,10 +141,10 @@ func Load(path string, environ []string) (Config, error) {
 	return cfg, nil
 }
 
-// Default answers the configuration of an empty file and environment.
-func Default() Config {
-	cfg := defaults()
-	cfg.settle(&decoder{})
+// Default returns the configuration of an empty file and environment, with the providers that are declared.
+func Default(declared []Provider) Config {
+	cfg := defaults(declared)
+	cfg.settle(&decoder{declared: declared})
 	return cfg
 }
 
@@ -221,28 +161,9 @@ func (c *Config) settle(d *decoder) {
 		}
 		c.Store.URL = url
 	}
-	for path, secret := range c.secrets() {
-		if source := SecretSource(*secret); source.isReference() {
-			value, err := source.resolve(d.environ, nil)
-			if err != nil {
-				d.wrong(path, "%s.", err)
-			}
-			*secret = value
-		}
-	}
+	d.resolveClientSecrets(c.Providers)
 	if c.Server.OpsListen == c.Server.Listen && !strings.HasSuffix(c.Server.Listen, ":0") {
 		d.wrong("server.ops_listen", "must be another address than server.listen.")
-	}
-}
-
-// secrets are the values that may say where the secret is, by their keys.
-func (c *Config) secrets() map[string]*string {
-	return map[string]*string{
-		"providers.google.client_secret":     &c.Providers.Google.ClientSecret,
-		"providers.microsoft.client_secret":  &c.Providers.Microsoft.ClientSecret,
-		"providers.salesforce.client_secret": &c.Providers.Salesforce.ClientSecret,
-		"providers.hubspot.client_secret":    &c.Providers.HubSpot.ClientSecret,
-		"providers.zendesk.client_secret":    &c.Providers.Zendesk.ClientSecret,
 	}
 }
 

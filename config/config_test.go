@@ -2,16 +2,14 @@ package config
 
 import (
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 )
-
-var update = flag.Bool("update", false, "write the generated files")
 
 func write(t *testing.T, name, text string) string {
 	t.Helper()
@@ -22,8 +20,22 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
+// declared are two providers as adapters declare them.
+func declared() []Provider {
+	client := []ProviderKey{
+		{Name: "client_id", Kind: "line or none", Help: "Of the client."},
+		{Name: "client_secret", Kind: "client secret", Help: "Its secret."},
+	}
+	return []Provider{
+		{Name: "google", Help: "Google.", Keys: append(client[:2:2],
+			ProviderKey{Name: "api_url", Kind: "base", Default: "https://g.example/", Help: "The API."},
+			ProviderKey{Name: "issuer", Kind: "base or none", Help: "The issuer."})},
+		{Name: "microsoft", Help: "Microsoft.", Keys: client},
+	}
+}
+
 func TestNothingGivenIsTheDefaults(t *testing.T) {
-	cfg, err := Load("", []string{"PATH=/bin", "HOME=/root"})
+	cfg, err := Load("", []string{"PATH=/bin", "HOME=/root"}, declared())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,17 +44,8 @@ func TestNothingGivenIsTheDefaults(t *testing.T) {
 		DataDir: "./frontdesk-data",
 		Store:   Store{URL: "sqlite:"},
 		Providers: Providers{
-			Google: Google{
-				AuthURL: "https://accounts.google.com/o/oauth2/v2/auth", TokenURL: "https://oauth2.googleapis.com/token",
-				APIURL: "https://www.googleapis.com/", Issuer: "https://accounts.google.com",
-			},
-			Microsoft:  Microsoft{Authority: "https://login.microsoftonline.com/common", APIURL: "https://graph.microsoft.com/v1.0"},
-			Salesforce: Salesforce{LoginURL: "https://login.salesforce.com"},
-			Twilio:     Twilio{APIURL: "https://api.twilio.com"},
-			Telnyx:     Telnyx{APIURL: "https://api.telnyx.com/v2"},
-			HubSpot: HubSpot{
-				AuthURL: "https://app.hubspot.com/oauth/authorize", TokenURL: "https://api.hubapi.com/oauth/2026-09/token", APIURL: "https://api.hubapi.com",
-			},
+			"google":    {"client_id": "", "client_secret": "", "api_url": "https://g.example/", "issuer": ""},
+			"microsoft": {"client_id": "", "client_secret": ""},
 		},
 		Egress: Egress{Allow: []string{}},
 		Limits: Limits{RequestsPerMinutePerKey: 60000, RequestsPerMinutePerTenant: 120000, MaxInFlight: 1024},
@@ -58,8 +61,8 @@ func TestNothingGivenIsTheDefaults(t *testing.T) {
 	if !reflect.DeepEqual(cfg, want) {
 		t.Errorf("got  %+v\nwant %+v", cfg, want)
 	}
-	if !reflect.DeepEqual(Default(), want) {
-		t.Errorf("Default() = %+v", Default())
+	if got := Default(declared()); !reflect.DeepEqual(got, want) {
+		t.Errorf("Default() = %+v", got)
 	}
 }
 
@@ -76,20 +79,26 @@ resilience:
 idempotency:
   dedupe_window: 0
 limits: # all as they are
+providers:
+  google: {api_url: "http://127.0.0.1:1/file", client_id: file}
+  microsoft: # all as it is
 `)
 	cfg, err := Load(path, []string{
 		"FRONTDESK_SERVER__LISTEN=0.0.0.0:8000",
 		"FRONTDESK_CALENDAR__LEGACY_CONFERENCING_TYPES=nylas, cronofy",
 		"FRONTDESK_RESILIENCE__BREAKER__FAILURES=20",
 		"FRONTDESK_EGRESS__ALLOW=",
-	})
+		"FRONTDESK_PROVIDERS__GOOGLE__API_URL=http://127.0.0.1:1/variable",
+	}, declared())
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Default()
+	want := Default(declared())
 	want.Server.Listen, want.Server.PublicURL = "0.0.0.0:8000", "https://desk.example.com"
 	want.Resilience.Deadline, want.Resilience.Breaker.OpenFor, want.Resilience.Breaker.Failures = 5*time.Second, 90*time.Second, 20
 	want.Idempotency.DedupeWindow = 0
+	want.Providers["google"]["api_url"] = "http://127.0.0.1:1/variable"
+	want.Providers["google"]["client_id"] = "file"
 	want.Calendar.LegacyConferencingTypes = []string{"nylas", "cronofy"}
 	if !reflect.DeepEqual(cfg, want) {
 		t.Errorf("got  %+v\nwant %+v", cfg, want)
@@ -104,6 +113,16 @@ func TestFaultsOfTheFile(t *testing.T) {
 		{"key in other letters", "Data_Dir: x", "Data_Dir is not a known key; did you mean data_dir?"},
 		{"unknown key with no neighbour", "resilience: {breaker: {xyz: 1}}", "resilience.breaker.xyz is not a known key."},
 		{"unknown provider", "providers: {gogle: {api_url: x}}", "providers.gogle is not a known key; did you mean providers.google?"},
+		{"unknown provider with no neighbour", "providers: {acme: {client_id: x}}",
+			"providers.acme is not a known key."},
+		{"unknown key of a provider", "providers: {google: {api_ulr: x}}",
+			"providers.google.api_ulr is not a known key; did you mean providers.google.api_url?"},
+		{"text for a provider", "providers: {google: x}",
+			"providers.google must be a mapping of keys to values."},
+		{"list for a provider's key", "providers: {google: {client_id: [x]}}",
+			"providers.google.client_id must be a text, not a list or mapping."},
+		{"number for a provider's key", "providers: {google: {client_id: 5}}",
+			"providers.google.client_id must be a text; put it in quotes."},
 		{"provider's address without a scheme", "providers: {google: {api_url: x}}",
 			"providers.google.api_url must be an http or https address, such as https://frontdesk.example.com, without a query."},
 		{"client secret of two lines", "providers: {microsoft: {client_secret: \"a\\nb\"}}",
@@ -148,7 +167,7 @@ func TestFaultsOfTheFile(t *testing.T) {
 	} {
 		t.Run(rule.name, func(t *testing.T) {
 			path := write(t, "frontdesk.yaml", rule.yaml)
-			_, err := Load(path, nil)
+			_, err := Load(path, nil, declared())
 			want := path + " cannot be used:\n  " + rule.want
 			if err == nil || err.Error() != want {
 				t.Errorf("got  %v\nwant %s", err, want)
@@ -159,7 +178,7 @@ func TestFaultsOfTheFile(t *testing.T) {
 
 func TestTextThatIsNotYAMLIsNotQuoted(t *testing.T) {
 	for _, text := range []string{"store: {url: 'postgres://u:canary@h/d'", "store:\n  url: \"canary\n: [", "a: 1\na: canary"} {
-		_, err := Load(write(t, "frontdesk.yaml", text), nil)
+		_, err := Load(write(t, "frontdesk.yaml", text), nil, declared())
 		var faults *Error
 		if !errors.As(err, &faults) || strings.Contains(err.Error(), "canary") {
 			t.Errorf("%q: %v", text, err)
@@ -168,7 +187,8 @@ func TestTextThatIsNotYAMLIsNotQuoted(t *testing.T) {
 }
 
 func TestAllFaultsAreToldAtOnce(t *testing.T) {
-	_, err := Load(write(t, "frontdesk.yaml", "log: {level: loud, colour: red}\nserver: {listen: here}"), []string{"FRONTDESK_LIMITS__MAX_IN_FLIGHT=0"})
+	_, err := Load(write(t, "frontdesk.yaml", "log: {level: loud, colour: red}\nserver: {listen: here}"),
+		[]string{"FRONTDESK_LIMITS__MAX_IN_FLIGHT=0"}, declared())
 	var faults *Error
 	if !errors.As(err, &faults) {
 		t.Fatal(err)
@@ -194,6 +214,10 @@ func TestVariablesThatAreNoKeys(t *testing.T) {
 		{"one underscore too many", "FRONTDESK_DATA__DIR=x", "did you mean FRONTDESK_DATA_DIR?"},
 		{"a section", "FRONTDESK_SERVER=x", "Variables of your own must not begin with FRONTDESK_."},
 		{"something else", "FRONTDESK_GREETING=x", "Variables of your own must not begin with FRONTDESK_."},
+		{"a provider's, misspelt", "FRONTDESK_PROVIDERS__GOOGLE__API_ULR=x",
+			"did you mean FRONTDESK_PROVIDERS__GOOGLE__API_URL?"},
+		{"of a provider that none declares", "FRONTDESK_PROVIDERS__ACME__CLIENT=x",
+			"Variables of your own must not begin with FRONTDESK_."},
 		{"of the tests", "FRONTDESK_REQUIRE_ALL=1", ""},
 		{"Kubernetes: host", "FRONTDESK_SERVICE_HOST=10.0.0.1", ""},
 		{"Kubernetes: named port", "FRONTDESK_SERVICE_PORT_HTTP=80", ""},
@@ -203,7 +227,7 @@ func TestVariablesThatAreNoKeys(t *testing.T) {
 		{"of someone else", "FRONTDESKTOP=1", ""},
 	} {
 		t.Run(rule.name, func(t *testing.T) {
-			_, err := Load("", []string{rule.variable})
+			_, err := Load("", []string{rule.variable}, declared())
 			if rule.want == "" {
 				if err != nil {
 					t.Errorf("refused: %v", err)
@@ -220,45 +244,47 @@ func TestVariablesThatAreNoKeys(t *testing.T) {
 
 func TestStoreAddressMayBeElsewhere(t *testing.T) {
 	const address = "postgres://frontdesk:canary@db/frontdesk"
-	cfg, err := Load("", []string{"FRONTDESK_STORE__URL=env:FRONTDESK_DATABASE", "FRONTDESK_DATABASE=" + address})
+	cfg, err := Load("", []string{
+		"FRONTDESK_STORE__URL=env:FRONTDESK_DATABASE", "FRONTDESK_DATABASE=" + address,
+	}, nil)
 	if err != nil || cfg.Store.URL != address {
 		t.Errorf("from a variable: %q, %v", cfg.Store.URL, err)
 	}
-	cfg, err = Load("", []string{"FRONTDESK_STORE__URL=file:" + write(t, "url", address+"\n")})
+	cfg, err = Load("", []string{"FRONTDESK_STORE__URL=file:" + write(t, "url", address+"\n")}, declared())
 	if err != nil || cfg.Store.URL != address {
 		t.Errorf("from a file: %q, %v", cfg.Store.URL, err)
 	}
-	_, err = Load("", []string{"FRONTDESK_STORE__URL=env:DATABASE", "DATABASE=mysql:canary"})
+	_, err = Load("", []string{"FRONTDESK_STORE__URL=env:DATABASE", "DATABASE=mysql:canary"}, declared())
 	if err == nil || strings.Contains(err.Error(), "canary") {
 		t.Errorf("an unusable address: %v", err)
 	}
-	_, err = Load("", []string{"FRONTDESK_STORE__URL=env:DATABASE"})
+	_, err = Load("", []string{"FRONTDESK_STORE__URL=env:DATABASE"}, declared())
 	if err == nil || !strings.Contains(err.Error(), "store.url the variable DATABASE is not set.") {
 		t.Errorf("an absent variable: %v", err)
 	}
 }
 
 func TestFileThatIsNotThere(t *testing.T) {
-	if _, err := Load(filepath.Join(t.TempDir(), "none.yaml"), nil); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Load(filepath.Join(t.TempDir(), "none.yaml"), nil, nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestEveryKeyIsExplainedAndUsable(t *testing.T) {
-	cfg := defaults()
+	cfg := defaults(declared())
 	seen := map[string]bool{}
-	eachKey(reflect.ValueOf(&cfg).Elem(), "", func(k key) {
+	for _, k := range cfg.keys(declared()) {
 		if seen[variableOf(k.path)] {
 			t.Errorf("%s has the variable of another key", k.path)
 		}
 		seen[variableOf(k.path)] = true
-		if k.field.Tag.Get("help") == "" {
+		if k.help == "" {
 			t.Errorf("%s has no help", k.path)
 		}
 		if problem := k.setText("\x00?"); problem == "" {
 			t.Errorf("%s takes anything", k.path)
 		}
-	})
+	}
 }
 
 // FuzzLoad: whatever the file and a variable hold, there is a configuration or an explanation, and a configuration
@@ -266,12 +292,14 @@ func TestEveryKeyIsExplainedAndUsable(t *testing.T) {
 func FuzzLoad(f *testing.F) {
 	f.Add("server: {listen: ':80'}", "FRONTDESK_LOG__LEVEL=debug")
 	f.Add("a: &a [*a]", "FRONTDESK_=")
+	f.Add("providers: {google: {client_secret: 'env:X'}, microsoft: []}",
+		"FRONTDESK_PROVIDERS__GOOGLE__API_URL=x")
 	f.Add("? [x]: y", "FRONTDESK_EGRESS__ALLOW=,,")
 	f.Add("limits:\n  max_in_flight: 0x10\n", "=")
 	f.Add("<<: {a: b}\n!!binary x: 2001-01-01", "FRONTDESK_LIMITS__MAX_IN_FLIGHT=9e9")
 	f.Fuzz(func(t *testing.T, text, variable string) {
-		d := decoder{environ: variables([]string{variable})}
-		cfg := defaults()
+		d := decoder{environ: variables([]string{variable}), declared: declared()}
+		cfg := defaults(declared())
 		d.file([]byte(text), &cfg)
 		d.variables(&cfg)
 		cfg.settle(&d)
@@ -290,8 +318,19 @@ func FuzzLoad(f *testing.F) {
 func TestClientSecretMayBeElsewhere(t *testing.T) {
 	cfg, err := Load(write(t, "frontdesk.yaml", "providers: {microsoft: {client_secret: env:FRONTDESK_CLIENT_SECRET}}"), []string{
 		"FRONTDESK_CLIENT_SECRET=canary", "FRONTDESK_PROVIDERS__GOOGLE__CLIENT_SECRET=file:" + write(t, "secret", "other canary\n"),
-	})
-	if err != nil || cfg.Providers.Microsoft.ClientSecret != "canary" || cfg.Providers.Google.ClientSecret != "other canary" {
+	}, declared())
+	secrets := []string{cfg.Providers["microsoft"]["client_secret"], cfg.Providers["google"]["client_secret"]}
+	if err != nil || !slices.Equal(secrets, []string{"canary", "other canary"}) {
 		t.Errorf("got %+v, %v", cfg.Providers, err)
 	}
+}
+
+func TestADefaultThatIsNotOfItsKindIsADefect(t *testing.T) {
+	defer func() {
+		said, _ := recover().(string)
+		if !strings.HasPrefix(said, "config: the default of providers.acme.api_url must be an http") {
+			t.Errorf("got %q", said)
+		}
+	}()
+	Default([]Provider{{Name: "acme", Keys: []ProviderKey{{Name: "api_url", Kind: "base"}}}})
 }

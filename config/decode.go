@@ -19,6 +19,7 @@ import (
 // decoder puts what was given into structs and notes every fault of it.
 type decoder struct {
 	environ  map[string]string
+	declared []Provider
 	variable string // the variable that is being read; "" while the file is
 	known    []string
 	faults   []Fault
@@ -27,7 +28,7 @@ type decoder struct {
 // file reads a YAML document into a struct.
 func (d *decoder) file(raw []byte, into any) {
 	root := reflect.ValueOf(into).Elem()
-	d.known = pathsOf(root.Type(), "")
+	d.known = append(pathsOf(root.Type(), ""), providerPaths(d.declared)...)
 	tree, problem := parse(raw)
 	if problem != "" {
 		d.wrong("", "%s", problem)
@@ -80,6 +81,8 @@ func (d *decoder) value(path string, node any, into reflect.Value, is form) {
 		into.Set(made)
 	case into.Kind() == reflect.Slice:
 		d.list(path, node, into, is)
+	case into.Type() == reflect.TypeFor[Providers]():
+		d.providers(path, node, into.Interface().(Providers))
 	case into.Kind() == reflect.Map:
 		d.entries(path, node, into, is)
 	case into.Kind() == reflect.Interface:
@@ -376,46 +379,59 @@ func join(path, name string) string {
 	return strings.TrimPrefix(path+"."+name, ".")
 }
 
-// defaults answers the configuration that the default tags give.
-func defaults() Config {
-	var cfg Config
-	eachKey(reflect.ValueOf(&cfg).Elem(), "", func(k key) {
-		if problem := k.setText(k.field.Tag.Get("default")); problem != "" {
+// defaults returns the configuration that the declarations of the keys give.
+func defaults(declared []Provider) Config {
+	cfg := Config{Providers: Providers{}}
+	for _, p := range declared {
+		cfg.Providers[p.Name] = map[string]string{}
+	}
+	for _, k := range cfg.keys(declared) {
+		if problem := k.setText(k.fallback); problem != "" {
 			panic("config: the default of " + k.path + " " + problem)
 		}
-	})
+	}
 	return cfg
 }
 
 // key is one key of the configuration that holds a value.
 type key struct {
-	path  string
-	field reflect.StructField
-	into  reflect.Value
+	path, help, fallback string
+	setText              func(given string) (problem string) // sets it as a variable gives it
 }
 
-// eachKey calls do for every key of the struct and below, in order.
-func eachKey(in reflect.Value, prefix string, do func(key)) {
+// keys returns every key: those of the struct, in order, then those of the providers that are declared.
+func (c *Config) keys(declared []Provider) []key {
+	return append(keysIn(reflect.ValueOf(c).Elem(), ""), c.Providers.keys(declared)...)
+}
+
+// keysIn returns every key of the struct and below, in order. Those of providers are no fields.
+func keysIn(in reflect.Value, prefix string) []key {
+	var keys []key
 	for i := range in.NumField() {
 		field := in.Type().Field(i)
 		path := join(prefix, field.Tag.Get("yaml"))
-		if field.Type.Kind() == reflect.Struct {
-			eachKey(in.Field(i), path, do)
-			continue
+		switch field.Type.Kind() {
+		case reflect.Map:
+		case reflect.Struct:
+			keys = append(keys, keysIn(in.Field(i), path)...)
+		default:
+			keys = append(keys, key{
+				path: path, help: field.Tag.Get("help"), fallback: field.Tag.Get("default"),
+				setText: func(given string) string { return setText(given, in.Field(i), formOf(field)) },
+			})
 		}
-		do(key{path: path, field: field, into: in.Field(i)})
 	}
+	return keys
 }
 
-// setText sets the key as a variable gives it: a list is separated by commas.
-func (k key) setText(given string) string {
-	is := formOf(k.field)
-	if k.into.Kind() != reflect.Slice {
-		return text(given, k.into, is)
+// setText reads a value as a variable gives it: a list is separated by commas.
+func setText(given string, into reflect.Value, is form) string {
+	if into.Kind() != reflect.Slice {
+		return text(given, into, is)
 	}
-	made := reflect.MakeSlice(k.into.Type(), 0, 0)
+	made := reflect.MakeSlice(into.Type(), 0, 0)
 	for part := range strings.SplitSeq(given, ",") {
-		item := reflect.New(k.into.Type().Elem()).Elem()
+		item := reflect.New(into.Type().Elem()).Elem()
 		if part = strings.TrimSpace(part); part == "" {
 			continue
 		}
@@ -424,6 +440,6 @@ func (k key) setText(given string) string {
 		}
 		made = reflect.Append(made, item)
 	}
-	k.into.Set(made)
+	into.Set(made)
 	return ""
 }

@@ -2,7 +2,6 @@ package config
 
 import (
 	"maps"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -30,7 +29,9 @@ func variables(environ []string) map[string]string {
 // variables sets the keys that the environment gives and refuses variables that are meant for a key but are none.
 func (d *decoder) variables(cfg *Config) {
 	known := map[string]key{}
-	eachKey(reflect.ValueOf(cfg).Elem(), "", func(k key) { known[variableOf(k.path)] = k })
+	for _, k := range cfg.keys(d.declared) {
+		known[variableOf(k.path)] = k
+	}
 	names := slices.Sorted(maps.Keys(known))
 	defer func() { d.variable = "" }()
 	for _, name := range slices.Sorted(maps.Keys(d.environ)) {
@@ -84,8 +85,8 @@ var serviceLink = regexp.MustCompile(
 // refersTo reports whether the configuration names the variable as the place of a secret.
 func (d *decoder) refersTo(cfg *Config, name string) bool {
 	written := map[string]string{"secrets.keyset": cfg.Secrets.Keyset, "store.url": cfg.Store.URL}
-	for path, secret := range cfg.secrets() {
-		written[path] = *secret
+	for provider, name := range clientSecrets(d.declared) {
+		written[providerPath(provider, name)] = cfg.Providers[provider][name]
 	}
 	for path, source := range written {
 		if source == "env:"+name || d.environ[variableOf(path)] == "env:"+name {

@@ -30,7 +30,7 @@ func malformed(kind, s string) string {
 			return ""
 		}
 		return base(s)
-	case "line or none":
+	case "line or none", clientSecret:
 		return lineOrNone(s)
 	case "store":
 		return storeURL(s)

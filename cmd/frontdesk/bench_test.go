@@ -61,7 +61,7 @@ func BenchmarkListOf2000Events(b *testing.B) {
 // inProcess serves a demonstration gateway from this process.
 func inProcess(tb testing.TB) caller {
 	tb.Helper()
-	cfg := config.Default()
+	cfg := config.Default(nil)
 	cfg.DataDir = tb.TempDir()
 	cfg.Limits.RequestsPerMinutePerKey, cfg.Limits.RequestsPerMinutePerTenant = 0, 0
 	g, err := gateway.Open(context.Background(), cfg, gateway.Options{Adapters: all.Adapters(), LogTo: io.Discard})

@@ -23,7 +23,6 @@ import (
 	caldavfake "frontdesk/adapters/calendar/caldav/fake"
 	zendeskfake "frontdesk/adapters/crm/zendesk/fake"
 	telnyxfake "frontdesk/adapters/telephony/telnyx/fake"
-	"frontdesk/config"
 	"frontdesk/core/gateway"
 	"frontdesk/core/store/storetest"
 )
@@ -136,7 +135,7 @@ func describedBy(t testing.TB, document []byte) []described {
 
 // Who adds an operation, a field, a parameter or a route says here what of another tenant could be put into it.
 func TestEveryRouteAndFieldHasItsCaseOfIsolation(t *testing.T) {
-	cfg, err := config.Load("", []string{"FRONTDESK_DATA_DIR=" + t.TempDir()})
+	cfg, err := (&session{world: world{environ: []string{"FRONTDESK_DATA_DIR=" + t.TempDir()}}}).config()
 	if err != nil {
 		t.Fatal(err)
 	}

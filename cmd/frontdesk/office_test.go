@@ -21,7 +21,6 @@ import (
 	telnyxfake "frontdesk/adapters/telephony/telnyx/fake"
 
 	"frontdesk/adapters/all"
-	"frontdesk/config"
 	"frontdesk/core/adapter"
 	"frontdesk/core/gateway"
 	"frontdesk/core/oauth/oauthtest"
@@ -39,9 +38,10 @@ func (h *house) admit(s tenant.Settings, connections ...[]tenant.NewConnection) 
 }
 
 func (h *house) tryAdmit(ctx context.Context, s tenant.Settings, connections [][]tenant.NewConnection) (keys []string, err error) {
-	cfg, err := config.Load("", slices.DeleteFunc(slices.Clone(h.environ), func(v string) bool {
+	ours := slices.DeleteFunc(slices.Clone(h.environ), func(v string) bool {
 		return !strings.HasPrefix(v, "FRONTDESK_") || strings.HasPrefix(v, "FRONTDESK_TEST_")
-	}))
+	})
+	cfg, err := (&session{world: world{adapters: all.Adapters(), environ: ours}}).config()
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func BenchmarkBookingWhilePurging(b *testing.B) {
 		rows = set
 	}
 	for b.Loop() {
-		cfg := config.Default()
+		cfg := config.Default(nil)
 		cfg.DataDir = b.TempDir()
 		cfg.Server.Listen, cfg.Server.OpsListen, cfg.Server.Drain = "127.0.0.1:0", "", 0
 		cfg.Limits.RequestsPerMinutePerKey, cfg.Limits.RequestsPerMinutePerTenant = 0, 0

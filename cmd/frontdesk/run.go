@@ -158,7 +158,13 @@ type session struct {
 	path string
 }
 
-func (s *session) config() (config.Config, error) { return config.Load(s.path, s.environ) }
+func (s *session) config() (config.Config, error) {
+	providers, err := gateway.Providers(s.adapters)
+	if err != nil {
+		return config.Config{}, err
+	}
+	return config.Load(s.path, s.environ, providers)
+}
 
 // quiet is the configuration for a command other than serve: what it logs goes to standard error, from warnings up.
 func (s *session) quiet() (config.Config, error) {

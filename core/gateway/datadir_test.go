@@ -20,7 +20,7 @@ import (
 // settled is the configuration of a gateway that has a tenant, and is closed.
 func settled(t *testing.T, storeURL string) config.Config {
 	t.Helper()
-	cfg := config.Default()
+	cfg := config.Default(nil)
 	cfg.DataDir = filepath.Join(t.TempDir(), "data")
 	cfg.Store.URL = storeURL
 	g := opened(t, cfg)

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 // Told to end, a gateway says that it is not ready, tells its callers to use no connection again, and leaves nothing that
 // runs.
 func TestServeDrainsAndEnds(t *testing.T) {
-	cfg := config.Default()
+	cfg := config.Default(nil)
 	cfg.DataDir = t.TempDir()
 	cfg.Server.Listen, cfg.Server.OpsListen = "127.0.0.1:0", "127.0.0.1:0"
 	cfg.Server.Drain = time.Second

@@ -1,6 +1,9 @@
 package gateway
 
 import (
+	"maps"
+	"slices"
+
 	"frontdesk/config"
 	"frontdesk/core/adapter"
 	"frontdesk/core/api"
@@ -21,28 +24,50 @@ func guardOptions(cfg config.Config, g *Gateway) guard.Options {
 	}
 }
 
-// operators are what the configuration says of providers, by the names of their adapters.
-func operators(cfg config.Config) map[string]adapter.Operator {
-	p := cfg.Providers
-	return map[string]adapter.Operator{
-		"google": {ClientID: p.Google.ClientID, ClientSecret: p.Google.ClientSecret, Addresses: adapter.Addresses{
-			"auth_url": p.Google.AuthURL, "token_url": p.Google.TokenURL, "api_url": p.Google.APIURL, "issuer": p.Google.Issuer,
-		}},
-		"microsoft": {ClientID: p.Microsoft.ClientID, ClientSecret: p.Microsoft.ClientSecret, Addresses: adapter.Addresses{
-			"authority": p.Microsoft.Authority, "api_url": p.Microsoft.APIURL,
-		}},
-		"salesforce": {ClientID: p.Salesforce.ClientID, ClientSecret: p.Salesforce.ClientSecret, Addresses: adapter.Addresses{
-			"login_url": p.Salesforce.LoginURL,
-		}},
-		"hubspot": {ClientID: p.HubSpot.ClientID, ClientSecret: p.HubSpot.ClientSecret, Addresses: adapter.Addresses{
-			"auth_url": p.HubSpot.AuthURL, "token_url": p.HubSpot.TokenURL, "api_url": p.HubSpot.APIURL,
-		}},
-		"zendesk": {ClientID: p.Zendesk.ClientID, ClientSecret: p.Zendesk.ClientSecret, Addresses: adapter.Addresses{
-			"base_url": p.Zendesk.BaseURL,
-		}},
-		"twilio": {Addresses: adapter.Addresses{"api_url": p.Twilio.APIURL}},
-		"telnyx": {Addresses: adapter.Addresses{"api_url": p.Telnyx.APIURL}},
+// Providers returns the part of the configuration that the adapters declare, for config.Load.
+func Providers(adapters []adapter.Adapter) ([]config.Provider, error) {
+	registry, err := adapter.NewRegistry(adapters)
+	if err != nil {
+		return nil, err
 	}
+	var declared []config.Provider
+	for _, a := range registry.All() {
+		same := func(p config.Provider) bool { return p.Name == a.Name } // of another kind
+		if a.Operator == nil || slices.ContainsFunc(declared, same) {
+			continue
+		}
+		p := config.Provider{Name: a.Name, Help: a.Operator.Help}
+		if a.Operator.ClientIDHelp != "" {
+			p.Keys = []config.ProviderKey{
+				{Name: adapter.FieldClientID, Kind: "line or none", Help: a.Operator.ClientIDHelp},
+				{Name: adapter.FieldClientSecret, Kind: "client secret", Help: a.Operator.ClientSecretHelp},
+			}
+		}
+		for _, at := range a.Operator.Addresses {
+			k := config.ProviderKey{Name: at.Name, Default: at.Default, Kind: "base", Help: at.Help}
+			if at.Optional {
+				k.Kind = "base or none"
+			}
+			p.Keys = append(p.Keys, k)
+		}
+		declared = append(declared, p)
+	}
+	return declared, nil
+}
+
+// operators returns what the configuration says of providers, by the names of their adapters.
+func operators(cfg config.Config) map[string]adapter.Operator {
+	all := make(map[string]adapter.Operator, len(cfg.Providers))
+	for name, values := range cfg.Providers {
+		o := adapter.Operator{
+			ClientID: values[adapter.FieldClientID], ClientSecret: values[adapter.FieldClientSecret],
+			Addresses: maps.Clone(values),
+		}
+		delete(o.Addresses, adapter.FieldClientID)
+		delete(o.Addresses, adapter.FieldClientSecret)
+		all[name] = o
+	}
+	return all
 }
 
 // apiOptions are the configuration's part of the HTTP surface.
