@@ -63,15 +63,15 @@ const (
 
 // recordNumber records what became of a number outside of a call: it was found in the provider's account, or is gone
 // from it. The row is for the transaction that writes the number. Whose doing it is, the context says; else the gateway's.
-func (r *room) recordNumber(ctx context.Context, action string, n store.Number) ([]store.AuditRow, error) {
-	if r.Audit == nil {
+func (o *Options) recordNumber(ctx context.Context, action string, n store.Number) ([]store.AuditRow, error) {
+	if o.Audit == nil {
 		return nil, nil
 	}
-	owner, err := r.Store.TenantByID(ctx, n.TenantID)
+	owner, err := o.Store.TenantByID(ctx, n.TenantID)
 	if err != nil {
 		return nil, err
 	}
-	row, err := r.Audit.Row(ctx, audit.Entry{
+	row, err := o.Audit.Row(ctx, audit.Entry{
 		TenantID: owner.ID, Tenant: owner.Name, Action: action, ConnectionID: n.ConnectionID, Subject: n.Ref, Outcome: audit.Done,
 	})
 	if err != nil {

@@ -17,39 +17,42 @@ import (
 
 // Calendar is the six operations on meetings.
 type Calendar struct {
-	*room
+	opts      *Options
+	journal   *journal
 	calendars *cache[[]calendar.Calendar]
 	known     *knownSet
 }
 
 // desk is one caller's calendar connection, ready to use.
 type desk struct {
-	tenant.Opened[calendar.Driver]
-	service *Calendar
-	tenant  tenant.Tenant
-	traits  calendar.Traits
+	driver     calendar.Driver
+	connection tenant.Connection
+	endpoint   endpoint
+	service    *Calendar
+	tenant     tenant.Tenant
+	traits     calendar.Traits
 }
 
 func (s *Calendar) desk(ctx context.Context, c tenant.Caller) (desk, error) {
-	opened, err := s.Directory.Calendar(ctx, c)
+	opened, err := s.opts.Directory.Calendar(ctx, c)
 	if err != nil {
 		return desk{}, err
 	}
-	return desk{Opened: opened, service: s, tenant: c.Tenant, traits: opened.Driver.Traits()}, nil
+	return s.newDesk(c, opened), nil
 }
 
-// ask calls the driver through the guard.
-func askDesk[T any](ctx context.Context, d desk, op guard.Op, try func(context.Context) (T, error)) (T, error) {
-	return ask(ctx, d.service.room, lineTo(d.Opened, d.traits.MaxConcurrent, func(ctx context.Context) error {
-		_, err := d.Driver.Account(ctx)
-		return err
-	}), op, try)
+func (s *Calendar) newDesk(c tenant.Caller, o tenant.Opened[calendar.Driver]) desk {
+	traits := o.Driver.Traits()
+	return desk{
+		driver: o.Driver, connection: o.Connection, service: s, tenant: c.Tenant, traits: traits,
+		endpoint: newEndpoint(s.opts, o, traits.MaxConcurrent, o.Driver.Account),
+	}
 }
 
 // all answers the account's calendars, remembered for a while: their zones and ids rarely change.
 func (d desk) all(ctx context.Context) ([]calendar.Calendar, error) {
-	return d.service.calendars.get(d.Connection, func() ([]calendar.Calendar, error) {
-		return askDesk(ctx, d, read("list-calendars"), d.Driver.Calendars)
+	return d.service.calendars.get(d.connection, func() ([]calendar.Calendar, error) {
+		return ask(ctx, d.endpoint, read("list-calendars"), d.driver.Calendars)
 	})
 }
 
@@ -150,8 +153,8 @@ func (s *Calendar) Book(ctx context.Context, c tenant.Caller, w Write, in BookMe
 		return Answer[record.MeetingAnswer]{}, err
 	}
 	return perform(ctx, s.journal, call{
-		caller: c, operation: opBook, write: w, connectionID: d.Connection.ID, plan: plan, same: plan.canonical(),
-		sameFor: windowOf(c.Tenant.Settings.DedupeWindow, s.DedupeWindow), repeatable: d.traits.IdempotentBook,
+		caller: c, operation: opBook, write: w, connectionID: d.connection.ID, plan: plan, same: plan.canonical(),
+		sameFor: windowOf(c.Tenant.Settings.DedupeWindow, s.opts.DedupeWindow), repeatable: d.traits.IdempotentBook,
 		undone: func(ctx context.Context, earlier store.Intent) bool { return s.undone(ctx, d, plan, earlier) },
 	}, at(d, s.book))
 }
@@ -165,7 +168,7 @@ func (s *Calendar) undone(ctx context.Context, d desk, plan bookPlan, earlier st
 	if cancelled, err := s.cancelling(ctx, d, earlier.EffectRef, earlier.CreatedAt); err != nil || cancelled {
 		return cancelled
 	}
-	if !d.traits.ConsistentReads && s.Now().Sub(earlier.CreatedAt) < showsLate {
+	if !d.traits.ConsistentReads && s.opts.Now().Sub(earlier.CreatedAt) < showsLate {
 		return false
 	}
 	places, _, err := s.places(ctx, d, earlier.EffectRef, plan.CalendarIDs)
@@ -227,7 +230,7 @@ func (p bookPlan) madeAs(e calendar.Event) bool {
 
 // timely refuses a start in the past where the tenant wishes that. A call that began in time may be finished later.
 func (s *Calendar) timely(d desk, a *attempt, start time.Time, zone *time.Location) error {
-	now := s.Now()
+	now := s.opts.Now()
 	if a.resumed || !d.tenant.Settings.RejectPast || !start.Before(now) {
 		return nil
 	}
@@ -326,7 +329,7 @@ func (s *Calendar) bookOnce(ctx context.Context, d desk, a *attempt, plan bookPl
 	}
 	a.act(d.traits.IdempotentBook)
 	op := guard.Op{Name: opBook, Repeatable: d.traits.IdempotentBook, Late: late}
-	return askDesk(ctx, d, op, func(ctx context.Context) (calendar.Event, error) { return d.Driver.Book(ctx, booking) })
+	return ask(ctx, d.endpoint, op, func(ctx context.Context) (calendar.Event, error) { return d.driver.Book(ctx, booking) })
 }
 
 func (s *Calendar) resumeBook(ctx context.Context, a *attempt) error {
@@ -341,7 +344,7 @@ func at[P, T any](d desk, do func(context.Context, desk, *attempt, P) (outcome[T
 // resumeCalendar takes up an intent that nobody waits for.
 func resumeCalendar[P, T any](ctx context.Context, s *Calendar, a *attempt, do func(context.Context, desk, *attempt, P) (outcome[T], error)) error {
 	_, err := finish(ctx, a, func(ctx context.Context, a *attempt, plan P) (outcome[T], error) {
-		c, err := s.callerFor(ctx, a.intent.TenantID, a.intent.ConnectionID)
+		c, err := s.opts.callerFor(ctx, a.intent.TenantID, a.intent.ConnectionID)
 		if err != nil {
 			return outcome[T]{}, err
 		}
@@ -360,7 +363,7 @@ func (s *Calendar) Calendars(ctx context.Context, c tenant.Caller) (record.Calen
 	if err != nil {
 		return record.CalendarsAnswer{}, err
 	}
-	s.calendars.forget(d.Connection)
+	s.calendars.forget(d.connection)
 	all, err := d.all(ctx)
 	if err != nil {
 		return record.CalendarsAnswer{}, err
@@ -375,23 +378,23 @@ func (s *Calendar) Calendars(ctx context.Context, c tenant.Caller) (record.Calen
 // Verify asks the provider live whether the credentials work. Nothing connected, and credentials that are refused, are
 // answers; only not learning it is a fault.
 func (s *Calendar) Verify(ctx context.Context, c tenant.Caller) (record.VerifyAnswer, error) {
-	opened, err := s.Directory.CalendarToVerify(ctx, c)
+	opened, err := s.opts.Directory.CalendarToVerify(ctx, c)
 	if f := fault.From(err); err != nil {
 		if f.Reason == fault.ReasonNotConnected {
 			return record.VerifyAnswer{}, nil
 		}
 		return record.VerifyAnswer{}, err
 	}
-	d := desk{Opened: opened, service: s, tenant: c.Tenant, traits: opened.Driver.Traits()}
-	account, err := askDesk(ctx, d, read("verify-calendar-connection"), d.Driver.Account)
+	d := s.newDesk(c, opened)
+	account, err := ask(ctx, d.endpoint, read("verify-calendar-connection"), d.driver.Account)
 	if f := fault.From(err); err != nil {
 		if f.Code == fault.Disconnected {
-			return record.VerifyAnswer{Email: d.Connection.Email}, nil
+			return record.VerifyAnswer{Email: d.connection.Email}, nil
 		}
 		return record.VerifyAnswer{}, err
 	}
-	if err := s.Directory.MarkVerified(ctx, d.Connection, account.Email); err != nil {
-		s.Log.ErrorContext(ctx, "a connection could not be marked as verified", "connection", d.Connection.ID, "error", err)
+	if err := s.opts.Directory.MarkVerified(ctx, d.connection, account.Email); err != nil {
+		s.opts.Log.ErrorContext(ctx, "a connection could not be marked as verified", "connection", d.connection.ID, "error", err)
 	}
-	return record.VerifyAnswer{OK: true, Email: cmp.Or(account.Email, d.Connection.Email)}, nil
+	return record.VerifyAnswer{OK: true, Email: cmp.Or(account.Email, d.connection.Email)}, nil
 }

@@ -29,7 +29,7 @@ func (s *Calendar) Cancel(ctx context.Context, c tenant.Caller, w Write, in Canc
 		return Answer[record.CancelAnswer]{}, err
 	}
 	plan := cancelPlan(in)
-	return perform(ctx, s.journal, call{caller: c, operation: opCancel, write: w, connectionID: d.Connection.ID, plan: plan, about: plan.EventID, repeatable: true},
+	return perform(ctx, s.journal, call{caller: c, operation: opCancel, write: w, connectionID: d.connection.ID, plan: plan, about: plan.EventID, repeatable: true},
 		at(d, s.cancel))
 }
 
@@ -49,8 +49,8 @@ func (s *Calendar) cancel(ctx context.Context, d desk, a *attempt, plan cancelPl
 	}
 	a.act(true)
 	where, err := tryPlaces(ctx, places, func(ctx context.Context, calendarID string) (string, error) {
-		_, err := askDesk(ctx, d, guard.Op{Name: opCancel, Repeatable: true}, func(ctx context.Context) (struct{}, error) {
-			return struct{}{}, d.Driver.Cancel(ctx, calendar.EventRef{CalendarID: calendarID, ID: plan.EventID}, calendar.Cancellation{})
+		_, err := ask(ctx, d.endpoint, guard.Op{Name: opCancel, Repeatable: true}, func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, d.driver.Cancel(ctx, calendar.EventRef{CalendarID: calendarID, ID: plan.EventID}, calendar.Cancellation{})
 		})
 		return calendarID, err
 	})
@@ -61,10 +61,10 @@ func (s *Calendar) cancel(ctx context.Context, d desk, a *attempt, plan cancelPl
 			return none, err
 		}
 	}
-	if err := s.Store.DropIntentsOfEffect(ctx, d.tenant.ID, d.Connection.ID, opBook, plan.EventID); err != nil { // an equal booking is a new one
+	if err := s.opts.Store.DropIntentsOfEffect(ctx, d.tenant.ID, d.connection.ID, opBook, plan.EventID); err != nil { // an equal booking is a new one
 		return none, err
 	}
-	if err := s.Store.DropHoldsOfEvent(ctx, d.Connection.ID, plan.EventID); err != nil {
+	if err := s.opts.Store.DropHoldsOfEvent(ctx, d.connection.ID, plan.EventID); err != nil {
 		return none, err
 	}
 	row := d.row(plan.EventID, where, true)
@@ -79,6 +79,6 @@ func (s *Calendar) cancel(ctx context.Context, d desk, a *attempt, plan cancelPl
 // cancelling reports whether a cancellation of the event began since, and did not surely fail. One that was cut off is
 // carried on: who is answered with the event would lose it then.
 func (s *Calendar) cancelling(ctx context.Context, d desk, eventID string, since time.Time) (bool, error) {
-	_, found, err := s.Store.RecentIntent(ctx, d.tenant.ID, opCancel, subjectKey(d.Connection.ID, eventID), since)
+	_, found, err := s.opts.Store.RecentIntent(ctx, d.tenant.ID, opCancel, subjectKey(d.connection.ID, eventID), since)
 	return found, err
 }

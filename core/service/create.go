@@ -12,22 +12,21 @@ import (
 	"frontdesk/core/normalize"
 	"frontdesk/core/record"
 	"frontdesk/core/store"
-	"frontdesk/core/tenant"
 )
 
 // creation opens tickets of one connection.
 type creation struct {
-	*Tickets
-	opened tenant.Opened[crm.Driver]
+	tickets *Tickets
+	opened  crmClient
 }
 
-func (s *Tickets) creation(o tenant.Opened[crm.Driver]) creation { return creation{s, o} }
+func (s *Tickets) creation(o crmClient) creation { return creation{s, o} }
 
 // run opens a ticket, first or resumed. Where the CRM does not take a repeated create for the first one, a
 // resumed run looks whether the ticket is there before it creates anything.
 func (c creation) run(ctx context.Context, a *attempt, plan ticketPlan) (outcome[record.TicketAnswer], error) {
 	var none outcome[record.TicketAnswer]
-	repeatable := c.opened.Driver.Traits().IdempotentCreate
+	repeatable := c.opened.driver.Traits().IdempotentCreate
 	if a.resumed && !repeatable {
 		found, err := c.find(ctx, a, plan)
 		if err == nil {
@@ -36,7 +35,7 @@ func (c creation) run(ctx context.Context, a *attempt, plan ticketPlan) (outcome
 		if fault.From(err).Code != fault.NotFound {
 			return none, c.ended(ctx, a, plan, err)
 		}
-		plan.Again, plan.Unknowable = c.Now(), false
+		plan.Again, plan.Unknowable = c.tickets.opts.Now(), false
 		if err := a.save(ctx, plan); err != nil {
 			return none, fault.Unacted(err)
 		}
@@ -45,8 +44,8 @@ func (c creation) run(ctx context.Context, a *attempt, plan ticketPlan) (outcome
 	a.act(repeatable)
 	op := guard.Op{Name: opCreate, Repeatable: repeatable, Late: late(a, created)}
 	wanted := c.wanted(a, plan)
-	ticket, err := askCRM(ctx, c.Tickets, c.opened, op, func(ctx context.Context) (crm.Ticket, error) {
-		return c.opened.Driver.Create(ctx, wanted)
+	ticket, err := ask(ctx, c.opened.endpoint, op, func(ctx context.Context) (crm.Ticket, error) {
+		return c.opened.driver.Create(ctx, wanted)
 	})
 	if err == nil {
 		return c.made(ctx, ticket)
@@ -84,12 +83,12 @@ func (c creation) over(a *attempt, plan ticketPlan) time.Time {
 	if plan.Again.After(sent) {
 		sent = plan.Again
 	}
-	return sent.Add(c.Deadline + c.Guard.WriteGrace())
+	return sent.Add(c.tickets.opts.Deadline + c.tickets.opts.Guard.WriteGrace())
 }
 
 // made is the outcome of a ticket that is there.
 func (c creation) made(ctx context.Context, t crm.Ticket) (outcome[record.TicketAnswer], error) {
-	c.remember(ctx, c.opened, t)
+	c.tickets.remember(ctx, c.opened, t)
 	return created(ctx, t)
 }
 
@@ -100,23 +99,23 @@ func created(_ context.Context, t crm.Ticket) (outcome[record.TicketAnswer], err
 // find asks the CRM what became of a create; fault.NotFound when there is surely no ticket. What it fails
 // with otherwise leaves the outcome unknown.
 func (c creation) find(ctx context.Context, a *attempt, plan ticketPlan) (crm.Ticket, error) {
-	finder, can := c.opened.Driver.(crm.Finder)
+	finder, can := c.opened.driver.(crm.Finder)
 	if !can {
 		return crm.Ticket{}, fault.Unknowable("The connected CRM cannot tell which tickets were opened.")
 	}
-	byKey := c.opened.Driver.Traits().FindsByKey
+	byKey := c.opened.driver.Traits().FindsByKey
 	wanted := c.wanted(a, plan)
 	if !byKey {
 		var err error
-		if wanted.Others, err = c.Store.EffectsSince(ctx, a.intent, wanted.Since.Add(-2*crm.ClockSkew)); err != nil {
+		if wanted.Others, err = c.tickets.opts.Store.EffectsSince(ctx, a.intent, wanted.Since.Add(-2*crm.ClockSkew)); err != nil {
 			return crm.Ticket{}, err
 		}
 	}
-	ticket, err := askCRM(ctx, c.Tickets, c.opened, read("find-ticket"), func(ctx context.Context) (crm.Ticket, error) {
+	ticket, err := ask(ctx, c.opened.endpoint, read("find-ticket"), func(ctx context.Context) (crm.Ticket, error) {
 		return finder.Find(ctx, wanted)
 	})
 	if err == nil && !byKey {
-		err = c.Store.ClaimEffect(ctx, a.intent, ticket.ID, func(others []store.Intent) error {
+		err = c.tickets.opts.Store.ClaimEffect(ctx, a.intent, ticket.ID, func(others []store.Intent) error {
 			return c.ours(a.intent, ticket, others)
 		})
 	}
@@ -126,7 +125,7 @@ func (c creation) find(ctx context.Context, a *attempt, plan ticketPlan) (crm.Ti
 	case wasTakenOver(err):
 		return crm.Ticket{}, err
 	case f.Code == fault.NotFound:
-		if wait := wanted.Until.Sub(c.Now()); wait > 0 {
+		if wait := wanted.Until.Sub(c.tickets.opts.Now()); wait > 0 {
 			return crm.Ticket{}, fault.NotKnownYet("The ticket is not there, and may still be on its way.", wait)
 		}
 		return crm.Ticket{}, f
@@ -145,7 +144,7 @@ func (c creation) ours(ours store.Intent, found crm.Ticket, others []store.Inten
 		case other.EffectRef == found.ID:
 			return fault.NotKnownYet("The ticket that was found is another call's.", time.Second)
 		case other.EffectRef != "" || !alike(ours.Plan, other.Plan):
-		case c.journal.runs(other):
+		case c.tickets.journal.runs(other):
 			return fault.NotKnownYet("Another call that says the same is under way.", time.Second)
 		case !bytes.Equal(other.RequestHash, ours.RequestHash):
 			return fault.Unknowable(
@@ -172,7 +171,7 @@ func (c creation) ended(ctx context.Context, a *attempt, plan ticketPlan, err er
 	}
 	plan.Unknowable = f.IsUnknowable()
 	if saveErr := a.save(ctx, plan); saveErr != nil {
-		c.Log.WarnContext(ctx, "that an outcome will never be known could not be kept",
+		c.tickets.opts.Log.WarnContext(ctx, "that an outcome will never be known could not be kept",
 			"operation", opCreate, "error", saveErr)
 	}
 	return err

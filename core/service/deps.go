@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/audit"
 	"frontdesk/core/calendar"
 	"frontdesk/core/crm"
-	"frontdesk/core/fault"
 	"frontdesk/core/guard"
 	"frontdesk/core/store"
 	"frontdesk/core/telephony"
@@ -86,18 +84,18 @@ func New(o Options) *Services {
 	if o.LeaseClock == nil {
 		o.LeaseClock = clock.now
 	}
-	r := &room{Options: o, journal: &journal{
+	opts, j := &o, &journal{
 		store: o.Store, owner: o.Owner, now: o.Now, keep: o.KeepAnswers, deadline: o.Deadline, grace: o.Guard.WriteGrace(),
 		leases: o.LeaseClock, short: cmp.Or(o.Lease, shortLease), patience: cmp.Or(o.WaitForEqual, o.Deadline),
 		log: o.Log, metrics: o.Metrics, audit: o.Audit,
-	}}
+	}
 	s := &Services{
 		clock:    clock,
-		Calendar: &Calendar{room: r, calendars: newCache[[]calendar.Calendar](o.Now, rememberCalendars), known: newKnownSet()},
-		Tickets:  &Tickets{room: r, vocabularies: newCache[crm.Vocabulary](o.Now, rememberVocabulary)},
-		Numbers:  &Numbers{room: r, firstLook: firstLook, setups: newCache[struct{}](o.Now, rememberSetup)},
+		Calendar: &Calendar{opts: opts, journal: j, calendars: newCache[[]calendar.Calendar](o.Now, rememberCalendars), known: newKnownSet()},
+		Tickets:  &Tickets{opts: opts, journal: j, vocabularies: newCache[crm.Vocabulary](o.Now, rememberVocabulary)},
+		Numbers:  &Numbers{opts: opts, journal: j, firstLook: firstLook, setups: newCache[struct{}](o.Now, rememberSetup)},
 	}
-	s.settler = &settler{room: r, overtaken: map[string]writeOver{opUpdate: nil, opChange: s.Numbers.realign}, resume: map[string]resume{
+	s.settler = &settler{opts: opts, journal: j, overtaken: map[string]writeOver{opUpdate: nil, opChange: s.Numbers.realign}, resume: map[string]resume{
 		opBook:   s.Calendar.resumeBook,
 		opUpdate: s.Calendar.resumeUpdate,
 		opCancel: s.Calendar.resumeCancel,
@@ -123,55 +121,7 @@ const (
 const (
 	rememberCalendars  = 5 * time.Minute
 	rememberVocabulary = 5 * time.Minute
-	cacheEntries       = 10_000
 )
-
-// room is what the use cases share.
-type room struct {
-	Options
-	journal *journal
-}
-
-// line is an opened connection as the guard needs to know it.
-type line struct {
-	connection tenant.Connection
-	target     guard.Target
-	account    func(context.Context) error // asks the provider live whether it accepts the credentials
-}
-
-func lineTo[D any](o tenant.Opened[D], most int, account func(context.Context) error) line {
-	return line{connection: o.Connection, account: account, target: guard.Target{
-		Kind: o.Target.Kind, Provider: o.Target.Provider, Host: o.Target.Host, Connection: o.Target.Connection, MaxConcurrent: most,
-	}}
-}
-
-// ask calls a driver through the guard. When the provider refuses the credentials, and does so again when it is asked
-// for the account, the connection is marked: a person learns of it and the next caller is told at once.
-func ask[T any](ctx context.Context, r *room, l line, op guard.Op, try func(context.Context) (T, error)) (T, error) {
-	answer, err := guard.Do(ctx, r.Guard, l.target, op, try)
-	if err == nil {
-		return answer, nil
-	}
-	var none T
-	f := fault.From(err)
-	if f.Code == fault.Disconnected && r.refused(ctx, l) {
-		if err := r.Directory.MarkReconnect(context.WithoutCancel(ctx), l.connection, f.Detail); err != nil {
-			r.Log.ErrorContext(ctx, "a connection could not be marked", "connection", l.connection.ID, "error", err)
-		}
-	}
-	return none, f.With("provider", l.connection.Provider)
-}
-
-// refused reports whether the provider refuses the credentials when asked for the account.
-func (r *room) refused(ctx context.Context, l line) bool {
-	_, err := guard.Do(ctx, r.Guard, l.target, read("confirm-credentials"), func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, l.account(ctx)
-	})
-	return err != nil && fault.From(err).Code == fault.Disconnected
-}
-
-// read is an operation without effect.
-func read(name string) guard.Op { return guard.Op{Name: name, Read: true} }
 
 // zoneOf answers the tenant's zone.
 func zoneOf(t tenant.Tenant) string {
@@ -187,68 +137,4 @@ func windowOf(own *tenant.Duration, standard time.Duration) time.Duration {
 		return standard
 	}
 	return time.Duration(*own)
-}
-
-// cache remembers what a provider said for a while, by connection and revision. It is bounded; what does not fit is
-// asked again.
-type cache[V any] struct {
-	now  func() time.Time
-	life time.Duration
-	mu   sync.Mutex
-	kept map[cacheKey]cached[V]
-}
-
-type cacheKey struct {
-	connection string
-	revision   int64
-}
-
-type cached[V any] struct {
-	value V
-	until time.Time
-}
-
-func newCache[V any](now func() time.Time, life time.Duration) *cache[V] {
-	return &cache[V]{now: now, life: life, kept: map[cacheKey]cached[V]{}}
-}
-
-// get answers what is remembered, else asks.
-func (c *cache[V]) get(of tenant.Connection, ask func() (V, error)) (V, error) {
-	key := cacheKey{of.ID, of.Revision}
-	c.mu.Lock()
-	have, ok := c.kept[key]
-	c.mu.Unlock()
-	if ok && c.now().Before(have.until) {
-		return have.value, nil
-	}
-	value, err := ask()
-	if err != nil {
-		return value, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.kept) >= cacheEntries {
-		for old := range c.kept { // any one: the map's order is as good as another
-			delete(c.kept, old)
-			break
-		}
-	}
-	c.kept[key] = cached[V]{value, c.now().Add(c.life)}
-	return value, nil
-}
-
-// forget makes the next get ask.
-func (c *cache[V]) forget(of tenant.Connection) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.kept, cacheKey{of.ID, of.Revision})
-}
-
-// callerFor is the caller of work that nobody waits for.
-func (r *room) callerFor(ctx context.Context, tenantID, connectionID string) (tenant.Caller, error) {
-	c, err := r.Directory.CallerOf(ctx, tenantID, connectionID)
-	if f := fault.From(err); err != nil && f.Code == fault.NotFound {
-		return c, fault.New(fault.Disconnected, fault.ReasonNotConnected, "The connection was removed.").Because(err)
-	}
-	return c, err
 }

@@ -53,7 +53,7 @@ func (s *Calendar) List(ctx context.Context, c tenant.Caller, in ListEvents) (re
 
 // window is the stretch asked for: from now, for seven days, where nothing else is said.
 func (s *Calendar) window(in ListEvents, zone *time.Location) (calendar.Span, error) {
-	w := calendar.Span{From: s.Now()}
+	w := calendar.Span{From: s.opts.Now()}
 	if !in.Start.IsZero() {
 		w.From = in.Start.In(zone)
 	}
@@ -112,11 +112,11 @@ func (s *Calendar) read(ctx context.Context, d desk, calendarIDs []string, w cal
 // firstPages asks for all calendars at once where the provider can, and answers nils where it cannot.
 func (s *Calendar) firstPages(ctx context.Context, d desk, queries []calendar.Query) ([]*calendar.Page, error) {
 	pages := make([]*calendar.Page, len(queries))
-	many, can := d.Driver.(calendar.ManyLister)
+	many, can := d.driver.(calendar.ManyLister)
 	if !can || len(queries) < 2 {
 		return pages, nil
 	}
-	got, err := askDesk(ctx, d, read("list-events"), func(ctx context.Context) ([]calendar.Page, error) { return many.EventsOf(ctx, queries) })
+	got, err := ask(ctx, d.endpoint, read("list-events"), func(ctx context.Context) ([]calendar.Page, error) { return many.EventsOf(ctx, queries) })
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (s *Calendar) pages(ctx context.Context, d desk, q calendar.Query, have *ca
 	for empty := 0; ; {
 		page := have
 		if page == nil {
-			got, err := askDesk(ctx, d, read("list-events"), func(ctx context.Context) (calendar.Page, error) { return d.Driver.Events(ctx, q) })
+			got, err := ask(ctx, d.endpoint, read("list-events"), func(ctx context.Context) (calendar.Page, error) { return d.driver.Events(ctx, q) })
 			if err != nil {
 				return nil, err
 			}

@@ -18,25 +18,32 @@ import (
 // Numbers is the five operations on phone numbers. The provider holds the numbers; the gateway's table gives them
 // their ids and remembers the cloud employees.
 type Numbers struct {
-	*room
+	opts      *Options
+	journal   *journal
 	firstLook time.Duration    // at an order under way, after it was made
 	setups    *cache[struct{}] // of connections whose settings were found to work
 }
 
 // phone is a caller's telephony connection, opened.
 type phone struct {
-	tenant.Opened[telephony.Driver]
-	caller tenant.Caller
-	realm  string // within which a number is held once: all real providers, or one sandbox
+	driver     telephony.Driver
+	connection tenant.Connection
+	endpoint   endpoint
+	caller     tenant.Caller
+	sandbox    bool
+	realm      string // within which a number is held once: all real providers, or one sandbox
 }
 
 func (s *Numbers) phone(ctx context.Context, c tenant.Caller) (phone, error) {
-	opened, err := s.Directory.Telephony(ctx, c)
+	opened, err := s.opts.Directory.Telephony(ctx, c)
 	if err != nil {
 		return phone{}, err
 	}
-	p := phone{Opened: opened, caller: c}
-	if opened.Target.Sandbox {
+	p := phone{
+		driver: opened.Driver, connection: opened.Connection, caller: c, sandbox: opened.Target.Sandbox,
+		endpoint: newEndpoint(s.opts, opened, opened.Driver.Traits().MaxConcurrent, opened.Driver.Account),
+	}
+	if p.sandbox {
 		p.realm = opened.Connection.ID
 	}
 	return p, nil
@@ -44,18 +51,11 @@ func (s *Numbers) phone(ctx context.Context, c tenant.Caller) (phone, error) {
 
 // phoneFor opens a connection for work that nobody waits for.
 func (s *Numbers) phoneFor(ctx context.Context, tenantID, connectionID string) (phone, error) {
-	c, err := s.callerFor(ctx, tenantID, connectionID)
+	c, err := s.opts.callerFor(ctx, tenantID, connectionID)
 	if err != nil {
 		return phone{}, err
 	}
 	return s.phone(ctx, c)
-}
-
-func askTelephony[T any](ctx context.Context, s *Numbers, p phone, op guard.Op, try func(context.Context) (T, error)) (T, error) {
-	return ask(ctx, s.room, lineTo(p.Opened, p.Driver.Traits().MaxConcurrent, func(ctx context.Context) error {
-		_, err := p.Driver.Account(ctx)
-		return err
-	}), op, try)
 }
 
 // List reads the provider's account and makes the gateway's table agree with it: numbers that came by other means get
@@ -92,8 +92,8 @@ func (s *Numbers) Get(ctx context.Context, c tenant.Caller, id int64) (record.Ph
 
 // row answers the caller's number; another tenant's, or another connection's, does not exist for it.
 func (s *Numbers) row(ctx context.Context, p phone, id int64) (store.Number, error) {
-	row, err := s.Store.Number(ctx, p.Connection.TenantID, id)
-	if err == nil && row.ConnectionID != p.Connection.ID {
+	row, err := s.opts.Store.Number(ctx, p.connection.TenantID, id)
+	if err == nil && row.ConnectionID != p.connection.ID {
 		err = noNumber()
 	}
 	return row, err
@@ -105,7 +105,7 @@ func noNumber() error {
 
 // read asks the provider for one number.
 func (s *Numbers) read(ctx context.Context, p phone, ref string) (telephony.Number, error) {
-	return askTelephony(ctx, s, p, read("read-phone-number"), func(ctx context.Context) (telephony.Number, error) { return p.Driver.Number(ctx, ref) })
+	return ask(ctx, p.endpoint, read("read-phone-number"), func(ctx context.Context) (telephony.Number, error) { return p.driver.Number(ctx, ref) })
 }
 
 // numberRun is a run that needs to know whose account it works on.
@@ -144,10 +144,10 @@ func (s *Numbers) resumeRelease(ctx context.Context, a *attempt) error {
 // does not say.
 func (p phone) routing(employee *int64, e164 string) (telephony.Routing, bool) {
 	if employee == nil {
-		_, says := p.Driver.Route(0, e164)
+		_, says := p.driver.Route(0, e164)
 		return telephony.Routing{}, says
 	}
-	return p.Driver.Route(*employee, e164)
+	return p.driver.Route(*employee, e164)
 }
 
 // leads is how the table remembers where calls were pointed.
@@ -164,8 +164,8 @@ func leads(to telephony.Routing) string {
 
 // set has the provider change a number, and sees that it did.
 func (s *Numbers) set(ctx context.Context, p phone, ref string, c telephony.Change) error {
-	now, err := askTelephony(ctx, s, p, guard.Op{Name: opChange, Repeatable: true}, func(ctx context.Context) (telephony.Number, error) {
-		return p.Driver.Change(ctx, ref, c)
+	now, err := ask(ctx, p.endpoint, guard.Op{Name: opChange, Repeatable: true}, func(ctx context.Context) (telephony.Number, error) {
+		return p.driver.Change(ctx, ref, c)
 	})
 	if err != nil {
 		return s.notFound(ctx, p, ref, err)
@@ -197,7 +197,7 @@ func (s *Numbers) pointTo(ctx context.Context, p phone, row store.Number) (store
 			return row, err
 		}
 		row.Leads = leads(to)
-		return row, s.Store.UpdateNumber(context.WithoutCancel(ctx), row)
+		return row, s.opts.Store.UpdateNumber(context.WithoutCancel(ctx), row)
 	})
 }
 

@@ -66,20 +66,20 @@ func (s *Numbers) Buy(ctx context.Context, c tenant.Caller, w Write, in BuyNumbe
 	// A purchase that was not ordered is dropped by the recovery worker, and its order must not be on its way then: for
 	// that, a replica waits longer than the lease (see overForPeers).
 	return perform(ctx, s.journal, call{
-		caller: c, operation: opBuy, write: w, connectionID: p.Connection.ID, plan: buyPlan(in),
-		repeatable: p.Driver.Traits().IdempotentBuy,
+		caller: c, operation: opBuy, write: w, connectionID: p.connection.ID, plan: buyPlan(in),
+		repeatable: p.driver.Traits().IdempotentBuy,
 	}, on(p, s.buy))
 }
 
 // purchase is one purchase under way.
 type purchase struct {
-	*Numbers
-	phone
-	*attempt
-	plan   buyPlan
-	row    store.Purchase
-	ends   time.Time // when the caller's time is over
-	orders int       // placed by this run
+	numbers *Numbers
+	client  phone
+	run     *attempt
+	plan    buyPlan
+	row     store.Purchase
+	ends    time.Time // when the caller's time is over
+	orders  int       // placed by this run
 }
 
 func (s *Numbers) buy(ctx context.Context, p phone, a *attempt, plan buyPlan) (outcome[record.PhoneNumber], error) {
@@ -87,11 +87,11 @@ func (s *Numbers) buy(ctx context.Context, p phone, a *attempt, plan buyPlan) (o
 	if err != nil {
 		return outcome[record.PhoneNumber]{}, err
 	}
-	b := &purchase{Numbers: s, phone: p, attempt: a, plan: plan, row: row}
+	b := &purchase{numbers: s, client: p, run: a, plan: plan, row: row}
 	if ends, ok := ctx.Deadline(); ok {
 		b.ends = ends
 	} else {
-		b.ends = time.Now().Add(s.Deadline)
+		b.ends = time.Now().Add(s.opts.Deadline)
 	}
 	number, err := b.carryThrough(ctx)
 	if err != nil {
@@ -103,11 +103,11 @@ func (s *Numbers) buy(ctx context.Context, p phone, a *attempt, plan buyPlan) (o
 // carryThrough takes the steps that are left, and closes a purchase that surely led to nothing.
 func (b *purchase) carryThrough(ctx context.Context) (store.Number, error) {
 	number, err := b.carryOut(ctx)
-	if err == nil || wasTakenOver(err) || !b.harmless(fault.From(err)) || b.isEnded() {
+	if err == nil || wasTakenOver(err) || !b.run.harmless(fault.From(err)) || b.isEnded() {
 		return number, err
 	}
-	if err := b.Store.EndPurchase(context.WithoutCancel(ctx), b.row); err != nil {
-		b.Log.ErrorContext(ctx, "a purchase could not be closed; it counts until it is looked at again",
+	if err := b.numbers.opts.Store.EndPurchase(context.WithoutCancel(ctx), b.row); err != nil {
+		b.numbers.opts.Log.ErrorContext(ctx, "a purchase could not be closed; it counts until it is looked at again",
 			"tenant", b.row.TenantID, "error", err)
 	}
 	return number, err
@@ -120,8 +120,8 @@ func (b *purchase) isEnded() bool {
 // reserve takes the right to buy a number, or answers what was bought under the same Idempotency-Key: that is known for as
 // long as answers are kept, also where the intent was let go since there was nothing to answer any more.
 func (s *Numbers) reserve(ctx context.Context, p phone, a *attempt) (store.Purchase, error) {
-	limits := limitsOf(p.caller.Tenant, p.Target.Sandbox)
-	row, reached, err := s.Store.ReservePurchase(ctx, a.intent, p.realm, a.intent.CreatedAt.Add(-s.KeepAnswers), limits)
+	limits := limitsOf(p.caller.Tenant, p.sandbox)
+	row, reached, err := s.opts.Store.ReservePurchase(ctx, a.intent, p.realm, a.intent.CreatedAt.Add(-s.opts.KeepAnswers), limits)
 	switch {
 	case err != nil:
 		return row, err
@@ -129,7 +129,7 @@ func (s *Numbers) reserve(ctx context.Context, p phone, a *attempt) (store.Purch
 		f := fault.Newf(fault.Exhausted, fault.ReasonPurchaseLimit,
 			"%d numbers were bought within the last 24 hours, which is the most that this tenant may buy (max_purchases_per_day). Nothing was bought.", limits.PerDay)
 		if !reached.Until.IsZero() {
-			f.RetryAfter = max(0, reached.Until.Sub(s.Now()))
+			f.RetryAfter = max(0, reached.Until.Sub(s.opts.Now()))
 		}
 		return row, f
 	case reached.Held:
@@ -173,8 +173,8 @@ func (b *purchase) carryOut(ctx context.Context) (store.Number, error) {
 			return store.Number{}, b.returned(ctx)
 		}
 	}
-	b.clear() // whatever was ordered before, the account has not got it
-	if b.alone {
+	b.run.clear() // whatever was ordered before, the account has not got it
+	if b.run.alone {
 		return store.Number{}, fault.New(fault.Exhausted, fault.ReasonNoNumbersAvailable, "The purchase was cut off before it was ordered. Nothing was bought.")
 	}
 	if err := b.checkSetup(ctx); err != nil {
@@ -193,7 +193,7 @@ func (b *purchase) carryOut(ctx context.Context) (store.Number, error) {
 			case !notOurs(err):
 				return store.Number{}, err
 			}
-			b.clear()
+			b.run.clear()
 			if b.orders >= mostOrders {
 				return store.Number{}, fault.Newf(fault.Conflict, fault.ReasonNumberTaken,
 					"%d orders in area code %s failed one after the other, because others were faster. Nothing was bought. "+
@@ -208,11 +208,11 @@ func (b *purchase) carryOut(ctx context.Context) (store.Number, error) {
 
 // recorded answers a purchase that was cut off after its last step.
 func (b *purchase) recorded(ctx context.Context) (store.Number, error) {
-	row, held, err := b.Store.NumberHolder(ctx, b.realm, b.row.E164)
+	row, held, err := b.numbers.opts.Store.NumberHolder(ctx, b.client.realm, b.row.E164)
 	switch {
 	case err != nil:
 		return store.Number{}, err
-	case !held || row.ConnectionID != b.Connection.ID:
+	case !held || row.ConnectionID != b.client.connection.ID:
 		return store.Number{}, b.wentBack()
 	}
 	return row, nil
@@ -233,7 +233,7 @@ func (b *purchase) wasThere(err error) bool {
 // returned ends a purchase whose number went back, at the provider or by us. It goes on counting: it was paid
 // for.
 func (b *purchase) returned(ctx context.Context) error {
-	if err := b.Store.MarkReturned(context.WithoutCancel(ctx), b.row); err != nil {
+	if err := b.numbers.opts.Store.MarkReturned(context.WithoutCancel(ctx), b.row); err != nil {
 		return b.spent("and went back to the provider, which could not be recorded yet", err)
 	}
 	b.row.State = store.PurchaseReturned
@@ -242,7 +242,7 @@ func (b *purchase) returned(ctx context.Context) error {
 
 // wentBack says that a number was bought and is not held any more.
 func (b *purchase) wentBack() error {
-	b.clear()
+	b.run.clear()
 	why, refused := refusalOf(b.row.Refusal)
 	if !refused {
 		return fault.New(fault.NotFound, fault.ReasonNumberNotFound, "The number was bought, and has been released since.")
@@ -260,7 +260,7 @@ func refusalOf(raw json.RawMessage) (why refusal, refused bool) {
 // changed: then they are looked at again, and where no look finds what is wrong with them, nothing is ordered
 // before they change.
 func (b *purchase) checkSetup(ctx context.Context) error {
-	raw, err := b.Store.RefusedSetup(ctx, b.Connection.TenantID, b.Connection.ID, b.Connection.Revision)
+	raw, err := b.numbers.opts.Store.RefusedSetup(ctx, b.client.connection.TenantID, b.client.connection.ID, b.client.connection.Revision)
 	if err != nil {
 		return err
 	}
@@ -273,17 +273,17 @@ func (b *purchase) checkSetup(ctx context.Context) error {
 	case refused:
 		return b.checkLive(ctx)
 	}
-	_, err = b.setups.get(b.Connection, func() (struct{}, error) { return struct{}{}, b.checkLive(ctx) })
+	_, err = b.numbers.setups.get(b.client.connection, func() (struct{}, error) { return struct{}{}, b.checkLive(ctx) })
 	return err
 }
 
 // checkLive asks the provider, where the driver can.
 func (b *purchase) checkLive(ctx context.Context) error {
-	checker, can := b.Driver.(adapter.SetupChecker)
+	checker, can := b.client.driver.(adapter.SetupChecker)
 	if !can {
 		return nil
 	}
-	_, err := askTelephony(ctx, b.Numbers, b.phone, read("check-setup"), func(ctx context.Context) (struct{}, error) {
+	_, err := ask(ctx, b.client.endpoint, read("check-setup"), func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, checker.CheckSetup(ctx)
 	})
 	return err
@@ -307,7 +307,7 @@ func (b *purchase) offers(ctx context.Context, round int) ([]telephony.Offer, er
 	var taken []string
 	if round > 0 {
 		var err error
-		if taken, err = b.Store.TakenNumbers(ctx, b.realm, "+1"+b.plan.AreaCode); err != nil {
+		if taken, err = b.numbers.opts.Store.TakenNumbers(ctx, b.client.realm, "+1"+b.plan.AreaCode); err != nil {
 			return nil, err
 		}
 	}
@@ -323,8 +323,8 @@ func (b *purchase) offers(ctx context.Context, round int) ([]telephony.Offer, er
 }
 
 func (b *purchase) search(ctx context.Context, areaCode string, limit int) ([]telephony.Offer, error) {
-	offers, err := askTelephony(ctx, b.Numbers, b.phone, read("search-phone-numbers"), func(ctx context.Context) ([]telephony.Offer, error) {
-		return b.Driver.Search(ctx, telephony.Search{AreaCode: areaCode, Limit: limit})
+	offers, err := ask(ctx, b.client.endpoint, read("search-phone-numbers"), func(ctx context.Context) ([]telephony.Offer, error) {
+		return b.client.driver.Search(ctx, telephony.Search{AreaCode: areaCode, Limit: limit})
 	})
 	fitting := offers[:0]
 	for _, offer := range offers {
@@ -367,7 +367,7 @@ func (b *purchase) soldOut(ctx context.Context) error {
 
 // take claims a number and orders it. It is NUMBER_TAKEN where someone else was faster.
 func (b *purchase) take(ctx context.Context, e164 string) (telephony.Number, error) {
-	chosen, err := b.Store.ChooseNumber(ctx, b.row, e164)
+	chosen, err := b.numbers.opts.Store.ChooseNumber(ctx, b.row, e164)
 	if err != nil {
 		return telephony.Number{}, err
 	}
@@ -382,18 +382,18 @@ func (b *purchase) take(ctx context.Context, e164 string) (telephony.Number, err
 func (b *purchase) order() telephony.Order {
 	o := telephony.Order{Key: b.row.ID, Since: b.row.CreatedAt, E164: b.row.E164, Name: nameOf(b.plan.Name, b.row.E164)}
 	if b.plan.Inbound != nil {
-		o.Routing, _ = b.routing(b.plan.Inbound, b.row.E164)
+		o.Routing, _ = b.client.routing(b.plan.Inbound, b.row.E164)
 	}
 	return o
 }
 
 // ordered orders the number chosen, and waits until it is there.
 func (b *purchase) ordered(ctx context.Context) (telephony.Number, error) {
-	repeatable := b.Driver.Traits().IdempotentBuy
+	repeatable := b.client.driver.Traits().IdempotentBuy
 	b.orders++
-	b.act(repeatable)
-	number, err := askTelephony(ctx, b.Numbers, b.phone, guard.Op{Name: opBuy, Repeatable: repeatable, Late: b.lookAgain}, func(ctx context.Context) (telephony.Number, error) {
-		return b.Driver.Buy(ctx, b.order())
+	b.run.act(repeatable)
+	number, err := ask(ctx, b.client.endpoint, guard.Op{Name: opBuy, Repeatable: repeatable, Late: b.lookAgain}, func(ctx context.Context) (telephony.Number, error) {
+		return b.client.driver.Buy(ctx, b.order())
 	})
 	if err != nil {
 		return number, err
@@ -403,14 +403,14 @@ func (b *purchase) ordered(ctx context.Context) (telephony.Number, error) {
 
 // lookAgain lets an order whose answer came too late for its caller be looked at as soon as anybody can.
 func (b *purchase) lookAgain(any, error) {
-	if b.repeatable {
+	if b.run.repeatable {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), recordWait)
 	defer cancel()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.close(ctx, store.IntentUnknown)
+	b.run.mu.Lock()
+	defer b.run.mu.Unlock()
+	b.run.close(ctx, store.IntentUnknown)
 }
 
 // settled finds out what became of an order that was cut off. Where nobody waits for the number, it is not ordered
@@ -420,7 +420,7 @@ func (b *purchase) settled(ctx context.Context) (telephony.Number, error) {
 	switch {
 	case err == nil:
 		return b.arrived(ctx, number)
-	case fault.From(err).Code == fault.NotFound && !b.alone && b.row.State == store.PurchaseChosen:
+	case fault.From(err).Code == fault.NotFound && !b.run.alone && b.row.State == store.PurchaseChosen:
 		if err := b.checkSetup(ctx); err != nil {
 			return number, err
 		}
@@ -431,16 +431,16 @@ func (b *purchase) settled(ctx context.Context) (telephony.Number, error) {
 
 // whatOf asks what became of the order.
 func (b *purchase) whatOf(ctx context.Context) (telephony.Number, error) {
-	return askTelephony(ctx, b.Numbers, b.phone, read("look-up-order"), func(ctx context.Context) (telephony.Number, error) {
-		return b.Driver.Ordered(ctx, b.order())
+	return ask(ctx, b.client.endpoint, read("look-up-order"), func(ctx context.Context) (telephony.Number, error) {
+		return b.client.driver.Ordered(ctx, b.order())
 	})
 }
 
 // arrived waits until the number ordered can be used, as long as someone waits for it.
 func (b *purchase) arrived(ctx context.Context, number telephony.Number) (telephony.Number, error) {
-	b.act(true) // from here on everything can be done again
-	for wait := b.firstLook; number.Pending; wait = min(wait+wait/2, latestLook) {
-		if b.alone || b.patience() < wait {
+	b.run.act(true) // from here on everything can be done again
+	for wait := b.numbers.firstLook; number.Pending; wait = min(wait+wait/2, latestLook) {
+		if b.run.alone || b.patience() < wait {
 			b.underWay(ctx)
 			f := fault.Newf(fault.UnknownOutcome, fault.ReasonOrderPending, "%s is ordered and will be there soon.", b.row.E164)
 			return number, f.With(metaNumber, b.row.E164)
@@ -466,8 +466,8 @@ func (b *purchase) underWay(ctx context.Context) {
 	if b.row.State != store.PurchaseChosen {
 		return
 	}
-	if err := b.Store.MarkOrdered(ctx, b.row); err != nil {
-		b.Log.WarnContext(ctx, "that an order is under way could not be recorded; it is looked at less often",
+	if err := b.numbers.opts.Store.MarkOrdered(ctx, b.row); err != nil {
+		b.numbers.opts.Log.WarnContext(ctx, "that an order is under way could not be recorded; it is looked at less often",
 			"tenant", b.row.TenantID, "error", err)
 		return
 	}
@@ -476,12 +476,12 @@ func (b *purchase) underWay(ctx context.Context) {
 
 // complete gives a number that was bought its name and routing, and its id.
 func (b *purchase) complete(ctx context.Context, number telephony.Number) (store.Number, error) {
-	b.act(true)
+	b.run.act(true)
 	switch b.row.State {
 	case store.PurchaseReturning:
 		return store.Number{}, b.undo(ctx, number)
 	case store.PurchaseChosen, store.PurchaseOrdered:
-		if err := b.Store.MarkFilled(context.WithoutCancel(ctx), b.row); err != nil {
+		if err := b.numbers.opts.Store.MarkFilled(context.WithoutCancel(ctx), b.row); err != nil {
 			return store.Number{}, b.spent("but that could not be recorded yet", err)
 		}
 		b.row.State = store.PurchaseFilled
@@ -495,22 +495,22 @@ func (b *purchase) complete(ctx context.Context, number telephony.Number) (store
 		change.Routing = &want.Routing
 	}
 	if change != (telephony.Change{}) {
-		if err := b.set(ctx, b.phone, number.Ref, change); err != nil {
+		if err := b.numbers.set(ctx, b.client, number.Ref, change); err != nil {
 			return store.Number{}, b.notSetUp(ctx, number, change, err)
 		}
 	}
 	held := store.Number{
 		TenantID: b.row.TenantID, ConnectionID: b.row.ConnectionID, Ref: number.Ref, Name: want.Name,
-		Inbound: b.plan.Inbound, Outbound: b.plan.Outbound, Leads: leads(want.Routing), CreatedAt: b.Now(),
+		Inbound: b.plan.Inbound, Outbound: b.plan.Outbound, Leads: leads(want.Routing), CreatedAt: b.numbers.opts.Now(),
 	}
 	var rows []store.AuditRow
-	if b.intent.Key == "" { // whoever ends the intent of a purchase records that it was made
+	if b.run.intent.Key == "" { // whoever ends the intent of a purchase records that it was made
 		var err error
-		if rows, err = b.recordNumber(ctx, numberFound, held); err != nil {
+		if rows, err = b.numbers.opts.recordNumber(ctx, numberFound, held); err != nil {
 			return held, err
 		}
 	}
-	row, err := b.Store.AddPurchased(context.WithoutCancel(ctx), b.row, held, rows...)
+	row, err := b.numbers.opts.Store.AddPurchased(context.WithoutCancel(ctx), b.row, held, rows...)
 	if err != nil {
 		return row, b.spent("but could not be recorded yet", err)
 	}
@@ -531,12 +531,12 @@ func (b *purchase) notSetUp(ctx context.Context, number telephony.Number, change
 	why.Undo.Code, why.Undo.Reason, why.Undo.Detail = f.Code, f.Reason, f.Detail
 	var revision int64 // of the connection, unless it is the caller's request that was refused
 	if change.Routing != nil && len(f.Fields) == 0 {
-		revision = b.Connection.Revision
+		revision = b.client.connection.Revision
 	}
 	why.Unseen = revision != 0 && b.checkLive(ctx) == nil
 	raw, err := json.Marshal(why)
 	if err == nil {
-		err = b.Store.MarkReturning(context.WithoutCancel(ctx), b.row, raw, revision)
+		err = b.numbers.opts.Store.MarkReturning(context.WithoutCancel(ctx), b.row, raw, revision)
 	}
 	if err != nil {
 		return b.spent("but its name and routing are refused, and that could not be recorded yet", err)
@@ -547,7 +547,7 @@ func (b *purchase) notSetUp(ctx context.Context, number telephony.Number, change
 
 // undo gives a number back that cannot be set up.
 func (b *purchase) undo(ctx context.Context, number telephony.Number) error {
-	if err := b.giveBack(ctx, b.phone, number.Ref); err != nil {
+	if err := b.numbers.giveBack(ctx, b.client, number.Ref); err != nil {
 		why, _ := refusalOf(b.row.Refusal)
 		return b.spent("but its name and routing are refused ("+why.Undo.Detail+"), and it could not be given back yet", err)
 	}

@@ -7,7 +7,7 @@ import (
 
 // purger lets go of what was kept long enough, so that nobody notices: in batches that are short, with rests that are
 // longer. Every replica does it.
-type purger struct{ *room }
+type purger struct{ opts *Options }
 
 const (
 	purgeEvery  = 10 * time.Minute
@@ -23,7 +23,7 @@ const (
 func (p *purger) keep(ctx context.Context) {
 	for {
 		if err := p.purge(ctx); err != nil && ctx.Err() == nil {
-			p.Log.WarnContext(ctx, "old records could not be let go; the next time comes", "error", err)
+			p.opts.Log.WarnContext(ctx, "old records could not be let go; the next time comes", "error", err)
 		}
 		if pause(ctx, purgeEvery) != nil {
 			return
@@ -33,17 +33,19 @@ func (p *purger) keep(ctx context.Context) {
 
 // purge lets everything go that is due, and gives the room back.
 func (p *purger) purge(ctx context.Context) error {
-	now := p.Now()
-	answers := now.Add(-p.KeepAnswers)
+	now := p.opts.Now()
+	answers := now.Add(-p.opts.KeepAnswers)
 	for _, batch := range []func(ctx context.Context, most int) (int64, error){
 		func(ctx context.Context, most int) (int64, error) {
-			return p.Store.PurgeIntents(ctx, answers, now.Add(-keepKeyless), most)
+			return p.opts.Store.PurgeIntents(ctx, answers, now.Add(-keepKeyless), most)
 		},
-		func(ctx context.Context, most int) (int64, error) { return p.Store.PurgeTickets(ctx, answers, most) },
 		func(ctx context.Context, most int) (int64, error) {
-			return p.Store.PurgePurchases(ctx, now, answers, most)
+			return p.opts.Store.PurgeTickets(ctx, answers, most)
 		},
-		p.Store.GiveBack,
+		func(ctx context.Context, most int) (int64, error) {
+			return p.opts.Store.PurgePurchases(ctx, now, answers, most)
+		},
+		p.opts.Store.GiveBack,
 	} {
 		if err := inBatches(ctx, batch); err != nil {
 			return err

@@ -31,7 +31,7 @@ func (s *Numbers) Update(ctx context.Context, c tenant.Caller, w Write, in Updat
 		return s.unchanged(ctx, p, in.ID)
 	}
 	return perform(ctx, s.journal, call{
-		caller: c, operation: opChange, write: w, connectionID: p.Connection.ID, plan: plan, about: strconv.FormatInt(in.ID, 10), repeatable: true,
+		caller: c, operation: opChange, write: w, connectionID: p.connection.ID, plan: plan, about: strconv.FormatInt(in.ID, 10), repeatable: true,
 	}, on(p, s.change))
 }
 
@@ -58,7 +58,7 @@ func (s *Numbers) change(ctx context.Context, p phone, a *attempt, plan changePl
 					return row, s.vanished(ctx, row, err)
 				}
 			}
-			return row, s.Store.UpdateNumber(context.WithoutCancel(ctx), row)
+			return row, s.opts.Store.UpdateNumber(context.WithoutCancel(ctx), row)
 		})
 	}
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *Numbers) vanished(ctx context.Context, row store.Number, err error) err
 	if fault.From(err).Code != fault.NotFound {
 		return err
 	}
-	if err := s.Store.ReleaseNumber(ctx, row, s.Now()); err != nil && fault.From(err).Code != fault.NotFound {
+	if err := s.opts.Store.ReleaseNumber(ctx, row, s.opts.Now()); err != nil && fault.From(err).Code != fault.NotFound {
 		return err
 	}
 	return noNumber()

@@ -67,8 +67,8 @@ func (s *Numbers) Reconcile(ctx context.Context, c tenant.Caller, how Repair) ([
 
 // alignment is one comparison under way.
 type alignment struct {
-	*Numbers
-	phone
+	numbers *Numbers
+	client  phone
 	how     Repair
 	own     adapter.Numbers
 	found   []Drift
@@ -77,12 +77,12 @@ type alignment struct {
 
 // align compares the account with the table, and answers the numbers in use, by id, and the differences found.
 func (s *Numbers) align(ctx context.Context, p phone, how Repair) ([]store.Number, []Drift, error) {
-	own, err := adapter.NumbersOf(p.Connection.Settings)
+	own, err := adapter.NumbersOf(p.connection.Settings)
 	if err != nil {
 		return nil, nil, err
 	}
 	// The table is read first: a number bought or released while the account is read is then in neither list wrongly.
-	rows, err := s.Store.Numbers(ctx, p.Connection.TenantID, p.Connection.ID)
+	rows, err := s.opts.Store.Numbers(ctx, p.connection.TenantID, p.connection.ID)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -90,7 +90,7 @@ func (s *Numbers) align(ctx context.Context, p phone, how Repair) ([]store.Numbe
 	if err != nil {
 		return nil, nil, err
 	}
-	a := &alignment{Numbers: s, phone: p, how: how, own: own}
+	a := &alignment{numbers: s, client: p, how: how, own: own}
 	kept := rows[:0]
 	for _, row := range rows {
 		n, listed := held[row.Ref]
@@ -120,7 +120,7 @@ func (s *Numbers) align(ctx context.Context, p phone, how Repair) ([]store.Numbe
 func (s *Numbers) account(ctx context.Context, p phone) (map[string]telephony.Number, error) {
 	held := map[string]telephony.Number{}
 	for q := (telephony.Query{}); ; {
-		page, err := askTelephony(ctx, s, p, read("list-phone-numbers"), func(ctx context.Context) (telephony.Page, error) { return p.Driver.Numbers(ctx, q) })
+		page, err := ask(ctx, p.endpoint, read("list-phone-numbers"), func(ctx context.Context) (telephony.Page, error) { return p.driver.Numbers(ctx, q) })
 		if err != nil {
 			return nil, err
 		}
@@ -151,7 +151,7 @@ func (a *alignment) known(ctx context.Context, row store.Number, n telephony.Num
 	if !listed {
 		// Lists of some providers lag behind; the number itself is asked for before it is given up.
 		var err error
-		if n, err = a.read(ctx, a.phone, row.Ref); err != nil {
+		if n, err = a.numbers.read(ctx, a.client, row.Ref); err != nil {
 			if fault.From(err).Code != fault.NotFound {
 				return row, false, err
 			}
@@ -175,12 +175,12 @@ func (a *alignment) gone(ctx context.Context, row store.Number) (store.Number, b
 		a.report(row, DriftGone, false, goneSays, "Any list of the numbers gives it up.")
 		return row, false, nil
 	}
-	rows, err := a.recordNumber(ctx, numberGone, row)
+	rows, err := a.numbers.opts.recordNumber(ctx, numberGone, row)
 	if err == nil {
-		err = a.Store.ReleaseNumber(ctx, row, a.Now(), rows...)
+		err = a.numbers.opts.Store.ReleaseNumber(ctx, row, a.numbers.opts.Now(), rows...)
 	}
 	if err != nil && fault.From(err).Reason == fault.ReasonChangedMeanwhile {
-		row, err = a.row(ctx, a.phone, row.ID)
+		row, err = a.numbers.row(ctx, a.client, row.ID)
 		if err == nil {
 			return row, true, nil
 		}
@@ -203,14 +203,14 @@ func (a *alignment) renamed(ctx context.Context, row store.Number, n telephony.N
 		a.report(row, DriftRenamed, false, "It has another name at the provider.", "Any list of the numbers takes it over.")
 		return row, nil
 	}
-	now, err := a.row(ctx, a.phone, row.ID)
+	now, err := a.numbers.row(ctx, a.client, row.ID)
 	if err != nil || now.Name == n.Name || now.Version != row.Version {
 		return now, err // changed through the gateway since the account was read: that is the newer one
 	}
 	now.Name = n.Name
-	err = a.Store.UpdateNumber(ctx, now)
+	err = a.numbers.opts.Store.UpdateNumber(ctx, now)
 	if err != nil && fault.From(err).Reason == fault.ReasonChangedMeanwhile {
-		return a.row(ctx, a.phone, row.ID)
+		return a.numbers.row(ctx, a.client, row.ID)
 	}
 	if err == nil {
 		a.report(row, DriftRenamed, true, "It has another name at the provider.", "")
@@ -226,7 +226,7 @@ func (a *alignment) misrouted(ctx context.Context, row store.Number, n telephony
 	if row.Inbound == nil {
 		return row, nil
 	}
-	want, says := a.routing(row.Inbound, row.E164)
+	want, says := a.client.routing(row.Inbound, row.E164)
 	if !says || n.Routing == want {
 		return row, nil
 	}
@@ -244,11 +244,11 @@ func (a *alignment) misrouted(ctx context.Context, row store.Number, n telephony
 		a.report(row, DriftMisrouted, false, what, "Many numbers are pointed back a few at a time; this one is still to come.")
 		return row, nil
 	}
-	now, err := a.row(ctx, a.phone, row.ID)
+	now, err := a.numbers.row(ctx, a.client, row.ID)
 	if err != nil || now.Version != row.Version {
 		return now, err // changed through the gateway since the account was read
 	}
-	pointed, err := a.pointTo(ctx, a.phone, now)
+	pointed, err := a.numbers.pointTo(ctx, a.client, now)
 	switch f := fault.From(err); {
 	case err == nil:
 		a.report(row, DriftMisrouted, true, what, "")
@@ -256,7 +256,7 @@ func (a *alignment) misrouted(ctx context.Context, row store.Number, n telephony
 	case f.Code == fault.NotFound:
 		return row, err
 	default:
-		a.Log.WarnContext(ctx, "a number's calls could not be pointed back", "tenant", row.TenantID, "number", row.ID, "error", err)
+		a.numbers.opts.Log.WarnContext(ctx, "a number's calls could not be pointed back", "tenant", row.TenantID, "number", row.ID, "error", err)
 		a.report(row, DriftMisrouted, false, what, f.Detail)
 		return row, nil
 	}
@@ -265,14 +265,14 @@ func (a *alignment) misrouted(ctx context.Context, row store.Number, n telephony
 // arrival looks at a number of the account that the connection's table has not got. Another's stays that one's and is not
 // shown; one that waits to go back is not shown either.
 func (a *alignment) arrival(ctx context.Context, n telephony.Number) (store.Number, bool, error) {
-	holder, held, err := a.Store.NumberHolder(ctx, a.realm, n.E164)
+	holder, held, err := a.numbers.opts.Store.NumberHolder(ctx, a.client.realm, n.E164)
 	if err != nil {
 		return store.Number{}, false, err
 	}
-	if held && (holder.ConnectionID != a.Connection.ID || !holder.ReleaseAt.IsZero()) {
+	if held && (holder.ConnectionID != a.client.connection.ID || !holder.ReleaseAt.IsZero()) {
 		return store.Number{}, false, nil
 	}
-	row := a.Numbers.found(a.phone, n)
+	row := a.numbers.found(a.client, n)
 	const what = "The account holds the number, and the gateway does not know it."
 	switch {
 	case held: // came in since the table was read, or is there again under another reference
@@ -283,7 +283,7 @@ func (a *alignment) arrival(ctx context.Context, n telephony.Number) (store.Numb
 		a.report(row, DriftUnknown, false, what, "Any list of the numbers takes it in.")
 		return row, false, nil
 	}
-	kept, err := a.takeIn(ctx, a.phone, row)
+	kept, err := a.numbers.takeIn(ctx, a.client, row)
 	if err != nil {
 		if fault.From(err).Code == fault.Conflict { // someone else's, or on order
 			return row, false, nil
@@ -299,7 +299,7 @@ func (a *alignment) arrival(ctx context.Context, n telephony.Number) (store.Numb
 // found is the row of a number that came by other means.
 func (s *Numbers) found(p phone, n telephony.Number) store.Number {
 	return store.Number{
-		TenantID: p.Connection.TenantID, ConnectionID: p.Connection.ID, Realm: p.realm, Ref: n.Ref, E164: n.E164, Name: nameOf(n.Name, n.E164), CreatedAt: s.Now(),
+		TenantID: p.connection.TenantID, ConnectionID: p.connection.ID, Realm: p.realm, Ref: n.Ref, E164: n.E164, Name: nameOf(n.Name, n.E164), CreatedAt: s.opts.Now(),
 	}
 }
 
@@ -307,11 +307,11 @@ func (s *Numbers) found(p phone, n telephony.Number) store.Number {
 // behind: of a number that was given back here before, or that is held under another reference, the provider
 // is asked once more.
 func (s *Numbers) takeIn(ctx context.Context, p phone, found store.Number) (store.Number, error) {
-	rows, err := s.recordNumber(ctx, numberFound, found)
+	rows, err := s.opts.recordNumber(ctx, numberFound, found)
 	if err != nil {
 		return store.Number{}, err
 	}
-	kept, again, err := s.Store.AddNumber(ctx, found, rows...)
+	kept, again, err := s.opts.Store.AddNumber(ctx, found, rows...)
 	if err != nil || !again && kept.Ref == found.Ref {
 		return kept, err
 	}
@@ -325,12 +325,12 @@ func (s *Numbers) takeIn(ctx context.Context, p phone, found store.Number) (stor
 	case err == nil && kept.Ref == found.Ref:
 		return kept, nil
 	case err == nil:
-		return s.Store.ChangeRef(ctx, kept, found.Ref)
+		return s.opts.Store.ChangeRef(ctx, kept, found.Ref)
 	case fault.From(err).Code != fault.NotFound:
 		return kept, err
 	}
-	if rows, err = s.recordNumber(ctx, numberGone, kept); err == nil {
-		err = s.Store.ReleaseNumber(ctx, kept, s.Now(), rows...)
+	if rows, err = s.opts.recordNumber(ctx, numberGone, kept); err == nil {
+		err = s.opts.Store.ReleaseNumber(ctx, kept, s.opts.Now(), rows...)
 	}
 	if err == nil || fault.From(err).Code == fault.NotFound {
 		err = fault.Newf(fault.Conflict, fault.ReasonNumberTaken, "The account has no longer got %s.", found.E164)
@@ -359,14 +359,14 @@ func (s *Numbers) Adopt(ctx context.Context, c tenant.Caller, e164 string) (stor
 // keep looks after the numbers until ctx ends: those whose wait is over go back, and every account is compared with the
 // table now and then. Every replica does it; the times are spread.
 func (s *Numbers) keep(ctx context.Context) {
-	next := s.Now().Add(mathrand.N(reconcileEvery))
+	next := s.opts.Now().Add(mathrand.N(reconcileEvery))
 	for {
 		if err := s.sendBack(ctx); err != nil && ctx.Err() == nil {
-			s.Log.WarnContext(ctx, "released numbers could not be looked at", "error", err)
+			s.opts.Log.WarnContext(ctx, "released numbers could not be looked at", "error", err)
 		}
-		if !s.Now().Before(next) {
+		if !s.opts.Now().Before(next) {
 			s.reconcileAll(ctx)
-			next = s.Now().Add(reconcileEvery/2 + mathrand.N(reconcileEvery))
+			next = s.opts.Now().Add(reconcileEvery/2 + mathrand.N(reconcileEvery))
 		}
 		if pause(ctx, numbersEvery) != nil {
 			return
@@ -377,12 +377,12 @@ func (s *Numbers) keep(ctx context.Context) {
 // reconcileAll compares every account that is in order with the table.
 func (s *Numbers) reconcileAll(ctx context.Context) {
 	if err := s.strays(ctx); err != nil && ctx.Err() == nil {
-		s.Log.WarnContext(ctx, "stray purchases could not be looked at", "error", err)
+		s.opts.Log.WarnContext(ctx, "stray purchases could not be looked at", "error", err)
 	}
-	all, err := s.Directory.RealOnes(ctx, adapter.KindTelephony)
+	all, err := s.opts.Directory.RealOnes(ctx, adapter.KindTelephony)
 	if err != nil {
 		if ctx.Err() == nil {
-			s.Log.WarnContext(ctx, "telephony connections could not be listed", "error", err)
+			s.opts.Log.WarnContext(ctx, "telephony connections could not be listed", "error", err)
 		}
 		return
 	}
@@ -399,28 +399,28 @@ func (s *Numbers) reconcileAll(ctx context.Context) {
 func (s *Numbers) reconcileOne(ctx context.Context, c tenant.Connection) {
 	ctx, cancel := context.WithTimeout(ctx, reconcileWithin)
 	defer cancel()
-	caller, err := s.Directory.CallerOf(ctx, c.TenantID, c.ID)
+	caller, err := s.opts.Directory.CallerOf(ctx, c.TenantID, c.ID)
 	var found []Drift
 	if err == nil {
 		found, err = s.Reconcile(ctx, caller, RepairSafe)
 	}
 	if err != nil {
-		s.Log.WarnContext(ctx, "an account could not be compared with the numbers held", "tenant", c.TenantID, "connection", c.ID, "error", err)
+		s.opts.Log.WarnContext(ctx, "an account could not be compared with the numbers held", "tenant", c.TenantID, "connection", c.ID, "error", err)
 	}
 	for _, d := range found {
-		s.Log.InfoContext(ctx, "a number differs at its provider", "tenant", c.TenantID, "connection", c.ID, "number", d.ID, "kind", string(d.Kind), "repaired", d.Repaired)
+		s.opts.Log.InfoContext(ctx, "a number differs at its provider", "tenant", c.TenantID, "connection", c.ID, "number", d.ID, "kind", string(d.Kind), "repaired", d.Repaired)
 	}
 }
 
 // strays ends purchases that no intent carries on any more: a number that was bought is taken in.
 func (s *Numbers) strays(ctx context.Context) error {
-	open, err := s.Store.StrayPurchases(ctx, s.Now().Add(-strayAfter))
+	open, err := s.opts.Store.StrayPurchases(ctx, s.opts.Now().Add(-strayAfter))
 	if err != nil {
 		return err
 	}
 	for _, row := range open {
 		if err := s.stray(ctx, row); err != nil {
-			s.Log.WarnContext(ctx, "a stray purchase is still open", "tenant", row.TenantID, "connection", row.ConnectionID, "error", err)
+			s.opts.Log.WarnContext(ctx, "a stray purchase is still open", "tenant", row.TenantID, "connection", row.ConnectionID, "error", err)
 		}
 	}
 	return nil
@@ -429,23 +429,23 @@ func (s *Numbers) strays(ctx context.Context) error {
 // stray carries on a purchase of which only the row is left. What its caller wanted besides a number is not
 // known any more.
 func (s *Numbers) stray(ctx context.Context, row store.Purchase) error {
-	ctx, cancel := context.WithTimeout(ctx, s.Deadline)
+	ctx, cancel := context.WithTimeout(ctx, s.opts.Deadline)
 	defer cancel()
-	runner := s.Owner + "/" + rand.Text()
-	took, err := s.Store.TakeStray(ctx, row, runner)
+	runner := s.opts.Owner + "/" + rand.Text()
+	took, err := s.opts.Store.TakeStray(ctx, row, runner)
 	if err != nil || !took {
 		return err
 	}
 	row.Runner = runner
 	if row.State == store.PurchaseReserved {
-		return s.Store.EndPurchase(ctx, row)
+		return s.opts.Store.EndPurchase(ctx, row)
 	}
 	p, err := s.phoneFor(ctx, row.TenantID, row.ConnectionID)
 	if err != nil {
 		return err
 	}
-	b := &purchase{Numbers: s, phone: p, row: row, attempt: &attempt{journal: s.journal, resumed: true, alone: true}}
-	if _, err := b.carryThrough(ctx); err != nil && !b.harmless(fault.From(err)) {
+	b := &purchase{numbers: s, client: p, row: row, run: &attempt{journal: s.journal, resumed: true, alone: true}}
+	if _, err := b.carryThrough(ctx); err != nil && !b.run.harmless(fault.From(err)) {
 		return err
 	}
 	return nil

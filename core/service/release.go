@@ -27,7 +27,7 @@ func (s *Numbers) Release(ctx context.Context, c tenant.Caller, w Write, id int6
 	if err != nil {
 		return Answer[struct{}]{}, err
 	}
-	return perform(ctx, s.journal, call{caller: c, operation: opReturn, write: w, connectionID: p.Connection.ID, plan: releasePlan{ID: id}, repeatable: true}, on(p, s.release))
+	return perform(ctx, s.journal, call{caller: c, operation: opReturn, write: w, connectionID: p.connection.ID, plan: releasePlan{ID: id}, repeatable: true}, on(p, s.release))
 }
 
 func (s *Numbers) release(ctx context.Context, p phone, a *attempt, plan releasePlan) (outcome[struct{}], error) {
@@ -39,7 +39,7 @@ func (s *Numbers) release(ctx context.Context, p phone, a *attempt, plan release
 		}
 		return none, err
 	}
-	own, err := adapter.NumbersOf(p.Connection.Settings)
+	own, err := adapter.NumbersOf(p.connection.Settings)
 	if err != nil {
 		return none, err
 	}
@@ -54,7 +54,7 @@ func (s *Numbers) release(ctx context.Context, p phone, a *attempt, plan release
 				return row, err
 			}
 		}
-		err := s.Store.ReleaseNumber(context.WithoutCancel(ctx), row, s.Now())
+		err := s.opts.Store.ReleaseNumber(context.WithoutCancel(ctx), row, s.opts.Now())
 		if f := fault.From(err); err != nil && f.Code != fault.NotFound && f.Reason != fault.ReasonChangedMeanwhile {
 			err = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 				"The number was released, but that could not be recorded yet.").Because(err)
@@ -69,8 +69,8 @@ func (s *Numbers) release(ctx context.Context, p phone, a *attempt, plan release
 
 // giveBack releases a number at the provider, if it is still there.
 func (s *Numbers) giveBack(ctx context.Context, p phone, ref string) error {
-	_, err := askTelephony(ctx, s, p, guard.Op{Name: opReturn, Repeatable: true}, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, p.Driver.Release(ctx, ref)
+	_, err := ask(ctx, p.endpoint, guard.Op{Name: opReturn, Repeatable: true}, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, p.driver.Release(ctx, ref)
 	})
 	if err != nil && fault.From(err).Code == fault.NotFound {
 		return nil
@@ -95,12 +95,12 @@ func (s *Numbers) park(ctx context.Context, p phone, a *attempt, row store.Numbe
 		}
 	}
 	row.Leads = ""
-	return s.Store.ParkNumber(context.WithoutCancel(ctx), row, s.Now().Add(delay))
+	return s.opts.Store.ParkNumber(context.WithoutCancel(ctx), row, s.opts.Now().Add(delay))
 }
 
 // Held lists all numbers that a tenant holds, by id, those waiting to go back among them.
 func (s *Numbers) Held(ctx context.Context, tenantID string) ([]store.Number, error) {
-	return s.Store.TenantNumbers(ctx, tenantID)
+	return s.opts.Store.TenantNumbers(ctx, tenantID)
 }
 
 // Restore takes a released number that still waits back into use, with its name, employees and id.
@@ -109,11 +109,11 @@ func (s *Numbers) Restore(ctx context.Context, tenantID string, id int64) (recor
 	if err != nil {
 		return record.PhoneNumber{}, err
 	}
-	rows, err := s.recordNumber(ctx, numberRestored, store.Number{TenantID: p.Connection.TenantID, ConnectionID: p.Connection.ID, Ref: strconv.FormatInt(id, 10)})
+	rows, err := s.opts.recordNumber(ctx, numberRestored, store.Number{TenantID: p.connection.TenantID, ConnectionID: p.connection.ID, Ref: strconv.FormatInt(id, 10)})
 	if err != nil {
 		return record.PhoneNumber{}, err
 	}
-	row, err := s.Store.RestoreNumber(ctx, p.Connection.TenantID, id, rows...)
+	row, err := s.opts.Store.RestoreNumber(ctx, p.connection.TenantID, id, rows...)
 	if err != nil {
 		return record.PhoneNumber{}, err
 	}
@@ -128,7 +128,7 @@ func (s *Numbers) Restore(ctx context.Context, tenantID string, id int64) (recor
 
 // parked opens the connection of a number that waits to go back.
 func (s *Numbers) parked(ctx context.Context, tenantID string, id int64) (phone, error) {
-	waiting, err := s.Store.ParkedNumbers(ctx, tenantID)
+	waiting, err := s.opts.Store.ParkedNumbers(ctx, tenantID)
 	if err != nil {
 		return phone{}, err
 	}
@@ -141,20 +141,20 @@ func (s *Numbers) parked(ctx context.Context, tenantID string, id int64) (phone,
 
 // sendBack gives the numbers back whose wait is over.
 func (s *Numbers) sendBack(ctx context.Context) error {
-	going, err := s.Store.SendBack(ctx, s.Now())
+	going, err := s.opts.Store.SendBack(ctx, s.opts.Now())
 	if err != nil {
 		return err
 	}
 	for _, row := range going {
 		if err := s.sendBackOne(ctx, row); err != nil && ctx.Err() == nil {
-			s.Log.WarnContext(ctx, "a released number could not be given back; it is tried again", "tenant", row.TenantID, "number", row.ID, "error", err)
+			s.opts.Log.WarnContext(ctx, "a released number could not be given back; it is tried again", "tenant", row.TenantID, "number", row.ID, "error", err)
 		}
 	}
 	return nil
 }
 
 func (s *Numbers) sendBackOne(ctx context.Context, row store.Number) error {
-	ctx, cancel := context.WithTimeout(ctx, s.Deadline)
+	ctx, cancel := context.WithTimeout(ctx, s.opts.Deadline)
 	defer cancel()
 	p, err := s.phoneFor(ctx, row.TenantID, row.ConnectionID)
 	if err != nil {
@@ -163,11 +163,11 @@ func (s *Numbers) sendBackOne(ctx context.Context, row store.Number) error {
 	if err := s.giveBack(ctx, p, row.Ref); err != nil {
 		return err
 	}
-	rows, err := s.recordNumber(ctx, numberReturned, row)
+	rows, err := s.opts.recordNumber(ctx, numberReturned, row)
 	if err != nil {
 		return err
 	}
-	err = s.Store.ReleaseNumber(ctx, row, s.Now(), rows...)
+	err = s.opts.Store.ReleaseNumber(ctx, row, s.opts.Now(), rows...)
 	if err != nil && fault.From(err).Code == fault.NotFound {
 		return nil // another replica was faster
 	}

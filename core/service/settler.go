@@ -16,7 +16,8 @@ import (
 // settler takes up intents that nobody carries any more: the process died, or the provider's answer was lost. Every
 // replica does it, since an intent goes to whoever takes it over first; so nothing waits for a replica that died.
 type settler struct {
-	*room
+	opts      *Options
+	journal   *journal
 	resume    map[string]resume
 	overtaken map[string]writeOver // of operations of which one call must not undo another that overtook it
 }
@@ -48,12 +49,12 @@ func (s *Services) Run(ctx context.Context) {
 	defer group.Wait()
 	group.Go(func() { s.Numbers.keep(ctx) })
 	group.Go(func() { s.keepLeases(ctx) })
-	group.Go(func() { (&purger{s.settler.room}).keep(ctx) })
+	group.Go(func() { (&purger{opts: s.settler.opts}).keep(ctx) })
 	tick := time.NewTicker(settleEvery)
 	defer tick.Stop()
 	for {
 		if err := s.settler.round(ctx); err != nil && ctx.Err() == nil {
-			s.settler.Log.WarnContext(ctx, "settling intents failed; it goes on", "error", err)
+			s.settler.opts.Log.WarnContext(ctx, "settling intents failed; it goes on", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -65,29 +66,29 @@ func (s *Services) Run(ctx context.Context) {
 
 // keepLeases renews the leases of the runs that go on, and keeps their clock with the database's, until ctx ends.
 func (s *Services) keepLeases(ctx context.Context) {
-	if s.settler.Store.TracksProcesses() {
+	if s.settler.opts.Store.TracksProcesses() {
 		return // leases are long, and what counts is whether their process lives
 	}
-	next := s.settler.Now().Add(synchroniseEvery)
+	next := s.settler.opts.Now().Add(synchroniseEvery)
 	for pause(ctx, s.settler.journal.short/renewals) == nil {
 		s.settler.journal.renewLeases(ctx)
-		if s.settler.Now().Before(next) {
+		if s.settler.opts.Now().Before(next) {
 			continue
 		}
 		if _, err := s.Synchronise(ctx); err == nil {
-			next = s.settler.Now().Add(synchroniseEvery)
+			next = s.settler.opts.Now().Add(synchroniseEvery)
 		}
 	}
 }
 
 // Synchronise sets the clock of leases by the database's clock, and returns how far the machine's is ahead of that.
 func (s *Services) Synchronise(ctx context.Context) (ahead time.Duration, err error) {
-	return s.clock.synchronise(ctx, s.settler.Store)
+	return s.clock.synchronise(ctx, s.settler.opts.Store)
 }
 
 // round settles what is due.
 func (s *settler) round(ctx context.Context) error {
-	began := s.Now()
+	began := s.opts.Now()
 	if err := s.journal.takeBack(ctx); err != nil {
 		return err
 	}
@@ -98,8 +99,8 @@ func (s *settler) round(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.Metrics.UnsettledIntents(len(open))
-	underWay, err := s.Store.OrderedPurchases(ctx)
+	s.opts.Metrics.UnsettledIntents(len(open))
+	underWay, err := s.opts.Store.OrderedPurchases(ctx)
 	if err != nil {
 		return err
 	}
@@ -109,7 +110,7 @@ func (s *settler) round(ctx context.Context) error {
 	var group errgroup.Group
 	group.SetLimit(settleAtOnce)
 	for _, intent := range open[:min(len(open), settleBatch)] {
-		if ctx.Err() != nil || s.Now().Sub(began) > settleFor {
+		if ctx.Err() != nil || s.opts.Now().Sub(began) > settleFor {
 			break
 		}
 		group.Go(func() error {
@@ -126,7 +127,7 @@ func (s *settler) carryOn(ctx context.Context, i store.Intent) {
 		return
 	}
 	if err := s.settle(ctx, i); err != nil {
-		s.Log.WarnContext(ctx, "an intent that was taken up is not carried through", "operation", i.Operation, "tenant", i.TenantID, "connection", i.ConnectionID, "error", err)
+		s.opts.Log.WarnContext(ctx, "an intent that was taken up is not carried through", "operation", i.Operation, "tenant", i.TenantID, "connection", i.ConnectionID, "error", err)
 	}
 }
 
@@ -156,7 +157,7 @@ func (s *settler) settle(ctx context.Context, i store.Intent) error {
 	if !known {
 		return fault.Newf(fault.Internal, fault.ReasonInternal, "No one settles %s.", i.Operation)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Deadline)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Deadline)
 	defer cancel()
 	a, took, err := s.journal.takeOver(ctx, i, false)
 	if err != nil || !took {
@@ -187,5 +188,5 @@ func (s *settler) isOvertaken(ctx context.Context, i store.Intent) (bool, error)
 	if _, may := s.overtaken[i.Operation]; !may {
 		return false, nil
 	}
-	return s.Store.Overtaken(ctx, i)
+	return s.opts.Store.Overtaken(ctx, i)
 }

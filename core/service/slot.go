@@ -50,21 +50,21 @@ func (s *Calendar) reserve(ctx context.Context, d desk, a *attempt, want slot) (
 		return nil, err
 	}
 	if want.except != "" {
-		if err := s.Store.DropHoldsOfEvent(ctx, d.Connection.ID, want.except); err != nil {
+		if err := s.opts.Store.DropHoldsOfEvent(ctx, d.connection.ID, want.except); err != nil {
 			return nil, err
 		}
 	}
 	h := &hold{service: s}
 	rows := make([]store.Hold, len(calendars))
-	until := s.Now().Add(holdWhileBooking)
+	until := s.opts.Now().Add(holdWhileBooking)
 	for i, id := range calendars {
 		rows[i] = store.Hold{
-			ID: a.intent.EffectKey + "/" + strconv.Itoa(i), ConnectionID: d.Connection.ID, CalendarID: id,
+			ID: a.intent.EffectKey + "/" + strconv.Itoa(i), ConnectionID: d.connection.ID, CalendarID: id,
 			From: want.span.From, To: want.span.To, Until: until,
 		}
 		h.ids = append(h.ids, rows[i].ID)
 	}
-	taken, err := s.Store.TakeHolds(ctx, rows, s.Now())
+	taken, err := s.opts.Store.TakeHolds(ctx, rows, s.opts.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (s *Calendar) reserve(ctx context.Context, d desk, a *attempt, want slot) (
 		return nil, slotTaken()
 	}
 	if taken != nil { // by the run that was cut off
-		if err := s.Store.KeepHolds(ctx, h.ids, "", until); err != nil {
+		if err := s.opts.Store.KeepHolds(ctx, h.ids, "", until); err != nil {
 			return nil, err
 		}
 		if want.found {
@@ -113,8 +113,8 @@ func (s *Calendar) resolve(ctx context.Context, d desk, ids []string) ([]string,
 
 // busy asks the provider whether anything lies in the slot.
 func (s *Calendar) busy(ctx context.Context, d desk, calendars []string, want slot) (bool, error) {
-	if asker, can := d.Driver.(calendar.FreeBusyer); can && want.except == "" && want.own == nil {
-		list, err := askDesk(ctx, d, read("free-busy"), func(ctx context.Context) ([]calendar.Busy, error) {
+	if asker, can := d.driver.(calendar.FreeBusyer); can && want.except == "" && want.own == nil {
+		list, err := ask(ctx, d.endpoint, read("free-busy"), func(ctx context.Context) ([]calendar.Busy, error) {
 			return asker.FreeBusy(ctx, calendars, want.span)
 		})
 		return slices.ContainsFunc(list, func(b calendar.Busy) bool { return overlap(b.Span, want.span) }), err
@@ -129,7 +129,7 @@ func (s *Calendar) busy(ctx context.Context, d desk, calendars []string, want sl
 			zone = time.UTC // a name that only the provider knows: such an event is at an instant
 		}
 		span := calendar.Span{From: normalize.Instant(e.Start, zone), To: normalize.Instant(e.End, zone)}
-		counts := !e.IsCancelled && !e.IsFree && !declined(e, d.Connection.Email) && (want.own == nil || !want.own(e))
+		counts := !e.IsCancelled && !e.IsFree && !declined(e, d.connection.Email) && (want.own == nil || !want.own(e))
 		return counts && e.ID != want.except && overlap(span, want.span)
 	}), nil
 }
@@ -159,8 +159,8 @@ func (h *hold) fill(ctx context.Context, eventID string) {
 		return
 	}
 	s := h.service
-	if err := s.Store.KeepHolds(ctx, h.ids, eventID, s.Now().Add(holdAfterBooking)); err != nil {
-		s.Log.WarnContext(ctx, "a hold could not be kept", "error", err)
+	if err := s.opts.Store.KeepHolds(ctx, h.ids, eventID, s.opts.Now().Add(holdAfterBooking)); err != nil {
+		s.opts.Log.WarnContext(ctx, "a hold could not be kept", "error", err)
 	}
 }
 
@@ -178,7 +178,7 @@ func (h *hold) drop(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	if err := h.service.Store.DropHolds(ctx, h.ids); err != nil {
-		h.service.Log.WarnContext(ctx, "a hold could not be dropped; it ends by itself", "error", err)
+	if err := h.service.opts.Store.DropHolds(ctx, h.ids); err != nil {
+		h.service.opts.Log.WarnContext(ctx, "a hold could not be dropped; it ends by itself", "error", err)
 	}
 }

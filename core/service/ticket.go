@@ -9,7 +9,6 @@ import (
 
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
-	"frontdesk/core/guard"
 	"frontdesk/core/normalize"
 	"frontdesk/core/record"
 	"frontdesk/core/store"
@@ -18,7 +17,8 @@ import (
 
 // Tickets is the two operations on tickets.
 type Tickets struct {
-	*room
+	opts         *Options
+	journal      *journal
 	vocabularies *cache[crm.Vocabulary]
 }
 
@@ -44,16 +44,28 @@ func (p ticketPlan) newTicket() crm.NewTicket {
 	}
 }
 
-func askCRM[T any](ctx context.Context, s *Tickets, o tenant.Opened[crm.Driver], op guard.Op, try func(context.Context) (T, error)) (T, error) {
-	return ask(ctx, s.room, lineTo(o, o.Driver.Traits().MaxConcurrent, func(ctx context.Context) error {
-		_, err := o.Driver.Account(ctx)
-		return err
-	}), op, try)
+// crmClient is one caller's CRM connection, opened.
+type crmClient struct {
+	driver     crm.Driver
+	connection tenant.Connection
+	endpoint   endpoint
+}
+
+// open opens the caller's CRM connection.
+func (s *Tickets) open(ctx context.Context, c tenant.Caller) (crmClient, error) {
+	opened, err := s.opts.Directory.CRM(ctx, c)
+	if err != nil {
+		return crmClient{}, err
+	}
+	return crmClient{
+		driver: opened.Driver, connection: opened.Connection,
+		endpoint: newEndpoint(s.opts, opened, opened.Driver.Traits().MaxConcurrent, opened.Driver.Account),
+	}, nil
 }
 
 // Create opens one ticket.
 func (s *Tickets) Create(ctx context.Context, c tenant.Caller, w Write, in CreateTicket) (Answer[record.TicketAnswer], error) {
-	opened, err := s.Directory.CRM(ctx, c)
+	opened, err := s.open(ctx, c)
 	if err != nil {
 		return Answer[record.TicketAnswer]{}, err
 	}
@@ -62,9 +74,9 @@ func (s *Tickets) Create(ctx context.Context, c tenant.Caller, w Write, in Creat
 		return Answer[record.TicketAnswer]{}, err
 	}
 	answer, err := perform(ctx, s.journal, call{
-		caller: c, operation: opCreate, write: w, connectionID: opened.Connection.ID, plan: plan,
-		sameFor:    windowOf(c.Tenant.Settings.TicketDedupeWindow, s.TicketDedupeWindow),
-		repeatable: opened.Driver.Traits().IdempotentCreate,
+		caller: c, operation: opCreate, write: w, connectionID: opened.connection.ID, plan: plan,
+		sameFor:    windowOf(c.Tenant.Settings.TicketDedupeWindow, s.opts.TicketDedupeWindow),
+		repeatable: opened.driver.Traits().IdempotentCreate,
 	}, s.creation(opened).run)
 	if err != nil {
 		return answer, err
@@ -74,14 +86,14 @@ func (s *Tickets) Create(ctx context.Context, c tenant.Caller, w Write, in Creat
 
 // plan puts the labels into the CRM's words. A label that is not known is refused with the valid ones before the CRM
 // is asked for anything but its vocabulary; what is remembered of that is asked anew before refusing.
-func (s *Tickets) plan(ctx context.Context, c tenant.Caller, o tenant.Opened[crm.Driver], in CreateTicket) (ticketPlan, error) {
+func (s *Tickets) plan(ctx context.Context, c tenant.Caller, o crmClient, in CreateTicket) (ticketPlan, error) {
 	plan := ticketPlan{Subject: in.Subject, Description: in.Description, OwnerID: in.OwnerID, AccountID: in.AccountID, ContactID: in.ContactID}
 	if in.Status == "" && in.Priority == "" {
 		return plan, nil
 	}
 	for try := 1; ; try++ {
-		known, err := s.vocabularies.get(o.Connection, func() (crm.Vocabulary, error) {
-			return askCRM(ctx, s, o, read("vocabulary"), o.Driver.Vocabulary)
+		known, err := s.vocabularies.get(o.connection, func() (crm.Vocabulary, error) {
+			return ask(ctx, o.endpoint, read("vocabulary"), o.driver.Vocabulary)
 		})
 		if err != nil {
 			return plan, err
@@ -95,7 +107,7 @@ func (s *Tickets) plan(ctx context.Context, c tenant.Caller, o tenant.Opened[crm
 		if try == 2 {
 			return plan, fault.InvalidFields(faults...)
 		}
-		s.vocabularies.forget(o.Connection)
+		s.vocabularies.forget(o.connection)
 	}
 }
 
@@ -117,11 +129,11 @@ func label(faults []fault.Field, path, given string, valid []string, words map[s
 // resumeCreate takes up an intent that nobody waits for.
 func (s *Tickets) resumeCreate(ctx context.Context, a *attempt) error {
 	_, err := finish(ctx, a, func(ctx context.Context, a *attempt, plan ticketPlan) (outcome[record.TicketAnswer], error) {
-		c, err := s.callerFor(ctx, a.intent.TenantID, a.intent.ConnectionID)
+		c, err := s.opts.callerFor(ctx, a.intent.TenantID, a.intent.ConnectionID)
 		if err != nil {
 			return outcome[record.TicketAnswer]{}, err
 		}
-		opened, err := s.Directory.CRM(ctx, c)
+		opened, err := s.open(ctx, c)
 		if err != nil {
 			return outcome[record.TicketAnswer]{}, err
 		}
@@ -132,15 +144,15 @@ func (s *Tickets) resumeCreate(ctx context.Context, a *attempt) error {
 
 // Get answers the ticket of a number, as a caller says it.
 func (s *Tickets) Get(ctx context.Context, c tenant.Caller, number string) (record.TicketAnswer, error) {
-	opened, err := s.Directory.CRM(ctx, c)
+	opened, err := s.open(ctx, c)
 	if err != nil {
 		return record.TicketAnswer{}, err
 	}
-	spoken := normalize.TicketNumber(number, opened.Driver.Traits().NumberWidth)
+	spoken := normalize.TicketNumber(number, opened.driver.Traits().NumberWidth)
 	if spoken == "" {
 		return record.TicketAnswer{}, fault.InvalidField("ticket_number", "holds no number.")
 	}
-	ticket, err := askCRM(ctx, s, opened, read("get-ticket"), s.remembered(opened, spoken))
+	ticket, err := ask(ctx, opened.endpoint, read("get-ticket"), s.remembered(opened, spoken))
 	if err != nil {
 		return record.TicketAnswer{}, err
 	}
@@ -149,26 +161,26 @@ func (s *Tickets) Get(ctx context.Context, c tenant.Caller, number string) (reco
 
 // remember keeps which ticket a number means, where a CRM reads tickets by an id that is not the number: its search may
 // not find for a while what was just made. It is a saving, so that its failure is no one's.
-func (s *Tickets) remember(ctx context.Context, o tenant.Opened[crm.Driver], t crm.Ticket) {
-	if _, can := o.Driver.(crm.IDFinder); !can || t.ID == "" || t.Number == "" || t.ID == t.Number {
+func (s *Tickets) remember(ctx context.Context, o crmClient, t crm.Ticket) {
+	if _, can := o.driver.(crm.IDFinder); !can || t.ID == "" || t.Number == "" || t.ID == t.Number {
 		return
 	}
-	err := s.Store.SeeTicket(ctx, store.TicketSeen{
-		TenantID: o.Connection.TenantID, ConnectionID: o.Connection.ID, Number: t.Number, TicketID: t.ID, CreatedAt: s.Now(),
+	err := s.opts.Store.SeeTicket(ctx, store.TicketSeen{
+		TenantID: o.connection.TenantID, ConnectionID: o.connection.ID, Number: t.Number, TicketID: t.ID, CreatedAt: s.opts.Now(),
 	})
 	if err != nil {
-		s.Log.WarnContext(ctx, "the number of a ticket could not be kept", "connection", o.Connection.ID, "error", err)
+		s.opts.Log.WarnContext(ctx, "the number of a ticket could not be kept", "connection", o.connection.ID, "error", err)
 	}
 }
 
 // remembered makes a call that reads the ticket of a number, by its id where that is known.
-func (s *Tickets) remembered(o tenant.Opened[crm.Driver], number string) func(context.Context) (crm.Ticket, error) {
+func (s *Tickets) remembered(o crmClient, number string) func(context.Context) (crm.Ticket, error) {
 	return func(ctx context.Context) (crm.Ticket, error) {
-		finder, can := o.Driver.(crm.IDFinder)
+		finder, can := o.driver.(crm.IDFinder)
 		if !can {
-			return o.Driver.ByNumber(ctx, number)
+			return o.driver.ByNumber(ctx, number)
 		}
-		id, known, err := s.Store.TicketSeen(ctx, o.Connection.TenantID, o.Connection.ID, number)
+		id, known, err := s.opts.Store.TicketSeen(ctx, o.connection.TenantID, o.connection.ID, number)
 		if err == nil && known {
 			ticket, err := finder.ByID(ctx, id)
 			if err == nil && ticket.Number == number {
@@ -178,6 +190,6 @@ func (s *Tickets) remembered(o tenant.Opened[crm.Driver], number string) func(co
 				return crm.Ticket{}, err
 			}
 		}
-		return o.Driver.ByNumber(ctx, number)
+		return o.driver.ByNumber(ctx, number)
 	}
 }

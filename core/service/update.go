@@ -45,7 +45,7 @@ func (s *Calendar) Update(ctx context.Context, c tenant.Caller, w Write, in Upda
 		return Answer[record.MeetingAnswer]{}, err
 	}
 	return perform(ctx, s.journal, call{
-		caller: c, operation: opUpdate, write: w, connectionID: d.Connection.ID, plan: plan, same: plan.canonical(), about: plan.EventID,
+		caller: c, operation: opUpdate, write: w, connectionID: d.connection.ID, plan: plan, same: plan.canonical(), about: plan.EventID,
 		repeatable: true,
 	}, at(d, s.update))
 }
@@ -160,8 +160,8 @@ func (s *Calendar) update(ctx context.Context, d desk, a *attempt, plan updatePl
 // current reads the event where it is and not cancelled.
 func (s *Calendar) current(ctx context.Context, d desk, places []string, eventID string) (calendar.Event, error) {
 	return tryPlaces(ctx, places, func(ctx context.Context, calendarID string) (calendar.Event, error) {
-		event, err := askDesk(ctx, d, read("read-event"), func(ctx context.Context) (calendar.Event, error) {
-			return d.Driver.Event(ctx, calendar.EventRef{CalendarID: calendarID, ID: eventID})
+		event, err := ask(ctx, d.endpoint, read("read-event"), func(ctx context.Context) (calendar.Event, error) {
+			return d.driver.Event(ctx, calendar.EventRef{CalendarID: calendarID, ID: eventID})
 		})
 		if err == nil && event.IsCancelled {
 			err = fault.New(fault.NotFound, fault.ReasonEventNotFound, "This event was cancelled.")
@@ -208,8 +208,8 @@ func (s *Calendar) change(ctx context.Context, d desk, a *attempt, plan *updateP
 	}
 	a.act(true)
 	// Repeatable: a repeat with the version read either writes the same again or is refused as overtaken.
-	changed, err := askDesk(ctx, d, guard.Op{Name: opUpdate, Repeatable: change.IfUnchanged != ""}, func(ctx context.Context) (calendar.Event, error) {
-		return d.Driver.Change(ctx, calendar.EventRef{CalendarID: event.CalendarID, ID: event.ID}, change)
+	changed, err := ask(ctx, d.endpoint, guard.Op{Name: opUpdate, Repeatable: change.IfUnchanged != ""}, func(ctx context.Context) (calendar.Event, error) {
+		return d.driver.Change(ctx, calendar.EventRef{CalendarID: event.CalendarID, ID: event.ID}, change)
 	})
 	switch {
 	case err == nil:

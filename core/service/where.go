@@ -49,7 +49,7 @@ func (s *Calendar) elsewhere(ctx context.Context, d desk, events []calendar.Even
 // row is one thing to remember of an event.
 func (d desk) row(eventID, calendarID string, gone bool) store.EventSeen {
 	return store.EventSeen{
-		TenantID: d.tenant.ID, ConnectionID: d.Connection.ID, EventID: eventID, CalendarID: calendarID, Gone: gone, UpdatedAt: d.service.Now(),
+		TenantID: d.tenant.ID, ConnectionID: d.connection.ID, EventID: eventID, CalendarID: calendarID, Gone: gone, UpdatedAt: d.service.opts.Now(),
 	}
 }
 
@@ -59,7 +59,7 @@ func (s *Calendar) remember(ctx context.Context, d desk, events []calendar.Event
 	if len(fresh) == 0 {
 		return nil
 	}
-	if err := s.Store.SeeEvents(ctx, fresh); err != nil {
+	if err := s.opts.Store.SeeEvents(ctx, fresh); err != nil {
 		return err
 	}
 	s.known.add(fresh)
@@ -69,7 +69,7 @@ func (s *Calendar) remember(ctx context.Context, d desk, events []calendar.Event
 // places are the calendars to look for an event in, in this order: where it was seen, those the caller names, the
 // default one. Where event ids are unique in the account, any one will do.
 func (s *Calendar) places(ctx context.Context, d desk, eventID string, named []string) (list []string, gone bool, err error) {
-	seen, found, err := s.Store.EventSeen(ctx, d.tenant.ID, d.Connection.ID, eventID)
+	seen, found, err := s.opts.Store.EventSeen(ctx, d.tenant.ID, d.connection.ID, eventID)
 	if err != nil {
 		return nil, false, err
 	}

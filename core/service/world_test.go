@@ -192,7 +192,7 @@ func (p *process) round() error {
 	if err := p.settler.round(context.Background()); err != nil {
 		return err
 	}
-	return (&purger{p.settler.room}).purge(context.Background())
+	return (&purger{p.settler.opts}).purge(context.Background())
 }
 
 // directory opens the accounts of the world.

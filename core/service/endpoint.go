@@ -1,0 +1,69 @@
+package service
+
+import (
+	"context"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/guard"
+	"frontdesk/core/tenant"
+)
+
+// endpoint is a connected account as the guard needs to know it.
+type endpoint struct {
+	opts       *Options
+	connection tenant.Connection
+	target     guard.Target
+	verify     func(context.Context) error // asks the provider whether it accepts the credentials
+}
+
+// newEndpoint returns the endpoint of an opened connection. The driver's account function verifies the credentials.
+func newEndpoint[D, A any](
+	opts *Options, o tenant.Opened[D], maxConcurrent int, account func(context.Context) (A, error),
+) endpoint {
+	verify := func(ctx context.Context) error {
+		_, err := account(ctx)
+		return err
+	}
+	return endpoint{opts: opts, connection: o.Connection, verify: verify, target: guard.Target{
+		Kind: o.Target.Kind, Provider: o.Target.Provider, Host: o.Target.Host, Connection: o.Target.Connection,
+		MaxConcurrent: maxConcurrent,
+	}}
+}
+
+// ask calls a driver through the guard. A connection is marked when the provider refuses the credentials, and refuses
+// them again when it is asked for the account. A person learns of it then, and the next caller is told at once.
+func ask[T any](
+	ctx context.Context, e endpoint, op guard.Op, try func(context.Context) (T, error),
+) (T, error) {
+	answer, err := guard.Do(ctx, e.opts.Guard, e.target, op, try)
+	if err == nil {
+		return answer, nil
+	}
+	var none T
+	f := fault.From(err)
+	if f.Code == fault.Disconnected && e.refusesCredentials(ctx) {
+		if err := e.opts.Directory.MarkReconnect(context.WithoutCancel(ctx), e.connection, f.Detail); err != nil {
+			e.opts.Log.ErrorContext(ctx, "a connection could not be marked", "connection", e.connection.ID, "error", err)
+		}
+	}
+	return none, f.With("provider", e.connection.Provider)
+}
+
+// refusesCredentials reports whether the provider refuses the credentials when it is asked for the account.
+func (e endpoint) refusesCredentials(ctx context.Context) bool {
+	confirm := func(ctx context.Context) (struct{}, error) { return struct{}{}, e.verify(ctx) }
+	_, err := guard.Do(ctx, e.opts.Guard, e.target, read("confirm-credentials"), confirm)
+	return err != nil && fault.From(err).Code == fault.Disconnected
+}
+
+// read returns an operation without effect.
+func read(name string) guard.Op { return guard.Op{Name: name, Read: true} }
+
+// callerFor returns the caller of work that nobody waits for.
+func (o *Options) callerFor(ctx context.Context, tenantID, connectionID string) (tenant.Caller, error) {
+	c, err := o.Directory.CallerOf(ctx, tenantID, connectionID)
+	if f := fault.From(err); err != nil && f.Code == fault.NotFound {
+		return c, fault.New(fault.Disconnected, fault.ReasonNotConnected, "The connection was removed.").Because(err)
+	}
+	return c, err
+}
