@@ -123,10 +123,14 @@ func Walls() []Wall {
 			Why:   "Whose connection it is, and its driver, opened.",
 		},
 		{
+			Folder: "core/journal", May: []string{"core/audit", "core/fault", "core/store"}, Tests: []string{"core/store/storetest"},
+			Why: "Mutating calls, whatever they change: no contract and no record.",
+		},
+		{
 			Folder: "core/service",
 			May: []string{
 				"core/adapter", "core/audit", "core/calendar", "core/crm", "core/telephony", "core/fault",
-				"core/guard", "core/normalize", "core/record", "core/store", "core/tenant",
+				"core/guard", "core/journal", "core/normalize", "core/record", "core/store", "core/tenant",
 			},
 			Tests: []string{"core/**"},
 			Why:   "The use cases. Beside normalize, nobody else sees both contracts and records.",

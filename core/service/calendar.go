@@ -9,6 +9,7 @@ import (
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 	"frontdesk/core/guard"
+	"frontdesk/core/journal"
 	"frontdesk/core/normalize"
 	"frontdesk/core/record"
 	"frontdesk/core/store"
@@ -18,9 +19,25 @@ import (
 // Calendar is the six operations on meetings.
 type Calendar struct {
 	opts      *Options
-	journal   *journal
+	journal   *journal.Journal
 	calendars *cache[[]calendar.Calendar]
 	known     *knownSet
+}
+
+const rememberCalendars = 5 * time.Minute
+
+func newCalendar(o *Options, j *journal.Journal) *Calendar {
+	return &Calendar{opts: o, journal: j, calendars: newCache[[]calendar.Calendar](o.Now, rememberCalendars), known: newKnownSet()}
+}
+
+func (s *Calendar) operations() []journal.Operation {
+	// The provider itself keeps the changes of one event in order.
+	inOrder := func(context.Context, store.Intent) error { return nil }
+	return []journal.Operation{
+		{Name: opBook, Resume: resume(s.deskFor, s.book)},
+		{Name: opUpdate, Resume: resume(s.deskFor, s.update), Idempotent: true, Supersede: inOrder},
+		{Name: opCancel, Resume: resume(s.deskFor, s.cancel), Idempotent: true},
+	}
 }
 
 // desk is one caller's calendar connection, ready to use.
@@ -39,6 +56,15 @@ func (s *Calendar) desk(ctx context.Context, c tenant.Caller) (desk, error) {
 		return desk{}, err
 	}
 	return s.newDesk(c, opened), nil
+}
+
+// deskFor opens a connection for work that nobody waits for.
+func (s *Calendar) deskFor(ctx context.Context, tenantID, connectionID string) (desk, error) {
+	c, err := s.opts.callerFor(ctx, tenantID, connectionID)
+	if err != nil {
+		return desk{}, err
+	}
+	return s.desk(ctx, c)
 }
 
 func (s *Calendar) newDesk(c tenant.Caller, o tenant.Opened[calendar.Driver]) desk {
@@ -72,6 +98,14 @@ func (d desk) find(ctx context.Context, id string) (calendar.Calendar, error) {
 		return calendar.Calendar{ID: id}, nil
 	}
 	return all[i], nil
+}
+
+// zoneOf returns the tenant's zone.
+func zoneOf(t tenant.Tenant) string {
+	if t.Settings.Timezone == "" {
+		return "UTC"
+	}
+	return t.Settings.Timezone
 }
 
 // zone answers the zone to read and show times in: the requested one, else the calendar's, else the tenant's.
@@ -152,11 +186,11 @@ func (s *Calendar) Book(ctx context.Context, c tenant.Caller, w Write, in BookMe
 	if err != nil {
 		return Answer[record.MeetingAnswer]{}, err
 	}
-	return perform(ctx, s.journal, call{
-		caller: c, operation: opBook, write: w, connectionID: d.connection.ID, plan: plan, same: plan.canonical(),
-		sameFor: windowOf(c.Tenant.Settings.DedupeWindow, s.opts.DedupeWindow), repeatable: d.traits.IdempotentBook,
-		undone: func(ctx context.Context, earlier store.Intent) bool { return s.undone(ctx, d, plan, earlier) },
-	}, at(d, s.book))
+	return journal.Perform(ctx, s.journal, journal.Call{
+		Caller: callerOf(c), Operation: opBook, Write: w, ConnectionID: d.connection.ID, Plan: plan, Canonical: plan.canonical(),
+		DedupeWindow: windowOf(c.Tenant.Settings.DedupeWindow, s.opts.DedupeWindow), Repeatable: d.traits.IdempotentBook,
+		Stale: func(ctx context.Context, earlier store.Intent) bool { return s.undone(ctx, d, plan, earlier) },
+	}, with(d, s.book))
 }
 
 // showsLate is how long a provider may take to show an event it made, where it does not promise to show it at once.
@@ -229,9 +263,9 @@ func (p bookPlan) madeAs(e calendar.Event) bool {
 }
 
 // timely refuses a start in the past where the tenant wishes that. A call that began in time may be finished later.
-func (s *Calendar) timely(d desk, a *attempt, start time.Time, zone *time.Location) error {
+func (s *Calendar) timely(d desk, run *journal.Run, start time.Time, zone *time.Location) error {
 	now := s.opts.Now()
-	if a.resumed || !d.tenant.Settings.RejectPast || !start.Before(now) {
+	if run.Resumed() || !d.tenant.Settings.RejectPast || !start.Before(now) {
 		return nil
 	}
 	return fault.InvalidField("start_time", "is in the past. It is now "+
@@ -239,9 +273,9 @@ func (s *Calendar) timely(d desk, a *attempt, start time.Time, zone *time.Locati
 }
 
 // book runs a booking, first or resumed.
-func (s *Calendar) book(ctx context.Context, d desk, a *attempt, plan bookPlan) (outcome[record.MeetingAnswer], error) {
-	var none outcome[record.MeetingAnswer]
-	if a.resumed && !d.traits.IdempotentBook {
+func (s *Calendar) book(ctx context.Context, d desk, run *journal.Run, plan bookPlan) (journal.Result[record.MeetingAnswer], error) {
+	var none journal.Result[record.MeetingAnswer]
+	if run.Resumed() && !d.traits.IdempotentBook {
 		return none, fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 			"An earlier try was cut off, and the connected calendar cannot tell whether it booked the meeting. Look at the calendar.")
 	}
@@ -253,37 +287,37 @@ func (s *Calendar) book(ctx context.Context, d desk, a *attempt, plan bookPlan) 
 	if err != nil {
 		return none, err
 	}
-	if err := s.timely(d, a, plan.Start, zone); err != nil {
+	if err := s.timely(d, run, plan.Start, zone); err != nil {
 		return none, err
 	}
-	held, err := s.reserveToBook(ctx, d, a, &plan)
+	held, err := s.reserveToBook(ctx, d, run, &plan)
 	if err != nil {
 		return none, err
 	}
 	defer held.drop(ctx)
-	booked := func(e calendar.Event) outcome[record.MeetingAnswer] {
-		return outcome[record.MeetingAnswer]{
-			record: record.MeetingAnswer{Event: normalize.Meeting(e, shown, zone)},
-			ref:    e.ID,
-			seen:   d.bookedAt(e, first(plan.CalendarIDs)),
+	booked := func(e calendar.Event) journal.Result[record.MeetingAnswer] {
+		return journal.Result[record.MeetingAnswer]{
+			Record: record.MeetingAnswer{Event: normalize.Meeting(e, shown, zone)},
+			Ref:    e.ID,
+			Seen:   d.bookedAt(e, first(plan.CalendarIDs)),
 		}
 	}
-	bookedLate := func(ctx context.Context, e calendar.Event) (outcome[record.MeetingAnswer], error) {
+	bookedLate := func(ctx context.Context, e calendar.Event) (journal.Result[record.MeetingAnswer], error) {
 		held.fill(ctx, e.ID)
 		return booked(e), nil
 	}
-	event, err := s.bookOnce(ctx, d, a, plan, late(a, bookedLate))
-	if f := fault.From(err); err != nil && f.Reason == fault.ReasonChangedMeanwhile && !plan.Again && !a.resumed {
+	event, err := s.bookOnce(ctx, d, run, plan, journal.Late(run, bookedLate))
+	if f := fault.From(err); err != nil && f.Reason == fault.ReasonChangedMeanwhile && !plan.Again && !run.Resumed() {
 		// The key's event was made and cancelled before: a new request under an old key makes a new event.
-		a.clear()
+		run.RuleOutEffect()
 		plan.Again = true
-		if err := a.save(ctx, plan); err != nil {
+		if err := run.Save(ctx, plan); err != nil {
 			return none, err
 		}
-		event, err = s.bookOnce(ctx, d, a, plan, late(a, bookedLate))
+		event, err = s.bookOnce(ctx, d, run, plan, journal.Late(run, bookedLate))
 	}
 	if err != nil {
-		if !a.harmless(fault.From(err)) {
+		if !run.HadNoEffect(fault.From(err)) {
 			held.leave() // it may have been booked: nobody else gets the slot until that is known
 		}
 		return none, err
@@ -293,7 +327,7 @@ func (s *Calendar) book(ctx context.Context, d desk, a *attempt, plan bookPlan) 
 }
 
 // reserveToBook takes the slot of a booking where the tenant wishes that, and records that it is free.
-func (s *Calendar) reserveToBook(ctx context.Context, d desk, a *attempt, plan *bookPlan) (*hold, error) {
+func (s *Calendar) reserveToBook(ctx context.Context, d desk, run *journal.Run, plan *bookPlan) (*hold, error) {
 	if !d.tenant.Settings.PreventDoubleBooking {
 		return nil, nil
 	}
@@ -301,7 +335,7 @@ func (s *Calendar) reserveToBook(ctx context.Context, d desk, a *attempt, plan *
 	if plan.Free {
 		want.own = plan.madeAs
 	}
-	held, err := s.reserve(ctx, d, a, want)
+	held, err := s.reserve(ctx, d, run, want)
 	if f := fault.From(err); err != nil && f.Reason == fault.ReasonSlotTaken && plan.Free {
 		return nil, fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 			"An earlier try was cut off, and the time is taken now, perhaps by the meeting itself. Look at the calendar.")
@@ -310,51 +344,26 @@ func (s *Calendar) reserveToBook(ctx context.Context, d desk, a *attempt, plan *
 		return held, err
 	}
 	plan.Free = true
-	if err := a.save(ctx, *plan); err != nil {
+	if err := run.Save(ctx, *plan); err != nil {
 		held.drop(ctx)
 		return nil, err
 	}
 	return held, nil
 }
 
-func (s *Calendar) bookOnce(ctx context.Context, d desk, a *attempt, plan bookPlan, late func(any, error)) (calendar.Event, error) {
-	key := a.intent.EffectKey
+func (s *Calendar) bookOnce(ctx context.Context, d desk, run *journal.Run, plan bookPlan, late func(any, error)) (calendar.Event, error) {
+	key := run.Intent().EffectKey
 	if plan.Again {
-		key = effectKey(digest(key, "again"))
+		key = journal.EffectKey(key, "again")
 	}
 	booking := calendar.Booking{
 		Key: key, CalendarID: first(plan.CalendarIDs), Title: plan.Title, Description: plan.Description,
 		Start: plan.Start, End: plan.End, Zone: plan.Zone, Attendees: plan.Attendees,
 		Conferencing: plan.Conferencing, LocationURL: plan.LocationURL,
 	}
-	a.act(d.traits.IdempotentBook)
+	run.ExpectEffect(d.traits.IdempotentBook)
 	op := guard.Op{Name: opBook, Repeatable: d.traits.IdempotentBook, Late: late}
 	return ask(ctx, d.endpoint, op, func(ctx context.Context) (calendar.Event, error) { return d.driver.Book(ctx, booking) })
-}
-
-func (s *Calendar) resumeBook(ctx context.Context, a *attempt) error {
-	return resumeCalendar(ctx, s, a, s.book)
-}
-
-// at makes a run of one that needs to know the desk it works at.
-func at[P, T any](d desk, do func(context.Context, desk, *attempt, P) (outcome[T], error)) run[P, T] {
-	return func(ctx context.Context, a *attempt, plan P) (outcome[T], error) { return do(ctx, d, a, plan) }
-}
-
-// resumeCalendar takes up an intent that nobody waits for.
-func resumeCalendar[P, T any](ctx context.Context, s *Calendar, a *attempt, do func(context.Context, desk, *attempt, P) (outcome[T], error)) error {
-	_, err := finish(ctx, a, func(ctx context.Context, a *attempt, plan P) (outcome[T], error) {
-		c, err := s.opts.callerFor(ctx, a.intent.TenantID, a.intent.ConnectionID)
-		if err != nil {
-			return outcome[T]{}, err
-		}
-		d, err := s.desk(ctx, c)
-		if err != nil {
-			return outcome[T]{}, err
-		}
-		return do(ctx, d, a, plan)
-	})
-	return err
 }
 
 // Calendars lists the caller's calendars, asked live.

@@ -7,6 +7,7 @@ import (
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 	"frontdesk/core/guard"
+	"frontdesk/core/journal"
 	"frontdesk/core/record"
 	"frontdesk/core/store"
 	"frontdesk/core/tenant"
@@ -29,16 +30,12 @@ func (s *Calendar) Cancel(ctx context.Context, c tenant.Caller, w Write, in Canc
 		return Answer[record.CancelAnswer]{}, err
 	}
 	plan := cancelPlan(in)
-	return perform(ctx, s.journal, call{caller: c, operation: opCancel, write: w, connectionID: d.connection.ID, plan: plan, about: plan.EventID, repeatable: true},
-		at(d, s.cancel))
+	return journal.Perform(ctx, s.journal, journal.Call{Caller: callerOf(c), Operation: opCancel, Write: w, ConnectionID: d.connection.ID, Plan: plan, Subject: plan.EventID, Repeatable: true},
+		with(d, s.cancel))
 }
 
-func (s *Calendar) resumeCancel(ctx context.Context, a *attempt) error {
-	return resumeCalendar(ctx, s, a, s.cancel)
-}
-
-func (s *Calendar) cancel(ctx context.Context, d desk, a *attempt, plan cancelPlan) (outcome[record.CancelAnswer], error) {
-	var none outcome[record.CancelAnswer]
+func (s *Calendar) cancel(ctx context.Context, d desk, run *journal.Run, plan cancelPlan) (journal.Result[record.CancelAnswer], error) {
+	var none journal.Result[record.CancelAnswer]
 	var named []string
 	if plan.CalendarID != "" {
 		named = []string{plan.CalendarID}
@@ -47,7 +44,7 @@ func (s *Calendar) cancel(ctx context.Context, d desk, a *attempt, plan cancelPl
 	if err != nil {
 		return none, err
 	}
-	a.act(true)
+	run.ExpectEffect(true)
 	where, err := tryPlaces(ctx, places, func(ctx context.Context, calendarID string) (string, error) {
 		_, err := ask(ctx, d.endpoint, guard.Op{Name: opCancel, Repeatable: true}, func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, d.driver.Cancel(ctx, calendar.EventRef{CalendarID: calendarID, ID: plan.EventID}, calendar.Cancellation{})
@@ -56,7 +53,7 @@ func (s *Calendar) cancel(ctx context.Context, d desk, a *attempt, plan cancelPl
 	})
 	if f := fault.From(err); err != nil {
 		// An attempt that was cut off may have removed it: then its being gone is this call's own doing.
-		already := f.Code == fault.NotFound && (gone || a.resumed || f.Metadata["gone"] != "")
+		already := f.Code == fault.NotFound && (gone || run.Resumed() || f.Metadata["gone"] != "")
 		if !already {
 			return none, err
 		}
@@ -69,16 +66,16 @@ func (s *Calendar) cancel(ctx context.Context, d desk, a *attempt, plan cancelPl
 	}
 	row := d.row(plan.EventID, where, true)
 	s.known.drop(row)
-	return outcome[record.CancelAnswer]{
-		record: record.CancelAnswer{OK: true, EventID: plan.EventID},
-		ref:    plan.EventID,
-		seen:   []store.EventSeen{row},
+	return journal.Result[record.CancelAnswer]{
+		Record: record.CancelAnswer{OK: true, EventID: plan.EventID},
+		Ref:    plan.EventID,
+		Seen:   []store.EventSeen{row},
 	}, nil
 }
 
 // cancelling reports whether a cancellation of the event began since, and did not surely fail. One that was cut off is
 // carried on: who is answered with the event would lose it then.
 func (s *Calendar) cancelling(ctx context.Context, d desk, eventID string, since time.Time) (bool, error) {
-	_, found, err := s.opts.Store.RecentIntent(ctx, d.tenant.ID, opCancel, subjectKey(d.connection.ID, eventID), since)
+	_, found, err := s.opts.Store.RecentIntent(ctx, d.tenant.ID, opCancel, journal.SubjectKey(d.connection.ID, eventID), since)
 	return found, err
 }

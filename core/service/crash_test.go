@@ -203,7 +203,7 @@ func crash(t *testing.T, c crashCase, n int64, after bool, by string) (died bool
 		two.settle(t)
 		for range 3 { // an order may take a while
 			if w.unsettled() > 0 && !c.unknown {
-				w.clock.advance(mostPatience)
+				w.clock.advance(maxRetryDelay)
 				two.settle(t)
 			}
 		}

@@ -103,7 +103,7 @@ func drills(t *testing.T, open func(testing.TB) string, runs int, deadly bool) {
 				for n := i; n < runs; n += worlds {
 					if w == nil {
 						w = newWorld(t, open)
-						w.options = func(o *Options, _ *guard.Options) { o.WaitForEqual = pollEvery }
+						w.options = func(o *Options, _ *guard.Options) { o.WaitForEqual = pollInterval }
 						for i := range two {
 							two[i] = w.startMortal()
 						}
@@ -281,7 +281,7 @@ func (d *drill) pass(span time.Duration) {
 
 // settle lets one of the processes settle what is due, as each does every two seconds.
 func (d *drill) settle() {
-	d.world.clock.advance(settleEvery)
+	d.world.clock.advance(recoveryInterval)
 	i := d.dice.IntN(2)
 	d.arm(i)
 	d.script(nil)
@@ -414,7 +414,7 @@ func (d *drill) end() {
 	p := d.two[0].process
 	rounds, wait := 300, 20*time.Second
 	if d.deadly {
-		rounds, wait = 15, settleEvery // within 30 seconds
+		rounds, wait = 15, recoveryInterval // within 30 seconds
 	}
 	for range rounds {
 		d.world.clock.advance(wait)

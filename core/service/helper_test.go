@@ -11,6 +11,17 @@ import (
 	"frontdesk/core/tenant"
 )
 
+// How core/journal recovers.
+const (
+	pollInterval        = 40 * time.Millisecond
+	defaultLease        = 2 * time.Second
+	recoveryInterval    = 2 * time.Second
+	recoveryScan        = 1000
+	recoveryBatch       = 200
+	recoveryConcurrency = 16
+	maxRetryDelay       = 10 * time.Minute
+)
+
 // when reads a time as a caller writes it.
 func when(tb testing.TB, s string) normalize.InputTime {
 	tb.Helper()
@@ -44,7 +55,7 @@ func book(tb testing.TB, p *process, c tenant.Caller, w Write, in BookMeeting) A
 }
 
 // impatient lets calls give up at once to wait for equal ones.
-func impatient(o *Options, _ *guard.Options) { o.WaitForEqual = pollEvery }
+func impatient(o *Options, _ *guard.Options) { o.WaitForEqual = pollInterval }
 
 // within is a context whose deadline is so soon that a hanging provider ends it in a test.
 func within(tb testing.TB, d time.Duration) context.Context {

@@ -489,7 +489,7 @@ func TestAdviceDoesNotMakeASecondPurchase(t *testing.T) {
 }
 
 func TestLateAnswerSettlesTheCall(t *testing.T) {
-	shorter := func(o *Options, g *guard.Options) { g.WriteGrace, o.WaitForEqual = 5*time.Second, pollEvery }
+	shorter := func(o *Options, g *guard.Options) { g.WriteGrace, o.WaitForEqual = 5*time.Second, pollInterval }
 	for name, test := range map[string]struct {
 		call func(p *process, c tenant.Caller, ctx context.Context) (string, bool, error)
 		on   func(w *world) (*account, string)

@@ -80,8 +80,8 @@ func TestALiveProcessKeepsItsRuns(t *testing.T) {
 		three := w.start()
 		first := holdBooking(t, w, one, c, key("k"), meeting(t, "checkup", 10))
 		for range 3 {
-			w.clock.advance(shortLease - time.Millisecond)
-			one.settler.journal.renewLeases(background)
+			w.clock.advance(defaultLease - time.Millisecond)
+			one.journal.RenewLeases(background)
 		}
 		asked := w.meetings.called("book")
 		_, err := three.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
@@ -117,7 +117,7 @@ func TestBothRunsOfATakenOverCallHaveOneAnswer(t *testing.T) {
 	c := w.tenant("acme")
 	one, two := w.start(), w.start()
 	first := holdBooking(t, w, one, c, key("k"), meeting(t, "checkup", 10))
-	w.clock.advance(shortLease)
+	w.clock.advance(defaultLease)
 	second := book(t, two, c, key("k"), meeting(t, "checkup", 10))
 	first.finish()
 	if err := <-first.failed; err != nil {
@@ -171,18 +171,6 @@ func TestADeadCallIsNotBlockedByAClockThatWasAhead(t *testing.T) {
 		p.settle(t)
 		if answer := book(t, p, c, key("k"), meeting(t, "checkup", 10)); !answer.Replayed || w.meetings.booked != 1 {
 			t.Errorf("replayed %v, %d meetings", answer.Replayed, w.meetings.booked)
-		}
-	})
-}
-
-func TestTheLeaseClockFollowsTheDatabase(t *testing.T) {
-	eachStore(t, func(t *testing.T, w *world) {
-		clock := newLeaseClock()
-		clock.time = clock.time.Add(-time.Hour) // the machine's clock was wrong when the process began
-		ahead, err := clock.synchronise(background, w.store)
-		w.check(err)
-		if off := time.Until(clock.now()).Abs(); off > time.Minute || ahead.Abs() > time.Minute {
-			t.Errorf("it is %s off, and the machine's %s ahead", off, ahead)
 		}
 	})
 }
@@ -274,7 +262,7 @@ func TestPeersLeaveWhatTheStoreRefused(t *testing.T) {
 		refused++
 		booked := w.meetings.booked
 		for range 6 {
-			w.clock.advance(settleEvery)
+			w.clock.advance(recoveryInterval)
 			peer.settle(t)
 		}
 		cut.process.settle(t)
@@ -310,28 +298,5 @@ func TestAnUnsettledCallWithoutAKeyIsNoSecondMeeting(t *testing.T) {
 				t.Errorf("%d meetings", w.meetings.booked)
 			}
 		})
-	}
-}
-
-// TestAnswersBeyondTheBoundAreSettledAsAfterACrash: a process that keeps all the answers it may holds up no repeat of a
-// call whose answer it has to let go.
-func TestAnswersBeyondTheBoundAreSettledAsAfterACrash(t *testing.T) {
-	w, p, c := sqliteWorld(t)
-	kept := &p.settler.journal.answers
-	kept.list = make([]keptAnswer, mostAnswers)
-	for n := range kept.list {
-		kept.list[n].record = func(context.Context) error { return nil }
-	}
-	_, err := w.database().Exec(`CREATE TRIGGER failing BEFORE UPDATE OF state ON intents WHEN NEW.state = 'done'
-		BEGIN SELECT RAISE(ABORT, 'not now'); END`)
-	w.check(err)
-	first := book(t, p, c, key("late"), meeting(t, "late", 8))
-	if len(kept.list) != mostAnswers {
-		t.Fatalf("the process keeps %d answers", len(kept.list))
-	}
-	_, err = w.database().Exec(`DROP TRIGGER failing`)
-	w.check(err)
-	if again := book(t, p, c, key("late"), meeting(t, "late", 8)); string(again.Body) != string(first.Body) {
-		t.Errorf("the repeat is answered %s after %s", again.Body, first.Body)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"frontdesk/core/fault"
 	"frontdesk/core/guard"
+	"frontdesk/core/journal"
 	"frontdesk/core/normalize"
 	"frontdesk/core/record"
 	"frontdesk/core/store"
@@ -19,9 +20,23 @@ import (
 // their ids and remembers the cloud employees.
 type Numbers struct {
 	opts      *Options
-	journal   *journal
+	journal   *journal.Journal
 	firstLook time.Duration    // at an order under way, after it was made
 	setups    *cache[struct{}] // of connections whose settings were found to work
+}
+
+const rememberSetup = 5 * time.Minute // that a connection's settings work at the provider
+
+func newNumbers(o *Options, j *journal.Journal) *Numbers {
+	return &Numbers{opts: o, journal: j, firstLook: firstLook, setups: newCache[struct{}](o.Now, rememberSetup)}
+}
+
+func (s *Numbers) operations() []journal.Operation {
+	return []journal.Operation{
+		{Name: opBuy, Resume: resume(s.phoneFor, s.buy), InProgress: s.opts.Store.OrderedPurchases, AdviseRepeat: adviseBuyer},
+		{Name: opChange, Resume: resume(s.phoneFor, s.change), Idempotent: true, Supersede: s.realign},
+		{Name: opReturn, Resume: resume(s.phoneFor, s.release), Idempotent: true},
+	}
 }
 
 // phone is a caller's telephony connection, opened.
@@ -106,38 +121,6 @@ func noNumber() error {
 // read asks the provider for one number.
 func (s *Numbers) read(ctx context.Context, p phone, ref string) (telephony.Number, error) {
 	return ask(ctx, p.endpoint, read("read-phone-number"), func(ctx context.Context) (telephony.Number, error) { return p.driver.Number(ctx, ref) })
-}
-
-// numberRun is a run that needs to know whose account it works on.
-type numberRun[P, T any] func(context.Context, phone, *attempt, P) (outcome[T], error)
-
-// on makes a run of it.
-func on[P, T any](p phone, do numberRun[P, T]) run[P, T] {
-	return func(ctx context.Context, a *attempt, plan P) (outcome[T], error) { return do(ctx, p, a, plan) }
-}
-
-// resumeNumber takes up an intent that nobody waits for.
-func resumeNumber[P, T any](ctx context.Context, s *Numbers, a *attempt, do numberRun[P, T]) error {
-	_, err := finish(ctx, a, func(ctx context.Context, a *attempt, plan P) (outcome[T], error) {
-		p, err := s.phoneFor(ctx, a.intent.TenantID, a.intent.ConnectionID)
-		if err != nil {
-			return outcome[T]{}, err
-		}
-		return do(ctx, p, a, plan)
-	})
-	return err
-}
-
-func (s *Numbers) resumeBuy(ctx context.Context, a *attempt) error {
-	return resumeNumber(ctx, s, a, s.buy)
-}
-
-func (s *Numbers) resumeUpdate(ctx context.Context, a *attempt) error {
-	return resumeNumber(ctx, s, a, s.change)
-}
-
-func (s *Numbers) resumeRelease(ctx context.Context, a *attempt) error {
-	return resumeNumber(ctx, s, a, s.release)
 }
 
 // routing is where a number's inbound calls go: nowhere when no employee takes them. It is false where the connection

@@ -11,6 +11,7 @@ import (
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
 	"frontdesk/core/guard"
+	"frontdesk/core/journal"
 	"frontdesk/core/normalize"
 	"frontdesk/core/record"
 	"frontdesk/core/store"
@@ -23,7 +24,6 @@ const (
 	mostSearches    = 3                      // so often, before giving up when others snatch them away
 	mostOffers      = 250                    // asked for at once, to look past those that others here have
 	mostOrders      = 3                      // that one request places, each after the one before failed
-	rememberSetup   = 5 * time.Minute        // that a connection's settings work at the provider
 	firstLook       = 150 * time.Millisecond // at an order under way; each next one after half as long again,
 	latestLook      = time.Second            // but no longer than that
 	mostNeighbours  = 5                      // area codes looked into when the one asked for is sold out,
@@ -65,29 +65,29 @@ func (s *Numbers) Buy(ctx context.Context, c tenant.Caller, w Write, in BuyNumbe
 	}
 	// A purchase that was not ordered is dropped by the recovery worker, and its order must not be on its way then: for
 	// that, a replica waits longer than the lease (see overForPeers).
-	return perform(ctx, s.journal, call{
-		caller: c, operation: opBuy, write: w, connectionID: p.connection.ID, plan: buyPlan(in),
-		repeatable: p.driver.Traits().IdempotentBuy,
-	}, on(p, s.buy))
+	return journal.Perform(ctx, s.journal, journal.Call{
+		Caller: callerOf(c), Operation: opBuy, Write: w, ConnectionID: p.connection.ID, Plan: buyPlan(in),
+		Repeatable: p.driver.Traits().IdempotentBuy,
+	}, with(p, s.buy))
 }
 
 // purchase is one purchase under way.
 type purchase struct {
 	numbers *Numbers
 	client  phone
-	run     *attempt
+	run     *journal.Run
 	plan    buyPlan
 	row     store.Purchase
 	ends    time.Time // when the caller's time is over
 	orders  int       // placed by this run
 }
 
-func (s *Numbers) buy(ctx context.Context, p phone, a *attempt, plan buyPlan) (outcome[record.PhoneNumber], error) {
-	row, err := s.reserve(ctx, p, a)
+func (s *Numbers) buy(ctx context.Context, p phone, run *journal.Run, plan buyPlan) (journal.Result[record.PhoneNumber], error) {
+	row, err := s.reserve(ctx, p, run)
 	if err != nil {
-		return outcome[record.PhoneNumber]{}, err
+		return journal.Result[record.PhoneNumber]{}, err
 	}
-	b := &purchase{numbers: s, client: p, run: a, plan: plan, row: row}
+	b := &purchase{numbers: s, client: p, run: run, plan: plan, row: row}
 	if ends, ok := ctx.Deadline(); ok {
 		b.ends = ends
 	} else {
@@ -95,15 +95,15 @@ func (s *Numbers) buy(ctx context.Context, p phone, a *attempt, plan buyPlan) (o
 	}
 	number, err := b.carryThrough(ctx)
 	if err != nil {
-		return outcome[record.PhoneNumber]{}, err
+		return journal.Result[record.PhoneNumber]{}, err
 	}
-	return outcome[record.PhoneNumber]{record: phoneNumber(number), ref: number.Ref}, nil
+	return journal.Result[record.PhoneNumber]{Record: phoneNumber(number), Ref: number.Ref}, nil
 }
 
 // carryThrough takes the steps that are left, and closes a purchase that surely led to nothing.
 func (b *purchase) carryThrough(ctx context.Context) (store.Number, error) {
 	number, err := b.carryOut(ctx)
-	if err == nil || wasTakenOver(err) || !b.run.harmless(fault.From(err)) || b.isEnded() {
+	if err == nil || journal.WasTakenOver(err) || !b.run.HadNoEffect(fault.From(err)) || b.isEnded() {
 		return number, err
 	}
 	if err := b.numbers.opts.Store.EndPurchase(context.WithoutCancel(ctx), b.row); err != nil {
@@ -119,9 +119,9 @@ func (b *purchase) isEnded() bool {
 
 // reserve takes the right to buy a number, or answers what was bought under the same Idempotency-Key: that is known for as
 // long as answers are kept, also where the intent was let go since there was nothing to answer any more.
-func (s *Numbers) reserve(ctx context.Context, p phone, a *attempt) (store.Purchase, error) {
+func (s *Numbers) reserve(ctx context.Context, p phone, run *journal.Run) (store.Purchase, error) {
 	limits := limitsOf(p.caller.Tenant, p.sandbox)
-	row, reached, err := s.opts.Store.ReservePurchase(ctx, a.intent, p.realm, a.intent.CreatedAt.Add(-s.opts.KeepAnswers), limits)
+	row, reached, err := s.opts.Store.ReservePurchase(ctx, run.Intent(), p.realm, run.Intent().CreatedAt.Add(-s.opts.KeepAnswers), limits)
 	switch {
 	case err != nil:
 		return row, err
@@ -173,8 +173,8 @@ func (b *purchase) carryOut(ctx context.Context) (store.Number, error) {
 			return store.Number{}, b.returned(ctx)
 		}
 	}
-	b.run.clear() // whatever was ordered before, the account has not got it
-	if b.run.alone {
+	b.run.RuleOutEffect() // whatever was ordered before, the account has not got it
+	if b.run.Unattended() {
 		return store.Number{}, fault.New(fault.Exhausted, fault.ReasonNoNumbersAvailable, "The purchase was cut off before it was ordered. Nothing was bought.")
 	}
 	if err := b.checkSetup(ctx); err != nil {
@@ -193,7 +193,7 @@ func (b *purchase) carryOut(ctx context.Context) (store.Number, error) {
 			case !notOurs(err):
 				return store.Number{}, err
 			}
-			b.run.clear()
+			b.run.RuleOutEffect()
 			if b.orders >= mostOrders {
 				return store.Number{}, fault.Newf(fault.Conflict, fault.ReasonNumberTaken,
 					"%d orders in area code %s failed one after the other, because others were faster. Nothing was bought. "+
@@ -242,7 +242,7 @@ func (b *purchase) returned(ctx context.Context) error {
 
 // wentBack says that a number was bought and is not held any more.
 func (b *purchase) wentBack() error {
-	b.run.clear()
+	b.run.RuleOutEffect()
 	why, refused := refusalOf(b.row.Refusal)
 	if !refused {
 		return fault.New(fault.NotFound, fault.ReasonNumberNotFound, "The number was bought, and has been released since.")
@@ -291,9 +291,7 @@ func (b *purchase) checkLive(ctx context.Context) error {
 
 // patience is for how long the provider may still be asked: what is left of the caller's time, but for a margin in which
 // to answer.
-func (b *purchase) patience() time.Duration { return time.Until(b.ends) - answerMargin }
-
-const answerMargin = 400 * time.Millisecond
+func (b *purchase) patience() time.Duration { return time.Until(b.ends) - journal.AnswerMargin }
 
 // notOurs reports whether a failure says that the account surely has not got the number from this order.
 func notOurs(err error) bool {
@@ -391,26 +389,14 @@ func (b *purchase) order() telephony.Order {
 func (b *purchase) ordered(ctx context.Context) (telephony.Number, error) {
 	repeatable := b.client.driver.Traits().IdempotentBuy
 	b.orders++
-	b.run.act(repeatable)
-	number, err := ask(ctx, b.client.endpoint, guard.Op{Name: opBuy, Repeatable: repeatable, Late: b.lookAgain}, func(ctx context.Context) (telephony.Number, error) {
+	b.run.ExpectEffect(repeatable)
+	number, err := ask(ctx, b.client.endpoint, guard.Op{Name: opBuy, Repeatable: repeatable, Late: b.run.LateUnknown}, func(ctx context.Context) (telephony.Number, error) {
 		return b.client.driver.Buy(ctx, b.order())
 	})
 	if err != nil {
 		return number, err
 	}
 	return b.arrived(ctx, number)
-}
-
-// lookAgain lets an order whose answer came too late for its caller be looked at as soon as anybody can.
-func (b *purchase) lookAgain(any, error) {
-	if b.run.repeatable {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), recordWait)
-	defer cancel()
-	b.run.mu.Lock()
-	defer b.run.mu.Unlock()
-	b.run.close(ctx, store.IntentUnknown)
 }
 
 // settled finds out what became of an order that was cut off. Where nobody waits for the number, it is not ordered
@@ -420,7 +406,7 @@ func (b *purchase) settled(ctx context.Context) (telephony.Number, error) {
 	switch {
 	case err == nil:
 		return b.arrived(ctx, number)
-	case fault.From(err).Code == fault.NotFound && !b.run.alone && b.row.State == store.PurchaseChosen:
+	case fault.From(err).Code == fault.NotFound && !b.run.Unattended() && b.row.State == store.PurchaseChosen:
 		if err := b.checkSetup(ctx); err != nil {
 			return number, err
 		}
@@ -438,14 +424,15 @@ func (b *purchase) whatOf(ctx context.Context) (telephony.Number, error) {
 
 // arrived waits until the number ordered can be used, as long as someone waits for it.
 func (b *purchase) arrived(ctx context.Context, number telephony.Number) (telephony.Number, error) {
-	b.run.act(true) // from here on everything can be done again
+	b.run.ExpectEffect(true) // from here on everything can be done again
 	for wait := b.numbers.firstLook; number.Pending; wait = min(wait+wait/2, latestLook) {
-		if b.run.alone || b.patience() < wait {
+		if b.run.Unattended() || b.patience() < wait {
 			b.underWay(ctx)
 			f := fault.Newf(fault.UnknownOutcome, fault.ReasonOrderPending, "%s is ordered and will be there soon.", b.row.E164)
+			f.RetryAfter = journal.PendingInterval // it only takes its time
 			return number, f.With(metaNumber, b.row.E164)
 		}
-		if err := pause(ctx, wait); err != nil {
+		if err := sleep(ctx, wait); err != nil {
 			return number, err
 		}
 		next, err := b.whatOf(ctx)
@@ -476,7 +463,7 @@ func (b *purchase) underWay(ctx context.Context) {
 
 // complete gives a number that was bought its name and routing, and its id.
 func (b *purchase) complete(ctx context.Context, number telephony.Number) (store.Number, error) {
-	b.run.act(true)
+	b.run.ExpectEffect(true)
 	switch b.row.State {
 	case store.PurchaseReturning:
 		return store.Number{}, b.undo(ctx, number)
@@ -504,9 +491,9 @@ func (b *purchase) complete(ctx context.Context, number telephony.Number) (store
 		Inbound: b.plan.Inbound, Outbound: b.plan.Outbound, Leads: leads(want.Routing), CreatedAt: b.numbers.opts.Now(),
 	}
 	var rows []store.AuditRow
-	if b.run.intent.Key == "" { // whoever ends the intent of a purchase records that it was made
+	if b.run.Intent().Key == "" { // whoever ends the intent of a purchase records that it was made
 		var err error
-		if rows, err = b.numbers.opts.recordNumber(ctx, numberFound, held); err != nil {
+		if rows, err = b.numbers.opts.auditNumber(ctx, numberFound, held); err != nil {
 			return held, err
 		}
 	}
@@ -559,9 +546,21 @@ func (b *purchase) spent(what string, err error) error { return b.inDoubt("was b
 
 // inDoubt says how far a purchase got that costs money.
 func (b *purchase) inDoubt(what string, err error) error {
-	if wasTakenOver(err) { // whose answer is this call's, too
+	if journal.WasTakenOver(err) { // whose answer is this call's, too
 		return err
 	}
 	f := fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, fmt.Sprintf("%s %s.", b.row.E164, what))
 	return f.With(metaNumber, b.row.E164).Because(err)
+}
+
+// adviseBuyer returns how a caller gets a number that was bought or ordered, without buying another.
+func adviseBuyer(f *fault.Error, hasKey bool) string {
+	switch {
+	case f.Metadata[metaNumber] == "":
+		return ""
+	case hasKey:
+		return "Repeat the request with the same Idempotency-Key to get it; another request would buy another number."
+	}
+	return "The gateway goes on by itself: list the phone numbers in a minute to find it. " +
+		"Another request would buy another number."
 }

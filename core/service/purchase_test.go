@@ -351,9 +351,9 @@ func TestAnOrderKnownToBeUnderWayIsLookedAtEveryHalfMinute(t *testing.T) {
 			w.clock.advance(time.Hour)
 			p.settle(t)
 			looks := 0
-			for range 10 * time.Minute / settleEvery {
+			for range 10 * time.Minute / recoveryInterval {
 				before := w.phones.called("ordered")
-				w.clock.advance(settleEvery)
+				w.clock.advance(recoveryInterval)
 				p.settle(t)
 				if w.phones.called("ordered") > before {
 					looks++
@@ -728,7 +728,7 @@ func TestAPurchaseWhoseNumberWentBackStaysOpenUntilThatIsRecorded(t *testing.T) 
 				w.phones.held = nil
 			}
 			for range 2 {
-				w.clock.advance(mostPatience)
+				w.clock.advance(maxRetryDelay)
 				p.settle(t)
 				if w.unsettled() != 1 {
 					t.Fatal("it is let go")
@@ -736,7 +736,7 @@ func TestAPurchaseWhoseNumberWentBackStaysOpenUntilThatIsRecorded(t *testing.T) 
 			}
 			_, err = db.Exec("DROP TRIGGER failing")
 			w.check(err)
-			w.clock.advance(mostPatience)
+			w.clock.advance(maxRetryDelay)
 			p.settle(t)
 			if w.unsettled() != 0 {
 				t.Error("it is not settled")

@@ -19,13 +19,13 @@ const (
 	mostBatch  = 200
 )
 
-// keep purges until ctx ends.
-func (p *purger) keep(ctx context.Context) {
+// run purges until ctx ends.
+func (p *purger) run(ctx context.Context) {
 	for {
 		if err := p.purge(ctx); err != nil && ctx.Err() == nil {
 			p.opts.Log.WarnContext(ctx, "old records could not be let go; the next time comes", "error", err)
 		}
-		if pause(ctx, purgeEvery) != nil {
+		if sleep(ctx, purgeEvery) != nil {
 			return
 		}
 	}
@@ -63,7 +63,7 @@ func inBatches(ctx context.Context, batch func(ctx context.Context, most int) (i
 			return err
 		}
 		took := time.Since(began)
-		if err := pause(ctx, purgeRest*took); err != nil {
+		if err := sleep(ctx, purgeRest*took); err != nil {
 			return err
 		}
 		switch {
@@ -72,5 +72,17 @@ func inBatches(ctx context.Context, batch func(ctx context.Context, most int) (i
 		case took < purgeTurn/2:
 			most = min(mostBatch, 2*most)
 		}
+	}
+}
+
+// sleep waits, or returns why it could not.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"frontdesk/core/fault"
+	"frontdesk/core/journal"
 	"frontdesk/core/record"
 	"frontdesk/core/store"
 	"frontdesk/core/telephony"
@@ -30,9 +31,9 @@ func (s *Numbers) Update(ctx context.Context, c tenant.Caller, w Write, in Updat
 	if plan.Name == nil && !plan.Inbound.Set && !plan.Outbound.Set {
 		return s.unchanged(ctx, p, in.ID)
 	}
-	return perform(ctx, s.journal, call{
-		caller: c, operation: opChange, write: w, connectionID: p.connection.ID, plan: plan, about: strconv.FormatInt(in.ID, 10), repeatable: true,
-	}, on(p, s.change))
+	return journal.Perform(ctx, s.journal, journal.Call{
+		Caller: callerOf(c), Operation: opChange, Write: w, ConnectionID: p.connection.ID, Plan: plan, Subject: strconv.FormatInt(in.ID, 10), Repeatable: true,
+	}, with(p, s.change))
 }
 
 // unchanged answers a change of nothing.
@@ -47,13 +48,13 @@ func (s *Numbers) unchanged(ctx context.Context, p phone, id int64) (Answer[reco
 }
 
 // change runs a change of a number. It sets what was asked for, so it is safe to run again.
-func (s *Numbers) change(ctx context.Context, p phone, a *attempt, plan changePlan) (outcome[record.PhoneNumber], error) {
+func (s *Numbers) change(ctx context.Context, p phone, run *journal.Run, plan changePlan) (journal.Result[record.PhoneNumber], error) {
 	row, err := s.row(ctx, p, plan.ID)
 	if err == nil {
 		row, err = s.inRounds(ctx, p, row, func(row store.Number) (store.Number, error) {
 			row, change := plan.of(p, row)
 			if change != (telephony.Change{}) {
-				a.act(true)
+				run.ExpectEffect(true)
 				if err := s.set(ctx, p, row.Ref, change); err != nil {
 					return row, s.vanished(ctx, row, err)
 				}
@@ -62,9 +63,9 @@ func (s *Numbers) change(ctx context.Context, p phone, a *attempt, plan changePl
 		})
 	}
 	if err != nil {
-		return outcome[record.PhoneNumber]{}, err
+		return journal.Result[record.PhoneNumber]{}, err
 	}
-	return outcome[record.PhoneNumber]{record: phoneNumber(row), ref: row.Ref}, nil
+	return journal.Result[record.PhoneNumber]{Record: phoneNumber(row), Ref: row.Ref}, nil
 }
 
 // of answers the row as it will be, and what the provider has to change.

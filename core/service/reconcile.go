@@ -175,7 +175,7 @@ func (a *alignment) gone(ctx context.Context, row store.Number) (store.Number, b
 		a.report(row, DriftGone, false, goneSays, "Any list of the numbers gives it up.")
 		return row, false, nil
 	}
-	rows, err := a.numbers.opts.recordNumber(ctx, numberGone, row)
+	rows, err := a.numbers.opts.auditNumber(ctx, numberGone, row)
 	if err == nil {
 		err = a.numbers.opts.Store.ReleaseNumber(ctx, row, a.numbers.opts.Now(), rows...)
 	}
@@ -307,7 +307,7 @@ func (s *Numbers) found(p phone, n telephony.Number) store.Number {
 // behind: of a number that was given back here before, or that is held under another reference, the provider
 // is asked once more.
 func (s *Numbers) takeIn(ctx context.Context, p phone, found store.Number) (store.Number, error) {
-	rows, err := s.opts.recordNumber(ctx, numberFound, found)
+	rows, err := s.opts.auditNumber(ctx, numberFound, found)
 	if err != nil {
 		return store.Number{}, err
 	}
@@ -329,7 +329,7 @@ func (s *Numbers) takeIn(ctx context.Context, p phone, found store.Number) (stor
 	case fault.From(err).Code != fault.NotFound:
 		return kept, err
 	}
-	if rows, err = s.opts.recordNumber(ctx, numberGone, kept); err == nil {
+	if rows, err = s.opts.auditNumber(ctx, numberGone, kept); err == nil {
 		err = s.opts.Store.ReleaseNumber(ctx, kept, s.opts.Now(), rows...)
 	}
 	if err == nil || fault.From(err).Code == fault.NotFound {
@@ -356,9 +356,9 @@ func (s *Numbers) Adopt(ctx context.Context, c tenant.Caller, e164 string) (stor
 	return store.Number{}, fault.Newf(fault.NotFound, fault.ReasonNumberNotFound, "The account does not hold %s.", e164)
 }
 
-// keep looks after the numbers until ctx ends: those whose wait is over go back, and every account is compared with the
+// maintain looks after the numbers until ctx ends: those whose wait is over go back, and every account is compared with the
 // table now and then. Every replica does it; the times are spread.
-func (s *Numbers) keep(ctx context.Context) {
+func (s *Numbers) maintain(ctx context.Context) {
 	next := s.opts.Now().Add(mathrand.N(reconcileEvery))
 	for {
 		if err := s.sendBack(ctx); err != nil && ctx.Err() == nil {
@@ -368,7 +368,7 @@ func (s *Numbers) keep(ctx context.Context) {
 			s.reconcileAll(ctx)
 			next = s.opts.Now().Add(reconcileEvery/2 + mathrand.N(reconcileEvery))
 		}
-		if pause(ctx, numbersEvery) != nil {
+		if sleep(ctx, numbersEvery) != nil {
 			return
 		}
 	}
@@ -444,8 +444,8 @@ func (s *Numbers) stray(ctx context.Context, row store.Purchase) error {
 	if err != nil {
 		return err
 	}
-	b := &purchase{numbers: s, client: p, row: row, run: &attempt{journal: s.journal, resumed: true, alone: true}}
-	if _, err := b.carryThrough(ctx); err != nil && !b.run.harmless(fault.From(err)) {
+	b := &purchase{numbers: s, client: p, row: row, run: s.journal.Detached()}
+	if _, err := b.carryThrough(ctx); err != nil && !b.run.HadNoEffect(fault.From(err)) {
 		return err
 	}
 	return nil

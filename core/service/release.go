@@ -9,6 +9,7 @@ import (
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
 	"frontdesk/core/guard"
+	"frontdesk/core/journal"
 	"frontdesk/core/record"
 	"frontdesk/core/store"
 	"frontdesk/core/telephony"
@@ -27,15 +28,15 @@ func (s *Numbers) Release(ctx context.Context, c tenant.Caller, w Write, id int6
 	if err != nil {
 		return Answer[struct{}]{}, err
 	}
-	return perform(ctx, s.journal, call{caller: c, operation: opReturn, write: w, connectionID: p.connection.ID, plan: releasePlan{ID: id}, repeatable: true}, on(p, s.release))
+	return journal.Perform(ctx, s.journal, journal.Call{Caller: callerOf(c), Operation: opReturn, Write: w, ConnectionID: p.connection.ID, Plan: releasePlan{ID: id}, Repeatable: true}, with(p, s.release))
 }
 
-func (s *Numbers) release(ctx context.Context, p phone, a *attempt, plan releasePlan) (outcome[struct{}], error) {
-	var none outcome[struct{}]
+func (s *Numbers) release(ctx context.Context, p phone, run *journal.Run, plan releasePlan) (journal.Result[struct{}], error) {
+	var none journal.Result[struct{}]
 	row, err := s.row(ctx, p, plan.ID)
 	if err != nil {
-		if a.resumed && fault.From(err).Code == fault.NotFound {
-			return outcome[struct{}]{ref: strconv.FormatInt(plan.ID, 10)}, nil // the earlier run got this far
+		if run.Resumed() && fault.From(err).Code == fault.NotFound {
+			return journal.Result[struct{}]{Ref: strconv.FormatInt(plan.ID, 10)}, nil // the earlier run got this far
 		}
 		return none, err
 	}
@@ -45,11 +46,11 @@ func (s *Numbers) release(ctx context.Context, p phone, a *attempt, plan release
 	}
 	_, err = s.inRounds(ctx, p, row, func(row store.Number) (store.Number, error) {
 		if own.ReleaseDelay > 0 {
-			if err := s.park(ctx, p, a, row, own.ReleaseDelay); err == nil || fault.From(err).Code != fault.NotFound {
+			if err := s.park(ctx, p, run, row, own.ReleaseDelay); err == nil || fault.From(err).Code != fault.NotFound {
 				return row, err
 			}
 		} else {
-			a.act(true)
+			run.ExpectEffect(true)
 			if err := s.giveBack(ctx, p, row.Ref); err != nil {
 				return row, err
 			}
@@ -64,7 +65,7 @@ func (s *Numbers) release(ctx context.Context, p phone, a *attempt, plan release
 	if err != nil && fault.From(err).Code != fault.NotFound { // a list may have seen it go
 		return none, err
 	}
-	return outcome[struct{}]{ref: row.Ref}, nil
+	return journal.Result[struct{}]{Ref: row.Ref}, nil
 }
 
 // giveBack releases a number at the provider, if it is still there.
@@ -80,7 +81,7 @@ func (s *Numbers) giveBack(ctx context.Context, p phone, ref string) error {
 
 // park has a number's calls lead nowhere and takes it out of use until it goes back, unless the provider would not take it
 // back then.
-func (s *Numbers) park(ctx context.Context, p phone, a *attempt, row store.Number, delay time.Duration) error {
+func (s *Numbers) park(ctx context.Context, p phone, run *journal.Run, row store.Number, delay time.Duration) error {
 	number, err := s.read(ctx, p, row.Ref)
 	if err != nil {
 		return err
@@ -89,7 +90,7 @@ func (s *Numbers) park(ctx context.Context, p phone, a *attempt, row store.Numbe
 		return f
 	}
 	if number.Routing != (telephony.Routing{}) || row.Leads != "" {
-		a.act(true)
+		run.ExpectEffect(true)
 		if err := s.set(ctx, p, row.Ref, telephony.Change{Routing: &telephony.Routing{}}); err != nil {
 			return err
 		}
@@ -109,7 +110,7 @@ func (s *Numbers) Restore(ctx context.Context, tenantID string, id int64) (recor
 	if err != nil {
 		return record.PhoneNumber{}, err
 	}
-	rows, err := s.opts.recordNumber(ctx, numberRestored, store.Number{TenantID: p.connection.TenantID, ConnectionID: p.connection.ID, Ref: strconv.FormatInt(id, 10)})
+	rows, err := s.opts.auditNumber(ctx, numberRestored, store.Number{TenantID: p.connection.TenantID, ConnectionID: p.connection.ID, Ref: strconv.FormatInt(id, 10)})
 	if err != nil {
 		return record.PhoneNumber{}, err
 	}
@@ -163,7 +164,7 @@ func (s *Numbers) sendBackOne(ctx context.Context, row store.Number) error {
 	if err := s.giveBack(ctx, p, row.Ref); err != nil {
 		return err
 	}
-	rows, err := s.opts.recordNumber(ctx, numberReturned, row)
+	rows, err := s.opts.auditNumber(ctx, numberReturned, row)
 	if err != nil {
 		return err
 	}

@@ -1,110 +1,100 @@
 // Package service holds the use cases: one method per operation of the interface. A use case takes checked input,
-// records what it is about to do, asks the guard to call the driver, normalizes what came back and answers a record.
-// It knows no HTTP. Idempotency, double-booking protection and the purchase of numbers live here.
+// records what it is about to do, asks the guard to call the driver, normalizes what came back and returns a record. It
+// knows no HTTP. Calendars, tickets and numbers live here. What they share with every mutating call is core/journal.
 package service
 
 import (
-	"encoding/json"
+	"context"
+	"log/slog"
+	"sync"
 	"time"
 
+	"frontdesk/core/adapter"
+	"frontdesk/core/audit"
 	"frontdesk/core/calendar"
-	"frontdesk/core/normalize"
+	"frontdesk/core/crm"
+	"frontdesk/core/guard"
+	"frontdesk/core/journal"
+	"frontdesk/core/store"
+	"frontdesk/core/telephony"
+	"frontdesk/core/tenant"
 )
 
-// Write is what every mutating call carries besides its input.
-type Write struct {
-	// IdempotencyKey is the caller's, at most 255 characters; "" when none was given.
-	IdempotencyKey string
-
-	// Aside runs wait, in which the call waits for the answer to an equal one, without what the caller's other calls
-	// need to go on; or refuses to, when too many wait. nil: just runs it.
-	Aside func(wait func() error) error
+// Directory opens the callers' connections; *tenant.Directory is one.
+type Directory interface {
+	Calendar(ctx context.Context, c tenant.Caller) (tenant.Opened[calendar.Driver], error)
+	// CalendarToVerify opens the calendar even when its credentials are known to be refused, to ask again.
+	CalendarToVerify(ctx context.Context, c tenant.Caller) (tenant.Opened[calendar.Driver], error)
+	CRM(ctx context.Context, c tenant.Caller) (tenant.Opened[crm.Driver], error)
+	Telephony(ctx context.Context, c tenant.Caller) (tenant.Opened[telephony.Driver], error)
+	// CallerOf returns the tenant with that one connection, for work that no key asks for.
+	CallerOf(ctx context.Context, tenantID, connectionID string) (tenant.Caller, error)
+	// RealOnes lists the connections of a kind, of all tenants, but for sandboxes, to which nobody else has access.
+	RealOnes(ctx context.Context, kind adapter.Kind) ([]tenant.Connection, error)
+	MarkReconnect(ctx context.Context, c tenant.Connection, why string) error
+	MarkVerified(ctx context.Context, c tenant.Connection, email string) error
 }
 
-func (w Write) aside(wait func() error) error {
-	if w.Aside == nil {
-		return wait()
+// Metrics counts what becomes of mutating calls; *telemetry.Metrics is one.
+type Metrics = journal.Metrics
+
+// Options are what the use cases are built from. All but Metrics and Audit are needed.
+type Options struct {
+	Store        *store.Store
+	Directory    Directory
+	Guard        *guard.Guard
+	Log          *slog.Logger
+	Now          func() time.Time
+	Owner        string        // names this process in intents and leases
+	KeepAnswers  time.Duration // how long an answer to an Idempotency-Key is kept
+	DedupeWindow time.Duration // for book-meeting without a key, where the tenant sets none
+
+	TicketDedupeWindow time.Duration // the same for create-ticket
+
+	Deadline     time.Duration    // for work in the background
+	LeaseClock   func() time.Time // see journal.Options
+	Lease        time.Duration    // see journal.Options
+	WaitForEqual time.Duration    // for an equal call that still runs, at most; 0: as long as Deadline
+	Metrics      Metrics          // nil: nothing is counted
+	Audit        *audit.Log       // of changes; nil: none is recorded
+}
+
+// Services are the use cases of all three kinds.
+type Services struct {
+	Calendar *Calendar
+	Tickets  *Tickets
+	Numbers  *Numbers
+	journal  *journal.Journal
+	purger   *purger
+}
+
+// New builds the use cases.
+func New(o Options) *Services {
+	j := journal.New(journal.Options{
+		Store: o.Store, Log: o.Log, Now: o.Now, Owner: o.Owner, KeepAnswers: o.KeepAnswers, Deadline: o.Deadline,
+		WriteGrace: o.Guard.WriteGrace(), LeaseClock: o.LeaseClock, Lease: o.Lease, WaitForEqual: o.WaitForEqual,
+		Metrics: o.Metrics, Audit: o.Audit,
+	})
+	s := &Services{
+		Calendar: newCalendar(&o, j), Tickets: newTickets(&o, j), Numbers: newNumbers(&o, j),
+		journal: j, purger: &purger{opts: &o},
 	}
-	return w.Aside(wait)
+	j.Register(s.Calendar.operations()...)
+	j.Register(s.Tickets.operations()...)
+	j.Register(s.Numbers.operations()...)
+	return s
 }
 
-// Answer is what a mutating use case answers: the record, and the exact body to send, so that a repeat is answered
-// byte for byte.
-type Answer[T any] struct {
-	Record   T
-	Body     json.RawMessage // json.Marshal(Record) of the first answer
-	Replayed bool            // this is the answer of an earlier call
+// Run recovers what was cut off, looks after the phone numbers and purges old records, until ctx ends.
+func (s *Services) Run(ctx context.Context) {
+	var group sync.WaitGroup
+	defer group.Wait()
+	group.Go(func() { s.Numbers.maintain(ctx) })
+	group.Go(func() { s.purger.run(ctx) })
+	s.journal.Run(ctx)
 }
 
-// BookMeeting is the input of book-meeting. The times are read but not yet placed in a zone: that may need the
-// calendar's own.
-type BookMeeting struct {
-	Title        string
-	Description  string
-	Start, End   normalize.InputTime
-	Timezone     string // IANA name or ""
-	Attendees    []string
-	CalendarIDs  []string
-	Conferencing calendar.Conferencing
-	LocationURL  string
+// Synchronise sets the clock of leases by the database's clock, and returns how far the machine's is ahead of that.
+func (s *Services) Synchronise(ctx context.Context) (ahead time.Duration, err error) {
+	return s.journal.SynchronizeClock(ctx)
 }
-
-// UpdateMeeting is the input of update-meeting; zero values are not given.
-type UpdateMeeting struct {
-	EventID     string
-	Title       string
-	Description string
-	Start, End  normalize.InputTime
-	Timezone    string
-	Attendees   []string
-	CalendarIDs []string
-}
-
-// ListEvents is the input of list-events; zero values are not given.
-type ListEvents struct {
-	Start, End  normalize.InputTime
-	Timezone    string
-	CalendarIDs []string
-}
-
-// CancelMeeting is the input of cancel-meeting.
-type CancelMeeting struct {
-	EventID    string
-	CalendarID string
-}
-
-// CreateTicket is the input of create-ticket; zero values are not given.
-type CreateTicket struct {
-	Subject     string
-	Description string
-	Priority    string
-	Status      string
-	OwnerID     string
-	AccountID   string
-	ContactID   string
-}
-
-// BuyNumber is the input of buying a number.
-type BuyNumber struct {
-	AreaCode string
-	Name     string // "" takes the number itself as its name
-	Inbound  *int64
-	Outbound *int64
-}
-
-// UpdateNumber is the input of updating a number: Set says that the field was given, a nil value that it is cleared.
-type UpdateNumber struct {
-	ID       int64
-	Name     *string
-	Inbound  EmployeeChange
-	Outbound EmployeeChange
-}
-
-// EmployeeChange is a change of an assigned cloud employee.
-type EmployeeChange struct {
-	Set bool
-	ID  *int64 // nil clears
-}
-
-// defaultListWindow is how far list-events looks when no end is given.
-const defaultListWindow = 7 * 24 * time.Hour

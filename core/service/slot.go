@@ -9,6 +9,7 @@ import (
 
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
+	"frontdesk/core/journal"
 	"frontdesk/core/normalize"
 	"frontdesk/core/store"
 )
@@ -41,7 +42,7 @@ type hold struct {
 
 // reserve takes the slot, or answers SLOT_TAKEN. Every run of a call takes it under the same names, so that a run is not
 // in the way of the one that carries it on.
-func (s *Calendar) reserve(ctx context.Context, d desk, a *attempt, want slot) (*hold, error) {
+func (s *Calendar) reserve(ctx context.Context, d desk, run *journal.Run, want slot) (*hold, error) {
 	if !want.span.To.After(want.span.From) {
 		return nil, nil // an event without a length takes no time
 	}
@@ -59,7 +60,7 @@ func (s *Calendar) reserve(ctx context.Context, d desk, a *attempt, want slot) (
 	until := s.opts.Now().Add(holdWhileBooking)
 	for i, id := range calendars {
 		rows[i] = store.Hold{
-			ID: a.intent.EffectKey + "/" + strconv.Itoa(i), ConnectionID: d.connection.ID, CalendarID: id,
+			ID: run.Intent().EffectKey + "/" + strconv.Itoa(i), ConnectionID: d.connection.ID, CalendarID: id,
 			From: want.span.From, To: want.span.To, Until: until,
 		}
 		h.ids = append(h.ids, rows[i].ID)

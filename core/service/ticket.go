@@ -9,6 +9,7 @@ import (
 
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
+	"frontdesk/core/journal"
 	"frontdesk/core/normalize"
 	"frontdesk/core/record"
 	"frontdesk/core/store"
@@ -18,7 +19,7 @@ import (
 // Tickets is the two operations on tickets.
 type Tickets struct {
 	opts         *Options
-	journal      *journal
+	journal      *journal.Journal
 	vocabularies *cache[crm.Vocabulary]
 }
 
@@ -41,6 +42,22 @@ func (p ticketPlan) newTicket() crm.NewTicket {
 	return crm.NewTicket{
 		Subject: p.Subject, Description: p.Description, Status: p.Status, Priority: p.Priority,
 		OwnerID: p.OwnerID, AccountID: p.AccountID, ContactID: p.ContactID,
+	}
+}
+
+const rememberVocabulary = 5 * time.Minute
+
+func newTickets(o *Options, j *journal.Journal) *Tickets {
+	return &Tickets{opts: o, journal: j, vocabularies: newCache[crm.Vocabulary](o.Now, rememberVocabulary)}
+}
+
+func (s *Tickets) operations() []journal.Operation {
+	look := func(began string) string {
+		return "Look in the CRM for a ticket with this subject that was opened at about " + began +
+			"; if there is none, send the request again with a new Idempotency-Key."
+	}
+	return []journal.Operation{
+		{Name: opCreate, Resume: resume(s.openFor, s.create), GaveUp: isUnknowable, AdviseLook: look},
 	}
 }
 
@@ -73,15 +90,24 @@ func (s *Tickets) Create(ctx context.Context, c tenant.Caller, w Write, in Creat
 	if err != nil {
 		return Answer[record.TicketAnswer]{}, err
 	}
-	answer, err := perform(ctx, s.journal, call{
-		caller: c, operation: opCreate, write: w, connectionID: opened.connection.ID, plan: plan,
-		sameFor:    windowOf(c.Tenant.Settings.TicketDedupeWindow, s.opts.TicketDedupeWindow),
-		repeatable: opened.driver.Traits().IdempotentCreate,
-	}, s.creation(opened).run)
+	answer, err := journal.Perform(ctx, s.journal, journal.Call{
+		Caller: callerOf(c), Operation: opCreate, Write: w, ConnectionID: opened.connection.ID, Plan: plan,
+		DedupeWindow: windowOf(c.Tenant.Settings.TicketDedupeWindow, s.opts.TicketDedupeWindow),
+		Repeatable:   opened.driver.Traits().IdempotentCreate,
+	}, with(opened, s.create))
 	if err != nil {
 		return answer, err
 	}
 	return answer, incomplete(plan, answer.Record.Ticket)
+}
+
+// openFor opens a connection for work that nobody waits for.
+func (s *Tickets) openFor(ctx context.Context, tenantID, connectionID string) (crmClient, error) {
+	c, err := s.opts.callerFor(ctx, tenantID, connectionID)
+	if err != nil {
+		return crmClient{}, err
+	}
+	return s.open(ctx, c)
 }
 
 // plan puts the labels into the CRM's words. A label that is not known is refused with the valid ones before the CRM
@@ -124,22 +150,6 @@ func label(faults []fault.Field, path, given string, valid []string, words map[s
 		f.Message = "cannot be set in the connected CRM; leave it out."
 	}
 	return "", append(faults, f)
-}
-
-// resumeCreate takes up an intent that nobody waits for.
-func (s *Tickets) resumeCreate(ctx context.Context, a *attempt) error {
-	_, err := finish(ctx, a, func(ctx context.Context, a *attempt, plan ticketPlan) (outcome[record.TicketAnswer], error) {
-		c, err := s.opts.callerFor(ctx, a.intent.TenantID, a.intent.ConnectionID)
-		if err != nil {
-			return outcome[record.TicketAnswer]{}, err
-		}
-		opened, err := s.open(ctx, c)
-		if err != nil {
-			return outcome[record.TicketAnswer]{}, err
-		}
-		return s.creation(opened).run(ctx, a, plan)
-	})
-	return err
 }
 
 // Get answers the ticket of a number, as a caller says it.

@@ -8,6 +8,7 @@ import (
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 	"frontdesk/core/guard"
+	"frontdesk/core/journal"
 	"frontdesk/core/normalize"
 	"frontdesk/core/record"
 	"frontdesk/core/tenant"
@@ -44,10 +45,10 @@ func (s *Calendar) Update(ctx context.Context, c tenant.Caller, w Write, in Upda
 	if err != nil {
 		return Answer[record.MeetingAnswer]{}, err
 	}
-	return perform(ctx, s.journal, call{
-		caller: c, operation: opUpdate, write: w, connectionID: d.connection.ID, plan: plan, same: plan.canonical(), about: plan.EventID,
-		repeatable: true,
-	}, at(d, s.update))
+	return journal.Perform(ctx, s.journal, journal.Call{
+		Caller: callerOf(c), Operation: opUpdate, Write: w, ConnectionID: d.connection.ID, Plan: plan, Canonical: plan.canonical(), Subject: plan.EventID,
+		Repeatable: true,
+	}, with(d, s.update))
 }
 
 func (s *Calendar) planUpdate(d desk, in UpdateMeeting) (updatePlan, error) {
@@ -101,15 +102,11 @@ func (p updatePlan) madeOn(e calendar.Event, zone *time.Location) bool {
 		(len(p.Attendees) == 0 || slices.Equal(wanted, emailKeys(invited)))
 }
 
-func (s *Calendar) resumeUpdate(ctx context.Context, a *attempt) error {
-	return resumeCalendar(ctx, s, a, s.update)
-}
-
 // update runs a change, first or resumed. A resumed one looks whether the event has the change already, so that nobody
 // is told of it twice. If it has not, and someone else changed the event since, the change is made for a caller who
 // asks for it again, but not when nobody does: theirs may be the newer one.
-func (s *Calendar) update(ctx context.Context, d desk, a *attempt, plan updatePlan) (outcome[record.MeetingAnswer], error) {
-	var none outcome[record.MeetingAnswer]
+func (s *Calendar) update(ctx context.Context, d desk, run *journal.Run, plan updatePlan) (journal.Result[record.MeetingAnswer], error) {
+	var none journal.Result[record.MeetingAnswer]
 	shown, err := d.requestedZone(plan.Zone)
 	if err != nil {
 		return none, err
@@ -119,7 +116,7 @@ func (s *Calendar) update(ctx context.Context, d desk, a *attempt, plan updatePl
 		return none, err
 	}
 	if !plan.Sent {
-		a.clear() // the run that was cut off did not get that far
+		run.RuleOutEffect() // the run that was cut off did not get that far
 	}
 	known := plan.Version
 	for try := 1; ; try++ {
@@ -133,26 +130,26 @@ func (s *Calendar) update(ctx context.Context, d desk, a *attempt, plan updatePl
 		}
 		changed := event
 		switch untouched := event.Version != "" && event.Version == known; {
-		case a.resumed && !untouched && plan.madeOn(event, zone):
-		case a.resumed && !untouched && a.alone:
+		case run.Resumed() && !untouched && plan.madeOn(event, zone):
+		case run.Resumed() && !untouched && run.Unattended():
 			return none, fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "The event was changed by someone else since.")
 		default:
-			changed, err = s.change(ctx, d, a, &plan, event, zone)
+			changed, err = s.change(ctx, d, run, &plan, event, zone)
 		}
 		if f := fault.From(err); err != nil {
 			if f.Reason == fault.ReasonChangedMeanwhile && try < changeTries {
-				a.acting = false // this was refused; read again and change what is there now
-				if err := pause(ctx, changePause*time.Duration(try)); err != nil {
+				run.RetractEffect() // this was refused; read again and change what is there now
+				if err := sleep(ctx, changePause*time.Duration(try)); err != nil {
 					return none, err
 				}
 				continue
 			}
 			return none, err
 		}
-		return outcome[record.MeetingAnswer]{
-			record: record.MeetingAnswer{Event: normalize.Meeting(changed, shown, zone)},
-			ref:    changed.ID,
-			seen:   s.whereabouts(ctx, d, changed),
+		return journal.Result[record.MeetingAnswer]{
+			Record: record.MeetingAnswer{Event: normalize.Meeting(changed, shown, zone)},
+			Ref:    changed.ID,
+			Seen:   s.whereabouts(ctx, d, changed),
 		}, nil
 	}
 }
@@ -171,7 +168,7 @@ func (s *Calendar) current(ctx context.Context, d desk, places []string, eventID
 }
 
 // change makes the change on the event as it was just read. Local times lie in the zone.
-func (s *Calendar) change(ctx context.Context, d desk, a *attempt, plan *updatePlan, event calendar.Event, zone *time.Location) (calendar.Event, error) {
+func (s *Calendar) change(ctx context.Context, d desk, run *journal.Run, plan *updatePlan, event calendar.Event, zone *time.Location) (calendar.Event, error) {
 	change := calendar.Change{IfUnchanged: event.Version}
 	if plan.Title != "" {
 		change.Title = &plan.Title
@@ -189,13 +186,13 @@ func (s *Calendar) change(ctx context.Context, d desk, a *attempt, plan *updateP
 			return calendar.Event{}, err
 		}
 		if plan.Start != nil {
-			if err := s.timely(d, a, span.From, zone); err != nil {
+			if err := s.timely(d, run, span.From, zone); err != nil {
 				return calendar.Event{}, err
 			}
 		}
 		change.Start, change.End, change.Zone = &span.From, &span.To, zoneToKeep(*plan, event, zone)
 		if d.tenant.Settings.PreventDoubleBooking {
-			held, err = s.reserve(ctx, d, a, slot{ids: []string{event.CalendarID}, span: span, except: event.ID})
+			held, err = s.reserve(ctx, d, run, slot{ids: []string{event.CalendarID}, span: span, except: event.ID})
 			if err != nil {
 				return calendar.Event{}, err
 			}
@@ -203,10 +200,10 @@ func (s *Calendar) change(ctx context.Context, d desk, a *attempt, plan *updateP
 		}
 	}
 	plan.Sent, plan.Version = true, event.Version
-	if err := a.save(ctx, *plan); err != nil {
+	if err := run.Save(ctx, *plan); err != nil {
 		return calendar.Event{}, err
 	}
-	a.act(true)
+	run.ExpectEffect(true)
 	// Repeatable: a repeat with the version read either writes the same again or is refused as overtaken.
 	changed, err := ask(ctx, d.endpoint, guard.Op{Name: opUpdate, Repeatable: change.IfUnchanged != ""}, func(ctx context.Context) (calendar.Event, error) {
 		return d.driver.Change(ctx, calendar.EventRef{CalendarID: event.CalendarID, ID: event.ID}, change)
@@ -214,7 +211,7 @@ func (s *Calendar) change(ctx context.Context, d desk, a *attempt, plan *updateP
 	switch {
 	case err == nil:
 		held.keep(ctx, changed.ID)
-	case !a.harmless(fault.From(err)):
+	case !run.HadNoEffect(fault.From(err)):
 		held.leave() // it may lie there now
 	}
 	return changed, err

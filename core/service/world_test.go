@@ -97,7 +97,7 @@ func (w *world) tenant(name string) tenant.Caller {
 	return w.with(c)
 }
 
-// with makes the caller's settings those that the settler sees, too.
+// with makes the caller's settings those that recovery sees, too.
 func (w *world) with(c tenant.Caller) tenant.Caller {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -183,16 +183,16 @@ func (p *process) kill() {
 func (p *process) settle(tb testing.TB) {
 	tb.Helper()
 	if err := p.round(); err != nil {
-		tb.Fatalf("the settler's round: %v", err)
+		tb.Fatalf("the round of recovery: %v", err)
 	}
 }
 
 // round settles and purges what is due.
 func (p *process) round() error {
-	if err := p.settler.round(context.Background()); err != nil {
+	if err := p.journal.RecoverOnce(context.Background()); err != nil {
 		return err
 	}
-	return (&purger{p.settler.opts}).purge(context.Background())
+	return p.purger.purge(context.Background())
 }
 
 // directory opens the accounts of the world.

@@ -103,9 +103,9 @@ func TestIntentsThatStayUnknownAreTriedLessAndLess(t *testing.T) {
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	tries := func(d time.Duration) int {
 		rounds := 0
-		for ; d > 0; d -= settleEvery {
+		for ; d > 0; d -= recoveryInterval {
 			before := w.meetings.called("book")
-			w.clock.advance(settleEvery)
+			w.clock.advance(recoveryInterval)
 			p.settle(t)
 			if w.meetings.called("book") > before {
 				rounds++
@@ -120,7 +120,7 @@ func TestIntentsThatStayUnknownAreTriedLessAndLess(t *testing.T) {
 		t.Errorf("%d tries in the next hour", n)
 	}
 	w.meetings.script(nil)
-	if tries(mostPatience) == 0 || w.meetings.booked != 1 || w.unsettled() != 0 {
+	if tries(maxRetryDelay) == 0 || w.meetings.booked != 1 || w.unsettled() != 0 {
 		t.Errorf("it is not settled when the provider is back: %d booked", w.meetings.booked)
 	}
 }
@@ -128,12 +128,12 @@ func TestIntentsThatStayUnknownAreTriedLessAndLess(t *testing.T) {
 func TestManyIntentsThatStayUnknownDoNotKeepOneWaiting(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.meetings.script(func(*process, string) reaction { return reaction{before: fails(cutOff())} })
-	for i := range settleBatch + 20 {
+	for i := range recoveryBatch + 20 {
 		_, err := p.Calendar.Book(background, c, key(fmt.Sprint(i)), meeting(t, "checkup", 10))
 		wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	}
 	for range 40 {
-		w.clock.advance(settleEvery)
+		w.clock.advance(recoveryInterval)
 		p.settle(t)
 	}
 	w.tickets.traits.IdempotentCreate = true
@@ -142,7 +142,7 @@ func TestManyIntentsThatStayUnknownDoNotKeepOneWaiting(t *testing.T) {
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	w.tickets.script(nil)
 	for range 3 {
-		w.clock.advance(settleEvery)
+		w.clock.advance(recoveryInterval)
 		p.settle(t)
 	}
 	if answer, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"}); err != nil || !answer.Replayed {
@@ -153,21 +153,21 @@ func TestManyIntentsThatStayUnknownDoNotKeepOneWaiting(t *testing.T) {
 func TestSettlerBoundsTheWorkOfARound(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.meetings.script(func(*process, string) reaction { return reaction{before: fails(cutOff())} })
-	for i := range settleBatch + 5 {
+	for i := range recoveryBatch + 5 {
 		_, err := p.Calendar.Book(background, c, key(fmt.Sprint(i)), meeting(t, "checkup", 10))
 		wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	}
 	w.meetings.script(nil)
 	p.settle(t)
-	if w.meetings.booked != settleBatch {
-		t.Errorf("one round settles %d, want %d", w.meetings.booked, settleBatch)
+	if w.meetings.booked != recoveryBatch {
+		t.Errorf("one round settles %d, want %d", w.meetings.booked, recoveryBatch)
 	}
 	p.settle(t)
-	if w.meetings.booked != settleBatch+5 {
+	if w.meetings.booked != recoveryBatch+5 {
 		t.Errorf("two rounds settle %d", w.meetings.booked)
 	}
 	// A provider that keeps each waiting ends the round before it has had them all.
-	for i := range settleBatch {
+	for i := range recoveryBatch {
 		w.meetings.script(func(*process, string) reaction { return reaction{before: fails(cutOff())} })
 		_, err := p.Calendar.Book(background, c, key(fmt.Sprint("slow", i)), meeting(t, "slow", 10))
 		wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
@@ -177,7 +177,7 @@ func TestSettlerBoundsTheWorkOfARound(t *testing.T) {
 		return reaction{before: func(context.Context) error { w.clock.advance(time.Second); return nil }}
 	})
 	p.settle(t)
-	if settled := w.meetings.booked - had; settled < 1 || settled > 3*settleAtOnce {
+	if settled := w.meetings.booked - had; settled < 1 || settled > 3*recoveryConcurrency {
 		t.Errorf("a slow round settles %d", settled)
 	}
 }
@@ -213,11 +213,11 @@ func TestOperatorsAreToldHowManyIntentsNobodyCarriesOn(t *testing.T) {
 	told(3) // their process is gone
 	told(3) // their outcome is unknown, also between two tries
 	w.meetings.script(nil)
-	w.clock.advance(mostPatience)
+	w.clock.advance(maxRetryDelay)
 	told(3) // found, and settled
 	told(0)
-	if bound := fmt.Sprintf("# HELP frontdesk_intents_unsettled [^\n]* %d ", settleLook); !regexp.MustCompile(bound).MatchString(served()) {
-		t.Errorf("that it counts %d at most is not said", settleLook)
+	if bound := fmt.Sprintf("# HELP frontdesk_intents_unsettled [^\n]* %d ", recoveryScan); !regexp.MustCompile(bound).MatchString(served()) {
+		t.Errorf("that it counts %d at most is not said", recoveryScan)
 	}
 }
 
@@ -232,7 +232,7 @@ func TestWhatBecomesOfCallsIsCounted(t *testing.T) {
 		}
 	}
 	w.meetings.script(nil)
-	w.clock.advance(mostPatience)
+	w.clock.advance(maxRetryDelay)
 	p.settle(t)
 	text := served()
 	for _, outcome := range []string{"done", "replayed", "failed", "unknown", "settled"} {
@@ -255,7 +255,7 @@ func TestSettlerLeavesARefusedConnectionForLater(t *testing.T) {
 		t.Fatal("the intent is given up or still held")
 	}
 	w.status[id] = tenant.StatusOK
-	w.clock.advance(settleEvery)
+	w.clock.advance(recoveryInterval)
 	p.settle(t)
 	if w.unsettled() != 0 || w.meetings.booked != 1 {
 		t.Fatalf("%d open, %d booked", w.unsettled(), w.meetings.booked)

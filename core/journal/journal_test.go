@@ -1,0 +1,155 @@
+package journal
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
+	"frontdesk/core/store/storetest"
+)
+
+func TestARepeatHasTheFirstAnswer(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	first, err := w.perform(w.journal(Operation{}), "k", "front")
+	w.check(err)
+	again, err := w.perform(w.journal(Operation{}), "k", "front")
+	w.check(err)
+	if string(again.Body) != string(first.Body) || !again.Replayed || first.Replayed || len(w.opened) != 1 {
+		t.Errorf("answered %s and %s, replayed %v; opened %v", first.Body, again.Body, again.Replayed, w.opened)
+	}
+	_, err = w.perform(w.journal(Operation{}), "k", "back")
+	if fault.From(err).Reason != fault.ReasonIdempotencyReused || len(w.opened) != 1 {
+		t.Errorf("the key for another request: %v", err)
+	}
+}
+
+func TestAnUnknownOperationIsRefusedBeforeAnythingIsRecorded(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	call := w.call("k", "front")
+	call.Operation = "no-such"
+	_, err := Perform(t.Context(), w.journal(Operation{}), call, w.handle)
+	_, found, storeErr := w.store.Intent(t.Context(), "t", "no-such", "key:k")
+	if fault.From(err).Code != fault.Internal || found || storeErr != nil || len(w.plans) != 0 {
+		t.Errorf("%v; recorded %v, %v; handled %v", err, found, storeErr, w.plans)
+	}
+}
+
+func TestWhatWasCutOffIsCarriedOnFromItsPlan(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	w.cutOff(w.journal(Operation{}), "k", "front")
+	var unattended, resumed bool
+	w.open = func(r *Run) error { unattended, resumed = r.Unattended(), r.Resumed(); return nil }
+	j := w.journal(Operation{})
+	w.recover(j)
+	if want := []doorPlan{{Door: "front"}, {Door: "front", Tried: true}}; !slices.Equal(w.plans, want) || !unattended || !resumed {
+		t.Errorf("the plans were %+v, want %+v; unattended %v, resumed %v", w.plans, want, unattended, resumed)
+	}
+	answer, err := w.perform(j, "k", "front")
+	if err != nil || !answer.Replayed || len(w.opened) != 1 {
+		t.Errorf("the repeat is answered %+v, %v; opened %v", answer, err, w.opened)
+	}
+}
+
+func TestACallThatWasOvertakenIsSuperseded(t *testing.T) {
+	for name, overtaken := range map[string]bool{"another call for the subject came later": true, "none did": false} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, storetest.SQLite)
+			var superseded []string
+			j := w.journal(Operation{Supersede: func(_ context.Context, i store.Intent) error {
+				superseded = append(superseded, i.Key)
+				return nil
+			}})
+			w.cutOff(j, "old", "front")
+			var want []string
+			if overtaken {
+				w.now = w.now.Add(time.Second)
+				_, err := w.perform(j, "new", "front")
+				w.check(err)
+				want = []string{"key:old"}
+			}
+			w.recover(j)
+			if !slices.Equal(superseded, want) || len(w.opened) != 1 {
+				t.Errorf("superseded %v, want %v; opened %v", superseded, want, w.opened)
+			}
+		})
+	}
+}
+
+func TestWhatAnOperationGaveUpIsLeftToCallers(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	j := w.journal(Operation{GaveUp: func(plan json.RawMessage) bool { return strings.Contains(string(plan), "tried") }})
+	w.cutOff(j, "k", "front")
+	w.now = w.now.Add(time.Hour / 2)
+	w.recover(j)
+	if len(w.opened) != 0 {
+		t.Fatal("recovery looks again")
+	}
+	answer, err := w.perform(j, "k", "front")
+	if err != nil || answer.Replayed || len(w.opened) != 1 {
+		t.Errorf("who asks again is answered %+v, %v", answer, err)
+	}
+}
+
+func TestWhatIsInProgressIsLookedAtMoreOften(t *testing.T) {
+	for name, inProgress := range map[string]bool{"in progress": true, "unknown": false} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, storetest.SQLite)
+			var keys []string
+			j := w.journal(Operation{InProgress: func(context.Context) ([]string, error) { return keys, nil }})
+			w.cutOff(j, "k", "front")
+			w.open = func(r *Run) error {
+				if inProgress {
+					keys = []string{r.Intent().EffectKey}
+				}
+				return lost(r)
+			}
+			w.now = w.now.Add(time.Hour / 2) // so that the next try has a while
+			w.recover(j)
+			tried := len(w.plans)
+			w.now = w.now.Add(PendingInterval)
+			w.recover(j)
+			if looked := len(w.plans) > tried; looked != inProgress {
+				t.Errorf("looked at after %s: %v", PendingInterval, looked)
+			}
+		})
+	}
+}
+
+func TestAnOperationAdvisesItsCallers(t *testing.T) {
+	unknowable := func(*Run) error { return fault.Unknowable("Nothing tells.") }
+	for _, test := range []struct {
+		name   string
+		op     Operation
+		key    string
+		open   func(*Run) error
+		repeat bool // is suggested
+		want   string
+	}{
+		{"a key", Operation{}, "k", lost, true, "Repeat it with the same Idempotency-Key"},
+		{"no key", Operation{}, "", lost, false, "look first"},
+		{"no key, and idempotent", Operation{Idempotent: true}, "", lost, true, "Repeat the request unchanged"},
+		{
+			"words of its own", Operation{AdviseRepeat: func(_ *fault.Error, hasKey bool) string { return "Ring the bell." }}, "k", lost, true,
+			"Ring the bell.",
+		},
+		{"nothing will tell", Operation{}, "k", unknowable, false, "Look at the provider for what was done"},
+		{
+			"nothing will tell, in its own words", Operation{AdviseLook: func(began string) string { return "Look at the door of " + began }}, "k",
+			unknowable, false, "Look at the door of 20",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, storetest.SQLite)
+			w.open = test.open
+			_, err := w.perform(w.journal(test.op), test.key, "front")
+			if f := fault.From(err); f.RetryAfter > 0 != test.repeat || !strings.Contains(f.Detail, test.want) {
+				t.Errorf("told %q, repeat after %s", f.Detail, f.RetryAfter)
+			}
+		})
+	}
+}

@@ -1,0 +1,202 @@
+package journal
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"frontdesk/core/store"
+)
+
+const (
+	leaseMargin   = 2 * time.Second  // a lease outlives the deadline of its run by this
+	defaultLease  = 2 * time.Second  // of a run that another may take over without harm,
+	leaseRenewals = 4                // which is renewed so often while it lasts
+	peerGrace     = 15 * time.Second // see isOverForPeers
+	clockSlack    = time.Second      // two synchronized lease clocks differ by less
+)
+
+// leaseClock is the time in which leases are measured. It runs with the machine's monotonic clock, so that a step of the
+// wall clock neither ends a lease nor lengthens it. It is set by the database's clock, which all replicas share.
+type leaseClock struct {
+	mu   sync.Mutex
+	time time.Time // of the database,
+	read time.Time // and when it was read, with the monotonic reading
+}
+
+func newLeaseClock() *leaseClock {
+	now := time.Now()
+	return &leaseClock{time: now.Round(0), read: now}
+}
+
+func (c *leaseClock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.time.Add(time.Since(c.read))
+}
+
+// synchronize sets the clock by the database's, and returns how far the machine's wall clock is ahead of that.
+func (c *leaseClock) synchronize(ctx context.Context, s *store.Store) (ahead time.Duration, err error) {
+	asked := time.Now()
+	there, err := s.Clock(ctx)
+	if err != nil {
+		return 0, err
+	}
+	read := time.Now()
+	half := read.Sub(asked) / 2
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.time, c.read = there.Add(half), read
+	return read.Round(0).Sub(c.time), nil
+}
+
+// localRuns are the runs of this process that have not ended. Of its own runs the process knows what it would have to
+// conclude from leases of others.
+type localRuns struct {
+	mu   sync.Mutex
+	runs map[string]localRun // by Intent.Owner
+}
+
+type localRun struct {
+	intent store.Intent
+	renews bool      // its lease is short
+	until  time.Time // by time.Now: the run has ended, but its write may be under way until then; zero: it has not
+}
+
+func (l *localRuns) add(i store.Intent, renews bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.runs == nil {
+		l.runs = map[string]localRun{}
+	}
+	l.runs[i.Owner] = localRun{intent: i, renews: renews}
+}
+
+// end removes a run, unless something of it goes on; see keep.
+func (l *localRuns) end(owner string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.runs[owner].until.IsZero() {
+		delete(l.runs, owner)
+	}
+}
+
+// remove removes a run, whatever of it goes on.
+func (l *localRuns) remove(owner string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.runs, owner)
+}
+
+// keep counts a run as one that goes on for a while.
+func (l *localRuns) keep(owner string, d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if run, there := l.runs[owner]; there {
+		run.until = time.Now().Add(d)
+		l.runs[owner] = run
+	}
+}
+
+func (l *localRuns) has(owner string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	run, there := l.runs[owner]
+	if there && !run.until.IsZero() && !time.Now().Before(run.until) {
+		delete(l.runs, owner)
+		return false
+	}
+	return there
+}
+
+// renewing returns the runs whose leases are to be renewed.
+func (l *localRuns) renewing() (all []store.Intent) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, run := range l.runs {
+		if run.renews && run.until.IsZero() {
+			all = append(all, run.intent)
+		}
+	}
+	return all
+}
+
+// IsRunning reports whether a run of the intent goes on, as far as can be told. Of this process's runs it is known. Of
+// another's it is known on SQLite whether that process lives. Beyond that the lease counts. It cannot end later than a
+// lease that begins now: one that does was made by a clock that was wrong.
+func (j *Journal) IsRunning(i store.Intent) bool {
+	if i.State != store.IntentRunning {
+		return false
+	}
+	process := processOf(i.Owner)
+	if process == j.opts.Owner {
+		return j.local.has(i.Owner)
+	}
+	now := j.opts.LeaseClock()
+	switch j.opts.Store.Process(process) {
+	case store.ProcessGone:
+		return false
+	case store.ProcessAlive:
+		return now.Before(i.LeaseUntil)
+	}
+	return now.Before(i.LeaseUntil) && !i.LeaseUntil.After(now.Add(j.longestLease()))
+}
+
+func (j *Journal) longestLease() time.Duration {
+	return max(j.opts.Deadline, j.opts.WriteGrace) + leaseMargin + clockSlack
+}
+
+// isOverForPeers reports whether the run of an intent is over for a process that nobody asked to carry it on. The
+// process that wrote the row may know that its caller was refused. It withdraws such rows as soon as it has the store
+// again (see refusedIntents). So its peers leave it that time, unless it is known to be gone. A caller who repeats the
+// call does not wait for that.
+func (j *Journal) isOverForPeers(i store.Intent) bool {
+	if i.State != store.IntentRunning {
+		return true
+	}
+	if j.IsRunning(i) {
+		return false
+	}
+	process := processOf(i.Owner)
+	if process == j.opts.Owner || j.opts.Store.Process(process) == store.ProcessGone {
+		return true
+	}
+	now := j.opts.LeaseClock()
+	return !now.Before(i.LeaseUntil.Add(peerGrace)) || i.LeaseUntil.After(now.Add(j.longestLease()))
+}
+
+func processOf(owner string) string {
+	process, _, _ := strings.Cut(owner, "/")
+	return process
+}
+
+// abandoned returns the intents that nobody carries on.
+func (j *Journal) abandoned(ctx context.Context, limit int) ([]store.Intent, error) {
+	now := j.opts.LeaseClock()
+	from, to := now, now.Add(j.longestLease())
+	if j.opts.Store.TracksProcesses() { // a lease tells less than the state of its process
+		from = to
+	}
+	open, err := j.opts.Store.UnsettledIntents(ctx, from, to, limit)
+	if err != nil {
+		return nil, err
+	}
+	left := open[:0]
+	for _, i := range open {
+		if j.isOverForPeers(i) {
+			left = append(left, i)
+		}
+	}
+	return left, nil
+}
+
+// RenewLeases lengthens the short leases of the runs that go on.
+func (j *Journal) RenewLeases(ctx context.Context) {
+	for _, i := range j.local.renewing() {
+		i.LeaseUntil = j.opts.LeaseClock().Add(j.opts.Lease)
+		if err := j.opts.Store.ExtendIntent(ctx, i); err != nil && ctx.Err() == nil {
+			j.opts.Log.DebugContext(ctx, "a lease was not renewed", "operation", i.Operation, "error", err)
+		}
+	}
+}

@@ -1,0 +1,24 @@
+package journal
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"frontdesk/core/store/storetest"
+)
+
+func TestTheLeaseClockFollowsTheDatabase(t *testing.T) {
+	for name, open := range map[string]func(testing.TB) string{"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, open)
+			clock := newLeaseClock()
+			clock.time = clock.time.Add(-time.Hour) // the machine's clock was wrong when the process began
+			ahead, err := clock.synchronize(context.Background(), w.store)
+			w.check(err)
+			if off := time.Until(clock.now()).Abs(); off > time.Minute || ahead.Abs() > time.Minute {
+				t.Errorf("it is %s off, and the machine's %s ahead", off, ahead)
+			}
+		})
+	}
+}

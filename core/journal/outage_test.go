@@ -1,0 +1,33 @@
+package journal
+
+import (
+	"context"
+	"testing"
+
+	"frontdesk/core/store/storetest"
+)
+
+// TestAnswersBeyondTheBoundAreRecoveredAsAfterACrash: a process that keeps all the answers it may holds up no repeat of
+// a call whose answer it has to let go.
+func TestAnswersBeyondTheBoundAreRecoveredAsAfterACrash(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	j := w.journal(Operation{})
+	j.answers.list = make([]pendingAnswer, maxAnswers)
+	for n := range j.answers.list {
+		j.answers.list[n].record = func(context.Context) error { return nil }
+	}
+	_, err := w.database().Exec(`CREATE TRIGGER failing BEFORE UPDATE OF state ON intents WHEN NEW.state = 'done'
+		BEGIN SELECT RAISE(ABORT, 'not now'); END`)
+	w.check(err)
+	first, err := w.perform(j, "late", "front")
+	w.check(err)
+	if len(j.answers.list) != maxAnswers {
+		t.Fatalf("the process keeps %d answers", len(j.answers.list))
+	}
+	_, err = w.database().Exec(`DROP TRIGGER failing`)
+	w.check(err)
+	again, err := w.perform(j, "late", "front")
+	if err != nil || string(again.Body) != string(first.Body) {
+		t.Errorf("the repeat is answered %s, %v after %s", again.Body, err, first.Body)
+	}
+}

@@ -1,0 +1,106 @@
+package journal
+
+import (
+	"strings"
+	"time"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
+)
+
+const (
+	minRetryAfter = 2 * time.Second  // what was cut off is not known sooner
+	repeatMargin  = 10 * time.Second // the time that a caller's repeat takes to arrive
+)
+
+// HadNoEffect reports whether a failed run surely left nothing at the provider.
+func (r *Run) HadNoEffect(f *fault.Error) bool {
+	if !r.resumed && !r.effectExpected {
+		return true
+	}
+	switch f.Code {
+	case fault.Unavailable, fault.Timeout, fault.Canceled, fault.Internal, fault.UnknownOutcome:
+		return f.Unsent && !r.resumed
+	case fault.RateLimited, fault.Disconnected, fault.Forbidden:
+		return !r.resumed // the earlier run may have acted, and this one could not look
+	}
+	return true
+}
+
+// unknownOutcome says what is unknown, and suggests a repeat only where that cannot have the effect a second time. A
+// passed deadline and a provider that answers 503 (RFC 9110 section 15.6.4: it could not handle the request) keep their
+// own reasons, since they tell the caller more. Anything else is OUTCOME_UNKNOWN.
+func (r *Run) unknownOutcome(f *fault.Error) error {
+	if f.Code == fault.Canceled {
+		return f
+	}
+	wait := max(f.RetryAfter, minRetryAfter)
+	advice := ""
+	if r.operation.AdviseRepeat != nil {
+		advice = r.operation.AdviseRepeat(f, r.intent.Kept)
+	}
+	var told fault.Error
+	switch repeat := r.repeatAdvice(wait); {
+	case f.IsUnknowable():
+		told = *f
+		told.Detail = sentence(f.Detail) + "So it will not be known whether the provider acted. " + lookAdvice(r.operation, r.intent)
+		return &told
+	case advice != "":
+		told = *f
+		told.Detail = sentence(f.Detail) + advice
+	case f.Code == fault.UnknownOutcome:
+		told = *f
+		told.Detail = sentence(f.Detail) + repeat
+	case f.Code == fault.Timeout, f.Code == fault.RateLimited, f.Code == fault.Disconnected, f.Code == fault.Forbidden,
+		f.Unsent, f.Code == fault.Unavailable && f.Metadata["upstream_status"] == "503":
+		told = *f.With("outcome", "unknown")
+		told.Detail = sentence(f.Detail) + "Whether the provider acted is not known yet. " + repeat
+	case f.Reason == fault.ReasonOutcomeUnknown:
+		told = *fault.New(fault.UnknownOutcome, f.Reason, sentence(f.Detail)+repeat).Because(f)
+	default:
+		told = *fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+			"The provider's answer was lost, so it is not known whether it acted. "+repeat).Because(f)
+		told.Upstream = f.Upstream
+	}
+	told.RetryAfter = wait
+	if told.NoRetry = !r.canRepeat(wait); told.NoRetry || f.Code == fault.Disconnected || f.Code == fault.Forbidden {
+		told.RetryAfter = 0 // a person has to act first
+	}
+	return &told
+}
+
+func sentence(s string) string { return strings.TrimSuffix(s, ".") + ". " }
+
+// canRepeat reports whether the same request, sent again after a wait, is taken for the same call or changes nothing
+// more.
+func (r *Run) canRepeat(wait time.Duration) bool {
+	switch i := r.intent; {
+	case i.Kept, r.operation.Idempotent:
+		return true
+	case i.DedupeKey == "":
+		return false
+	default:
+		return r.journal.opts.Now().Add(wait + repeatMargin).Before(i.CreatedAt.Add(r.dedupeWindow))
+	}
+}
+
+// repeatAdvice returns how a caller learns of an unknown outcome without having the effect twice.
+func (r *Run) repeatAdvice(wait time.Duration) string {
+	switch {
+	case r.intent.Kept:
+		return "Repeat it with the same Idempotency-Key to settle it."
+	case r.canRepeat(wait):
+		return "Repeat the request unchanged to settle it."
+	}
+	return "A repeat without an Idempotency-Key could act twice: look first. " +
+		"The gateway finds out by itself as soon as it can."
+}
+
+// lookAdvice returns what a person does about an outcome that nothing will tell.
+func lookAdvice(op Operation, i store.Intent) string {
+	began := i.CreatedAt.UTC().Format("2006-01-02 15:04") + " UTC"
+	if op.AdviseLook == nil {
+		return "Look at the provider for what was done at about " + began + "."
+	}
+	return op.AdviseLook(began)
+}

@@ -1,0 +1,36 @@
+package service
+
+import (
+	"context"
+
+	"frontdesk/core/audit"
+	"frontdesk/core/store"
+)
+
+// The actions on numbers outside of a call.
+const (
+	numberFound    = "adopt-phone-number"
+	numberGone     = "lose-phone-number"
+	numberReturned = "return-phone-number"
+	numberRestored = "restore-phone-number"
+)
+
+// auditNumber returns the rows that say what became of a number outside of a call. They are for the transaction that
+// writes the number. Whose doing it is, the context says; else it is the gateway's.
+func (o *Options) auditNumber(ctx context.Context, action string, n store.Number) ([]store.AuditRow, error) {
+	if o.Audit == nil {
+		return nil, nil
+	}
+	owner, err := o.Store.TenantByID(ctx, n.TenantID)
+	if err != nil {
+		return nil, err
+	}
+	row, err := o.Audit.Row(ctx, audit.Entry{
+		TenantID: owner.ID, Tenant: owner.Name, Action: action, ConnectionID: n.ConnectionID, Subject: n.Ref,
+		Outcome: audit.Done,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return []store.AuditRow{row}, nil
+}
