@@ -9,10 +9,10 @@ import (
 
 // The actions on numbers outside of a call.
 const (
-	numberFound    = "adopt-phone-number"
-	numberGone     = "lose-phone-number"
-	numberReturned = "return-phone-number"
-	numberRestored = "restore-phone-number"
+	actionAdopt   = "adopt-phone-number"
+	actionLose    = "lose-phone-number"
+	actionReturn  = "return-phone-number"
+	actionRestore = "restore-phone-number"
 )
 
 // auditNumber returns the rows that say what became of a number outside of a call. They are for the transaction that

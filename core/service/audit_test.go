@@ -309,7 +309,7 @@ func TestWhatBecomesOfNumbersByOtherMeansIsRecorded(t *testing.T) {
 	w.check(err)
 	release()
 	w.clock.advance(72 * time.Hour)
-	w.check(p.Numbers.sendBack(background))
+	w.check(p.Numbers.returnDue(background))
 	rows, err := w.store.AuditRows(background, store.AuditFilter{Limit: 99})
 	w.check(err)
 	var said []string

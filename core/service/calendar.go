@@ -21,27 +21,27 @@ type Calendar struct {
 	opts      *Options
 	journal   *journal.Journal
 	calendars *cache[[]calendar.Calendar]
-	known     *knownSet
+	recent    *recentLocations
 }
 
 const rememberCalendars = 5 * time.Minute
 
 func newCalendar(o *Options, j *journal.Journal) *Calendar {
-	return &Calendar{opts: o, journal: j, calendars: newCache[[]calendar.Calendar](o.Now, rememberCalendars), known: newKnownSet()}
+	return &Calendar{opts: o, journal: j, calendars: newCache[[]calendar.Calendar](o.Now, rememberCalendars), recent: newRecentLocations()}
 }
 
 func (s *Calendar) operations() []journal.Operation {
 	// The provider itself keeps the changes of one event in order.
 	inOrder := func(context.Context, store.Intent) error { return nil }
 	return []journal.Operation{
-		{Name: opBook, Resume: resume(s.deskFor, s.book)},
-		{Name: opUpdate, Resume: resume(s.deskFor, s.update), Idempotent: true, Supersede: inOrder},
-		{Name: opCancel, Resume: resume(s.deskFor, s.cancel), Idempotent: true},
+		{Name: opBook, Resume: resume(s.openFor, s.book)},
+		{Name: opUpdate, Resume: resume(s.openFor, s.update), Idempotent: true, Supersede: inOrder},
+		{Name: opCancel, Resume: resume(s.openFor, s.cancel), Idempotent: true},
 	}
 }
 
-// desk is one caller's calendar connection, ready to use.
-type desk struct {
+// calendarClient is one caller's calendar connection, ready to use.
+type calendarClient struct {
 	driver     calendar.Driver
 	connection tenant.Connection
 	endpoint   endpoint
@@ -50,42 +50,42 @@ type desk struct {
 	traits     calendar.Traits
 }
 
-func (s *Calendar) desk(ctx context.Context, c tenant.Caller) (desk, error) {
+func (s *Calendar) open(ctx context.Context, c tenant.Caller) (calendarClient, error) {
 	opened, err := s.opts.Directory.Calendar(ctx, c)
 	if err != nil {
-		return desk{}, err
+		return calendarClient{}, err
 	}
-	return s.newDesk(c, opened), nil
+	return s.newClient(c, opened), nil
 }
 
-// deskFor opens a connection for work that nobody waits for.
-func (s *Calendar) deskFor(ctx context.Context, tenantID, connectionID string) (desk, error) {
+// openFor opens a connection for work that nobody waits for.
+func (s *Calendar) openFor(ctx context.Context, tenantID, connectionID string) (calendarClient, error) {
 	c, err := s.opts.callerFor(ctx, tenantID, connectionID)
 	if err != nil {
-		return desk{}, err
+		return calendarClient{}, err
 	}
-	return s.desk(ctx, c)
+	return s.open(ctx, c)
 }
 
-func (s *Calendar) newDesk(c tenant.Caller, o tenant.Opened[calendar.Driver]) desk {
+func (s *Calendar) newClient(c tenant.Caller, o tenant.Opened[calendar.Driver]) calendarClient {
 	traits := o.Driver.Traits()
-	return desk{
+	return calendarClient{
 		driver: o.Driver, connection: o.Connection, service: s, tenant: c.Tenant, traits: traits,
 		endpoint: newEndpoint(s.opts, o, traits.MaxConcurrent, o.Driver.Account),
 	}
 }
 
-// all answers the account's calendars, remembered for a while: their zones and ids rarely change.
-func (d desk) all(ctx context.Context) ([]calendar.Calendar, error) {
-	return d.service.calendars.get(d.connection, func() ([]calendar.Calendar, error) {
-		return ask(ctx, d.endpoint, read("list-calendars"), d.driver.Calendars)
+// listCalendars answers the account's calendars, remembered for a while: their zones and ids rarely change.
+func (client calendarClient) listCalendars(ctx context.Context) ([]calendar.Calendar, error) {
+	return client.service.calendars.get(client.connection, func() ([]calendar.Calendar, error) {
+		return ask(ctx, client.endpoint, read("list-calendars"), client.driver.Calendars)
 	})
 }
 
-// find answers the calendar of that id, the default one for "". A calendar that the account does not list is not
+// findCalendar answers the calendar of that id, the default one for "". A calendar that the account does not list is not
 // refused here: the provider knows shared ones that it does not list.
-func (d desk) find(ctx context.Context, id string) (calendar.Calendar, error) {
-	all, err := d.all(ctx)
+func (client calendarClient) findCalendar(ctx context.Context, id string) (calendar.Calendar, error) {
+	all, err := client.listCalendars(ctx)
 	if err != nil {
 		return calendar.Calendar{}, err
 	}
@@ -109,11 +109,11 @@ func zoneOf(t tenant.Tenant) string {
 }
 
 // zone answers the zone to read and show times in: the requested one, else the calendar's, else the tenant's.
-func (d desk) zone(ctx context.Context, requested, calendarID string) (*time.Location, error) {
+func (client calendarClient) zone(ctx context.Context, requested, calendarID string) (*time.Location, error) {
 	if requested != "" {
-		return d.load(requested)
+		return client.loadZone(requested)
 	}
-	cal, err := d.find(ctx, calendarID)
+	cal, err := client.findCalendar(ctx, calendarID)
 	if err != nil {
 		return nil, err
 	}
@@ -122,10 +122,10 @@ func (d desk) zone(ctx context.Context, requested, calendarID string) (*time.Loc
 			return zone, nil
 		}
 	}
-	return d.load(zoneOf(d.tenant))
+	return client.loadZone(zoneOf(client.tenant))
 }
 
-func (d desk) load(name string) (*time.Location, error) {
+func (client calendarClient) loadZone(name string) (*time.Location, error) {
 	zone, err := normalize.LoadZone(name)
 	if err != nil {
 		return nil, fault.InvalidField("timezone", err.Error())
@@ -134,19 +134,19 @@ func (d desk) load(name string) (*time.Location, error) {
 }
 
 // requestedZone is nil when the request names no zone.
-func (d desk) requestedZone(name string) (*time.Location, error) {
+func (client calendarClient) requestedZone(name string) (*time.Location, error) {
 	if name == "" {
 		return nil, nil
 	}
-	return d.load(name)
+	return client.loadZone(name)
 }
 
-// writable refuses what the account cannot do, before anything is recorded.
-func (d desk) writable(attendees []string) error {
-	if d.traits.ReadOnly {
+// checkWritable refuses what the account cannot do, before anything is recorded.
+func (client calendarClient) checkWritable(attendees []string) error {
+	if client.traits.ReadOnly {
 		return fault.New(fault.Unsupported, fault.ReasonNotSupported, "The connected calendar can only be read.")
 	}
-	if most := d.traits.MaxAttendees; most > 0 && len(attendees) > most {
+	if most := client.traits.MaxAttendees; most > 0 && len(attendees) > most {
 		return fault.InvalidFields(fault.Field{Path: "attendee_emails", Message: "has more addresses than the connected calendar allows."})
 	}
 	return nil
@@ -178,60 +178,60 @@ type bookPlan struct {
 
 // Book makes one meeting, in the first of the selected calendars, else in the default one.
 func (s *Calendar) Book(ctx context.Context, c tenant.Caller, w Write, in BookMeeting) (Answer[record.MeetingAnswer], error) {
-	d, err := s.desk(ctx, c)
+	client, err := s.open(ctx, c)
 	if err != nil {
 		return Answer[record.MeetingAnswer]{}, err
 	}
-	plan, err := s.planBook(ctx, d, in)
+	plan, err := s.planBook(ctx, client, in)
 	if err != nil {
 		return Answer[record.MeetingAnswer]{}, err
 	}
 	return journal.Perform(ctx, s.journal, journal.Call{
-		Caller: callerOf(c), Operation: opBook, Write: w, ConnectionID: d.connection.ID, Plan: plan, Canonical: plan.canonical(),
-		DedupeWindow: windowOf(c.Tenant.Settings.DedupeWindow, s.opts.DedupeWindow), Repeatable: d.traits.IdempotentBook,
-		Stale: func(ctx context.Context, earlier store.Intent) bool { return s.undone(ctx, d, plan, earlier) },
-	}, with(d, s.book))
+		Caller: callerOf(c), Operation: opBook, Write: w, ConnectionID: client.connection.ID, Plan: plan, Canonical: plan.canonical(),
+		DedupeWindow: windowOf(c.Tenant.Settings.DedupeWindow, s.opts.DedupeWindow), Repeatable: client.traits.IdempotentBook,
+		Stale: func(ctx context.Context, earlier store.Intent) bool { return s.isStale(ctx, client, plan, earlier) },
+	}, with(client, s.book))
 }
 
 // showsLate is how long a provider may take to show an event it made, where it does not promise to show it at once.
 const showsLate = 30 * time.Second
 
-// undone reports whether the meeting of an equal booking was cancelled or moved since, by this gateway or by other
+// isStale reports whether the meeting of an equal booking was cancelled or moved since, by this gateway or by other
 // means: "you are booked for ten" would not be true then. When that cannot be learned, the earlier answer counts.
-func (s *Calendar) undone(ctx context.Context, d desk, plan bookPlan, earlier store.Intent) bool {
-	if cancelled, err := s.cancelling(ctx, d, earlier.EffectRef, earlier.CreatedAt); err != nil || cancelled {
+func (s *Calendar) isStale(ctx context.Context, client calendarClient, plan bookPlan, earlier store.Intent) bool {
+	if cancelled, err := s.isCancelling(ctx, client, earlier.EffectRef, earlier.CreatedAt); err != nil || cancelled {
 		return cancelled
 	}
-	if !d.traits.ConsistentReads && s.opts.Now().Sub(earlier.CreatedAt) < showsLate {
+	if !client.traits.ConsistentReads && s.opts.Now().Sub(earlier.CreatedAt) < showsLate {
 		return false
 	}
-	places, _, err := s.places(ctx, d, earlier.EffectRef, plan.CalendarIDs)
+	places, _, err := s.candidates(ctx, client, earlier.EffectRef, plan.CalendarIDs)
 	if err != nil {
 		return false
 	}
-	event, err := s.current(ctx, d, places, earlier.EffectRef)
+	event, err := s.readEvent(ctx, client, places, earlier.EffectRef)
 	if err != nil {
 		return fault.From(err).Code == fault.NotFound
 	}
 	return !normalize.Instant(event.Start, time.UTC).Equal(plan.Start) || !normalize.Instant(event.End, time.UTC).Equal(plan.End)
 }
 
-func (s *Calendar) planBook(ctx context.Context, d desk, in BookMeeting) (bookPlan, error) {
+func (s *Calendar) planBook(ctx context.Context, client calendarClient, in BookMeeting) (bookPlan, error) {
 	plan := bookPlan{
 		Title: in.Title, Description: in.Description, Shown: in.Timezone, Attendees: in.Attendees,
 		CalendarIDs: in.CalendarIDs, Conferencing: in.Conferencing, LocationURL: in.LocationURL,
 	}
-	if err := d.writable(in.Attendees); err != nil {
+	if err := client.checkWritable(in.Attendees); err != nil {
 		return plan, err
 	}
 	switch {
-	case in.Conferencing == calendar.ConferencingProvider && !d.traits.Conferencing:
+	case in.Conferencing == calendar.ConferencingProvider && !client.traits.Conferencing:
 		return plan, fault.New(fault.Unsupported, fault.ReasonConferencing,
 			`The connected calendar cannot make a meeting link. Send conferencing_type "url" with a location_url, or none.`)
-	case in.Conferencing == calendar.ConferencingURL && !d.traits.LocationURL:
+	case in.Conferencing == calendar.ConferencingURL && !client.traits.LocationURL:
 		return plan, fault.New(fault.Unsupported, fault.ReasonConferencing, "The connected calendar cannot carry a meeting link.")
 	}
-	zone, err := d.zone(ctx, in.Timezone, first(in.CalendarIDs))
+	zone, err := client.zone(ctx, in.Timezone, first(in.CalendarIDs))
 	if err != nil {
 		return plan, err
 	}
@@ -257,15 +257,15 @@ func emailKeys(emails []string) []string {
 	return slices.Compact(keys)
 }
 
-// madeAs reports whether an event looks like the booking.
-func (p bookPlan) madeAs(e calendar.Event) bool {
+// matches reports whether an event looks like the booking.
+func (p bookPlan) matches(e calendar.Event) bool {
 	return e.Title == p.Title && e.Start.Instant.Equal(p.Start) && e.End.Instant.Equal(p.End)
 }
 
-// timely refuses a start in the past where the tenant wishes that. A call that began in time may be finished later.
-func (s *Calendar) timely(d desk, run *journal.Run, start time.Time, zone *time.Location) error {
+// checkNotPast refuses a start in the past where the tenant wishes that. A call that began in time may be finished later.
+func (s *Calendar) checkNotPast(client calendarClient, run *journal.Run, start time.Time, zone *time.Location) error {
 	now := s.opts.Now()
-	if run.Resumed() || !d.tenant.Settings.RejectPast || !start.Before(now) {
+	if run.Resumed() || !client.tenant.Settings.RejectPast || !start.Before(now) {
 		return nil
 	}
 	return fault.InvalidField("start_time", "is in the past. It is now "+
@@ -273,40 +273,40 @@ func (s *Calendar) timely(d desk, run *journal.Run, start time.Time, zone *time.
 }
 
 // book runs a booking, first or resumed.
-func (s *Calendar) book(ctx context.Context, d desk, run *journal.Run, plan bookPlan) (journal.Result[record.MeetingAnswer], error) {
+func (s *Calendar) book(ctx context.Context, client calendarClient, run *journal.Run, plan bookPlan) (journal.Result[record.MeetingAnswer], error) {
 	var none journal.Result[record.MeetingAnswer]
-	if run.Resumed() && !d.traits.IdempotentBook {
+	if run.Resumed() && !client.traits.IdempotentBook {
 		return none, fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 			"An earlier try was cut off, and the connected calendar cannot tell whether it booked the meeting. Look at the calendar.")
 	}
-	zone, err := d.load(plan.Zone)
+	zone, err := client.loadZone(plan.Zone)
 	if err != nil {
 		return none, err
 	}
-	shown, err := d.requestedZone(plan.Shown)
+	shown, err := client.requestedZone(plan.Shown)
 	if err != nil {
 		return none, err
 	}
-	if err := s.timely(d, run, plan.Start, zone); err != nil {
+	if err := s.checkNotPast(client, run, plan.Start, zone); err != nil {
 		return none, err
 	}
-	held, err := s.reserveToBook(ctx, d, run, &plan)
+	held, err := s.reserveToBook(ctx, client, run, &plan)
 	if err != nil {
 		return none, err
 	}
-	defer held.drop(ctx)
+	defer held.release(ctx)
 	booked := func(e calendar.Event) journal.Result[record.MeetingAnswer] {
 		return journal.Result[record.MeetingAnswer]{
 			Record: record.MeetingAnswer{Event: normalize.Meeting(e, shown, zone)},
 			Ref:    e.ID,
-			Seen:   d.bookedAt(e, first(plan.CalendarIDs)),
+			Seen:   client.newLocation(e, first(plan.CalendarIDs)),
 		}
 	}
 	bookedLate := func(ctx context.Context, e calendar.Event) (journal.Result[record.MeetingAnswer], error) {
-		held.fill(ctx, e.ID)
+		held.assign(ctx, e.ID)
 		return booked(e), nil
 	}
-	event, err := s.bookOnce(ctx, d, run, plan, journal.Late(run, bookedLate))
+	event, err := s.bookOnce(ctx, client, run, plan, journal.Late(run, bookedLate))
 	if f := fault.From(err); err != nil && f.Reason == fault.ReasonChangedMeanwhile && !plan.Again && !run.Resumed() {
 		// The key's event was made and cancelled before: a new request under an old key makes a new event.
 		run.RuleOutEffect()
@@ -314,11 +314,11 @@ func (s *Calendar) book(ctx context.Context, d desk, run *journal.Run, plan book
 		if err := run.Save(ctx, plan); err != nil {
 			return none, err
 		}
-		event, err = s.bookOnce(ctx, d, run, plan, journal.Late(run, bookedLate))
+		event, err = s.bookOnce(ctx, client, run, plan, journal.Late(run, bookedLate))
 	}
 	if err != nil {
 		if !run.HadNoEffect(fault.From(err)) {
-			held.leave() // it may have been booked: nobody else gets the slot until that is known
+			held.letExpire() // it may have been booked: nobody else gets the slot until that is known
 		}
 		return none, err
 	}
@@ -327,15 +327,15 @@ func (s *Calendar) book(ctx context.Context, d desk, run *journal.Run, plan book
 }
 
 // reserveToBook takes the slot of a booking where the tenant wishes that, and records that it is free.
-func (s *Calendar) reserveToBook(ctx context.Context, d desk, run *journal.Run, plan *bookPlan) (*hold, error) {
-	if !d.tenant.Settings.PreventDoubleBooking {
+func (s *Calendar) reserveToBook(ctx context.Context, client calendarClient, run *journal.Run, plan *bookPlan) (*hold, error) {
+	if !client.tenant.Settings.PreventDoubleBooking {
 		return nil, nil
 	}
-	want := slot{ids: plan.CalendarIDs, span: calendar.Span{From: plan.Start, To: plan.End}, found: plan.Free}
+	want := slot{ids: plan.CalendarIDs, span: calendar.Span{From: plan.Start, To: plan.End}, foundFree: plan.Free}
 	if plan.Free {
-		want.own = plan.madeAs
+		want.isOwn = plan.matches
 	}
-	held, err := s.reserve(ctx, d, run, want)
+	held, err := s.reserve(ctx, client, run, want)
 	if f := fault.From(err); err != nil && f.Reason == fault.ReasonSlotTaken && plan.Free {
 		return nil, fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 			"An earlier try was cut off, and the time is taken now, perhaps by the meeting itself. Look at the calendar.")
@@ -345,13 +345,13 @@ func (s *Calendar) reserveToBook(ctx context.Context, d desk, run *journal.Run, 
 	}
 	plan.Free = true
 	if err := run.Save(ctx, *plan); err != nil {
-		held.drop(ctx)
+		held.release(ctx)
 		return nil, err
 	}
 	return held, nil
 }
 
-func (s *Calendar) bookOnce(ctx context.Context, d desk, run *journal.Run, plan bookPlan, late func(any, error)) (calendar.Event, error) {
+func (s *Calendar) bookOnce(ctx context.Context, client calendarClient, run *journal.Run, plan bookPlan, late func(any, error)) (calendar.Event, error) {
 	key := run.Intent().EffectKey
 	if plan.Again {
 		key = journal.EffectKey(key, "again")
@@ -361,19 +361,19 @@ func (s *Calendar) bookOnce(ctx context.Context, d desk, run *journal.Run, plan 
 		Start: plan.Start, End: plan.End, Zone: plan.Zone, Attendees: plan.Attendees,
 		Conferencing: plan.Conferencing, LocationURL: plan.LocationURL,
 	}
-	run.ExpectEffect(d.traits.IdempotentBook)
-	op := guard.Op{Name: opBook, Repeatable: d.traits.IdempotentBook, Late: late}
-	return ask(ctx, d.endpoint, op, func(ctx context.Context) (calendar.Event, error) { return d.driver.Book(ctx, booking) })
+	run.ExpectEffect(client.traits.IdempotentBook)
+	op := guard.Op{Name: opBook, Repeatable: client.traits.IdempotentBook, Late: late}
+	return ask(ctx, client.endpoint, op, func(ctx context.Context) (calendar.Event, error) { return client.driver.Book(ctx, booking) })
 }
 
 // Calendars lists the caller's calendars, asked live.
 func (s *Calendar) Calendars(ctx context.Context, c tenant.Caller) (record.CalendarsAnswer, error) {
-	d, err := s.desk(ctx, c)
+	client, err := s.open(ctx, c)
 	if err != nil {
 		return record.CalendarsAnswer{}, err
 	}
-	s.calendars.forget(d.connection)
-	all, err := d.all(ctx)
+	s.calendars.forget(client.connection)
+	all, err := client.listCalendars(ctx)
 	if err != nil {
 		return record.CalendarsAnswer{}, err
 	}
@@ -394,16 +394,16 @@ func (s *Calendar) Verify(ctx context.Context, c tenant.Caller) (record.VerifyAn
 		}
 		return record.VerifyAnswer{}, err
 	}
-	d := s.newDesk(c, opened)
-	account, err := ask(ctx, d.endpoint, read("verify-calendar-connection"), d.driver.Account)
+	client := s.newClient(c, opened)
+	account, err := ask(ctx, client.endpoint, read("verify-calendar-connection"), client.driver.Account)
 	if f := fault.From(err); err != nil {
 		if f.Code == fault.Disconnected {
-			return record.VerifyAnswer{Email: d.connection.Email}, nil
+			return record.VerifyAnswer{Email: client.connection.Email}, nil
 		}
 		return record.VerifyAnswer{}, err
 	}
-	if err := s.opts.Directory.MarkVerified(ctx, d.connection, account.Email); err != nil {
-		s.opts.Log.ErrorContext(ctx, "a connection could not be marked as verified", "connection", d.connection.ID, "error", err)
+	if err := s.opts.Directory.MarkVerified(ctx, client.connection, account.Email); err != nil {
+		s.opts.Log.ErrorContext(ctx, "a connection could not be marked as verified", "connection", client.connection.ID, "error", err)
 	}
-	return record.VerifyAnswer{OK: true, Email: cmp.Or(account.Email, d.connection.Email)}, nil
+	return record.VerifyAnswer{OK: true, Email: cmp.Or(account.Email, client.connection.Email)}, nil
 }

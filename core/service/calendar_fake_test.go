@@ -255,7 +255,7 @@ func (d *calendarDriver) Events(ctx context.Context, q calendar.Query) (calendar
 		var all []calendar.Event
 		for _, e := range d.events {
 			span := calendar.Span{From: placed(e.Start, zone), To: placed(e.End, zone)}
-			if e.CalendarID == home && overlap(span, calendar.Span{From: q.From, To: q.To}) && (!e.IsCancelled || d.traits.KeepsCancelled) {
+			if e.CalendarID == home && overlaps(span, calendar.Span{From: q.From, To: q.To}) && (!e.IsCancelled || d.traits.KeepsCancelled) {
 				all = append(all, e.Event)
 			}
 		}
@@ -284,7 +284,7 @@ func (d freeBusyDriver) FreeBusy(ctx context.Context, ids []string, span calenda
 		var busy []calendar.Busy
 		for _, e := range d.events {
 			at := calendar.Span{From: e.Start.Instant, To: e.End.Instant}
-			if slices.Contains(ids, e.CalendarID) && !e.IsCancelled && !e.IsFree && overlap(at, span) {
+			if slices.Contains(ids, e.CalendarID) && !e.IsCancelled && !e.IsFree && overlaps(at, span) {
 				busy = append(busy, calendar.Busy{CalendarID: e.CalendarID, Span: at})
 			}
 		}

@@ -22,32 +22,32 @@ type cancelPlan struct {
 // Cancel removes a meeting and lets the provider tell the attendees. It is idempotent: an event that is gone through
 // this gateway, or that the provider says is gone, is cancelled.
 func (s *Calendar) Cancel(ctx context.Context, c tenant.Caller, w Write, in CancelMeeting) (Answer[record.CancelAnswer], error) {
-	d, err := s.desk(ctx, c)
+	client, err := s.open(ctx, c)
 	if err != nil {
 		return Answer[record.CancelAnswer]{}, err
 	}
-	if err := d.writable(nil); err != nil {
+	if err := client.checkWritable(nil); err != nil {
 		return Answer[record.CancelAnswer]{}, err
 	}
 	plan := cancelPlan(in)
-	return journal.Perform(ctx, s.journal, journal.Call{Caller: callerOf(c), Operation: opCancel, Write: w, ConnectionID: d.connection.ID, Plan: plan, Subject: plan.EventID, Repeatable: true},
-		with(d, s.cancel))
+	return journal.Perform(ctx, s.journal, journal.Call{Caller: callerOf(c), Operation: opCancel, Write: w, ConnectionID: client.connection.ID, Plan: plan, Subject: plan.EventID, Repeatable: true},
+		with(client, s.cancel))
 }
 
-func (s *Calendar) cancel(ctx context.Context, d desk, run *journal.Run, plan cancelPlan) (journal.Result[record.CancelAnswer], error) {
+func (s *Calendar) cancel(ctx context.Context, client calendarClient, run *journal.Run, plan cancelPlan) (journal.Result[record.CancelAnswer], error) {
 	var none journal.Result[record.CancelAnswer]
 	var named []string
 	if plan.CalendarID != "" {
 		named = []string{plan.CalendarID}
 	}
-	places, gone, err := s.places(ctx, d, plan.EventID, named)
+	places, gone, err := s.candidates(ctx, client, plan.EventID, named)
 	if err != nil {
 		return none, err
 	}
 	run.ExpectEffect(true)
-	where, err := tryPlaces(ctx, places, func(ctx context.Context, calendarID string) (string, error) {
-		_, err := ask(ctx, d.endpoint, guard.Op{Name: opCancel, Repeatable: true}, func(ctx context.Context) (struct{}, error) {
-			return struct{}{}, d.driver.Cancel(ctx, calendar.EventRef{CalendarID: calendarID, ID: plan.EventID}, calendar.Cancellation{})
+	where, err := tryCalendars(ctx, places, func(ctx context.Context, calendarID string) (string, error) {
+		_, err := ask(ctx, client.endpoint, guard.Op{Name: opCancel, Repeatable: true}, func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, client.driver.Cancel(ctx, calendar.EventRef{CalendarID: calendarID, ID: plan.EventID}, calendar.Cancellation{})
 		})
 		return calendarID, err
 	})
@@ -58,14 +58,14 @@ func (s *Calendar) cancel(ctx context.Context, d desk, run *journal.Run, plan ca
 			return none, err
 		}
 	}
-	if err := s.opts.Store.DropIntentsOfEffect(ctx, d.tenant.ID, d.connection.ID, opBook, plan.EventID); err != nil { // an equal booking is a new one
+	if err := s.opts.Store.DropIntentsOfEffect(ctx, client.tenant.ID, client.connection.ID, opBook, plan.EventID); err != nil { // an equal booking is a new one
 		return none, err
 	}
-	if err := s.opts.Store.DropHoldsOfEvent(ctx, d.connection.ID, plan.EventID); err != nil {
+	if err := s.opts.Store.DropHoldsOfEvent(ctx, client.connection.ID, plan.EventID); err != nil {
 		return none, err
 	}
-	row := d.row(plan.EventID, where, true)
-	s.known.drop(row)
+	row := client.location(plan.EventID, where, true)
+	s.recent.drop(row)
 	return journal.Result[record.CancelAnswer]{
 		Record: record.CancelAnswer{OK: true, EventID: plan.EventID},
 		Ref:    plan.EventID,
@@ -73,9 +73,9 @@ func (s *Calendar) cancel(ctx context.Context, d desk, run *journal.Run, plan ca
 	}, nil
 }
 
-// cancelling reports whether a cancellation of the event began since, and did not surely fail. One that was cut off is
+// isCancelling reports whether a cancellation of the event began since, and did not surely fail. One that was cut off is
 // carried on: who is answered with the event would lose it then.
-func (s *Calendar) cancelling(ctx context.Context, d desk, eventID string, since time.Time) (bool, error) {
-	_, found, err := s.opts.Store.RecentIntent(ctx, d.tenant.ID, opCancel, journal.SubjectKey(d.connection.ID, eventID), since)
+func (s *Calendar) isCancelling(ctx context.Context, client calendarClient, eventID string, since time.Time) (bool, error) {
+	_, found, err := s.opts.Store.RecentIntent(ctx, client.tenant.ID, opCancel, journal.SubjectKey(client.connection.ID, eventID), since)
 	return found, err
 }

@@ -32,7 +32,7 @@ func (s *Tickets) create(
 	if err != nil {
 		return journal.Result[record.TicketAnswer]{}, err
 	}
-	s.remember(ctx, client, ticket)
+	s.rememberNumber(ctx, client, ticket)
 	return ticketResult(ctx, ticket)
 }
 

@@ -293,7 +293,7 @@ func (d *drill) settle() {
 // parkedGoBack is the other work of the background: a process that dies at it is no failure.
 func (d *drill) parkedGoBack(i int) error {
 	p := d.two[i].process
-	if err := p.Numbers.sendBack(background); err != nil && !p.dead.Load() {
+	if err := p.Numbers.returnDue(background); err != nil && !p.dead.Load() {
 		return err
 	}
 	return nil
@@ -445,7 +445,7 @@ func (d *drill) end() {
 	}
 	d.check()
 	d.world.clock.advance(2 * time.Hour)
-	d.world.check(p.Numbers.sendBack(background))
+	d.world.check(p.Numbers.returnDue(background))
 	p.Numbers.reconcileAll(background) // what nobody asks for any more and nothing is kept of
 	d.compareNumbers()
 	if held := d.world.phones; held.released > len(d.lines) {
@@ -488,7 +488,7 @@ func (d *drill) compareNumbers() {
 		}
 	}
 	for _, n := range d.world.phones.numbers() {
-		if name, there := listed[n.E164]; !there || name != nameOf(n.Name, n.E164) {
+		if name, there := listed[n.E164]; !there || name != displayName(n.Name, n.E164) {
 			d.wrong("the account holds %s called %q, the table %q (%v)", n.E164, n.Name, name, there)
 		}
 		delete(listed, n.E164)

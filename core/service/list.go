@@ -17,19 +17,19 @@ import (
 )
 
 const (
-	mostEvents   = 2500 // in one answer
-	listAtOnce   = 8    // calendars read at one time; the guard holds what the provider allows
-	mostEmptyRun = 100  // pages without an event before a provider's paging is taken for broken
+	maxEvents       = 2500 // in one answer
+	listConcurrency = 8    // calendars read at one time; the guard holds what the provider allows
+	maxEmptyPages   = 100  // pages without an event before a provider's paging is taken for broken
 )
 
 // List answers the events of the selected calendars, else of the default one, that overlap the window: recurring ones
 // expanded, every page followed, sorted by start and then id. It never answers a part.
 func (s *Calendar) List(ctx context.Context, c tenant.Caller, in ListEvents) (record.EventsAnswer, error) {
-	d, err := s.desk(ctx, c)
+	client, err := s.open(ctx, c)
 	if err != nil {
 		return record.EventsAnswer{}, err
 	}
-	zone, err := d.zone(ctx, in.Timezone, first(in.CalendarIDs))
+	zone, err := client.zone(ctx, in.Timezone, first(in.CalendarIDs))
 	if err != nil {
 		return record.EventsAnswer{}, err
 	}
@@ -37,14 +37,14 @@ func (s *Calendar) List(ctx context.Context, c tenant.Caller, in ListEvents) (re
 	if err != nil {
 		return record.EventsAnswer{}, err
 	}
-	events, err := s.read(ctx, d, in.CalendarIDs, window, in.Timezone)
+	events, err := s.readEvents(ctx, client, in.CalendarIDs, window, in.Timezone)
 	if err != nil {
 		return record.EventsAnswer{}, err
 	}
-	if err := s.remember(ctx, d, events); err != nil {
+	if err := s.rememberLocations(ctx, client, events); err != nil {
 		return record.EventsAnswer{}, err
 	}
-	requested, err := d.requestedZone(in.Timezone)
+	requested, err := client.requestedZone(in.Timezone)
 	if err != nil {
 		return record.EventsAnswer{}, err
 	}
@@ -67,31 +67,31 @@ func (s *Calendar) window(in ListEvents, zone *time.Location) (calendar.Span, er
 	return w, nil
 }
 
-// read reads every page of every calendar, several calendars at a time. Whole days and floating times lie in the
+// readEvents reads every page of every calendar, several calendars at a time. Whole days and floating times lie in the
 // requested zone, else each in its own calendar's; the events say which.
-func (s *Calendar) read(ctx context.Context, d desk, calendarIDs []string, w calendar.Span, requested string) ([]calendar.Event, error) {
+func (s *Calendar) readEvents(ctx context.Context, client calendarClient, calendarIDs []string, w calendar.Span, requested string) ([]calendar.Event, error) {
 	ids := slices.Compact(slices.Sorted(slices.Values(calendarIDs)))
 	if len(ids) == 0 {
 		ids = []string{""}
 	}
 	queries := make([]calendar.Query, len(ids))
 	for i, id := range ids {
-		zone, err := d.zone(ctx, requested, id)
+		zone, err := client.zone(ctx, requested, id)
 		if err != nil {
 			return nil, err
 		}
 		queries[i] = calendar.Query{CalendarID: id, From: w.From, To: w.To, Zone: zone.String()}
 	}
-	pages, err := s.firstPages(ctx, d, queries)
+	pages, err := s.readFirstPages(ctx, client, queries)
 	if err != nil {
 		return nil, err
 	}
 	lists := make([][]calendar.Event, len(ids))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(listAtOnce)
+	group.SetLimit(listConcurrency)
 	for i := range queries {
 		group.Go(func() (err error) {
-			lists[i], err = s.pages(ctx, d, queries[i], pages[i])
+			lists[i], err = s.readPages(ctx, client, queries[i], pages[i])
 			for j := range lists[i] {
 				start := &lists[i][j].Start
 				start.Zone = cmp.Or(start.Zone, queries[i].Zone)
@@ -103,20 +103,20 @@ func (s *Calendar) read(ctx context.Context, d desk, calendarIDs []string, w cal
 		return nil, err
 	}
 	all := slices.Concat(lists...)
-	if len(all) > mostEvents {
+	if len(all) > maxEvents {
 		return nil, tooMany()
 	}
 	return all, nil
 }
 
-// firstPages asks for all calendars at once where the provider can, and answers nils where it cannot.
-func (s *Calendar) firstPages(ctx context.Context, d desk, queries []calendar.Query) ([]*calendar.Page, error) {
+// readFirstPages asks for all calendars at once where the provider can, and answers nils where it cannot.
+func (s *Calendar) readFirstPages(ctx context.Context, client calendarClient, queries []calendar.Query) ([]*calendar.Page, error) {
 	pages := make([]*calendar.Page, len(queries))
-	many, can := d.driver.(calendar.ManyLister)
+	many, can := client.driver.(calendar.ManyLister)
 	if !can || len(queries) < 2 {
 		return pages, nil
 	}
-	got, err := ask(ctx, d.endpoint, read("list-events"), func(ctx context.Context) ([]calendar.Page, error) { return many.EventsOf(ctx, queries) })
+	got, err := ask(ctx, client.endpoint, read("list-events"), func(ctx context.Context) ([]calendar.Page, error) { return many.EventsOf(ctx, queries) })
 	if err != nil {
 		return nil, err
 	}
@@ -126,13 +126,13 @@ func (s *Calendar) firstPages(ctx context.Context, d desk, queries []calendar.Qu
 	return pages, nil
 }
 
-// pages follows the pages of one calendar from the first, which may be there already.
-func (s *Calendar) pages(ctx context.Context, d desk, q calendar.Query, have *calendar.Page) ([]calendar.Event, error) {
+// readPages follows the pages of one calendar from the first, which may be there already.
+func (s *Calendar) readPages(ctx context.Context, client calendarClient, q calendar.Query, have *calendar.Page) ([]calendar.Event, error) {
 	var all []calendar.Event
 	for empty := 0; ; {
 		page := have
 		if page == nil {
-			got, err := ask(ctx, d.endpoint, read("list-events"), func(ctx context.Context) (calendar.Page, error) { return d.driver.Events(ctx, q) })
+			got, err := ask(ctx, client.endpoint, read("list-events"), func(ctx context.Context) (calendar.Page, error) { return client.driver.Events(ctx, q) })
 			if err != nil {
 				return nil, err
 			}
@@ -140,7 +140,7 @@ func (s *Calendar) pages(ctx context.Context, d desk, q calendar.Query, have *ca
 		}
 		have = nil
 		all = append(all, page.Events...)
-		if len(all) > mostEvents {
+		if len(all) > maxEvents {
 			return nil, tooMany()
 		}
 		if empty++; len(page.Events) > 0 {
@@ -149,7 +149,7 @@ func (s *Calendar) pages(ctx context.Context, d desk, q calendar.Query, have *ca
 		if page.Next == "" {
 			return all, nil
 		}
-		if page.Next == q.Cursor || empty > mostEmptyRun {
+		if page.Next == q.Cursor || empty > maxEmptyPages {
 			return nil, fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The provider's list of events does not end.")
 		}
 		q.Cursor = page.Next
@@ -158,5 +158,5 @@ func (s *Calendar) pages(ctx context.Context, d desk, q calendar.Query, have *ca
 
 func tooMany() error {
 	return fault.New(fault.Exhausted, fault.ReasonTooManyEvents,
-		fmt.Sprintf("There are more than %d events in this window. Ask for a narrower one.", mostEvents))
+		fmt.Sprintf("There are more than %d events in this window. Ask for a narrower one.", maxEvents))
 }

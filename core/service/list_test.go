@@ -83,7 +83,7 @@ func TestListEndsWherePagesDoNot(t *testing.T) {
 	w.meetings.endless = true
 	_, err := p.Calendar.List(background, c, window(t))
 	wantReason(t, err, fault.Unavailable, fault.ReasonProviderUnavailable)
-	if calls := w.meetings.called("events/"); calls > mostEmptyRun+1 {
+	if calls := w.meetings.called("events/"); calls > maxEmptyPages+1 {
 		t.Errorf("%d pages were read", calls)
 	}
 }

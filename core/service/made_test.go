@@ -29,7 +29,7 @@ func TestAChangeIsThereWhereTheGuestsAreAsked(t *testing.T) {
 	} {
 		t.Run(rule.name, func(t *testing.T) {
 			event := calendar.Event{Organizer: calendar.Person{Email: "Desk@example.com"}, Attendees: rule.there}
-			if got := (updatePlan{Attendees: rule.wanted}).madeOn(event, time.UTC); got != rule.want {
+			if got := (updatePlan{Attendees: rule.wanted}).isAppliedTo(event, time.UTC); got != rule.want {
 				t.Errorf("made: %t, want %t", got, rule.want)
 			}
 		})

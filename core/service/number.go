@@ -21,26 +21,26 @@ import (
 type Numbers struct {
 	opts      *Options
 	journal   *journal.Journal
-	firstLook time.Duration    // at an order under way, after it was made
+	firstPoll time.Duration    // at an order under way, after it was made
 	setups    *cache[struct{}] // of connections whose settings were found to work
 }
 
 const rememberSetup = 5 * time.Minute // that a connection's settings work at the provider
 
 func newNumbers(o *Options, j *journal.Journal) *Numbers {
-	return &Numbers{opts: o, journal: j, firstLook: firstLook, setups: newCache[struct{}](o.Now, rememberSetup)}
+	return &Numbers{opts: o, journal: j, firstPoll: firstPoll, setups: newCache[struct{}](o.Now, rememberSetup)}
 }
 
 func (s *Numbers) operations() []journal.Operation {
 	return []journal.Operation{
-		{Name: opBuy, Resume: resume(s.phoneFor, s.buy), InProgress: s.opts.Store.OrderedPurchases, AdviseRepeat: adviseBuyer},
-		{Name: opChange, Resume: resume(s.phoneFor, s.change), Idempotent: true, Supersede: s.realign},
-		{Name: opReturn, Resume: resume(s.phoneFor, s.release), Idempotent: true},
+		{Name: opBuy, Resume: resume(s.openFor, s.buy), InProgress: s.opts.Store.OrderedPurchases, AdviseRepeat: adviseBuyer},
+		{Name: opChange, Resume: resume(s.openFor, s.applyChange), Idempotent: true, Supersede: s.rewriteNumber},
+		{Name: opReturn, Resume: resume(s.openFor, s.release), Idempotent: true},
 	}
 }
 
-// phone is a caller's telephony connection, opened.
-type phone struct {
+// telephonyClient is a caller's telephony connection, opened.
+type telephonyClient struct {
 	driver     telephony.Driver
 	connection tenant.Connection
 	endpoint   endpoint
@@ -49,92 +49,92 @@ type phone struct {
 	realm      string // within which a number is held once: all real providers, or one sandbox
 }
 
-func (s *Numbers) phone(ctx context.Context, c tenant.Caller) (phone, error) {
+func (s *Numbers) open(ctx context.Context, c tenant.Caller) (telephonyClient, error) {
 	opened, err := s.opts.Directory.Telephony(ctx, c)
 	if err != nil {
-		return phone{}, err
+		return telephonyClient{}, err
 	}
-	p := phone{
+	client := telephonyClient{
 		driver: opened.Driver, connection: opened.Connection, caller: c, sandbox: opened.Target.Sandbox,
 		endpoint: newEndpoint(s.opts, opened, opened.Driver.Traits().MaxConcurrent, opened.Driver.Account),
 	}
-	if p.sandbox {
-		p.realm = opened.Connection.ID
+	if client.sandbox {
+		client.realm = opened.Connection.ID
 	}
-	return p, nil
+	return client, nil
 }
 
-// phoneFor opens a connection for work that nobody waits for.
-func (s *Numbers) phoneFor(ctx context.Context, tenantID, connectionID string) (phone, error) {
+// openFor opens a connection for work that nobody waits for.
+func (s *Numbers) openFor(ctx context.Context, tenantID, connectionID string) (telephonyClient, error) {
 	c, err := s.opts.callerFor(ctx, tenantID, connectionID)
 	if err != nil {
-		return phone{}, err
+		return telephonyClient{}, err
 	}
-	return s.phone(ctx, c)
+	return s.open(ctx, c)
 }
 
 // List reads the provider's account and makes the gateway's table agree with it: numbers that came by other means get
 // an id, numbers that went are released, and calls that lead elsewhere than they should are pointed back where that is
 // safe.
 func (s *Numbers) List(ctx context.Context, c tenant.Caller) (record.PhoneNumbersAnswer, error) {
-	p, err := s.phone(ctx, c)
+	client, err := s.open(ctx, c)
 	if err != nil {
 		return record.PhoneNumbersAnswer{}, err
 	}
-	rows, _, err := s.align(ctx, p, RepairSafe)
+	rows, _, err := s.reconcile(ctx, client, RepairSafe)
 	if err != nil {
 		return record.PhoneNumbersAnswer{}, err
 	}
 	list := make([]record.PhoneNumber, 0, len(rows))
 	for _, row := range rows {
-		list = append(list, phoneNumber(row))
+		list = append(list, numberRecord(row))
 	}
 	return record.PhoneNumbersAnswer{PhoneNumbers: list}, nil
 }
 
 // Get answers one number from the gateway's table.
 func (s *Numbers) Get(ctx context.Context, c tenant.Caller, id int64) (record.PhoneNumber, error) {
-	p, err := s.phone(ctx, c)
+	client, err := s.open(ctx, c)
 	if err != nil {
 		return record.PhoneNumber{}, err
 	}
-	row, err := s.row(ctx, p, id)
+	row, err := s.number(ctx, client, id)
 	if err != nil {
 		return record.PhoneNumber{}, err
 	}
-	return phoneNumber(row), nil
+	return numberRecord(row), nil
 }
 
-// row answers the caller's number; another tenant's, or another connection's, does not exist for it.
-func (s *Numbers) row(ctx context.Context, p phone, id int64) (store.Number, error) {
-	row, err := s.opts.Store.Number(ctx, p.connection.TenantID, id)
-	if err == nil && row.ConnectionID != p.connection.ID {
-		err = noNumber()
+// number answers the caller's number; another tenant's, or another connection's, does not exist for it.
+func (s *Numbers) number(ctx context.Context, client telephonyClient, id int64) (store.Number, error) {
+	row, err := s.opts.Store.Number(ctx, client.connection.TenantID, id)
+	if err == nil && row.ConnectionID != client.connection.ID {
+		err = numberNotFound()
 	}
 	return row, err
 }
 
-func noNumber() error {
+func numberNotFound() error {
 	return fault.New(fault.NotFound, fault.ReasonNumberNotFound, "There is no phone number with this id.")
 }
 
-// read asks the provider for one number.
-func (s *Numbers) read(ctx context.Context, p phone, ref string) (telephony.Number, error) {
-	return ask(ctx, p.endpoint, read("read-phone-number"), func(ctx context.Context) (telephony.Number, error) { return p.driver.Number(ctx, ref) })
+// readNumber asks the provider for one number.
+func (s *Numbers) readNumber(ctx context.Context, client telephonyClient, ref string) (telephony.Number, error) {
+	return ask(ctx, client.endpoint, read("read-phone-number"), func(ctx context.Context) (telephony.Number, error) { return client.driver.Number(ctx, ref) })
 }
 
-// routing is where a number's inbound calls go: nowhere when no employee takes them. It is false where the connection
+// route is where a number's inbound calls go: nowhere when no employee takes them. It is false where the connection
 // does not say.
-func (p phone) routing(employee *int64, e164 string) (telephony.Routing, bool) {
+func (client telephonyClient) route(employee *int64, e164 string) (telephony.Routing, bool) {
 	if employee == nil {
-		_, says := p.driver.Route(0, e164)
+		_, says := client.driver.Route(0, e164)
 		return telephony.Routing{}, says
 	}
-	return p.driver.Route(*employee, e164)
+	return client.driver.Route(*employee, e164)
 }
 
-// leads is how the table remembers where calls were pointed.
-func leads(to telephony.Routing) string {
+// marshalRouting is how the table remembers where calls were pointed.
+func marshalRouting(to telephony.Routing) string {
 	if to == (telephony.Routing{}) {
 		return ""
 	}
@@ -145,13 +145,13 @@ func leads(to telephony.Routing) string {
 	return string(raw)
 }
 
-// set has the provider change a number, and sees that it did.
-func (s *Numbers) set(ctx context.Context, p phone, ref string, c telephony.Change) error {
-	now, err := ask(ctx, p.endpoint, guard.Op{Name: opChange, Repeatable: true}, func(ctx context.Context) (telephony.Number, error) {
-		return p.driver.Change(ctx, ref, c)
+// setNumber has the provider change a number, and sees that it did.
+func (s *Numbers) setNumber(ctx context.Context, client telephonyClient, ref string, c telephony.Change) error {
+	now, err := ask(ctx, client.endpoint, guard.Op{Name: opChange, Repeatable: true}, func(ctx context.Context) (telephony.Number, error) {
+		return client.driver.Change(ctx, ref, c)
 	})
 	if err != nil {
-		return s.notFound(ctx, p, ref, err)
+		return s.explainNotFound(ctx, client, ref, err)
 	}
 	if c.Name != nil && now.Name != *c.Name || c.Routing != nil && *c.Routing != (telephony.Routing{}) && now.Routing != *c.Routing {
 		return fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The provider did not change the number as it was asked to.")
@@ -159,12 +159,12 @@ func (s *Numbers) set(ctx context.Context, p phone, ref string, c telephony.Chan
 	return nil
 }
 
-// notFound tells what it is that a change did not find: the number, or what its calls were to lead to.
-func (s *Numbers) notFound(ctx context.Context, p phone, ref string, err error) error {
+// explainNotFound tells what it is that a change did not find: the number, or what its calls were to lead to.
+func (s *Numbers) explainNotFound(ctx context.Context, client telephonyClient, ref string, err error) error {
 	if fault.From(err).Code != fault.NotFound {
 		return err
 	}
-	if _, missing := s.read(ctx, p, ref); missing != nil {
+	if _, missing := s.readNumber(ctx, client, ref); missing != nil {
 		return missing
 	}
 	return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
@@ -172,57 +172,57 @@ func (s *Numbers) notFound(ctx context.Context, p phone, ref string, err error) 
 		Because(err)
 }
 
-// pointTo has a number's calls go where its row says they should, as it is now, and remembers it.
-func (s *Numbers) pointTo(ctx context.Context, p phone, row store.Number) (store.Number, error) {
-	return s.inRounds(ctx, p, row, func(row store.Number) (store.Number, error) {
-		to, _ := p.routing(row.Inbound, row.E164)
-		if err := s.set(ctx, p, row.Ref, telephony.Change{Routing: &to}); err != nil {
+// routeCalls has a number's calls go where its row says they should, as it is now, and remembers it.
+func (s *Numbers) routeCalls(ctx context.Context, client telephonyClient, row store.Number) (store.Number, error) {
+	return s.retryConflicts(ctx, client, row, func(row store.Number) (store.Number, error) {
+		to, _ := client.route(row.Inbound, row.E164)
+		if err := s.setNumber(ctx, client, row.Ref, telephony.Change{Routing: &to}); err != nil {
 			return row, err
 		}
-		row.Leads = leads(to)
+		row.Leads = marshalRouting(to)
 		return row, s.opts.Store.UpdateNumber(context.WithoutCancel(ctx), row)
 	})
 }
 
-// inRounds makes a change at the provider and in the table. Providers of numbers have no versions, but the table has: a
+// retryConflicts makes a change at the provider and in the table. Providers of numbers have no versions, but the table has: a
 // change that finds the row changed by someone else meanwhile is made again from what the row became, at the provider as
 // well, so that of several changes at one time both places end with the same one.
-func (s *Numbers) inRounds(ctx context.Context, p phone, row store.Number, change func(store.Number) (store.Number, error)) (store.Number, error) {
-	for range mostRounds {
+func (s *Numbers) retryConflicts(ctx context.Context, client telephonyClient, row store.Number, change func(store.Number) (store.Number, error)) (store.Number, error) {
+	for range maxConflicts {
 		changed, err := change(row)
 		if err == nil || fault.From(err).Reason != fault.ReasonChangedMeanwhile {
 			return changed, err
 		}
-		if row, err = s.row(ctx, p, row.ID); err != nil {
+		if row, err = s.number(ctx, client, row.ID); err != nil {
 			return row, err
 		}
 	}
 	return row, changedMeanwhile()
 }
 
-const mostRounds = 8
+const maxConflicts = 8
 
 func changedMeanwhile() error {
 	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "The number is changed by others again and again. Repeat the request.")
 }
 
-// nameOf is a number's display name: its own, else the number itself.
-func nameOf(name, e164 string) string {
+// displayName is a number's display name: its own, else the number itself.
+func displayName(name, e164 string) string {
 	if name == "" {
 		return e164
 	}
 	return name
 }
 
-// phoneNumber is the interface's record of a number.
-func phoneNumber(n store.Number) record.PhoneNumber {
+// numberRecord is the interface's record of a number.
+func numberRecord(n store.Number) record.PhoneNumber {
 	return record.PhoneNumber{
 		ID: n.ID, Name: n.Name, E164: n.E164, AreaCode: normalize.AreaCode(n.E164),
 		InboundCloudEmployeeID: n.Inbound, OutboundCloudEmployeeID: n.Outbound,
 	}
 }
 
-// byID orders numbers by their ids.
-func byID(rows []store.Number) {
+// sortByID orders numbers by their ids.
+func sortByID(rows []store.Number) {
 	slices.SortFunc(rows, func(a, b store.Number) int { return int(min(max(a.ID-b.ID, -1), 1)) })
 }

@@ -137,7 +137,7 @@ func TestNumbersOfOtherTenantsAreNotThere(t *testing.T) {
 }
 
 func TestBuyTakesTheNextOfferWhenOneIsSnatched(t *testing.T) {
-	for snatches := range mostOrders + 1 {
+	for snatches := range maxOrders + 1 {
 		w, p, c := sqliteWorld(t)
 		snatched := 0
 		w.phones.script(func(_ *process, call string) reaction {
@@ -149,9 +149,9 @@ func TestBuyTakesTheNextOfferWhenOneIsSnatched(t *testing.T) {
 			return reaction{before: func(context.Context) error { w.phones.snatch(e164); return nil }}
 		})
 		answer, err := p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415"})
-		if snatches == mostOrders {
+		if snatches == maxOrders {
 			wantReason(t, err, fault.Conflict, fault.ReasonNumberTaken)
-			if f := fault.From(err); !strings.Contains(f.Detail, "3 orders") || f.RetryAfter != 0 || w.phones.bought != 0 || w.phones.called("buy") != mostOrders {
+			if f := fault.From(err); !strings.Contains(f.Detail, "3 orders") || f.RetryAfter != 0 || w.phones.bought != 0 || w.phones.called("buy") != maxOrders {
 				t.Errorf("after %d orders: %+v; %d bought", w.phones.called("buy"), f, w.phones.bought)
 			}
 			continue

@@ -294,9 +294,9 @@ func TestAnOrderThatTakesTooLongIsFinishedLater(t *testing.T) {
 		t.Run("by "+by, func(t *testing.T) {
 			w, p, c := sqliteWorld(t)
 			w.phones.ordersTake(2)
-			p.Numbers.firstLook = time.Hour // later than the deadline
+			p.Numbers.firstPoll = time.Hour // later than the deadline
 			_, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
-			p.Numbers.firstLook = time.Millisecond
+			p.Numbers.firstPoll = time.Millisecond
 			wantReason(t, err, fault.UnknownOutcome, fault.ReasonOrderPending)
 			if detail := fault.From(err).Detail; !strings.Contains(detail, "+14155550000") || !strings.Contains(detail, "same Idempotency-Key") {
 				t.Errorf("it says %q", detail)
@@ -341,9 +341,9 @@ func TestAnOrderKnownToBeUnderWayIsLookedAtEveryHalfMinute(t *testing.T) {
 			if slices.Contains(test.outage, "buy") {
 				fail("buy", "ordered")
 			}
-			p.Numbers.firstLook = time.Hour // later than the deadline
+			p.Numbers.firstPoll = time.Hour // later than the deadline
 			_, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
-			p.Numbers.firstLook = time.Millisecond
+			p.Numbers.firstPoll = time.Millisecond
 			if f := faultOf(t, err); f.Code != fault.UnknownOutcome {
 				t.Fatal(err)
 			}
@@ -375,9 +375,9 @@ func TestAnOrderThatFollowsAFailedOneIsNotKnownToBeUnderWay(t *testing.T) {
 		w.check(err)
 		return len(ordered) == 1
 	}
-	p.Numbers.firstLook = time.Hour // later than the deadline
+	p.Numbers.firstPoll = time.Hour // later than the deadline
 	_, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
-	p.Numbers.firstLook = time.Millisecond
+	p.Numbers.firstPoll = time.Millisecond
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOrderPending)
 	if !known() {
 		t.Error("the first one is not")
@@ -677,9 +677,9 @@ func TestANumberReleasedAtTheProviderBeforeItWasRecordedIsNotBoughtAgain(t *test
 				w, p, c := sqliteWorld(t)
 				c = w.limited(c, 1, 100)
 				reach(w)
-				p.Numbers.firstLook = time.Hour // later than the deadline
+				p.Numbers.firstPoll = time.Hour // later than the deadline
 				_, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
-				p.Numbers.firstLook = time.Millisecond
+				p.Numbers.firstPoll = time.Millisecond
 				if f := faultOf(t, err); f.Code != fault.UnknownOutcome {
 					t.Fatal(err)
 				}

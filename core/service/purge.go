@@ -13,10 +13,10 @@ const (
 	purgeEvery  = 10 * time.Minute
 	keepKeyless = 24 * time.Hour // finished calls without a key; longer than any dedupe window of use
 
-	purgeTurn  = 4 * time.Millisecond // a batch may keep other writers waiting for about that long,
-	purgeRest  = 5                    // and so many times as long as it took it leaves them alone
-	leastBatch = 5                    // rows, or pages of the file
-	mostBatch  = 200
+	purgeTurn = 4 * time.Millisecond // a batch may keep other writers waiting for about that long,
+	purgeRest = 5                    // and so many times as long as it took it leaves them alone
+	minBatch  = 5                    // rows, or pages of the file
+	maxBatch  = 200
 )
 
 // run purges until ctx ends.
@@ -47,16 +47,16 @@ func (p *purger) purge(ctx context.Context) error {
 		},
 		p.opts.Store.GiveBack,
 	} {
-		if err := inBatches(ctx, batch); err != nil {
+		if err := purgeInBatches(ctx, batch); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// inBatches calls batch until it does less than it may. How much that is follows the time that it takes.
-func inBatches(ctx context.Context, batch func(ctx context.Context, most int) (int64, error)) error {
-	for most := leastBatch; ; {
+// purgeInBatches calls batch until it does less than it may. How much that is follows the time that it takes.
+func purgeInBatches(ctx context.Context, batch func(ctx context.Context, most int) (int64, error)) error {
+	for most := minBatch; ; {
 		began := time.Now()
 		done, err := batch(ctx, most)
 		if err != nil || done < int64(most) {
@@ -68,9 +68,9 @@ func inBatches(ctx context.Context, batch func(ctx context.Context, most int) (i
 		}
 		switch {
 		case took > purgeTurn:
-			most = max(leastBatch, most/2)
+			most = max(minBatch, most/2)
 		case took < purgeTurn/2:
-			most = min(mostBatch, 2*most)
+			most = min(maxBatch, 2*most)
 		}
 	}
 }

@@ -16,7 +16,7 @@ func TestAPurgeRestsLongerThanItWorks(t *testing.T) {
 				left, largest := int64(20_000), 0
 				var worked time.Duration
 				began := time.Now()
-				err := inBatches(t.Context(), func(_ context.Context, most int) (int64, error) {
+				err := purgeInBatches(t.Context(), func(_ context.Context, most int) (int64, error) {
 					done := min(left, int64(most))
 					took := time.Duration(done) * perRow
 					time.Sleep(took)
@@ -29,7 +29,7 @@ func TestAPurgeRestsLongerThanItWorks(t *testing.T) {
 				if rested := time.Since(began) - worked; rested < (purgeRest-1)*worked {
 					t.Errorf("it rested for %v and worked for %v", rested, worked)
 				}
-				if want := map[string]int{"quick": mostBatch, "slow": leastBatch}[name]; largest != want {
+				if want := map[string]int{"quick": maxBatch, "slow": minBatch}[name]; largest != want {
 					t.Errorf("the largest batch had %d, want %d", largest, want)
 				}
 			})
@@ -39,12 +39,12 @@ func TestAPurgeRestsLongerThanItWorks(t *testing.T) {
 
 func TestAPurgeEndsWithItsGatewayAndWithAnError(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
-	err := inBatches(ctx, func(_ context.Context, most int) (int64, error) { end(); return int64(most), nil })
+	err := purgeInBatches(ctx, func(_ context.Context, most int) (int64, error) { end(); return int64(most), nil })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	broken := errors.New("broken")
-	err = inBatches(t.Context(), func(context.Context, int) (int64, error) { return 0, broken })
+	err = purgeInBatches(t.Context(), func(context.Context, int) (int64, error) { return 0, broken })
 	if !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}

@@ -23,40 +23,40 @@ type changePlan struct {
 
 // Update changes a number's name and employees: at the provider first, in the gateway's table after.
 func (s *Numbers) Update(ctx context.Context, c tenant.Caller, w Write, in UpdateNumber) (Answer[record.PhoneNumber], error) {
-	p, err := s.phone(ctx, c)
+	client, err := s.open(ctx, c)
 	if err != nil {
 		return Answer[record.PhoneNumber]{}, err
 	}
 	plan := changePlan(in)
 	if plan.Name == nil && !plan.Inbound.Set && !plan.Outbound.Set {
-		return s.unchanged(ctx, p, in.ID)
+		return s.answerUnchanged(ctx, client, in.ID)
 	}
 	return journal.Perform(ctx, s.journal, journal.Call{
-		Caller: callerOf(c), Operation: opChange, Write: w, ConnectionID: p.connection.ID, Plan: plan, Subject: strconv.FormatInt(in.ID, 10), Repeatable: true,
-	}, with(p, s.change))
+		Caller: callerOf(c), Operation: opChange, Write: w, ConnectionID: client.connection.ID, Plan: plan, Subject: strconv.FormatInt(in.ID, 10), Repeatable: true,
+	}, with(client, s.applyChange))
 }
 
-// unchanged answers a change of nothing.
-func (s *Numbers) unchanged(ctx context.Context, p phone, id int64) (Answer[record.PhoneNumber], error) {
-	row, err := s.row(ctx, p, id)
+// answerUnchanged answers a change of nothing.
+func (s *Numbers) answerUnchanged(ctx context.Context, client telephonyClient, id int64) (Answer[record.PhoneNumber], error) {
+	row, err := s.number(ctx, client, id)
 	if err != nil {
 		return Answer[record.PhoneNumber]{}, err
 	}
-	number := phoneNumber(row)
+	number := numberRecord(row)
 	body, err := json.Marshal(number)
 	return Answer[record.PhoneNumber]{Record: number, Body: body}, err
 }
 
-// change runs a change of a number. It sets what was asked for, so it is safe to run again.
-func (s *Numbers) change(ctx context.Context, p phone, run *journal.Run, plan changePlan) (journal.Result[record.PhoneNumber], error) {
-	row, err := s.row(ctx, p, plan.ID)
+// applyChange runs a change of a number. It sets what was asked for, so it is safe to run again.
+func (s *Numbers) applyChange(ctx context.Context, client telephonyClient, run *journal.Run, plan changePlan) (journal.Result[record.PhoneNumber], error) {
+	row, err := s.number(ctx, client, plan.ID)
 	if err == nil {
-		row, err = s.inRounds(ctx, p, row, func(row store.Number) (store.Number, error) {
-			row, change := plan.of(p, row)
+		row, err = s.retryConflicts(ctx, client, row, func(row store.Number) (store.Number, error) {
+			row, change := plan.apply(client, row)
 			if change != (telephony.Change{}) {
 				run.ExpectEffect(true)
-				if err := s.set(ctx, p, row.Ref, change); err != nil {
-					return row, s.vanished(ctx, row, err)
+				if err := s.setNumber(ctx, client, row.Ref, change); err != nil {
+					return row, s.releaseVanished(ctx, row, err)
 				}
 			}
 			return row, s.opts.Store.UpdateNumber(context.WithoutCancel(ctx), row)
@@ -65,19 +65,19 @@ func (s *Numbers) change(ctx context.Context, p phone, run *journal.Run, plan ch
 	if err != nil {
 		return journal.Result[record.PhoneNumber]{}, err
 	}
-	return journal.Result[record.PhoneNumber]{Record: phoneNumber(row), Ref: row.Ref}, nil
+	return journal.Result[record.PhoneNumber]{Record: numberRecord(row), Ref: row.Ref}, nil
 }
 
-// of answers the row as it will be, and what the provider has to change.
-func (plan changePlan) of(p phone, row store.Number) (store.Number, telephony.Change) {
+// apply answers the row as it will be, and what the provider has to change.
+func (plan changePlan) apply(client telephonyClient, row store.Number) (store.Number, telephony.Change) {
 	var change telephony.Change
 	if plan.Name != nil {
 		change.Name, row.Name = plan.Name, *plan.Name
 	}
 	if plan.Inbound.Set {
 		row.Inbound = plan.Inbound.ID
-		if to, says := p.routing(row.Inbound, row.E164); says {
-			change.Routing, row.Leads = &to, leads(to)
+		if to, says := client.route(row.Inbound, row.E164); says {
+			change.Routing, row.Leads = &to, marshalRouting(to)
 		}
 	}
 	if plan.Outbound.Set {
@@ -86,20 +86,20 @@ func (plan changePlan) of(p phone, row store.Number) (store.Number, telephony.Ch
 	return row, change
 }
 
-// realign writes the row of a number to its provider once more: a change of it, which was cut off and which another one has
+// rewriteNumber writes the row of a number to its provider once more: a change of it, which was cut off and which another one has
 // overtaken, may have reached the provider after that one.
-func (s *Numbers) realign(ctx context.Context, i store.Intent) error {
+func (s *Numbers) rewriteNumber(ctx context.Context, i store.Intent) error {
 	var plan changePlan
 	if err := json.Unmarshal(i.Plan, &plan); err != nil {
 		return err
 	}
-	p, err := s.phoneFor(ctx, i.TenantID, i.ConnectionID)
+	client, err := s.openFor(ctx, i.TenantID, i.ConnectionID)
 	if err != nil {
 		return err
 	}
 	var written store.Number
-	for range mostRounds {
-		row, err := s.row(ctx, p, plan.ID)
+	for range maxConflicts {
+		row, err := s.number(ctx, client, plan.ID)
 		if err != nil || row.Version == written.Version {
 			if err != nil && fault.From(err).Code == fault.NotFound {
 				return nil // released since
@@ -107,10 +107,10 @@ func (s *Numbers) realign(ctx context.Context, i store.Intent) error {
 			return err
 		}
 		change := telephony.Change{Name: &row.Name}
-		if to, says := p.routing(row.Inbound, row.E164); says {
+		if to, says := client.route(row.Inbound, row.E164); says {
 			change.Routing = &to
 		}
-		if err := s.set(ctx, p, row.Ref, change); err != nil {
+		if err := s.setNumber(ctx, client, row.Ref, change); err != nil {
 			return err
 		}
 		written = row
@@ -118,13 +118,13 @@ func (s *Numbers) realign(ctx context.Context, i store.Intent) error {
 	return changedMeanwhile()
 }
 
-// vanished releases the row of a number that the provider no longer has, if it is still as it was read.
-func (s *Numbers) vanished(ctx context.Context, row store.Number, err error) error {
+// releaseVanished releases the row of a number that the provider no longer has, if it is still as it was read.
+func (s *Numbers) releaseVanished(ctx context.Context, row store.Number, err error) error {
 	if fault.From(err).Code != fault.NotFound {
 		return err
 	}
 	if err := s.opts.Store.ReleaseNumber(ctx, row, s.opts.Now()); err != nil && fault.From(err).Code != fault.NotFound {
 		return err
 	}
-	return noNumber()
+	return numberNotFound()
 }

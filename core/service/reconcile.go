@@ -47,55 +47,55 @@ const (
 )
 
 const (
-	mostNumbers     = 5000 // of one account
-	repairsInOneGo  = 20   // numbers whose calls one list points back: the person who waits for it does not wait for more
-	reconcileEvery  = 15 * time.Minute
-	strayAfter      = 10 * time.Minute // a purchase without an intent is looked at
-	numbersEvery    = 20 * time.Second // between looks at what is to go back
-	reconcileWithin = time.Minute      // for one account
+	maxNumbers        = 5000 // of one account
+	maxRepairs        = 20   // numbers whose calls one list points back: the person who waits for it does not wait for more
+	reconcileInterval = 15 * time.Minute
+	strayAfter        = 10 * time.Minute // a purchase without an intent is looked at
+	maintainInterval  = 20 * time.Second // between looks at what is to go back
+	reconcileTimeout  = time.Minute      // for one account
 )
 
 // Reconcile compares a connection's account with the gateway's table.
 func (s *Numbers) Reconcile(ctx context.Context, c tenant.Caller, how Repair) ([]Drift, error) {
-	p, err := s.phone(ctx, c)
+	client, err := s.open(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	_, found, err := s.align(ctx, p, how)
+	_, found, err := s.reconcile(ctx, client, how)
 	return found, err
 }
 
-// alignment is one comparison under way.
-type alignment struct {
-	numbers *Numbers
-	client  phone
-	how     Repair
-	own     adapter.Numbers
-	found   []Drift
-	repairs int
+// reconciliation is one comparison under way.
+type reconciliation struct {
+	numbers  *Numbers
+	client   telephonyClient
+	repair   Repair
+	settings adapter.Numbers
+	drifts   []Drift
+	repairs  int
 }
 
-// align compares the account with the table, and answers the numbers in use, by id, and the differences found.
-func (s *Numbers) align(ctx context.Context, p phone, how Repair) ([]store.Number, []Drift, error) {
-	own, err := adapter.NumbersOf(p.connection.Settings)
+// reconcile compares the account with the table, and answers the numbers in use, by id, and the differences found.
+func (s *Numbers) reconcile(ctx context.Context, client telephonyClient, how Repair) ([]store.Number, []Drift, error) {
+	own, err := adapter.NumbersOf(client.connection.Settings)
 	if err != nil {
 		return nil, nil, err
 	}
 	// The table is read first: a number bought or released while the account is read is then in neither list wrongly.
-	rows, err := s.opts.Store.Numbers(ctx, p.connection.TenantID, p.connection.ID)
+	rows, err := s.opts.Store.Numbers(ctx, client.connection.TenantID, client.connection.ID)
 	if err != nil {
 		return nil, nil, err
 	}
-	held, err := s.account(ctx, p)
+	held, err := s.readAccount(ctx, client)
 	if err != nil {
 		return nil, nil, err
 	}
-	a := &alignment{numbers: s, client: p, how: how, own: own}
+	r := &reconciliation{numbers: s, client: client, repair: how, settings: own}
 	kept := rows[:0]
 	for _, row := range rows {
 		n, listed := held[row.Ref]
 		delete(held, row.Ref)
-		row, still, err := a.known(ctx, row, n, listed)
+		row, still, err := r.compare(ctx, row, n, listed)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -104,7 +104,7 @@ func (s *Numbers) align(ctx context.Context, p phone, how Repair) ([]store.Numbe
 		}
 	}
 	for _, ref := range slices.Sorted(maps.Keys(held)) {
-		row, ours, err := a.arrival(ctx, held[ref])
+		row, ours, err := r.addUnknown(ctx, held[ref])
 		if err != nil {
 			return nil, nil, err
 		}
@@ -112,15 +112,15 @@ func (s *Numbers) align(ctx context.Context, p phone, how Repair) ([]store.Numbe
 			kept = append(kept, row)
 		}
 	}
-	byID(kept)
-	return kept, a.found, nil
+	sortByID(kept)
+	return kept, r.drifts, nil
 }
 
-// account reads every page of the provider's account, by reference. Numbers still on order are left out.
-func (s *Numbers) account(ctx context.Context, p phone) (map[string]telephony.Number, error) {
+// readAccount reads every page of the provider's account, by reference. Numbers still on order are left out.
+func (s *Numbers) readAccount(ctx context.Context, client telephonyClient) (map[string]telephony.Number, error) {
 	held := map[string]telephony.Number{}
 	for q := (telephony.Query{}); ; {
-		page, err := ask(ctx, p.endpoint, read("list-phone-numbers"), func(ctx context.Context) (telephony.Page, error) { return p.driver.Numbers(ctx, q) })
+		page, err := ask(ctx, client.endpoint, read("list-phone-numbers"), func(ctx context.Context) (telephony.Page, error) { return client.driver.Numbers(ctx, q) })
 		if err != nil {
 			return nil, err
 		}
@@ -132,35 +132,35 @@ func (s *Numbers) account(ctx context.Context, p phone) (map[string]telephony.Nu
 		if page.Next == "" {
 			return held, nil
 		}
-		if page.Next == q.Cursor || len(held) > mostNumbers {
+		if page.Next == q.Cursor || len(held) > maxNumbers {
 			return nil, fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The provider's list of numbers does not end.")
 		}
 		q.Cursor = page.Next
 	}
 }
 
-func (a *alignment) report(row store.Number, kind DriftKind, repaired bool, says, advice string) {
+func (r *reconciliation) report(row store.Number, kind DriftKind, repaired bool, says, advice string) {
 	if repaired {
 		advice = ""
 	}
-	a.found = append(a.found, Drift{ID: row.ID, E164: row.E164, Kind: kind, Says: says, Repaired: repaired, Advice: advice})
+	r.drifts = append(r.drifts, Drift{ID: row.ID, E164: row.E164, Kind: kind, Says: says, Repaired: repaired, Advice: advice})
 }
 
-// known looks at a number of the table; it answers false for one that the account has no longer got.
-func (a *alignment) known(ctx context.Context, row store.Number, n telephony.Number, listed bool) (store.Number, bool, error) {
+// compare looks at a number of the table; it answers false for one that the account has no longer got.
+func (r *reconciliation) compare(ctx context.Context, row store.Number, n telephony.Number, listed bool) (store.Number, bool, error) {
 	if !listed {
 		// Lists of some providers lag behind; the number itself is asked for before it is given up.
 		var err error
-		if n, err = a.numbers.read(ctx, a.client, row.Ref); err != nil {
+		if n, err = r.numbers.readNumber(ctx, r.client, row.Ref); err != nil {
 			if fault.From(err).Code != fault.NotFound {
 				return row, false, err
 			}
-			return a.gone(ctx, row)
+			return r.releaseGone(ctx, row)
 		}
 	}
-	row, err := a.renamed(ctx, row, n)
+	row, err := r.adoptName(ctx, row, n)
 	if err == nil {
-		row, err = a.misrouted(ctx, row, n)
+		row, err = r.repairRouting(ctx, row, n)
 	}
 	if err != nil && fault.From(err).Code == fault.NotFound { // released through the gateway, meanwhile
 		return row, false, nil
@@ -168,19 +168,19 @@ func (a *alignment) known(ctx context.Context, row store.Number, n telephony.Num
 	return row, err == nil, err
 }
 
-// gone releases the row of a number that the account has no longer got. One that was changed since the table
+// releaseGone releases the row of a number that the account has no longer got. One that was changed since the table
 // was read is looked at again by the next comparison: it may have come back.
-func (a *alignment) gone(ctx context.Context, row store.Number) (store.Number, bool, error) {
-	if a.how < RepairSafe {
-		a.report(row, DriftGone, false, goneSays, "Any list of the numbers gives it up.")
+func (r *reconciliation) releaseGone(ctx context.Context, row store.Number) (store.Number, bool, error) {
+	if r.repair < RepairSafe {
+		r.report(row, DriftGone, false, goneText, "Any list of the numbers gives it up.")
 		return row, false, nil
 	}
-	rows, err := a.numbers.opts.auditNumber(ctx, numberGone, row)
+	rows, err := r.numbers.opts.auditNumber(ctx, actionLose, row)
 	if err == nil {
-		err = a.numbers.opts.Store.ReleaseNumber(ctx, row, a.numbers.opts.Now(), rows...)
+		err = r.numbers.opts.Store.ReleaseNumber(ctx, row, r.numbers.opts.Now(), rows...)
 	}
 	if err != nil && fault.From(err).Reason == fault.ReasonChangedMeanwhile {
-		row, err = a.numbers.row(ctx, a.client, row.ID)
+		row, err = r.numbers.number(ctx, r.client, row.ID)
 		if err == nil {
 			return row, true, nil
 		}
@@ -188,102 +188,102 @@ func (a *alignment) gone(ctx context.Context, row store.Number) (store.Number, b
 	if err != nil && fault.From(err).Code != fault.NotFound { // released or parked through the gateway, meanwhile
 		return row, false, err
 	}
-	a.report(row, DriftGone, true, goneSays, "")
+	r.report(row, DriftGone, true, goneText, "")
 	return row, false, nil
 }
 
-const goneSays = "The account has no longer got the number."
+const goneText = "The account has no longer got the number."
 
-// renamed takes over a name given at the provider. The row is read again, so that a change made since is kept.
-func (a *alignment) renamed(ctx context.Context, row store.Number, n telephony.Number) (store.Number, error) {
+// adoptName takes over a name given at the provider. The row is read again, so that a change made since is kept.
+func (r *reconciliation) adoptName(ctx context.Context, row store.Number, n telephony.Number) (store.Number, error) {
 	if n.Name == "" || n.Name == row.Name {
 		return row, nil
 	}
-	if a.how < RepairSafe {
-		a.report(row, DriftRenamed, false, "It has another name at the provider.", "Any list of the numbers takes it over.")
+	if r.repair < RepairSafe {
+		r.report(row, DriftRenamed, false, "It has another name at the provider.", "Any list of the numbers takes it over.")
 		return row, nil
 	}
-	now, err := a.numbers.row(ctx, a.client, row.ID)
+	now, err := r.numbers.number(ctx, r.client, row.ID)
 	if err != nil || now.Name == n.Name || now.Version != row.Version {
 		return now, err // changed through the gateway since the account was read: that is the newer one
 	}
 	now.Name = n.Name
-	err = a.numbers.opts.Store.UpdateNumber(ctx, now)
+	err = r.numbers.opts.Store.UpdateNumber(ctx, now)
 	if err != nil && fault.From(err).Reason == fault.ReasonChangedMeanwhile {
-		return a.numbers.row(ctx, a.client, row.ID)
+		return r.numbers.number(ctx, r.client, row.ID)
 	}
 	if err == nil {
-		a.report(row, DriftRenamed, true, "It has another name at the provider.", "")
+		r.report(row, DriftRenamed, true, "It has another name at the provider.", "")
 		now.Version++
 	}
 	return now, err
 }
 
-// misrouted points the calls of a number back that an employee should get. It is safe where nobody has pointed them
+// repairRouting points the calls of a number back that an employee should get. It is safe where nobody has pointed them
 // elsewhere: they lead nowhere, or where the gateway itself pointed them before the connection's settings changed. What
 // somebody chose at the provider, such as a person's own line while the agent is out of order, is only reported.
-func (a *alignment) misrouted(ctx context.Context, row store.Number, n telephony.Number) (store.Number, error) {
+func (r *reconciliation) repairRouting(ctx context.Context, row store.Number, n telephony.Number) (store.Number, error) {
 	if row.Inbound == nil {
 		return row, nil
 	}
-	want, says := a.client.routing(row.Inbound, row.E164)
+	want, says := r.client.route(row.Inbound, row.E164)
 	if !says || n.Routing == want {
 		return row, nil
 	}
-	safe := n.Routing == (telephony.Routing{}) || leads(n.Routing) == row.Leads
+	safe := n.Routing == (telephony.Routing{}) || marshalRouting(n.Routing) == row.Leads
 	const what = "Its calls do not go to the employee who should get them."
-	if a.how == RepairNothing || a.how == RepairSafe && !safe {
+	if r.repair == RepairNothing || r.repair == RepairSafe && !safe {
 		advice := "Any list of the numbers points them back."
 		if !safe {
 			advice = "Someone pointed them elsewhere at the provider. Assign the employee again, or run frontdesk doctor --repair."
 		}
-		a.report(row, DriftMisrouted, false, what, advice)
+		r.report(row, DriftMisrouted, false, what, advice)
 		return row, nil
 	}
-	if a.repairs++; a.repairs > repairsInOneGo {
-		a.report(row, DriftMisrouted, false, what, "Many numbers are pointed back a few at a time; this one is still to come.")
+	if r.repairs++; r.repairs > maxRepairs {
+		r.report(row, DriftMisrouted, false, what, "Many numbers are pointed back a few at a time; this one is still to come.")
 		return row, nil
 	}
-	now, err := a.numbers.row(ctx, a.client, row.ID)
+	now, err := r.numbers.number(ctx, r.client, row.ID)
 	if err != nil || now.Version != row.Version {
 		return now, err // changed through the gateway since the account was read
 	}
-	pointed, err := a.numbers.pointTo(ctx, a.client, now)
+	pointed, err := r.numbers.routeCalls(ctx, r.client, now)
 	switch f := fault.From(err); {
 	case err == nil:
-		a.report(row, DriftMisrouted, true, what, "")
+		r.report(row, DriftMisrouted, true, what, "")
 		return pointed, nil
 	case f.Code == fault.NotFound:
 		return row, err
 	default:
-		a.numbers.opts.Log.WarnContext(ctx, "a number's calls could not be pointed back", "tenant", row.TenantID, "number", row.ID, "error", err)
-		a.report(row, DriftMisrouted, false, what, f.Detail)
+		r.numbers.opts.Log.WarnContext(ctx, "a number's calls could not be pointed back", "tenant", row.TenantID, "number", row.ID, "error", err)
+		r.report(row, DriftMisrouted, false, what, f.Detail)
 		return row, nil
 	}
 }
 
-// arrival looks at a number of the account that the connection's table has not got. Another's stays that one's and is not
+// addUnknown looks at a number of the account that the connection's table has not got. Another's stays that one's and is not
 // shown; one that waits to go back is not shown either.
-func (a *alignment) arrival(ctx context.Context, n telephony.Number) (store.Number, bool, error) {
-	holder, held, err := a.numbers.opts.Store.NumberHolder(ctx, a.client.realm, n.E164)
+func (r *reconciliation) addUnknown(ctx context.Context, n telephony.Number) (store.Number, bool, error) {
+	holder, held, err := r.numbers.opts.Store.NumberHolder(ctx, r.client.realm, n.E164)
 	if err != nil {
 		return store.Number{}, false, err
 	}
-	if held && (holder.ConnectionID != a.client.connection.ID || !holder.ReleaseAt.IsZero()) {
+	if held && (holder.ConnectionID != r.client.connection.ID || !holder.ReleaseAt.IsZero()) {
 		return store.Number{}, false, nil
 	}
-	row := a.numbers.found(a.client, n)
+	row := r.numbers.newRow(r.client, n)
 	const what = "The account holds the number, and the gateway does not know it."
 	switch {
 	case held: // came in since the table was read, or is there again under another reference
-	case a.own.Held == adapter.HeldOwn:
-		a.report(row, DriftUnknown, false, what, "The connection holds only its own numbers: take it in with frontdesk number adopt, or leave it.")
+	case r.settings.Held == adapter.HeldOwn:
+		r.report(row, DriftUnknown, false, what, "The connection holds only its own numbers: take it in with frontdesk number adopt, or leave it.")
 		return row, false, nil
-	case a.how == RepairNothing:
-		a.report(row, DriftUnknown, false, what, "Any list of the numbers takes it in.")
+	case r.repair == RepairNothing:
+		r.report(row, DriftUnknown, false, what, "Any list of the numbers takes it in.")
 		return row, false, nil
 	}
-	kept, err := a.numbers.takeIn(ctx, a.client, row)
+	kept, err := r.numbers.adopt(ctx, r.client, row)
 	if err != nil {
 		if fault.From(err).Code == fault.Conflict { // someone else's, or on order
 			return row, false, nil
@@ -291,23 +291,23 @@ func (a *alignment) arrival(ctx context.Context, n telephony.Number) (store.Numb
 		return row, false, err
 	}
 	if !held {
-		a.report(kept, DriftUnknown, true, what, "")
+		r.report(kept, DriftUnknown, true, what, "")
 	}
 	return kept, true, nil
 }
 
-// found is the row of a number that came by other means.
-func (s *Numbers) found(p phone, n telephony.Number) store.Number {
+// newRow is the row of a number that came by other means.
+func (s *Numbers) newRow(client telephonyClient, n telephony.Number) store.Number {
 	return store.Number{
-		TenantID: p.connection.TenantID, ConnectionID: p.connection.ID, Realm: p.realm, Ref: n.Ref, E164: n.E164, Name: nameOf(n.Name, n.E164), CreatedAt: s.opts.Now(),
+		TenantID: client.connection.TenantID, ConnectionID: client.connection.ID, Realm: client.realm, Ref: n.Ref, E164: n.E164, Name: displayName(n.Name, n.E164), CreatedAt: s.opts.Now(),
 	}
 }
 
-// takeIn claims such a number and gives it its id. It was found by a look at the account, which may be
+// adopt claims such a number and gives it its id. It was found by a look at the account, which may be
 // behind: of a number that was given back here before, or that is held under another reference, the provider
 // is asked once more.
-func (s *Numbers) takeIn(ctx context.Context, p phone, found store.Number) (store.Number, error) {
-	rows, err := s.opts.auditNumber(ctx, numberFound, found)
+func (s *Numbers) adopt(ctx context.Context, client telephonyClient, found store.Number) (store.Number, error) {
+	rows, err := s.opts.auditNumber(ctx, actionAdopt, found)
 	if err != nil {
 		return store.Number{}, err
 	}
@@ -316,11 +316,11 @@ func (s *Numbers) takeIn(ctx context.Context, p phone, found store.Number) (stor
 		return kept, err
 	}
 	if kept.Ref != found.Ref {
-		if _, err := s.read(ctx, p, kept.Ref); err == nil || fault.From(err).Code != fault.NotFound {
+		if _, err := s.readNumber(ctx, client, kept.Ref); err == nil || fault.From(err).Code != fault.NotFound {
 			return kept, err // it is the list that is behind
 		}
 	}
-	_, err = s.read(ctx, p, found.Ref)
+	_, err = s.readNumber(ctx, client, found.Ref)
 	switch {
 	case err == nil && kept.Ref == found.Ref:
 		return kept, nil
@@ -329,7 +329,7 @@ func (s *Numbers) takeIn(ctx context.Context, p phone, found store.Number) (stor
 	case fault.From(err).Code != fault.NotFound:
 		return kept, err
 	}
-	if rows, err = s.opts.auditNumber(ctx, numberGone, kept); err == nil {
+	if rows, err = s.opts.auditNumber(ctx, actionLose, kept); err == nil {
 		err = s.opts.Store.ReleaseNumber(ctx, kept, s.opts.Now(), rows...)
 	}
 	if err == nil || fault.From(err).Code == fault.NotFound {
@@ -340,17 +340,17 @@ func (s *Numbers) takeIn(ctx context.Context, p phone, found store.Number) (stor
 
 // Adopt takes a number in that the account holds by other means, for connections that hold only their own.
 func (s *Numbers) Adopt(ctx context.Context, c tenant.Caller, e164 string) (store.Number, error) {
-	p, err := s.phone(ctx, c)
+	client, err := s.open(ctx, c)
 	if err != nil {
 		return store.Number{}, err
 	}
-	held, err := s.account(ctx, p)
+	held, err := s.readAccount(ctx, client)
 	if err != nil {
 		return store.Number{}, err
 	}
 	for _, n := range held {
 		if n.E164 == e164 {
-			return s.takeIn(ctx, p, s.found(p, n))
+			return s.adopt(ctx, client, s.newRow(client, n))
 		}
 	}
 	return store.Number{}, fault.Newf(fault.NotFound, fault.ReasonNumberNotFound, "The account does not hold %s.", e164)
@@ -359,16 +359,16 @@ func (s *Numbers) Adopt(ctx context.Context, c tenant.Caller, e164 string) (stor
 // maintain looks after the numbers until ctx ends: those whose wait is over go back, and every account is compared with the
 // table now and then. Every replica does it; the times are spread.
 func (s *Numbers) maintain(ctx context.Context) {
-	next := s.opts.Now().Add(mathrand.N(reconcileEvery))
+	next := s.opts.Now().Add(mathrand.N(reconcileInterval))
 	for {
-		if err := s.sendBack(ctx); err != nil && ctx.Err() == nil {
+		if err := s.returnDue(ctx); err != nil && ctx.Err() == nil {
 			s.opts.Log.WarnContext(ctx, "released numbers could not be looked at", "error", err)
 		}
 		if !s.opts.Now().Before(next) {
 			s.reconcileAll(ctx)
-			next = s.opts.Now().Add(reconcileEvery/2 + mathrand.N(reconcileEvery))
+			next = s.opts.Now().Add(reconcileInterval/2 + mathrand.N(reconcileInterval))
 		}
-		if sleep(ctx, numbersEvery) != nil {
+		if sleep(ctx, maintainInterval) != nil {
 			return
 		}
 	}
@@ -376,7 +376,7 @@ func (s *Numbers) maintain(ctx context.Context) {
 
 // reconcileAll compares every account that is in order with the table.
 func (s *Numbers) reconcileAll(ctx context.Context) {
-	if err := s.strays(ctx); err != nil && ctx.Err() == nil {
+	if err := s.recoverStrays(ctx); err != nil && ctx.Err() == nil {
 		s.opts.Log.WarnContext(ctx, "stray purchases could not be looked at", "error", err)
 	}
 	all, err := s.opts.Directory.RealOnes(ctx, adapter.KindTelephony)
@@ -397,7 +397,7 @@ func (s *Numbers) reconcileAll(ctx context.Context) {
 }
 
 func (s *Numbers) reconcileOne(ctx context.Context, c tenant.Connection) {
-	ctx, cancel := context.WithTimeout(ctx, reconcileWithin)
+	ctx, cancel := context.WithTimeout(ctx, reconcileTimeout)
 	defer cancel()
 	caller, err := s.opts.Directory.CallerOf(ctx, c.TenantID, c.ID)
 	var found []Drift
@@ -412,23 +412,23 @@ func (s *Numbers) reconcileOne(ctx context.Context, c tenant.Connection) {
 	}
 }
 
-// strays ends purchases that no intent carries on any more: a number that was bought is taken in.
-func (s *Numbers) strays(ctx context.Context) error {
+// recoverStrays ends purchases that no intent carries on any more: a number that was bought is taken in.
+func (s *Numbers) recoverStrays(ctx context.Context) error {
 	open, err := s.opts.Store.StrayPurchases(ctx, s.opts.Now().Add(-strayAfter))
 	if err != nil {
 		return err
 	}
 	for _, row := range open {
-		if err := s.stray(ctx, row); err != nil {
+		if err := s.recoverStray(ctx, row); err != nil {
 			s.opts.Log.WarnContext(ctx, "a stray purchase is still open", "tenant", row.TenantID, "connection", row.ConnectionID, "error", err)
 		}
 	}
 	return nil
 }
 
-// stray carries on a purchase of which only the row is left. What its caller wanted besides a number is not
+// recoverStray carries on a purchase of which only the row is left. What its caller wanted besides a number is not
 // known any more.
-func (s *Numbers) stray(ctx context.Context, row store.Purchase) error {
+func (s *Numbers) recoverStray(ctx context.Context, row store.Purchase) error {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Deadline)
 	defer cancel()
 	runner := s.opts.Owner + "/" + rand.Text()
@@ -440,12 +440,12 @@ func (s *Numbers) stray(ctx context.Context, row store.Purchase) error {
 	if row.State == store.PurchaseReserved {
 		return s.opts.Store.EndPurchase(ctx, row)
 	}
-	p, err := s.phoneFor(ctx, row.TenantID, row.ConnectionID)
+	client, err := s.openFor(ctx, row.TenantID, row.ConnectionID)
 	if err != nil {
 		return err
 	}
-	b := &purchase{numbers: s, client: p, row: row, run: s.journal.Detached()}
-	if _, err := b.carryThrough(ctx); err != nil && !b.run.HadNoEffect(fault.From(err)) {
+	b := &purchase{numbers: s, client: client, row: row, run: s.journal.Detached()}
+	if _, err := b.perform(ctx); err != nil && !b.run.HadNoEffect(fault.From(err)) {
 		return err
 	}
 	return nil

@@ -24,34 +24,34 @@ type releasePlan struct {
 // Release gives a number back to the provider for good, or, where the connection has a release_delay, takes it out of use
 // until then. Its id is never used again.
 func (s *Numbers) Release(ctx context.Context, c tenant.Caller, w Write, id int64) (Answer[struct{}], error) {
-	p, err := s.phone(ctx, c)
+	client, err := s.open(ctx, c)
 	if err != nil {
 		return Answer[struct{}]{}, err
 	}
-	return journal.Perform(ctx, s.journal, journal.Call{Caller: callerOf(c), Operation: opReturn, Write: w, ConnectionID: p.connection.ID, Plan: releasePlan{ID: id}, Repeatable: true}, with(p, s.release))
+	return journal.Perform(ctx, s.journal, journal.Call{Caller: callerOf(c), Operation: opReturn, Write: w, ConnectionID: client.connection.ID, Plan: releasePlan{ID: id}, Repeatable: true}, with(client, s.release))
 }
 
-func (s *Numbers) release(ctx context.Context, p phone, run *journal.Run, plan releasePlan) (journal.Result[struct{}], error) {
+func (s *Numbers) release(ctx context.Context, client telephonyClient, run *journal.Run, plan releasePlan) (journal.Result[struct{}], error) {
 	var none journal.Result[struct{}]
-	row, err := s.row(ctx, p, plan.ID)
+	row, err := s.number(ctx, client, plan.ID)
 	if err != nil {
 		if run.Resumed() && fault.From(err).Code == fault.NotFound {
 			return journal.Result[struct{}]{Ref: strconv.FormatInt(plan.ID, 10)}, nil // the earlier run got this far
 		}
 		return none, err
 	}
-	own, err := adapter.NumbersOf(p.connection.Settings)
+	own, err := adapter.NumbersOf(client.connection.Settings)
 	if err != nil {
 		return none, err
 	}
-	_, err = s.inRounds(ctx, p, row, func(row store.Number) (store.Number, error) {
+	_, err = s.retryConflicts(ctx, client, row, func(row store.Number) (store.Number, error) {
 		if own.ReleaseDelay > 0 {
-			if err := s.park(ctx, p, run, row, own.ReleaseDelay); err == nil || fault.From(err).Code != fault.NotFound {
+			if err := s.park(ctx, client, run, row, own.ReleaseDelay); err == nil || fault.From(err).Code != fault.NotFound {
 				return row, err
 			}
 		} else {
 			run.ExpectEffect(true)
-			if err := s.giveBack(ctx, p, row.Ref); err != nil {
+			if err := s.releaseAtProvider(ctx, client, row.Ref); err != nil {
 				return row, err
 			}
 		}
@@ -68,10 +68,10 @@ func (s *Numbers) release(ctx context.Context, p phone, run *journal.Run, plan r
 	return journal.Result[struct{}]{Ref: row.Ref}, nil
 }
 
-// giveBack releases a number at the provider, if it is still there.
-func (s *Numbers) giveBack(ctx context.Context, p phone, ref string) error {
-	_, err := ask(ctx, p.endpoint, guard.Op{Name: opReturn, Repeatable: true}, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, p.driver.Release(ctx, ref)
+// releaseAtProvider releases a number at the provider, if it is still there.
+func (s *Numbers) releaseAtProvider(ctx context.Context, client telephonyClient, ref string) error {
+	_, err := ask(ctx, client.endpoint, guard.Op{Name: opReturn, Repeatable: true}, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, client.driver.Release(ctx, ref)
 	})
 	if err != nil && fault.From(err).Code == fault.NotFound {
 		return nil
@@ -81,8 +81,8 @@ func (s *Numbers) giveBack(ctx context.Context, p phone, ref string) error {
 
 // park has a number's calls lead nowhere and takes it out of use until it goes back, unless the provider would not take it
 // back then.
-func (s *Numbers) park(ctx context.Context, p phone, run *journal.Run, row store.Number, delay time.Duration) error {
-	number, err := s.read(ctx, p, row.Ref)
+func (s *Numbers) park(ctx context.Context, client telephonyClient, run *journal.Run, row store.Number, delay time.Duration) error {
+	number, err := s.readNumber(ctx, client, row.Ref)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (s *Numbers) park(ctx context.Context, p phone, run *journal.Run, row store
 	}
 	if number.Routing != (telephony.Routing{}) || row.Leads != "" {
 		run.ExpectEffect(true)
-		if err := s.set(ctx, p, row.Ref, telephony.Change{Routing: &telephony.Routing{}}); err != nil {
+		if err := s.setNumber(ctx, client, row.Ref, telephony.Change{Routing: &telephony.Routing{}}); err != nil {
 			return err
 		}
 	}
@@ -106,65 +106,65 @@ func (s *Numbers) Held(ctx context.Context, tenantID string) ([]store.Number, er
 
 // Restore takes a released number that still waits back into use, with its name, employees and id.
 func (s *Numbers) Restore(ctx context.Context, tenantID string, id int64) (record.PhoneNumber, error) {
-	p, err := s.parked(ctx, tenantID, id)
+	client, err := s.openParked(ctx, tenantID, id)
 	if err != nil {
 		return record.PhoneNumber{}, err
 	}
-	rows, err := s.opts.auditNumber(ctx, numberRestored, store.Number{TenantID: p.connection.TenantID, ConnectionID: p.connection.ID, Ref: strconv.FormatInt(id, 10)})
+	rows, err := s.opts.auditNumber(ctx, actionRestore, store.Number{TenantID: client.connection.TenantID, ConnectionID: client.connection.ID, Ref: strconv.FormatInt(id, 10)})
 	if err != nil {
 		return record.PhoneNumber{}, err
 	}
-	row, err := s.opts.Store.RestoreNumber(ctx, p.connection.TenantID, id, rows...)
+	row, err := s.opts.Store.RestoreNumber(ctx, client.connection.TenantID, id, rows...)
 	if err != nil {
 		return record.PhoneNumber{}, err
 	}
-	if _, says := p.routing(row.Inbound, row.E164); says && row.Inbound != nil {
-		if row, err = s.pointTo(ctx, p, row); err != nil {
+	if _, says := client.route(row.Inbound, row.E164); says && row.Inbound != nil {
+		if row, err = s.routeCalls(ctx, client, row); err != nil {
 			f := fault.From(err)
-			return phoneNumber(row), fault.Newf(f.Code, f.Reason, "%s is in use again, but its calls could not be pointed at its employee yet; the next list tries again: %s", row.E164, f.Detail).Because(err)
+			return numberRecord(row), fault.Newf(f.Code, f.Reason, "%s is in use again, but its calls could not be pointed at its employee yet; the next list tries again: %s", row.E164, f.Detail).Because(err)
 		}
 	}
-	return phoneNumber(row), nil
+	return numberRecord(row), nil
 }
 
-// parked opens the connection of a number that waits to go back.
-func (s *Numbers) parked(ctx context.Context, tenantID string, id int64) (phone, error) {
+// openParked opens the connection of a number that waits to go back.
+func (s *Numbers) openParked(ctx context.Context, tenantID string, id int64) (telephonyClient, error) {
 	waiting, err := s.opts.Store.ParkedNumbers(ctx, tenantID)
 	if err != nil {
-		return phone{}, err
+		return telephonyClient{}, err
 	}
 	i := slices.IndexFunc(waiting, func(n store.Number) bool { return n.ID == id && !n.Going })
 	if i < 0 {
-		return phone{}, fault.Newf(fault.NotFound, fault.ReasonNumberNotFound, "No number with the id %d waits to be given back.", id)
+		return telephonyClient{}, fault.Newf(fault.NotFound, fault.ReasonNumberNotFound, "No number with the id %d waits to be given back.", id)
 	}
-	return s.phoneFor(ctx, tenantID, waiting[i].ConnectionID)
+	return s.openFor(ctx, tenantID, waiting[i].ConnectionID)
 }
 
-// sendBack gives the numbers back whose wait is over.
-func (s *Numbers) sendBack(ctx context.Context) error {
+// returnDue gives the numbers back whose wait is over.
+func (s *Numbers) returnDue(ctx context.Context) error {
 	going, err := s.opts.Store.SendBack(ctx, s.opts.Now())
 	if err != nil {
 		return err
 	}
 	for _, row := range going {
-		if err := s.sendBackOne(ctx, row); err != nil && ctx.Err() == nil {
+		if err := s.returnNumber(ctx, row); err != nil && ctx.Err() == nil {
 			s.opts.Log.WarnContext(ctx, "a released number could not be given back; it is tried again", "tenant", row.TenantID, "number", row.ID, "error", err)
 		}
 	}
 	return nil
 }
 
-func (s *Numbers) sendBackOne(ctx context.Context, row store.Number) error {
+func (s *Numbers) returnNumber(ctx context.Context, row store.Number) error {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Deadline)
 	defer cancel()
-	p, err := s.phoneFor(ctx, row.TenantID, row.ConnectionID)
+	client, err := s.openFor(ctx, row.TenantID, row.ConnectionID)
 	if err != nil {
 		return err
 	}
-	if err := s.giveBack(ctx, p, row.Ref); err != nil {
+	if err := s.releaseAtProvider(ctx, client, row.Ref); err != nil {
 		return err
 	}
-	rows, err := s.opts.auditNumber(ctx, numberReturned, row)
+	rows, err := s.opts.auditNumber(ctx, actionReturn, row)
 	if err != nil {
 		return err
 	}

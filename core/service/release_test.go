@@ -49,7 +49,7 @@ func TestADelayedReleaseWaitsOutOfUse(t *testing.T) {
 	wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
 
 	w.clock.advance(71 * time.Hour)
-	w.check(p.Numbers.sendBack(background))
+	w.check(p.Numbers.returnDue(background))
 	back, err := p.Numbers.Restore(background, c.Tenant.ID, mine.ID)
 	if err != nil || back.ID != mine.ID || back.Name != "Front" || back.InboundCloudEmployeeID == nil || *back.InboundCloudEmployeeID != 7 {
 		t.Fatalf("restored is %+v, %v", back, err)
@@ -63,10 +63,10 @@ func TestADelayedReleaseWaitsOutOfUse(t *testing.T) {
 	}
 	w.clock.advance(72 * time.Hour)
 	w.phones.once("release", reaction{before: fails(answers503())})
-	w.check(p.Numbers.sendBack(background)) // fails, and is tried again
+	w.check(p.Numbers.returnDue(background)) // fails, and is tried again
 	_, err = p.Numbers.Restore(background, c.Tenant.ID, mine.ID)
 	wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
-	w.check(p.Numbers.sendBack(background))
+	w.check(p.Numbers.returnDue(background))
 	if there := w.phones.numbers(); len(there) != 0 || w.phones.released != 1 {
 		t.Errorf("at the provider: %+v, %d released", there, w.phones.released)
 	}

@@ -26,11 +26,11 @@ const (
 
 // slot is a stretch of time that must be free in every calendar.
 type slot struct {
-	ids    []string // calendar ids; none means the default one
-	span   calendar.Span
-	except string                    // the event that moves
-	found  bool                      // an earlier run of the call found the slot free and may have filled it
-	own    func(calendar.Event) bool // tells what that run would have filled it with
+	ids       []string // calendar ids; none means the default one
+	span      calendar.Span
+	except    string                    // the event that moves
+	foundFree bool                      // an earlier run of the call found the slot free and may have filled it
+	isOwn     func(calendar.Event) bool // tells what that run would have filled it with
 }
 
 // hold is a slot taken. A nil hold holds nothing.
@@ -42,16 +42,16 @@ type hold struct {
 
 // reserve takes the slot, or answers SLOT_TAKEN. Every run of a call takes it under the same names, so that a run is not
 // in the way of the one that carries it on.
-func (s *Calendar) reserve(ctx context.Context, d desk, run *journal.Run, want slot) (*hold, error) {
+func (s *Calendar) reserve(ctx context.Context, client calendarClient, run *journal.Run, want slot) (*hold, error) {
 	if !want.span.To.After(want.span.From) {
 		return nil, nil // an event without a length takes no time
 	}
-	calendars, err := s.resolve(ctx, d, want.ids)
+	calendars, err := s.resolveCalendars(ctx, client, want.ids)
 	if err != nil {
 		return nil, err
 	}
 	if want.except != "" {
-		if err := s.opts.Store.DropHoldsOfEvent(ctx, d.connection.ID, want.except); err != nil {
+		if err := s.opts.Store.DropHoldsOfEvent(ctx, client.connection.ID, want.except); err != nil {
 			return nil, err
 		}
 	}
@@ -60,7 +60,7 @@ func (s *Calendar) reserve(ctx context.Context, d desk, run *journal.Run, want s
 	until := s.opts.Now().Add(holdWhileBooking)
 	for i, id := range calendars {
 		rows[i] = store.Hold{
-			ID: run.Intent().EffectKey + "/" + strconv.Itoa(i), ConnectionID: d.connection.ID, CalendarID: id,
+			ID: run.Intent().EffectKey + "/" + strconv.Itoa(i), ConnectionID: client.connection.ID, CalendarID: id,
 			From: want.span.From, To: want.span.To, Until: until,
 		}
 		h.ids = append(h.ids, rows[i].ID)
@@ -76,16 +76,16 @@ func (s *Calendar) reserve(ctx context.Context, d desk, run *journal.Run, want s
 		if err := s.opts.Store.KeepHolds(ctx, h.ids, "", until); err != nil {
 			return nil, err
 		}
-		if want.found {
+		if want.foundFree {
 			return h, nil
 		}
 	}
-	busy, err := s.busy(ctx, d, calendars, want)
+	busy, err := s.isBusy(ctx, client, calendars, want)
 	if err == nil && busy {
 		err = slotTaken()
 	}
 	if err != nil {
-		h.drop(ctx)
+		h.release(ctx)
 		return nil, err
 	}
 	return h, nil
@@ -95,14 +95,14 @@ func slotTaken() error {
 	return fault.New(fault.Conflict, fault.ReasonSlotTaken, "This time is already taken. Offer another one.")
 }
 
-// resolve names every calendar by its own id, so that the default calendar is the same slot however it is called.
-func (s *Calendar) resolve(ctx context.Context, d desk, ids []string) ([]string, error) {
+// resolveCalendars names every calendar by its own id, so that the default calendar is the same slot however it is called.
+func (s *Calendar) resolveCalendars(ctx context.Context, client calendarClient, ids []string) ([]string, error) {
 	if len(ids) == 0 {
 		ids = []string{""}
 	}
 	named := make([]string, 0, len(ids))
 	for _, id := range ids {
-		cal, err := d.find(ctx, id)
+		cal, err := client.findCalendar(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -112,15 +112,15 @@ func (s *Calendar) resolve(ctx context.Context, d desk, ids []string) ([]string,
 	return slices.Compact(named), nil
 }
 
-// busy asks the provider whether anything lies in the slot.
-func (s *Calendar) busy(ctx context.Context, d desk, calendars []string, want slot) (bool, error) {
-	if asker, can := d.driver.(calendar.FreeBusyer); can && want.except == "" && want.own == nil {
-		list, err := ask(ctx, d.endpoint, read("free-busy"), func(ctx context.Context) ([]calendar.Busy, error) {
+// isBusy asks the provider whether anything lies in the slot.
+func (s *Calendar) isBusy(ctx context.Context, client calendarClient, calendars []string, want slot) (bool, error) {
+	if asker, can := client.driver.(calendar.FreeBusyer); can && want.except == "" && want.isOwn == nil {
+		list, err := ask(ctx, client.endpoint, read("free-busy"), func(ctx context.Context) ([]calendar.Busy, error) {
 			return asker.FreeBusy(ctx, calendars, want.span)
 		})
-		return slices.ContainsFunc(list, func(b calendar.Busy) bool { return overlap(b.Span, want.span) }), err
+		return slices.ContainsFunc(list, func(b calendar.Busy) bool { return overlaps(b.Span, want.span) }), err
 	}
-	events, err := s.read(ctx, d, calendars, want.span, "")
+	events, err := s.readEvents(ctx, client, calendars, want.span, "")
 	if err != nil {
 		return false, err
 	}
@@ -130,20 +130,20 @@ func (s *Calendar) busy(ctx context.Context, d desk, calendars []string, want sl
 			zone = time.UTC // a name that only the provider knows: such an event is at an instant
 		}
 		span := calendar.Span{From: normalize.Instant(e.Start, zone), To: normalize.Instant(e.End, zone)}
-		counts := !e.IsCancelled && !e.IsFree && !declined(e, d.connection.Email) && (want.own == nil || !want.own(e))
-		return counts && e.ID != want.except && overlap(span, want.span)
+		counts := !e.IsCancelled && !e.IsFree && !isDeclined(e, client.connection.Email) && (want.isOwn == nil || !want.isOwn(e))
+		return counts && e.ID != want.except && overlaps(span, want.span)
 	}), nil
 }
 
-// declined reports whether the calendar's owner declined the event.
-func declined(e calendar.Event, owner string) bool {
+// isDeclined reports whether the calendar's owner declined the event.
+func isDeclined(e calendar.Event, owner string) bool {
 	return owner != "" && slices.ContainsFunc(e.Attendees, func(a calendar.Attendee) bool {
 		return strings.EqualFold(a.Email, owner) && a.Response == "declined"
 	})
 }
 
-// overlap reports whether two spans share time; spans that touch do not.
-func overlap(a, b calendar.Span) bool { return a.From.Before(b.To) && b.From.Before(a.To) }
+// overlaps reports whether two spans share time; spans that touch do not.
+func overlaps(a, b calendar.Span) bool { return a.From.Before(b.To) && b.From.Before(a.To) }
 
 // keep leaves the slot taken for a while after it was booked.
 func (h *hold) keep(ctx context.Context, eventID string) {
@@ -151,11 +151,11 @@ func (h *hold) keep(ctx context.Context, eventID string) {
 		return
 	}
 	h.kept = true
-	h.fill(ctx, eventID)
+	h.assign(ctx, eventID)
 }
 
-// fill makes the hold that of an event.
-func (h *hold) fill(ctx context.Context, eventID string) {
+// assign makes the hold that of an event.
+func (h *hold) assign(ctx context.Context, eventID string) {
 	if h == nil {
 		return
 	}
@@ -165,15 +165,15 @@ func (h *hold) fill(ctx context.Context, eventID string) {
 	}
 }
 
-// leave lets the hold run out by itself.
-func (h *hold) leave() {
+// letExpire lets the hold run out by itself.
+func (h *hold) letExpire() {
 	if h != nil {
 		h.kept = true
 	}
 }
 
-// drop frees the slot unless it was kept. It works after the caller has left.
-func (h *hold) drop(ctx context.Context) {
+// release frees the slot unless it was kept. It works after the caller has left.
+func (h *hold) release(ctx context.Context) {
 	if h == nil || h.kept {
 		return
 	}

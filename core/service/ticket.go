@@ -82,23 +82,23 @@ func (s *Tickets) open(ctx context.Context, c tenant.Caller) (crmClient, error) 
 
 // Create opens one ticket.
 func (s *Tickets) Create(ctx context.Context, c tenant.Caller, w Write, in CreateTicket) (Answer[record.TicketAnswer], error) {
-	opened, err := s.open(ctx, c)
+	client, err := s.open(ctx, c)
 	if err != nil {
 		return Answer[record.TicketAnswer]{}, err
 	}
-	plan, err := s.plan(ctx, c, opened, in)
+	plan, err := s.planTicket(ctx, c, client, in)
 	if err != nil {
 		return Answer[record.TicketAnswer]{}, err
 	}
 	answer, err := journal.Perform(ctx, s.journal, journal.Call{
-		Caller: callerOf(c), Operation: opCreate, Write: w, ConnectionID: opened.connection.ID, Plan: plan,
+		Caller: callerOf(c), Operation: opCreate, Write: w, ConnectionID: client.connection.ID, Plan: plan,
 		DedupeWindow: windowOf(c.Tenant.Settings.TicketDedupeWindow, s.opts.TicketDedupeWindow),
-		Repeatable:   opened.driver.Traits().IdempotentCreate,
-	}, with(opened, s.create))
+		Repeatable:   client.driver.Traits().IdempotentCreate,
+	}, with(client, s.create))
 	if err != nil {
 		return answer, err
 	}
-	return answer, incomplete(plan, answer.Record.Ticket)
+	return answer, checkComplete(plan, answer.Record.Ticket)
 }
 
 // openFor opens a connection for work that nobody waits for.
@@ -110,34 +110,34 @@ func (s *Tickets) openFor(ctx context.Context, tenantID, connectionID string) (c
 	return s.open(ctx, c)
 }
 
-// plan puts the labels into the CRM's words. A label that is not known is refused with the valid ones before the CRM
+// planTicket puts the labels into the CRM's words. A label that is not known is refused with the valid ones before the CRM
 // is asked for anything but its vocabulary; what is remembered of that is asked anew before refusing.
-func (s *Tickets) plan(ctx context.Context, c tenant.Caller, o crmClient, in CreateTicket) (ticketPlan, error) {
+func (s *Tickets) planTicket(ctx context.Context, c tenant.Caller, client crmClient, in CreateTicket) (ticketPlan, error) {
 	plan := ticketPlan{Subject: in.Subject, Description: in.Description, OwnerID: in.OwnerID, AccountID: in.AccountID, ContactID: in.ContactID}
 	if in.Status == "" && in.Priority == "" {
 		return plan, nil
 	}
 	for try := 1; ; try++ {
-		known, err := s.vocabularies.get(o.connection, func() (crm.Vocabulary, error) {
-			return ask(ctx, o.endpoint, read("vocabulary"), o.driver.Vocabulary)
+		known, err := s.vocabularies.get(client.connection, func() (crm.Vocabulary, error) {
+			return ask(ctx, client.endpoint, read("vocabulary"), client.driver.Vocabulary)
 		})
 		if err != nil {
 			return plan, err
 		}
 		var faults []fault.Field
-		plan.Status, faults = label(faults, "status", in.Status, known.Statuses, c.Tenant.Settings.StatusWords)
-		plan.Priority, faults = label(faults, "priority", in.Priority, known.Priorities, c.Tenant.Settings.PriorityWords)
+		plan.Status, faults = resolveLabel(faults, "status", in.Status, known.Statuses, c.Tenant.Settings.StatusWords)
+		plan.Priority, faults = resolveLabel(faults, "priority", in.Priority, known.Priorities, c.Tenant.Settings.PriorityWords)
 		if len(faults) == 0 {
 			return plan, nil
 		}
 		if try == 2 {
 			return plan, fault.InvalidFields(faults...)
 		}
-		s.vocabularies.forget(o.connection)
+		s.vocabularies.forget(client.connection)
 	}
 }
 
-func label(faults []fault.Field, path, given string, valid []string, words map[string]string) (string, []fault.Field) {
+func resolveLabel(faults []fault.Field, path, given string, valid []string, words map[string]string) (string, []fault.Field) {
 	if given == "" {
 		return "", faults
 	}
@@ -154,43 +154,43 @@ func label(faults []fault.Field, path, given string, valid []string, words map[s
 
 // Get answers the ticket of a number, as a caller says it.
 func (s *Tickets) Get(ctx context.Context, c tenant.Caller, number string) (record.TicketAnswer, error) {
-	opened, err := s.open(ctx, c)
+	client, err := s.open(ctx, c)
 	if err != nil {
 		return record.TicketAnswer{}, err
 	}
-	spoken := normalize.TicketNumber(number, opened.driver.Traits().NumberWidth)
+	spoken := normalize.TicketNumber(number, client.driver.Traits().NumberWidth)
 	if spoken == "" {
 		return record.TicketAnswer{}, fault.InvalidField("ticket_number", "holds no number.")
 	}
-	ticket, err := ask(ctx, opened.endpoint, read("get-ticket"), s.remembered(opened, spoken))
+	ticket, err := ask(ctx, client.endpoint, read("get-ticket"), s.readTicket(client, spoken))
 	if err != nil {
 		return record.TicketAnswer{}, err
 	}
 	return record.TicketAnswer{Ticket: normalize.Ticket(ticket)}, nil
 }
 
-// remember keeps which ticket a number means, where a CRM reads tickets by an id that is not the number: its search may
+// rememberNumber keeps which ticket a number means, where a CRM reads tickets by an id that is not the number: its search may
 // not find for a while what was just made. It is a saving, so that its failure is no one's.
-func (s *Tickets) remember(ctx context.Context, o crmClient, t crm.Ticket) {
-	if _, can := o.driver.(crm.IDFinder); !can || t.ID == "" || t.Number == "" || t.ID == t.Number {
+func (s *Tickets) rememberNumber(ctx context.Context, client crmClient, t crm.Ticket) {
+	if _, can := client.driver.(crm.IDFinder); !can || t.ID == "" || t.Number == "" || t.ID == t.Number {
 		return
 	}
 	err := s.opts.Store.SeeTicket(ctx, store.TicketSeen{
-		TenantID: o.connection.TenantID, ConnectionID: o.connection.ID, Number: t.Number, TicketID: t.ID, CreatedAt: s.opts.Now(),
+		TenantID: client.connection.TenantID, ConnectionID: client.connection.ID, Number: t.Number, TicketID: t.ID, CreatedAt: s.opts.Now(),
 	})
 	if err != nil {
-		s.opts.Log.WarnContext(ctx, "the number of a ticket could not be kept", "connection", o.connection.ID, "error", err)
+		s.opts.Log.WarnContext(ctx, "the number of a ticket could not be kept", "connection", client.connection.ID, "error", err)
 	}
 }
 
-// remembered makes a call that reads the ticket of a number, by its id where that is known.
-func (s *Tickets) remembered(o crmClient, number string) func(context.Context) (crm.Ticket, error) {
+// readTicket makes a call that reads the ticket of a number, by its id where that is known.
+func (s *Tickets) readTicket(client crmClient, number string) func(context.Context) (crm.Ticket, error) {
 	return func(ctx context.Context) (crm.Ticket, error) {
-		finder, can := o.driver.(crm.IDFinder)
+		finder, can := client.driver.(crm.IDFinder)
 		if !can {
-			return o.driver.ByNumber(ctx, number)
+			return client.driver.ByNumber(ctx, number)
 		}
-		id, known, err := s.opts.Store.TicketSeen(ctx, o.connection.TenantID, o.connection.ID, number)
+		id, known, err := s.opts.Store.TicketSeen(ctx, client.connection.TenantID, client.connection.ID, number)
 		if err == nil && known {
 			ticket, err := finder.ByID(ctx, id)
 			if err == nil && ticket.Number == number {
@@ -200,6 +200,6 @@ func (s *Tickets) remembered(o crmClient, number string) func(context.Context) (
 				return crm.Ticket{}, err
 			}
 		}
-		return o.driver.ByNumber(ctx, number)
+		return client.driver.ByNumber(ctx, number)
 	}
 }

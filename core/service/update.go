@@ -31,44 +31,44 @@ type updatePlan struct {
 
 // A change that someone else overtook is read and tried again, with longer and longer pauses, within the deadline.
 const (
-	changeTries = 10
-	changePause = 20 * time.Millisecond // after the first try; twice that after the second, and so on
+	maxChangeTries = 10
+	changePause    = 20 * time.Millisecond // after the first try; twice that after the second, and so on
 )
 
 // Update changes what is given of a meeting and nothing else.
 func (s *Calendar) Update(ctx context.Context, c tenant.Caller, w Write, in UpdateMeeting) (Answer[record.MeetingAnswer], error) {
-	d, err := s.desk(ctx, c)
+	client, err := s.open(ctx, c)
 	if err != nil {
 		return Answer[record.MeetingAnswer]{}, err
 	}
-	plan, err := s.planUpdate(d, in)
+	plan, err := s.planUpdate(client, in)
 	if err != nil {
 		return Answer[record.MeetingAnswer]{}, err
 	}
 	return journal.Perform(ctx, s.journal, journal.Call{
-		Caller: callerOf(c), Operation: opUpdate, Write: w, ConnectionID: d.connection.ID, Plan: plan, Canonical: plan.canonical(), Subject: plan.EventID,
+		Caller: callerOf(c), Operation: opUpdate, Write: w, ConnectionID: client.connection.ID, Plan: plan, Canonical: plan.canonical(), Subject: plan.EventID,
 		Repeatable: true,
-	}, with(d, s.update))
+	}, with(client, s.update))
 }
 
-func (s *Calendar) planUpdate(d desk, in UpdateMeeting) (updatePlan, error) {
+func (s *Calendar) planUpdate(client calendarClient, in UpdateMeeting) (updatePlan, error) {
 	plan := updatePlan{
 		EventID: in.EventID, Title: in.Title, Description: in.Description,
 		Zone: in.Timezone, Attendees: in.Attendees, CalendarIDs: in.CalendarIDs,
 	}
-	if err := d.writable(in.Attendees); err != nil {
+	if err := client.checkWritable(in.Attendees); err != nil {
 		return plan, err
 	}
-	requested, err := d.requestedZone(in.Timezone)
+	requested, err := client.requestedZone(in.Timezone)
 	if err != nil {
 		return plan, err
 	}
-	plan.Start, plan.End = given(in.Start, requested), given(in.End, requested)
+	plan.Start, plan.End = planTime(in.Start, requested), planTime(in.End, requested)
 	return plan, nil
 }
 
-// given is a time as far as it is known before the event is read; nil when none is given.
-func given(t normalize.InputTime, requested *time.Location) *calendar.Time {
+// planTime is a time as far as it is known before the event is read; nil when none is given.
+func planTime(t normalize.InputTime, requested *time.Location) *calendar.Time {
 	if t.IsZero() {
 		return nil
 	}
@@ -85,8 +85,8 @@ func (p updatePlan) canonical() updatePlan {
 	return p
 }
 
-// madeOn reports whether the event is as the change would make it.
-func (p updatePlan) madeOn(e calendar.Event, zone *time.Location) bool {
+// isAppliedTo reports whether the event is as the change would make it.
+func (p updatePlan) isAppliedTo(e calendar.Event, zone *time.Location) bool {
 	wanted, organizer := emailKeys(p.Attendees), normalize.EmailKey(e.Organizer.Email)
 	var invited []string
 	for _, a := range e.Attendees {
@@ -105,13 +105,13 @@ func (p updatePlan) madeOn(e calendar.Event, zone *time.Location) bool {
 // update runs a change, first or resumed. A resumed one looks whether the event has the change already, so that nobody
 // is told of it twice. If it has not, and someone else changed the event since, the change is made for a caller who
 // asks for it again, but not when nobody does: theirs may be the newer one.
-func (s *Calendar) update(ctx context.Context, d desk, run *journal.Run, plan updatePlan) (journal.Result[record.MeetingAnswer], error) {
+func (s *Calendar) update(ctx context.Context, client calendarClient, run *journal.Run, plan updatePlan) (journal.Result[record.MeetingAnswer], error) {
 	var none journal.Result[record.MeetingAnswer]
-	shown, err := d.requestedZone(plan.Zone)
+	shown, err := client.requestedZone(plan.Zone)
 	if err != nil {
 		return none, err
 	}
-	places, _, err := s.places(ctx, d, plan.EventID, plan.CalendarIDs)
+	places, _, err := s.candidates(ctx, client, plan.EventID, plan.CalendarIDs)
 	if err != nil {
 		return none, err
 	}
@@ -120,24 +120,24 @@ func (s *Calendar) update(ctx context.Context, d desk, run *journal.Run, plan up
 	}
 	known := plan.Version
 	for try := 1; ; try++ {
-		event, err := s.current(ctx, d, places, plan.EventID)
+		event, err := s.readEvent(ctx, client, places, plan.EventID)
 		if err != nil {
 			return none, err
 		}
-		zone, err := d.zone(ctx, plan.Zone, event.CalendarID) // before the change, so that nothing is left to fail after it
+		zone, err := client.zone(ctx, plan.Zone, event.CalendarID) // before the change, so that nothing is left to fail after it
 		if err != nil {
 			return none, err
 		}
 		changed := event
 		switch untouched := event.Version != "" && event.Version == known; {
-		case run.Resumed() && !untouched && plan.madeOn(event, zone):
+		case run.Resumed() && !untouched && plan.isAppliedTo(event, zone):
 		case run.Resumed() && !untouched && run.Unattended():
 			return none, fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "The event was changed by someone else since.")
 		default:
-			changed, err = s.change(ctx, d, run, &plan, event, zone)
+			changed, err = s.applyChange(ctx, client, run, &plan, event, zone)
 		}
 		if f := fault.From(err); err != nil {
-			if f.Reason == fault.ReasonChangedMeanwhile && try < changeTries {
+			if f.Reason == fault.ReasonChangedMeanwhile && try < maxChangeTries {
 				run.RetractEffect() // this was refused; read again and change what is there now
 				if err := sleep(ctx, changePause*time.Duration(try)); err != nil {
 					return none, err
@@ -149,16 +149,16 @@ func (s *Calendar) update(ctx context.Context, d desk, run *journal.Run, plan up
 		return journal.Result[record.MeetingAnswer]{
 			Record: record.MeetingAnswer{Event: normalize.Meeting(changed, shown, zone)},
 			Ref:    changed.ID,
-			Seen:   s.whereabouts(ctx, d, changed),
+			Seen:   s.locationOf(ctx, client, changed),
 		}, nil
 	}
 }
 
-// current reads the event where it is and not cancelled.
-func (s *Calendar) current(ctx context.Context, d desk, places []string, eventID string) (calendar.Event, error) {
-	return tryPlaces(ctx, places, func(ctx context.Context, calendarID string) (calendar.Event, error) {
-		event, err := ask(ctx, d.endpoint, read("read-event"), func(ctx context.Context) (calendar.Event, error) {
-			return d.driver.Event(ctx, calendar.EventRef{CalendarID: calendarID, ID: eventID})
+// readEvent reads the event where it is and not cancelled.
+func (s *Calendar) readEvent(ctx context.Context, client calendarClient, places []string, eventID string) (calendar.Event, error) {
+	return tryCalendars(ctx, places, func(ctx context.Context, calendarID string) (calendar.Event, error) {
+		event, err := ask(ctx, client.endpoint, read("read-event"), func(ctx context.Context) (calendar.Event, error) {
+			return client.driver.Event(ctx, calendar.EventRef{CalendarID: calendarID, ID: eventID})
 		})
 		if err == nil && event.IsCancelled {
 			err = fault.New(fault.NotFound, fault.ReasonEventNotFound, "This event was cancelled.")
@@ -167,8 +167,8 @@ func (s *Calendar) current(ctx context.Context, d desk, places []string, eventID
 	})
 }
 
-// change makes the change on the event as it was just read. Local times lie in the zone.
-func (s *Calendar) change(ctx context.Context, d desk, run *journal.Run, plan *updatePlan, event calendar.Event, zone *time.Location) (calendar.Event, error) {
+// applyChange makes the change on the event as it was just read. Local times lie in the zone.
+func (s *Calendar) applyChange(ctx context.Context, client calendarClient, run *journal.Run, plan *updatePlan, event calendar.Event, zone *time.Location) (calendar.Event, error) {
 	change := calendar.Change{IfUnchanged: event.Version}
 	if plan.Title != "" {
 		change.Title = &plan.Title
@@ -181,22 +181,22 @@ func (s *Calendar) change(ctx context.Context, d desk, run *journal.Run, plan *u
 	}
 	var held *hold
 	if plan.Start != nil || plan.End != nil {
-		span, err := plan.move(event, zone)
+		span, err := plan.newSpan(event, zone)
 		if err != nil {
 			return calendar.Event{}, err
 		}
 		if plan.Start != nil {
-			if err := s.timely(d, run, span.From, zone); err != nil {
+			if err := s.checkNotPast(client, run, span.From, zone); err != nil {
 				return calendar.Event{}, err
 			}
 		}
 		change.Start, change.End, change.Zone = &span.From, &span.To, zoneToKeep(*plan, event, zone)
-		if d.tenant.Settings.PreventDoubleBooking {
-			held, err = s.reserve(ctx, d, run, slot{ids: []string{event.CalendarID}, span: span, except: event.ID})
+		if client.tenant.Settings.PreventDoubleBooking {
+			held, err = s.reserve(ctx, client, run, slot{ids: []string{event.CalendarID}, span: span, except: event.ID})
 			if err != nil {
 				return calendar.Event{}, err
 			}
-			defer held.drop(ctx)
+			defer held.release(ctx)
 		}
 	}
 	plan.Sent, plan.Version = true, event.Version
@@ -205,14 +205,14 @@ func (s *Calendar) change(ctx context.Context, d desk, run *journal.Run, plan *u
 	}
 	run.ExpectEffect(true)
 	// Repeatable: a repeat with the version read either writes the same again or is refused as overtaken.
-	changed, err := ask(ctx, d.endpoint, guard.Op{Name: opUpdate, Repeatable: change.IfUnchanged != ""}, func(ctx context.Context) (calendar.Event, error) {
-		return d.driver.Change(ctx, calendar.EventRef{CalendarID: event.CalendarID, ID: event.ID}, change)
+	changed, err := ask(ctx, client.endpoint, guard.Op{Name: opUpdate, Repeatable: change.IfUnchanged != ""}, func(ctx context.Context) (calendar.Event, error) {
+		return client.driver.Change(ctx, calendar.EventRef{CalendarID: event.CalendarID, ID: event.ID}, change)
 	})
 	switch {
 	case err == nil:
 		held.keep(ctx, changed.ID)
 	case !run.HadNoEffect(fault.From(err)):
-		held.leave() // it may lie there now
+		held.letExpire() // it may lie there now
 	}
 	return changed, err
 }
@@ -225,8 +225,8 @@ func zoneToKeep(plan updatePlan, event calendar.Event, calendars *time.Location)
 	return calendars.String()
 }
 
-// move answers the event's new times: a start alone keeps the duration, an end alone keeps the start.
-func (p updatePlan) move(event calendar.Event, zone *time.Location) (calendar.Span, error) {
+// newSpan answers the event's new times: a start alone keeps the duration, an end alone keeps the start.
+func (p updatePlan) newSpan(event calendar.Event, zone *time.Location) (calendar.Span, error) {
 	now := calendar.Span{From: normalize.Instant(event.Start, zone), To: normalize.Instant(event.End, zone)}
 	length := now.To.Sub(now.From)
 	if p.Start != nil {

@@ -15,65 +15,65 @@ import (
 // callers mostly know the event id alone. So the gateway remembers, per tenant, where it saw an event, unless that is
 // the default calendar, where it looks anyway.
 
-// bookedAt is what to remember of an event that was just made in the calendar named; "" is the default one.
-func (d desk) bookedAt(e calendar.Event, named string) []store.EventSeen {
-	if !d.traits.IDsPerCalendar || named == "" {
+// newLocation is what to remember of an event that was just made in the calendar named; "" is the default one.
+func (client calendarClient) newLocation(e calendar.Event, named string) []store.EventSeen {
+	if !client.traits.IDsPerCalendar || named == "" {
 		return nil
 	}
-	return []store.EventSeen{d.row(e.ID, cmp.Or(e.CalendarID, named), false)}
+	return []store.EventSeen{client.location(e.ID, cmp.Or(e.CalendarID, named), false)}
 }
 
-// whereabouts is what to remember of an event that was just changed.
-func (s *Calendar) whereabouts(ctx context.Context, d desk, e calendar.Event) []store.EventSeen {
-	return s.elsewhere(ctx, d, []calendar.Event{e})
+// locationOf is what to remember of an event that was just changed.
+func (s *Calendar) locationOf(ctx context.Context, client calendarClient, e calendar.Event) []store.EventSeen {
+	return s.locationsOf(ctx, client, []calendar.Event{e})
 }
 
-// elsewhere picks the events outside the default calendar, as rows to remember.
-func (s *Calendar) elsewhere(ctx context.Context, d desk, events []calendar.Event) []store.EventSeen {
-	if !d.traits.IDsPerCalendar {
+// locationsOf picks the events outside the default calendar, as rows to remember.
+func (s *Calendar) locationsOf(ctx context.Context, client calendarClient, events []calendar.Event) []store.EventSeen {
+	if !client.traits.IDsPerCalendar {
 		return nil
 	}
-	standard, err := d.find(ctx, "")
+	standard, err := client.findCalendar(ctx, "")
 	if err != nil {
 		standard = calendar.Calendar{} // no default calendar: remember them all
 	}
 	var seen []store.EventSeen
 	for _, e := range events {
 		if e.CalendarID != "" && e.CalendarID != standard.ID {
-			seen = append(seen, d.row(e.ID, e.CalendarID, false))
+			seen = append(seen, client.location(e.ID, e.CalendarID, false))
 		}
 	}
 	return seen
 }
 
-// row is one thing to remember of an event.
-func (d desk) row(eventID, calendarID string, gone bool) store.EventSeen {
+// location is one thing to remember of an event.
+func (client calendarClient) location(eventID, calendarID string, gone bool) store.EventSeen {
 	return store.EventSeen{
-		TenantID: d.tenant.ID, ConnectionID: d.connection.ID, EventID: eventID, CalendarID: calendarID, Gone: gone, UpdatedAt: d.service.opts.Now(),
+		TenantID: client.tenant.ID, ConnectionID: client.connection.ID, EventID: eventID, CalendarID: calendarID, Gone: gone, UpdatedAt: client.service.opts.Now(),
 	}
 }
 
-// remember keeps where listed events were seen. What this process wrote lately is not written again.
-func (s *Calendar) remember(ctx context.Context, d desk, events []calendar.Event) error {
-	fresh := slices.DeleteFunc(s.elsewhere(ctx, d, events), s.known.has)
+// rememberLocations keeps where listed events were seen. What this process wrote lately is not written again.
+func (s *Calendar) rememberLocations(ctx context.Context, client calendarClient, events []calendar.Event) error {
+	fresh := slices.DeleteFunc(s.locationsOf(ctx, client, events), s.recent.has)
 	if len(fresh) == 0 {
 		return nil
 	}
 	if err := s.opts.Store.SeeEvents(ctx, fresh); err != nil {
 		return err
 	}
-	s.known.add(fresh)
+	s.recent.add(fresh)
 	return nil
 }
 
-// places are the calendars to look for an event in, in this order: where it was seen, those the caller names, the
+// candidates are the calendars to look for an event in, in this order: where it was seen, those the caller names, the
 // default one. Where event ids are unique in the account, any one will do.
-func (s *Calendar) places(ctx context.Context, d desk, eventID string, named []string) (list []string, gone bool, err error) {
-	seen, found, err := s.opts.Store.EventSeen(ctx, d.tenant.ID, d.connection.ID, eventID)
+func (s *Calendar) candidates(ctx context.Context, client calendarClient, eventID string, named []string) (list []string, gone bool, err error) {
+	seen, found, err := s.opts.Store.EventSeen(ctx, client.tenant.ID, client.connection.ID, eventID)
 	if err != nil {
 		return nil, false, err
 	}
-	if !d.traits.IDsPerCalendar {
+	if !client.traits.IDsPerCalendar {
 		return []string{seen.CalendarID}, found && seen.Gone, nil
 	}
 	if found && seen.CalendarID != "" {
@@ -87,12 +87,12 @@ func (s *Calendar) places(ctx context.Context, d desk, eventID string, named []s
 	return list, found && seen.Gone, nil
 }
 
-// tryPlaces tries each place until one has the event. When none has, it answers the fault of a calendar that does not
+// tryCalendars tries each place until one has the event. When none has, it answers the fault of a calendar that does not
 // exist before that of an event that does not.
-func tryPlaces[T any](ctx context.Context, places []string, try func(ctx context.Context, calendarID string) (T, error)) (T, error) {
+func tryCalendars[T any](ctx context.Context, calendarIDs []string, try func(ctx context.Context, calendarID string) (T, error)) (T, error) {
 	var none T
 	var missing error
-	for _, id := range places {
+	for _, id := range calendarIDs {
 		answer, err := try(ctx, id)
 		f := fault.From(err)
 		if err == nil || f.Code != fault.NotFound {
@@ -105,41 +105,43 @@ func tryPlaces[T any](ctx context.Context, places []string, try func(ctx context
 	return none, missing
 }
 
-// knownSet is what this process wrote of events lately. It is bounded: when full, it starts anew.
-type knownSet struct {
+// recentLocations is what this process wrote of events lately. It is bounded: when full, it starts anew.
+type recentLocations struct {
 	mu   sync.Mutex
-	rows map[knownKey]struct{}
+	rows map[locationKey]struct{}
 }
 
-type knownKey struct{ connection, event, calendar string }
+type locationKey struct{ connection, event, calendar string }
 
-const mostKnown = 100_000
+const maxRecentLocations = 100_000
 
-func newKnownSet() *knownSet { return &knownSet{rows: map[knownKey]struct{}{}} }
+func newRecentLocations() *recentLocations { return &recentLocations{rows: map[locationKey]struct{}{}} }
 
-func keyOf(e store.EventSeen) knownKey { return knownKey{e.ConnectionID, e.EventID, e.CalendarID} }
+func locationKeyOf(e store.EventSeen) locationKey {
+	return locationKey{e.ConnectionID, e.EventID, e.CalendarID}
+}
 
-func (k *knownSet) has(e store.EventSeen) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	_, ok := k.rows[keyOf(e)]
+func (r *recentLocations) has(e store.EventSeen) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, ok := r.rows[locationKeyOf(e)]
 	return ok
 }
 
-func (k *knownSet) add(list []store.EventSeen) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if len(k.rows)+len(list) > mostKnown {
-		clear(k.rows)
+func (r *recentLocations) add(list []store.EventSeen) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.rows)+len(list) > maxRecentLocations {
+		clear(r.rows)
 	}
 	for _, e := range list {
-		k.rows[keyOf(e)] = struct{}{}
+		r.rows[locationKeyOf(e)] = struct{}{}
 	}
 }
 
 // drop forgets an event that was cancelled.
-func (k *knownSet) drop(e store.EventSeen) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	delete(k.rows, keyOf(e))
+func (r *recentLocations) drop(e store.EventSeen) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.rows, locationKeyOf(e))
 }

@@ -152,7 +152,7 @@ func (w *world) start() *process {
 	p.guard = guard.New(guarding)
 	o.Guard, o.Directory = p.guard, &directory{world: w, process: p}
 	p.Services = New(o)
-	p.Numbers.firstLook = time.Millisecond
+	p.Numbers.firstPoll = time.Millisecond
 	w.mu.Lock()
 	w.lives[p] = struct{}{}
 	w.mu.Unlock()
