@@ -21,7 +21,9 @@ type cancelPlan struct {
 
 // Cancel removes a meeting and lets the provider tell the attendees. It is idempotent: an event that is gone through
 // this gateway, or that the provider says is gone, is cancelled.
-func (s *Calendar) Cancel(ctx context.Context, c tenant.Caller, w Write, in CancelMeeting) (Answer[record.CancelAnswer], error) {
+func (s *Calendar) Cancel(
+	ctx context.Context, c tenant.Caller, w Write, in CancelMeeting,
+) (Answer[record.CancelAnswer], error) {
 	client, err := s.open(ctx, c)
 	if err != nil {
 		return Answer[record.CancelAnswer]{}, err
@@ -30,35 +32,43 @@ func (s *Calendar) Cancel(ctx context.Context, c tenant.Caller, w Write, in Canc
 		return Answer[record.CancelAnswer]{}, err
 	}
 	plan := cancelPlan(in)
-	return journal.Perform(ctx, s.journal, journal.Call{Caller: callerOf(c), Operation: opCancel, Write: w, ConnectionID: client.connection.ID, Plan: plan, Subject: plan.EventID, Repeatable: true},
-		with(client, s.cancel))
+	return journal.Perform(ctx, s.journal, journal.Call{
+		Caller: callerOf(c), Operation: opCancel, Write: w, ConnectionID: client.connection.ID,
+		Plan: plan, Subject: plan.EventID, Repeatable: true,
+	}, with(client, s.cancel))
 }
 
-func (s *Calendar) cancel(ctx context.Context, client calendarClient, run *journal.Run, plan cancelPlan) (journal.Result[record.CancelAnswer], error) {
+// cancel runs a cancellation, first or resumed.
+func (s *Calendar) cancel(
+	ctx context.Context, client calendarClient, run *journal.Run, plan cancelPlan,
+) (journal.Result[record.CancelAnswer], error) {
 	var none journal.Result[record.CancelAnswer]
 	var named []string
 	if plan.CalendarID != "" {
 		named = []string{plan.CalendarID}
 	}
-	places, gone, err := s.candidates(ctx, client, plan.EventID, named)
+	calendarIDs, gone, err := s.candidates(ctx, client, plan.EventID, named)
 	if err != nil {
 		return none, err
 	}
 	run.ExpectEffect(true)
-	where, err := tryCalendars(ctx, places, func(ctx context.Context, calendarID string) (string, error) {
-		_, err := ask(ctx, client.endpoint, guard.Op{Name: opCancel, Repeatable: true}, func(ctx context.Context) (struct{}, error) {
-			return struct{}{}, client.driver.Cancel(ctx, calendar.EventRef{CalendarID: calendarID, ID: plan.EventID}, calendar.Cancellation{})
+	op := guard.Op{Name: opCancel, Repeatable: true}
+	where, err := tryCalendars(ctx, calendarIDs, func(ctx context.Context, calendarID string) (string, error) {
+		return ask(ctx, client.endpoint, op, func(ctx context.Context) (string, error) {
+			ref := calendar.EventRef{CalendarID: calendarID, ID: plan.EventID}
+			return calendarID, client.driver.Cancel(ctx, ref, calendar.Cancellation{})
 		})
-		return calendarID, err
 	})
 	if f := fault.From(err); err != nil {
-		// An attempt that was cut off may have removed it: then its being gone is this call's own doing.
+		// A run that was cut off may have removed it. Then it is gone by this call's own doing.
 		already := f.Code == fault.NotFound && (gone || run.Resumed() || f.Metadata["gone"] != "")
 		if !already {
 			return none, err
 		}
 	}
-	if err := s.opts.Store.DropIntentsOfEffect(ctx, client.tenant.ID, client.connection.ID, opBook, plan.EventID); err != nil { // an equal booking is a new one
+	// From here on an equal booking is a new one.
+	err = s.opts.Store.DropIntentsOfEffect(ctx, client.tenant.ID, client.connection.ID, opBook, plan.EventID)
+	if err != nil {
 		return none, err
 	}
 	if err := s.opts.Store.DropHoldsOfEvent(ctx, client.connection.ID, plan.EventID); err != nil {
@@ -74,8 +84,11 @@ func (s *Calendar) cancel(ctx context.Context, client calendarClient, run *journ
 }
 
 // isCancelling reports whether a cancellation of the event began since, and did not surely fail. One that was cut off is
-// carried on: who is answered with the event would lose it then.
-func (s *Calendar) isCancelling(ctx context.Context, client calendarClient, eventID string, since time.Time) (bool, error) {
-	_, found, err := s.opts.Store.RecentIntent(ctx, client.tenant.ID, opCancel, journal.SubjectKey(client.connection.ID, eventID), since)
+// carried on: a caller who is answered with the event would lose it then.
+func (s *Calendar) isCancelling(
+	ctx context.Context, client calendarClient, eventID string, since time.Time,
+) (bool, error) {
+	key := journal.SubjectKey(client.connection.ID, eventID)
+	_, found, err := s.opts.Store.RecentIntent(ctx, client.tenant.ID, opCancel, key, since)
 	return found, err
 }

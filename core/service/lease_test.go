@@ -17,17 +17,17 @@ import (
 // realLeases has processes measure leases in real time, short ones in a fifth of a second.
 func realLeases(o *Options, _ *guard.Options) { o.LeaseClock, o.Lease = nil, 200*time.Millisecond }
 
-// booking is one call of book in the background, held at the provider.
-type booking struct {
+// heldBooking is one call of book in the background, held at the provider.
+type heldBooking struct {
 	answer chan Answer[record.MeetingAnswer]
 	failed chan error
 	finish func()
 }
 
 // holdBooking starts a booking that stays at the provider until finish.
-func holdBooking(t *testing.T, w *world, p *process, c tenant.Caller, write Write, in BookMeeting) booking {
+func holdBooking(t *testing.T, w *world, p *process, c tenant.Caller, write Write, in BookMeeting) heldBooking {
 	t.Helper()
-	b := booking{answer: make(chan Answer[record.MeetingAnswer], 1), failed: make(chan error, 1)}
+	b := heldBooking{answer: make(chan Answer[record.MeetingAnswer], 1), failed: make(chan error, 1)}
 	entered, let := make(chan struct{}), make(chan struct{})
 	b.finish = func() { close(let) }
 	w.meetings.once("book", reaction{before: func(context.Context) error { close(entered); <-let; return nil }})

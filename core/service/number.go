@@ -125,12 +125,12 @@ func (s *Numbers) readNumber(ctx context.Context, client telephonyClient, ref st
 
 // route is where a number's inbound calls go: nowhere when no employee takes them. It is false where the connection
 // does not say.
-func (client telephonyClient) route(employee *int64, e164 string) (telephony.Routing, bool) {
+func (c telephonyClient) route(employee *int64, e164 string) (telephony.Routing, bool) {
 	if employee == nil {
-		_, says := client.driver.Route(0, e164)
+		_, says := c.driver.Route(0, e164)
 		return telephony.Routing{}, says
 	}
-	return client.driver.Route(*employee, e164)
+	return c.driver.Route(*employee, e164)
 }
 
 // marshalRouting is how the table remembers where calls were pointed.

@@ -36,7 +36,9 @@ const (
 )
 
 // Update changes what is given of a meeting and nothing else.
-func (s *Calendar) Update(ctx context.Context, c tenant.Caller, w Write, in UpdateMeeting) (Answer[record.MeetingAnswer], error) {
+func (s *Calendar) Update(
+	ctx context.Context, c tenant.Caller, w Write, in UpdateMeeting,
+) (Answer[record.MeetingAnswer], error) {
 	client, err := s.open(ctx, c)
 	if err != nil {
 		return Answer[record.MeetingAnswer]{}, err
@@ -46,8 +48,8 @@ func (s *Calendar) Update(ctx context.Context, c tenant.Caller, w Write, in Upda
 		return Answer[record.MeetingAnswer]{}, err
 	}
 	return journal.Perform(ctx, s.journal, journal.Call{
-		Caller: callerOf(c), Operation: opUpdate, Write: w, ConnectionID: client.connection.ID, Plan: plan, Canonical: plan.canonical(), Subject: plan.EventID,
-		Repeatable: true,
+		Caller: callerOf(c), Operation: opUpdate, Write: w, ConnectionID: client.connection.ID,
+		Plan: plan, Canonical: plan.canonical(), Subject: plan.EventID, Repeatable: true,
 	}, with(client, s.update))
 }
 
@@ -67,7 +69,7 @@ func (s *Calendar) planUpdate(client calendarClient, in UpdateMeeting) (updatePl
 	return plan, nil
 }
 
-// planTime is a time as far as it is known before the event is read; nil when none is given.
+// planTime returns a time as far as it is known before the event is read; nil when none is given.
 func planTime(t normalize.InputTime, requested *time.Location) *calendar.Time {
 	if t.IsZero() {
 		return nil
@@ -79,7 +81,7 @@ func planTime(t normalize.InputTime, requested *time.Location) *calendar.Time {
 	return &at
 }
 
-// canonical is the form in which equal changes are equal.
+// canonical returns the form in which equal changes are equal.
 func (p updatePlan) canonical() updatePlan {
 	p.Attendees = emailKeys(p.Attendees)
 	return p
@@ -102,122 +104,147 @@ func (p updatePlan) isAppliedTo(e calendar.Event, zone *time.Location) bool {
 		(len(p.Attendees) == 0 || slices.Equal(wanted, emailKeys(invited)))
 }
 
-// update runs a change, first or resumed. A resumed one looks whether the event has the change already, so that nobody
-// is told of it twice. If it has not, and someone else changed the event since, the change is made for a caller who
-// asks for it again, but not when nobody does: theirs may be the newer one.
-func (s *Calendar) update(ctx context.Context, client calendarClient, run *journal.Run, plan updatePlan) (journal.Result[record.MeetingAnswer], error) {
+// update changes one meeting.
+type update struct {
+	service     *Calendar
+	client      calendarClient
+	run         *journal.Run
+	plan        updatePlan
+	calendarIDs []string // in which the event may be
+}
+
+// update runs a change, first or resumed.
+func (s *Calendar) update(
+	ctx context.Context, client calendarClient, run *journal.Run, plan updatePlan,
+) (journal.Result[record.MeetingAnswer], error) {
 	var none journal.Result[record.MeetingAnswer]
 	shown, err := client.requestedZone(plan.Zone)
 	if err != nil {
 		return none, err
 	}
-	places, _, err := s.candidates(ctx, client, plan.EventID, plan.CalendarIDs)
+	calendarIDs, _, err := s.candidates(ctx, client, plan.EventID, plan.CalendarIDs)
 	if err != nil {
 		return none, err
 	}
 	if !plan.Sent {
 		run.RuleOutEffect() // the run that was cut off did not get that far
 	}
-	known := plan.Version
-	for try := 1; ; try++ {
-		event, err := s.readEvent(ctx, client, places, plan.EventID)
+	u := &update{service: s, client: client, run: run, plan: plan, calendarIDs: calendarIDs}
+	event, zone, err := u.carryOut(ctx)
+	if err != nil {
+		return none, err
+	}
+	return journal.Result[record.MeetingAnswer]{
+		Record: record.MeetingAnswer{Event: normalize.Meeting(event, shown, zone)},
+		Ref:    event.ID,
+		Seen:   s.locationOf(ctx, client, event),
+	}, nil
+}
+
+// carryOut makes the change. Where someone else overtakes it, it reads the event again and changes what is there then.
+func (u *update) carryOut(ctx context.Context) (calendar.Event, *time.Location, error) {
+	for try, known := 1, u.plan.Version; ; try++ {
+		event, err := u.service.readEvent(ctx, u.client, u.calendarIDs, u.plan.EventID)
 		if err != nil {
-			return none, err
+			return event, nil, err
 		}
-		zone, err := client.zone(ctx, plan.Zone, event.CalendarID) // before the change, so that nothing is left to fail after it
+		// The zone comes before the change, so that nothing is left to fail after it.
+		zone, err := u.client.zone(ctx, u.plan.Zone, event.CalendarID)
 		if err != nil {
-			return none, err
+			return event, nil, err
 		}
-		changed := event
-		switch untouched := event.Version != "" && event.Version == known; {
-		case run.Resumed() && !untouched && plan.isAppliedTo(event, zone):
-		case run.Resumed() && !untouched && run.Unattended():
-			return none, fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "The event was changed by someone else since.")
-		default:
-			changed, err = s.applyChange(ctx, client, run, &plan, event, zone)
+		isNeeded, err := u.isNeeded(event, zone, known)
+		if err != nil || !isNeeded {
+			return event, zone, err
 		}
-		if f := fault.From(err); err != nil {
-			if f.Reason == fault.ReasonChangedMeanwhile && try < maxChangeTries {
-				run.RetractEffect() // this was refused; read again and change what is there now
-				if err := sleep(ctx, changePause*time.Duration(try)); err != nil {
-					return none, err
-				}
-				continue
-			}
-			return none, err
+		event, err = u.change(ctx, event, zone)
+		if err == nil || fault.From(err).Reason != fault.ReasonChangedMeanwhile || try == maxChangeTries {
+			return event, zone, err
 		}
-		return journal.Result[record.MeetingAnswer]{
-			Record: record.MeetingAnswer{Event: normalize.Meeting(changed, shown, zone)},
-			Ref:    changed.ID,
-			Seen:   s.locationOf(ctx, client, changed),
-		}, nil
+		u.run.RetractEffect()
+		if err := sleep(ctx, changePause*time.Duration(try)); err != nil {
+			return event, nil, err
+		}
 	}
 }
 
-// readEvent reads the event where it is and not cancelled.
-func (s *Calendar) readEvent(ctx context.Context, client calendarClient, places []string, eventID string) (calendar.Event, error) {
-	return tryCalendars(ctx, places, func(ctx context.Context, calendarID string) (calendar.Event, error) {
-		event, err := ask(ctx, client.endpoint, read("read-event"), func(ctx context.Context) (calendar.Event, error) {
-			return client.driver.Event(ctx, calendar.EventRef{CalendarID: calendarID, ID: eventID})
-		})
-		if err == nil && event.IsCancelled {
-			err = fault.New(fault.NotFound, fault.ReasonEventNotFound, "This event was cancelled.")
-		}
-		return event, err
-	})
+// isNeeded reports whether the change is still to be made. A resumed run looks whether the event has it already, so that
+// nobody is told of it twice. If it has not, and someone else changed the event since, the change is made for a caller
+// who asks for it again. It is not made when nobody does: theirs may be the newer one.
+func (u *update) isNeeded(event calendar.Event, zone *time.Location, known string) (bool, error) {
+	untouched := event.Version != "" && event.Version == known
+	switch {
+	case !u.run.Resumed() || untouched:
+		return true, nil
+	case u.plan.isAppliedTo(event, zone):
+		return false, nil
+	case u.run.Unattended():
+		return false, fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "The event was changed by someone else since.")
+	}
+	return true, nil
 }
 
-// applyChange makes the change on the event as it was just read. Local times lie in the zone.
-func (s *Calendar) applyChange(ctx context.Context, client calendarClient, run *journal.Run, plan *updatePlan, event calendar.Event, zone *time.Location) (calendar.Event, error) {
+// change makes the change on the event as it was just read. Local times lie in the zone.
+func (u *update) change(ctx context.Context, event calendar.Event, zone *time.Location) (calendar.Event, error) {
 	change := calendar.Change{IfUnchanged: event.Version}
-	if plan.Title != "" {
-		change.Title = &plan.Title
+	if u.plan.Title != "" {
+		change.Title = &u.plan.Title
 	}
-	if plan.Description != "" {
-		change.Description = &plan.Description
+	if u.plan.Description != "" {
+		change.Description = &u.plan.Description
 	}
-	if len(plan.Attendees) > 0 {
-		change.Attendees = &plan.Attendees
+	if len(u.plan.Attendees) > 0 {
+		change.Attendees = &u.plan.Attendees
 	}
-	var held *hold
-	if plan.Start != nil || plan.End != nil {
-		span, err := plan.newSpan(event, zone)
-		if err != nil {
-			return calendar.Event{}, err
-		}
-		if plan.Start != nil {
-			if err := s.checkNotPast(client, run, span.From, zone); err != nil {
-				return calendar.Event{}, err
-			}
-		}
-		change.Start, change.End, change.Zone = &span.From, &span.To, zoneToKeep(*plan, event, zone)
-		if client.tenant.Settings.PreventDoubleBooking {
-			held, err = s.reserve(ctx, client, run, slot{ids: []string{event.CalendarID}, span: span, except: event.ID})
-			if err != nil {
-				return calendar.Event{}, err
-			}
-			defer held.release(ctx)
-		}
-	}
-	plan.Sent, plan.Version = true, event.Version
-	if err := run.Save(ctx, *plan); err != nil {
+	held, err := u.move(ctx, &change, event, zone)
+	if err != nil {
 		return calendar.Event{}, err
 	}
-	run.ExpectEffect(true)
+	defer held.release(ctx)
+	u.plan.Sent, u.plan.Version = true, event.Version
+	if err := u.run.Save(ctx, u.plan); err != nil {
+		return calendar.Event{}, err
+	}
+	u.run.ExpectEffect(true)
 	// Repeatable: a repeat with the version read either writes the same again or is refused as overtaken.
-	changed, err := ask(ctx, client.endpoint, guard.Op{Name: opUpdate, Repeatable: change.IfUnchanged != ""}, func(ctx context.Context) (calendar.Event, error) {
-		return client.driver.Change(ctx, calendar.EventRef{CalendarID: event.CalendarID, ID: event.ID}, change)
+	op := guard.Op{Name: opUpdate, Repeatable: change.IfUnchanged != ""}
+	changed, err := ask(ctx, u.client.endpoint, op, func(ctx context.Context) (calendar.Event, error) {
+		return u.client.driver.Change(ctx, calendar.EventRef{CalendarID: event.CalendarID, ID: event.ID}, change)
 	})
 	switch {
 	case err == nil:
 		held.keep(ctx, changed.ID)
-	case !run.HadNoEffect(fault.From(err)):
+	case !u.run.HadNoEffect(fault.From(err)):
 		held.letExpire() // it may lie there now
 	}
 	return changed, err
 }
 
-// zoneToKeep names the zone the moved event is kept in: the one asked for, else its own, else its calendar's.
+// move sets the new times of the change, and takes their slot where the tenant wishes that.
+func (u *update) move(
+	ctx context.Context, change *calendar.Change, event calendar.Event, zone *time.Location,
+) (*hold, error) {
+	if u.plan.Start == nil && u.plan.End == nil {
+		return nil, nil
+	}
+	span, err := u.plan.newSpan(event, zone)
+	if err != nil {
+		return nil, err
+	}
+	if u.plan.Start != nil {
+		if err := u.service.checkNotPast(u.client, u.run, span.From, zone); err != nil {
+			return nil, err
+		}
+	}
+	change.Start, change.End, change.Zone = &span.From, &span.To, zoneToKeep(u.plan, event, zone)
+	if !u.client.tenant.Settings.PreventDoubleBooking {
+		return nil, nil
+	}
+	want := slot{ids: []string{event.CalendarID}, span: span, except: event.ID}
+	return u.service.reserve(ctx, u.client, u.run, want)
+}
+
+// zoneToKeep returns the name of the zone the moved event is kept in: the one asked for, else its own, else its calendar's.
 func zoneToKeep(plan updatePlan, event calendar.Event, calendars *time.Location) string {
 	if _, err := normalize.LoadZone(event.Start.Zone); plan.Zone == "" && err == nil {
 		return event.Start.Zone
@@ -225,7 +252,7 @@ func zoneToKeep(plan updatePlan, event calendar.Event, calendars *time.Location)
 	return calendars.String()
 }
 
-// newSpan answers the event's new times: a start alone keeps the duration, an end alone keeps the start.
+// newSpan returns the event's new times: a start alone keeps the duration, an end alone keeps the start.
 func (p updatePlan) newSpan(event calendar.Event, zone *time.Location) (calendar.Span, error) {
 	now := calendar.Span{From: normalize.Instant(event.Start, zone), To: normalize.Instant(event.End, zone)}
 	length := now.To.Sub(now.From)

@@ -15,20 +15,20 @@ import (
 // callers mostly know the event id alone. So the gateway remembers, per tenant, where it saw an event, unless that is
 // the default calendar, where it looks anyway.
 
-// newLocation is what to remember of an event that was just made in the calendar named; "" is the default one.
-func (client calendarClient) newLocation(e calendar.Event, named string) []store.EventSeen {
-	if !client.traits.IDsPerCalendar || named == "" {
+// newLocation returns what to remember of an event that was just made in the calendar named; "" is the default one.
+func (c calendarClient) newLocation(e calendar.Event, named string) []store.EventSeen {
+	if !c.traits.IDsPerCalendar || named == "" {
 		return nil
 	}
-	return []store.EventSeen{client.location(e.ID, cmp.Or(e.CalendarID, named), false)}
+	return []store.EventSeen{c.location(e.ID, cmp.Or(e.CalendarID, named), false)}
 }
 
-// locationOf is what to remember of an event that was just changed.
+// locationOf returns what to remember of an event that was just changed.
 func (s *Calendar) locationOf(ctx context.Context, client calendarClient, e calendar.Event) []store.EventSeen {
 	return s.locationsOf(ctx, client, []calendar.Event{e})
 }
 
-// locationsOf picks the events outside the default calendar, as rows to remember.
+// locationsOf returns what to remember of the events outside the default calendar.
 func (s *Calendar) locationsOf(ctx context.Context, client calendarClient, events []calendar.Event) []store.EventSeen {
 	if !client.traits.IDsPerCalendar {
 		return nil
@@ -46,10 +46,11 @@ func (s *Calendar) locationsOf(ctx context.Context, client calendarClient, event
 	return seen
 }
 
-// location is one thing to remember of an event.
-func (client calendarClient) location(eventID, calendarID string, gone bool) store.EventSeen {
+// location returns the row of an event.
+func (c calendarClient) location(eventID, calendarID string, gone bool) store.EventSeen {
 	return store.EventSeen{
-		TenantID: client.tenant.ID, ConnectionID: client.connection.ID, EventID: eventID, CalendarID: calendarID, Gone: gone, UpdatedAt: client.service.opts.Now(),
+		TenantID: c.tenant.ID, ConnectionID: c.connection.ID, EventID: eventID, CalendarID: calendarID, Gone: gone,
+		UpdatedAt: c.service.opts.Now(),
 	}
 }
 
@@ -66,9 +67,12 @@ func (s *Calendar) rememberLocations(ctx context.Context, client calendarClient,
 	return nil
 }
 
-// candidates are the calendars to look for an event in, in this order: where it was seen, those the caller names, the
-// default one. Where event ids are unique in the account, any one will do.
-func (s *Calendar) candidates(ctx context.Context, client calendarClient, eventID string, named []string) (list []string, gone bool, err error) {
+// candidates returns the calendars to look for an event in, in this order: where it was seen, those the caller names,
+// the default one. Where event ids are unique in the account, any one will do. It reports whether the event was
+// cancelled through this gateway.
+func (s *Calendar) candidates(
+	ctx context.Context, client calendarClient, eventID string, named []string,
+) (list []string, gone bool, err error) {
 	seen, found, err := s.opts.Store.EventSeen(ctx, client.tenant.ID, client.connection.ID, eventID)
 	if err != nil {
 		return nil, false, err
@@ -87,9 +91,11 @@ func (s *Calendar) candidates(ctx context.Context, client calendarClient, eventI
 	return list, found && seen.Gone, nil
 }
 
-// tryCalendars tries each place until one has the event. When none has, it answers the fault of a calendar that does not
-// exist before that of an event that does not.
-func tryCalendars[T any](ctx context.Context, calendarIDs []string, try func(ctx context.Context, calendarID string) (T, error)) (T, error) {
+// tryCalendars tries each calendar until one has the event. When none has, it returns the fault of a calendar that does
+// not exist before that of an event that does not.
+func tryCalendars[T any](
+	ctx context.Context, calendarIDs []string, try func(ctx context.Context, calendarID string) (T, error),
+) (T, error) {
 	var none T
 	var missing error
 	for _, id := range calendarIDs {
@@ -103,6 +109,21 @@ func tryCalendars[T any](ctx context.Context, calendarIDs []string, try func(ctx
 		}
 	}
 	return none, missing
+}
+
+// readEvent reads the event in the first calendar that has it, unless it was cancelled.
+func (s *Calendar) readEvent(
+	ctx context.Context, client calendarClient, calendarIDs []string, eventID string,
+) (calendar.Event, error) {
+	return tryCalendars(ctx, calendarIDs, func(ctx context.Context, calendarID string) (calendar.Event, error) {
+		event, err := ask(ctx, client.endpoint, read("read-event"), func(ctx context.Context) (calendar.Event, error) {
+			return client.driver.Event(ctx, calendar.EventRef{CalendarID: calendarID, ID: eventID})
+		})
+		if err == nil && event.IsCancelled {
+			err = fault.New(fault.NotFound, fault.ReasonEventNotFound, "This event was cancelled.")
+		}
+		return event, err
+	})
 }
 
 // recentLocations is what this process wrote of events lately. It is bounded: when full, it starts anew.

@@ -1,0 +1,257 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+	"frontdesk/core/guard"
+	"frontdesk/core/journal"
+	"frontdesk/core/normalize"
+	"frontdesk/core/record"
+	"frontdesk/core/store"
+	"frontdesk/core/tenant"
+)
+
+// bookPlan is a booking after normalization, and how far it got.
+type bookPlan struct {
+	Title        string                `json:"title"`
+	Description  string                `json:"description,omitempty"`
+	Start        time.Time             `json:"start"`
+	End          time.Time             `json:"end"`
+	Zone         string                `json:"zone"`
+	Shown        string                `json:"shown,omitempty"` // the zone asked for in the answer
+	Attendees    []string              `json:"attendees,omitempty"`
+	CalendarIDs  []string              `json:"calendar_ids,omitempty"`
+	Conferencing calendar.Conferencing `json:"conferencing,omitempty"`
+	LocationURL  string                `json:"location_url,omitempty"`
+	Free         bool                  `json:"free,omitempty"`  // the slot was found free and is held
+	Again        bool                  `json:"again,omitempty"` // the first effect key's event was cancelled since
+}
+
+// Book makes one meeting, in the first of the selected calendars, else in the default one.
+func (s *Calendar) Book(
+	ctx context.Context, c tenant.Caller, w Write, in BookMeeting,
+) (Answer[record.MeetingAnswer], error) {
+	client, err := s.open(ctx, c)
+	if err != nil {
+		return Answer[record.MeetingAnswer]{}, err
+	}
+	plan, err := s.planBook(ctx, client, in)
+	if err != nil {
+		return Answer[record.MeetingAnswer]{}, err
+	}
+	return journal.Perform(ctx, s.journal, journal.Call{
+		Caller: callerOf(c), Operation: opBook, Write: w, ConnectionID: client.connection.ID,
+		Plan: plan, Canonical: plan.canonical(),
+		DedupeWindow: windowOf(c.Tenant.Settings.DedupeWindow, s.opts.DedupeWindow),
+		Repeatable:   client.traits.IdempotentBook,
+		Stale:        func(ctx context.Context, earlier store.Intent) bool { return s.isStale(ctx, client, plan, earlier) },
+	}, with(client, s.book))
+}
+
+func (s *Calendar) planBook(ctx context.Context, client calendarClient, in BookMeeting) (bookPlan, error) {
+	plan := bookPlan{
+		Title: in.Title, Description: in.Description, Shown: in.Timezone, Attendees: in.Attendees,
+		CalendarIDs: in.CalendarIDs, Conferencing: in.Conferencing, LocationURL: in.LocationURL,
+	}
+	if err := client.checkWritable(in.Attendees); err != nil {
+		return plan, err
+	}
+	switch {
+	case in.Conferencing == calendar.ConferencingProvider && !client.traits.Conferencing:
+		return plan, fault.New(fault.Unsupported, fault.ReasonConferencing,
+			`The connected calendar cannot make a meeting link. Send conferencing_type "url" with a location_url, or none.`)
+	case in.Conferencing == calendar.ConferencingURL && !client.traits.LocationURL:
+		return plan, fault.New(fault.Unsupported, fault.ReasonConferencing, "The connected calendar cannot carry a meeting link.")
+	}
+	zone, err := client.zone(ctx, in.Timezone, first(in.CalendarIDs))
+	if err != nil {
+		return plan, err
+	}
+	plan.Start, plan.End, plan.Zone = in.Start.In(zone).UTC(), in.End.In(zone).UTC(), zone.String()
+	if !plan.End.After(plan.Start) {
+		return plan, fault.InvalidField("end_time", "must be after start_time.")
+	}
+	return plan, nil
+}
+
+// canonical returns the form in which equal bookings are equal: addresses are compared without case and order.
+func (p bookPlan) canonical() bookPlan {
+	p.Attendees = emailKeys(p.Attendees)
+	return p
+}
+
+func emailKeys(emails []string) []string {
+	keys := make([]string, len(emails))
+	for i, email := range emails {
+		keys[i] = normalize.EmailKey(email)
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// matches reports whether an event looks like the booking.
+func (p bookPlan) matches(e calendar.Event) bool {
+	return e.Title == p.Title && e.Start.Instant.Equal(p.Start) && e.End.Instant.Equal(p.End)
+}
+
+// showsLate is how long a provider may take to show an event it made, where it does not promise to show it at once.
+const showsLate = 30 * time.Second
+
+// isStale reports whether the meeting of an equal booking was cancelled or moved since, by this gateway or by other
+// means. Then "you are booked for ten" would not be true. When that cannot be learned, the earlier answer counts.
+func (s *Calendar) isStale(ctx context.Context, client calendarClient, plan bookPlan, earlier store.Intent) bool {
+	cancelled, err := s.isCancelling(ctx, client, earlier.EffectRef, earlier.CreatedAt)
+	if err != nil || cancelled {
+		return cancelled
+	}
+	if !client.traits.ConsistentReads && s.opts.Now().Sub(earlier.CreatedAt) < showsLate {
+		return false
+	}
+	calendarIDs, _, err := s.candidates(ctx, client, earlier.EffectRef, plan.CalendarIDs)
+	if err != nil {
+		return false
+	}
+	event, err := s.readEvent(ctx, client, calendarIDs, earlier.EffectRef)
+	if err != nil {
+		return fault.From(err).Code == fault.NotFound
+	}
+	start, end := normalize.Instant(event.Start, time.UTC), normalize.Instant(event.End, time.UTC)
+	return !start.Equal(plan.Start) || !end.Equal(plan.End)
+}
+
+// checkNotPast refuses a start in the past where the tenant wishes that. A call that began in time may be finished
+// later.
+func (s *Calendar) checkNotPast(client calendarClient, run *journal.Run, start time.Time, zone *time.Location) error {
+	now := s.opts.Now()
+	if run.Resumed() || !client.tenant.Settings.RejectPast || !start.Before(now) {
+		return nil
+	}
+	return fault.InvalidField("start_time", "is in the past. It is now "+
+		now.In(zone).Format("Monday, 2 January 2006, 15:04")+" in "+zone.String()+".")
+}
+
+// booking makes one meeting.
+type booking struct {
+	service *Calendar
+	client  calendarClient
+	run     *journal.Run
+	plan    bookPlan
+	zone    *time.Location
+	shown   *time.Location // the zone asked for; nil: the event's
+	held    *hold
+}
+
+// book runs a booking, first or resumed.
+func (s *Calendar) book(
+	ctx context.Context, client calendarClient, run *journal.Run, plan bookPlan,
+) (journal.Result[record.MeetingAnswer], error) {
+	var none journal.Result[record.MeetingAnswer]
+	if run.Resumed() && !client.traits.IdempotentBook {
+		return none, fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, "An earlier try was cut off, and the "+
+			"connected calendar cannot tell whether it booked the meeting. Look at the calendar.")
+	}
+	b := &booking{service: s, client: client, run: run, plan: plan}
+	var err error
+	if b.zone, err = client.loadZone(plan.Zone); err != nil {
+		return none, err
+	}
+	if b.shown, err = client.requestedZone(plan.Shown); err != nil {
+		return none, err
+	}
+	if err := s.checkNotPast(client, run, plan.Start, b.zone); err != nil {
+		return none, err
+	}
+	if err := b.reserve(ctx); err != nil {
+		return none, err
+	}
+	defer b.held.release(ctx)
+	event, err := b.carryOut(ctx)
+	if err != nil {
+		if !run.HadNoEffect(fault.From(err)) {
+			b.held.letExpire() // it may have been booked: nobody else gets the slot until that is known
+		}
+		return none, err
+	}
+	b.held.keep(ctx, event.ID)
+	return b.result(event), nil
+}
+
+// reserve takes the slot where the tenant wishes that, and records that it is free.
+func (b *booking) reserve(ctx context.Context) (err error) {
+	if !b.client.tenant.Settings.PreventDoubleBooking {
+		return nil
+	}
+	want := slot{
+		ids: b.plan.CalendarIDs, span: calendar.Span{From: b.plan.Start, To: b.plan.End}, foundFree: b.plan.Free,
+	}
+	if b.plan.Free {
+		want.isOwn = b.plan.matches
+	}
+	b.held, err = b.service.reserve(ctx, b.client, b.run, want)
+	if f := fault.From(err); err != nil && f.Reason == fault.ReasonSlotTaken && b.plan.Free {
+		return fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+			"An earlier try was cut off, and the time is taken now, perhaps by the meeting itself. Look at the calendar.")
+	}
+	if err != nil || b.plan.Free {
+		return err
+	}
+	b.plan.Free = true
+	if err := b.run.Save(ctx, b.plan); err != nil {
+		b.held.release(ctx)
+		return err
+	}
+	return nil
+}
+
+// carryOut books the meeting. Where the key's event was made and cancelled before, it makes a new event: it is a new
+// request under an old key.
+func (b *booking) carryOut(ctx context.Context) (calendar.Event, error) {
+	event, err := b.ask(ctx)
+	wasCancelled := err != nil && fault.From(err).Reason == fault.ReasonChangedMeanwhile
+	if !wasCancelled || b.plan.Again || b.run.Resumed() {
+		return event, err
+	}
+	b.run.RuleOutEffect()
+	b.plan.Again = true
+	if err := b.run.Save(ctx, b.plan); err != nil {
+		return event, err
+	}
+	return b.ask(ctx)
+}
+
+// ask asks the provider for the meeting.
+func (b *booking) ask(ctx context.Context) (calendar.Event, error) {
+	key := b.run.Intent().EffectKey
+	if b.plan.Again {
+		key = journal.EffectKey(key, "again")
+	}
+	request := calendar.Booking{
+		Key: key, CalendarID: first(b.plan.CalendarIDs), Title: b.plan.Title, Description: b.plan.Description,
+		Start: b.plan.Start, End: b.plan.End, Zone: b.plan.Zone, Attendees: b.plan.Attendees,
+		Conferencing: b.plan.Conferencing, LocationURL: b.plan.LocationURL,
+	}
+	repeatable := b.client.traits.IdempotentBook
+	b.run.ExpectEffect(repeatable)
+	op := guard.Op{Name: opBook, Repeatable: repeatable, Late: journal.Late(b.run, b.lateResult)}
+	return ask(ctx, b.client.endpoint, op, func(ctx context.Context) (calendar.Event, error) {
+		return b.client.driver.Book(ctx, request)
+	})
+}
+
+func (b *booking) result(e calendar.Event) journal.Result[record.MeetingAnswer] {
+	return journal.Result[record.MeetingAnswer]{
+		Record: record.MeetingAnswer{Event: normalize.Meeting(e, b.shown, b.zone)},
+		Ref:    e.ID,
+		Seen:   b.client.newLocation(e, first(b.plan.CalendarIDs)),
+	}
+}
+
+// lateResult returns the result of a booking that was answered after its caller had gone.
+func (b *booking) lateResult(ctx context.Context, e calendar.Event) (journal.Result[record.MeetingAnswer], error) {
+	b.held.assign(ctx, e.ID)
+	return b.result(e), nil
+}
