@@ -18,8 +18,8 @@ func originOf(ctx context.Context, c Call) origin {
 	return origin{actor: audit.Key(c.Caller.KeyID), tenant: c.Caller.Tenant, requestID: audit.RequestID(ctx)}
 }
 
-// rows returns what the audit says of a run that ends with an outcome: nothing where there is none. What a caller named
-// is not in it, since callers name anything. What the provider named is.
+// rows returns what the audit says of a run that ends with an outcome: nothing where there is none. What a
+// caller named is not in it, since callers name anything. What the provider named is.
 func (r *Run) rows(ctx context.Context, outcome string) ([]store.AuditRow, error) {
 	if outcome == "" || r.journal.opts.Audit == nil {
 		return nil, nil
@@ -43,8 +43,8 @@ func (r *Run) rows(ctx context.Context, outcome string) ([]store.AuditRow, error
 	return []store.AuditRow{row}, nil
 }
 
-// rowsIfAny returns the rows of a run that made no change, or none that is known. Such a run does not stay open for want
-// of a row: whoever took it up might make the change that its caller was told is not made.
+// rowsIfAny returns the rows of a run that made no change, or none that is known. Such a run does not stay
+// open for want of a row: whoever took it up might make the change that its caller was told is not made.
 func (r *Run) rowsIfAny(ctx context.Context, outcome string) []store.AuditRow {
 	rows, err := r.rows(ctx, outcome)
 	if err != nil {

@@ -24,7 +24,8 @@ func (j *Journal) intentOf(ctx context.Context, c Call) (store.Intent, error) {
 			return store.Intent{}, err
 		}
 	}
-	// What rows are looked for by, or what providers are told, must not tell what the request was to whoever guesses.
+	// What rows are looked for by, or what providers are told, must not tell what the request was to whoever
+	// guesses.
 	hashed, err := j.opts.Store.Digest(ctx, string(request))
 	if err != nil {
 		return store.Intent{}, err
@@ -43,7 +44,8 @@ func (j *Journal) intentOf(ctx context.Context, c Call) (store.Intent, error) {
 	switch {
 	case intent.Kept:
 		intent.Key = "key:" + c.Write.IdempotencyKey
-		// The same key and request name the same effect at the provider even if our own record of it were lost.
+		// The same key and request name the same effect at the provider even if our own record of it were
+		// lost.
 		intent.EffectKey = EffectKey(intent.TenantID, intent.Operation, intent.Key, c.ConnectionID, hashed)
 	case c.DedupeWindow > 0:
 		intent.Key = "same:" + intent.DedupeKey
@@ -60,8 +62,9 @@ func SubjectKey(connectionID, subject string) string {
 	return hex.EncodeToString(digest(connectionID, subject))
 }
 
-// EffectKey returns a name for an effect, derived from parts. It is in the letters that every provider takes as part of
-// an id: base32hex of RFC 4648 section 7 in lower case, which is also what Google Calendar demands of event ids.
+// EffectKey returns a name for an effect, derived from parts. It is in the letters that every provider takes
+// as part of an id: base32hex of RFC 4648 section 7 in lower case, which is also what Google Calendar demands
+// of event ids.
 func EffectKey(parts ...string) string {
 	sum := digest(parts...)
 	return strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:20]))

@@ -1,15 +1,16 @@
-// Package journal carries mutating calls through crashes and lost answers. It writes down what a call intends before
-// its provider is asked, and the answer after. A repeat of the call finds that answer. What was cut off is carried on
-// by a repeat or by recovery, from the step that it had reached. See the states in core/store.
+// Package journal carries mutating calls through crashes and lost answers. It writes down what a call intends
+// before its provider is asked, and the answer after. A repeat of the call finds that answer. What was cut
+// off is carried on by a repeat or by recovery, from the step that it had reached. See the states in
+// core/store.
 //
 //	j := journal.New(options)
 //	j.Register(journal.Operation{Name: "open-door", Resume: journal.Resume(open)})
 //	go j.Run(ctx)
 //	answer, err := journal.Perform(ctx, j, journal.Call{Operation: "open-door", Plan: plan}, open)
 //
-// One key has one effect, as far as the operation's handler can find out what an earlier run did. A caller is told that
-// a call failed only when it surely had no effect. The journal knows no operation: what it needs to know of one is in
-// Operation.
+// One key has one effect, as far as the operation's handler can find out what an earlier run did. A caller is
+// told that a call failed only when it surely had no effect. The journal knows no operation: what it needs to
+// know of one is in Operation.
 package journal
 
 import (
@@ -44,9 +45,11 @@ type Options struct {
 
 // Metrics counts what becomes of mutating calls.
 type Metrics interface {
-	// Intent counts what became of a call, of a repeat ("replayed"), or of one that recovery carried on ("settled").
+	// Intent counts what became of a call, of a repeat ("replayed"), or of one that recovery carried on
+	// ("settled").
 	Intent(operation, outcome string)
-	// UnsettledIntents is told how many intents nobody carries on, of those that a round of recovery looks at.
+	// UnsettledIntents is told how many intents nobody carries on, of those that a round of recovery looks
+	// at.
 	UnsettledIntents(count int)
 }
 
@@ -66,24 +69,25 @@ type Operation struct {
 	// Idempotent says that a repeat changes nothing more, even where it is not taken for the same call.
 	Idempotent bool
 
-	// Supersede is called in place of Resume for an intent that another call for the same subject has overtaken. It
-	// sees to it that the provider ends with what the other call wrote. nil: calls never overtake each other.
+	// Supersede is called in place of Resume for an intent that another call for the same subject has
+	// overtaken. It sees to it that the provider ends with what the other call wrote. nil: calls never
+	// overtake each other.
 	Supersede func(context.Context, store.Intent) error
 
-	// GaveUp reports whether a plan says that nothing will tell what became of its call. Recovery leaves such an intent
-	// alone until a caller asks again. nil: no plan says so.
+	// GaveUp reports whether a plan says that nothing will tell what became of its call. Recovery leaves such
+	// an intent alone until a caller asks again. nil: no plan says so.
 	GaveUp func(plan json.RawMessage) bool
 
-	// InProgress returns the effect keys of the calls that the provider is known to be working on. Recovery looks at
-	// these every PendingInterval. nil: none is known.
+	// InProgress returns the effect keys of the calls that the provider is known to be working on. Recovery
+	// looks at these every PendingInterval. nil: none is known.
 	InProgress func(context.Context) (effectKeys []string, err error)
 
-	// AdviseRepeat returns how a caller gets what an unknown outcome may have left, where the operation knows better
-	// than the journal; else "". nil: it never does.
+	// AdviseRepeat returns how a caller gets what an unknown outcome may have left, where the operation knows
+	// better than the journal; else "". nil: it never does.
 	AdviseRepeat func(f *fault.Error, hasKey bool) string
 
-	// AdviseLook returns what a person looks for when nothing will tell what became of a call that began at that time.
-	// nil: the journal's own words.
+	// AdviseLook returns what a person looks for when nothing will tell what became of a call that began at
+	// that time. nil: the journal's own words.
 	AdviseLook func(began string) string
 }
 
@@ -123,7 +127,8 @@ func (j *Journal) Register(operations ...Operation) {
 func (j *Journal) operation(name string) (Operation, error) {
 	op, known := j.operations[name]
 	if !known {
-		return op, fault.Newf(fault.Internal, fault.ReasonInternal, "The journal knows no operation %s.", name)
+		return op, fault.Newf(fault.Internal, fault.ReasonInternal,
+			"The journal knows no operation %s.", name)
 	}
 	return op, nil
 }
@@ -133,8 +138,8 @@ type Write struct {
 	// IdempotencyKey is the caller's, at most 255 characters; "" when none was given.
 	IdempotencyKey string
 
-	// Aside runs wait, in which the call waits for the answer to an equal one, without what the caller's other calls
-	// need to go on; or refuses to, when too many wait. nil: just runs it.
+	// Aside runs wait, in which the call waits for the answer to an equal one, without what the caller's
+	// other calls need to go on; or refuses to, when too many wait. nil: just runs it.
 	Aside func(wait func() error) error
 }
 
@@ -145,8 +150,8 @@ func (w Write) aside(wait func() error) error {
 	return w.Aside(wait)
 }
 
-// Answer is what a mutating call returns: the record, and the exact body to send, so that a repeat is answered byte for
-// byte.
+// Answer is what a mutating call returns: the record, and the exact body to send, so that a repeat is
+// answered byte for byte.
 type Answer[T any] struct {
 	Record   T
 	Body     json.RawMessage // json.Marshal(Record) of the first answer
@@ -171,12 +176,12 @@ type Call struct {
 	Subject      string        // what is changed, where a later change of it is the one that counts
 	DedupeWindow time.Duration // how long an equal call without a key is the same call; 0: never
 
-	// Repeatable says that a run which is taken over while it still goes on does no harm: whatever both do at the
-	// provider has one effect. Such a run has a short lease.
+	// Repeatable says that a run which is taken over while it still goes on does no harm: whatever both do at
+	// the provider has one effect. Such a run has a short lease.
 	Repeatable bool
 
-	// Stale reports whether the effect of an equal call without a key has surely changed since, so that its answer
-	// would not be true any more. nil: it is not looked at.
+	// Stale reports whether the effect of an equal call without a key has surely changed since, so that its
+	// answer would not be true any more. nil: it is not looked at.
 	Stale func(context.Context, store.Intent) bool
 }
 
@@ -189,7 +194,8 @@ type submission struct {
 	waited    bool         // it has waited for an equal call
 }
 
-// Perform carries a call through, or returns what an earlier equal call returned. While that one still runs, it waits.
+// Perform carries a call through, or returns what an earlier equal call returned. While that one still runs,
+// it waits.
 func Perform[P, T any](ctx context.Context, j *Journal, c Call, handle Handler[P, T]) (Answer[T], error) {
 	op, err := j.operation(c.Operation)
 	if err != nil {
@@ -238,9 +244,12 @@ func (s *submission) begin(ctx context.Context) (*Run, store.Intent, error) {
 	return run, there, nil
 }
 
-// record writes the intent, or returns that of an equal call. Where this call or another has waited for an equal one,
-// that is likely to be there. Then it is looked for first, since many who try to write make others wait for the store.
-func (s *submission) record(ctx context.Context, intent store.Intent) (there store.Intent, began bool, err error) {
+// record writes the intent, or returns that of an equal call. Where this call or another has waited for an
+// equal one, that is likely to be there. Then it is looked for first, since many who try to write make others
+// wait for the store.
+func (s *submission) record(
+	ctx context.Context, intent store.Intent,
+) (there store.Intent, began bool, err error) {
 	j := s.journal
 	if intent.Kept && (s.waited || j.waiters.has(intent)) {
 		there, found, err := j.opts.Store.Intent(ctx, intent.TenantID, intent.Operation, intent.Key)
@@ -262,8 +271,8 @@ func (s *submission) record(ctx context.Context, intent store.Intent) (there sto
 	return there, began, err
 }
 
-// join decides what becomes of a call whose intent is there already. It returns the run that carries that intent on, or
-// the intent whose answer is this call's; and neither where the call is to begin anew.
+// join decides what becomes of a call whose intent is there already. It returns the run that carries that
+// intent on, or the intent whose answer is this call's; and neither where the call is to begin anew.
 func (s *submission) join(ctx, waiting context.Context, there store.Intent) (*Run, *store.Intent, error) {
 	j := s.journal
 	fresh, done := s.isFresh(there), there.State == store.IntentDone
@@ -315,8 +324,8 @@ func (s *submission) isFresh(there store.Intent) bool {
 // AnswerMargin is what is left of a caller's time to answer it, when nothing more is waited for.
 const AnswerMargin = 400 * time.Millisecond
 
-// waiting returns the context for which a call may wait for an equal one: its own, less the time that it takes to say
-// that the other one still runs.
+// waiting returns the context for which a call may wait for an equal one: its own, less the time that it
+// takes to say that the other one still runs.
 func (j *Journal) waiting(ctx context.Context) (context.Context, context.CancelFunc) {
 	left := j.opts.WaitForEqual
 	if end, ok := ctx.Deadline(); ok {
@@ -339,8 +348,8 @@ func (j *Journal) stillRunning(ctx context.Context, there store.Intent) error {
 	return f
 }
 
-// withdraw sees to it that a call is not carried out whose caller is told that it was not recorded, should it be
-// recorded all the same.
+// withdraw sees to it that a call is not carried out whose caller is told that it was not recorded, should it
+// be recorded all the same.
 func (j *Journal) withdraw(ctx context.Context, intent store.Intent) {
 	if ctx.Err() != nil { // it is the caller who is gone, and not the store
 		record, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)

@@ -17,8 +17,9 @@ const (
 	clockSlack    = time.Second      // two synchronized lease clocks differ by less
 )
 
-// leaseClock is the time in which leases are measured. It runs with the machine's monotonic clock, so that a step of the
-// wall clock neither ends a lease nor lengthens it. It is set by the database's clock, which all replicas share.
+// leaseClock is the time in which leases are measured. It runs with the machine's monotonic clock, so that a
+// step of the wall clock neither ends a lease nor lengthens it. It is set by the database's clock, which all
+// replicas share.
 type leaseClock struct {
 	mu   sync.Mutex
 	time time.Time // of the database,
@@ -36,7 +37,8 @@ func (c *leaseClock) now() time.Time {
 	return c.time.Add(time.Since(c.read))
 }
 
-// synchronize sets the clock by the database's, and returns how far the machine's wall clock is ahead of that.
+// synchronize sets the clock by the database's, and returns how far the machine's wall clock is ahead of
+// that.
 func (c *leaseClock) synchronize(ctx context.Context, s *store.Store) (ahead time.Duration, err error) {
 	asked := time.Now()
 	there, err := s.Clock(ctx)
@@ -51,8 +53,8 @@ func (c *leaseClock) synchronize(ctx context.Context, s *store.Store) (ahead tim
 	return read.Round(0).Sub(c.time), nil
 }
 
-// localRuns are the runs of this process that have not ended. Of its own runs the process knows what it would have to
-// conclude from leases of others.
+// localRuns are the runs of this process that have not ended. Of its own runs the process knows what it would
+// have to conclude from leases of others.
 type localRuns struct {
 	mu   sync.Mutex
 	runs map[string]localRun // by Intent.Owner
@@ -60,8 +62,9 @@ type localRuns struct {
 
 type localRun struct {
 	intent store.Intent
-	renews bool      // its lease is short
-	until  time.Time // by time.Now: the run has ended, but its write may be under way until then; zero: it has not
+	renews bool // its lease is short
+	// by time.Now: the run has ended, but its write may be under way until then; zero: it has not
+	until time.Time
 }
 
 func (l *localRuns) add(i store.Intent, renews bool) {
@@ -122,9 +125,9 @@ func (l *localRuns) renewing() (all []store.Intent) {
 	return all
 }
 
-// IsRunning reports whether a run of the intent goes on, as far as can be told. Of this process's runs it is known. Of
-// another's it is known on SQLite whether that process lives. Beyond that the lease counts. It cannot end later than a
-// lease that begins now: one that does was made by a clock that was wrong.
+// IsRunning reports whether a run of the intent goes on, as far as can be told. Of this process's runs it is
+// known. Of another's it is known on SQLite whether that process lives. Beyond that the lease counts. It
+// cannot end later than a lease that begins now: one that does was made by a clock that was wrong.
 func (j *Journal) IsRunning(i store.Intent) bool {
 	if i.State != store.IntentRunning {
 		return false
@@ -147,10 +150,10 @@ func (j *Journal) longestLease() time.Duration {
 	return max(j.opts.Deadline, j.opts.WriteGrace) + leaseMargin + clockSlack
 }
 
-// isOverForPeers reports whether the run of an intent is over for a process that nobody asked to carry it on. The
-// process that wrote the row may know that its caller was refused. It withdraws such rows as soon as it has the store
-// again (see refusedIntents). So its peers leave it that time, unless it is known to be gone. A caller who repeats the
-// call does not wait for that.
+// isOverForPeers reports whether the run of an intent is over for a process that nobody asked to carry it on.
+// The process that wrote the row may know that its caller was refused. It withdraws such rows as soon as it
+// has the store again (see refusedIntents). So its peers leave it that time, unless it is known to be gone. A
+// caller who repeats the call does not wait for that.
 func (j *Journal) isOverForPeers(i store.Intent) bool {
 	if i.State != store.IntentRunning {
 		return true

@@ -10,9 +10,10 @@ import (
 	"frontdesk/core/store"
 )
 
-// refusedIntents are those of calls whose callers were told that the store did not take them. It may have taken them all
-// the same: the database can commit and its answer be lost. Then they must not be carried out. So they are withdrawn as
-// soon as the store answers, which is before their leases end unless it was away for longer.
+// refusedIntents are those of calls whose callers were told that the store did not take them. It may have
+// taken them all the same: the database can commit and its answer be lost. Then they must not be carried out.
+// So they are withdrawn as soon as the store answers, which is before their leases end unless it was away for
+// longer.
 type refusedIntents struct {
 	mu   sync.Mutex
 	list []store.Intent
@@ -59,7 +60,8 @@ func (j *Journal) withdrawRefused(ctx context.Context) error {
 	return nil
 }
 
-// pendingAnswers are answers that callers were given while the store was away. The process writes them when it is back.
+// pendingAnswers are answers that callers were given while the store was away. The process writes them when
+// it is back.
 type pendingAnswers struct {
 	mu   sync.Mutex
 	list []pendingAnswer
@@ -70,8 +72,8 @@ type pendingAnswer struct {
 	record func(context.Context) error
 }
 
-// maxAnswers bounds what an outage leaves to write. Of a further call only its row is left, and it is recovered as after
-// a crash.
+// maxAnswers bounds what an outage leaves to write. Of a further call only its row is left, and it is
+// recovered as after a crash.
 const maxAnswers = 10_000
 
 // add keeps an answer, and reports whether there was room for it.
@@ -111,8 +113,8 @@ func (p *pendingAnswers) all() []pendingAnswer {
 	return slices.Clone(p.list)
 }
 
-// writeAnswers records the pending answers, until the store is away again. One that it refuses for another reason stands
-// in the way of no other, and of nothing else that recovers.
+// writeAnswers records the pending answers, until the store is away again. One that it refuses for another
+// reason stands in the way of no other, and of nothing else that recovers.
 func (j *Journal) writeAnswers(ctx context.Context) error {
 	for _, a := range j.answers.all() {
 		switch err := a.record(ctx); {

@@ -7,8 +7,8 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// TestAnswersBeyondTheBoundAreRecoveredAsAfterACrash: a process that keeps all the answers it may holds up no repeat of
-// a call whose answer it has to let go.
+// TestAnswersBeyondTheBoundAreRecoveredAsAfterACrash: a process that keeps all the answers it may holds up no
+// repeat of a call whose answer it has to let go.
 func TestAnswersBeyondTheBoundAreRecoveredAsAfterACrash(t *testing.T) {
 	w := newWorld(t, storetest.SQLite)
 	j := w.journal(Operation{})

@@ -12,8 +12,9 @@ import (
 	"frontdesk/core/store"
 )
 
-// Recovery takes up intents that nobody carries any more: the process died, or the provider's answer was lost. Every
-// replica does it, since an intent goes to whoever takes it over first. So nothing waits for a replica that died.
+// Recovery takes up intents that nobody carries any more: the process died, or the provider's answer was
+// lost. Every replica does it, since an intent goes to whoever takes it over first. So nothing waits for a
+// replica that died.
 
 const (
 	recoveryInterval    = 2 * time.Second // between rounds
@@ -50,7 +51,8 @@ func (j *Journal) Run(ctx context.Context) {
 	}
 }
 
-// keepLeases renews the leases of the runs that go on, and keeps their clock with the database's, until ctx ends.
+// keepLeases renews the leases of the runs that go on, and keeps their clock with the database's, until ctx
+// ends.
 func (j *Journal) keepLeases(ctx context.Context) {
 	if j.opts.Store.TracksProcesses() {
 		return // leases are long, and what counts is whether their process lives
@@ -67,12 +69,14 @@ func (j *Journal) keepLeases(ctx context.Context) {
 	}
 }
 
-// SynchronizeClock sets the clock of leases by the database's clock, and returns how far the machine's is ahead of that.
+// SynchronizeClock sets the clock of leases by the database's clock, and returns how far the machine's is
+// ahead of that.
 func (j *Journal) SynchronizeClock(ctx context.Context) (ahead time.Duration, err error) {
 	return j.clock.synchronize(ctx, j.opts.Store)
 }
 
-// RecoverOnce makes one round of recovery: it writes what the store was not there for, and carries on what is due.
+// RecoverOnce makes one round of recovery: it writes what the store was not there for, and carries on what is
+// due.
 func (j *Journal) RecoverOnce(ctx context.Context) error {
 	began := j.opts.Now()
 	if err := j.withdrawRefused(ctx); err != nil {
@@ -122,8 +126,8 @@ func (j *Journal) inProgress(ctx context.Context) (keys []string, err error) {
 	return keys, nil
 }
 
-// isDue spreads the tries at an intent that stays unknown: each waits as long again as the intent has been open. What
-// is known to be in progress is looked at more often.
+// isDue spreads the tries at an intent that stays unknown: each waits as long again as the intent has been
+// open. What is known to be in progress is looked at more often.
 func (j *Journal) isDue(i store.Intent, now time.Time, inProgress bool) bool {
 	if i.State == store.IntentRunning {
 		return true
@@ -152,8 +156,8 @@ func (j *Journal) tryRecover(ctx context.Context, i store.Intent) {
 	}
 }
 
-// recover carries one intent on. What was taken over is not let go of when the gateway ends: cut off in the middle, it
-// would be nobody's until its lease has passed.
+// recover carries one intent on. What was taken over is not let go of when the gateway ends: cut off in the
+// middle, it would be nobody's until its lease has passed.
 func (j *Journal) recover(ctx context.Context, i store.Intent) error {
 	op, err := j.operation(i.Operation)
 	if err != nil {
@@ -179,8 +183,8 @@ func (j *Journal) recover(ctx context.Context, i store.Intent) error {
 	return op.Resume(ctx, run)
 }
 
-// supersede ends the run of an intent that a later call for the same subject has overtaken, or an earlier one that was
-// answered since. Nobody asks for this change again, so it must not undo theirs.
+// supersede ends the run of an intent that a later call for the same subject has overtaken, or an earlier one
+// that was answered since. Nobody asks for this change again, so it must not undo theirs.
 func (r *Run) supersede(ctx context.Context, i store.Intent) error {
 	if err := r.operation.Supersede(ctx, i); err != nil {
 		r.release(ctx, store.IntentUnknown, "")

@@ -50,8 +50,8 @@ func (r *Run) Resumed() bool { return r.resumed }
 // Unattended reports whether nobody waits for the answer.
 func (r *Run) Unattended() bool { return r.unattended }
 
-// ExpectEffect comes before the call that has the effect. Repeatable says that this call can be made again without a
-// second effect.
+// ExpectEffect comes before the call that has the effect. Repeatable says that this call can be made again
+// without a second effect.
 func (r *Run) ExpectEffect(repeatable bool) { r.effectExpected, r.repeatable = true, repeatable }
 
 // RetractEffect says that the provider refused the call that ExpectEffect announced.
@@ -70,7 +70,8 @@ func (r *Run) Save(ctx context.Context, plan any) error {
 	return r.journal.opts.Store.SaveIntentPlan(ctx, r.intent)
 }
 
-// Detached returns a run without an intent, to carry on work of which the intent is gone. Nobody waits for it.
+// Detached returns a run without an intent, to carry on work of which the intent is gone. Nobody waits for
+// it.
 func (j *Journal) Detached() *Run { return &Run{journal: j, resumed: true, unattended: true} }
 
 // Resume returns a function that carries on runs of an operation, for Operation.Resume.
@@ -82,7 +83,9 @@ func Resume[P, T any](handle Handler[P, T]) func(context.Context, *Run) error {
 }
 
 // takeOver returns a run of an intent whose own run is over; nil where another process was faster.
-func (j *Journal) takeOver(ctx context.Context, op Operation, there store.Intent, repeatable bool) (*Run, error) {
+func (j *Journal) takeOver(
+	ctx context.Context, op Operation, there store.Intent, repeatable bool,
+) (*Run, error) {
 	ours := j.start(ctx, there, repeatable)
 	took, err := j.opts.Store.TakeOverIntent(ctx, there, ours, j.opts.Now())
 	if err != nil || !took {
@@ -93,12 +96,13 @@ func (j *Journal) takeOver(ctx context.Context, op Operation, there store.Intent
 	return &Run{journal: j, operation: op, intent: ours, resumed: true, unknownAudited: unknown}, nil
 }
 
-// start returns the intent as a run of this process owns it within ctx. The run counts as one that goes on until
-// finish, or local.end.
+// start returns the intent as a run of this process owns it within ctx. The run counts as one that goes on
+// until finish, or local.end.
 func (j *Journal) start(ctx context.Context, i store.Intent, repeatable bool) store.Intent {
 	j.announced.Do(func() {
 		if err := j.opts.Store.Announce(j.opts.Owner); err != nil {
-			j.opts.Log.WarnContext(ctx, "other processes cannot see that this one lives; its leases count", "error", err)
+			j.opts.Log.WarnContext(ctx, "other processes cannot see that this one lives; its leases count",
+				"error", err)
 		}
 	})
 	i.Owner, i.State = j.opts.Owner+"/"+rand.Text(), store.IntentRunning
@@ -141,14 +145,15 @@ func finish[P, T any](ctx context.Context, r *Run, handle Handler[P, T]) (Answer
 	return Answer[T]{Record: done.Record, Body: body}, nil
 }
 
-// WasTakenOver reports whether a run ended because another one has its intent. The other's answer is the call's.
+// WasTakenOver reports whether a run ended because another one has its intent. The other's answer is the
+// call's.
 func WasTakenOver(err error) bool {
 	return err != nil && fault.From(err).Reason == store.ReasonIntentLost
 }
 
-// fail closes the intent of a run that failed, and returns what to tell the caller. A failure that surely had no effect
-// leaves nothing behind. Where the provider may have acted, the intent stays, and the caller is told that the outcome
-// is unknown rather than that the call failed.
+// fail closes the intent of a run that failed, and returns what to tell the caller. A failure that surely had
+// no effect leaves nothing behind. Where the provider may have acted, the intent stays, and the caller is
+// told that the outcome is unknown rather than that the call failed.
 func (r *Run) fail(ctx context.Context, err error) error {
 	f := fault.From(err)
 	r.mu.Lock()
@@ -169,8 +174,9 @@ func (r *Run) fail(ctx context.Context, err error) error {
 	}
 	if underWay || stopped {
 		r.journal.local.keep(r.intent.Owner, r.journal.opts.WriteGrace+leaseMargin)
-		// The call may still arrive at the provider: until it surely has, nobody may take the intent up. And where
-		// recovery was stopped, the end of the lease comes sooner than the next try at what stays unknown.
+		// The call may still arrive at the provider: until it surely has, nobody may take the intent up. And
+		// where recovery was stopped, the end of the lease comes sooner than the next try at what stays
+		// unknown.
 		r.extend(ctx, outcome)
 	} else {
 		r.release(ctx, store.IntentUnknown, outcome)
@@ -211,8 +217,8 @@ func (r *Run) extend(ctx context.Context, outcome string) {
 	}
 }
 
-// Late returns a function that records the answer of a write which came after its caller was told that the deadline
-// passed. What is repeatable is recovered by a repeat, which need not wait for that.
+// Late returns a function that records the answer of a write which came after its caller was told that the
+// deadline passed. What is repeatable is recovered by a repeat, which need not wait for that.
 func Late[R, T any](r *Run, result func(context.Context, R) (Result[T], error)) func(answer any, err error) {
 	return func(answer any, err error) {
 		if r.repeatable {
@@ -244,7 +250,8 @@ func Late[R, T any](r *Run, result func(context.Context, R) (Result[T], error)) 
 	}
 }
 
-// LateUnknown is for a write whose late answer does not settle the call. It lets anybody look what became of it.
+// LateUnknown is for a write whose late answer does not settle the call. It lets anybody look what became of
+// it.
 func (r *Run) LateUnknown(any, error) {
 	if r.repeatable {
 		return
@@ -256,8 +263,8 @@ func (r *Run) LateUnknown(any, error) {
 	r.release(ctx, store.IntentUnknown, "")
 }
 
-// complete records the answer. Where another run has recorded one first, it returns that: it is the answer that repeats
-// get. While the store is away, the process keeps the answer itself.
+// complete records the answer. Where another run has recorded one first, it returns that: it is the answer
+// that repeats get. While the store is away, the process keeps the answer itself.
 func (r *Run) complete(
 	ctx context.Context, body []byte, ref string, seen []store.EventSeen,
 ) (first store.Intent, overtaken bool) {

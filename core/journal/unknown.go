@@ -27,9 +27,9 @@ func (r *Run) HadNoEffect(f *fault.Error) bool {
 	return true
 }
 
-// unknownOutcome says what is unknown, and suggests a repeat only where that cannot have the effect a second time. A
-// passed deadline and a provider that answers 503 (RFC 9110 section 15.6.4: it could not handle the request) keep their
-// own reasons, since they tell the caller more. Anything else is OUTCOME_UNKNOWN.
+// unknownOutcome says what is unknown, and suggests a repeat only where that cannot have the effect a second
+// time. A passed deadline and a provider that answers 503 (RFC 9110 section 15.6.4: it could not handle the
+// request) keep their own reasons, since they tell the caller more. Anything else is OUTCOME_UNKNOWN.
 func (r *Run) unknownOutcome(f *fault.Error) error {
 	if f.Code == fault.Canceled {
 		return f
@@ -71,8 +71,8 @@ func (r *Run) unknownOutcome(f *fault.Error) error {
 
 func sentence(s string) string { return strings.TrimSuffix(s, ".") + ". " }
 
-// canRepeat reports whether the same request, sent again after a wait, is taken for the same call or changes nothing
-// more.
+// canRepeat reports whether the same request, sent again after a wait, is taken for the same call or changes
+// nothing more.
 func (r *Run) canRepeat(wait time.Duration) bool {
 	switch i := r.intent; {
 	case i.Kept, r.operation.Idempotent:

@@ -8,8 +8,8 @@ import (
 	"frontdesk/core/store"
 )
 
-// waiters are the calls of this process that wait for an equal one that runs. Of those that wait for the same one, one
-// reads the store for all.
+// waiters are the calls of this process that wait for an equal one that runs. Of those that wait for the same
+// one, one reads the store for all.
 type waiters struct {
 	mu     sync.Mutex
 	shared map[intentID]*sharedWait
@@ -67,8 +67,8 @@ func (w *waiters) finish(i store.Intent, shared *sharedWait, err error) {
 	close(shared.done)
 }
 
-// wait returns the result of a read, which waits for the end of an intent's run. It is the read of another call for the
-// same intent, or its own. Where the call that reads has to go, another reads on.
+// wait returns the result of a read, which waits for the end of an intent's run. It is the read of another
+// call for the same intent, or its own. Where the call that reads has to go, another reads on.
 func (w *waiters) wait(ctx context.Context, i store.Intent, read func() error) error {
 	shared, leave := w.join(i)
 	defer leave()
@@ -95,8 +95,8 @@ func (w *waiters) wait(ctx context.Context, i store.Intent, read func() error) e
 
 const pollInterval = 40 * time.Millisecond // between the first looks at an equal call that still runs
 
-// await waits until the run of an intent has ended, or until ctx ends. It only reads, and less often the longer it
-// takes.
+// await waits until the run of an intent has ended, or until ctx ends. It only reads, and less often the
+// longer it takes.
 func (j *Journal) await(ctx context.Context, i store.Intent) error {
 	return j.waiters.wait(ctx, i, func() error {
 		for wait := pollInterval; ; wait = min(2*wait, 8*pollInterval) {

@@ -15,8 +15,8 @@ const (
 	actionRestore = "restore-phone-number"
 )
 
-// auditNumber returns the rows that say what became of a number outside of a call. They are for the transaction that
-// writes the number. Whose doing it is, the context says; else it is the gateway's.
+// auditNumber returns the rows that say what became of a number outside of a call. They are for the
+// transaction that writes the number. Whose doing it is, the context says; else it is the gateway's.
 func (o *Options) auditNumber(ctx context.Context, action string, n store.Number) ([]store.AuditRow, error) {
 	if o.Audit == nil {
 		return nil, nil

@@ -65,7 +65,8 @@ func (s *Calendar) planBook(ctx context.Context, client calendarClient, in BookM
 		return plan, fault.New(fault.Unsupported, fault.ReasonConferencing,
 			`The connected calendar cannot make a meeting link. Send conferencing_type "url" with a location_url, or none.`)
 	case in.Conferencing == calendar.ConferencingURL && !client.traits.LocationURL:
-		return plan, fault.New(fault.Unsupported, fault.ReasonConferencing, "The connected calendar cannot carry a meeting link.")
+		return plan, fault.New(fault.Unsupported, fault.ReasonConferencing,
+			"The connected calendar cannot carry a meeting link.")
 	}
 	zone, err := client.zone(ctx, in.Timezone, first(in.CalendarIDs))
 	if err != nil {
@@ -78,7 +79,8 @@ func (s *Calendar) planBook(ctx context.Context, client calendarClient, in BookM
 	return plan, nil
 }
 
-// canonical returns the form in which equal bookings are equal: addresses are compared without case and order.
+// canonical returns the form in which equal bookings are equal: addresses are compared without case and
+// order.
 func (p bookPlan) canonical() bookPlan {
 	p.Attendees = emailKeys(p.Attendees)
 	return p
@@ -98,12 +100,16 @@ func (p bookPlan) matches(e calendar.Event) bool {
 	return e.Title == p.Title && e.Start.Instant.Equal(p.Start) && e.End.Instant.Equal(p.End)
 }
 
-// showsLate is how long a provider may take to show an event it made, where it does not promise to show it at once.
+// showsLate is how long a provider may take to show an event it made, where it does not promise to show it at
+// once.
 const showsLate = 30 * time.Second
 
-// isStale reports whether the meeting of an equal booking was cancelled or moved since, by this gateway or by other
-// means. Then "you are booked for ten" would not be true. When that cannot be learned, the earlier answer counts.
-func (s *Calendar) isStale(ctx context.Context, client calendarClient, plan bookPlan, earlier store.Intent) bool {
+// isStale reports whether the meeting of an equal booking was cancelled or moved since, by this gateway or by
+// other means. Then "you are booked for ten" would not be true. When that cannot be learned, the earlier
+// answer counts.
+func (s *Calendar) isStale(
+	ctx context.Context, client calendarClient, plan bookPlan, earlier store.Intent,
+) bool {
 	cancelled, err := s.isCancelling(ctx, client, earlier.EffectRef, earlier.CreatedAt)
 	if err != nil || cancelled {
 		return cancelled
@@ -123,9 +129,11 @@ func (s *Calendar) isStale(ctx context.Context, client calendarClient, plan book
 	return !start.Equal(plan.Start) || !end.Equal(plan.End)
 }
 
-// checkNotPast refuses a start in the past where the tenant wishes that. A call that began in time may be finished
-// later.
-func (s *Calendar) checkNotPast(client calendarClient, run *journal.Run, start time.Time, zone *time.Location) error {
+// checkNotPast refuses a start in the past where the tenant wishes that. A call that began in time may be
+// finished later.
+func (s *Calendar) checkNotPast(
+	client calendarClient, run *journal.Run, start time.Time, zone *time.Location,
+) error {
 	now := s.opts.Now()
 	if run.Resumed() || !client.tenant.Settings.RejectPast || !start.Before(now) {
 		return nil
@@ -151,8 +159,9 @@ func (s *Calendar) book(
 ) (journal.Result[record.MeetingAnswer], error) {
 	var none journal.Result[record.MeetingAnswer]
 	if run.Resumed() && !client.traits.IdempotentBook {
-		return none, fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, "An earlier try was cut off, and the "+
-			"connected calendar cannot tell whether it booked the meeting. Look at the calendar.")
+		return none, fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+			"An earlier try was cut off, and the "+
+				"connected calendar cannot tell whether it booked the meeting. Look at the calendar.")
 	}
 	b := &booking{service: s, client: client, run: run, plan: plan}
 	var err error
@@ -207,8 +216,8 @@ func (b *booking) reserve(ctx context.Context) (err error) {
 	return nil
 }
 
-// carryOut books the meeting. Where the key's event was made and cancelled before, it makes a new event: it is a new
-// request under an old key.
+// carryOut books the meeting. Where the key's event was made and cancelled before, it makes a new event: it
+// is a new request under an old key.
 func (b *booking) carryOut(ctx context.Context) (calendar.Event, error) {
 	event, err := b.ask(ctx)
 	wasCancelled := err != nil && fault.From(err).Reason == fault.ReasonChangedMeanwhile
@@ -251,7 +260,9 @@ func (b *booking) result(e calendar.Event) journal.Result[record.MeetingAnswer] 
 }
 
 // lateResult returns the result of a booking that was answered after its caller had gone.
-func (b *booking) lateResult(ctx context.Context, e calendar.Event) (journal.Result[record.MeetingAnswer], error) {
+func (b *booking) lateResult(
+	ctx context.Context, e calendar.Event,
+) (journal.Result[record.MeetingAnswer], error) {
 	b.held.assign(ctx, e.ID)
 	return b.result(e), nil
 }

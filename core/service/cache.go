@@ -9,8 +9,8 @@ import (
 
 const cacheEntries = 10_000
 
-// cache remembers what a provider said for a while, by connection and revision. It is bounded; what does not fit is
-// asked again.
+// cache remembers what a provider said for a while, by connection and revision. It is bounded; what does not
+// fit is asked again.
 type cache[V any] struct {
 	now  func() time.Time
 	life time.Duration

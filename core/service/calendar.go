@@ -85,8 +85,8 @@ func (c calendarClient) listCalendars(ctx context.Context) ([]calendar.Calendar,
 	})
 }
 
-// findCalendar returns the calendar of that id, the default one for "". A calendar that the account does not list is
-// not refused here: the provider knows shared ones that it does not list.
+// findCalendar returns the calendar of that id, the default one for "". A calendar that the account does not
+// list is not refused here: the provider knows shared ones that it does not list.
 func (c calendarClient) findCalendar(ctx context.Context, id string) (calendar.Calendar, error) {
 	all, err := c.listCalendars(ctx)
 	if err != nil {
@@ -147,7 +147,8 @@ func (c calendarClient) requestedZone(name string) (*time.Location, error) {
 // checkWritable refuses what the account cannot do, before anything is recorded.
 func (c calendarClient) checkWritable(attendees []string) error {
 	if c.traits.ReadOnly {
-		return fault.New(fault.Unsupported, fault.ReasonNotSupported, "The connected calendar can only be read.")
+		return fault.New(fault.Unsupported, fault.ReasonNotSupported,
+			"The connected calendar can only be read.")
 	}
 	if most := c.traits.MaxAttendees; most > 0 && len(attendees) > most {
 		return fault.InvalidFields(fault.Field{
@@ -183,8 +184,8 @@ func (s *Calendar) Calendars(ctx context.Context, c tenant.Caller) (record.Calen
 	return record.CalendarsAnswer{Calendars: list}, nil
 }
 
-// Verify asks the provider live whether the credentials work. It is no fault when nothing is connected, or when the
-// provider refuses the credentials. It is one when that cannot be learned.
+// Verify asks the provider live whether the credentials work. It is no fault when nothing is connected, or
+// when the provider refuses the credentials. It is one when that cannot be learned.
 func (s *Calendar) Verify(ctx context.Context, c tenant.Caller) (record.VerifyAnswer, error) {
 	opened, err := s.opts.Directory.CalendarToVerify(ctx, c)
 	if f := fault.From(err); err != nil {

@@ -19,8 +19,8 @@ type cancelPlan struct {
 	CalendarID string `json:"calendar_id,omitempty"`
 }
 
-// Cancel removes a meeting and lets the provider tell the attendees. It is idempotent: an event that is gone through
-// this gateway, or that the provider says is gone, is cancelled.
+// Cancel removes a meeting and lets the provider tell the attendees. It is idempotent: an event that is gone
+// through this gateway, or that the provider says is gone, is cancelled.
 func (s *Calendar) Cancel(
 	ctx context.Context, c tenant.Caller, w Write, in CancelMeeting,
 ) (Answer[record.CancelAnswer], error) {
@@ -83,8 +83,8 @@ func (s *Calendar) cancel(
 	}, nil
 }
 
-// isCancelling reports whether a cancellation of the event began since, and did not surely fail. One that was cut off is
-// carried on: a caller who is answered with the event would lose it then.
+// isCancelling reports whether a cancellation of the event began since, and did not surely fail. One that was
+// cut off is carried on: a caller who is answered with the event would lose it then.
 func (s *Calendar) isCancelling(
 	ctx context.Context, client calendarClient, eventID string, since time.Time,
 ) (bool, error) {

@@ -22,7 +22,9 @@ type changePlan struct {
 }
 
 // Update changes a number's name and employees: at the provider first, in the gateway's table after.
-func (s *Numbers) Update(ctx context.Context, c tenant.Caller, w Write, in UpdateNumber) (Answer[record.PhoneNumber], error) {
+func (s *Numbers) Update(
+	ctx context.Context, c tenant.Caller, w Write, in UpdateNumber,
+) (Answer[record.PhoneNumber], error) {
 	client, err := s.open(ctx, c)
 	if err != nil {
 		return Answer[record.PhoneNumber]{}, err
@@ -37,7 +39,9 @@ func (s *Numbers) Update(ctx context.Context, c tenant.Caller, w Write, in Updat
 }
 
 // answerUnchanged answers a change of nothing.
-func (s *Numbers) answerUnchanged(ctx context.Context, client telephonyClient, id int64) (Answer[record.PhoneNumber], error) {
+func (s *Numbers) answerUnchanged(
+	ctx context.Context, client telephonyClient, id int64,
+) (Answer[record.PhoneNumber], error) {
 	row, err := s.number(ctx, client, id)
 	if err != nil {
 		return Answer[record.PhoneNumber]{}, err
@@ -48,7 +52,9 @@ func (s *Numbers) answerUnchanged(ctx context.Context, client telephonyClient, i
 }
 
 // applyChange runs a change of a number. It sets what was asked for, so it is safe to run again.
-func (s *Numbers) applyChange(ctx context.Context, client telephonyClient, run *journal.Run, plan changePlan) (journal.Result[record.PhoneNumber], error) {
+func (s *Numbers) applyChange(
+	ctx context.Context, client telephonyClient, run *journal.Run, plan changePlan,
+) (journal.Result[record.PhoneNumber], error) {
 	row, err := s.number(ctx, client, plan.ID)
 	if err == nil {
 		row, err = s.retryConflicts(ctx, client, row, func(row store.Number) (store.Number, error) {
@@ -86,8 +92,8 @@ func (plan changePlan) apply(client telephonyClient, row store.Number) (store.Nu
 	return row, change
 }
 
-// rewriteNumber writes the row of a number to its provider once more: a change of it, which was cut off and which another one has
-// overtaken, may have reached the provider after that one.
+// rewriteNumber writes the row of a number to its provider once more: a change of it, which was cut off and
+// which another one has overtaken, may have reached the provider after that one.
 func (s *Numbers) rewriteNumber(ctx context.Context, i store.Intent) error {
 	var plan changePlan
 	if err := json.Unmarshal(i.Plan, &plan); err != nil {
@@ -118,7 +124,8 @@ func (s *Numbers) rewriteNumber(ctx context.Context, i store.Intent) error {
 	return changedMeanwhile()
 }
 
-// releaseVanished releases the row of a number that the provider no longer has, if it is still as it was read.
+// releaseVanished releases the row of a number that the provider no longer has, if it is still as it was
+// read.
 func (s *Numbers) releaseVanished(ctx context.Context, row store.Number, err error) error {
 	if fault.From(err).Code != fault.NotFound {
 		return err

@@ -41,8 +41,8 @@ func ticketResult(_ context.Context, t crm.Ticket) (journal.Result[record.Ticket
 	return journal.Result[record.TicketAnswer]{Record: answer, Ref: t.ID}, nil
 }
 
-// carryOut opens the ticket. Where the CRM does not take a repeated create for the first one, a resumed run looks
-// whether the ticket is there before it creates anything.
+// carryOut opens the ticket. Where the CRM does not take a repeated create for the first one, a resumed run
+// looks whether the ticket is there before it creates anything.
 func (c *creation) carryOut(ctx context.Context) (crm.Ticket, error) {
 	repeatable := c.client.driver.Traits().IdempotentCreate
 	if c.run.Resumed() && !repeatable {
@@ -95,8 +95,8 @@ func (c *creation) newTicket() crm.NewTicket {
 	return t
 }
 
-// latestEnd returns when the last create of the plan is over, however it ended: it goes on for a while after its caller
-// has gone.
+// latestEnd returns when the last create of the plan is over, however it ended: it goes on for a while after
+// its caller has gone.
 func (c *creation) latestEnd() time.Time {
 	sent := c.run.Intent().CreatedAt
 	if c.plan.Again.After(sent) {
@@ -105,8 +105,8 @@ func (c *creation) latestEnd() time.Time {
 	return sent.Add(c.tickets.opts.Deadline + c.tickets.opts.Guard.WriteGrace())
 }
 
-// find asks the CRM what became of a create. It fails with fault.NotFound when there is surely no ticket. Any other
-// failure leaves the outcome unknown.
+// find asks the CRM what became of a create. It fails with fault.NotFound when there is surely no ticket. Any
+// other failure leaves the outcome unknown.
 func (c *creation) find(ctx context.Context) (crm.Ticket, error) {
 	finder, can := c.client.driver.(crm.Finder)
 	if !can {
@@ -145,9 +145,9 @@ func (c *creation) find(ctx context.Context) (crm.Ticket, error) {
 	return crm.Ticket{}, err
 }
 
-// checkOwnership returns why a ticket that was found by what it says cannot be taken for this call's. Others are the
-// calls that may have made it. Of calls that are equal it does not matter which ticket is whose, as long as no two have
-// the same.
+// checkOwnership returns why a ticket that was found by what it says cannot be taken for this call's. Others
+// are the calls that may have made it. Of calls that are equal it does not matter which ticket is whose, as
+// long as no two have the same.
 func (c *creation) checkOwnership(found crm.Ticket, others []store.Intent) error {
 	ours := c.run.Intent()
 	for _, other := range others {
@@ -174,8 +174,8 @@ func isAlike(a, b json.RawMessage) bool {
 	return crm.SameText(one.Subject, two.Subject) && crm.SameText(one.Description, two.Description)
 }
 
-// saveUnknowable records whether a look has told that nothing will ever be known, so that recovery does not look again.
-// It returns what the look failed with.
+// saveUnknowable records whether a look has told that nothing will ever be known, so that recovery does not
+// look again. It returns what the look failed with.
 func (c *creation) saveUnknowable(ctx context.Context, err error) error {
 	f := fault.From(err)
 	if f.IsUnknowable() == c.plan.Unknowable {

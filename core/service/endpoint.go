@@ -16,7 +16,8 @@ type endpoint struct {
 	verify     func(context.Context) error // asks the provider whether it accepts the credentials
 }
 
-// newEndpoint returns the endpoint of an opened connection. The driver's account function verifies the credentials.
+// newEndpoint returns the endpoint of an opened connection. The driver's account function verifies the
+// credentials.
 func newEndpoint[D, A any](
 	opts *Options, o tenant.Opened[D], maxConcurrent int, account func(context.Context) (A, error),
 ) endpoint {
@@ -30,8 +31,9 @@ func newEndpoint[D, A any](
 	}}
 }
 
-// ask calls a driver through the guard. A connection is marked when the provider refuses the credentials, and refuses
-// them again when it is asked for the account. A person learns of it then, and the next caller is told at once.
+// ask calls a driver through the guard. A connection is marked when the provider refuses the credentials, and
+// refuses them again when it is asked for the account. A person learns of it then, and the next caller is
+// told at once.
 func ask[T any](
 	ctx context.Context, e endpoint, op guard.Op, try func(context.Context) (T, error),
 ) (T, error) {
@@ -43,7 +45,8 @@ func ask[T any](
 	f := fault.From(err)
 	if f.Code == fault.Disconnected && e.refusesCredentials(ctx) {
 		if err := e.opts.Directory.MarkReconnect(context.WithoutCancel(ctx), e.connection, f.Detail); err != nil {
-			e.opts.Log.ErrorContext(ctx, "a connection could not be marked", "connection", e.connection.ID, "error", err)
+			e.opts.Log.ErrorContext(ctx, "a connection could not be marked",
+				"connection", e.connection.ID, "error", err)
 		}
 	}
 	return none, f.With("provider", e.connection.Provider)
@@ -63,7 +66,8 @@ func read(name string) guard.Op { return guard.Op{Name: name, Read: true} }
 func (o *Options) callerFor(ctx context.Context, tenantID, connectionID string) (tenant.Caller, error) {
 	c, err := o.Directory.CallerOf(ctx, tenantID, connectionID)
 	if f := fault.From(err); err != nil && f.Code == fault.NotFound {
-		return c, fault.New(fault.Disconnected, fault.ReasonNotConnected, "The connection was removed.").Because(err)
+		return c, fault.New(fault.Disconnected, fault.ReasonNotConnected,
+			"The connection was removed.").Because(err)
 	}
 	return c, err
 }

@@ -9,8 +9,9 @@ import (
 	"frontdesk/core/record"
 )
 
-// checkComplete returns the fault of a ticket that is open without a value that was asked for, nil where it has
-// them all. It looks at nothing but the request and the record that is kept, so a repeat is told the same.
+// checkComplete returns the fault of a ticket that is open without a value that was asked for, nil where it
+// has them all. It looks at nothing but the request and the record that is kept, so a repeat is told the
+// same.
 func checkComplete(plan ticketPlan, t record.Ticket) error {
 	names := normalize.NotTaken(plan.newTicket(), t)
 	if len(names) == 0 {

@@ -7,8 +7,8 @@ import (
 	"frontdesk/core/normalize"
 )
 
-// BookMeeting is the input of book-meeting. The times are read but not yet placed in a zone: that may need the
-// calendar's own.
+// BookMeeting is the input of book-meeting. The times are read but not yet placed in a zone: that may need
+// the calendar's own.
 type BookMeeting struct {
 	Title        string
 	Description  string
@@ -63,7 +63,8 @@ type BuyNumber struct {
 	Outbound *int64
 }
 
-// UpdateNumber is the input of updating a number: Set says that the field was given, a nil value that it is cleared.
+// UpdateNumber is the input of updating a number: Set says that the field was given, a nil value that it is
+// cleared.
 type UpdateNumber struct {
 	ID       int64
 	Name     *string

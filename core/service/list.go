@@ -22,8 +22,8 @@ const (
 	maxEmptyPages   = 100  // pages without an event before a provider's paging is taken for broken
 )
 
-// List answers the events of the selected calendars, else of the default one, that overlap the window: recurring ones
-// expanded, every page followed, sorted by start and then id. It never answers a part.
+// List answers the events of the selected calendars, else of the default one, that overlap the window:
+// recurring ones expanded, every page followed, sorted by start and then id. It never answers a part.
 func (s *Calendar) List(ctx context.Context, c tenant.Caller, in ListEvents) (record.EventsAnswer, error) {
 	client, err := s.open(ctx, c)
 	if err != nil {
@@ -67,9 +67,11 @@ func (s *Calendar) window(in ListEvents, zone *time.Location) (calendar.Span, er
 	return w, nil
 }
 
-// readEvents reads every page of every calendar, several calendars at a time. Whole days and floating times lie in the
-// requested zone, else each in its own calendar's; the events say which.
-func (s *Calendar) readEvents(ctx context.Context, client calendarClient, calendarIDs []string, w calendar.Span, requested string) ([]calendar.Event, error) {
+// readEvents reads every page of every calendar, several calendars at a time. Whole days and floating times
+// lie in the requested zone, else each in its own calendar's; the events say which.
+func (s *Calendar) readEvents(
+	ctx context.Context, client calendarClient, calendarIDs []string, w calendar.Span, requested string,
+) ([]calendar.Event, error) {
 	ids := slices.Compact(slices.Sorted(slices.Values(calendarIDs)))
 	if len(ids) == 0 {
 		ids = []string{""}
@@ -110,13 +112,17 @@ func (s *Calendar) readEvents(ctx context.Context, client calendarClient, calend
 }
 
 // readFirstPages asks for all calendars at once where the provider can, and answers nils where it cannot.
-func (s *Calendar) readFirstPages(ctx context.Context, client calendarClient, queries []calendar.Query) ([]*calendar.Page, error) {
+func (s *Calendar) readFirstPages(
+	ctx context.Context, client calendarClient, queries []calendar.Query,
+) ([]*calendar.Page, error) {
 	pages := make([]*calendar.Page, len(queries))
 	many, can := client.driver.(calendar.ManyLister)
 	if !can || len(queries) < 2 {
 		return pages, nil
 	}
-	got, err := ask(ctx, client.endpoint, read("list-events"), func(ctx context.Context) ([]calendar.Page, error) { return many.EventsOf(ctx, queries) })
+	got, err := ask(ctx, client.endpoint, read("list-events"), func(ctx context.Context) ([]calendar.Page, error) {
+		return many.EventsOf(ctx, queries)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -127,12 +133,16 @@ func (s *Calendar) readFirstPages(ctx context.Context, client calendarClient, qu
 }
 
 // readPages follows the pages of one calendar from the first, which may be there already.
-func (s *Calendar) readPages(ctx context.Context, client calendarClient, q calendar.Query, have *calendar.Page) ([]calendar.Event, error) {
+func (s *Calendar) readPages(
+	ctx context.Context, client calendarClient, q calendar.Query, have *calendar.Page,
+) ([]calendar.Event, error) {
 	var all []calendar.Event
 	for empty := 0; ; {
 		page := have
 		if page == nil {
-			got, err := ask(ctx, client.endpoint, read("list-events"), func(ctx context.Context) (calendar.Page, error) { return client.driver.Events(ctx, q) })
+			got, err := ask(ctx, client.endpoint, read("list-events"), func(ctx context.Context) (calendar.Page, error) {
+				return client.driver.Events(ctx, q)
+			})
 			if err != nil {
 				return nil, err
 			}
@@ -150,7 +160,8 @@ func (s *Calendar) readPages(ctx context.Context, client calendarClient, q calen
 			return all, nil
 		}
 		if page.Next == q.Cursor || empty > maxEmptyPages {
-			return nil, fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The provider's list of events does not end.")
+			return nil, fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
+				"The provider's list of events does not end.")
 		}
 		q.Cursor = page.Next
 	}

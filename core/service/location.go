@@ -11,11 +11,12 @@ import (
 	"frontdesk/core/store"
 )
 
-// Where an event lies. Providers whose event ids say nothing without a calendar (Google) need to be told the calendar;
-// callers mostly know the event id alone. So the gateway remembers, per tenant, where it saw an event, unless that is
-// the default calendar, where it looks anyway.
+// Where an event lies. Providers whose event ids say nothing without a calendar (Google) need to be told the
+// calendar; callers mostly know the event id alone. So the gateway remembers, per tenant, where it saw an
+// event, unless that is the default calendar, where it looks anyway.
 
-// newLocation returns what to remember of an event that was just made in the calendar named; "" is the default one.
+// newLocation returns what to remember of an event that was just made in the calendar named; "" is the
+// default one.
 func (c calendarClient) newLocation(e calendar.Event, named string) []store.EventSeen {
 	if !c.traits.IDsPerCalendar || named == "" {
 		return nil
@@ -24,12 +25,16 @@ func (c calendarClient) newLocation(e calendar.Event, named string) []store.Even
 }
 
 // locationOf returns what to remember of an event that was just changed.
-func (s *Calendar) locationOf(ctx context.Context, client calendarClient, e calendar.Event) []store.EventSeen {
+func (s *Calendar) locationOf(
+	ctx context.Context, client calendarClient, e calendar.Event,
+) []store.EventSeen {
 	return s.locationsOf(ctx, client, []calendar.Event{e})
 }
 
 // locationsOf returns what to remember of the events outside the default calendar.
-func (s *Calendar) locationsOf(ctx context.Context, client calendarClient, events []calendar.Event) []store.EventSeen {
+func (s *Calendar) locationsOf(
+	ctx context.Context, client calendarClient, events []calendar.Event,
+) []store.EventSeen {
 	if !client.traits.IDsPerCalendar {
 		return nil
 	}
@@ -55,7 +60,9 @@ func (c calendarClient) location(eventID, calendarID string, gone bool) store.Ev
 }
 
 // rememberLocations keeps where listed events were seen. What this process wrote lately is not written again.
-func (s *Calendar) rememberLocations(ctx context.Context, client calendarClient, events []calendar.Event) error {
+func (s *Calendar) rememberLocations(
+	ctx context.Context, client calendarClient, events []calendar.Event,
+) error {
 	fresh := slices.DeleteFunc(s.locationsOf(ctx, client, events), s.recent.has)
 	if len(fresh) == 0 {
 		return nil
@@ -67,9 +74,9 @@ func (s *Calendar) rememberLocations(ctx context.Context, client calendarClient,
 	return nil
 }
 
-// candidates returns the calendars to look for an event in, in this order: where it was seen, those the caller names,
-// the default one. Where event ids are unique in the account, any one will do. It reports whether the event was
-// cancelled through this gateway.
+// candidates returns the calendars to look for an event in, in this order: where it was seen, those the
+// caller names, the default one. Where event ids are unique in the account, any one will do. It reports
+// whether the event was cancelled through this gateway.
 func (s *Calendar) candidates(
 	ctx context.Context, client calendarClient, eventID string, named []string,
 ) (list []string, gone bool, err error) {
@@ -91,8 +98,8 @@ func (s *Calendar) candidates(
 	return list, found && seen.Gone, nil
 }
 
-// tryCalendars tries each calendar until one has the event. When none has, it returns the fault of a calendar that does
-// not exist before that of an event that does not.
+// tryCalendars tries each calendar until one has the event. When none has, it returns the fault of a calendar
+// that does not exist before that of an event that does not.
 func tryCalendars[T any](
 	ctx context.Context, calendarIDs []string, try func(ctx context.Context, calendarID string) (T, error),
 ) (T, error) {

@@ -16,8 +16,8 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// Numbers is the five operations on phone numbers. The provider holds the numbers; the gateway's table gives them
-// their ids and remembers the cloud employees.
+// Numbers is the five operations on phone numbers. The provider holds the numbers; the gateway's table gives
+// them their ids and remembers the cloud employees.
 type Numbers struct {
 	opts      *Options
 	journal   *journal.Journal
@@ -73,9 +73,9 @@ func (s *Numbers) openFor(ctx context.Context, tenantID, connectionID string) (t
 	return s.open(ctx, c)
 }
 
-// List reads the provider's account and makes the gateway's table agree with it: numbers that came by other means get
-// an id, numbers that went are released, and calls that lead elsewhere than they should are pointed back where that is
-// safe.
+// List reads the provider's account and makes the gateway's table agree with it: numbers that came by other
+// means get an id, numbers that went are released, and calls that lead elsewhere than they should are pointed
+// back where that is safe.
 func (s *Numbers) List(ctx context.Context, c tenant.Caller) (record.PhoneNumbersAnswer, error) {
 	client, err := s.open(ctx, c)
 	if err != nil {
@@ -119,12 +119,16 @@ func numberNotFound() error {
 }
 
 // readNumber asks the provider for one number.
-func (s *Numbers) readNumber(ctx context.Context, client telephonyClient, ref string) (telephony.Number, error) {
-	return ask(ctx, client.endpoint, read("read-phone-number"), func(ctx context.Context) (telephony.Number, error) { return client.driver.Number(ctx, ref) })
+func (s *Numbers) readNumber(
+	ctx context.Context, client telephonyClient, ref string,
+) (telephony.Number, error) {
+	return ask(ctx, client.endpoint, read("read-phone-number"), func(ctx context.Context) (telephony.Number, error) {
+		return client.driver.Number(ctx, ref)
+	})
 }
 
-// route is where a number's inbound calls go: nowhere when no employee takes them. It is false where the connection
-// does not say.
+// route is where a number's inbound calls go: nowhere when no employee takes them. It is false where the
+// connection does not say.
 func (c telephonyClient) route(employee *int64, e164 string) (telephony.Routing, bool) {
 	if employee == nil {
 		_, says := c.driver.Route(0, e164)
@@ -146,7 +150,9 @@ func marshalRouting(to telephony.Routing) string {
 }
 
 // setNumber has the provider change a number, and sees that it did.
-func (s *Numbers) setNumber(ctx context.Context, client telephonyClient, ref string, c telephony.Change) error {
+func (s *Numbers) setNumber(
+	ctx context.Context, client telephonyClient, ref string, c telephony.Change,
+) error {
 	now, err := ask(ctx, client.endpoint, guard.Op{Name: opChange, Repeatable: true}, func(ctx context.Context) (telephony.Number, error) {
 		return client.driver.Change(ctx, ref, c)
 	})
@@ -154,7 +160,8 @@ func (s *Numbers) setNumber(ctx context.Context, client telephonyClient, ref str
 		return s.explainNotFound(ctx, client, ref, err)
 	}
 	if c.Name != nil && now.Name != *c.Name || c.Routing != nil && *c.Routing != (telephony.Routing{}) && now.Routing != *c.Routing {
-		return fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The provider did not change the number as it was asked to.")
+		return fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
+			"The provider did not change the number as it was asked to.")
 	}
 	return nil
 }
@@ -173,7 +180,9 @@ func (s *Numbers) explainNotFound(ctx context.Context, client telephonyClient, r
 }
 
 // routeCalls has a number's calls go where its row says they should, as it is now, and remembers it.
-func (s *Numbers) routeCalls(ctx context.Context, client telephonyClient, row store.Number) (store.Number, error) {
+func (s *Numbers) routeCalls(
+	ctx context.Context, client telephonyClient, row store.Number,
+) (store.Number, error) {
 	return s.retryConflicts(ctx, client, row, func(row store.Number) (store.Number, error) {
 		to, _ := client.route(row.Inbound, row.E164)
 		if err := s.setNumber(ctx, client, row.Ref, telephony.Change{Routing: &to}); err != nil {
@@ -184,10 +193,13 @@ func (s *Numbers) routeCalls(ctx context.Context, client telephonyClient, row st
 	})
 }
 
-// retryConflicts makes a change at the provider and in the table. Providers of numbers have no versions, but the table has: a
-// change that finds the row changed by someone else meanwhile is made again from what the row became, at the provider as
-// well, so that of several changes at one time both places end with the same one.
-func (s *Numbers) retryConflicts(ctx context.Context, client telephonyClient, row store.Number, change func(store.Number) (store.Number, error)) (store.Number, error) {
+// retryConflicts makes a change at the provider and in the table. Providers of numbers have no versions, but
+// the table has: a change that finds the row changed by someone else meanwhile is made again from what the
+// row became, at the provider as well, so that of several changes at one time both places end with the same
+// one.
+func (s *Numbers) retryConflicts(
+	ctx context.Context, client telephonyClient, row store.Number, change func(store.Number) (store.Number, error),
+) (store.Number, error) {
 	for range maxConflicts {
 		changed, err := change(row)
 		if err == nil || fault.From(err).Reason != fault.ReasonChangedMeanwhile {
@@ -203,7 +215,8 @@ func (s *Numbers) retryConflicts(ctx context.Context, client telephonyClient, ro
 const maxConflicts = 8
 
 func changedMeanwhile() error {
-	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "The number is changed by others again and again. Repeat the request.")
+	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile,
+		"The number is changed by others again and again. Repeat the request.")
 }
 
 // displayName is a number's display name: its own, else the number itself.

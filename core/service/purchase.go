@@ -58,13 +58,15 @@ type refusal struct {
 // nothing touches a number at the provider before the store says whose it is. Whoever takes up a purchase
 // first asks the provider what became of the order: a second number is only chosen when the first is surely
 // someone else's.
-func (s *Numbers) Buy(ctx context.Context, c tenant.Caller, w Write, in BuyNumber) (Answer[record.PhoneNumber], error) {
+func (s *Numbers) Buy(
+	ctx context.Context, c tenant.Caller, w Write, in BuyNumber,
+) (Answer[record.PhoneNumber], error) {
 	client, err := s.open(ctx, c)
 	if err != nil {
 		return Answer[record.PhoneNumber]{}, err
 	}
-	// A purchase that was not ordered is dropped by the recovery worker, and its order must not be on its way then: for
-	// that, a replica waits longer than the lease (see overForPeers).
+	// A purchase that was not ordered is dropped by the recovery worker, and its order must not be on its way
+	// then: for that, a replica waits longer than the lease (see overForPeers).
 	return journal.Perform(ctx, s.journal, journal.Call{
 		Caller: callerOf(c), Operation: opBuy, Write: w, ConnectionID: client.connection.ID, Plan: buyPlan(in),
 		Repeatable: client.driver.Traits().IdempotentBuy,
@@ -82,7 +84,9 @@ type purchase struct {
 	ordersPlaced int       // placed by this run
 }
 
-func (s *Numbers) buy(ctx context.Context, client telephonyClient, run *journal.Run, plan buyPlan) (journal.Result[record.PhoneNumber], error) {
+func (s *Numbers) buy(
+	ctx context.Context, client telephonyClient, run *journal.Run, plan buyPlan,
+) (journal.Result[record.PhoneNumber], error) {
 	row, err := s.reserve(ctx, client, run)
 	if err != nil {
 		return journal.Result[record.PhoneNumber]{}, err
@@ -117,9 +121,12 @@ func (b *purchase) isEnded() bool {
 	return b.row.State == store.PurchaseDone || b.row.State == store.PurchaseReturned
 }
 
-// reserve takes the right to buy a number, or answers what was bought under the same Idempotency-Key: that is known for as
-// long as answers are kept, also where the intent was let go since there was nothing to answer any more.
-func (s *Numbers) reserve(ctx context.Context, client telephonyClient, run *journal.Run) (store.Purchase, error) {
+// reserve takes the right to buy a number, or answers what was bought under the same Idempotency-Key: that is
+// known for as long as answers are kept, also where the intent was let go since there was nothing to answer
+// any more.
+func (s *Numbers) reserve(
+	ctx context.Context, client telephonyClient, run *journal.Run,
+) (store.Purchase, error) {
 	limits := purchaseLimits(client.caller.Tenant, client.sandbox)
 	row, reached, err := s.opts.Store.ReservePurchase(ctx, run.Intent(), client.realm, run.Intent().CreatedAt.Add(-s.opts.KeepAnswers), limits)
 	switch {
@@ -175,7 +182,8 @@ func (b *purchase) takeSteps(ctx context.Context) (store.Number, error) {
 	}
 	b.run.RuleOutEffect() // whatever was ordered before, the account has not got it
 	if b.run.Unattended() {
-		return store.Number{}, fault.New(fault.Exhausted, fault.ReasonNoNumbersAvailable, "The purchase was cut off before it was ordered. Nothing was bought.")
+		return store.Number{}, fault.New(fault.Exhausted, fault.ReasonNoNumbersAvailable,
+			"The purchase was cut off before it was ordered. Nothing was bought.")
 	}
 	if err := b.checkSetup(ctx); err != nil {
 		return store.Number{}, err
@@ -218,8 +226,8 @@ func (b *purchase) loadBought(ctx context.Context) (store.Number, error) {
 	return row, nil
 }
 
-// wasDelivered reports whether the account had the number once that it surely has not got: its provider took the
-// order, and of one that failed it would say so.
+// wasDelivered reports whether the account had the number once that it surely has not got: its provider took
+// the order, and of one that failed it would say so.
 func (b *purchase) wasDelivered(err error) bool {
 	switch b.row.State {
 	case store.PurchaseFilled, store.PurchaseReturning:
@@ -230,8 +238,8 @@ func (b *purchase) wasDelivered(err error) bool {
 	return false
 }
 
-// recordReturn ends a purchase whose number went back, at the provider or by us. It goes on counting: it was paid
-// for.
+// recordReturn ends a purchase whose number went back, at the provider or by us. It goes on counting: it was
+// paid for.
 func (b *purchase) recordReturn(ctx context.Context) error {
 	if err := b.numbers.opts.Store.MarkReturned(context.WithoutCancel(ctx), b.row); err != nil {
 		return b.unfinishedFault("and went back to the provider, which could not be recorded yet", err)
@@ -245,7 +253,8 @@ func (b *purchase) returnedFault() error {
 	b.run.RuleOutEffect()
 	why, refused := parseRefusal(b.row.Refusal)
 	if !refused {
-		return fault.New(fault.NotFound, fault.ReasonNumberNotFound, "The number was bought, and has been released since.")
+		return fault.New(fault.NotFound, fault.ReasonNumberNotFound,
+			"The number was bought, and has been released since.")
 	}
 	return fault.Newf(why.Fault.Code, why.Fault.Reason,
 		"%s was bought and given back at once, because it could not be set up: %s", b.row.E164, why.Fault.Detail)
@@ -289,8 +298,8 @@ func (b *purchase) verifySetup(ctx context.Context) error {
 	return err
 }
 
-// timeLeft is for how long the provider may still be asked: what is left of the caller's time, but for a margin in which
-// to answer.
+// timeLeft is for how long the provider may still be asked: what is left of the caller's time, but for a
+// margin in which to answer.
 func (b *purchase) timeLeft() time.Duration { return time.Until(b.deadline) - journal.AnswerMargin }
 
 // isNotBought reports whether a failure says that the account surely has not got the number from this order.
@@ -299,8 +308,8 @@ func isNotBought(err error) bool {
 	return f.Reason == fault.ReasonNumberTaken || f.Code == fault.NotFound && f.Reason == fault.ReasonNumberNotFound
 }
 
-// findOffers are numbers for sale in the area code. A provider goes on offering what others here have chosen and not ordered
-// yet; when the first search led to nothing, the next ones look past those.
+// findOffers are numbers for sale in the area code. A provider goes on offering what others here have chosen
+// and not ordered yet; when the first search led to nothing, the next ones look past those.
 func (b *purchase) findOffers(ctx context.Context, round int) ([]telephony.Offer, error) {
 	var taken []string
 	if round > 0 {
@@ -333,10 +342,11 @@ func (b *purchase) search(ctx context.Context, areaCode string, limit int) ([]te
 	return fitting, err
 }
 
-// soldOutFault says that there is nothing for sale, and which neighbouring area codes have something, as far as the provider
-// tells in time.
+// soldOutFault says that there is nothing for sale, and which neighbouring area codes have something, as far
+// as the provider tells in time.
 func (b *purchase) soldOutFault(ctx context.Context) error {
-	f := fault.Newf(fault.Exhausted, fault.ReasonNoNumbersAvailable, "No phone number is for sale in area code %s now.", b.plan.AreaCode)
+	f := fault.Newf(fault.Exhausted, fault.ReasonNoNumbersAvailable,
+		"No phone number is for sale in area code %s now.", b.plan.AreaCode)
 	near := normalize.NeighbouringAreaCodes(b.plan.AreaCode)
 	near = near[:min(len(near), maxNeighbours)]
 	ctx, cancel := context.WithTimeout(ctx, min(neighboursTimeout, max(0, b.timeLeft())))
@@ -370,7 +380,8 @@ func (b *purchase) claimAndOrder(ctx context.Context, e164 string) (telephony.Nu
 		return telephony.Number{}, err
 	}
 	if !chosen {
-		return telephony.Number{}, fault.New(fault.Conflict, fault.ReasonNumberTaken, "Someone here holds or orders the number.")
+		return telephony.Number{}, fault.New(fault.Conflict, fault.ReasonNumberTaken,
+			"Someone here holds or orders the number.")
 	}
 	b.row.State, b.row.E164 = store.PurchaseChosen, e164
 	return b.placeOrder(ctx)
@@ -399,8 +410,8 @@ func (b *purchase) placeOrder(ctx context.Context) (telephony.Number, error) {
 	return b.awaitNumber(ctx, number)
 }
 
-// resolveOrder finds out what became of an order that was cut off. Where nobody waits for the number, it is not ordered
-// again: no money is spent unasked.
+// resolveOrder finds out what became of an order that was cut off. Where nobody waits for the number, it is
+// not ordered again: no money is spent unasked.
 func (b *purchase) resolveOrder(ctx context.Context) (telephony.Number, error) {
 	number, err := b.lookUpOrder(ctx)
 	switch {
@@ -428,7 +439,8 @@ func (b *purchase) awaitNumber(ctx context.Context, number telephony.Number) (te
 	for wait := b.numbers.firstPoll; number.Pending; wait = min(wait+wait/2, maxPoll) {
 		if b.run.Unattended() || b.timeLeft() < wait {
 			b.markOrdered(ctx)
-			f := fault.Newf(fault.UnknownOutcome, fault.ReasonOrderPending, "%s is ordered and will be there soon.", b.row.E164)
+			f := fault.Newf(fault.UnknownOutcome, fault.ReasonOrderPending,
+				"%s is ordered and will be there soon.", b.row.E164)
 			f.RetryAfter = journal.PendingInterval // it only takes its time
 			return number, f.With(metaNumber, b.row.E164)
 		}
@@ -505,9 +517,11 @@ func (b *purchase) setUp(ctx context.Context, number telephony.Number) (store.Nu
 	return row, nil
 }
 
-// refuseSetup answers for a number that was bought and could not be named and routed: a refusal sends it back, anything else
-// is tried again later.
-func (b *purchase) refuseSetup(ctx context.Context, number telephony.Number, change telephony.Change, err error) error {
+// refuseSetup answers for a number that was bought and could not be named and routed: a refusal sends it
+// back, anything else is tried again later.
+func (b *purchase) refuseSetup(
+	ctx context.Context, number telephony.Number, change telephony.Change, err error,
+) error {
 	f := fault.From(err)
 	switch f.Code {
 	case fault.Invalid, fault.Unsupported, fault.Conflict, fault.Exhausted, fault.Forbidden:
@@ -541,7 +555,8 @@ func (b *purchase) returnNumber(ctx context.Context, number telephony.Number) er
 	return b.recordReturn(ctx)
 }
 
-// unfinishedFault says what is left to do after the number was bought. A repeat, the settler or reconciliation does it.
+// unfinishedFault says what is left to do after the number was bought. A repeat, the settler or
+// reconciliation does it.
 func (b *purchase) unfinishedFault(what string, err error) error {
 	return b.unknownFault("was bought, "+what, err)
 }

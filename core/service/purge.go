@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// purger lets go of what was kept long enough, so that nobody notices: in batches that are short, with rests that are
-// longer. Every replica does it.
+// purger lets go of what was kept long enough, so that nobody notices: in batches that are short, with rests
+// that are longer. Every replica does it.
 type purger struct{ opts *Options }
 
 const (

@@ -75,13 +75,17 @@ type reconciliation struct {
 	repairs  int
 }
 
-// reconcile compares the account with the table, and answers the numbers in use, by id, and the differences found.
-func (s *Numbers) reconcile(ctx context.Context, client telephonyClient, how Repair) ([]store.Number, []Drift, error) {
+// reconcile compares the account with the table, and answers the numbers in use, by id, and the differences
+// found.
+func (s *Numbers) reconcile(
+	ctx context.Context, client telephonyClient, how Repair,
+) ([]store.Number, []Drift, error) {
 	own, err := adapter.NumbersOf(client.connection.Settings)
 	if err != nil {
 		return nil, nil, err
 	}
-	// The table is read first: a number bought or released while the account is read is then in neither list wrongly.
+	// The table is read first: a number bought or released while the account is read is then in neither list
+	// wrongly.
 	rows, err := s.opts.Store.Numbers(ctx, client.connection.TenantID, client.connection.ID)
 	if err != nil {
 		return nil, nil, err
@@ -117,10 +121,14 @@ func (s *Numbers) reconcile(ctx context.Context, client telephonyClient, how Rep
 }
 
 // readAccount reads every page of the provider's account, by reference. Numbers still on order are left out.
-func (s *Numbers) readAccount(ctx context.Context, client telephonyClient) (map[string]telephony.Number, error) {
+func (s *Numbers) readAccount(
+	ctx context.Context, client telephonyClient,
+) (map[string]telephony.Number, error) {
 	held := map[string]telephony.Number{}
 	for q := (telephony.Query{}); ; {
-		page, err := ask(ctx, client.endpoint, read("list-phone-numbers"), func(ctx context.Context) (telephony.Page, error) { return client.driver.Numbers(ctx, q) })
+		page, err := ask(ctx, client.endpoint, read("list-phone-numbers"), func(ctx context.Context) (telephony.Page, error) {
+			return client.driver.Numbers(ctx, q)
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -133,7 +141,8 @@ func (s *Numbers) readAccount(ctx context.Context, client telephonyClient) (map[
 			return held, nil
 		}
 		if page.Next == q.Cursor || len(held) > maxNumbers {
-			return nil, fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The provider's list of numbers does not end.")
+			return nil, fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
+				"The provider's list of numbers does not end.")
 		}
 		q.Cursor = page.Next
 	}
@@ -147,7 +156,9 @@ func (r *reconciliation) report(row store.Number, kind DriftKind, repaired bool,
 }
 
 // compare looks at a number of the table; it answers false for one that the account has no longer got.
-func (r *reconciliation) compare(ctx context.Context, row store.Number, n telephony.Number, listed bool) (store.Number, bool, error) {
+func (r *reconciliation) compare(
+	ctx context.Context, row store.Number, n telephony.Number, listed bool,
+) (store.Number, bool, error) {
 	if !listed {
 		// Lists of some providers lag behind; the number itself is asked for before it is given up.
 		var err error
@@ -168,8 +179,8 @@ func (r *reconciliation) compare(ctx context.Context, row store.Number, n teleph
 	return row, err == nil, err
 }
 
-// releaseGone releases the row of a number that the account has no longer got. One that was changed since the table
-// was read is looked at again by the next comparison: it may have come back.
+// releaseGone releases the row of a number that the account has no longer got. One that was changed since the
+// table was read is looked at again by the next comparison: it may have come back.
 func (r *reconciliation) releaseGone(ctx context.Context, row store.Number) (store.Number, bool, error) {
 	if r.repair < RepairSafe {
 		r.report(row, DriftGone, false, goneText, "Any list of the numbers gives it up.")
@@ -194,8 +205,11 @@ func (r *reconciliation) releaseGone(ctx context.Context, row store.Number) (sto
 
 const goneText = "The account has no longer got the number."
 
-// adoptName takes over a name given at the provider. The row is read again, so that a change made since is kept.
-func (r *reconciliation) adoptName(ctx context.Context, row store.Number, n telephony.Number) (store.Number, error) {
+// adoptName takes over a name given at the provider. The row is read again, so that a change made since is
+// kept.
+func (r *reconciliation) adoptName(
+	ctx context.Context, row store.Number, n telephony.Number,
+) (store.Number, error) {
 	if n.Name == "" || n.Name == row.Name {
 		return row, nil
 	}
@@ -219,10 +233,13 @@ func (r *reconciliation) adoptName(ctx context.Context, row store.Number, n tele
 	return now, err
 }
 
-// repairRouting points the calls of a number back that an employee should get. It is safe where nobody has pointed them
-// elsewhere: they lead nowhere, or where the gateway itself pointed them before the connection's settings changed. What
-// somebody chose at the provider, such as a person's own line while the agent is out of order, is only reported.
-func (r *reconciliation) repairRouting(ctx context.Context, row store.Number, n telephony.Number) (store.Number, error) {
+// repairRouting points the calls of a number back that an employee should get. It is safe where nobody has
+// pointed them elsewhere: they lead nowhere, or where the gateway itself pointed them before the connection's
+// settings changed. What somebody chose at the provider, such as a person's own line while the agent is out
+// of order, is only reported.
+func (r *reconciliation) repairRouting(
+	ctx context.Context, row store.Number, n telephony.Number,
+) (store.Number, error) {
 	if row.Inbound == nil {
 		return row, nil
 	}
@@ -256,14 +273,15 @@ func (r *reconciliation) repairRouting(ctx context.Context, row store.Number, n 
 	case f.Code == fault.NotFound:
 		return row, err
 	default:
-		r.numbers.opts.Log.WarnContext(ctx, "a number's calls could not be pointed back", "tenant", row.TenantID, "number", row.ID, "error", err)
+		r.numbers.opts.Log.WarnContext(ctx, "a number's calls could not be pointed back",
+			"tenant", row.TenantID, "number", row.ID, "error", err)
 		r.report(row, DriftMisrouted, false, what, f.Detail)
 		return row, nil
 	}
 }
 
-// addUnknown looks at a number of the account that the connection's table has not got. Another's stays that one's and is not
-// shown; one that waits to go back is not shown either.
+// addUnknown looks at a number of the account that the connection's table has not got. Another's stays that
+// one's and is not shown; one that waits to go back is not shown either.
 func (r *reconciliation) addUnknown(ctx context.Context, n telephony.Number) (store.Number, bool, error) {
 	holder, held, err := r.numbers.opts.Store.NumberHolder(ctx, r.client.realm, n.E164)
 	if err != nil {
@@ -306,7 +324,9 @@ func (s *Numbers) newRow(client telephonyClient, n telephony.Number) store.Numbe
 // adopt claims such a number and gives it its id. It was found by a look at the account, which may be
 // behind: of a number that was given back here before, or that is held under another reference, the provider
 // is asked once more.
-func (s *Numbers) adopt(ctx context.Context, client telephonyClient, found store.Number) (store.Number, error) {
+func (s *Numbers) adopt(
+	ctx context.Context, client telephonyClient, found store.Number,
+) (store.Number, error) {
 	rows, err := s.opts.auditNumber(ctx, actionAdopt, found)
 	if err != nil {
 		return store.Number{}, err
@@ -333,7 +353,8 @@ func (s *Numbers) adopt(ctx context.Context, client telephonyClient, found store
 		err = s.opts.Store.ReleaseNumber(ctx, kept, s.opts.Now(), rows...)
 	}
 	if err == nil || fault.From(err).Code == fault.NotFound {
-		err = fault.Newf(fault.Conflict, fault.ReasonNumberTaken, "The account has no longer got %s.", found.E164)
+		err = fault.Newf(fault.Conflict, fault.ReasonNumberTaken,
+			"The account has no longer got %s.", found.E164)
 	}
 	return kept, err
 }
@@ -353,11 +374,12 @@ func (s *Numbers) Adopt(ctx context.Context, c tenant.Caller, e164 string) (stor
 			return s.adopt(ctx, client, s.newRow(client, n))
 		}
 	}
-	return store.Number{}, fault.Newf(fault.NotFound, fault.ReasonNumberNotFound, "The account does not hold %s.", e164)
+	return store.Number{}, fault.Newf(fault.NotFound, fault.ReasonNumberNotFound,
+		"The account does not hold %s.", e164)
 }
 
-// maintain looks after the numbers until ctx ends: those whose wait is over go back, and every account is compared with the
-// table now and then. Every replica does it; the times are spread.
+// maintain looks after the numbers until ctx ends: those whose wait is over go back, and every account is
+// compared with the table now and then. Every replica does it; the times are spread.
 func (s *Numbers) maintain(ctx context.Context) {
 	next := s.opts.Now().Add(mathrand.N(reconcileInterval))
 	for {
@@ -405,10 +427,12 @@ func (s *Numbers) reconcileOne(ctx context.Context, c tenant.Connection) {
 		found, err = s.Reconcile(ctx, caller, RepairSafe)
 	}
 	if err != nil {
-		s.opts.Log.WarnContext(ctx, "an account could not be compared with the numbers held", "tenant", c.TenantID, "connection", c.ID, "error", err)
+		s.opts.Log.WarnContext(ctx, "an account could not be compared with the numbers held",
+			"tenant", c.TenantID, "connection", c.ID, "error", err)
 	}
 	for _, d := range found {
-		s.opts.Log.InfoContext(ctx, "a number differs at its provider", "tenant", c.TenantID, "connection", c.ID, "number", d.ID, "kind", string(d.Kind), "repaired", d.Repaired)
+		s.opts.Log.InfoContext(ctx, "a number differs at its provider",
+			"tenant", c.TenantID, "connection", c.ID, "number", d.ID, "kind", string(d.Kind), "repaired", d.Repaired)
 	}
 }
 
@@ -420,14 +444,15 @@ func (s *Numbers) recoverStrays(ctx context.Context) error {
 	}
 	for _, row := range open {
 		if err := s.recoverStray(ctx, row); err != nil {
-			s.opts.Log.WarnContext(ctx, "a stray purchase is still open", "tenant", row.TenantID, "connection", row.ConnectionID, "error", err)
+			s.opts.Log.WarnContext(ctx, "a stray purchase is still open",
+				"tenant", row.TenantID, "connection", row.ConnectionID, "error", err)
 		}
 	}
 	return nil
 }
 
-// recoverStray carries on a purchase of which only the row is left. What its caller wanted besides a number is not
-// known any more.
+// recoverStray carries on a purchase of which only the row is left. What its caller wanted besides a number
+// is not known any more.
 func (s *Numbers) recoverStray(ctx context.Context, row store.Purchase) error {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Deadline)
 	defer cancel()

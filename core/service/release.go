@@ -21,8 +21,8 @@ type releasePlan struct {
 	ID int64 `json:"id"`
 }
 
-// Release gives a number back to the provider for good, or, where the connection has a release_delay, takes it out of use
-// until then. Its id is never used again.
+// Release gives a number back to the provider for good, or, where the connection has a release_delay, takes
+// it out of use until then. Its id is never used again.
 func (s *Numbers) Release(ctx context.Context, c tenant.Caller, w Write, id int64) (Answer[struct{}], error) {
 	client, err := s.open(ctx, c)
 	if err != nil {
@@ -31,7 +31,9 @@ func (s *Numbers) Release(ctx context.Context, c tenant.Caller, w Write, id int6
 	return journal.Perform(ctx, s.journal, journal.Call{Caller: callerOf(c), Operation: opReturn, Write: w, ConnectionID: client.connection.ID, Plan: releasePlan{ID: id}, Repeatable: true}, with(client, s.release))
 }
 
-func (s *Numbers) release(ctx context.Context, client telephonyClient, run *journal.Run, plan releasePlan) (journal.Result[struct{}], error) {
+func (s *Numbers) release(
+	ctx context.Context, client telephonyClient, run *journal.Run, plan releasePlan,
+) (journal.Result[struct{}], error) {
 	var none journal.Result[struct{}]
 	row, err := s.number(ctx, client, plan.ID)
 	if err != nil {
@@ -79,9 +81,11 @@ func (s *Numbers) releaseAtProvider(ctx context.Context, client telephonyClient,
 	return err
 }
 
-// park has a number's calls lead nowhere and takes it out of use until it goes back, unless the provider would not take it
-// back then.
-func (s *Numbers) park(ctx context.Context, client telephonyClient, run *journal.Run, row store.Number, delay time.Duration) error {
+// park has a number's calls lead nowhere and takes it out of use until it goes back, unless the provider
+// would not take it back then.
+func (s *Numbers) park(
+	ctx context.Context, client telephonyClient, run *journal.Run, row store.Number, delay time.Duration,
+) error {
 	number, err := s.readNumber(ctx, client, row.Ref)
 	if err != nil {
 		return err
@@ -121,7 +125,8 @@ func (s *Numbers) Restore(ctx context.Context, tenantID string, id int64) (recor
 	if _, says := client.route(row.Inbound, row.E164); says && row.Inbound != nil {
 		if row, err = s.routeCalls(ctx, client, row); err != nil {
 			f := fault.From(err)
-			return numberRecord(row), fault.Newf(f.Code, f.Reason, "%s is in use again, but its calls could not be pointed at its employee yet; the next list tries again: %s", row.E164, f.Detail).Because(err)
+			return numberRecord(row), fault.Newf(f.Code, f.Reason,
+				"%s is in use again, but its calls could not be pointed at its employee yet; the next list tries again: %s", row.E164, f.Detail).Because(err)
 		}
 	}
 	return numberRecord(row), nil
@@ -135,7 +140,8 @@ func (s *Numbers) openParked(ctx context.Context, tenantID string, id int64) (te
 	}
 	i := slices.IndexFunc(waiting, func(n store.Number) bool { return n.ID == id && !n.Going })
 	if i < 0 {
-		return telephonyClient{}, fault.Newf(fault.NotFound, fault.ReasonNumberNotFound, "No number with the id %d waits to be given back.", id)
+		return telephonyClient{}, fault.Newf(fault.NotFound, fault.ReasonNumberNotFound,
+			"No number with the id %d waits to be given back.", id)
 	}
 	return s.openFor(ctx, tenantID, waiting[i].ConnectionID)
 }
@@ -148,7 +154,8 @@ func (s *Numbers) returnDue(ctx context.Context) error {
 	}
 	for _, row := range going {
 		if err := s.returnNumber(ctx, row); err != nil && ctx.Err() == nil {
-			s.opts.Log.WarnContext(ctx, "a released number could not be given back; it is tried again", "tenant", row.TenantID, "number", row.ID, "error", err)
+			s.opts.Log.WarnContext(ctx, "a released number could not be given back; it is tried again",
+				"tenant", row.TenantID, "number", row.ID, "error", err)
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
-// Package service holds the use cases: one method per operation of the interface. A use case takes checked input,
-// records what it is about to do, asks the guard to call the driver, normalizes what came back and returns a record. It
-// knows no HTTP. Calendars, tickets and numbers live here. What they share with every mutating call is core/journal.
+// Package service holds the use cases: one method per operation of the interface. A use case takes checked
+// input, records what it is about to do, asks the guard to call the driver, normalizes what came back and
+// returns a record. It knows no HTTP. Calendars, tickets and numbers live here. What they share with every
+// mutating call is core/journal.
 package service
 
 import (
@@ -29,7 +30,8 @@ type Directory interface {
 	Telephony(ctx context.Context, c tenant.Caller) (tenant.Opened[telephony.Driver], error)
 	// CallerOf returns the tenant with that one connection, for work that no key asks for.
 	CallerOf(ctx context.Context, tenantID, connectionID string) (tenant.Caller, error)
-	// RealOnes lists the connections of a kind, of all tenants, but for sandboxes, to which nobody else has access.
+	// RealOnes lists the connections of a kind, of all tenants, but for sandboxes, to which nobody else has
+	// access.
 	RealOnes(ctx context.Context, kind adapter.Kind) ([]tenant.Connection, error)
 	MarkReconnect(ctx context.Context, c tenant.Connection, why string) error
 	MarkVerified(ctx context.Context, c tenant.Connection, email string) error
@@ -94,7 +96,8 @@ func (s *Services) Run(ctx context.Context) {
 	s.journal.Run(ctx)
 }
 
-// Synchronise sets the clock of leases by the database's clock, and returns how far the machine's is ahead of that.
+// Synchronise sets the clock of leases by the database's clock, and returns how far the machine's is ahead of
+// that.
 func (s *Services) Synchronise(ctx context.Context) (ahead time.Duration, err error) {
 	return s.journal.SynchronizeClock(ctx)
 }

@@ -14,10 +14,10 @@ import (
 	"frontdesk/core/store"
 )
 
-// Double booking is prevented in two steps. A hold on the slot is taken in the store, which serialises everyone who
-// books through any replica of the gateway; whoever comes second is told at once. Then the provider is asked whether
-// the slot is free, which covers what was booked by other means. A hold outlives its booking by a little, because
-// some providers do not show an event at once.
+// Double booking is prevented in two steps. A hold on the slot is taken in the store, which serialises
+// everyone who books through any replica of the gateway; whoever comes second is told at once. Then the
+// provider is asked whether the slot is free, which covers what was booked by other means. A hold outlives
+// its booking by a little, because some providers do not show an event at once.
 
 const (
 	holdWhileBooking = 30 * time.Second
@@ -40,9 +40,11 @@ type hold struct {
 	kept    bool
 }
 
-// reserve takes the slot, or answers SLOT_TAKEN. Every run of a call takes it under the same names, so that a run is not
-// in the way of the one that carries it on.
-func (s *Calendar) reserve(ctx context.Context, client calendarClient, run *journal.Run, want slot) (*hold, error) {
+// reserve takes the slot, or answers SLOT_TAKEN. Every run of a call takes it under the same names, so that a
+// run is not in the way of the one that carries it on.
+func (s *Calendar) reserve(
+	ctx context.Context, client calendarClient, run *journal.Run, want slot,
+) (*hold, error) {
 	if !want.span.To.After(want.span.From) {
 		return nil, nil // an event without a length takes no time
 	}
@@ -95,8 +97,11 @@ func slotTaken() error {
 	return fault.New(fault.Conflict, fault.ReasonSlotTaken, "This time is already taken. Offer another one.")
 }
 
-// resolveCalendars names every calendar by its own id, so that the default calendar is the same slot however it is called.
-func (s *Calendar) resolveCalendars(ctx context.Context, client calendarClient, ids []string) ([]string, error) {
+// resolveCalendars names every calendar by its own id, so that the default calendar is the same slot however
+// it is called.
+func (s *Calendar) resolveCalendars(
+	ctx context.Context, client calendarClient, ids []string,
+) ([]string, error) {
 	if len(ids) == 0 {
 		ids = []string{""}
 	}
@@ -113,7 +118,9 @@ func (s *Calendar) resolveCalendars(ctx context.Context, client calendarClient, 
 }
 
 // isBusy asks the provider whether anything lies in the slot.
-func (s *Calendar) isBusy(ctx context.Context, client calendarClient, calendars []string, want slot) (bool, error) {
+func (s *Calendar) isBusy(
+	ctx context.Context, client calendarClient, calendars []string, want slot,
+) (bool, error) {
 	if asker, can := client.driver.(calendar.FreeBusyer); can && want.except == "" && want.isOwn == nil {
 		list, err := ask(ctx, client.endpoint, read("free-busy"), func(ctx context.Context) ([]calendar.Busy, error) {
 			return asker.FreeBusy(ctx, calendars, want.span)

@@ -81,7 +81,9 @@ func (s *Tickets) open(ctx context.Context, c tenant.Caller) (crmClient, error) 
 }
 
 // Create opens one ticket.
-func (s *Tickets) Create(ctx context.Context, c tenant.Caller, w Write, in CreateTicket) (Answer[record.TicketAnswer], error) {
+func (s *Tickets) Create(
+	ctx context.Context, c tenant.Caller, w Write, in CreateTicket,
+) (Answer[record.TicketAnswer], error) {
 	client, err := s.open(ctx, c)
 	if err != nil {
 		return Answer[record.TicketAnswer]{}, err
@@ -110,9 +112,12 @@ func (s *Tickets) openFor(ctx context.Context, tenantID, connectionID string) (c
 	return s.open(ctx, c)
 }
 
-// planTicket puts the labels into the CRM's words. A label that is not known is refused with the valid ones before the CRM
-// is asked for anything but its vocabulary; what is remembered of that is asked anew before refusing.
-func (s *Tickets) planTicket(ctx context.Context, c tenant.Caller, client crmClient, in CreateTicket) (ticketPlan, error) {
+// planTicket puts the labels into the CRM's words. A label that is not known is refused with the valid ones
+// before the CRM is asked for anything but its vocabulary; what is remembered of that is asked anew before
+// refusing.
+func (s *Tickets) planTicket(
+	ctx context.Context, c tenant.Caller, client crmClient, in CreateTicket,
+) (ticketPlan, error) {
 	plan := ticketPlan{Subject: in.Subject, Description: in.Description, OwnerID: in.OwnerID, AccountID: in.AccountID, ContactID: in.ContactID}
 	if in.Status == "" && in.Priority == "" {
 		return plan, nil
@@ -137,7 +142,9 @@ func (s *Tickets) planTicket(ctx context.Context, c tenant.Caller, client crmCli
 	}
 }
 
-func resolveLabel(faults []fault.Field, path, given string, valid []string, words map[string]string) (string, []fault.Field) {
+func resolveLabel(
+	faults []fault.Field, path, given string, valid []string, words map[string]string,
+) (string, []fault.Field) {
 	if given == "" {
 		return "", faults
 	}
@@ -169,8 +176,9 @@ func (s *Tickets) Get(ctx context.Context, c tenant.Caller, number string) (reco
 	return record.TicketAnswer{Ticket: normalize.Ticket(ticket)}, nil
 }
 
-// rememberNumber keeps which ticket a number means, where a CRM reads tickets by an id that is not the number: its search may
-// not find for a while what was just made. It is a saving, so that its failure is no one's.
+// rememberNumber keeps which ticket a number means, where a CRM reads tickets by an id that is not the
+// number: its search may not find for a while what was just made. It is a saving, so that its failure is no
+// one's.
 func (s *Tickets) rememberNumber(ctx context.Context, client crmClient, t crm.Ticket) {
 	if _, can := client.driver.(crm.IDFinder); !can || t.ID == "" || t.Number == "" || t.ID == t.Number {
 		return
@@ -179,7 +187,8 @@ func (s *Tickets) rememberNumber(ctx context.Context, client crmClient, t crm.Ti
 		TenantID: client.connection.TenantID, ConnectionID: client.connection.ID, Number: t.Number, TicketID: t.ID, CreatedAt: s.opts.Now(),
 	})
 	if err != nil {
-		s.opts.Log.WarnContext(ctx, "the number of a ticket could not be kept", "connection", client.connection.ID, "error", err)
+		s.opts.Log.WarnContext(ctx, "the number of a ticket could not be kept",
+			"connection", client.connection.ID, "error", err)
 	}
 }
 

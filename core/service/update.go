@@ -14,8 +14,8 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// updatePlan is a change after normalization. The times stay as given until the event is read: one without an offset
-// lies in the zone of the event's own calendar, and they may build on what the event has.
+// updatePlan is a change after normalization. The times stay as given until the event is read: one without an
+// offset lies in the zone of the event's own calendar, and they may build on what the event has.
 type updatePlan struct {
 	EventID     string         `json:"event_id"`
 	Title       string         `json:"title,omitempty"`
@@ -29,7 +29,8 @@ type updatePlan struct {
 	Version     string         `json:"version,omitempty"` // made on this version of the event
 }
 
-// A change that someone else overtook is read and tried again, with longer and longer pauses, within the deadline.
+// A change that someone else overtook is read and tried again, with longer and longer pauses, within the
+// deadline.
 const (
 	maxChangeTries = 10
 	changePause    = 20 * time.Millisecond // after the first try; twice that after the second, and so on
@@ -141,7 +142,8 @@ func (s *Calendar) update(
 	}, nil
 }
 
-// carryOut makes the change. Where someone else overtakes it, it reads the event again and changes what is there then.
+// carryOut makes the change. Where someone else overtakes it, it reads the event again and changes what is
+// there then.
 func (u *update) carryOut(ctx context.Context) (calendar.Event, *time.Location, error) {
 	for try, known := 1, u.plan.Version; ; try++ {
 		event, err := u.service.readEvent(ctx, u.client, u.calendarIDs, u.plan.EventID)
@@ -168,9 +170,10 @@ func (u *update) carryOut(ctx context.Context) (calendar.Event, *time.Location, 
 	}
 }
 
-// isNeeded reports whether the change is still to be made. A resumed run looks whether the event has it already, so that
-// nobody is told of it twice. If it has not, and someone else changed the event since, the change is made for a caller
-// who asks for it again. It is not made when nobody does: theirs may be the newer one.
+// isNeeded reports whether the change is still to be made. A resumed run looks whether the event has it
+// already, so that nobody is told of it twice. If it has not, and someone else changed the event since, the
+// change is made for a caller who asks for it again. It is not made when nobody does: theirs may be the newer
+// one.
 func (u *update) isNeeded(event calendar.Event, zone *time.Location, known string) (bool, error) {
 	untouched := event.Version != "" && event.Version == known
 	switch {
@@ -179,13 +182,16 @@ func (u *update) isNeeded(event calendar.Event, zone *time.Location, known strin
 	case u.plan.isAppliedTo(event, zone):
 		return false, nil
 	case u.run.Unattended():
-		return false, fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "The event was changed by someone else since.")
+		return false, fault.New(fault.Conflict, fault.ReasonChangedMeanwhile,
+			"The event was changed by someone else since.")
 	}
 	return true, nil
 }
 
 // change makes the change on the event as it was just read. Local times lie in the zone.
-func (u *update) change(ctx context.Context, event calendar.Event, zone *time.Location) (calendar.Event, error) {
+func (u *update) change(
+	ctx context.Context, event calendar.Event, zone *time.Location,
+) (calendar.Event, error) {
 	change := calendar.Change{IfUnchanged: event.Version}
 	if u.plan.Title != "" {
 		change.Title = &u.plan.Title
@@ -244,7 +250,8 @@ func (u *update) move(
 	return u.service.reserve(ctx, u.client, u.run, want)
 }
 
-// zoneToKeep returns the name of the zone the moved event is kept in: the one asked for, else its own, else its calendar's.
+// zoneToKeep returns the name of the zone the moved event is kept in: the one asked for, else its own, else
+// its calendar's.
 func zoneToKeep(plan updatePlan, event calendar.Event, calendars *time.Location) string {
 	if _, err := normalize.LoadZone(event.Start.Zone); plan.Zone == "" && err == nil {
 		return event.Start.Zone
