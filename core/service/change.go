@@ -34,7 +34,8 @@ func (s *Numbers) Update(
 		return s.answerUnchanged(ctx, client, in.ID)
 	}
 	return journal.Perform(ctx, s.journal, journal.Call{
-		Caller: callerOf(c), Operation: opChange, Write: w, ConnectionID: client.connection.ID, Plan: plan, Subject: strconv.FormatInt(in.ID, 10), Repeatable: true,
+		Caller: callerOf(c), Operation: opChange, Write: w, ConnectionID: client.connection.ID,
+		Plan: plan, Subject: strconv.FormatInt(in.ID, 10), Repeatable: true,
 	}, with(client, s.applyChange))
 }
 
@@ -74,7 +75,7 @@ func (s *Numbers) applyChange(
 	return journal.Result[record.PhoneNumber]{Record: numberRecord(row), Ref: row.Ref}, nil
 }
 
-// apply answers the row as it will be, and what the provider has to change.
+// apply returns the row as it will be, and what the provider has to change.
 func (plan changePlan) apply(client telephonyClient, row store.Number) (store.Number, telephony.Change) {
 	var change telephony.Change
 	if plan.Name != nil {
@@ -92,8 +93,8 @@ func (plan changePlan) apply(client telephonyClient, row store.Number) (store.Nu
 	return row, change
 }
 
-// rewriteNumber writes the row of a number to its provider once more: a change of it, which was cut off and
-// which another one has overtaken, may have reached the provider after that one.
+// rewriteNumber writes the row of a number to its provider once more. A change of the number was cut off and
+// overtaken by another one, and may have reached the provider after that one.
 func (s *Numbers) rewriteNumber(ctx context.Context, i store.Intent) error {
 	var plan changePlan
 	if err := json.Unmarshal(i.Plan, &plan); err != nil {
@@ -130,8 +131,9 @@ func (s *Numbers) releaseVanished(ctx context.Context, row store.Number, err err
 	if fault.From(err).Code != fault.NotFound {
 		return err
 	}
-	if err := s.opts.Store.ReleaseNumber(ctx, row, s.opts.Now()); err != nil && fault.From(err).Code != fault.NotFound {
-		return err
+	released := s.opts.Store.ReleaseNumber(ctx, row, s.opts.Now())
+	if released != nil && fault.From(released).Code != fault.NotFound {
+		return released
 	}
 	return numberNotFound()
 }

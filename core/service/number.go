@@ -33,13 +33,19 @@ func newNumbers(o *Options, j *journal.Journal) *Numbers {
 
 func (s *Numbers) operations() []journal.Operation {
 	return []journal.Operation{
-		{Name: opBuy, Resume: resume(s.openFor, s.buy), InProgress: s.opts.Store.OrderedPurchases, AdviseRepeat: adviseBuyer},
-		{Name: opChange, Resume: resume(s.openFor, s.applyChange), Idempotent: true, Supersede: s.rewriteNumber},
+		{
+			Name: opBuy, Resume: resume(s.openFor, s.buy),
+			InProgress: s.opts.Store.OrderedPurchases, AdviseRepeat: adviseBuyer,
+		},
+		{
+			Name: opChange, Resume: resume(s.openFor, s.applyChange), Idempotent: true,
+			Supersede: s.rewriteNumber,
+		},
 		{Name: opReturn, Resume: resume(s.openFor, s.release), Idempotent: true},
 	}
 }
 
-// telephonyClient is a caller's telephony connection, opened.
+// telephonyClient is one caller's telephony connection, opened.
 type telephonyClient struct {
 	driver     telephony.Driver
 	connection tenant.Connection
@@ -49,6 +55,7 @@ type telephonyClient struct {
 	realm      string // within which a number is held once: all real providers, or one sandbox
 }
 
+// open opens the caller's telephony connection.
 func (s *Numbers) open(ctx context.Context, c tenant.Caller) (telephonyClient, error) {
 	opened, err := s.opts.Directory.Telephony(ctx, c)
 	if err != nil {
@@ -73,8 +80,8 @@ func (s *Numbers) openFor(ctx context.Context, tenantID, connectionID string) (t
 	return s.open(ctx, c)
 }
 
-// List reads the provider's account and makes the gateway's table agree with it: numbers that came by other
-// means get an id, numbers that went are released, and calls that lead elsewhere than they should are pointed
+// List reads the provider's account and makes the gateway's table agree with it. Numbers that came by other
+// means get an id, and numbers that went are released. Calls that lead elsewhere than they should are pointed
 // back where that is safe.
 func (s *Numbers) List(ctx context.Context, c tenant.Caller) (record.PhoneNumbersAnswer, error) {
 	client, err := s.open(ctx, c)
@@ -92,7 +99,7 @@ func (s *Numbers) List(ctx context.Context, c tenant.Caller) (record.PhoneNumber
 	return record.PhoneNumbersAnswer{PhoneNumbers: list}, nil
 }
 
-// Get answers one number from the gateway's table.
+// Get returns one number from the gateway's table.
 func (s *Numbers) Get(ctx context.Context, c tenant.Caller, id int64) (record.PhoneNumber, error) {
 	client, err := s.open(ctx, c)
 	if err != nil {
@@ -105,7 +112,7 @@ func (s *Numbers) Get(ctx context.Context, c tenant.Caller, id int64) (record.Ph
 	return numberRecord(row), nil
 }
 
-// number answers the caller's number; another tenant's, or another connection's, does not exist for it.
+// number returns the caller's number. Another tenant's, or another connection's, does not exist for it.
 func (s *Numbers) number(ctx context.Context, client telephonyClient, id int64) (store.Number, error) {
 	row, err := s.opts.Store.Number(ctx, client.connection.TenantID, id)
 	if err == nil && row.ConnectionID != client.connection.ID {
@@ -122,13 +129,14 @@ func numberNotFound() error {
 func (s *Numbers) readNumber(
 	ctx context.Context, client telephonyClient, ref string,
 ) (telephony.Number, error) {
-	return ask(ctx, client.endpoint, read("read-phone-number"), func(ctx context.Context) (telephony.Number, error) {
+	op := read("read-phone-number")
+	return ask(ctx, client.endpoint, op, func(ctx context.Context) (telephony.Number, error) {
 		return client.driver.Number(ctx, ref)
 	})
 }
 
-// route is where a number's inbound calls go: nowhere when no employee takes them. It is false where the
-// connection does not say.
+// route returns where a number's inbound calls go: nowhere when no employee takes them. It reports false where
+// the connection does not say.
 func (c telephonyClient) route(employee *int64, e164 string) (telephony.Routing, bool) {
 	if employee == nil {
 		_, says := c.driver.Route(0, e164)
@@ -137,7 +145,7 @@ func (c telephonyClient) route(employee *int64, e164 string) (telephony.Routing,
 	return c.driver.Route(*employee, e164)
 }
 
-// marshalRouting is how the table remembers where calls were pointed.
+// marshalRouting returns where calls were pointed, as the table remembers it.
 func marshalRouting(to telephony.Routing) string {
 	if to == (telephony.Routing{}) {
 		return ""
@@ -149,24 +157,27 @@ func marshalRouting(to telephony.Routing) string {
 	return string(raw)
 }
 
-// setNumber has the provider change a number, and sees that it did.
+// setNumber has the provider change a number, and checks that it did.
 func (s *Numbers) setNumber(
 	ctx context.Context, client telephonyClient, ref string, c telephony.Change,
 ) error {
-	now, err := ask(ctx, client.endpoint, guard.Op{Name: opChange, Repeatable: true}, func(ctx context.Context) (telephony.Number, error) {
+	op := guard.Op{Name: opChange, Repeatable: true}
+	now, err := ask(ctx, client.endpoint, op, func(ctx context.Context) (telephony.Number, error) {
 		return client.driver.Change(ctx, ref, c)
 	})
 	if err != nil {
 		return s.explainNotFound(ctx, client, ref, err)
 	}
-	if c.Name != nil && now.Name != *c.Name || c.Routing != nil && *c.Routing != (telephony.Routing{}) && now.Routing != *c.Routing {
+	isNamed := c.Name == nil || now.Name == *c.Name
+	isRouted := c.Routing == nil || *c.Routing == (telephony.Routing{}) || now.Routing == *c.Routing
+	if !isNamed || !isRouted {
 		return fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
 			"The provider did not change the number as it was asked to.")
 	}
 	return nil
 }
 
-// explainNotFound tells what it is that a change did not find: the number, or what its calls were to lead to.
+// explainNotFound returns what it is that a change did not find: the number, or what its calls were to lead to.
 func (s *Numbers) explainNotFound(ctx context.Context, client telephonyClient, ref string, err error) error {
 	if fault.From(err).Code != fault.NotFound {
 		return err
@@ -175,8 +186,8 @@ func (s *Numbers) explainNotFound(ctx context.Context, client telephonyClient, r
 		return missing
 	}
 	return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"The provider has the number, and does not find what its calls are to lead to. Check the connection's settings.").
-		Because(err)
+		"The provider has the number, and does not find what its calls are to lead to. "+
+			"Check the connection's settings.").Because(err)
 }
 
 // routeCalls has a number's calls go where its row says they should, as it is now, and remembers it.
@@ -194,11 +205,11 @@ func (s *Numbers) routeCalls(
 }
 
 // retryConflicts makes a change at the provider and in the table. Providers of numbers have no versions, but
-// the table has: a change that finds the row changed by someone else meanwhile is made again from what the
-// row became, at the provider as well, so that of several changes at one time both places end with the same
-// one.
+// the table has. A change that finds the row changed by someone else meanwhile is made again from what the row
+// became, at the provider as well. So of several changes at one time both places end with the same one.
 func (s *Numbers) retryConflicts(
-	ctx context.Context, client telephonyClient, row store.Number, change func(store.Number) (store.Number, error),
+	ctx context.Context, client telephonyClient, row store.Number,
+	change func(store.Number) (store.Number, error),
 ) (store.Number, error) {
 	for range maxConflicts {
 		changed, err := change(row)
@@ -219,7 +230,7 @@ func changedMeanwhile() error {
 		"The number is changed by others again and again. Repeat the request.")
 }
 
-// displayName is a number's display name: its own, else the number itself.
+// displayName returns a number's own name, else the number itself.
 func displayName(name, e164 string) string {
 	if name == "" {
 		return e164
@@ -227,7 +238,7 @@ func displayName(name, e164 string) string {
 	return name
 }
 
-// numberRecord is the interface's record of a number.
+// numberRecord returns the interface's record of a number.
 func numberRecord(n store.Number) record.PhoneNumber {
 	return record.PhoneNumber{
 		ID: n.ID, Name: n.Name, E164: n.E164, AreaCode: normalize.AreaCode(n.E164),

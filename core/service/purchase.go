@@ -20,17 +20,21 @@ import (
 )
 
 const (
-	offersPerSearch        = 10                     // numbers looked at,
-	maxSearches            = 3                      // so often, before giving up when others snatch them away
-	maxOffers              = 250                    // asked for at once, to look past those that others here have
-	maxOrders              = 3                      // that one request places, each after the one before failed
-	firstPoll              = 150 * time.Millisecond // at an order under way; each next one after half as long again,
-	maxPoll                = time.Second            // but no longer than that
-	maxNeighbours          = 5                      // area codes looked into when the one asked for is sold out,
-	neighboursTimeout      = 2 * time.Second        // for so long at most
-	defaultPurchasesPerDay = 10                     // numbers that a tenant may buy in 24 hours,
-	defaultHeldNumbers     = 100                    // and hold, where it says nothing else
-	metaNumber             = "phone_number"         // of faults that come after money was spent
+	offersPerSearch = 10  // numbers looked at,
+	maxSearches     = 3   // so often, before giving up when others snatch them away
+	maxOffers       = 250 // asked for at once, to look past those that others here have
+	maxOrders       = 3   // that one request places, each after the one before failed
+
+	firstPoll = 150 * time.Millisecond // of an order under way; each next poll waits half as long again,
+	maxPoll   = time.Second            // but no longer than that
+
+	maxNeighbours     = 5               // area codes searched when the one asked for is sold out,
+	neighboursTimeout = 2 * time.Second // for so long at most
+
+	defaultPurchasesPerDay = 10  // numbers that a tenant may buy in 24 hours,
+	defaultHeldNumbers     = 100 // and hold, where it says nothing else
+
+	metaNumber = "phone_number" // of faults that come after money was spent
 )
 
 // buyPlan is a purchase after normalization. How far it got is in the table of purchases.
@@ -52,11 +56,11 @@ type refusal struct {
 	Undetected bool `json:"unseen,omitempty"` // a check of the settings does not find what is wrong
 }
 
-// Buy buys one number in an area code. It is a saga whose every step can be taken up again after a crash: the
-// right to buy is taken under the tenant's limits; a number is chosen and claimed; exactly that one is
-// ordered, named and pointed at its employee; then it is recorded as held. See the states in core/store:
+// Buy buys one number in an area code. It is a saga, and every step of it can be taken up again after a crash.
+// The right to buy is taken under the tenant's limits. A number is chosen and claimed. Exactly that one is
+// ordered, named and pointed at its employee. Then it is recorded as held. See the states in core/store:
 // nothing touches a number at the provider before the store says whose it is. Whoever takes up a purchase
-// first asks the provider what became of the order: a second number is only chosen when the first is surely
+// first asks the provider what became of the order. A second number is chosen only when the first is surely
 // someone else's.
 func (s *Numbers) Buy(
 	ctx context.Context, c tenant.Caller, w Write, in BuyNumber,
@@ -65,8 +69,8 @@ func (s *Numbers) Buy(
 	if err != nil {
 		return Answer[record.PhoneNumber]{}, err
 	}
-	// A purchase that was not ordered is dropped by the recovery worker, and its order must not be on its way
-	// then: for that, a replica waits longer than the lease (see overForPeers).
+	// Recovery drops a purchase that was not ordered, and its order must not be on its way then. That is why
+	// replicas leave a run alone for longer than its lease.
 	return journal.Perform(ctx, s.journal, journal.Call{
 		Caller: callerOf(c), Operation: opBuy, Write: w, ConnectionID: client.connection.ID, Plan: buyPlan(in),
 		Repeatable: client.driver.Traits().IdempotentBuy,
@@ -75,6 +79,7 @@ func (s *Numbers) Buy(
 
 // purchase is one purchase under way.
 type purchase struct {
+	opts         *Options
 	numbers      *Numbers
 	client       telephonyClient
 	run          *journal.Run
@@ -84,6 +89,7 @@ type purchase struct {
 	ordersPlaced int       // placed by this run
 }
 
+// buy runs a purchase, first or resumed.
 func (s *Numbers) buy(
 	ctx context.Context, client telephonyClient, run *journal.Run, plan buyPlan,
 ) (journal.Result[record.PhoneNumber], error) {
@@ -91,7 +97,7 @@ func (s *Numbers) buy(
 	if err != nil {
 		return journal.Result[record.PhoneNumber]{}, err
 	}
-	b := &purchase{numbers: s, client: client, run: run, plan: plan, row: row}
+	b := &purchase{opts: s.opts, numbers: s, client: client, run: run, plan: plan, row: row}
 	if ends, ok := ctx.Deadline(); ok {
 		b.deadline = ends
 	} else {
@@ -110,8 +116,8 @@ func (b *purchase) perform(ctx context.Context) (store.Number, error) {
 	if err == nil || journal.WasTakenOver(err) || !b.run.HadNoEffect(fault.From(err)) || b.isEnded() {
 		return number, err
 	}
-	if err := b.numbers.opts.Store.EndPurchase(context.WithoutCancel(ctx), b.row); err != nil {
-		b.numbers.opts.Log.ErrorContext(ctx, "a purchase could not be closed; it counts until it is looked at again",
+	if err := b.opts.Store.EndPurchase(context.WithoutCancel(ctx), b.row); err != nil {
+		b.opts.Log.ErrorContext(ctx, "a purchase could not be closed; it counts until it is looked at again",
 			"tenant", b.row.TenantID, "error", err)
 	}
 	return number, err
@@ -121,32 +127,35 @@ func (b *purchase) isEnded() bool {
 	return b.row.State == store.PurchaseDone || b.row.State == store.PurchaseReturned
 }
 
-// reserve takes the right to buy a number, or answers what was bought under the same Idempotency-Key: that is
-// known for as long as answers are kept, also where the intent was let go since there was nothing to answer
+// reserve takes the right to buy a number, or returns what was bought under the same Idempotency-Key. That is
+// known for as long as answers are kept, also where the intent has gone because there was nothing to answer
 // any more.
 func (s *Numbers) reserve(
 	ctx context.Context, client telephonyClient, run *journal.Run,
 ) (store.Purchase, error) {
-	limits := purchaseLimits(client.caller.Tenant, client.sandbox)
-	row, reached, err := s.opts.Store.ReservePurchase(ctx, run.Intent(), client.realm, run.Intent().CreatedAt.Add(-s.opts.KeepAnswers), limits)
+	limits, intent := purchaseLimits(client.caller.Tenant, client.sandbox), run.Intent()
+	since := intent.CreatedAt.Add(-s.opts.KeepAnswers)
+	row, reached, err := s.opts.Store.ReservePurchase(ctx, intent, client.realm, since, limits)
 	switch {
 	case err != nil:
 		return row, err
 	case reached.PerDay:
 		f := fault.Newf(fault.Exhausted, fault.ReasonPurchaseLimit,
-			"%d numbers were bought within the last 24 hours, which is the most that this tenant may buy (max_purchases_per_day). Nothing was bought.", limits.PerDay)
+			"%d numbers were bought within the last 24 hours, which is the most that this tenant may buy "+
+				"(max_purchases_per_day). Nothing was bought.", limits.PerDay)
 		if !reached.Until.IsZero() {
 			f.RetryAfter = max(0, reached.Until.Sub(s.opts.Now()))
 		}
 		return row, f
 	case reached.Held:
 		return row, fault.Newf(fault.Exhausted, fault.ReasonNumberLimit,
-			"The tenant holds %d phone numbers, which is the most that it may hold (max_phone_numbers). Nothing was bought. Release a number first.", limits.Held)
+			"The tenant holds %d phone numbers, which is the most that it may hold (max_phone_numbers). "+
+				"Nothing was bought. Release a number first.", limits.Held)
 	}
 	return row, nil
 }
 
-// purchaseLimits are a tenant's limits. Those that it does not set are there for real money alone.
+// purchaseLimits returns a tenant's limits. Those that it does not set are there for real money alone.
 func purchaseLimits(t tenant.Tenant, sandbox bool) store.PurchaseLimits {
 	limits := store.PurchaseLimits{PerDay: defaultPurchasesPerDay, Held: defaultHeldNumbers}
 	if sandbox {
@@ -161,7 +170,7 @@ func purchaseLimits(t tenant.Tenant, sandbox bool) store.PurchaseLimits {
 	return limits
 }
 
-// takeSteps takes the steps that are left.
+// takeSteps takes the steps that are left. It buys a number where none was ordered, or the order surely failed.
 func (b *purchase) takeSteps(ctx context.Context) (store.Number, error) {
 	switch b.row.State {
 	case store.PurchaseReserved:
@@ -188,6 +197,11 @@ func (b *purchase) takeSteps(ctx context.Context) (store.Number, error) {
 	if err := b.checkSetup(ctx); err != nil {
 		return store.Number{}, err
 	}
+	return b.buyOffered(ctx)
+}
+
+// buyOffered buys the first number offered that nobody else gets first.
+func (b *purchase) buyOffered(ctx context.Context) (store.Number, error) {
 	for round := range maxSearches {
 		offers, err := b.findOffers(ctx, round)
 		if err != nil {
@@ -204,8 +218,8 @@ func (b *purchase) takeSteps(ctx context.Context) (store.Number, error) {
 			b.run.RuleOutEffect()
 			if b.ordersPlaced >= maxOrders {
 				return store.Number{}, fault.Newf(fault.Conflict, fault.ReasonNumberTaken,
-					"%d orders in area code %s failed one after the other, because others were faster. Nothing was bought. "+
-						"Try another area code, or this one later.", b.ordersPlaced, b.plan.AreaCode)
+					"%d orders in area code %s failed one after the other, because others were faster. "+
+						"Nothing was bought. Try another area code, or this one later.", b.ordersPlaced, b.plan.AreaCode)
 			}
 		}
 	}
@@ -214,9 +228,9 @@ func (b *purchase) takeSteps(ctx context.Context) (store.Number, error) {
 			"Try another area code, or this one later.", b.plan.AreaCode)
 }
 
-// loadBought answers a purchase that was cut off after its last step.
+// loadBought returns the number of a purchase that was cut off after its last step.
 func (b *purchase) loadBought(ctx context.Context) (store.Number, error) {
-	row, held, err := b.numbers.opts.Store.NumberHolder(ctx, b.client.realm, b.row.E164)
+	row, held, err := b.opts.Store.NumberHolder(ctx, b.client.realm, b.row.E164)
 	switch {
 	case err != nil:
 		return store.Number{}, err
@@ -226,8 +240,8 @@ func (b *purchase) loadBought(ctx context.Context) (store.Number, error) {
 	return row, nil
 }
 
-// wasDelivered reports whether the account had the number once that it surely has not got: its provider took
-// the order, and of one that failed it would say so.
+// wasDelivered reports whether the account once had the number that it surely has not got now. Its provider
+// took the order, and would say of a failed order that it failed.
 func (b *purchase) wasDelivered(err error) bool {
 	switch b.row.State {
 	case store.PurchaseFilled, store.PurchaseReturning:
@@ -238,17 +252,17 @@ func (b *purchase) wasDelivered(err error) bool {
 	return false
 }
 
-// recordReturn ends a purchase whose number went back, at the provider or by us. It goes on counting: it was
-// paid for.
+// recordReturn ends a purchase whose number went back, at the provider or by us, and returns why. The purchase
+// goes on counting: it was paid for.
 func (b *purchase) recordReturn(ctx context.Context) error {
-	if err := b.numbers.opts.Store.MarkReturned(context.WithoutCancel(ctx), b.row); err != nil {
+	if err := b.opts.Store.MarkReturned(context.WithoutCancel(ctx), b.row); err != nil {
 		return b.unfinishedFault("and went back to the provider, which could not be recorded yet", err)
 	}
 	b.row.State = store.PurchaseReturned
 	return b.returnedFault()
 }
 
-// returnedFault says that a number was bought and is not held any more.
+// returnedFault returns that a number was bought and is not held any more.
 func (b *purchase) returnedFault() error {
 	b.run.RuleOutEffect()
 	why, refused := parseRefusal(b.row.Refusal)
@@ -264,12 +278,13 @@ func parseRefusal(raw json.RawMessage) (why refusal, refused bool) {
 	return why, raw != nil && json.Unmarshal(raw, &why) == nil && why.Fault.Reason != ""
 }
 
-// checkSetup sees that the connection's settings work at the provider, before money is spent on a number that
-// could not be set up. That they do is remembered for a while, unless a number had to go back since they were
-// changed: then they are looked at again, and where no look finds what is wrong with them, nothing is ordered
-// before they change.
+// checkSetup checks that the connection's settings work at the provider, before money is spent on a number that
+// could not be set up. That they work is remembered for a while, unless a number had to go back since they were
+// changed. Then they are checked again. Where no check finds what is wrong with them, nothing is ordered before
+// they change.
 func (b *purchase) checkSetup(ctx context.Context) error {
-	raw, err := b.numbers.opts.Store.RefusedSetup(ctx, b.client.connection.TenantID, b.client.connection.ID, b.client.connection.Revision)
+	of := b.client.connection
+	raw, err := b.opts.Store.RefusedSetup(ctx, of.TenantID, of.ID, of.Revision)
 	if err != nil {
 		return err
 	}
@@ -277,16 +292,16 @@ func (b *purchase) checkSetup(ctx context.Context) error {
 	switch {
 	case refused && why.Undetected:
 		return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
-			"The last number bought could not be set up and was given back, so nothing is ordered until the connection's "+
-				"settings change: %s", why.Fault.Detail)
+			"The last number bought could not be set up and was given back, so nothing is ordered until "+
+				"the connection's settings change: %s", why.Fault.Detail)
 	case refused:
 		return b.verifySetup(ctx)
 	}
-	_, err = b.numbers.setups.get(b.client.connection, func() (struct{}, error) { return struct{}{}, b.verifySetup(ctx) })
+	_, err = b.numbers.setups.get(of, func() (struct{}, error) { return struct{}{}, b.verifySetup(ctx) })
 	return err
 }
 
-// verifySetup asks the provider, where the driver can.
+// verifySetup asks the provider whether the settings work, where the driver can.
 func (b *purchase) verifySetup(ctx context.Context) error {
 	checker, can := b.client.driver.(adapter.SetupChecker)
 	if !can {
@@ -298,7 +313,7 @@ func (b *purchase) verifySetup(ctx context.Context) error {
 	return err
 }
 
-// timeLeft is for how long the provider may still be asked: what is left of the caller's time, but for a
+// timeLeft returns for how long the provider may still be asked: what is left of the caller's time, less a
 // margin in which to answer.
 func (b *purchase) timeLeft() time.Duration { return time.Until(b.deadline) - journal.AnswerMargin }
 
@@ -308,13 +323,13 @@ func isNotBought(err error) bool {
 	return f.Reason == fault.ReasonNumberTaken || f.Code == fault.NotFound && f.Reason == fault.ReasonNumberNotFound
 }
 
-// findOffers are numbers for sale in the area code. A provider goes on offering what others here have chosen
-// and not ordered yet; when the first search led to nothing, the next ones look past those.
+// findOffers returns numbers for sale in the area code. A provider goes on offering what others here have
+// chosen and not ordered yet. When the first search led to nothing, the next ones look past those.
 func (b *purchase) findOffers(ctx context.Context, round int) ([]telephony.Offer, error) {
 	var taken []string
 	if round > 0 {
 		var err error
-		if taken, err = b.numbers.opts.Store.TakenNumbers(ctx, b.client.realm, "+1"+b.plan.AreaCode); err != nil {
+		if taken, err = b.opts.Store.TakenNumbers(ctx, b.client.realm, "+1"+b.plan.AreaCode); err != nil {
 			return nil, err
 		}
 	}
@@ -330,8 +345,9 @@ func (b *purchase) findOffers(ctx context.Context, round int) ([]telephony.Offer
 }
 
 func (b *purchase) search(ctx context.Context, areaCode string, limit int) ([]telephony.Offer, error) {
-	offers, err := ask(ctx, b.client.endpoint, read("search-phone-numbers"), func(ctx context.Context) ([]telephony.Offer, error) {
-		return b.client.driver.Search(ctx, telephony.Search{AreaCode: areaCode, Limit: limit})
+	query, op := telephony.Search{AreaCode: areaCode, Limit: limit}, read("search-phone-numbers")
+	offers, err := ask(ctx, b.client.endpoint, op, func(ctx context.Context) ([]telephony.Offer, error) {
+		return b.client.driver.Search(ctx, query)
 	})
 	fitting := offers[:0]
 	for _, offer := range offers {
@@ -342,7 +358,7 @@ func (b *purchase) search(ctx context.Context, areaCode string, limit int) ([]te
 	return fitting, err
 }
 
-// soldOutFault says that there is nothing for sale, and which neighbouring area codes have something, as far
+// soldOutFault returns that there is nothing for sale, and which neighbouring area codes have something, as far
 // as the provider tells in time.
 func (b *purchase) soldOutFault(ctx context.Context) error {
 	f := fault.Newf(fault.Exhausted, fault.ReasonNoNumbersAvailable,
@@ -362,7 +378,10 @@ func (b *purchase) soldOutFault(ctx context.Context) error {
 	group.Wait()
 	for i, code := range near {
 		if has[i] {
-			f.Fields = append(f.Fields, fault.Field{Path: "area_code", Value: code, Message: "numbers are for sale in the neighbouring area code " + code + "."})
+			f.Fields = append(f.Fields, fault.Field{
+				Path: "area_code", Value: code,
+				Message: "numbers are for sale in the neighbouring area code " + code + ".",
+			})
 		}
 	}
 	if len(f.Fields) > 0 {
@@ -373,9 +392,9 @@ func (b *purchase) soldOutFault(ctx context.Context) error {
 	return f
 }
 
-// claimAndOrder claims a number and orders it. It is NUMBER_TAKEN where someone else was faster.
+// claimAndOrder claims a number and orders it. It fails with NUMBER_TAKEN where someone else was faster.
 func (b *purchase) claimAndOrder(ctx context.Context, e164 string) (telephony.Number, error) {
-	chosen, err := b.numbers.opts.Store.ChooseNumber(ctx, b.row, e164)
+	chosen, err := b.opts.Store.ChooseNumber(ctx, b.row, e164)
 	if err != nil {
 		return telephony.Number{}, err
 	}
@@ -387,9 +406,11 @@ func (b *purchase) claimAndOrder(ctx context.Context, e164 string) (telephony.Nu
 	return b.placeOrder(ctx)
 }
 
-// orderRequest is the order of the number chosen.
+// orderRequest returns the order of the number chosen.
 func (b *purchase) orderRequest() telephony.Order {
-	o := telephony.Order{Key: b.row.ID, Since: b.row.CreatedAt, E164: b.row.E164, Name: displayName(b.plan.Name, b.row.E164)}
+	o := telephony.Order{
+		Key: b.row.ID, Since: b.row.CreatedAt, E164: b.row.E164, Name: displayName(b.plan.Name, b.row.E164),
+	}
 	if b.plan.Inbound != nil {
 		o.Routing, _ = b.client.route(b.plan.Inbound, b.row.E164)
 	}
@@ -401,7 +422,8 @@ func (b *purchase) placeOrder(ctx context.Context) (telephony.Number, error) {
 	repeatable := b.client.driver.Traits().IdempotentBuy
 	b.ordersPlaced++
 	b.run.ExpectEffect(repeatable)
-	number, err := ask(ctx, b.client.endpoint, guard.Op{Name: opBuy, Repeatable: repeatable, Late: b.run.LateUnknown}, func(ctx context.Context) (telephony.Number, error) {
+	op := guard.Op{Name: opBuy, Repeatable: repeatable, Late: b.run.LateUnknown}
+	number, err := ask(ctx, b.client.endpoint, op, func(ctx context.Context) (telephony.Number, error) {
 		return b.client.driver.Buy(ctx, b.orderRequest())
 	})
 	if err != nil {
@@ -428,7 +450,8 @@ func (b *purchase) resolveOrder(ctx context.Context) (telephony.Number, error) {
 
 // lookUpOrder asks what became of the order.
 func (b *purchase) lookUpOrder(ctx context.Context) (telephony.Number, error) {
-	return ask(ctx, b.client.endpoint, read("look-up-order"), func(ctx context.Context) (telephony.Number, error) {
+	op := read("look-up-order")
+	return ask(ctx, b.client.endpoint, op, func(ctx context.Context) (telephony.Number, error) {
 		return b.client.driver.Ordered(ctx, b.orderRequest())
 	})
 }
@@ -465,8 +488,8 @@ func (b *purchase) markOrdered(ctx context.Context) {
 	if b.row.State != store.PurchaseChosen {
 		return
 	}
-	if err := b.numbers.opts.Store.MarkOrdered(ctx, b.row); err != nil {
-		b.numbers.opts.Log.WarnContext(ctx, "that an order is under way could not be recorded; it is looked at less often",
+	if err := b.opts.Store.MarkOrdered(ctx, b.row); err != nil {
+		b.opts.Log.WarnContext(ctx, "an order under way could not be recorded; it is looked at less often",
 			"tenant", b.row.TenantID, "error", err)
 		return
 	}
@@ -480,7 +503,7 @@ func (b *purchase) setUp(ctx context.Context, number telephony.Number) (store.Nu
 	case store.PurchaseReturning:
 		return store.Number{}, b.returnNumber(ctx, number)
 	case store.PurchaseChosen, store.PurchaseOrdered:
-		if err := b.numbers.opts.Store.MarkFilled(context.WithoutCancel(ctx), b.row); err != nil {
+		if err := b.opts.Store.MarkFilled(context.WithoutCancel(ctx), b.row); err != nil {
 			return store.Number{}, b.unfinishedFault("but that could not be recorded yet", err)
 		}
 		b.row.State = store.PurchaseFilled
@@ -500,16 +523,17 @@ func (b *purchase) setUp(ctx context.Context, number telephony.Number) (store.Nu
 	}
 	held := store.Number{
 		TenantID: b.row.TenantID, ConnectionID: b.row.ConnectionID, Ref: number.Ref, Name: want.Name,
-		Inbound: b.plan.Inbound, Outbound: b.plan.Outbound, Leads: marshalRouting(want.Routing), CreatedAt: b.numbers.opts.Now(),
+		Inbound: b.plan.Inbound, Outbound: b.plan.Outbound, Leads: marshalRouting(want.Routing),
+		CreatedAt: b.opts.Now(),
 	}
 	var rows []store.AuditRow
 	if b.run.Intent().Key == "" { // whoever ends the intent of a purchase records that it was made
 		var err error
-		if rows, err = b.numbers.opts.auditNumber(ctx, actionAdopt, held); err != nil {
+		if rows, err = b.opts.auditNumber(ctx, actionAdopt, held); err != nil {
 			return held, err
 		}
 	}
-	row, err := b.numbers.opts.Store.AddPurchased(context.WithoutCancel(ctx), b.row, held, rows...)
+	row, err := b.opts.Store.AddPurchased(context.WithoutCancel(ctx), b.row, held, rows...)
 	if err != nil {
 		return row, b.unfinishedFault("but could not be recorded yet", err)
 	}
@@ -517,8 +541,8 @@ func (b *purchase) setUp(ctx context.Context, number telephony.Number) (store.Nu
 	return row, nil
 }
 
-// refuseSetup answers for a number that was bought and could not be named and routed: a refusal sends it
-// back, anything else is tried again later.
+// refuseSetup handles a number that was bought and could not be named and routed. A refusal sends it back.
+// Anything else is tried again later.
 func (b *purchase) refuseSetup(
 	ctx context.Context, number telephony.Number, change telephony.Change, err error,
 ) error {
@@ -537,7 +561,7 @@ func (b *purchase) refuseSetup(
 	why.Undetected = revision != 0 && b.verifySetup(ctx) == nil
 	raw, err := json.Marshal(why)
 	if err == nil {
-		err = b.numbers.opts.Store.MarkReturning(context.WithoutCancel(ctx), b.row, raw, revision)
+		err = b.opts.Store.MarkReturning(context.WithoutCancel(ctx), b.row, raw, revision)
 	}
 	if err != nil {
 		return b.unfinishedFault("but its name and routing are refused, and that could not be recorded yet", err)
@@ -550,18 +574,19 @@ func (b *purchase) refuseSetup(
 func (b *purchase) returnNumber(ctx context.Context, number telephony.Number) error {
 	if err := b.numbers.releaseAtProvider(ctx, b.client, number.Ref); err != nil {
 		why, _ := parseRefusal(b.row.Refusal)
-		return b.unfinishedFault("but its name and routing are refused ("+why.Fault.Detail+"), and it could not be given back yet", err)
+		refused := "but its name and routing are refused (" + why.Fault.Detail + ")"
+		return b.unfinishedFault(refused+", and it could not be given back yet", err)
 	}
 	return b.recordReturn(ctx)
 }
 
-// unfinishedFault says what is left to do after the number was bought. A repeat, the settler or
-// reconciliation does it.
+// unfinishedFault returns what is left to do after the number was bought. A repeat, recovery or reconciliation
+// does it.
 func (b *purchase) unfinishedFault(what string, err error) error {
 	return b.unknownFault("was bought, "+what, err)
 }
 
-// unknownFault says how far a purchase got that costs money.
+// unknownFault returns how far a purchase got that costs money.
 func (b *purchase) unknownFault(what string, err error) error {
 	if journal.WasTakenOver(err) { // whose answer is this call's, too
 		return err
@@ -576,7 +601,8 @@ func adviseBuyer(f *fault.Error, hasKey bool) string {
 	case f.Metadata[metaNumber] == "":
 		return ""
 	case hasKey:
-		return "Repeat the request with the same Idempotency-Key to get it; another request would buy another number."
+		return "Repeat the request with the same Idempotency-Key to get it; " +
+			"another request would buy another number."
 	}
 	return "The gateway goes on by itself: list the phone numbers in a minute to find it. " +
 		"Another request would buy another number."

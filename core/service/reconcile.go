@@ -2,11 +2,8 @@ package service
 
 import (
 	"context"
-	"crypto/rand"
 	"maps"
-	mathrand "math/rand/v2"
 	"slices"
-	"time"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
@@ -47,26 +44,23 @@ const (
 )
 
 const (
-	maxNumbers        = 5000 // of one account
-	maxRepairs        = 20   // numbers whose calls one list points back: the person who waits for it does not wait for more
-	reconcileInterval = 15 * time.Minute
-	strayAfter        = 10 * time.Minute // a purchase without an intent is looked at
-	maintainInterval  = 20 * time.Second // between looks at what is to go back
-	reconcileTimeout  = time.Minute      // for one account
+	maxNumbers = 5000 // of one account
+	maxRepairs = 20   // numbers whose calls one list points back, since a person waits for it
 )
 
 // Reconcile compares a connection's account with the gateway's table.
-func (s *Numbers) Reconcile(ctx context.Context, c tenant.Caller, how Repair) ([]Drift, error) {
+func (s *Numbers) Reconcile(ctx context.Context, c tenant.Caller, repair Repair) ([]Drift, error) {
 	client, err := s.open(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	_, found, err := s.reconcile(ctx, client, how)
+	_, found, err := s.reconcile(ctx, client, repair)
 	return found, err
 }
 
-// reconciliation is one comparison under way.
+// reconciliation is one comparison of an account with the table.
 type reconciliation struct {
+	opts     *Options
 	numbers  *Numbers
 	client   telephonyClient
 	repair   Repair
@@ -75,17 +69,16 @@ type reconciliation struct {
 	repairs  int
 }
 
-// reconcile compares the account with the table, and answers the numbers in use, by id, and the differences
-// found.
+// reconcile compares the account with the table. It returns the numbers in use, by id, and the differences.
 func (s *Numbers) reconcile(
-	ctx context.Context, client telephonyClient, how Repair,
+	ctx context.Context, client telephonyClient, repair Repair,
 ) ([]store.Number, []Drift, error) {
-	own, err := adapter.NumbersOf(client.connection.Settings)
+	settings, err := adapter.NumbersOf(client.connection.Settings)
 	if err != nil {
 		return nil, nil, err
 	}
-	// The table is read first: a number bought or released while the account is read is then in neither list
-	// wrongly.
+	// The table is read first. A number that is bought or released while the account is read is then in neither
+	// list wrongly.
 	rows, err := s.opts.Store.Numbers(ctx, client.connection.TenantID, client.connection.ID)
 	if err != nil {
 		return nil, nil, err
@@ -94,7 +87,7 @@ func (s *Numbers) reconcile(
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &reconciliation{numbers: s, client: client, repair: how, settings: own}
+	r := &reconciliation{opts: s.opts, numbers: s, client: client, repair: repair, settings: settings}
 	kept := rows[:0]
 	for _, row := range rows {
 		n, listed := held[row.Ref]
@@ -126,7 +119,8 @@ func (s *Numbers) readAccount(
 ) (map[string]telephony.Number, error) {
 	held := map[string]telephony.Number{}
 	for q := (telephony.Query{}); ; {
-		page, err := ask(ctx, client.endpoint, read("list-phone-numbers"), func(ctx context.Context) (telephony.Page, error) {
+		op := read("list-phone-numbers")
+		page, err := ask(ctx, client.endpoint, op, func(ctx context.Context) (telephony.Page, error) {
 			return client.driver.Numbers(ctx, q)
 		})
 		if err != nil {
@@ -152,10 +146,12 @@ func (r *reconciliation) report(row store.Number, kind DriftKind, repaired bool,
 	if repaired {
 		advice = ""
 	}
-	r.drifts = append(r.drifts, Drift{ID: row.ID, E164: row.E164, Kind: kind, Says: says, Repaired: repaired, Advice: advice})
+	r.drifts = append(r.drifts, Drift{
+		ID: row.ID, E164: row.E164, Kind: kind, Says: says, Repaired: repaired, Advice: advice,
+	})
 }
 
-// compare looks at a number of the table; it answers false for one that the account has no longer got.
+// compare compares a number of the table with the account, and reports whether the account still has it.
 func (r *reconciliation) compare(
 	ctx context.Context, row store.Number, n telephony.Number, listed bool,
 ) (store.Number, bool, error) {
@@ -179,16 +175,16 @@ func (r *reconciliation) compare(
 	return row, err == nil, err
 }
 
-// releaseGone releases the row of a number that the account has no longer got. One that was changed since the
-// table was read is looked at again by the next comparison: it may have come back.
+// releaseGone releases the row of a number that the account no longer has. One that was changed since the table
+// was read is left to the next comparison: it may have come back.
 func (r *reconciliation) releaseGone(ctx context.Context, row store.Number) (store.Number, bool, error) {
 	if r.repair < RepairSafe {
 		r.report(row, DriftGone, false, goneText, "Any list of the numbers gives it up.")
 		return row, false, nil
 	}
-	rows, err := r.numbers.opts.auditNumber(ctx, actionLose, row)
+	rows, err := r.opts.auditNumber(ctx, actionLose, row)
 	if err == nil {
-		err = r.numbers.opts.Store.ReleaseNumber(ctx, row, r.numbers.opts.Now(), rows...)
+		err = r.opts.Store.ReleaseNumber(ctx, row, r.opts.Now(), rows...)
 	}
 	if err != nil && fault.From(err).Reason == fault.ReasonChangedMeanwhile {
 		row, err = r.numbers.number(ctx, r.client, row.ID)
@@ -196,14 +192,17 @@ func (r *reconciliation) releaseGone(ctx context.Context, row store.Number) (sto
 			return row, true, nil
 		}
 	}
-	if err != nil && fault.From(err).Code != fault.NotFound { // released or parked through the gateway, meanwhile
+	// Not found: released or parked through the gateway, meanwhile.
+	if err != nil && fault.From(err).Code != fault.NotFound {
 		return row, false, err
 	}
 	r.report(row, DriftGone, true, goneText, "")
 	return row, false, nil
 }
 
-const goneText = "The account has no longer got the number."
+const goneText = "The account no longer has the number."
+
+const renamedText = "It has another name at the provider."
 
 // adoptName takes over a name given at the provider. The row is read again, so that a change made since is
 // kept.
@@ -214,7 +213,7 @@ func (r *reconciliation) adoptName(
 		return row, nil
 	}
 	if r.repair < RepairSafe {
-		r.report(row, DriftRenamed, false, "It has another name at the provider.", "Any list of the numbers takes it over.")
+		r.report(row, DriftRenamed, false, renamedText, "Any list of the numbers takes it over.")
 		return row, nil
 	}
 	now, err := r.numbers.number(ctx, r.client, row.ID)
@@ -222,21 +221,21 @@ func (r *reconciliation) adoptName(
 		return now, err // changed through the gateway since the account was read: that is the newer one
 	}
 	now.Name = n.Name
-	err = r.numbers.opts.Store.UpdateNumber(ctx, now)
+	err = r.opts.Store.UpdateNumber(ctx, now)
 	if err != nil && fault.From(err).Reason == fault.ReasonChangedMeanwhile {
 		return r.numbers.number(ctx, r.client, row.ID)
 	}
 	if err == nil {
-		r.report(row, DriftRenamed, true, "It has another name at the provider.", "")
+		r.report(row, DriftRenamed, true, renamedText, "")
 		now.Version++
 	}
 	return now, err
 }
 
-// repairRouting points the calls of a number back that an employee should get. It is safe where nobody has
-// pointed them elsewhere: they lead nowhere, or where the gateway itself pointed them before the connection's
-// settings changed. What somebody chose at the provider, such as a person's own line while the agent is out
-// of order, is only reported.
+// repairRouting points the calls of a number back to the employee who should get them. It is safe where nobody
+// has pointed them elsewhere: they lead nowhere, or where the gateway itself pointed them before the
+// connection's settings changed. What somebody chose at the provider, such as a person's own phone while the
+// agent is out of order, is only reported.
 func (r *reconciliation) repairRouting(
 	ctx context.Context, row store.Number, n telephony.Number,
 ) (store.Number, error) {
@@ -252,13 +251,15 @@ func (r *reconciliation) repairRouting(
 	if r.repair == RepairNothing || r.repair == RepairSafe && !safe {
 		advice := "Any list of the numbers points them back."
 		if !safe {
-			advice = "Someone pointed them elsewhere at the provider. Assign the employee again, or run frontdesk doctor --repair."
+			advice = "Someone pointed them elsewhere at the provider. Assign the employee again, " +
+				"or run frontdesk doctor --repair."
 		}
 		r.report(row, DriftMisrouted, false, what, advice)
 		return row, nil
 	}
 	if r.repairs++; r.repairs > maxRepairs {
-		r.report(row, DriftMisrouted, false, what, "Many numbers are pointed back a few at a time; this one is still to come.")
+		r.report(row, DriftMisrouted, false, what,
+			"Many numbers are pointed back a few at a time; this one is still to come.")
 		return row, nil
 	}
 	now, err := r.numbers.number(ctx, r.client, row.ID)
@@ -273,17 +274,18 @@ func (r *reconciliation) repairRouting(
 	case f.Code == fault.NotFound:
 		return row, err
 	default:
-		r.numbers.opts.Log.WarnContext(ctx, "a number's calls could not be pointed back",
+		r.opts.Log.WarnContext(ctx, "a number's calls could not be pointed back",
 			"tenant", row.TenantID, "number", row.ID, "error", err)
 		r.report(row, DriftMisrouted, false, what, f.Detail)
 		return row, nil
 	}
 }
 
-// addUnknown looks at a number of the account that the connection's table has not got. Another's stays that
-// one's and is not shown; one that waits to go back is not shown either.
+// addUnknown takes in a number of the account that the connection's table does not have, and reports whether
+// it is the connection's. Another's stays that one's and is not shown. One that waits to go back is not shown
+// either.
 func (r *reconciliation) addUnknown(ctx context.Context, n telephony.Number) (store.Number, bool, error) {
-	holder, held, err := r.numbers.opts.Store.NumberHolder(ctx, r.client.realm, n.E164)
+	holder, held, err := r.opts.Store.NumberHolder(ctx, r.client.realm, n.E164)
 	if err != nil {
 		return store.Number{}, false, err
 	}
@@ -295,7 +297,8 @@ func (r *reconciliation) addUnknown(ctx context.Context, n telephony.Number) (st
 	switch {
 	case held: // came in since the table was read, or is there again under another reference
 	case r.settings.Held == adapter.HeldOwn:
-		r.report(row, DriftUnknown, false, what, "The connection holds only its own numbers: take it in with frontdesk number adopt, or leave it.")
+		r.report(row, DriftUnknown, false, what,
+			"The connection holds only its own numbers: take it in with frontdesk number adopt, or leave it.")
 		return row, false, nil
 	case r.repair == RepairNothing:
 		r.report(row, DriftUnknown, false, what, "Any list of the numbers takes it in.")
@@ -314,16 +317,17 @@ func (r *reconciliation) addUnknown(ctx context.Context, n telephony.Number) (st
 	return kept, true, nil
 }
 
-// newRow is the row of a number that came by other means.
+// newRow returns the row of a number that came by other means.
 func (s *Numbers) newRow(client telephonyClient, n telephony.Number) store.Number {
 	return store.Number{
-		TenantID: client.connection.TenantID, ConnectionID: client.connection.ID, Realm: client.realm, Ref: n.Ref, E164: n.E164, Name: displayName(n.Name, n.E164), CreatedAt: s.opts.Now(),
+		TenantID: client.connection.TenantID, ConnectionID: client.connection.ID, Realm: client.realm,
+		Ref: n.Ref, E164: n.E164, Name: displayName(n.Name, n.E164), CreatedAt: s.opts.Now(),
 	}
 }
 
-// adopt claims such a number and gives it its id. It was found by a look at the account, which may be
-// behind: of a number that was given back here before, or that is held under another reference, the provider
-// is asked once more.
+// adopt claims a number that came by other means, and gives it its id. The list in which it was found may be
+// behind. So the provider is asked once more for a number that was given back here before, or that is held
+// under another reference.
 func (s *Numbers) adopt(
 	ctx context.Context, client telephonyClient, found store.Number,
 ) (store.Number, error) {
@@ -354,7 +358,7 @@ func (s *Numbers) adopt(
 	}
 	if err == nil || fault.From(err).Code == fault.NotFound {
 		err = fault.Newf(fault.Conflict, fault.ReasonNumberTaken,
-			"The account has no longer got %s.", found.E164)
+			"The account no longer has %s.", found.E164)
 	}
 	return kept, err
 }
@@ -376,102 +380,4 @@ func (s *Numbers) Adopt(ctx context.Context, c tenant.Caller, e164 string) (stor
 	}
 	return store.Number{}, fault.Newf(fault.NotFound, fault.ReasonNumberNotFound,
 		"The account does not hold %s.", e164)
-}
-
-// maintain looks after the numbers until ctx ends: those whose wait is over go back, and every account is
-// compared with the table now and then. Every replica does it; the times are spread.
-func (s *Numbers) maintain(ctx context.Context) {
-	next := s.opts.Now().Add(mathrand.N(reconcileInterval))
-	for {
-		if err := s.returnDue(ctx); err != nil && ctx.Err() == nil {
-			s.opts.Log.WarnContext(ctx, "released numbers could not be looked at", "error", err)
-		}
-		if !s.opts.Now().Before(next) {
-			s.reconcileAll(ctx)
-			next = s.opts.Now().Add(reconcileInterval/2 + mathrand.N(reconcileInterval))
-		}
-		if sleep(ctx, maintainInterval) != nil {
-			return
-		}
-	}
-}
-
-// reconcileAll compares every account that is in order with the table.
-func (s *Numbers) reconcileAll(ctx context.Context) {
-	if err := s.recoverStrays(ctx); err != nil && ctx.Err() == nil {
-		s.opts.Log.WarnContext(ctx, "stray purchases could not be looked at", "error", err)
-	}
-	all, err := s.opts.Directory.RealOnes(ctx, adapter.KindTelephony)
-	if err != nil {
-		if ctx.Err() == nil {
-			s.opts.Log.WarnContext(ctx, "telephony connections could not be listed", "error", err)
-		}
-		return
-	}
-	for _, c := range all {
-		if ctx.Err() != nil {
-			return
-		}
-		if c.Status == tenant.StatusOK {
-			s.reconcileOne(ctx, c)
-		}
-	}
-}
-
-func (s *Numbers) reconcileOne(ctx context.Context, c tenant.Connection) {
-	ctx, cancel := context.WithTimeout(ctx, reconcileTimeout)
-	defer cancel()
-	caller, err := s.opts.Directory.CallerOf(ctx, c.TenantID, c.ID)
-	var found []Drift
-	if err == nil {
-		found, err = s.Reconcile(ctx, caller, RepairSafe)
-	}
-	if err != nil {
-		s.opts.Log.WarnContext(ctx, "an account could not be compared with the numbers held",
-			"tenant", c.TenantID, "connection", c.ID, "error", err)
-	}
-	for _, d := range found {
-		s.opts.Log.InfoContext(ctx, "a number differs at its provider",
-			"tenant", c.TenantID, "connection", c.ID, "number", d.ID, "kind", string(d.Kind), "repaired", d.Repaired)
-	}
-}
-
-// recoverStrays ends purchases that no intent carries on any more: a number that was bought is taken in.
-func (s *Numbers) recoverStrays(ctx context.Context) error {
-	open, err := s.opts.Store.StrayPurchases(ctx, s.opts.Now().Add(-strayAfter))
-	if err != nil {
-		return err
-	}
-	for _, row := range open {
-		if err := s.recoverStray(ctx, row); err != nil {
-			s.opts.Log.WarnContext(ctx, "a stray purchase is still open",
-				"tenant", row.TenantID, "connection", row.ConnectionID, "error", err)
-		}
-	}
-	return nil
-}
-
-// recoverStray carries on a purchase of which only the row is left. What its caller wanted besides a number
-// is not known any more.
-func (s *Numbers) recoverStray(ctx context.Context, row store.Purchase) error {
-	ctx, cancel := context.WithTimeout(ctx, s.opts.Deadline)
-	defer cancel()
-	runner := s.opts.Owner + "/" + rand.Text()
-	took, err := s.opts.Store.TakeStray(ctx, row, runner)
-	if err != nil || !took {
-		return err
-	}
-	row.Runner = runner
-	if row.State == store.PurchaseReserved {
-		return s.opts.Store.EndPurchase(ctx, row)
-	}
-	client, err := s.openFor(ctx, row.TenantID, row.ConnectionID)
-	if err != nil {
-		return err
-	}
-	b := &purchase{numbers: s, client: client, row: row, run: s.journal.Detached()}
-	if _, err := b.perform(ctx); err != nil && !b.run.HadNoEffect(fault.From(err)) {
-		return err
-	}
-	return nil
 }

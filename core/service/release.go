@@ -28,9 +28,13 @@ func (s *Numbers) Release(ctx context.Context, c tenant.Caller, w Write, id int6
 	if err != nil {
 		return Answer[struct{}]{}, err
 	}
-	return journal.Perform(ctx, s.journal, journal.Call{Caller: callerOf(c), Operation: opReturn, Write: w, ConnectionID: client.connection.ID, Plan: releasePlan{ID: id}, Repeatable: true}, with(client, s.release))
+	return journal.Perform(ctx, s.journal, journal.Call{
+		Caller: callerOf(c), Operation: opReturn, Write: w, ConnectionID: client.connection.ID,
+		Plan: releasePlan{ID: id}, Repeatable: true,
+	}, with(client, s.release))
 }
 
+// release runs a release, first or resumed.
 func (s *Numbers) release(
 	ctx context.Context, client telephonyClient, run *journal.Run, plan releasePlan,
 ) (journal.Result[struct{}], error) {
@@ -48,7 +52,8 @@ func (s *Numbers) release(
 	}
 	_, err = s.retryConflicts(ctx, client, row, func(row store.Number) (store.Number, error) {
 		if own.ReleaseDelay > 0 {
-			if err := s.park(ctx, client, run, row, own.ReleaseDelay); err == nil || fault.From(err).Code != fault.NotFound {
+			err := s.park(ctx, client, run, row, own.ReleaseDelay)
+			if err == nil || fault.From(err).Code != fault.NotFound {
 				return row, err
 			}
 		} else {
@@ -58,7 +63,8 @@ func (s *Numbers) release(
 			}
 		}
 		err := s.opts.Store.ReleaseNumber(context.WithoutCancel(ctx), row, s.opts.Now())
-		if f := fault.From(err); err != nil && f.Code != fault.NotFound && f.Reason != fault.ReasonChangedMeanwhile {
+		f := fault.From(err)
+		if err != nil && f.Code != fault.NotFound && f.Reason != fault.ReasonChangedMeanwhile {
 			err = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 				"The number was released, but that could not be recorded yet.").Because(err)
 		}
@@ -72,7 +78,8 @@ func (s *Numbers) release(
 
 // releaseAtProvider releases a number at the provider, if it is still there.
 func (s *Numbers) releaseAtProvider(ctx context.Context, client telephonyClient, ref string) error {
-	_, err := ask(ctx, client.endpoint, guard.Op{Name: opReturn, Repeatable: true}, func(ctx context.Context) (struct{}, error) {
+	op := guard.Op{Name: opReturn, Repeatable: true}
+	_, err := ask(ctx, client.endpoint, op, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, client.driver.Release(ctx, ref)
 	})
 	if err != nil && fault.From(err).Code == fault.NotFound {
@@ -114,7 +121,9 @@ func (s *Numbers) Restore(ctx context.Context, tenantID string, id int64) (recor
 	if err != nil {
 		return record.PhoneNumber{}, err
 	}
-	rows, err := s.opts.auditNumber(ctx, actionRestore, store.Number{TenantID: client.connection.TenantID, ConnectionID: client.connection.ID, Ref: strconv.FormatInt(id, 10)})
+	rows, err := s.opts.auditNumber(ctx, actionRestore, store.Number{
+		TenantID: client.connection.TenantID, ConnectionID: client.connection.ID, Ref: strconv.FormatInt(id, 10),
+	})
 	if err != nil {
 		return record.PhoneNumber{}, err
 	}
@@ -126,7 +135,8 @@ func (s *Numbers) Restore(ctx context.Context, tenantID string, id int64) (recor
 		if row, err = s.routeCalls(ctx, client, row); err != nil {
 			f := fault.From(err)
 			return numberRecord(row), fault.Newf(f.Code, f.Reason,
-				"%s is in use again, but its calls could not be pointed at its employee yet; the next list tries again: %s", row.E164, f.Detail).Because(err)
+				"%s is in use again, but its calls could not be pointed at its employee yet; "+
+					"the next list tries again: %s", row.E164, f.Detail).Because(err)
 		}
 	}
 	return numberRecord(row), nil
@@ -144,40 +154,4 @@ func (s *Numbers) openParked(ctx context.Context, tenantID string, id int64) (te
 			"No number with the id %d waits to be given back.", id)
 	}
 	return s.openFor(ctx, tenantID, waiting[i].ConnectionID)
-}
-
-// returnDue gives the numbers back whose wait is over.
-func (s *Numbers) returnDue(ctx context.Context) error {
-	going, err := s.opts.Store.SendBack(ctx, s.opts.Now())
-	if err != nil {
-		return err
-	}
-	for _, row := range going {
-		if err := s.returnNumber(ctx, row); err != nil && ctx.Err() == nil {
-			s.opts.Log.WarnContext(ctx, "a released number could not be given back; it is tried again",
-				"tenant", row.TenantID, "number", row.ID, "error", err)
-		}
-	}
-	return nil
-}
-
-func (s *Numbers) returnNumber(ctx context.Context, row store.Number) error {
-	ctx, cancel := context.WithTimeout(ctx, s.opts.Deadline)
-	defer cancel()
-	client, err := s.openFor(ctx, row.TenantID, row.ConnectionID)
-	if err != nil {
-		return err
-	}
-	if err := s.releaseAtProvider(ctx, client, row.Ref); err != nil {
-		return err
-	}
-	rows, err := s.opts.auditNumber(ctx, actionReturn, row)
-	if err != nil {
-		return err
-	}
-	err = s.opts.Store.ReleaseNumber(ctx, row, s.opts.Now(), rows...)
-	if err != nil && fault.From(err).Code == fault.NotFound {
-		return nil // another replica was faster
-	}
-	return err
 }

@@ -1,0 +1,154 @@
+package service
+
+import (
+	"context"
+	"crypto/rand"
+	mathrand "math/rand/v2"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
+	"frontdesk/core/tenant"
+)
+
+const (
+	maintainInterval  = 20 * time.Second // between looks at what is to go back
+	reconcileInterval = 15 * time.Minute
+	reconcileTimeout  = time.Minute      // for one account
+	strayAfter        = 10 * time.Minute // a purchase without an intent is looked at
+)
+
+// maintain looks after the numbers until ctx ends. Those whose wait is over go back, and every account is
+// compared with the table now and then. Every replica does it, at times that are spread.
+func (s *Numbers) maintain(ctx context.Context) {
+	next := s.opts.Now().Add(mathrand.N(reconcileInterval))
+	for {
+		if err := s.returnDue(ctx); err != nil && ctx.Err() == nil {
+			s.opts.Log.WarnContext(ctx, "released numbers could not be looked at", "error", err)
+		}
+		if !s.opts.Now().Before(next) {
+			s.reconcileAll(ctx)
+			next = s.opts.Now().Add(reconcileInterval/2 + mathrand.N(reconcileInterval))
+		}
+		if sleep(ctx, maintainInterval) != nil {
+			return
+		}
+	}
+}
+
+// reconcileAll compares every account that is in order with the table.
+func (s *Numbers) reconcileAll(ctx context.Context) {
+	if err := s.recoverStrays(ctx); err != nil && ctx.Err() == nil {
+		s.opts.Log.WarnContext(ctx, "stray purchases could not be looked at", "error", err)
+	}
+	all, err := s.opts.Directory.RealOnes(ctx, adapter.KindTelephony)
+	if err != nil {
+		if ctx.Err() == nil {
+			s.opts.Log.WarnContext(ctx, "telephony connections could not be listed", "error", err)
+		}
+		return
+	}
+	for _, c := range all {
+		if ctx.Err() != nil {
+			return
+		}
+		if c.Status == tenant.StatusOK {
+			s.reconcileOne(ctx, c)
+		}
+	}
+}
+
+func (s *Numbers) reconcileOne(ctx context.Context, c tenant.Connection) {
+	ctx, cancel := context.WithTimeout(ctx, reconcileTimeout)
+	defer cancel()
+	caller, err := s.opts.Directory.CallerOf(ctx, c.TenantID, c.ID)
+	var found []Drift
+	if err == nil {
+		found, err = s.Reconcile(ctx, caller, RepairSafe)
+	}
+	if err != nil {
+		s.opts.Log.WarnContext(ctx, "an account could not be compared with the numbers held",
+			"tenant", c.TenantID, "connection", c.ID, "error", err)
+	}
+	for _, d := range found {
+		s.opts.Log.InfoContext(ctx, "a number differs at its provider",
+			"tenant", c.TenantID, "connection", c.ID, "number", d.ID, "kind", string(d.Kind), "repaired", d.Repaired)
+	}
+}
+
+// recoverStrays ends purchases whose intent is gone. A number that was bought is taken in.
+func (s *Numbers) recoverStrays(ctx context.Context) error {
+	open, err := s.opts.Store.StrayPurchases(ctx, s.opts.Now().Add(-strayAfter))
+	if err != nil {
+		return err
+	}
+	for _, row := range open {
+		if err := s.recoverStray(ctx, row); err != nil {
+			s.opts.Log.WarnContext(ctx, "a stray purchase is still open",
+				"tenant", row.TenantID, "connection", row.ConnectionID, "error", err)
+		}
+	}
+	return nil
+}
+
+// recoverStray carries on a purchase of which only the row is left. What its caller wanted besides a number is
+// not known any more.
+func (s *Numbers) recoverStray(ctx context.Context, row store.Purchase) error {
+	ctx, cancel := context.WithTimeout(ctx, s.opts.Deadline)
+	defer cancel()
+	runner := s.opts.Owner + "/" + rand.Text()
+	took, err := s.opts.Store.TakeStray(ctx, row, runner)
+	if err != nil || !took {
+		return err
+	}
+	row.Runner = runner
+	if row.State == store.PurchaseReserved {
+		return s.opts.Store.EndPurchase(ctx, row)
+	}
+	client, err := s.openFor(ctx, row.TenantID, row.ConnectionID)
+	if err != nil {
+		return err
+	}
+	b := &purchase{opts: s.opts, numbers: s, client: client, row: row, run: s.journal.Detached()}
+	if _, err := b.perform(ctx); err != nil && !b.run.HadNoEffect(fault.From(err)) {
+		return err
+	}
+	return nil
+}
+
+// returnDue gives the numbers back whose wait is over.
+func (s *Numbers) returnDue(ctx context.Context) error {
+	going, err := s.opts.Store.SendBack(ctx, s.opts.Now())
+	if err != nil {
+		return err
+	}
+	for _, row := range going {
+		if err := s.returnNumber(ctx, row); err != nil && ctx.Err() == nil {
+			s.opts.Log.WarnContext(ctx, "a released number could not be given back; it is tried again",
+				"tenant", row.TenantID, "number", row.ID, "error", err)
+		}
+	}
+	return nil
+}
+
+func (s *Numbers) returnNumber(ctx context.Context, row store.Number) error {
+	ctx, cancel := context.WithTimeout(ctx, s.opts.Deadline)
+	defer cancel()
+	client, err := s.openFor(ctx, row.TenantID, row.ConnectionID)
+	if err != nil {
+		return err
+	}
+	if err := s.releaseAtProvider(ctx, client, row.Ref); err != nil {
+		return err
+	}
+	rows, err := s.opts.auditNumber(ctx, actionReturn, row)
+	if err != nil {
+		return err
+	}
+	err = s.opts.Store.ReleaseNumber(ctx, row, s.opts.Now(), rows...)
+	if err != nil && fault.From(err).Code == fault.NotFound {
+		return nil // another replica was faster
+	}
+	return err
+}
