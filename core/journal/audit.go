@@ -26,8 +26,8 @@ func (r *Run) rows(ctx context.Context, outcome string) ([]store.AuditRow, error
 	}
 	e := audit.Entry{
 		TenantID: r.intent.TenantID, Tenant: r.origin.tenant, Actor: r.origin.actor, Action: r.intent.Operation,
-		ConnectionID: r.intent.ConnectionID, Subject: r.intent.EffectRef, Outcome: outcome, Effect: r.intent.EffectKey,
-		RequestID: r.origin.requestID,
+		ConnectionID: r.intent.ConnectionID, Subject: r.intent.EffectRef, Outcome: outcome,
+		Effect: r.intent.EffectKey, RequestID: r.origin.requestID,
 	}
 	if e.Actor == "" {
 		owner, err := r.journal.opts.Store.TenantByID(ctx, r.intent.TenantID)

@@ -259,7 +259,8 @@ func (s *submission) record(
 	}
 	if window := s.call.DedupeWindow; window > 0 && !intent.Kept {
 		since := j.opts.Now().Add(-window)
-		recent, found, err := j.opts.Store.RecentIntent(ctx, intent.TenantID, intent.Operation, intent.DedupeKey, since)
+		recent, found, err := j.opts.Store.RecentIntent(ctx,
+			intent.TenantID, intent.Operation, intent.DedupeKey, since)
 		if err != nil || found {
 			return recent, false, err
 		}
@@ -286,14 +287,15 @@ func (s *submission) join(ctx, waiting context.Context, there store.Intent) (*Ru
 		return nil, nil, fault.New(fault.Conflict, fault.ReasonIdempotencyReused,
 			"This Idempotency-Key was used for another request. Use a new key for a new request.")
 	case done && !s.intent.Kept && s.call.Stale != nil && s.call.Stale(ctx, there):
-		return nil, nil, j.opts.Store.DropIntentsOfEffect(ctx, there.TenantID, there.ConnectionID, there.Operation, there.EffectRef)
+		return nil, nil, j.opts.Store.DropIntentsOfEffect(ctx,
+			there.TenantID, there.ConnectionID, there.Operation, there.EffectRef)
 	case done:
 		return nil, &there, nil
 	case j.IsRunning(there): // its answer is this call's
 		return nil, nil, s.await(ctx, waiting, there)
 	case there.ConnectionID == "":
-		return nil, nil, fault.Unknowable("An earlier try was cut off, and its connection was removed since, so it will not be " +
-			"known whether the provider acted. " + lookAdvice(s.operation, there))
+		return nil, nil, fault.Unknowable("An earlier try was cut off, and its connection was removed since, " +
+			"so it will not be known whether the provider acted. " + lookAdvice(s.operation, there))
 	}
 	run, err := j.takeOver(ctx, s.operation, there, s.call.Repeatable)
 	if run != nil {

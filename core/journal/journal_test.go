@@ -46,7 +46,8 @@ func TestWhatWasCutOffIsCarriedOnFromItsPlan(t *testing.T) {
 	w.open = func(r *Run) error { unattended, resumed = r.Unattended(), r.Resumed(); return nil }
 	j := w.journal(Operation{})
 	w.recover(j)
-	if want := []doorPlan{{Door: "front"}, {Door: "front", Tried: true}}; !slices.Equal(w.plans, want) || !unattended || !resumed {
+	want := []doorPlan{{Door: "front"}, {Door: "front", Tried: true}}
+	if !slices.Equal(w.plans, want) || !unattended || !resumed {
 		t.Errorf("the plans were %+v, want %+v; unattended %v, resumed %v", w.plans, want, unattended, resumed)
 	}
 	answer, err := w.perform(j, "k", "front")
@@ -56,7 +57,7 @@ func TestWhatWasCutOffIsCarriedOnFromItsPlan(t *testing.T) {
 }
 
 func TestACallThatWasOvertakenIsSuperseded(t *testing.T) {
-	for name, overtaken := range map[string]bool{"another call for the subject came later": true, "none did": false} {
+	for name, overtaken := range map[string]bool{"a later call for the subject": true, "no other call": false} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, storetest.SQLite)
 			var superseded []string
@@ -82,7 +83,9 @@ func TestACallThatWasOvertakenIsSuperseded(t *testing.T) {
 
 func TestWhatAnOperationGaveUpIsLeftToCallers(t *testing.T) {
 	w := newWorld(t, storetest.SQLite)
-	j := w.journal(Operation{GaveUp: func(plan json.RawMessage) bool { return strings.Contains(string(plan), "tried") }})
+	j := w.journal(Operation{GaveUp: func(plan json.RawMessage) bool {
+		return strings.Contains(string(plan), "tried")
+	}})
 	w.cutOff(j, "k", "front")
 	w.now = w.now.Add(time.Hour / 2)
 	w.recover(j)
@@ -122,6 +125,8 @@ func TestWhatIsInProgressIsLookedAtMoreOften(t *testing.T) {
 
 func TestAnOperationAdvisesItsCallers(t *testing.T) {
 	unknowable := func(*Run) error { return fault.Unknowable("Nothing tells.") }
+	ring := func(_ *fault.Error, hasKey bool) string { return "Ring the bell." }
+	look := func(began string) string { return "Open since " + began }
 	for _, test := range []struct {
 		name   string
 		op     Operation
@@ -133,15 +138,9 @@ func TestAnOperationAdvisesItsCallers(t *testing.T) {
 		{"a key", Operation{}, "k", lost, true, "Repeat it with the same Idempotency-Key"},
 		{"no key", Operation{}, "", lost, false, "look first"},
 		{"no key, and idempotent", Operation{Idempotent: true}, "", lost, true, "Repeat the request unchanged"},
-		{
-			"words of its own", Operation{AdviseRepeat: func(_ *fault.Error, hasKey bool) string { return "Ring the bell." }}, "k", lost, true,
-			"Ring the bell.",
-		},
+		{"words of its own", Operation{AdviseRepeat: ring}, "k", lost, true, "Ring the bell."},
 		{"nothing will tell", Operation{}, "k", unknowable, false, "Look at the provider for what was done"},
-		{
-			"nothing will tell, in its own words", Operation{AdviseLook: func(began string) string { return "Look at the door of " + began }}, "k",
-			unknowable, false, "Look at the door of 20",
-		},
+		{"nothing will tell, own words", Operation{AdviseLook: look}, "k", unknowable, false, "Open since 20"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, storetest.SQLite)

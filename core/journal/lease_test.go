@@ -9,7 +9,8 @@ import (
 )
 
 func TestTheLeaseClockFollowsTheDatabase(t *testing.T) {
-	for name, open := range map[string]func(testing.TB) string{"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres} {
+	stores := map[string]func(testing.TB) string{"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres}
+	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, open)
 			clock := newLeaseClock()

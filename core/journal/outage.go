@@ -30,7 +30,8 @@ func (r *refusedIntents) add(i store.Intent) {
 	}
 	// What names the run, and no more.
 	r.list = append(r.list, store.Intent{
-		TenantID: i.TenantID, Operation: i.Operation, Key: i.Key, Owner: i.Owner, LeaseUntil: i.LeaseUntil, State: i.State,
+		TenantID: i.TenantID, Operation: i.Operation, Key: i.Key,
+		Owner: i.Owner, LeaseUntil: i.LeaseUntil, State: i.State,
 	})
 }
 
@@ -93,7 +94,8 @@ func (p *pendingAnswers) find(there store.Intent) (store.Intent, bool) {
 	defer p.mu.Unlock()
 	for _, a := range p.list {
 		i := a.intent
-		if idOf(i) == idOf(there) && i.EffectKey == there.EffectKey && string(i.RequestHash) == string(there.RequestHash) {
+		isSame := i.EffectKey == there.EffectKey && string(i.RequestHash) == string(there.RequestHash)
+		if isSame && idOf(i) == idOf(there) {
 			return i, true
 		}
 	}

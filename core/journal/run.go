@@ -191,7 +191,8 @@ func (r *Run) release(ctx context.Context, state, outcome string) {
 	} else if outcome != "" {
 		r.count("unknown")
 	}
-	if err := r.journal.opts.Store.ReleaseIntent(ctx, r.intent, state, r.rowsIfAny(ctx, outcome)...); err != nil {
+	rows := r.rowsIfAny(ctx, outcome)
+	if err := r.journal.opts.Store.ReleaseIntent(ctx, r.intent, state, rows...); err != nil {
 		r.journal.opts.Log.ErrorContext(ctx, "an intent could not be closed; its lease will end",
 			"operation", r.intent.Operation, "error", err)
 	}
@@ -281,7 +282,8 @@ func (r *Run) complete(
 	}
 	if fault.From(err).Code == fault.Conflict {
 		first, found, err := j.opts.Store.Intent(ctx, r.intent.TenantID, r.intent.Operation, r.intent.Key)
-		return first, err == nil && found && first.State == store.IntentDone && first.EffectKey == r.intent.EffectKey
+		answered := err == nil && found && first.State == store.IntentDone
+		return first, answered && first.EffectKey == r.intent.EffectKey
 	}
 	kept := j.answers.add(r.intent, func(ctx context.Context) error {
 		err := r.record(ctx, seen)

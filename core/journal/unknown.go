@@ -43,7 +43,8 @@ func (r *Run) unknownOutcome(f *fault.Error) error {
 	switch repeat := r.repeatAdvice(wait); {
 	case f.IsUnknowable():
 		told = *f
-		told.Detail = sentence(f.Detail) + "So it will not be known whether the provider acted. " + lookAdvice(r.operation, r.intent)
+		told.Detail = sentence(f.Detail) + "So it will not be known whether the provider acted. " +
+			lookAdvice(r.operation, r.intent)
 		return &told
 	case advice != "":
 		told = *f
@@ -51,8 +52,9 @@ func (r *Run) unknownOutcome(f *fault.Error) error {
 	case f.Code == fault.UnknownOutcome:
 		told = *f
 		told.Detail = sentence(f.Detail) + repeat
-	case f.Code == fault.Timeout, f.Code == fault.RateLimited, f.Code == fault.Disconnected, f.Code == fault.Forbidden,
-		f.Unsent, f.Code == fault.Unavailable && f.Metadata["upstream_status"] == "503":
+	case f.Code == fault.Timeout, f.Code == fault.RateLimited, f.Code == fault.Disconnected,
+		f.Code == fault.Forbidden, f.Unsent,
+		f.Code == fault.Unavailable && f.Metadata["upstream_status"] == "503":
 		told = *f.With("outcome", "unknown")
 		told.Detail = sentence(f.Detail) + "Whether the provider acted is not known yet. " + repeat
 	case f.Reason == fault.ReasonOutcomeUnknown:
@@ -62,8 +64,8 @@ func (r *Run) unknownOutcome(f *fault.Error) error {
 			"The provider's answer was lost, so it is not known whether it acted. "+repeat).Because(f)
 		told.Upstream = f.Upstream
 	}
-	told.RetryAfter = wait
-	if told.NoRetry = !r.canRepeat(wait); told.NoRetry || f.Code == fault.Disconnected || f.Code == fault.Forbidden {
+	told.RetryAfter, told.NoRetry = wait, !r.canRepeat(wait)
+	if told.NoRetry || f.Code == fault.Disconnected || f.Code == fault.Forbidden {
 		told.RetryAfter = 0 // a person has to act first
 	}
 	return &told

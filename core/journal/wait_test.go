@@ -49,7 +49,8 @@ func TestOneOfThoseThatWaitReads(t *testing.T) {
 			}
 		}
 		if most.Load() != 1 || gone != 50 || told != 50 || len(w.shared) != 0 {
-			t.Errorf("%d read at one time, %d left before the end, %d heard of it, %d are remembered", most.Load(), gone, told, len(w.shared))
+			t.Errorf("%d read at one time, %d left before the end, %d heard of it, %d are remembered",
+				most.Load(), gone, told, len(w.shared))
 		}
 		if reads.Load() > 51 {
 			t.Errorf("%d began to read", reads.Load())

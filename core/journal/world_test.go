@@ -46,9 +46,12 @@ var processes atomic.Int64
 func newWorld(tb testing.TB, database func(testing.TB) string) *world {
 	tb.Helper()
 	url := database(tb)
-	w := &world{tb: tb, url: url, store: storetest.Open(tb, url), now: time.UnixMilli(time.Now().UnixMilli()).UTC()}
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	w := &world{tb: tb, url: url, store: storetest.Open(tb, url), now: now}
 	ctx := context.Background()
-	w.check(w.store.CreateTenant(ctx, store.Tenant{ID: "t", Name: "acme", Settings: []byte("{}"), CreatedAt: w.now}))
+	w.check(w.store.CreateTenant(ctx, store.Tenant{
+		ID: "t", Name: "acme", Settings: []byte("{}"), CreatedAt: w.now,
+	}))
 	w.check(w.store.CreateConnection(ctx, store.Connection{
 		ID: "c", TenantID: "t", Name: "doors", Kind: "calendar", Provider: "fake", IsDefault: true,
 		Settings: []byte("{}"), Status: "ok", Revision: 1, CreatedAt: w.now,

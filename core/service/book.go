@@ -28,7 +28,7 @@ type bookPlan struct {
 	Conferencing calendar.Conferencing `json:"conferencing,omitempty"`
 	LocationURL  string                `json:"location_url,omitempty"`
 	Free         bool                  `json:"free,omitempty"`  // the slot was found free and is held
-	Again        bool                  `json:"again,omitempty"` // the first effect key's event was cancelled since
+	Again        bool                  `json:"again,omitempty"` // the first key's event was cancelled since
 }
 
 // Book makes one meeting, in the first of the selected calendars, else in the default one.
@@ -48,7 +48,9 @@ func (s *Calendar) Book(
 		Plan: plan, Canonical: plan.canonical(),
 		DedupeWindow: windowOf(c.Tenant.Settings.DedupeWindow, s.opts.DedupeWindow),
 		Repeatable:   client.traits.IdempotentBook,
-		Stale:        func(ctx context.Context, earlier store.Intent) bool { return s.isStale(ctx, client, plan, earlier) },
+		Stale: func(ctx context.Context, earlier store.Intent) bool {
+			return s.isStale(ctx, client, plan, earlier)
+		},
 	}, with(client, s.book))
 }
 
@@ -63,7 +65,8 @@ func (s *Calendar) planBook(ctx context.Context, client calendarClient, in BookM
 	switch {
 	case in.Conferencing == calendar.ConferencingProvider && !client.traits.Conferencing:
 		return plan, fault.New(fault.Unsupported, fault.ReasonConferencing,
-			`The connected calendar cannot make a meeting link. Send conferencing_type "url" with a location_url, or none.`)
+			`The connected calendar cannot make a meeting link. `+
+				`Send conferencing_type "url" with a location_url, or none.`)
 	case in.Conferencing == calendar.ConferencingURL && !client.traits.LocationURL:
 		return plan, fault.New(fault.Unsupported, fault.ReasonConferencing,
 			"The connected calendar cannot carry a meeting link.")
@@ -203,7 +206,8 @@ func (b *booking) reserve(ctx context.Context) (err error) {
 	b.held, err = b.service.reserve(ctx, b.client, b.run, want)
 	if f := fault.From(err); err != nil && f.Reason == fault.ReasonSlotTaken && b.plan.Free {
 		return fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-			"An earlier try was cut off, and the time is taken now, perhaps by the meeting itself. Look at the calendar.")
+			"An earlier try was cut off, and the time is taken now, perhaps by the meeting itself. "+
+				"Look at the calendar.")
 	}
 	if err != nil || b.plan.Free {
 		return err

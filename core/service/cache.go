@@ -32,7 +32,7 @@ func newCache[V any](now func() time.Time, life time.Duration) *cache[V] {
 	return &cache[V]{now: now, life: life, kept: map[cacheKey]cached[V]{}}
 }
 
-// get answers what is remembered, else asks.
+// get returns what is remembered, else asks.
 func (c *cache[V]) get(of tenant.Connection, ask func() (V, error)) (V, error) {
 	key := cacheKey{of.ID, of.Revision}
 	c.mu.Lock()

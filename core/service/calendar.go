@@ -15,7 +15,7 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// Calendar is the six operations on meetings.
+// Calendar has the six operations on meetings.
 type Calendar struct {
 	opts      *Options
 	journal   *journal.Journal

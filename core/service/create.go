@@ -77,7 +77,8 @@ func (c *creation) carryOut(ctx context.Context) (crm.Ticket, error) {
 	switch looked := fault.From(lookErr); {
 	case looked == nil:
 		return found, nil
-	case looked.IsUnknowable() && f.Code != fault.Timeout && f.Code != fault.Canceled: // those may be answered late
+	case looked.IsUnknowable() && f.Code != fault.Timeout && f.Code != fault.Canceled:
+		// Of those two codes, the create may be answered late.
 		return found, c.saveUnknowable(ctx, lookErr)
 	case looked.RetryAfter > f.RetryAfter:
 		later := *f
@@ -121,9 +122,8 @@ func (c *creation) find(ctx context.Context) (crm.Ticket, error) {
 			return crm.Ticket{}, err
 		}
 	}
-	ticket, err := ask(ctx, c.client.endpoint, read("find-ticket"), func(ctx context.Context) (crm.Ticket, error) {
-		return finder.Find(ctx, wanted)
-	})
+	look := func(ctx context.Context) (crm.Ticket, error) { return finder.Find(ctx, wanted) }
+	ticket, err := ask(ctx, c.client.endpoint, read("find-ticket"), look)
 	if err == nil && !byKey {
 		err = rows.ClaimEffect(ctx, intent, ticket.ID, func(others []store.Intent) error {
 			return c.checkOwnership(ticket, others)

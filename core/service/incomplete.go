@@ -22,15 +22,17 @@ func checkComplete(plan ticketPlan, t record.Ticket) error {
 		facts = append(facts, name+actualValue(name, t))
 	}
 	f := fault.Newf(fault.Conflict, fault.ReasonTicketIncomplete,
-		"The ticket %s is open, but the CRM does not have it as asked: %s. Do not open it again; set what is missing in the CRM.",
-		t.TicketNumber, strings.Join(facts, ", "))
-	return f.With("ticket_id", t.ID).With("ticket_number", t.TicketNumber).With("not_set", strings.Join(names, ","))
+		"The ticket %s is open, but the CRM does not have it as asked: %s. "+
+			"Do not open it again; set what is missing in the CRM.", t.TicketNumber, strings.Join(facts, ", "))
+	f = f.With("ticket_id", t.ID).With("ticket_number", t.TicketNumber)
+	return f.With("not_set", strings.Join(names, ","))
 }
 
-// actualValue says what a ticket has in the place of a value. Texts are long and stay with get-ticket.
+// actualValue returns what a ticket has in the place of a value. Texts are long and stay with get-ticket.
 func actualValue(name string, t record.Ticket) string {
 	has, short := map[string]string{
-		"status": t.Status, "priority": t.Priority, "owner_id": t.OwnerID, "account_id": t.AccountID, "contact_id": t.ContactID,
+		"status": t.Status, "priority": t.Priority,
+		"owner_id": t.OwnerID, "account_id": t.AccountID, "contact_id": t.ContactID,
 	}[name]
 	switch {
 	case !short:

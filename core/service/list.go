@@ -22,8 +22,8 @@ const (
 	maxEmptyPages   = 100  // pages without an event before a provider's paging is taken for broken
 )
 
-// List answers the events of the selected calendars, else of the default one, that overlap the window:
-// recurring ones expanded, every page followed, sorted by start and then id. It never answers a part.
+// List returns the events of the selected calendars, else of the default one, that overlap the window. Series
+// are expanded, every page is followed, and events are sorted by start and then id. It never returns a part.
 func (s *Calendar) List(ctx context.Context, c tenant.Caller, in ListEvents) (record.EventsAnswer, error) {
 	client, err := s.open(ctx, c)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Calendar) List(ctx context.Context, c tenant.Caller, in ListEvents) (re
 	return record.EventsAnswer{Events: normalize.Events(events, requested, zone)}, nil
 }
 
-// window is the stretch asked for: from now, for seven days, where nothing else is said.
+// window returns the span asked for: from now, for seven days, where nothing else is said.
 func (s *Calendar) window(in ListEvents, zone *time.Location) (calendar.Span, error) {
 	w := calendar.Span{From: s.opts.Now()}
 	if !in.Start.IsZero() {
@@ -68,7 +68,7 @@ func (s *Calendar) window(in ListEvents, zone *time.Location) (calendar.Span, er
 }
 
 // readEvents reads every page of every calendar, several calendars at a time. Whole days and floating times
-// lie in the requested zone, else each in its own calendar's; the events say which.
+// lie in the requested zone, else each in its own calendar's. The events say which.
 func (s *Calendar) readEvents(
 	ctx context.Context, client calendarClient, calendarIDs []string, w calendar.Span, requested string,
 ) ([]calendar.Event, error) {
@@ -106,12 +106,12 @@ func (s *Calendar) readEvents(
 	}
 	all := slices.Concat(lists...)
 	if len(all) > maxEvents {
-		return nil, tooMany()
+		return nil, tooManyEvents()
 	}
 	return all, nil
 }
 
-// readFirstPages asks for all calendars at once where the provider can, and answers nils where it cannot.
+// readFirstPages reads all calendars at once where the provider can, and returns nils where it cannot.
 func (s *Calendar) readFirstPages(
 	ctx context.Context, client calendarClient, queries []calendar.Query,
 ) ([]*calendar.Page, error) {
@@ -120,7 +120,8 @@ func (s *Calendar) readFirstPages(
 	if !can || len(queries) < 2 {
 		return pages, nil
 	}
-	got, err := ask(ctx, client.endpoint, read("list-events"), func(ctx context.Context) ([]calendar.Page, error) {
+	op := read("list-events")
+	got, err := ask(ctx, client.endpoint, op, func(ctx context.Context) ([]calendar.Page, error) {
 		return many.EventsOf(ctx, queries)
 	})
 	if err != nil {
@@ -137,10 +138,11 @@ func (s *Calendar) readPages(
 	ctx context.Context, client calendarClient, q calendar.Query, have *calendar.Page,
 ) ([]calendar.Event, error) {
 	var all []calendar.Event
+	op := read("list-events")
 	for empty := 0; ; {
 		page := have
 		if page == nil {
-			got, err := ask(ctx, client.endpoint, read("list-events"), func(ctx context.Context) (calendar.Page, error) {
+			got, err := ask(ctx, client.endpoint, op, func(ctx context.Context) (calendar.Page, error) {
 				return client.driver.Events(ctx, q)
 			})
 			if err != nil {
@@ -151,7 +153,7 @@ func (s *Calendar) readPages(
 		have = nil
 		all = append(all, page.Events...)
 		if len(all) > maxEvents {
-			return nil, tooMany()
+			return nil, tooManyEvents()
 		}
 		if empty++; len(page.Events) > 0 {
 			empty = 0
@@ -167,7 +169,7 @@ func (s *Calendar) readPages(
 	}
 }
 
-func tooMany() error {
+func tooManyEvents() error {
 	return fault.New(fault.Exhausted, fault.ReasonTooManyEvents,
 		fmt.Sprintf("There are more than %d events in this window. Ask for a narrower one.", maxEvents))
 }

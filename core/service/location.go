@@ -122,10 +122,12 @@ func tryCalendars[T any](
 func (s *Calendar) readEvent(
 	ctx context.Context, client calendarClient, calendarIDs []string, eventID string,
 ) (calendar.Event, error) {
+	op := read("read-event")
 	return tryCalendars(ctx, calendarIDs, func(ctx context.Context, calendarID string) (calendar.Event, error) {
-		event, err := ask(ctx, client.endpoint, read("read-event"), func(ctx context.Context) (calendar.Event, error) {
+		read := func(ctx context.Context) (calendar.Event, error) {
 			return client.driver.Event(ctx, calendar.EventRef{CalendarID: calendarID, ID: eventID})
-		})
+		}
+		event, err := ask(ctx, client.endpoint, op, read)
 		if err == nil && event.IsCancelled {
 			err = fault.New(fault.NotFound, fault.ReasonEventNotFound, "This event was cancelled.")
 		}

@@ -92,8 +92,8 @@ func (s *Numbers) recoverStrays(ctx context.Context) error {
 	return nil
 }
 
-// recoverStray carries on a purchase of which only the row is left. What its caller wanted besides a number is
-// not known any more.
+// recoverStray carries on a purchase of which only the row is left. What its caller wanted besides a number
+// is not known any more.
 func (s *Numbers) recoverStray(ctx context.Context, row store.Purchase) error {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Deadline)
 	defer cancel()

@@ -16,7 +16,7 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// Numbers is the five operations on phone numbers. The provider holds the numbers; the gateway's table gives
+// Numbers has the five operations on phone numbers. The provider holds the numbers; the gateway's table gives
 // them their ids and remembers the cloud employees.
 type Numbers struct {
 	opts      *Options
@@ -135,8 +135,8 @@ func (s *Numbers) readNumber(
 	})
 }
 
-// route returns where a number's inbound calls go: nowhere when no employee takes them. It reports false where
-// the connection does not say.
+// route returns where a number's inbound calls go: nowhere when no employee takes them. It reports false
+// where the connection does not say.
 func (c telephonyClient) route(employee *int64, e164 string) (telephony.Routing, bool) {
 	if employee == nil {
 		_, says := c.driver.Route(0, e164)
@@ -177,7 +177,8 @@ func (s *Numbers) setNumber(
 	return nil
 }
 
-// explainNotFound returns what it is that a change did not find: the number, or what its calls were to lead to.
+// explainNotFound returns what it is that a change did not find: the number, or what its calls were to lead
+// to.
 func (s *Numbers) explainNotFound(ctx context.Context, client telephonyClient, ref string, err error) error {
 	if fault.From(err).Code != fault.NotFound {
 		return err
@@ -205,8 +206,8 @@ func (s *Numbers) routeCalls(
 }
 
 // retryConflicts makes a change at the provider and in the table. Providers of numbers have no versions, but
-// the table has. A change that finds the row changed by someone else meanwhile is made again from what the row
-// became, at the provider as well. So of several changes at one time both places end with the same one.
+// the table has. A change that finds the row changed by someone else meanwhile is made again from what the
+// row became, at the provider as well. So of several changes at one time both places end with the same one.
 func (s *Numbers) retryConflicts(
 	ctx context.Context, client telephonyClient, row store.Number,
 	change func(store.Number) (store.Number, error),

@@ -31,7 +31,9 @@ func callerOf(c tenant.Caller) journal.Caller {
 }
 
 // steps carries out a plan with an opened connection.
-type steps[C, P, T any] func(ctx context.Context, client C, run *journal.Run, plan P) (journal.Result[T], error)
+type steps[C, P, T any] func(
+	ctx context.Context, client C, run *journal.Run, plan P,
+) (journal.Result[T], error)
 
 // with returns the handler of a call whose connection is open.
 func with[C, P, T any](client C, do steps[C, P, T]) journal.Handler[P, T] {

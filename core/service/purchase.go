@@ -56,12 +56,12 @@ type refusal struct {
 	Undetected bool `json:"unseen,omitempty"` // a check of the settings does not find what is wrong
 }
 
-// Buy buys one number in an area code. It is a saga, and every step of it can be taken up again after a crash.
-// The right to buy is taken under the tenant's limits. A number is chosen and claimed. Exactly that one is
-// ordered, named and pointed at its employee. Then it is recorded as held. See the states in core/store:
-// nothing touches a number at the provider before the store says whose it is. Whoever takes up a purchase
-// first asks the provider what became of the order. A second number is chosen only when the first is surely
-// someone else's.
+// Buy buys one number in an area code. It is a saga, and every step of it can be taken up again after a
+// crash. The right to buy is taken under the tenant's limits. A number is chosen and claimed. Exactly that
+// one is ordered, named and pointed at its employee. Then it is recorded as held. See the states in
+// core/store: nothing touches a number at the provider before the store says whose it is. Whoever takes up a
+// purchase first asks the provider what became of the order. A second number is chosen only when the first is
+// surely someone else's.
 func (s *Numbers) Buy(
 	ctx context.Context, c tenant.Caller, w Write, in BuyNumber,
 ) (Answer[record.PhoneNumber], error) {
@@ -170,7 +170,8 @@ func purchaseLimits(t tenant.Tenant, sandbox bool) store.PurchaseLimits {
 	return limits
 }
 
-// takeSteps takes the steps that are left. It buys a number where none was ordered, or the order surely failed.
+// takeSteps takes the steps that are left. It buys a number where none was ordered, or the order surely
+// failed.
 func (b *purchase) takeSteps(ctx context.Context) (store.Number, error) {
 	switch b.row.State {
 	case store.PurchaseReserved:
@@ -252,8 +253,8 @@ func (b *purchase) wasDelivered(err error) bool {
 	return false
 }
 
-// recordReturn ends a purchase whose number went back, at the provider or by us, and returns why. The purchase
-// goes on counting: it was paid for.
+// recordReturn ends a purchase whose number went back, at the provider or by us, and returns why. The
+// purchase goes on counting: it was paid for.
 func (b *purchase) recordReturn(ctx context.Context) error {
 	if err := b.opts.Store.MarkReturned(context.WithoutCancel(ctx), b.row); err != nil {
 		return b.unfinishedFault("and went back to the provider, which could not be recorded yet", err)
@@ -278,10 +279,10 @@ func parseRefusal(raw json.RawMessage) (why refusal, refused bool) {
 	return why, raw != nil && json.Unmarshal(raw, &why) == nil && why.Fault.Reason != ""
 }
 
-// checkSetup checks that the connection's settings work at the provider, before money is spent on a number that
-// could not be set up. That they work is remembered for a while, unless a number had to go back since they were
-// changed. Then they are checked again. Where no check finds what is wrong with them, nothing is ordered before
-// they change.
+// checkSetup checks that the connection's settings work at the provider, before money is spent on a number
+// that could not be set up. That they work is remembered for a while, unless a number had to go back since
+// they were changed. Then they are checked again. Where no check finds what is wrong with them, nothing is
+// ordered before they change.
 func (b *purchase) checkSetup(ctx context.Context) error {
 	of := b.client.connection
 	raw, err := b.opts.Store.RefusedSetup(ctx, of.TenantID, of.ID, of.Revision)
@@ -320,7 +321,8 @@ func (b *purchase) timeLeft() time.Duration { return time.Until(b.deadline) - jo
 // isNotBought reports whether a failure says that the account surely has not got the number from this order.
 func isNotBought(err error) bool {
 	f := fault.From(err)
-	return f.Reason == fault.ReasonNumberTaken || f.Code == fault.NotFound && f.Reason == fault.ReasonNumberNotFound
+	isMissing := f.Code == fault.NotFound && f.Reason == fault.ReasonNumberNotFound
+	return isMissing || f.Reason == fault.ReasonNumberTaken
 }
 
 // findOffers returns numbers for sale in the area code. A provider goes on offering what others here have
@@ -358,8 +360,8 @@ func (b *purchase) search(ctx context.Context, areaCode string, limit int) ([]te
 	return fitting, err
 }
 
-// soldOutFault returns that there is nothing for sale, and which neighbouring area codes have something, as far
-// as the provider tells in time.
+// soldOutFault returns that there is nothing for sale, and which neighbouring area codes have something, as
+// far as the provider tells in time.
 func (b *purchase) soldOutFault(ctx context.Context) error {
 	f := fault.Newf(fault.Exhausted, fault.ReasonNoNumbersAvailable,
 		"No phone number is for sale in area code %s now.", b.plan.AreaCode)
@@ -580,8 +582,8 @@ func (b *purchase) returnNumber(ctx context.Context, number telephony.Number) er
 	return b.recordReturn(ctx)
 }
 
-// unfinishedFault returns what is left to do after the number was bought. A repeat, recovery or reconciliation
-// does it.
+// unfinishedFault returns what is left to do after the number was bought. A repeat, recovery or
+// reconciliation does it.
 func (b *purchase) unfinishedFault(what string, err error) error {
 	return b.unknownFault("was bought, "+what, err)
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// purger lets go of what was kept long enough, so that nobody notices: in batches that are short, with rests
-// that are longer. Every replica does it.
+// purger deletes what was kept long enough. It works in short batches, with rests that are longer, so that
+// callers do not notice. Every replica does it.
 type purger struct{ opts *Options }
 
 const (
@@ -23,7 +23,7 @@ const (
 func (p *purger) run(ctx context.Context) {
 	for {
 		if err := p.purge(ctx); err != nil && ctx.Err() == nil {
-			p.opts.Log.WarnContext(ctx, "old records could not be let go; the next time comes", "error", err)
+			p.opts.Log.WarnContext(ctx, "old records could not be purged; it is tried again", "error", err)
 		}
 		if sleep(ctx, purgeEvery) != nil {
 			return
@@ -31,7 +31,7 @@ func (p *purger) run(ctx context.Context) {
 	}
 }
 
-// purge lets everything go that is due, and gives the room back.
+// purge deletes everything that is due, and gives the room back.
 func (p *purger) purge(ctx context.Context) error {
 	now := p.opts.Now()
 	answers := now.Add(-p.opts.KeepAnswers)

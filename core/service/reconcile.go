@@ -77,8 +77,8 @@ func (s *Numbers) reconcile(
 	if err != nil {
 		return nil, nil, err
 	}
-	// The table is read first. A number that is bought or released while the account is read is then in neither
-	// list wrongly.
+	// The table is read first. A number that is bought or released while the account is read is then in
+	// neither list wrongly.
 	rows, err := s.opts.Store.Numbers(ctx, client.connection.TenantID, client.connection.ID)
 	if err != nil {
 		return nil, nil, err
@@ -175,8 +175,8 @@ func (r *reconciliation) compare(
 	return row, err == nil, err
 }
 
-// releaseGone releases the row of a number that the account no longer has. One that was changed since the table
-// was read is left to the next comparison: it may have come back.
+// releaseGone releases the row of a number that the account no longer has. One that was changed since the
+// table was read is left to the next comparison: it may have come back.
 func (r *reconciliation) releaseGone(ctx context.Context, row store.Number) (store.Number, bool, error) {
 	if r.repair < RepairSafe {
 		r.report(row, DriftGone, false, goneText, "Any list of the numbers gives it up.")
@@ -232,8 +232,8 @@ func (r *reconciliation) adoptName(
 	return now, err
 }
 
-// repairRouting points the calls of a number back to the employee who should get them. It is safe where nobody
-// has pointed them elsewhere: they lead nowhere, or where the gateway itself pointed them before the
+// repairRouting points the calls of a number back to the employee who should get them. It is safe where
+// nobody has pointed them elsewhere: they lead nowhere, or where the gateway itself pointed them before the
 // connection's settings changed. What somebody chose at the provider, such as a person's own phone while the
 // agent is out of order, is only reported.
 func (r *reconciliation) repairRouting(

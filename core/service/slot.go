@@ -29,8 +29,8 @@ type slot struct {
 	ids       []string // calendar ids; none means the default one
 	span      calendar.Span
 	except    string                    // the event that moves
-	foundFree bool                      // an earlier run of the call found the slot free and may have filled it
-	isOwn     func(calendar.Event) bool // tells what that run would have filled it with
+	foundFree bool                      // an earlier run of the call found it free, and may have filled it
+	isOwn     func(calendar.Event) bool // reports what that run would have filled it with
 }
 
 // hold is a slot taken. A nil hold holds nothing.
@@ -40,8 +40,8 @@ type hold struct {
 	kept    bool
 }
 
-// reserve takes the slot, or answers SLOT_TAKEN. Every run of a call takes it under the same names, so that a
-// run is not in the way of the one that carries it on.
+// reserve takes the slot, or fails with SLOT_TAKEN. Every run of a call takes it under the same names, so
+// that a run is not in the way of the one that carries it on.
 func (s *Calendar) reserve(
 	ctx context.Context, client calendarClient, run *journal.Run, want slot,
 ) (*hold, error) {
@@ -122,7 +122,8 @@ func (s *Calendar) isBusy(
 	ctx context.Context, client calendarClient, calendars []string, want slot,
 ) (bool, error) {
 	if asker, can := client.driver.(calendar.FreeBusyer); can && want.except == "" && want.isOwn == nil {
-		list, err := ask(ctx, client.endpoint, read("free-busy"), func(ctx context.Context) ([]calendar.Busy, error) {
+		op := read("free-busy")
+		list, err := ask(ctx, client.endpoint, op, func(ctx context.Context) ([]calendar.Busy, error) {
 			return asker.FreeBusy(ctx, calendars, want.span)
 		})
 		return slices.ContainsFunc(list, func(b calendar.Busy) bool { return overlaps(b.Span, want.span) }), err
@@ -137,8 +138,9 @@ func (s *Calendar) isBusy(
 			zone = time.UTC // a name that only the provider knows: such an event is at an instant
 		}
 		span := calendar.Span{From: normalize.Instant(e.Start, zone), To: normalize.Instant(e.End, zone)}
-		counts := !e.IsCancelled && !e.IsFree && !isDeclined(e, client.connection.Email) && (want.isOwn == nil || !want.isOwn(e))
-		return counts && e.ID != want.except && overlaps(span, want.span)
+		takesTime := !e.IsCancelled && !e.IsFree && !isDeclined(e, client.connection.Email)
+		isOwn := e.ID == want.except || want.isOwn != nil && want.isOwn(e)
+		return takesTime && !isOwn && overlaps(span, want.span)
 	}), nil
 }
 

@@ -16,7 +16,7 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// Tickets is the two operations on tickets.
+// Tickets has the two operations on tickets.
 type Tickets struct {
 	opts         *Options
 	journal      *journal.Journal
@@ -33,9 +33,11 @@ type ticketPlan struct {
 	AccountID   string `json:"account_id,omitempty"`
 	ContactID   string `json:"contact_id,omitempty"`
 
-	// How far it got, where the CRM does not take a repeated create for the first one.
-	Again      time.Time `json:"again,omitzero"`       // when it was last created anew, after surely nothing came of it before
-	Unknowable bool      `json:"unknowable,omitempty"` // nothing will tell what became of it
+	// How far it got, where the CRM does not take a repeated create for the first one: when it was last
+	// created anew, after it was sure that there was no ticket, and whether nothing will tell what became of
+	// it.
+	Again      time.Time `json:"again,omitzero"`
+	Unknowable bool      `json:"unknowable,omitempty"`
 }
 
 func (p ticketPlan) newTicket() crm.NewTicket {
@@ -113,12 +115,14 @@ func (s *Tickets) openFor(ctx context.Context, tenantID, connectionID string) (c
 }
 
 // planTicket puts the labels into the CRM's words. A label that is not known is refused with the valid ones
-// before the CRM is asked for anything but its vocabulary; what is remembered of that is asked anew before
-// refusing.
+// before the CRM is asked for anything but its vocabulary. Before it refuses, it reads the vocabulary anew.
 func (s *Tickets) planTicket(
 	ctx context.Context, c tenant.Caller, client crmClient, in CreateTicket,
 ) (ticketPlan, error) {
-	plan := ticketPlan{Subject: in.Subject, Description: in.Description, OwnerID: in.OwnerID, AccountID: in.AccountID, ContactID: in.ContactID}
+	plan := ticketPlan{
+		Subject: in.Subject, Description: in.Description,
+		OwnerID: in.OwnerID, AccountID: in.AccountID, ContactID: in.ContactID,
+	}
 	if in.Status == "" && in.Priority == "" {
 		return plan, nil
 	}
@@ -130,8 +134,9 @@ func (s *Tickets) planTicket(
 			return plan, err
 		}
 		var faults []fault.Field
-		plan.Status, faults = resolveLabel(faults, "status", in.Status, known.Statuses, c.Tenant.Settings.StatusWords)
-		plan.Priority, faults = resolveLabel(faults, "priority", in.Priority, known.Priorities, c.Tenant.Settings.PriorityWords)
+		own := c.Tenant.Settings
+		plan.Status, faults = resolveLabel(faults, "status", in.Status, known.Statuses, own.StatusWords)
+		plan.Priority, faults = resolveLabel(faults, "priority", in.Priority, known.Priorities, own.PriorityWords)
 		if len(faults) == 0 {
 			return plan, nil
 		}
@@ -142,6 +147,7 @@ func (s *Tickets) planTicket(
 	}
 }
 
+// resolveLabel returns the CRM's label for what was given, and adds the fault where there is none.
 func resolveLabel(
 	faults []fault.Field, path, given string, valid []string, words map[string]string,
 ) (string, []fault.Field) {
@@ -152,14 +158,17 @@ func resolveLabel(
 	if ok {
 		return found, faults
 	}
-	f := fault.Field{Path: path, Message: fmt.Sprintf("%q is not known to the CRM; send one of %s.", given, strings.Join(valid, ", ")), Hint: normalize.Nearest(given, valid)}
+	f := fault.Field{
+		Path: path, Hint: normalize.Nearest(given, valid),
+		Message: fmt.Sprintf("%q is not known to the CRM; send one of %s.", given, strings.Join(valid, ", ")),
+	}
 	if len(valid) == 0 {
 		f.Message = "cannot be set in the connected CRM; leave it out."
 	}
 	return "", append(faults, f)
 }
 
-// Get answers the ticket of a number, as a caller says it.
+// Get returns the ticket of a number, as a caller says it.
 func (s *Tickets) Get(ctx context.Context, c tenant.Caller, number string) (record.TicketAnswer, error) {
 	client, err := s.open(ctx, c)
 	if err != nil {
@@ -177,14 +186,15 @@ func (s *Tickets) Get(ctx context.Context, c tenant.Caller, number string) (reco
 }
 
 // rememberNumber keeps which ticket a number means, where a CRM reads tickets by an id that is not the
-// number: its search may not find for a while what was just made. It is a saving, so that its failure is no
-// one's.
+// number. The CRM's search may not find for a while what was just made. A failure is logged: the call does
+// not need it.
 func (s *Tickets) rememberNumber(ctx context.Context, client crmClient, t crm.Ticket) {
 	if _, can := client.driver.(crm.IDFinder); !can || t.ID == "" || t.Number == "" || t.ID == t.Number {
 		return
 	}
 	err := s.opts.Store.SeeTicket(ctx, store.TicketSeen{
-		TenantID: client.connection.TenantID, ConnectionID: client.connection.ID, Number: t.Number, TicketID: t.ID, CreatedAt: s.opts.Now(),
+		TenantID: client.connection.TenantID, ConnectionID: client.connection.ID,
+		Number: t.Number, TicketID: t.ID, CreatedAt: s.opts.Now(),
 	})
 	if err != nil {
 		s.opts.Log.WarnContext(ctx, "the number of a ticket could not be kept",
@@ -192,7 +202,7 @@ func (s *Tickets) rememberNumber(ctx context.Context, client crmClient, t crm.Ti
 	}
 }
 
-// readTicket makes a call that reads the ticket of a number, by its id where that is known.
+// readTicket returns a call that reads the ticket of a number, by its id where that is known.
 func (s *Tickets) readTicket(client crmClient, number string) func(context.Context) (crm.Ticket, error) {
 	return func(ctx context.Context) (crm.Ticket, error) {
 		finder, can := client.driver.(crm.IDFinder)

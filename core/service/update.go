@@ -278,5 +278,6 @@ func (p updatePlan) newSpan(event calendar.Event, zone *time.Location) (calendar
 	case p.Start != nil:
 		return now, fault.InvalidField("end_time", "must be after start_time.")
 	}
-	return now, fault.InvalidField("end_time", "must be after the meeting's start, "+normalize.Format(now.From, zone)+".")
+	start := normalize.Format(now.From, zone)
+	return now, fault.InvalidField("end_time", "must be after the meeting's start, "+start+".")
 }
