@@ -94,7 +94,7 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 	}
 	later := func(t *testing.T, w *world) {
 		w.clock.advance(30 * time.Second)
-		w.start().settle(t)
+		w.start().recover(t)
 	}
 	for _, c := range []outcome{
 		{"book", func(t *testing.T, w *world, p *process, c tenant.Caller) {
@@ -280,7 +280,7 @@ func TestAnEffectThatCannotBeRecordedStands(t *testing.T) {
 	_, err = db.Exec("DROP TRIGGER failing")
 	w.check(err)
 	w.clock.advance(13 * time.Second)
-	p.settle(t)
+	p.recover(t)
 	if again := book(t, p, c, key("k"), meeting(t, "checkup", 10)); !again.Replayed || string(again.Body) != string(first.Body) || w.meetings.booked != 1 {
 		t.Errorf("the repeat is told %s, %d are booked", again.Body, w.meetings.booked)
 	}

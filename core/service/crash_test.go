@@ -145,10 +145,10 @@ func (w *world) heal() {
 }
 
 // TestCrash kills the process at every call of a driver, before and after the provider acts. In another process, either
-// a repeat finishes the call, or the settler does and the repeat is told its answer: with one effect, always.
+// a repeat finishes the call, or recovery does and the repeat is told its answer: with one effect, always.
 func TestCrash(t *testing.T) {
 	for _, c := range crashCases(t) {
-		for _, by := range []string{"a repeat", "the settler", "a late settler"} {
+		for _, by := range []string{"a repeat", "recovery", "late recovery"} {
 			t.Run(c.name+" is finished by "+by, func(t *testing.T) {
 				t.Parallel()
 				points := 0
@@ -195,16 +195,16 @@ func crash(t *testing.T, c crashCase, n int64, after bool, by string) (died bool
 	}
 	two := w.start()
 	w.clock.advance(13 * time.Second)
-	if by == "a late settler" {
+	if by == "late recovery" {
 		w.clock.advance(time.Hour)
 	}
 	left := w.unsettled()
 	if by != "a repeat" {
-		two.settle(t)
+		two.recover(t)
 		for range 3 { // an order may take a while
 			if w.unsettled() > 0 && !c.unknown {
 				w.clock.advance(maxRetryDelay)
-				two.settle(t)
+				two.recover(t)
 			}
 		}
 		if still := w.unsettled(); still > 0 && !c.unknown {
@@ -224,7 +224,7 @@ func crash(t *testing.T, c crashCase, n int64, after bool, by string) (died bool
 		t.Fatalf("%s: the repeat fails: %v", where, err)
 	}
 	if by != "a repeat" && left > 0 && !replayed && !dropped {
-		t.Errorf("%s: the settler left the work to the repeat", where)
+		t.Errorf("%s: recovery left the work to the repeat", where)
 	}
 	if got := c.effects(w) - had; got != 1 {
 		t.Fatalf("%s: %d effects, want 1", where, got)
@@ -320,7 +320,7 @@ func storeFails(t *testing.T, c crashCase, when string, lost, settled bool) {
 	two := w.start()
 	w.clock.advance(13 * time.Second)
 	if settled {
-		two.settle(t)
+		two.recover(t)
 	}
 	again, _, err := c.call(two, caller, id)
 	if c.unknown && err != nil {

@@ -62,7 +62,7 @@ func TestAnOutcomeThatNothingWillTellIsSaidOnceAndLeftAlone(t *testing.T) {
 	asked := w.tickets.called("create") + w.tickets.called("find")
 	for range 20 {
 		w.clock.advance(time.Hour)
-		p.settle(t)
+		p.recover(t)
 	}
 	_, err = create(p, c, key("k"), CreateTicket{Subject: "door"})
 	wantUnknowable(t, err)
@@ -102,7 +102,7 @@ func TestWhileASearchLagsTheCallerIsToldHowLong(t *testing.T) {
 	w.tickets.lags = false
 	w.tickets.mu.Unlock()
 	w.clock.advance(time.Minute)
-	p.settle(t)
+	p.recover(t)
 	if id, err := create(p, c, key("k"), CreateTicket{Subject: "door"}); err != nil || id != "id1" || w.ticketCount() != 1 {
 		t.Errorf("got %q, %v; %d tickets", id, err, w.ticketCount())
 	}
@@ -120,9 +120,9 @@ func TestTwoEqualCallsThatWereCutOffDoNotShareATicket(t *testing.T) {
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	w.tickets.script(nil)
 	w.clock.advance(time.Minute)
-	p.settle(t)
+	p.recover(t)
 	w.clock.advance(time.Minute) // who looked while the other claimed the ticket looks again
-	p.settle(t)
+	p.recover(t)
 	one, err := create(p, c, key("one"), door)
 	w.check(err)
 	two, err := create(p, c, key("two"), door)

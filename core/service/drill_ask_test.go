@@ -222,7 +222,7 @@ func (d *drill) ask(r *request, at int, faults func(string) reaction) {
 		r.allowed++
 		r.base, r.state, r.again = d.effects(r), unsure, true
 	case over:
-		if r.state == unsure { // the settler may be at it now
+		if r.state == unsure { // recovery may be at it now
 			r.allowed++
 			r.base, r.from = d.effects(r), d.world.clock.now()
 			if r.operation == opBuy {

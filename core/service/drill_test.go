@@ -260,10 +260,10 @@ func (d *drill) step() {
 		d.call()
 	case n < 16:
 		for range 1 + d.dice.IntN(8) {
-			d.settle()
+			d.recover()
 		}
 	case n < 17:
-		d.settle()
+		d.recover()
 		d.world.clock.advance(time.Duration(d.dice.IntN(40)) * time.Second)
 	case n < 18:
 		d.pass(11 * time.Minute)
@@ -279,13 +279,13 @@ func (d *drill) pass(span time.Duration) {
 	d.world.clock.advance(span)
 }
 
-// settle lets one of the processes settle what is due, as each does every two seconds.
-func (d *drill) settle() {
+// recover lets one of the processes settle what is due, as each does every two seconds.
+func (d *drill) recover() {
 	d.world.clock.advance(recoveryInterval)
 	i := d.dice.IntN(2)
 	d.arm(i)
 	d.script(nil)
-	_ = d.two[i].process.round()
+	_ = d.two[i].process.recoverOnce()
 	d.world.check(d.parkedGoBack(i))
 	d.reap(i)
 }
@@ -418,7 +418,7 @@ func (d *drill) end() {
 	}
 	for range rounds {
 		d.world.clock.advance(wait)
-		p.settle(d.t)
+		p.recover(d.t)
 		if d.open() == 0 {
 			break
 		}

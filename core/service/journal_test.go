@@ -113,7 +113,7 @@ func TestKeyIsPurgedAfterItsTime(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	book(t, p, c, key("k"), meeting(t, "checkup", 10))
 	w.clock.advance(72*time.Hour + time.Second)
-	p.settle(t)
+	p.recover(t)
 	left, err := w.store.PurgeIntents(background, w.clock.now(), w.clock.now(), 10)
 	w.check(err)
 	if left != 0 {
@@ -152,7 +152,7 @@ func TestCallCutOffWhoseConnectionIsGoneStaysUnknown(t *testing.T) {
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	w.meetings.script(nil)
 	c = w.replaceCalendar(c)
-	p.settle(t)
+	p.recover(t)
 	_, err = p.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 }
@@ -288,7 +288,7 @@ func TestACancelThatWillBeCarriedOnEndsEqualBookings(t *testing.T) {
 	w.heal()
 	again := book(t, p, c, Write{}, meeting(t, "checkup", 10))
 	w.clock.advance(13 * time.Second)
-	p.settle(t)
+	p.recover(t)
 	if live := w.meetings.live(); len(live) != 1 || live[0].ID != again.Record.Event.EventID || again.Replayed {
 		t.Errorf("told of %s, replayed %v; there are %+v", again.Record.Event.EventID, again.Replayed, live)
 	}
@@ -538,7 +538,7 @@ func TestLateAnswerSettlesTheCall(t *testing.T) {
 			_, _, err = test.call(p, c, background)
 			wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyRunning) // it may arrive yet: nobody takes it up
 			w.clock.advance(3 * time.Second)
-			p.settle(t)
+			p.recover(t)
 			close(let)
 			p.stop() // waits for the late write
 			body, replayed, err := test.call(w.start(), c, background)

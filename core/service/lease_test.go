@@ -144,7 +144,7 @@ func TestAStepOfTheClockTakesNoRunOver(t *testing.T) {
 		}()
 		<-entered
 		w.clock.advance(time.Hour)
-		p.settle(t)
+		p.recover(t)
 		_, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"})
 		wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyRunning)
 		close(let)
@@ -168,7 +168,7 @@ func TestADeadCallIsNotBlockedByAClockThatWasAhead(t *testing.T) {
 		w.heal()
 		w.clock.advance(-time.Hour)
 		p := w.start()
-		p.settle(t)
+		p.recover(t)
 		if answer := book(t, p, c, key("k"), meeting(t, "checkup", 10)); !answer.Replayed || w.meetings.booked != 1 {
 			t.Errorf("replayed %v, %d meetings", answer.Replayed, w.meetings.booked)
 		}
@@ -212,7 +212,7 @@ func TestAnAnswerThatWasGivenStaysGiven(t *testing.T) {
 			if string(again.Body) != string(first.Body) || !again.Replayed {
 				t.Errorf("%s: the repeat is answered %s, replayed %v, after %s", name, again.Body, again.Replayed, first.Body)
 			}
-			cut.process.settle(t)
+			cut.process.recover(t)
 			if there := book(t, w.start(), c, key(name), meeting(t, name, 2*n)); string(there.Body) != string(first.Body) {
 				t.Errorf("%s: another process answers %s after %s", name, there.Body, first.Body)
 			}
@@ -235,7 +235,7 @@ func TestAnAnswerThatTheStoreNeverTakesHoldsUpNothing(t *testing.T) {
 		t.Fatal("the call of a dead process succeeds")
 	}
 	w.heal()
-	p.settle(t)
+	p.recover(t)
 	if answer := book(t, p, c, key("dead"), meeting(t, "dead", 12)); !answer.Replayed {
 		t.Error("what a dead process left is not settled")
 	}
@@ -263,11 +263,11 @@ func TestPeersLeaveWhatTheStoreRefused(t *testing.T) {
 		booked := w.meetings.booked
 		for range 6 {
 			w.clock.advance(recoveryInterval)
-			peer.settle(t)
+			peer.recover(t)
 		}
-		cut.process.settle(t)
+		cut.process.recover(t)
 		w.clock.advance(time.Hour)
-		peer.settle(t)
+		peer.recover(t)
 		if w.meetings.booked != booked {
 			t.Errorf("message %d: the call that was refused is carried out", n)
 		}
@@ -283,7 +283,7 @@ func TestAnUnsettledCallWithoutAKeyIsNoSecondMeeting(t *testing.T) {
 		"the recovery worker settles it in time": func(w *world, p *process) {
 			w.clock.advance(9 * time.Minute)
 			w.heal()
-			p.settle(t)
+			p.recover(t)
 		},
 		"nobody settled it in time": func(w *world, _ *process) { w.clock.advance(11 * time.Minute); w.heal() },
 	} {

@@ -335,7 +335,7 @@ func TestUpdateOfANumberThatIsGoneReleasesIt(t *testing.T) {
 	wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
 }
 
-func TestSettlerDoesNotOverwriteANewerChangeOfANumber(t *testing.T) {
+func TestRecoveryDoesNotOverwriteANewerChangeOfANumber(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	mine := buyOne(t, p, c, BuyNumber{Name: "Front"})
 	older, newer := "older", "newer"
@@ -346,9 +346,9 @@ func TestSettlerDoesNotOverwriteANewerChangeOfANumber(t *testing.T) {
 	w.clock.advance(time.Millisecond)
 	_, err = p.Numbers.Update(background, c, key("new"), UpdateNumber{ID: mine.ID, Name: &newer})
 	w.check(err)
-	p.settle(t)
+	p.recover(t)
 	if got := w.phones.numbers()[0].Name; got != newer || w.unsettled() != 0 {
-		t.Fatalf("the settler made it %q; %d open", got, w.unsettled())
+		t.Fatalf("recovery made it %q; %d open", got, w.unsettled())
 	}
 }
 

@@ -290,7 +290,7 @@ func TestAnOrderThatTakesAWhileIsWaitedFor(t *testing.T) {
 }
 
 func TestAnOrderThatTakesTooLongIsFinishedLater(t *testing.T) {
-	for _, by := range []string{"a repeat", "the settler"} {
+	for _, by := range []string{"a repeat", "recovery"} {
 		t.Run("by "+by, func(t *testing.T) {
 			w, p, c := sqliteWorld(t)
 			w.phones.ordersTake(2)
@@ -301,17 +301,17 @@ func TestAnOrderThatTakesTooLongIsFinishedLater(t *testing.T) {
 			if detail := fault.From(err).Detail; !strings.Contains(detail, "+14155550000") || !strings.Contains(detail, "same Idempotency-Key") {
 				t.Errorf("it says %q", detail)
 			}
-			if by == "the settler" {
+			if by == "recovery" {
 				for range 4 {
 					w.clock.advance(time.Minute)
-					p.settle(t)
+					p.recover(t)
 				}
 				if got := listed(t, p, c); len(got) != 1 || got[0].Name != "Front" {
 					t.Errorf("listed are %+v", got)
 				}
 			}
 			answer, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
-			if err != nil || answer.Record.E164 != "+14155550000" || answer.Record.Name != "Front" || w.phones.bought != 1 || answer.Replayed != (by == "the settler") {
+			if err != nil || answer.Record.E164 != "+14155550000" || answer.Record.Name != "Front" || w.phones.bought != 1 || answer.Replayed != (by == "recovery") {
 				t.Errorf("the repeat answers %+v, replayed %v, %v; %d bought", answer.Record, answer.Replayed, err, w.phones.bought)
 			}
 		})
@@ -349,12 +349,12 @@ func TestAnOrderKnownToBeUnderWayIsLookedAtEveryHalfMinute(t *testing.T) {
 			}
 			fail(test.outage...)
 			w.clock.advance(time.Hour)
-			p.settle(t)
+			p.recover(t)
 			looks := 0
 			for range 10 * time.Minute / recoveryInterval {
 				before := w.phones.called("ordered")
 				w.clock.advance(recoveryInterval)
-				p.settle(t)
+				p.recover(t)
 				if w.phones.called("ordered") > before {
 					looks++
 				}
@@ -438,7 +438,7 @@ func TestANumberThatCannotBeSetUpGoesBack(t *testing.T) {
 			if test.release != nil {
 				wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 				w.clock.advance(time.Minute)
-				p.settle(t)
+				p.recover(t)
 				if w.unsettled() != 0 {
 					t.Error("it is not settled")
 				}
@@ -598,7 +598,7 @@ func TestAPurchaseOfNobodyIsNotOrderedByItself(t *testing.T) {
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	w.heal()
 	w.clock.advance(time.Minute)
-	p.settle(t)
+	p.recover(t)
 	if w.phones.bought != 0 || w.unsettled() != 0 {
 		t.Errorf("%d bought, %d not settled", w.phones.bought, w.unsettled())
 	}
@@ -638,7 +638,7 @@ func TestAPurchaseThatWasDoneAndReleasedIsNotRepeated(t *testing.T) {
 			}
 			w.clock.advance(time.Minute)
 			if test.settled {
-				p.settle(t)
+				p.recover(t)
 				if w.unsettled() != 0 {
 					t.Error("it is not settled")
 				}
@@ -672,7 +672,7 @@ func TestANumberReleasedAtTheProviderBeforeItWasRecordedIsNotBoughtAgain(t *test
 		},
 	}
 	for name, reach := range reaches {
-		for by, settled := range map[string]bool{"a repeat": false, "the settler": true} {
+		for by, settled := range map[string]bool{"a repeat": false, "recovery": true} {
 			t.Run(name+", found by "+by, func(t *testing.T) {
 				w, p, c := sqliteWorld(t)
 				c = w.limited(c, 1, 100)
@@ -687,7 +687,7 @@ func TestANumberReleasedAtTheProviderBeforeItWasRecordedIsNotBoughtAgain(t *test
 				w.phones.stock, w.phones.held = append(w.phones.stock, w.phones.held[0].E164), nil
 				w.clock.advance(time.Minute)
 				if settled {
-					p.settle(t)
+					p.recover(t)
 					if w.unsettled() != 0 {
 						t.Error("it is not settled")
 					}
@@ -729,7 +729,7 @@ func TestAPurchaseWhoseNumberWentBackStaysOpenUntilThatIsRecorded(t *testing.T) 
 			}
 			for range 2 {
 				w.clock.advance(maxRetryDelay)
-				p.settle(t)
+				p.recover(t)
 				if w.unsettled() != 1 {
 					t.Fatal("it is let go")
 				}
@@ -737,7 +737,7 @@ func TestAPurchaseWhoseNumberWentBackStaysOpenUntilThatIsRecorded(t *testing.T) 
 			_, err = db.Exec("DROP TRIGGER failing")
 			w.check(err)
 			w.clock.advance(maxRetryDelay)
-			p.settle(t)
+			p.recover(t)
 			if w.unsettled() != 0 {
 				t.Error("it is not settled")
 			}
@@ -802,7 +802,7 @@ func TestChangesAtOnceEndAlikeInBothPlaces(t *testing.T) {
 }
 
 // TestSagaSurvivesEveryKill kills processes at random calls of the provider, again and again, over purchases at providers
-// of every character, and lets repeats and the settler finish them. In the end every key has bought one number at most,
+// of every character, and lets repeats and recovery finish them. In the end every key has bought one number at most,
 // no number is lost: each that the account holds is in the table, named and routed, and each that was told is held.
 // FRONTDESK_SAGA_SEED repeats one run; FRONTDESK_SAGA_RUNS says how many there are, 60 by default.
 func TestSagaSurvivesEveryKill(t *testing.T) {
@@ -885,7 +885,7 @@ func saga(t *testing.T, seed uint64) (kills int) {
 		case 0:
 			_, _ = p.Numbers.List(background, c)
 		case 1:
-			_ = p.round()
+			_ = p.recoverOnce()
 		default:
 			k := fmt.Sprint("k", dice.IntN(keys))
 			if told[k] != "" && dice.IntN(3) > 0 { // rather one that is not done
@@ -912,7 +912,7 @@ func saga(t *testing.T, seed uint64) (kills int) {
 	left.Store(-1)
 	for range 6 { // what is open settles by itself
 		w.clock.advance(time.Minute)
-		p.settle(t)
+		p.recover(t)
 	}
 	w.clock.advance(time.Hour)
 	p.Numbers.reconcileAll(background)

@@ -61,12 +61,12 @@ func TestWhatAKilledProcessLeavesIsSettledWithinThirtySeconds(t *testing.T) {
 			w.tenant("acme")
 			const calls = 8 // as many as the guard lets through to one connection
 			one := w.start()
-			one.settle(t) // it had been settling, and dies with whatever it held for that
+			one.recover(t) // it had been settling, and dies with whatever it held for that
 			dieWith(t, w, w.tenants["t-acme"], calls)
 			one.kill()
 			replicas := [2]*process{w.start(), w.start()}
 			for seconds := 0; seconds <= 30 && w.meetings.booked < calls; seconds += 2 {
-				atOnce(2, func(i int) (struct{}, error) { replicas[i].settle(t); return struct{}{}, nil })
+				atOnce(2, func(i int) (struct{}, error) { replicas[i].recover(t); return struct{}{}, nil })
 				w.clock.advance(2 * time.Second)
 			}
 			if w.meetings.booked != calls || w.unsettled() != 0 {
@@ -90,7 +90,7 @@ func TestReplicasSettleEachIntentOnce(t *testing.T) {
 	w.clock.advance(13 * time.Second)
 	before := w.meetings.called("book")
 	replicas := [4]*process{w.start(), w.start(), w.start(), w.start()}
-	atOnce(4, func(i int) (struct{}, error) { replicas[i].settle(t); return struct{}{}, nil })
+	atOnce(4, func(i int) (struct{}, error) { replicas[i].recover(t); return struct{}{}, nil })
 	if asked := w.meetings.called("book") - before; asked != 8 || w.meetings.booked != 8 {
 		t.Fatalf("the provider is asked %d times, %d are booked", asked, w.meetings.booked)
 	}
@@ -106,7 +106,7 @@ func TestIntentsThatStayUnknownAreTriedLessAndLess(t *testing.T) {
 		for ; d > 0; d -= recoveryInterval {
 			before := w.meetings.called("book")
 			w.clock.advance(recoveryInterval)
-			p.settle(t)
+			p.recover(t)
 			if w.meetings.called("book") > before {
 				rounds++
 			}
@@ -134,7 +134,7 @@ func TestManyIntentsThatStayUnknownDoNotKeepOneWaiting(t *testing.T) {
 	}
 	for range 40 {
 		w.clock.advance(recoveryInterval)
-		p.settle(t)
+		p.recover(t)
 	}
 	w.tickets.traits.IdempotentCreate = true
 	w.tickets.times(3, "create", reaction{after: fails(cutOff())})
@@ -143,14 +143,14 @@ func TestManyIntentsThatStayUnknownDoNotKeepOneWaiting(t *testing.T) {
 	w.tickets.script(nil)
 	for range 3 {
 		w.clock.advance(recoveryInterval)
-		p.settle(t)
+		p.recover(t)
 	}
 	if answer, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"}); err != nil || !answer.Replayed {
 		t.Fatalf("replayed %v, %v", answer.Replayed, err)
 	}
 }
 
-func TestSettlerBoundsTheWorkOfARound(t *testing.T) {
+func TestRecoveryBoundsTheWorkOfARound(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.meetings.script(func(*process, string) reaction { return reaction{before: fails(cutOff())} })
 	for i := range recoveryBatch + 5 {
@@ -158,11 +158,11 @@ func TestSettlerBoundsTheWorkOfARound(t *testing.T) {
 		wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	}
 	w.meetings.script(nil)
-	p.settle(t)
+	p.recover(t)
 	if w.meetings.booked != recoveryBatch {
 		t.Errorf("one round settles %d, want %d", w.meetings.booked, recoveryBatch)
 	}
-	p.settle(t)
+	p.recover(t)
 	if w.meetings.booked != recoveryBatch+5 {
 		t.Errorf("two rounds settle %d", w.meetings.booked)
 	}
@@ -176,7 +176,7 @@ func TestSettlerBoundsTheWorkOfARound(t *testing.T) {
 	w.meetings.script(func(_ *process, call string) reaction {
 		return reaction{before: func(context.Context) error { w.clock.advance(time.Second); return nil }}
 	})
-	p.settle(t)
+	p.recover(t)
 	if settled := w.meetings.booked - had; settled < 1 || settled > 3*recoveryConcurrency {
 		t.Errorf("a slow round settles %d", settled)
 	}
@@ -201,7 +201,7 @@ func TestOperatorsAreToldHowManyIntentsNobodyCarriesOn(t *testing.T) {
 	w, p, c, served := measuredWorld(t)
 	told := func(want int) {
 		t.Helper()
-		p.settle(t)
+		p.recover(t)
 		_, rest, _ := strings.Cut(served(), "\nfrontdesk_intents_unsettled ")
 		if said, _, _ := strings.Cut(rest, "\n"); said != strconv.Itoa(want) {
 			t.Errorf("it says %q, want %d", said, want)
@@ -233,7 +233,7 @@ func TestWhatBecomesOfCallsIsCounted(t *testing.T) {
 	}
 	w.meetings.script(nil)
 	w.clock.advance(maxRetryDelay)
-	p.settle(t)
+	p.recover(t)
 	text := served()
 	for _, outcome := range []string{"done", "replayed", "failed", "unknown", "settled"} {
 		if line := fmt.Sprintf(`frontdesk_intents_total{operation="book-meeting",outcome=%q} 1`, outcome); !strings.Contains(text, line) {
@@ -242,7 +242,7 @@ func TestWhatBecomesOfCallsIsCounted(t *testing.T) {
 	}
 }
 
-func TestSettlerLeavesARefusedConnectionForLater(t *testing.T) {
+func TestRecoveryLeavesARefusedConnectionForLater(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.meetings.times(3, "book", reaction{after: fails(cutOff())})
 	_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
@@ -250,19 +250,19 @@ func TestSettlerLeavesARefusedConnectionForLater(t *testing.T) {
 	w.meetings.script(nil)
 	id := c.Connections[adapter.KindCalendar].ID
 	w.status[id] = tenant.StatusReconnectRequired
-	p.settle(t)
+	p.recover(t)
 	if w.unsettled() != 1 {
 		t.Fatal("the intent is given up or still held")
 	}
 	w.status[id] = tenant.StatusOK
 	w.clock.advance(recoveryInterval)
-	p.settle(t)
+	p.recover(t)
 	if w.unsettled() != 0 || w.meetings.booked != 1 {
 		t.Fatalf("%d open, %d booked", w.unsettled(), w.meetings.booked)
 	}
 }
 
-func TestSettlerLeavesAnIntentWhoseConnectionIsGone(t *testing.T) {
+func TestRecoveryLeavesAnIntentWhoseConnectionIsGone(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.meetings.times(3, "book", reaction{after: fails(cutOff())})
 	_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
@@ -270,12 +270,12 @@ func TestSettlerLeavesAnIntentWhoseConnectionIsGone(t *testing.T) {
 	w.meetings.script(nil)
 	asked := w.meetings.called("book")
 	w.replaceCalendar(c)
-	p.settle(t)
+	p.recover(t)
 	if w.meetings.called("book") != asked {
 		t.Error("another account is asked for it")
 	}
 	w.clock.advance(72*time.Hour + time.Second)
-	p.settle(t)
+	p.recover(t)
 	book(t, p, w.tenants["t-acme"], key("k"), meeting(t, "the key is free again", 10))
 }
 
@@ -297,7 +297,7 @@ func TestShutdownWhileSettlingLosesNothing(t *testing.T) {
 	p.stop()
 	two := w.start()
 	w.clock.advance(20 * time.Second)
-	two.settle(t)
+	two.recover(t)
 	answer := book(t, two, c, key("0"), meeting(t, "caller 0", 10))
 	if !answer.Replayed || w.meetings.booked != 1 {
 		t.Fatalf("replayed %v, %d booked", answer.Replayed, w.meetings.booked)

@@ -27,7 +27,7 @@ func TestACallThatTheStoreRefusedIsNotCarriedOutLater(t *testing.T) {
 			_, err := cut.process.Calendar.Book(background, c, key(name), meeting(t, name, 2*n))
 			cut.disarm()
 			w.clock.advance(13 * time.Second)
-			cut.process.settle(t)
+			cut.process.recover(t)
 			made := 0
 			for _, e := range w.meetings.live() {
 				if e.Title == name {

@@ -237,7 +237,7 @@ func TestAnOvertakenChangeThatComesLateIsPutRight(t *testing.T) {
 	w.check(err)
 	w.phones.held[0].Name = older // the older one reaches the provider after all
 	w.clock.advance(time.Minute)
-	p.settle(t)
+	p.recover(t)
 	if w.unsettled() != 0 || w.phones.numbers()[0].Name != newer {
 		t.Errorf("%d are not settled; the provider has %+v", w.unsettled(), w.phones.numbers())
 	}
@@ -264,7 +264,7 @@ func TestAChangeInDoubtDoesNotUndoOneThatWasAnsweredSince(t *testing.T) {
 	_, err = p.Numbers.Update(background, c, key("first"), UpdateNumber{ID: mine.ID, Name: &first})
 	w.check(err)
 	w.clock.advance(time.Minute)
-	p.settle(t)
+	p.recover(t)
 	if w.unsettled() != 0 || w.phones.numbers()[0].Name != first {
 		t.Errorf("%d are not settled; the provider has %+v", w.unsettled(), w.phones.numbers())
 	}

@@ -104,7 +104,7 @@ func TestTicketWhoseAnswerIsLost(t *testing.T) {
 	}
 }
 
-func TestTicketThatWasSurelyNotMadeIsMadeByTheSettler(t *testing.T) {
+func TestTicketThatWasSurelyNotMadeIsMadeByRecovery(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.tickets.findsKeys = true
 	w.tickets.script(func(_ *process, call string) reaction {
@@ -116,12 +116,12 @@ func TestTicketThatWasSurelyNotMadeIsMadeByTheSettler(t *testing.T) {
 	_, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"})
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	w.tickets.script(nil)
-	p.settle(t)
+	p.recover(t)
 	if w.ticketCount() != 0 {
 		t.Error("it is made while the first may still be on its way")
 	}
 	w.clock.advance(time.Minute)
-	p.settle(t)
+	p.recover(t)
 	answer, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"})
 	if err != nil || !answer.Replayed || w.ticketCount() != 1 {
 		t.Fatalf("replayed %v, %v, %d tickets", answer.Replayed, err, w.ticketCount())
@@ -231,7 +231,7 @@ func TestATicketOpenedWithoutAValueSaysSoAndIsOpenedOnce(t *testing.T) {
 		_, err := p.Tickets.Create(background, c, key("k"), in)
 		incomplete(t, err)
 	})
-	t.Run("when the settler finished it", func(t *testing.T) {
+	t.Run("when recovery finished it", func(t *testing.T) {
 		w, p, c := sqliteWorld(t)
 		w.tickets.drops, w.tickets.findsKeys = drops, true
 		w.tickets.script(func(*process, string) reaction { return reaction{after: fails(cutOff())} })
@@ -241,7 +241,7 @@ func TestATicketOpenedWithoutAValueSaysSoAndIsOpenedOnce(t *testing.T) {
 		_, err := p.Tickets.Create(background, c, key("k"), in)
 		wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 		w.tickets.script(nil)
-		p.settle(t)
+		p.recover(t)
 		_, err = p.Tickets.Create(background, c, key("k"), in)
 		wantReason(t, err, fault.Conflict, fault.ReasonTicketIncomplete)
 		if w.ticketCount() != 1 {

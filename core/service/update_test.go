@@ -208,7 +208,7 @@ func TestUpdateFindsAnEventThatMovedOutOfTheCalendarItWasSeenIn(t *testing.T) {
 }
 
 // An update whose answer was lost, and that someone else's newer one followed.
-func TestSettlerDoesNotOverwriteANewerChange(t *testing.T) {
+func TestRecoveryDoesNotOverwriteANewerChange(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	id := book(t, p, c, Write{}, meeting(t, "checkup", 10)).Record.Event.EventID
 	w.meetings.times(3, "change", reaction{before: fails(cutOff())})
@@ -218,9 +218,9 @@ func TestSettlerDoesNotOverwriteANewerChange(t *testing.T) {
 	w.clock.advance(time.Millisecond)
 	_, err = p.Calendar.Update(background, c, key("new"), UpdateMeeting{EventID: id, Title: "newer"})
 	w.check(err)
-	p.settle(t)
+	p.recover(t)
 	if got := w.meetings.live()[0].Title; got != "newer" {
-		t.Fatalf("the settler made it %q", got)
+		t.Fatalf("recovery made it %q", got)
 	}
 	if w.unsettled() != 0 {
 		t.Error("the older one is not settled")

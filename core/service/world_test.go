@@ -179,16 +179,16 @@ func (p *process) kill() {
 	}
 }
 
-// settle lets the process settle what is due once, and fails the test when a round cannot be made.
-func (p *process) settle(tb testing.TB) {
+// recover lets the process settle what is due once, and fails the test when a round cannot be made.
+func (p *process) recover(tb testing.TB) {
 	tb.Helper()
-	if err := p.round(); err != nil {
+	if err := p.recoverOnce(); err != nil {
 		tb.Fatalf("the round of recovery: %v", err)
 	}
 }
 
-// round settles and purges what is due.
-func (p *process) round() error {
+// recoverOnce settles and purges what is due.
+func (p *process) recoverOnce() error {
 	if err := p.journal.RecoverOnce(context.Background()); err != nil {
 		return err
 	}
