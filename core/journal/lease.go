@@ -37,9 +37,9 @@ func (c *leaseClock) now() time.Time {
 	return c.time.Add(time.Since(c.read))
 }
 
-// synchronize sets the clock by the database's, and returns how far the machine's wall clock is ahead of
+// sync sets the clock by the database's, and returns how far the machine's wall clock is ahead of
 // that.
-func (c *leaseClock) synchronize(ctx context.Context, s *store.Store) (ahead time.Duration, err error) {
+func (c *leaseClock) sync(ctx context.Context, s *store.Store) (ahead time.Duration, err error) {
 	asked := time.Now()
 	there, err := s.Clock(ctx)
 	if err != nil {

@@ -15,7 +15,7 @@ func TestTheLeaseClockFollowsTheDatabase(t *testing.T) {
 			w := newWorld(t, open)
 			clock := newLeaseClock()
 			clock.time = clock.time.Add(-time.Hour) // the machine's clock was wrong when the process began
-			ahead, err := clock.synchronize(context.Background(), w.store)
+			ahead, err := clock.sync(context.Background(), w.store)
 			w.check(err)
 			if off := time.Until(clock.now()).Abs(); off > time.Minute || ahead.Abs() > time.Minute {
 				t.Errorf("it is %s off, and the machine's %s ahead", off, ahead)

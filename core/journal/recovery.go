@@ -29,7 +29,7 @@ const (
 	// PendingInterval is the time between looks at what a provider is known to be working on.
 	PendingInterval = 30 * time.Second
 
-	synchronizeInterval = time.Minute
+	syncInterval = time.Minute
 )
 
 // Run recovers what was cut off and renews leases, until ctx ends.
@@ -57,22 +57,22 @@ func (j *Journal) keepLeases(ctx context.Context) {
 	if j.opts.Store.TracksProcesses() {
 		return // leases are long, and what counts is whether their process lives
 	}
-	next := j.opts.Now().Add(synchronizeInterval)
+	next := j.opts.Now().Add(syncInterval)
 	for sleep(ctx, j.opts.Lease/leaseRenewals) == nil {
 		j.RenewLeases(ctx)
 		if j.opts.Now().Before(next) {
 			continue
 		}
-		if _, err := j.SynchronizeClock(ctx); err == nil {
-			next = j.opts.Now().Add(synchronizeInterval)
+		if _, err := j.SyncClock(ctx); err == nil {
+			next = j.opts.Now().Add(syncInterval)
 		}
 	}
 }
 
-// SynchronizeClock sets the clock of leases by the database's clock, and returns how far the machine's is
+// SyncClock sets the clock of leases by the database's clock, and returns how far the machine's is
 // ahead of that.
-func (j *Journal) SynchronizeClock(ctx context.Context) (ahead time.Duration, err error) {
-	return j.clock.synchronize(ctx, j.opts.Store)
+func (j *Journal) SyncClock(ctx context.Context) (ahead time.Duration, err error) {
+	return j.clock.sync(ctx, j.opts.Store)
 }
 
 // RecoverOnce makes one round of recovery: it writes what the store was not there for, and carries on what is

@@ -36,9 +36,9 @@ func (s *Calendar) operations() []journal.Operation {
 	// The provider itself keeps the changes of one event in order.
 	inOrder := func(context.Context, store.Intent) error { return nil }
 	return []journal.Operation{
-		{Name: opBook, Resume: resume(s.openFor, s.book)},
-		{Name: opUpdate, Resume: resume(s.openFor, s.update), Idempotent: true, Supersede: inOrder},
-		{Name: opCancel, Resume: resume(s.openFor, s.cancel), Idempotent: true},
+		{Name: opBook, Resume: resume(s.opts, s.open, s.book)},
+		{Name: opUpdate, Resume: resume(s.opts, s.open, s.update), Idempotent: true, Supersede: inOrder},
+		{Name: opCancel, Resume: resume(s.opts, s.open, s.cancel), Idempotent: true},
 	}
 }
 
@@ -59,15 +59,6 @@ func (s *Calendar) open(ctx context.Context, c tenant.Caller) (calendarClient, e
 		return calendarClient{}, err
 	}
 	return s.newClient(c, opened), nil
-}
-
-// openFor opens a connection for work that nobody waits for.
-func (s *Calendar) openFor(ctx context.Context, tenantID, connectionID string) (calendarClient, error) {
-	c, err := s.opts.callerFor(ctx, tenantID, connectionID)
-	if err != nil {
-		return calendarClient{}, err
-	}
-	return s.open(ctx, c)
 }
 
 func (s *Calendar) newClient(c tenant.Caller, o tenant.Opened[calendar.Driver]) calendarClient {

@@ -124,10 +124,10 @@ func (s *Calendar) readEvent(
 ) (calendar.Event, error) {
 	op := read("read-event")
 	return tryCalendars(ctx, calendarIDs, func(ctx context.Context, calendarID string) (calendar.Event, error) {
-		read := func(ctx context.Context) (calendar.Event, error) {
+		get := func(ctx context.Context) (calendar.Event, error) {
 			return client.driver.Event(ctx, calendar.EventRef{CalendarID: calendarID, ID: eventID})
 		}
-		event, err := ask(ctx, client.endpoint, op, read)
+		event, err := ask(ctx, client.endpoint, op, get)
 		if err == nil && event.IsCancelled {
 			err = fault.New(fault.NotFound, fault.ReasonEventNotFound, "This event was cancelled.")
 		}

@@ -34,14 +34,14 @@ func newNumbers(o *Options, j *journal.Journal) *Numbers {
 func (s *Numbers) operations() []journal.Operation {
 	return []journal.Operation{
 		{
-			Name: opBuy, Resume: resume(s.openFor, s.buy),
+			Name: opBuy, Resume: resume(s.opts, s.open, s.buy),
 			InProgress: s.opts.Store.OrderedPurchases, AdviseRepeat: adviseBuyer,
 		},
 		{
-			Name: opChange, Resume: resume(s.openFor, s.applyChange), Idempotent: true,
+			Name: opChange, Resume: resume(s.opts, s.open, s.applyChange), Idempotent: true,
 			Supersede: s.rewriteNumber,
 		},
-		{Name: opReturn, Resume: resume(s.openFor, s.release), Idempotent: true},
+		{Name: opReturn, Resume: resume(s.opts, s.open, s.release), Idempotent: true},
 	}
 }
 

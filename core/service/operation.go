@@ -44,10 +44,14 @@ func with[C, P, T any](client C, do steps[C, P, T]) journal.Handler[P, T] {
 
 // resume returns how a run that nobody waits for is carried on: it opens the connection first.
 func resume[C, P, T any](
-	open func(ctx context.Context, tenantID, connectionID string) (C, error), do steps[C, P, T],
+	opts *Options, open func(context.Context, tenant.Caller) (C, error), do steps[C, P, T],
 ) func(context.Context, *journal.Run) error {
 	return journal.Resume(func(ctx context.Context, run *journal.Run, plan P) (journal.Result[T], error) {
-		client, err := open(ctx, run.Intent().TenantID, run.Intent().ConnectionID)
+		c, err := opts.callerFor(ctx, run.Intent().TenantID, run.Intent().ConnectionID)
+		if err != nil {
+			return journal.Result[T]{}, err
+		}
+		client, err := open(ctx, c)
 		if err != nil {
 			return journal.Result[T]{}, err
 		}

@@ -99,5 +99,5 @@ func (s *Services) Run(ctx context.Context) {
 // Synchronise sets the clock of leases by the database's clock, and returns how far the machine's is ahead of
 // that.
 func (s *Services) Synchronise(ctx context.Context) (ahead time.Duration, err error) {
-	return s.journal.SynchronizeClock(ctx)
+	return s.journal.SyncClock(ctx)
 }

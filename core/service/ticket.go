@@ -59,7 +59,7 @@ func (s *Tickets) operations() []journal.Operation {
 			"; if there is none, send the request again with a new Idempotency-Key."
 	}
 	return []journal.Operation{
-		{Name: opCreate, Resume: resume(s.openFor, s.create), GaveUp: isUnknowable, AdviseLook: look},
+		{Name: opCreate, Resume: resume(s.opts, s.open, s.create), GaveUp: isUnknowable, AdviseLook: look},
 	}
 }
 
@@ -103,15 +103,6 @@ func (s *Tickets) Create(
 		return answer, err
 	}
 	return answer, checkComplete(plan, answer.Record.Ticket)
-}
-
-// openFor opens a connection for work that nobody waits for.
-func (s *Tickets) openFor(ctx context.Context, tenantID, connectionID string) (crmClient, error) {
-	c, err := s.opts.callerFor(ctx, tenantID, connectionID)
-	if err != nil {
-		return crmClient{}, err
-	}
-	return s.open(ctx, c)
 }
 
 // planTicket puts the labels into the CRM's words. A label that is not known is refused with the valid ones
