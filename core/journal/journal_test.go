@@ -68,7 +68,7 @@ func TestACallThatWasOvertakenIsSuperseded(t *testing.T) {
 			w.cutOff(j, "old", "front")
 			var want []string
 			if overtaken {
-				w.now = w.now.Add(time.Second)
+				w.advance(time.Second)
 				_, err := w.perform(j, "new", "front")
 				w.check(err)
 				want = []string{"key:old"}
@@ -87,7 +87,7 @@ func TestWhatAnOperationGaveUpIsLeftToCallers(t *testing.T) {
 		return strings.Contains(string(plan), "tried")
 	}})
 	w.cutOff(j, "k", "front")
-	w.now = w.now.Add(time.Hour / 2)
+	w.advance(time.Hour / 2)
 	w.recover(j)
 	if len(w.opened) != 0 {
 		t.Fatal("recovery looks again")
@@ -111,10 +111,10 @@ func TestWhatIsInProgressIsLookedAtMoreOften(t *testing.T) {
 				}
 				return lost(r)
 			}
-			w.now = w.now.Add(time.Hour / 2) // so that the next try has a while
+			w.advance(time.Hour / 2) // so that the next try has a while
 			w.recover(j)
 			tried := len(w.plans)
-			w.now = w.now.Add(PendingInterval)
+			w.advance(PendingInterval)
 			w.recover(j)
 			if looked := len(w.plans) > tried; looked != inProgress {
 				t.Errorf("looked at after %s: %v", PendingInterval, looked)

@@ -194,8 +194,8 @@ func (j *Journal) abandoned(ctx context.Context, limit int) ([]store.Intent, err
 	return left, nil
 }
 
-// RenewLeases lengthens the short leases of the runs that go on.
-func (j *Journal) RenewLeases(ctx context.Context) {
+// renewLeases lengthens the short leases of the runs that go on.
+func (j *Journal) renewLeases(ctx context.Context) {
 	for _, i := range j.local.renewing() {
 		i.LeaseUntil = j.opts.LeaseClock().Add(j.opts.Lease)
 		if err := j.opts.Store.ExtendIntent(ctx, i); err != nil && ctx.Err() == nil {

@@ -5,21 +5,91 @@ import (
 	"testing"
 	"time"
 
+	"frontdesk/core/fault"
 	"frontdesk/core/store/storetest"
 )
 
-func TestTheLeaseClockFollowsTheDatabase(t *testing.T) {
+func eachStore(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Helper()
 	stores := map[string]func(testing.TB) string{"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres}
 	for name, open := range stores {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, open)
-			clock := newLeaseClock()
-			clock.time = clock.time.Add(-time.Hour) // the machine's clock was wrong when the process began
-			ahead, err := clock.sync(context.Background(), w.store)
-			w.check(err)
-			if off := time.Until(clock.now()).Abs(); off > time.Minute || ahead.Abs() > time.Minute {
-				t.Errorf("it is %s off, and the machine's %s ahead", off, ahead)
-			}
-		})
+		t.Run(name, func(t *testing.T) { test(t, newWorld(t, open)) })
+	}
+}
+
+func TestTheLeaseClockFollowsTheDatabase(t *testing.T) {
+	eachStore(t, func(t *testing.T, w *world) {
+		clock := newLeaseClock()
+		clock.time = clock.time.Add(-time.Hour) // the machine's clock was wrong when the process began
+		ahead, err := clock.sync(context.Background(), w.store)
+		w.check(err)
+		if off := time.Until(clock.now()).Abs(); off > time.Minute || ahead.Abs() > time.Minute {
+			t.Errorf("it is %s off, and the machine's %s ahead", off, ahead)
+		}
+	})
+}
+
+// result is what a call returned.
+type result struct {
+	answer Answer[door]
+	err    error
+}
+
+// hold starts a call that stays at the provider until finish.
+func (w *world) hold(j *Journal, key, name string) (finish func() result) {
+	w.tb.Helper()
+	entered, let, done := make(chan struct{}), make(chan struct{}), make(chan result, 1)
+	w.open = func(*Run) error { close(entered); <-let; return nil }
+	go func() {
+		answer, err := w.perform(j, key, name)
+		done <- result{answer, err}
+	}()
+	<-entered
+	w.open = nil
+	return func() result { close(let); return <-done }
+}
+
+// TestALiveProcessKeepsItsRuns: another process on the same file of SQLite, and on PostgreSQL one whose leases are
+// renewed, waits for the answer.
+func TestALiveProcessKeepsItsRuns(t *testing.T) {
+	eachStore(t, func(t *testing.T, w *world) {
+		one, two, hasty := w.journal(Operation{}), w.journal(Operation{}), w.journal(Operation{})
+		hasty.opts.WaitForEqual = pollInterval
+		finish := w.hold(one, "k", "front")
+		for range 3 {
+			w.advance(defaultLease - time.Millisecond)
+			one.renewLeases(context.Background())
+		}
+		_, err := w.perform(hasty, "k", "front")
+		if f := fault.From(err); err == nil || f.Reason != fault.ReasonIdempotencyRunning {
+			t.Fatalf("who cannot wait is told %v", err)
+		} else if f.RetryAfter < time.Second || f.RetryAfter > 8*time.Second {
+			t.Errorf("the repeat is to come again after %s", f.RetryAfter)
+		}
+		if len(w.plans) != 1 {
+			t.Fatal("the run of a live process is taken over")
+		}
+		second := make(chan result, 1)
+		go func() {
+			answer, err := w.perform(two, "k", "front")
+			second <- result{answer, err}
+		}()
+		first, again := finish(), <-second
+		if first.err != nil || again.err != nil || string(first.answer.Body) != string(again.answer.Body) ||
+			!again.answer.Replayed || len(w.opened) != 1 {
+			t.Errorf("answered %+v and %+v; opened %v", first, again, w.opened)
+		}
+	})
+}
+
+// TestBothRunsOfATakenOverCallHaveOneAnswer: a replica that was slow to renew its lease finds that another was faster.
+func TestBothRunsOfATakenOverCallHaveOneAnswer(t *testing.T) {
+	w := newWorld(t, storetest.Postgres)
+	finish := w.hold(w.journal(Operation{}), "k", "front")
+	w.advance(defaultLease)
+	second, err := w.perform(w.journal(Operation{}), "k", "front")
+	w.check(err)
+	if first := finish(); first.err != nil || string(first.answer.Body) != string(second.Body) || len(w.opened) != 1 {
+		t.Errorf("answered %+v and %s; opened %v", first, second.Body, w.opened)
 	}
 }

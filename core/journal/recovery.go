@@ -59,7 +59,7 @@ func (j *Journal) keepLeases(ctx context.Context) {
 	}
 	next := j.opts.Now().Add(syncInterval)
 	for sleep(ctx, j.opts.Lease/leaseRenewals) == nil {
-		j.RenewLeases(ctx)
+		j.renewLeases(ctx)
 		if j.opts.Now().Before(next) {
 			continue
 		}

@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,11 +22,24 @@ type world struct {
 	tb    testing.TB
 	url   string
 	store *store.Store
-	now   time.Time
+	open  func(*Run) error // what happens besides when a door is opened; nil: nothing
 
-	opened []string         // the effects, by their keys
-	open   func(*Run) error // what happens besides; nil: nothing
-	plans  []doorPlan       // as handed to the handler
+	mu     sync.Mutex
+	time   time.Time
+	opened []string   // the effects, by their keys
+	plans  []doorPlan // as handed to the handler
+}
+
+func (w *world) now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.time
+}
+
+func (w *world) advance(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.time = w.time.Add(d)
 }
 
 // doorPlan is the plan of an operation of the tests, and how far it got.
@@ -33,10 +48,10 @@ type doorPlan struct {
 	Tried bool   `json:"tried,omitempty"`
 }
 
-// door is the answer.
+// door is the answer. Each run has another one.
 type door struct {
 	Door string `json:"door"`
-	Key  string `json:"key"`
+	Run  string `json:"run"`
 }
 
 const opOpen = "open-door"
@@ -47,14 +62,14 @@ func newWorld(tb testing.TB, database func(testing.TB) string) *world {
 	tb.Helper()
 	url := database(tb)
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	w := &world{tb: tb, url: url, store: storetest.Open(tb, url), now: now}
+	w := &world{tb: tb, url: url, store: storetest.Open(tb, url), time: now}
 	ctx := context.Background()
 	w.check(w.store.CreateTenant(ctx, store.Tenant{
-		ID: "t", Name: "acme", Settings: []byte("{}"), CreatedAt: w.now,
+		ID: "t", Name: "acme", Settings: []byte("{}"), CreatedAt: now,
 	}))
 	w.check(w.store.CreateConnection(ctx, store.Connection{
 		ID: "c", TenantID: "t", Name: "doors", Kind: "calendar", Provider: "fake", IsDefault: true,
-		Settings: []byte("{}"), Status: "ok", Revision: 1, CreatedAt: w.now,
+		Settings: []byte("{}"), Status: "ok", Revision: 1, CreatedAt: now,
 	}))
 	return w
 }
@@ -68,9 +83,12 @@ func (w *world) check(err error) {
 
 // journal returns the journal of a new process that knows one operation.
 func (w *world) journal(op Operation) *Journal {
-	clock := func() time.Time { return w.now }
+	w.tb.Helper()
+	rows, err := store.Open(context.Background(), w.url)
+	w.check(err)
+	w.tb.Cleanup(func() { w.check(rows.Close()) })
 	j := New(Options{
-		Store: w.store, Log: slog.New(slog.DiscardHandler), Now: clock, LeaseClock: clock,
+		Store: rows, Log: slog.New(slog.DiscardHandler), Now: w.now, LeaseClock: w.now,
 		Owner: fmt.Sprintf("process-%d", processes.Add(1)), KeepAnswers: time.Hour, Deadline: 5 * time.Second,
 	})
 	op.Name, op.Resume = opOpen, Resume(w.handle)
@@ -80,7 +98,9 @@ func (w *world) journal(op Operation) *Journal {
 
 // handle opens a door once for each effect.
 func (w *world) handle(ctx context.Context, r *Run, plan doorPlan) (Result[door], error) {
+	w.mu.Lock()
 	w.plans = append(w.plans, plan)
+	w.mu.Unlock()
 	key := r.Intent().EffectKey
 	if !plan.Tried {
 		plan.Tried = true
@@ -88,20 +108,24 @@ func (w *world) handle(ctx context.Context, r *Run, plan doorPlan) (Result[door]
 			return Result[door]{}, err
 		}
 	}
-	r.ExpectEffect(false)
+	r.ExpectEffect(true)
 	if w.open != nil {
 		if err := w.open(r); err != nil {
 			return Result[door]{}, err
 		}
 	}
-	w.opened = append(w.opened, key)
-	return Result[door]{Record: door{plan.Door, key}, Ref: plan.Door}, nil
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !slices.Contains(w.opened, key) {
+		w.opened = append(w.opened, key)
+	}
+	return Result[door]{Record: door{plan.Door, r.Intent().Owner}, Ref: plan.Door}, nil
 }
 
 func (w *world) call(key, name string) Call {
 	return Call{
 		Caller: Caller{TenantID: "t", Tenant: "acme", KeyID: "k"}, Operation: opOpen, ConnectionID: "c",
-		Write: Write{IdempotencyKey: key}, Plan: doorPlan{Door: name}, Subject: name,
+		Write: Write{IdempotencyKey: key}, Plan: doorPlan{Door: name}, Subject: name, Repeatable: true,
 	}
 }
 

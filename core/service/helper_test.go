@@ -13,13 +13,11 @@ import (
 
 // How core/journal recovers.
 const (
-	pollInterval        = 40 * time.Millisecond
-	defaultLease        = 2 * time.Second
-	recoveryInterval    = 2 * time.Second
-	recoveryScan        = 1000
-	recoveryBatch       = 200
-	recoveryConcurrency = 16
-	maxRetryDelay       = 10 * time.Minute
+	pollInterval     = 40 * time.Millisecond
+	recoveryInterval = 2 * time.Second
+	recoveryScan     = 1000
+	recoveryBatch    = 200
+	maxRetryDelay    = 10 * time.Minute
 )
 
 // when reads a time as a caller writes it.

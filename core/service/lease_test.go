@@ -9,36 +9,11 @@ import (
 
 	"frontdesk/core/fault"
 	"frontdesk/core/guard"
-	"frontdesk/core/record"
 	"frontdesk/core/store/storetest"
-	"frontdesk/core/tenant"
 )
 
 // realLeases has processes measure leases in real time, short ones in a fifth of a second.
 func realLeases(o *Options, _ *guard.Options) { o.LeaseClock, o.Lease = nil, 200*time.Millisecond }
-
-// heldBooking is one call of book in the background, held at the provider.
-type heldBooking struct {
-	answer chan Answer[record.MeetingAnswer]
-	failed chan error
-	finish func()
-}
-
-// holdBooking starts a booking that stays at the provider until finish.
-func holdBooking(t *testing.T, w *world, p *process, c tenant.Caller, write Write, in BookMeeting) heldBooking {
-	t.Helper()
-	b := heldBooking{answer: make(chan Answer[record.MeetingAnswer], 1), failed: make(chan error, 1)}
-	entered, let := make(chan struct{}), make(chan struct{})
-	b.finish = func() { close(let) }
-	w.meetings.once("book", reaction{before: func(context.Context) error { close(entered); <-let; return nil }})
-	go func() {
-		answer, err := p.Calendar.Book(background, c, write, in)
-		b.answer <- answer
-		b.failed <- err
-	}()
-	<-entered
-	return b
-}
 
 func TestARepeatAfterAKillIsAnsweredWithinItsDeadline(t *testing.T) {
 	for name, write := range map[string]Write{"with a key": key("k"), "without one": {}} {
@@ -67,64 +42,6 @@ func TestARepeatAfterAKillIsAnsweredWithinItsDeadline(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// TestALiveProcessKeepsItsRuns: another process on the same file of SQLite, and on PostgreSQL one whose leases are
-// renewed, waits for the answer.
-func TestALiveProcessKeepsItsRuns(t *testing.T) {
-	eachStore(t, func(t *testing.T, w *world) {
-		c := w.tenant("acme")
-		one, two := w.start(), w.start()
-		w.options = impatient
-		three := w.start()
-		first := holdBooking(t, w, one, c, key("k"), meeting(t, "checkup", 10))
-		for range 3 {
-			w.clock.advance(defaultLease - time.Millisecond)
-			one.journal.RenewLeases(background)
-		}
-		asked := w.meetings.called("book")
-		_, err := three.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
-		wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyRunning)
-		if wait := fault.From(err).RetryAfter; wait < time.Second || wait > 8*time.Second {
-			t.Errorf("the repeat is to come again after %s", wait)
-		}
-		if w.meetings.called("book") != asked {
-			t.Fatal("the run of a live process is taken over")
-		}
-		second := make(chan Answer[record.MeetingAnswer], 1)
-		go func() {
-			answer, err := two.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
-			if err != nil {
-				t.Error(err)
-			}
-			second <- answer
-		}()
-		first.finish()
-		if err := <-first.failed; err != nil {
-			t.Fatal(err)
-		}
-		if a, b := <-first.answer, <-second; string(a.Body) != string(b.Body) || !b.Replayed || w.meetings.booked != 1 {
-			t.Errorf("the answers are %s and %s, replayed %v; %d meetings", a.Body, b.Body, b.Replayed, w.meetings.booked)
-		}
-	})
-}
-
-// TestBothRunsOfATakenOverCallHaveOneAnswer: a replica that was slow to renew its lease finds that another was faster.
-func TestBothRunsOfATakenOverCallHaveOneAnswer(t *testing.T) {
-	w := newWorld(t, storetest.Postgres)
-	w.meetings.traits.IdempotentBook = true
-	c := w.tenant("acme")
-	one, two := w.start(), w.start()
-	first := holdBooking(t, w, one, c, key("k"), meeting(t, "checkup", 10))
-	w.clock.advance(defaultLease)
-	second := book(t, two, c, key("k"), meeting(t, "checkup", 10))
-	first.finish()
-	if err := <-first.failed; err != nil {
-		t.Fatal(err)
-	}
-	if a := <-first.answer; string(a.Body) != string(second.Body) || w.meetings.booked != 1 {
-		t.Errorf("the answers are %s and %s; %d meetings", a.Body, second.Body, w.meetings.booked)
 	}
 }
 

@@ -96,35 +96,6 @@ func TestReplicasSettleEachIntentOnce(t *testing.T) {
 	}
 }
 
-func TestIntentsThatStayUnknownAreTriedLessAndLess(t *testing.T) {
-	w, p, c := sqliteWorld(t)
-	w.meetings.script(func(*process, string) reaction { return reaction{before: fails(cutOff())} })
-	_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
-	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
-	tries := func(d time.Duration) int {
-		rounds := 0
-		for ; d > 0; d -= recoveryInterval {
-			before := w.meetings.called("book")
-			w.clock.advance(recoveryInterval)
-			p.recover(t)
-			if w.meetings.called("book") > before {
-				rounds++
-			}
-		}
-		return rounds
-	}
-	if n := tries(time.Minute); n < 4 || n > 7 {
-		t.Errorf("%d tries in the first minute", n)
-	}
-	if n := tries(time.Hour); n < 6 || n > 12 {
-		t.Errorf("%d tries in the next hour", n)
-	}
-	w.meetings.script(nil)
-	if tries(maxRetryDelay) == 0 || w.meetings.booked != 1 || w.unsettled() != 0 {
-		t.Errorf("it is not settled when the provider is back: %d booked", w.meetings.booked)
-	}
-}
-
 func TestManyIntentsThatStayUnknownDoNotKeepOneWaiting(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.meetings.script(func(*process, string) reaction { return reaction{before: fails(cutOff())} })
@@ -147,38 +118,6 @@ func TestManyIntentsThatStayUnknownDoNotKeepOneWaiting(t *testing.T) {
 	}
 	if answer, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"}); err != nil || !answer.Replayed {
 		t.Fatalf("replayed %v, %v", answer.Replayed, err)
-	}
-}
-
-func TestRecoveryBoundsTheWorkOfARound(t *testing.T) {
-	w, p, c := sqliteWorld(t)
-	w.meetings.script(func(*process, string) reaction { return reaction{before: fails(cutOff())} })
-	for i := range recoveryBatch + 5 {
-		_, err := p.Calendar.Book(background, c, key(fmt.Sprint(i)), meeting(t, "checkup", 10))
-		wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
-	}
-	w.meetings.script(nil)
-	p.recover(t)
-	if w.meetings.booked != recoveryBatch {
-		t.Errorf("one round settles %d, want %d", w.meetings.booked, recoveryBatch)
-	}
-	p.recover(t)
-	if w.meetings.booked != recoveryBatch+5 {
-		t.Errorf("two rounds settle %d", w.meetings.booked)
-	}
-	// A provider that keeps each waiting ends the round before it has had them all.
-	for i := range recoveryBatch {
-		w.meetings.script(func(*process, string) reaction { return reaction{before: fails(cutOff())} })
-		_, err := p.Calendar.Book(background, c, key(fmt.Sprint("slow", i)), meeting(t, "slow", 10))
-		wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
-	}
-	had := w.meetings.booked
-	w.meetings.script(func(_ *process, call string) reaction {
-		return reaction{before: func(context.Context) error { w.clock.advance(time.Second); return nil }}
-	})
-	p.recover(t)
-	if settled := w.meetings.booked - had; settled < 1 || settled > 3*recoveryConcurrency {
-		t.Errorf("a slow round settles %d", settled)
 	}
 }
 

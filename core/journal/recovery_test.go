@@ -1,0 +1,60 @@
+package journal
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"frontdesk/core/store/storetest"
+)
+
+func TestIntentsThatStayUnknownAreTriedLessAndLess(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	j := w.journal(Operation{})
+	w.cutOff(j, "k", "front")
+	w.open = lost
+	tries := func(d time.Duration) int {
+		before := len(w.plans)
+		for ; d > 0; d -= recoveryInterval {
+			w.advance(recoveryInterval)
+			w.recover(j)
+		}
+		return len(w.plans) - before
+	}
+	if n := tries(time.Minute); n < 4 || n > 7 {
+		t.Errorf("%d tries in the first minute", n)
+	}
+	if n := tries(time.Hour); n < 6 || n > 12 {
+		t.Errorf("%d tries in the next hour", n)
+	}
+	w.open = nil
+	if tries(maxRetryDelay) == 0 || len(w.opened) != 1 {
+		t.Errorf("when the provider is back, %v is opened", w.opened)
+	}
+}
+
+func TestRecoveryBoundsTheWorkOfARound(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	j := w.journal(Operation{})
+	for i := range recoveryBatch + 5 {
+		w.cutOff(j, fmt.Sprint(i), fmt.Sprint("door ", i))
+	}
+	w.recover(j)
+	if len(w.opened) != recoveryBatch {
+		t.Errorf("one round recovers %d, want %d", len(w.opened), recoveryBatch)
+	}
+	w.recover(j)
+	if len(w.opened) != recoveryBatch+5 {
+		t.Errorf("two rounds recover %d", len(w.opened))
+	}
+	// A provider that keeps each waiting ends the round before it has had them all.
+	for i := range recoveryBatch {
+		w.cutOff(j, fmt.Sprint("slow ", i), fmt.Sprint("slow door ", i))
+	}
+	had := len(w.opened)
+	w.open = func(*Run) error { w.advance(time.Second); return nil }
+	w.recover(j)
+	if n := len(w.opened) - had; n < 1 || n > 3*recoveryConcurrency {
+		t.Errorf("a slow round recovers %d", n)
+	}
+}
