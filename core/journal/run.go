@@ -19,9 +19,9 @@ type Handler[P, T any] func(ctx context.Context, r *Run, plan P) (Result[T], err
 
 // Result is what a run achieved.
 type Result[T any] struct {
-	Record T                 // the answer
-	Ref    string            // the provider's id of the effect
-	Seen   []store.EventSeen // rows to write together with the answer
+	Record   T              // the answer
+	Ref      string         // the provider's id of the effect
+	Attached store.Attached // what to record together with the answer
 }
 
 // Run is one execution of a call: the first one, or one that carries the call on.
@@ -139,7 +139,7 @@ func finish[P, T any](ctx context.Context, r *Run, handle Handler[P, T]) (Answer
 	if err != nil {
 		return Answer[T]{}, err
 	}
-	if first, overtaken := r.complete(record, body, done.Ref, done.Seen); overtaken {
+	if first, overtaken := r.complete(record, body, done.Ref, done.Attached); overtaken {
 		return replay[T](first)
 	}
 	return Answer[T]{Record: done.Record, Body: body}, nil
@@ -240,7 +240,7 @@ func Late[R, T any](r *Run, result func(context.Context, R) (Result[T], error)) 
 		}
 		switch {
 		case err == nil:
-			r.complete(ctx, body, done.Ref, done.Seen)
+			r.complete(ctx, body, done.Ref, done.Attached)
 		case r.HadNoEffect(fault.From(err)):
 			r.release(ctx, "", audit.Failed(fault.From(err).Reason))
 		case r.unknownAudited:
@@ -267,7 +267,7 @@ func (r *Run) LateUnknown(any, error) {
 // complete records the answer. Where another run has recorded one first, it returns that: it is the answer
 // that repeats get. While the store is away, the process keeps the answer itself.
 func (r *Run) complete(
-	ctx context.Context, body []byte, ref string, seen []store.EventSeen,
+	ctx context.Context, body []byte, ref string, with store.Attached,
 ) (first store.Intent, overtaken bool) {
 	if r.unattended {
 		r.count("settled")
@@ -276,7 +276,7 @@ func (r *Run) complete(
 	}
 	j := r.journal
 	r.intent.Answer, r.intent.EffectRef = body, ref
-	err := r.record(ctx, seen)
+	err := r.record(ctx, with)
 	if err == nil {
 		return r.intent, false
 	}
@@ -286,7 +286,7 @@ func (r *Run) complete(
 		return first, answered && first.EffectKey == r.intent.EffectKey
 	}
 	kept := j.answers.add(r.intent, func(ctx context.Context) error {
-		err := r.record(ctx, seen)
+		err := r.record(ctx, with)
 		if err == nil || fault.From(err).Code == fault.Conflict || fault.From(err).Code == fault.NotFound {
 			j.local.remove(r.intent.Owner)
 			return nil
@@ -301,11 +301,11 @@ func (r *Run) complete(
 	return r.intent, false
 }
 
-// record writes the answer, the rows that go with it, and the row of the audit.
-func (r *Run) record(ctx context.Context, seen []store.EventSeen) error {
+// record writes the answer, what is attached to it, and the row of the audit.
+func (r *Run) record(ctx context.Context, with store.Attached) error {
 	rows, err := r.rows(ctx, audit.Done)
 	if err != nil {
 		return err
 	}
-	return r.journal.opts.Store.FinishIntent(ctx, r.intent, seen, rows...)
+	return r.journal.opts.Store.FinishIntent(ctx, r.intent, with, rows...)
 }

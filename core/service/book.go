@@ -257,9 +257,9 @@ func (b *booking) ask(ctx context.Context) (calendar.Event, error) {
 
 func (b *booking) result(e calendar.Event) journal.Result[record.MeetingAnswer] {
 	return journal.Result[record.MeetingAnswer]{
-		Record: record.MeetingAnswer{Event: normalize.Meeting(e, b.shown, b.zone)},
-		Ref:    e.ID,
-		Seen:   b.client.newLocation(e, first(b.plan.CalendarIDs)),
+		Record:   record.MeetingAnswer{Event: normalize.Meeting(e, b.shown, b.zone)},
+		Ref:      e.ID,
+		Attached: store.Attached{Seen: b.client.newLocation(e, first(b.plan.CalendarIDs))},
 	}
 }
 

@@ -77,9 +77,9 @@ func (s *Calendar) cancel(
 	row := client.location(plan.EventID, where, true)
 	s.recent.drop(row)
 	return journal.Result[record.CancelAnswer]{
-		Record: record.CancelAnswer{OK: true, EventID: plan.EventID},
-		Ref:    plan.EventID,
-		Seen:   []store.EventSeen{row},
+		Record:   record.CancelAnswer{OK: true, EventID: plan.EventID},
+		Ref:      plan.EventID,
+		Attached: store.Attached{Seen: []store.EventSeen{row}},
 	}, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"frontdesk/core/journal"
 	"frontdesk/core/normalize"
 	"frontdesk/core/record"
+	"frontdesk/core/store"
 	"frontdesk/core/tenant"
 )
 
@@ -136,9 +137,9 @@ func (s *Calendar) update(
 		return none, err
 	}
 	return journal.Result[record.MeetingAnswer]{
-		Record: record.MeetingAnswer{Event: normalize.Meeting(event, shown, zone)},
-		Ref:    event.ID,
-		Seen:   s.locationOf(ctx, client, event),
+		Record:   record.MeetingAnswer{Event: normalize.Meeting(event, shown, zone)},
+		Ref:      event.ID,
+		Attached: store.Attached{Seen: s.locationOf(ctx, client, event)},
 	}, nil
 }
 

@@ -73,10 +73,10 @@ func TestChangesAndWhatTheAuditSaysOfThem(t *testing.T) {
 	seen := []store.EventSeen{{TenantID: "acme", ConnectionID: "c1", EventID: "e", UpdatedAt: noon}}
 	for name, end := range map[string]func(t *testing.T, s *store.Store, i store.Intent) error{
 		"finished": func(t *testing.T, s *store.Store, i store.Intent) error {
-			return s.FinishIntent(t.Context(), i, nil, said("end"))
+			return s.FinishIntent(t.Context(), i, store.Attached{}, said("end"))
 		},
 		"finished with events": func(t *testing.T, s *store.Store, i store.Intent) error {
-			return s.FinishIntent(t.Context(), i, seen, said("end"))
+			return s.FinishIntent(t.Context(), i, store.Attached{Seen: seen}, said("end"))
 		},
 		"extended": func(t *testing.T, s *store.Store, i store.Intent) error {
 			return s.ExtendIntent(t.Context(), i, said("end"))
@@ -110,8 +110,8 @@ func TestChangesAndWhatTheAuditSaysOfThem(t *testing.T) {
 			equal(t, len(got(s.Tenants(t.Context()))(t)), 0)
 			connection(t, s, "c1")
 			i := begun(t, s, store.Intent{})
-			refused(t, s.FinishIntent(t.Context(), i, nil, said("taken")), fault.Conflict, store.ReasonAlreadyExists)
-			must(t, s.FinishIntent(t.Context(), i, nil))
+			refused(t, s.FinishIntent(t.Context(), i, store.Attached{}, said("taken")), fault.Conflict, store.ReasonAlreadyExists)
+			must(t, s.FinishIntent(t.Context(), i, store.Attached{}))
 		})
 	})
 }

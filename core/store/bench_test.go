@@ -64,7 +64,7 @@ func BenchmarkIntent(b *testing.B) {
 			if _, began, err := s.BeginIntent(b.Context(), mine); err != nil || !began {
 				b.Fatal(err)
 			}
-			if err := s.FinishIntent(b.Context(), mine, nil); err != nil {
+			if err := s.FinishIntent(b.Context(), mine, store.Attached{}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -58,7 +58,7 @@ func TestNothingIsLeftOfWhatWasDeleted(t *testing.T) {
 				for _, key := range []string{"1", "2"} {
 					i := begun(t, s, store.Intent{Key: key, Plan: []byte(`{"title":"` + mark + `"}`)})
 					i.Answer = []byte(`{"title":"` + mark + `"}`)
-					must(t, s.FinishIntent(t.Context(), i, nil))
+					must(t, s.FinishIntent(t.Context(), i, store.Attached{}))
 				}
 			}
 			if marksIn(t, url, mark) == 0 {

@@ -135,15 +135,20 @@ func (s *Store) ExtendIntent(ctx context.Context, i Intent, audit ...AuditRow) e
 	return err
 }
 
-// FinishIntent keeps the answer, and with it the events that were seen and what the audit says. An intent of another
+// Attached is what is recorded in one transaction with an answer, besides what the audit says.
+type Attached struct {
+	Seen []EventSeen
+}
+
+// FinishIntent keeps the answer, and with it what is attached and what the audit says. An intent of another
 // effect, or one that is done or gone, is a Conflict with the reason INTENT_LOST, and nothing is recorded.
-func (s *Store) FinishIntent(ctx context.Context, i Intent, seen []EventSeen, audit ...AuditRow) error {
+func (s *Store) FinishIntent(ctx context.Context, i Intent, with Attached, audit ...AuditRow) error {
 	answer, err := s.seal(sealedIntents, answerColumn, intentRow(i), blob(i.Answer))
 	if err != nil {
 		return err
 	}
 	args := heldBy(i, answer, text(i.EffectRef), i.EffectKey)
-	if len(seen) == 0 { // one statement needs no transaction, which on PostgreSQL is two more round trips
+	if len(with.Seen) == 0 { // one statement needs no transaction, which on PostgreSQL is two more round trips
 		touched, err := s.recorded(ctx, audit, finish, args...)
 		if err == nil && touched == 0 {
 			return intentLost()
@@ -153,7 +158,7 @@ func (s *Store) FinishIntent(ctx context.Context, i Intent, seen []EventSeen, au
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		// The events come first because they lock their connection. Its removal locks it before its intents as
 		// well, so that no two transactions wait for each other.
-		if err := seeEvents(ctx, tx, seen); err != nil {
+		if err := seeEvents(ctx, tx, with.Seen); err != nil {
 			return err
 		}
 		touched, err := s.execRecorded(ctx, tx, audit, finish, args...)

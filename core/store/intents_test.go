@@ -47,7 +47,7 @@ func finished(t *testing.T, s *store.Store, i store.Intent) store.Intent {
 	ref := i.EffectRef
 	i = begun(t, s, i)
 	i.Answer, i.EffectRef = []byte(`{"ok":true}`), ref
-	must(t, s.FinishIntent(t.Context(), i, nil))
+	must(t, s.FinishIntent(t.Context(), i, store.Attached{}))
 	i.State = store.IntentDone
 	return i
 }
@@ -231,15 +231,15 @@ func TestARunThatLostItsIntentWritesNothing(t *testing.T) {
 			refused(t, s.ExtendIntent(t.Context(), lost), fault.Conflict, store.ReasonIntentLost)
 			equal(t, there(t, s), was)
 			ours.Answer = []byte("{}")
-			must(t, s.FinishIntent(t.Context(), ours, nil))
+			must(t, s.FinishIntent(t.Context(), ours, store.Attached{}))
 		})
 	})
 	t.Run("its answer is kept, because the effect stands; the other run's and its events are refused", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			lost, ours := lose(t, s)
 			lost.Answer, ours.Answer = []byte("first"), []byte("second")
-			must(t, s.FinishIntent(t.Context(), lost, nil))
-			refused(t, s.FinishIntent(t.Context(), ours, []store.EventSeen{{TenantID: "acme", ConnectionID: "c1", EventID: "e", UpdatedAt: noon}}), fault.Conflict, store.ReasonIntentLost)
+			must(t, s.FinishIntent(t.Context(), lost, store.Attached{}))
+			refused(t, s.FinishIntent(t.Context(), ours, store.Attached{Seen: []store.EventSeen{{TenantID: "acme", ConnectionID: "c1", EventID: "e", UpdatedAt: noon}}}), fault.Conflict, store.ReasonIntentLost)
 			_, found, err := s.EventSeen(t.Context(), "acme", "c1", "e")
 			must(t, err)
 			equal(t, found, false)
@@ -251,7 +251,7 @@ func TestARunThatLostItsIntentWritesNothing(t *testing.T) {
 			connection(t, s, "c1")
 			mine := begun(t, s, store.Intent{})
 			mine.EffectKey, mine.Answer = "another", []byte("{}")
-			refused(t, s.FinishIntent(t.Context(), mine, nil), fault.Conflict, store.ReasonIntentLost)
+			refused(t, s.FinishIntent(t.Context(), mine, store.Attached{}), fault.Conflict, store.ReasonIntentLost)
 		})
 	})
 	t.Run("its release changes nothing", func(t *testing.T) {
@@ -271,7 +271,7 @@ func TestARunThatLostItsIntentWritesNothing(t *testing.T) {
 			for _, err := range at(16, func(i int) error {
 				mine := mine
 				mine.Answer = fmt.Append(nil, i)
-				return s.FinishIntent(t.Context(), mine, nil)
+				return s.FinishIntent(t.Context(), mine, store.Attached{})
 			}) {
 				if err == nil {
 					won++
@@ -295,7 +295,7 @@ func TestIntentLife(t *testing.T) {
 			must(t, s.ExtendIntent(t.Context(), mine))
 			mine.Answer, mine.EffectRef = []byte("{ \"b\":1,\n\"a\":\"\xff\"}"), "event"
 			seen := store.EventSeen{TenantID: "acme", ConnectionID: "c1", EventID: "event", CalendarID: "cal", UpdatedAt: noon}
-			must(t, s.FinishIntent(t.Context(), mine, []store.EventSeen{seen}))
+			must(t, s.FinishIntent(t.Context(), mine, store.Attached{Seen: []store.EventSeen{seen}}))
 			mine.State = store.IntentDone
 			equal(t, there(t, s), mine)
 			e, found, err := s.EventSeen(t.Context(), "acme", "c1", "event")
@@ -307,7 +307,7 @@ func TestIntentLife(t *testing.T) {
 	t.Run("an answer of no bytes is an answer", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
-			must(t, s.FinishIntent(t.Context(), begun(t, s, store.Intent{}), nil))
+			must(t, s.FinishIntent(t.Context(), begun(t, s, store.Intent{}), store.Attached{}))
 			equal(t, there(t, s).State, store.IntentDone)
 		})
 	})

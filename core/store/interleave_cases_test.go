@@ -90,7 +90,7 @@ func populate(t *testing.T, s *store.Store, raw func(statement string)) {
 		case "unknown":
 			must(t, s.ReleaseIntent(ctx, i, store.IntentUnknown))
 		case "done", "kept":
-			must(t, s.FinishIntent(ctx, i, nil))
+			must(t, s.FinishIntent(ctx, i, store.Attached{}))
 		}
 	}
 	must(t, s.SeeEvents(ctx, events("first", noon)[:1]))
@@ -391,13 +391,13 @@ var operations = slices.Concat(numberOperations, []operation{
 	{"ExtendIntent", func(c caller) (any, error) { return c.extend("running") }},
 	{"ExtendIntent: lapsed", func(c caller) (any, error) { return c.extend("lapsed") }},
 	{"FinishIntent", func(c caller) (any, error) {
-		return only(c.s.FinishIntent(c.ctx, intentRow("running"), nil, c.audit()))
+		return only(c.s.FinishIntent(c.ctx, intentRow("running"), store.Attached{}, c.audit()))
 	}},
 	{"FinishIntent: with events", func(c caller) (any, error) {
-		return only(c.s.FinishIntent(c.ctx, intentRow("running"), events(c.name, noon), c.audit()))
+		return only(c.s.FinishIntent(c.ctx, intentRow("running"), store.Attached{Seen: events(c.name, noon)}, c.audit()))
 	}},
 	{"FinishIntent: lapsed", func(c caller) (any, error) {
-		return only(c.s.FinishIntent(c.ctx, intentRow("lapsed"), events(c.name, noon), c.audit()))
+		return only(c.s.FinishIntent(c.ctx, intentRow("lapsed"), store.Attached{Seen: events(c.name, noon)}, c.audit()))
 	}},
 	{"ReleaseIntent", func(c caller) (any, error) {
 		return only(c.s.ReleaseIntent(c.ctx, intentRow("running"), "", c.audit()))

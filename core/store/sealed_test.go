@@ -47,7 +47,7 @@ func said(t *testing.T, s *store.Store, key string) store.Intent {
 	i.Plan = []byte(`{"attendees":["` + person + `"]}`)
 	must(t, s.SaveIntentPlan(t.Context(), i))
 	i.Answer = []byte(`{"description":"` + person + `"}`)
-	must(t, s.FinishIntent(t.Context(), i, nil))
+	must(t, s.FinishIntent(t.Context(), i, store.Attached{}))
 	must(t, s.Documents("c1").Update(t.Context(), func(tx adapter.StorageTx) error {
 		return tx.Put("doc "+key, []byte(`{"subject":"`+person+`"}`))
 	}))
@@ -271,7 +271,7 @@ func BenchmarkSealedIntent(b *testing.B) {
 				b.Fatal(err)
 			}
 			i.Answer = plan
-			if err := s.FinishIntent(b.Context(), i, nil); err != nil {
+			if err := s.FinishIntent(b.Context(), i, store.Attached{}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -78,7 +78,7 @@ func fill(t *testing.T, s *store.Store, c store.Connection) {
 	must(t, s.CreateKey(ctx, store.APIKey{ID: "key-" + c.ID, TenantID: c.TenantID, Hash: []byte(c.ID), CreatedAt: noon}))
 	intent := begun(t, s, store.Intent{TenantID: c.TenantID, ConnectionID: c.ID, Key: "k"})
 	intent.Answer, intent.EffectRef = []byte("{}"), "event"
-	must(t, s.FinishIntent(ctx, intent, []store.EventSeen{{TenantID: c.TenantID, ConnectionID: c.ID, EventID: "event", CalendarID: "cal", UpdatedAt: noon}}))
+	must(t, s.FinishIntent(ctx, intent, store.Attached{Seen: []store.EventSeen{{TenantID: c.TenantID, ConnectionID: c.ID, EventID: "event", CalendarID: "cal", UpdatedAt: noon}}}))
 	begun(t, s, store.Intent{TenantID: c.TenantID, ConnectionID: c.ID, Key: "still running"})
 	taken := got(s.TakeHolds(ctx, []store.Hold{{ID: "hold-" + c.ID, ConnectionID: c.ID, From: noon, To: noon.Add(time.Hour), Until: noon.Add(time.Hour)}}, noon))(t)
 	if taken != nil {
