@@ -1,0 +1,264 @@
+package journal
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
+)
+
+// Write is what every mutating call carries besides its input.
+type Write struct {
+	// IdempotencyKey is the caller's, at most 255 characters; "" when none was given.
+	IdempotencyKey string
+
+	// Aside runs wait, in which the call waits for the answer to an equal one, without what the caller's
+	// other calls need to go on; or refuses to, when too many wait. nil: just runs it.
+	Aside func(wait func() error) error
+}
+
+func (w Write) aside(wait func() error) error {
+	if w.Aside == nil {
+		return wait()
+	}
+	return w.Aside(wait)
+}
+
+// Answer is what a mutating call returns: the record, and the exact body to send, so that a repeat is
+// answered byte for byte.
+type Answer[T any] struct {
+	Record   T
+	Body     json.RawMessage // json.Marshal(Record) of the first answer
+	Replayed bool            // this is the answer of an earlier call
+}
+
+// Caller is who made a call.
+type Caller struct {
+	TenantID string
+	Tenant   string // its name
+	KeyID    string // of the API key
+}
+
+// Call is a mutating call.
+type Call struct {
+	Caller       Caller
+	Operation    string // the name of a registered one
+	Write        Write
+	ConnectionID string
+	Plan         any           // the request after normalization, and the steps taken since; JSON
+	Canonical    any           // the plan in the form that equal calls share, where that is not the plan itself
+	Subject      string        // what is changed, where a later change of it is the one that counts
+	DedupeWindow time.Duration // how long an equal call without a key is the same call; 0: never
+
+	// Repeatable says that a run which is taken over while it still goes on does no harm: whatever both do at
+	// the provider has one effect. Such a run has a short lease.
+	Repeatable bool
+
+	// Stale reports whether the effect of an equal call without a key has surely changed since, so that its
+	// answer would not be true any more. nil: it is not looked at.
+	Stale func(context.Context, store.Intent) bool
+}
+
+// submission is a call that has no run yet.
+type submission struct {
+	journal   *Journal
+	operation Operation
+	call      Call
+	intent    store.Intent // what the call intends, before anybody runs it
+	waited    bool         // it has waited for an equal call
+}
+
+// Perform carries a call through, or returns what an earlier equal call returned. While that one still runs,
+// it waits.
+func Perform[P, T any](ctx context.Context, j *Journal, c Call, handle Handler[P, T]) (Answer[T], error) {
+	op, err := j.operation(c.Operation)
+	if err != nil {
+		return Answer[T]{}, err
+	}
+	intent, err := j.intentOf(ctx, c)
+	if err != nil {
+		return Answer[T]{}, err
+	}
+	waiting, cancel := j.waiting(ctx)
+	defer cancel()
+	for s := (&submission{journal: j, operation: op, call: c, intent: intent}); ; {
+		run, there, err := s.begin(ctx)
+		var answered *store.Intent
+		if err == nil && run == nil {
+			run, answered, err = s.join(ctx, waiting, there)
+		}
+		switch {
+		case err != nil:
+			return Answer[T]{}, err
+		case answered != nil:
+			j.opts.Metrics.Intent(c.Operation, "replayed")
+			return replay[T](*answered)
+		case run == nil:
+			continue
+		}
+		answer, err := finish(ctx, run, handle)
+		if WasTakenOver(err) && sleep(waiting, pollInterval) == nil {
+			continue
+		}
+		return answer, err
+	}
+}
+
+// begin records the intent and returns its run, or returns the intent of an equal call.
+func (s *submission) begin(ctx context.Context) (*Run, store.Intent, error) {
+	j := s.journal
+	ours := j.start(ctx, s.intent, s.call.Repeatable)
+	there, began, err := s.record(ctx, ours)
+	if !began {
+		j.local.end(ours.Owner)
+		return nil, there, err
+	}
+	return s.own(ctx, &Run{journal: j, operation: s.operation, intent: ours}), there, nil
+}
+
+// record writes the intent, or returns that of an equal call. Where this call or another has waited for an
+// equal one, that is likely to be there. Then it is looked for first, since many who try to write make others
+// wait for the store.
+func (s *submission) record(
+	ctx context.Context, intent store.Intent,
+) (there store.Intent, began bool, err error) {
+	j := s.journal
+	if intent.Kept && (s.waited || j.waiters.has(intent)) {
+		there, found, err := j.opts.Store.Intent(ctx, intent.TenantID, intent.Operation, intent.Key)
+		if err != nil || found {
+			return there, false, err
+		}
+	}
+	if window := s.call.DedupeWindow; window > 0 && !intent.Kept {
+		since := j.opts.Now().Add(-window)
+		recent, found, err := j.opts.Store.RecentIntent(ctx,
+			intent.TenantID, intent.Operation, intent.DedupeKey, since)
+		if err != nil || found {
+			return recent, false, err
+		}
+	}
+	there, began, err = j.opts.Store.BeginIntent(ctx, intent)
+	if err != nil {
+		j.withdraw(ctx, intent)
+	}
+	return there, began, err
+}
+
+// join decides what becomes of a call whose intent is there already. It returns the run that carries that
+// intent on, or the intent whose answer is this call's; and neither where the call is to begin anew.
+func (s *submission) join(ctx, waiting context.Context, there store.Intent) (*Run, *store.Intent, error) {
+	j := s.journal
+	fresh, done := s.isFresh(there), there.State == store.IntentDone
+	pending, known := j.answers.find(there)
+	switch {
+	case known && fresh:
+		return nil, &pending, nil
+	case !fresh && (done || there.Kept) && !j.IsRunning(there): // too long ago to count
+		return nil, nil, j.opts.Store.ReleaseIntent(ctx, there, "")
+	case s.intent.Kept && !isSameRequest(there, s.intent):
+		return nil, nil, fault.New(fault.Conflict, fault.ReasonIdempotencyReused,
+			"This Idempotency-Key was used for another request. Use a new key for a new request.")
+	case done && !s.intent.Kept && s.call.Stale != nil && s.call.Stale(ctx, there):
+		return nil, nil, j.opts.Store.DropIntentsOfEffect(ctx,
+			there.TenantID, there.ConnectionID, there.Operation, there.EffectRef)
+	case done:
+		return nil, &there, nil
+	case j.IsRunning(there): // its answer is this call's
+		return nil, nil, s.await(ctx, waiting, there)
+	case there.ConnectionID == "":
+		return nil, nil, fault.Unknowable("An earlier try was cut off, and its connection was removed since, " +
+			"so it will not be known whether the provider acted. " + lookAdvice(s.operation, there))
+	}
+	run, err := j.takeOver(ctx, s.operation, there, s.call.Repeatable)
+	if run == nil {
+		return nil, nil, err
+	}
+	return s.own(ctx, run), nil, nil
+}
+
+// own makes a run that of the call.
+func (s *submission) own(ctx context.Context, r *Run) *Run {
+	r.origin, r.dedupeWindow = originOf(ctx, s.call), s.call.DedupeWindow
+	return r
+}
+
+// await waits for an equal call that is under way.
+func (s *submission) await(ctx, waiting context.Context, there store.Intent) error {
+	err := s.call.Write.aside(func() error { return s.journal.await(waiting, there) })
+	s.waited = true
+	if waiting.Err() != nil {
+		return s.journal.stillRunning(ctx, there)
+	}
+	return err
+}
+
+// isFresh reports whether an earlier intent still counts for this call.
+func (s *submission) isFresh(there store.Intent) bool {
+	counts := s.call.DedupeWindow
+	if there.Kept {
+		counts = s.journal.opts.KeepAnswers
+	}
+	return s.journal.opts.Now().Sub(there.CreatedAt) < counts
+}
+
+// AnswerMargin is what is left of a caller's time to answer it, when nothing more is waited for.
+const AnswerMargin = 400 * time.Millisecond
+
+// waiting returns the context for which a call may wait for an equal one: its own, less the time that it
+// takes to say that the other one still runs.
+func (j *Journal) waiting(ctx context.Context) (context.Context, context.CancelFunc) {
+	left := j.opts.WaitForEqual
+	if end, ok := ctx.Deadline(); ok {
+		left = min(left, time.Until(end))
+	}
+	return context.WithTimeout(ctx, left-min(AnswerMargin, left/4))
+}
+
+// stillRunning returns the failure of a call that has waited for an equal one in vain.
+func (j *Journal) stillRunning(ctx context.Context, there store.Intent) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !there.Kept {
+		return context.DeadlineExceeded
+	}
+	f := fault.New(fault.Conflict, fault.ReasonIdempotencyRunning,
+		"The first request with this Idempotency-Key is still running. Repeat it to get its answer.")
+	f.RetryAfter = max(time.Second, there.LeaseUntil.Sub(j.opts.LeaseClock()))
+	return f
+}
+
+// withdraw sees to it that a call is not carried out whose caller is told that it was not recorded, should it
+// be recorded all the same.
+func (j *Journal) withdraw(ctx context.Context, intent store.Intent) {
+	if ctx.Err() != nil { // it is the caller who is gone, and not the store
+		record, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+		defer cancel()
+		if j.opts.Store.ReleaseIntent(record, intent, "") == nil {
+			return
+		}
+	}
+	j.refused.add(intent)
+}
+
+func replay[T any](i store.Intent) (Answer[T], error) {
+	var record T
+	if err := json.Unmarshal(i.Answer, &record); err != nil {
+		return Answer[T]{}, err
+	}
+	return Answer[T]{Record: record, Body: i.Answer, Replayed: true}, nil
+}
+
+// sleep waits, or returns why it could not.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
