@@ -49,7 +49,7 @@ func (s *Calendar) Book(
 		DedupeWindow: windowOf(c.Tenant.Settings.DedupeWindow, s.opts.DedupeWindow),
 		Repeatable:   client.traits.IdempotentBook,
 		Stale: func(ctx context.Context, earlier store.Intent) bool {
-			return s.isStale(ctx, client, plan, earlier)
+			return client.isStale(ctx, plan, earlier)
 		},
 	}, with(client, s.book))
 }
@@ -110,21 +110,19 @@ const showsLate = 30 * time.Second
 // isStale reports whether the meeting of an equal booking was cancelled or moved since, by this gateway or by
 // other means. Then "you are booked for ten" would not be true. When that cannot be learned, the earlier
 // answer counts.
-func (s *Calendar) isStale(
-	ctx context.Context, client calendarClient, plan bookPlan, earlier store.Intent,
-) bool {
-	cancelled, err := s.isCancelling(ctx, client, earlier.EffectRef, earlier.CreatedAt)
+func (c calendarClient) isStale(ctx context.Context, plan bookPlan, earlier store.Intent) bool {
+	cancelled, err := c.isCancelling(ctx, earlier.EffectRef, earlier.CreatedAt)
 	if err != nil || cancelled {
 		return cancelled
 	}
-	if !client.traits.ConsistentReads && s.opts.Now().Sub(earlier.CreatedAt) < showsLate {
+	if !c.traits.ConsistentReads && c.opts.Now().Sub(earlier.CreatedAt) < showsLate {
 		return false
 	}
-	calendarIDs, _, err := s.candidates(ctx, client, earlier.EffectRef, plan.CalendarIDs)
+	calendarIDs, _, err := c.candidates(ctx, earlier.EffectRef, plan.CalendarIDs)
 	if err != nil {
 		return false
 	}
-	event, err := s.readEvent(ctx, client, calendarIDs, earlier.EffectRef)
+	event, err := c.readEvent(ctx, calendarIDs, earlier.EffectRef)
 	if err != nil {
 		return fault.From(err).Code == fault.NotFound
 	}
@@ -134,11 +132,9 @@ func (s *Calendar) isStale(
 
 // checkNotPast refuses a start in the past where the tenant wishes that. A call that began in time may be
 // finished later.
-func (s *Calendar) checkNotPast(
-	client calendarClient, run *journal.Run, start time.Time, zone *time.Location,
-) error {
-	now := s.opts.Now()
-	if run.Resumed() || !client.tenant.Settings.RejectPast || !start.Before(now) {
+func (c calendarClient) checkNotPast(run *journal.Run, start time.Time, zone *time.Location) error {
+	now := c.opts.Now()
+	if run.Resumed() || !c.tenant.Settings.RejectPast || !start.Before(now) {
 		return nil
 	}
 	return fault.InvalidField("start_time", "is in the past. It is now "+
@@ -147,13 +143,12 @@ func (s *Calendar) checkNotPast(
 
 // booking makes one meeting.
 type booking struct {
-	service *Calendar
-	client  calendarClient
-	run     *journal.Run
-	plan    bookPlan
-	zone    *time.Location
-	shown   *time.Location // the zone asked for; nil: the event's
-	held    *hold
+	client calendarClient
+	run    *journal.Run
+	plan   bookPlan
+	zone   *time.Location
+	shown  *time.Location // the zone asked for; nil: the event's
+	held   *hold
 }
 
 // book runs a booking, first or resumed.
@@ -166,7 +161,7 @@ func (s *Calendar) book(
 			"An earlier try was cut off, and the "+
 				"connected calendar cannot tell whether it booked the meeting. Look at the calendar.")
 	}
-	b := &booking{service: s, client: client, run: run, plan: plan}
+	b := &booking{client: client, run: run, plan: plan}
 	var err error
 	if b.zone, err = client.loadZone(plan.Zone); err != nil {
 		return none, err
@@ -174,7 +169,7 @@ func (s *Calendar) book(
 	if b.shown, err = client.requestedZone(plan.Shown); err != nil {
 		return none, err
 	}
-	if err := s.checkNotPast(client, run, plan.Start, b.zone); err != nil {
+	if err := client.checkNotPast(run, plan.Start, b.zone); err != nil {
 		return none, err
 	}
 	if err := b.reserve(ctx); err != nil {
@@ -203,7 +198,7 @@ func (b *booking) reserve(ctx context.Context) (err error) {
 	if b.plan.Free {
 		want.isOwn = b.plan.matches
 	}
-	b.held, err = b.service.reserve(ctx, b.client, b.run, want)
+	b.held, err = b.client.reserve(ctx, b.run, want)
 	if f := fault.From(err); err != nil && f.Reason == fault.ReasonSlotTaken && b.plan.Free {
 		return fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 			"An earlier try was cut off, and the time is taken now, perhaps by the meeting itself. "+

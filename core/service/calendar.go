@@ -44,10 +44,11 @@ func (s *Calendar) operations() []journal.Operation {
 
 // calendarClient is one caller's calendar connection, ready to use.
 type calendarClient struct {
+	opts       *Options
 	driver     calendar.Driver
 	connection tenant.Connection
 	endpoint   endpoint
-	service    *Calendar
+	calendars  *cache[[]calendar.Calendar]
 	tenant     tenant.Tenant
 	traits     calendar.Traits
 }
@@ -64,14 +65,15 @@ func (s *Calendar) open(ctx context.Context, c tenant.Caller) (calendarClient, e
 func (s *Calendar) newClient(c tenant.Caller, o tenant.Opened[calendar.Driver]) calendarClient {
 	traits := o.Driver.Traits()
 	return calendarClient{
-		driver: o.Driver, connection: o.Connection, service: s, tenant: c.Tenant, traits: traits,
+		opts: s.opts, driver: o.Driver, connection: o.Connection, calendars: s.calendars,
+		tenant: c.Tenant, traits: traits,
 		endpoint: newEndpoint(s.opts, o, traits.MaxConcurrent, o.Driver.Account),
 	}
 }
 
 // listCalendars returns the account's calendars, from a cache: their zones and ids rarely change.
 func (c calendarClient) listCalendars(ctx context.Context) ([]calendar.Calendar, error) {
-	return c.service.calendars.get(c.connection, func() ([]calendar.Calendar, error) {
+	return c.calendars.get(c.connection, func() ([]calendar.Calendar, error) {
 		return ask(ctx, c.endpoint, read("list-calendars"), c.driver.Calendars)
 	})
 }

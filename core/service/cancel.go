@@ -47,7 +47,7 @@ func (s *Calendar) cancel(
 	if plan.CalendarID != "" {
 		named = []string{plan.CalendarID}
 	}
-	calendarIDs, gone, err := s.candidates(ctx, client, plan.EventID, named)
+	calendarIDs, gone, err := client.candidates(ctx, plan.EventID, named)
 	if err != nil {
 		return none, err
 	}
@@ -85,10 +85,8 @@ func (s *Calendar) cancel(
 
 // isCancelling reports whether a cancellation of the event began since, and did not surely fail. One that was
 // cut off is carried on: a caller who is answered with the event would lose it then.
-func (s *Calendar) isCancelling(
-	ctx context.Context, client calendarClient, eventID string, since time.Time,
-) (bool, error) {
-	key := journal.SubjectKey(client.connection.ID, eventID)
-	_, found, err := s.opts.Store.RecentIntent(ctx, client.tenant.ID, opCancel, key, since)
+func (c calendarClient) isCancelling(ctx context.Context, eventID string, since time.Time) (bool, error) {
+	key := journal.SubjectKey(c.connection.ID, eventID)
+	_, found, err := c.opts.Store.RecentIntent(ctx, c.tenant.ID, opCancel, key, since)
 	return found, err
 }

@@ -43,7 +43,7 @@ func (s *Numbers) Update(
 func (s *Numbers) answerUnchanged(
 	ctx context.Context, client telephonyClient, id int64,
 ) (Answer[record.PhoneNumber], error) {
-	row, err := s.number(ctx, client, id)
+	row, err := client.number(ctx, id)
 	if err != nil {
 		return Answer[record.PhoneNumber]{}, err
 	}
@@ -56,13 +56,13 @@ func (s *Numbers) answerUnchanged(
 func (s *Numbers) applyChange(
 	ctx context.Context, client telephonyClient, run *journal.Run, plan changePlan,
 ) (journal.Result[record.PhoneNumber], error) {
-	row, err := s.number(ctx, client, plan.ID)
+	row, err := client.number(ctx, plan.ID)
 	if err == nil {
-		row, err = s.retryConflicts(ctx, client, row, func(row store.Number) (store.Number, error) {
+		row, err = client.retryConflicts(ctx, row, func(row store.Number) (store.Number, error) {
 			row, change := plan.apply(client, row)
 			if change != (telephony.Change{}) {
 				run.ExpectEffect(true)
-				if err := s.setNumber(ctx, client, row.Ref, change); err != nil {
+				if err := client.setNumber(ctx, row.Ref, change); err != nil {
 					return row, s.releaseVanished(ctx, row, err)
 				}
 			}
@@ -106,7 +106,7 @@ func (s *Numbers) rewriteNumber(ctx context.Context, i store.Intent) error {
 	}
 	var written store.Number
 	for range maxConflicts {
-		row, err := s.number(ctx, client, plan.ID)
+		row, err := client.number(ctx, plan.ID)
 		if err != nil || row.Version == written.Version {
 			if err != nil && fault.From(err).Code == fault.NotFound {
 				return nil // released since
@@ -117,7 +117,7 @@ func (s *Numbers) rewriteNumber(ctx context.Context, i store.Intent) error {
 		if to, says := client.route(row.Inbound, row.E164); says {
 			change.Routing = &to
 		}
-		if err := s.setNumber(ctx, client, row.Ref, change); err != nil {
+		if err := client.setNumber(ctx, row.Ref, change); err != nil {
 			return err
 		}
 		written = row

@@ -37,7 +37,7 @@ func (s *Calendar) List(ctx context.Context, c tenant.Caller, in ListEvents) (re
 	if err != nil {
 		return record.EventsAnswer{}, err
 	}
-	events, err := s.readEvents(ctx, client, in.CalendarIDs, window, in.Timezone)
+	events, err := client.readEvents(ctx, in.CalendarIDs, window, in.Timezone)
 	if err != nil {
 		return record.EventsAnswer{}, err
 	}
@@ -69,8 +69,8 @@ func (s *Calendar) window(in ListEvents, zone *time.Location) (calendar.Span, er
 
 // readEvents reads every page of every calendar, several calendars at a time. Whole days and floating times
 // lie in the requested zone, else each in its own calendar's. The events say which.
-func (s *Calendar) readEvents(
-	ctx context.Context, client calendarClient, calendarIDs []string, w calendar.Span, requested string,
+func (c calendarClient) readEvents(
+	ctx context.Context, calendarIDs []string, w calendar.Span, requested string,
 ) ([]calendar.Event, error) {
 	ids := slices.Compact(slices.Sorted(slices.Values(calendarIDs)))
 	if len(ids) == 0 {
@@ -78,13 +78,13 @@ func (s *Calendar) readEvents(
 	}
 	queries := make([]calendar.Query, len(ids))
 	for i, id := range ids {
-		zone, err := client.zone(ctx, requested, id)
+		zone, err := c.zone(ctx, requested, id)
 		if err != nil {
 			return nil, err
 		}
 		queries[i] = calendar.Query{CalendarID: id, From: w.From, To: w.To, Zone: zone.String()}
 	}
-	pages, err := s.readFirstPages(ctx, client, queries)
+	pages, err := c.readFirstPages(ctx, queries)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (s *Calendar) readEvents(
 	group.SetLimit(listConcurrency)
 	for i := range queries {
 		group.Go(func() (err error) {
-			lists[i], err = s.readPages(ctx, client, queries[i], pages[i])
+			lists[i], err = c.readPages(ctx, queries[i], pages[i])
 			for j := range lists[i] {
 				start := &lists[i][j].Start
 				start.Zone = cmp.Or(start.Zone, queries[i].Zone)
@@ -112,16 +112,16 @@ func (s *Calendar) readEvents(
 }
 
 // readFirstPages reads all calendars at once where the provider can, and returns nils where it cannot.
-func (s *Calendar) readFirstPages(
-	ctx context.Context, client calendarClient, queries []calendar.Query,
+func (c calendarClient) readFirstPages(
+	ctx context.Context, queries []calendar.Query,
 ) ([]*calendar.Page, error) {
 	pages := make([]*calendar.Page, len(queries))
-	many, can := client.driver.(calendar.ManyLister)
+	many, can := c.driver.(calendar.ManyLister)
 	if !can || len(queries) < 2 {
 		return pages, nil
 	}
 	op := read("list-events")
-	got, err := ask(ctx, client.endpoint, op, func(ctx context.Context) ([]calendar.Page, error) {
+	got, err := ask(ctx, c.endpoint, op, func(ctx context.Context) ([]calendar.Page, error) {
 		return many.EventsOf(ctx, queries)
 	})
 	if err != nil {
@@ -134,16 +134,16 @@ func (s *Calendar) readFirstPages(
 }
 
 // readPages follows the pages of one calendar from the first, which may be there already.
-func (s *Calendar) readPages(
-	ctx context.Context, client calendarClient, q calendar.Query, have *calendar.Page,
+func (c calendarClient) readPages(
+	ctx context.Context, q calendar.Query, have *calendar.Page,
 ) ([]calendar.Event, error) {
 	var all []calendar.Event
 	op := read("list-events")
 	for empty := 0; ; {
 		page := have
 		if page == nil {
-			got, err := ask(ctx, client.endpoint, op, func(ctx context.Context) (calendar.Page, error) {
-				return client.driver.Events(ctx, q)
+			got, err := ask(ctx, c.endpoint, op, func(ctx context.Context) (calendar.Page, error) {
+				return c.driver.Events(ctx, q)
 			})
 			if err != nil {
 				return nil, err

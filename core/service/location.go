@@ -25,27 +25,23 @@ func (c calendarClient) newLocation(e calendar.Event, named string) []store.Even
 }
 
 // locationOf returns what to remember of an event that was just changed.
-func (s *Calendar) locationOf(
-	ctx context.Context, client calendarClient, e calendar.Event,
-) []store.EventSeen {
-	return s.locationsOf(ctx, client, []calendar.Event{e})
+func (c calendarClient) locationOf(ctx context.Context, e calendar.Event) []store.EventSeen {
+	return c.locationsOf(ctx, []calendar.Event{e})
 }
 
 // locationsOf returns what to remember of the events outside the default calendar.
-func (s *Calendar) locationsOf(
-	ctx context.Context, client calendarClient, events []calendar.Event,
-) []store.EventSeen {
-	if !client.traits.IDsPerCalendar {
+func (c calendarClient) locationsOf(ctx context.Context, events []calendar.Event) []store.EventSeen {
+	if !c.traits.IDsPerCalendar {
 		return nil
 	}
-	standard, err := client.findCalendar(ctx, "")
+	standard, err := c.findCalendar(ctx, "")
 	if err != nil {
 		standard = calendar.Calendar{} // no default calendar: remember them all
 	}
 	var seen []store.EventSeen
 	for _, e := range events {
 		if e.CalendarID != "" && e.CalendarID != standard.ID {
-			seen = append(seen, client.location(e.ID, e.CalendarID, false))
+			seen = append(seen, c.location(e.ID, e.CalendarID, false))
 		}
 	}
 	return seen
@@ -55,7 +51,7 @@ func (s *Calendar) locationsOf(
 func (c calendarClient) location(eventID, calendarID string, gone bool) store.EventSeen {
 	return store.EventSeen{
 		TenantID: c.tenant.ID, ConnectionID: c.connection.ID, EventID: eventID, CalendarID: calendarID, Gone: gone,
-		UpdatedAt: c.service.opts.Now(),
+		UpdatedAt: c.opts.Now(),
 	}
 }
 
@@ -63,7 +59,7 @@ func (c calendarClient) location(eventID, calendarID string, gone bool) store.Ev
 func (s *Calendar) rememberLocations(
 	ctx context.Context, client calendarClient, events []calendar.Event,
 ) error {
-	fresh := slices.DeleteFunc(s.locationsOf(ctx, client, events), s.recent.has)
+	fresh := slices.DeleteFunc(client.locationsOf(ctx, events), s.recent.has)
 	if len(fresh) == 0 {
 		return nil
 	}
@@ -77,14 +73,14 @@ func (s *Calendar) rememberLocations(
 // candidates returns the calendars to look for an event in, in this order: where it was seen, those the
 // caller names, the default one. Where event ids are unique in the account, any one will do. It reports
 // whether the event was cancelled through this gateway.
-func (s *Calendar) candidates(
-	ctx context.Context, client calendarClient, eventID string, named []string,
+func (c calendarClient) candidates(
+	ctx context.Context, eventID string, named []string,
 ) (list []string, gone bool, err error) {
-	seen, found, err := s.opts.Store.EventSeen(ctx, client.tenant.ID, client.connection.ID, eventID)
+	seen, found, err := c.opts.Store.EventSeen(ctx, c.tenant.ID, c.connection.ID, eventID)
 	if err != nil {
 		return nil, false, err
 	}
-	if !client.traits.IDsPerCalendar {
+	if !c.traits.IDsPerCalendar {
 		return []string{seen.CalendarID}, found && seen.Gone, nil
 	}
 	if found && seen.CalendarID != "" {
@@ -119,15 +115,15 @@ func tryCalendars[T any](
 }
 
 // readEvent reads the event in the first calendar that has it, unless it was cancelled.
-func (s *Calendar) readEvent(
-	ctx context.Context, client calendarClient, calendarIDs []string, eventID string,
+func (c calendarClient) readEvent(
+	ctx context.Context, calendarIDs []string, eventID string,
 ) (calendar.Event, error) {
 	op := read("read-event")
 	return tryCalendars(ctx, calendarIDs, func(ctx context.Context, calendarID string) (calendar.Event, error) {
 		get := func(ctx context.Context) (calendar.Event, error) {
-			return client.driver.Event(ctx, calendar.EventRef{CalendarID: calendarID, ID: eventID})
+			return c.driver.Event(ctx, calendar.EventRef{CalendarID: calendarID, ID: eventID})
 		}
-		event, err := ask(ctx, client.endpoint, op, get)
+		event, err := ask(ctx, c.endpoint, op, get)
 		if err == nil && event.IsCancelled {
 			err = fault.New(fault.NotFound, fault.ReasonEventNotFound, "This event was cancelled.")
 		}

@@ -139,7 +139,7 @@ func (s *Numbers) returnNumber(ctx context.Context, row store.Number) error {
 	if err != nil {
 		return err
 	}
-	if err := s.releaseAtProvider(ctx, client, row.Ref); err != nil {
+	if err := client.releaseAtProvider(ctx, row.Ref); err != nil {
 		return err
 	}
 	rows, err := s.opts.auditNumber(ctx, actionReturn, row)

@@ -47,6 +47,7 @@ func (s *Numbers) operations() []journal.Operation {
 
 // telephonyClient is one caller's telephony connection, opened.
 type telephonyClient struct {
+	opts       *Options
 	driver     telephony.Driver
 	connection tenant.Connection
 	endpoint   endpoint
@@ -62,7 +63,8 @@ func (s *Numbers) open(ctx context.Context, c tenant.Caller) (telephonyClient, e
 		return telephonyClient{}, err
 	}
 	client := telephonyClient{
-		driver: opened.Driver, connection: opened.Connection, caller: c, sandbox: opened.Target.Sandbox,
+		opts: s.opts, driver: opened.Driver, connection: opened.Connection,
+		caller: c, sandbox: opened.Target.Sandbox,
 		endpoint: newEndpoint(s.opts, opened, opened.Driver.Traits().MaxConcurrent, opened.Driver.Account),
 	}
 	if client.sandbox {
@@ -105,7 +107,7 @@ func (s *Numbers) Get(ctx context.Context, c tenant.Caller, id int64) (record.Ph
 	if err != nil {
 		return record.PhoneNumber{}, err
 	}
-	row, err := s.number(ctx, client, id)
+	row, err := client.number(ctx, id)
 	if err != nil {
 		return record.PhoneNumber{}, err
 	}
@@ -113,9 +115,9 @@ func (s *Numbers) Get(ctx context.Context, c tenant.Caller, id int64) (record.Ph
 }
 
 // number returns the caller's number. Another tenant's, or another connection's, does not exist for it.
-func (s *Numbers) number(ctx context.Context, client telephonyClient, id int64) (store.Number, error) {
-	row, err := s.opts.Store.Number(ctx, client.connection.TenantID, id)
-	if err == nil && row.ConnectionID != client.connection.ID {
+func (c telephonyClient) number(ctx context.Context, id int64) (store.Number, error) {
+	row, err := c.opts.Store.Number(ctx, c.connection.TenantID, id)
+	if err == nil && row.ConnectionID != c.connection.ID {
 		err = numberNotFound()
 	}
 	return row, err
@@ -126,12 +128,10 @@ func numberNotFound() error {
 }
 
 // readNumber asks the provider for one number.
-func (s *Numbers) readNumber(
-	ctx context.Context, client telephonyClient, ref string,
-) (telephony.Number, error) {
+func (c telephonyClient) readNumber(ctx context.Context, ref string) (telephony.Number, error) {
 	op := read("read-phone-number")
-	return ask(ctx, client.endpoint, op, func(ctx context.Context) (telephony.Number, error) {
-		return client.driver.Number(ctx, ref)
+	return ask(ctx, c.endpoint, op, func(ctx context.Context) (telephony.Number, error) {
+		return c.driver.Number(ctx, ref)
 	})
 }
 
@@ -158,18 +158,17 @@ func marshalRouting(to telephony.Routing) string {
 }
 
 // setNumber has the provider change a number, and checks that it did.
-func (s *Numbers) setNumber(
-	ctx context.Context, client telephonyClient, ref string, c telephony.Change,
-) error {
+func (c telephonyClient) setNumber(ctx context.Context, ref string, change telephony.Change) error {
 	op := guard.Op{Name: opChange, Repeatable: true}
-	now, err := ask(ctx, client.endpoint, op, func(ctx context.Context) (telephony.Number, error) {
-		return client.driver.Change(ctx, ref, c)
+	now, err := ask(ctx, c.endpoint, op, func(ctx context.Context) (telephony.Number, error) {
+		return c.driver.Change(ctx, ref, change)
 	})
 	if err != nil {
-		return s.explainNotFound(ctx, client, ref, err)
+		return c.explainNotFound(ctx, ref, err)
 	}
-	isNamed := c.Name == nil || now.Name == *c.Name
-	isRouted := c.Routing == nil || *c.Routing == (telephony.Routing{}) || now.Routing == *c.Routing
+	isNamed := change.Name == nil || now.Name == *change.Name
+	to := change.Routing
+	isRouted := to == nil || *to == (telephony.Routing{}) || now.Routing == *to
 	if !isNamed || !isRouted {
 		return fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
 			"The provider did not change the number as it was asked to.")
@@ -179,11 +178,11 @@ func (s *Numbers) setNumber(
 
 // explainNotFound returns what it is that a change did not find: the number, or what its calls were to lead
 // to.
-func (s *Numbers) explainNotFound(ctx context.Context, client telephonyClient, ref string, err error) error {
+func (c telephonyClient) explainNotFound(ctx context.Context, ref string, err error) error {
 	if fault.From(err).Code != fault.NotFound {
 		return err
 	}
-	if _, missing := s.readNumber(ctx, client, ref); missing != nil {
+	if _, missing := c.readNumber(ctx, ref); missing != nil {
 		return missing
 	}
 	return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
@@ -192,24 +191,22 @@ func (s *Numbers) explainNotFound(ctx context.Context, client telephonyClient, r
 }
 
 // routeCalls has a number's calls go where its row says they should, as it is now, and remembers it.
-func (s *Numbers) routeCalls(
-	ctx context.Context, client telephonyClient, row store.Number,
-) (store.Number, error) {
-	return s.retryConflicts(ctx, client, row, func(row store.Number) (store.Number, error) {
-		to, _ := client.route(row.Inbound, row.E164)
-		if err := s.setNumber(ctx, client, row.Ref, telephony.Change{Routing: &to}); err != nil {
+func (c telephonyClient) routeCalls(ctx context.Context, row store.Number) (store.Number, error) {
+	return c.retryConflicts(ctx, row, func(row store.Number) (store.Number, error) {
+		to, _ := c.route(row.Inbound, row.E164)
+		if err := c.setNumber(ctx, row.Ref, telephony.Change{Routing: &to}); err != nil {
 			return row, err
 		}
 		row.Leads = marshalRouting(to)
-		return row, s.opts.Store.UpdateNumber(context.WithoutCancel(ctx), row)
+		return row, c.opts.Store.UpdateNumber(context.WithoutCancel(ctx), row)
 	})
 }
 
 // retryConflicts makes a change at the provider and in the table. Providers of numbers have no versions, but
 // the table has. A change that finds the row changed by someone else meanwhile is made again from what the
 // row became, at the provider as well. So of several changes at one time both places end with the same one.
-func (s *Numbers) retryConflicts(
-	ctx context.Context, client telephonyClient, row store.Number,
+func (c telephonyClient) retryConflicts(
+	ctx context.Context, row store.Number,
 	change func(store.Number) (store.Number, error),
 ) (store.Number, error) {
 	for range maxConflicts {
@@ -217,7 +214,7 @@ func (s *Numbers) retryConflicts(
 		if err == nil || fault.From(err).Reason != fault.ReasonChangedMeanwhile {
 			return changed, err
 		}
-		if row, err = s.number(ctx, client, row.ID); err != nil {
+		if row, err = c.number(ctx, row.ID); err != nil {
 			return row, err
 		}
 	}

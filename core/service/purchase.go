@@ -519,7 +519,7 @@ func (b *purchase) setUp(ctx context.Context, number telephony.Number) (store.Nu
 		change.Routing = &want.Routing
 	}
 	if change != (telephony.Change{}) {
-		if err := b.numbers.setNumber(ctx, b.client, number.Ref, change); err != nil {
+		if err := b.client.setNumber(ctx, number.Ref, change); err != nil {
 			return store.Number{}, b.refuseSetup(ctx, number, change, err)
 		}
 	}
@@ -574,7 +574,7 @@ func (b *purchase) refuseSetup(
 
 // returnNumber gives a number back that cannot be set up.
 func (b *purchase) returnNumber(ctx context.Context, number telephony.Number) error {
-	if err := b.numbers.releaseAtProvider(ctx, b.client, number.Ref); err != nil {
+	if err := b.client.releaseAtProvider(ctx, number.Ref); err != nil {
 		why, _ := parseRefusal(b.row.Refusal)
 		refused := "but its name and routing are refused (" + why.Fault.Detail + ")"
 		return b.unfinishedFault(refused+", and it could not be given back yet", err)

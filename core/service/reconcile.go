@@ -61,7 +61,6 @@ func (s *Numbers) Reconcile(ctx context.Context, c tenant.Caller, repair Repair)
 // reconciliation is one comparison of an account with the table.
 type reconciliation struct {
 	opts     *Options
-	numbers  *Numbers
 	client   telephonyClient
 	repair   Repair
 	settings adapter.Numbers
@@ -83,11 +82,11 @@ func (s *Numbers) reconcile(
 	if err != nil {
 		return nil, nil, err
 	}
-	held, err := s.readAccount(ctx, client)
+	held, err := client.readAccount(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &reconciliation{opts: s.opts, numbers: s, client: client, repair: repair, settings: settings}
+	r := &reconciliation{opts: s.opts, client: client, repair: repair, settings: settings}
 	kept := rows[:0]
 	for _, row := range rows {
 		n, listed := held[row.Ref]
@@ -114,14 +113,12 @@ func (s *Numbers) reconcile(
 }
 
 // readAccount reads every page of the provider's account, by reference. Numbers still on order are left out.
-func (s *Numbers) readAccount(
-	ctx context.Context, client telephonyClient,
-) (map[string]telephony.Number, error) {
+func (c telephonyClient) readAccount(ctx context.Context) (map[string]telephony.Number, error) {
 	held := map[string]telephony.Number{}
 	for q := (telephony.Query{}); ; {
 		op := read("list-phone-numbers")
-		page, err := ask(ctx, client.endpoint, op, func(ctx context.Context) (telephony.Page, error) {
-			return client.driver.Numbers(ctx, q)
+		page, err := ask(ctx, c.endpoint, op, func(ctx context.Context) (telephony.Page, error) {
+			return c.driver.Numbers(ctx, q)
 		})
 		if err != nil {
 			return nil, err
@@ -158,7 +155,7 @@ func (r *reconciliation) compare(
 	if !listed {
 		// Lists of some providers lag behind; the number itself is asked for before it is given up.
 		var err error
-		if n, err = r.numbers.readNumber(ctx, r.client, row.Ref); err != nil {
+		if n, err = r.client.readNumber(ctx, row.Ref); err != nil {
 			if fault.From(err).Code != fault.NotFound {
 				return row, false, err
 			}
@@ -187,7 +184,7 @@ func (r *reconciliation) releaseGone(ctx context.Context, row store.Number) (sto
 		err = r.opts.Store.ReleaseNumber(ctx, row, r.opts.Now(), rows...)
 	}
 	if err != nil && fault.From(err).Reason == fault.ReasonChangedMeanwhile {
-		row, err = r.numbers.number(ctx, r.client, row.ID)
+		row, err = r.client.number(ctx, row.ID)
 		if err == nil {
 			return row, true, nil
 		}
@@ -216,14 +213,14 @@ func (r *reconciliation) adoptName(
 		r.report(row, DriftRenamed, false, renamedText, "Any list of the numbers takes it over.")
 		return row, nil
 	}
-	now, err := r.numbers.number(ctx, r.client, row.ID)
+	now, err := r.client.number(ctx, row.ID)
 	if err != nil || now.Name == n.Name || now.Version != row.Version {
 		return now, err // changed through the gateway since the account was read: that is the newer one
 	}
 	now.Name = n.Name
 	err = r.opts.Store.UpdateNumber(ctx, now)
 	if err != nil && fault.From(err).Reason == fault.ReasonChangedMeanwhile {
-		return r.numbers.number(ctx, r.client, row.ID)
+		return r.client.number(ctx, row.ID)
 	}
 	if err == nil {
 		r.report(row, DriftRenamed, true, renamedText, "")
@@ -262,11 +259,11 @@ func (r *reconciliation) repairRouting(
 			"Many numbers are pointed back a few at a time; this one is still to come.")
 		return row, nil
 	}
-	now, err := r.numbers.number(ctx, r.client, row.ID)
+	now, err := r.client.number(ctx, row.ID)
 	if err != nil || now.Version != row.Version {
 		return now, err // changed through the gateway since the account was read
 	}
-	pointed, err := r.numbers.routeCalls(ctx, r.client, now)
+	pointed, err := r.client.routeCalls(ctx, now)
 	switch f := fault.From(err); {
 	case err == nil:
 		r.report(row, DriftMisrouted, true, what, "")
@@ -292,7 +289,7 @@ func (r *reconciliation) addUnknown(ctx context.Context, n telephony.Number) (st
 	if held && (holder.ConnectionID != r.client.connection.ID || !holder.ReleaseAt.IsZero()) {
 		return store.Number{}, false, nil
 	}
-	row := r.numbers.newRow(r.client, n)
+	row := r.client.newRow(n)
 	const what = "The account holds the number, and the gateway does not know it."
 	switch {
 	case held: // came in since the table was read, or is there again under another reference
@@ -304,7 +301,7 @@ func (r *reconciliation) addUnknown(ctx context.Context, n telephony.Number) (st
 		r.report(row, DriftUnknown, false, what, "Any list of the numbers takes it in.")
 		return row, false, nil
 	}
-	kept, err := r.numbers.adopt(ctx, r.client, row)
+	kept, err := r.client.adopt(ctx, row)
 	if err != nil {
 		if fault.From(err).Code == fault.Conflict { // someone else's, or on order
 			return row, false, nil
@@ -318,43 +315,41 @@ func (r *reconciliation) addUnknown(ctx context.Context, n telephony.Number) (st
 }
 
 // newRow returns the row of a number that came by other means.
-func (s *Numbers) newRow(client telephonyClient, n telephony.Number) store.Number {
+func (c telephonyClient) newRow(n telephony.Number) store.Number {
 	return store.Number{
-		TenantID: client.connection.TenantID, ConnectionID: client.connection.ID, Realm: client.realm,
-		Ref: n.Ref, E164: n.E164, Name: displayName(n.Name, n.E164), CreatedAt: s.opts.Now(),
+		TenantID: c.connection.TenantID, ConnectionID: c.connection.ID, Realm: c.realm,
+		Ref: n.Ref, E164: n.E164, Name: displayName(n.Name, n.E164), CreatedAt: c.opts.Now(),
 	}
 }
 
 // adopt claims a number that came by other means, and gives it its id. The list in which it was found may be
 // behind. So the provider is asked once more for a number that was given back here before, or that is held
 // under another reference.
-func (s *Numbers) adopt(
-	ctx context.Context, client telephonyClient, found store.Number,
-) (store.Number, error) {
-	rows, err := s.opts.auditNumber(ctx, actionAdopt, found)
+func (c telephonyClient) adopt(ctx context.Context, found store.Number) (store.Number, error) {
+	rows, err := c.opts.auditNumber(ctx, actionAdopt, found)
 	if err != nil {
 		return store.Number{}, err
 	}
-	kept, again, err := s.opts.Store.AddNumber(ctx, found, rows...)
+	kept, again, err := c.opts.Store.AddNumber(ctx, found, rows...)
 	if err != nil || !again && kept.Ref == found.Ref {
 		return kept, err
 	}
 	if kept.Ref != found.Ref {
-		if _, err := s.readNumber(ctx, client, kept.Ref); err == nil || fault.From(err).Code != fault.NotFound {
+		if _, err := c.readNumber(ctx, kept.Ref); err == nil || fault.From(err).Code != fault.NotFound {
 			return kept, err // it is the list that is behind
 		}
 	}
-	_, err = s.readNumber(ctx, client, found.Ref)
+	_, err = c.readNumber(ctx, found.Ref)
 	switch {
 	case err == nil && kept.Ref == found.Ref:
 		return kept, nil
 	case err == nil:
-		return s.opts.Store.ChangeRef(ctx, kept, found.Ref)
+		return c.opts.Store.ChangeRef(ctx, kept, found.Ref)
 	case fault.From(err).Code != fault.NotFound:
 		return kept, err
 	}
-	if rows, err = s.opts.auditNumber(ctx, actionLose, kept); err == nil {
-		err = s.opts.Store.ReleaseNumber(ctx, kept, s.opts.Now(), rows...)
+	if rows, err = c.opts.auditNumber(ctx, actionLose, kept); err == nil {
+		err = c.opts.Store.ReleaseNumber(ctx, kept, c.opts.Now(), rows...)
 	}
 	if err == nil || fault.From(err).Code == fault.NotFound {
 		err = fault.Newf(fault.Conflict, fault.ReasonNumberTaken,
@@ -369,13 +364,13 @@ func (s *Numbers) Adopt(ctx context.Context, c tenant.Caller, e164 string) (stor
 	if err != nil {
 		return store.Number{}, err
 	}
-	held, err := s.readAccount(ctx, client)
+	held, err := client.readAccount(ctx)
 	if err != nil {
 		return store.Number{}, err
 	}
 	for _, n := range held {
 		if n.E164 == e164 {
-			return s.adopt(ctx, client, s.newRow(client, n))
+			return client.adopt(ctx, client.newRow(n))
 		}
 	}
 	return store.Number{}, fault.Newf(fault.NotFound, fault.ReasonNumberNotFound,

@@ -39,7 +39,7 @@ func (s *Numbers) release(
 	ctx context.Context, client telephonyClient, run *journal.Run, plan releasePlan,
 ) (journal.Result[struct{}], error) {
 	var none journal.Result[struct{}]
-	row, err := s.number(ctx, client, plan.ID)
+	row, err := client.number(ctx, plan.ID)
 	if err != nil {
 		if run.Resumed() && fault.From(err).Code == fault.NotFound {
 			return journal.Result[struct{}]{Ref: strconv.FormatInt(plan.ID, 10)}, nil // the earlier run got this far
@@ -50,7 +50,7 @@ func (s *Numbers) release(
 	if err != nil {
 		return none, err
 	}
-	_, err = s.retryConflicts(ctx, client, row, func(row store.Number) (store.Number, error) {
+	_, err = client.retryConflicts(ctx, row, func(row store.Number) (store.Number, error) {
 		if own.ReleaseDelay > 0 {
 			err := s.park(ctx, client, run, row, own.ReleaseDelay)
 			if err == nil || fault.From(err).Code != fault.NotFound {
@@ -58,7 +58,7 @@ func (s *Numbers) release(
 			}
 		} else {
 			run.ExpectEffect(true)
-			if err := s.releaseAtProvider(ctx, client, row.Ref); err != nil {
+			if err := client.releaseAtProvider(ctx, row.Ref); err != nil {
 				return row, err
 			}
 		}
@@ -77,10 +77,10 @@ func (s *Numbers) release(
 }
 
 // releaseAtProvider releases a number at the provider, if it is still there.
-func (s *Numbers) releaseAtProvider(ctx context.Context, client telephonyClient, ref string) error {
+func (c telephonyClient) releaseAtProvider(ctx context.Context, ref string) error {
 	op := guard.Op{Name: opReturn, Repeatable: true}
-	_, err := ask(ctx, client.endpoint, op, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, client.driver.Release(ctx, ref)
+	_, err := ask(ctx, c.endpoint, op, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, c.driver.Release(ctx, ref)
 	})
 	if err != nil && fault.From(err).Code == fault.NotFound {
 		return nil
@@ -93,7 +93,7 @@ func (s *Numbers) releaseAtProvider(ctx context.Context, client telephonyClient,
 func (s *Numbers) park(
 	ctx context.Context, client telephonyClient, run *journal.Run, row store.Number, delay time.Duration,
 ) error {
-	number, err := s.readNumber(ctx, client, row.Ref)
+	number, err := client.readNumber(ctx, row.Ref)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (s *Numbers) park(
 	}
 	if number.Routing != (telephony.Routing{}) || row.Leads != "" {
 		run.ExpectEffect(true)
-		if err := s.setNumber(ctx, client, row.Ref, telephony.Change{Routing: &telephony.Routing{}}); err != nil {
+		if err := client.setNumber(ctx, row.Ref, telephony.Change{Routing: &telephony.Routing{}}); err != nil {
 			return err
 		}
 	}
@@ -132,7 +132,7 @@ func (s *Numbers) Restore(ctx context.Context, tenantID string, id int64) (recor
 		return record.PhoneNumber{}, err
 	}
 	if _, says := client.route(row.Inbound, row.E164); says && row.Inbound != nil {
-		if row, err = s.routeCalls(ctx, client, row); err != nil {
+		if row, err = client.routeCalls(ctx, row); err != nil {
 			f := fault.From(err)
 			return numberRecord(row), fault.Newf(f.Code, f.Reason,
 				"%s is in use again, but its calls could not be pointed at its employee yet; "+

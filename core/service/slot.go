@@ -35,39 +35,37 @@ type slot struct {
 
 // hold is a slot taken. A nil hold holds nothing.
 type hold struct {
-	service *Calendar
-	ids     []string
-	kept    bool
+	opts *Options
+	ids  []string
+	kept bool
 }
 
 // reserve takes the slot, or fails with SLOT_TAKEN. Every run of a call takes it under the same names, so
 // that a run is not in the way of the one that carries it on.
-func (s *Calendar) reserve(
-	ctx context.Context, client calendarClient, run *journal.Run, want slot,
-) (*hold, error) {
+func (c calendarClient) reserve(ctx context.Context, run *journal.Run, want slot) (*hold, error) {
 	if !want.span.To.After(want.span.From) {
 		return nil, nil // an event without a length takes no time
 	}
-	calendars, err := s.resolveCalendars(ctx, client, want.ids)
+	calendars, err := c.resolveCalendars(ctx, want.ids)
 	if err != nil {
 		return nil, err
 	}
 	if want.except != "" {
-		if err := s.opts.Store.DropHoldsOfEvent(ctx, client.connection.ID, want.except); err != nil {
+		if err := c.opts.Store.DropHoldsOfEvent(ctx, c.connection.ID, want.except); err != nil {
 			return nil, err
 		}
 	}
-	h := &hold{service: s}
+	h := &hold{opts: c.opts}
 	rows := make([]store.Hold, len(calendars))
-	until := s.opts.Now().Add(holdWhileBooking)
+	until := c.opts.Now().Add(holdWhileBooking)
 	for i, id := range calendars {
 		rows[i] = store.Hold{
-			ID: run.Intent().EffectKey + "/" + strconv.Itoa(i), ConnectionID: client.connection.ID, CalendarID: id,
+			ID: run.Intent().EffectKey + "/" + strconv.Itoa(i), ConnectionID: c.connection.ID, CalendarID: id,
 			From: want.span.From, To: want.span.To, Until: until,
 		}
 		h.ids = append(h.ids, rows[i].ID)
 	}
-	taken, err := s.opts.Store.TakeHolds(ctx, rows, s.opts.Now())
+	taken, err := c.opts.Store.TakeHolds(ctx, rows, c.opts.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -75,14 +73,14 @@ func (s *Calendar) reserve(
 		return nil, slotTaken()
 	}
 	if taken != nil { // by the run that was cut off
-		if err := s.opts.Store.KeepHolds(ctx, h.ids, "", until); err != nil {
+		if err := c.opts.Store.KeepHolds(ctx, h.ids, "", until); err != nil {
 			return nil, err
 		}
 		if want.foundFree {
 			return h, nil
 		}
 	}
-	busy, err := s.isBusy(ctx, client, calendars, want)
+	busy, err := c.isBusy(ctx, calendars, want)
 	if err == nil && busy {
 		err = slotTaken()
 	}
@@ -99,15 +97,13 @@ func slotTaken() error {
 
 // resolveCalendars names every calendar by its own id, so that the default calendar is the same slot however
 // it is called.
-func (s *Calendar) resolveCalendars(
-	ctx context.Context, client calendarClient, ids []string,
-) ([]string, error) {
+func (c calendarClient) resolveCalendars(ctx context.Context, ids []string) ([]string, error) {
 	if len(ids) == 0 {
 		ids = []string{""}
 	}
 	named := make([]string, 0, len(ids))
 	for _, id := range ids {
-		cal, err := client.findCalendar(ctx, id)
+		cal, err := c.findCalendar(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -118,17 +114,15 @@ func (s *Calendar) resolveCalendars(
 }
 
 // isBusy asks the provider whether anything lies in the slot.
-func (s *Calendar) isBusy(
-	ctx context.Context, client calendarClient, calendars []string, want slot,
-) (bool, error) {
-	if asker, can := client.driver.(calendar.FreeBusyer); can && want.except == "" && want.isOwn == nil {
+func (c calendarClient) isBusy(ctx context.Context, calendars []string, want slot) (bool, error) {
+	if asker, can := c.driver.(calendar.FreeBusyer); can && want.except == "" && want.isOwn == nil {
 		op := read("free-busy")
-		list, err := ask(ctx, client.endpoint, op, func(ctx context.Context) ([]calendar.Busy, error) {
+		list, err := ask(ctx, c.endpoint, op, func(ctx context.Context) ([]calendar.Busy, error) {
 			return asker.FreeBusy(ctx, calendars, want.span)
 		})
 		return slices.ContainsFunc(list, func(b calendar.Busy) bool { return overlaps(b.Span, want.span) }), err
 	}
-	events, err := s.readEvents(ctx, client, calendars, want.span, "")
+	events, err := c.readEvents(ctx, calendars, want.span, "")
 	if err != nil {
 		return false, err
 	}
@@ -138,7 +132,7 @@ func (s *Calendar) isBusy(
 			zone = time.UTC // a name that only the provider knows: such an event is at an instant
 		}
 		span := calendar.Span{From: normalize.Instant(e.Start, zone), To: normalize.Instant(e.End, zone)}
-		takesTime := !e.IsCancelled && !e.IsFree && !isDeclined(e, client.connection.Email)
+		takesTime := !e.IsCancelled && !e.IsFree && !isDeclined(e, c.connection.Email)
 		isOwn := e.ID == want.except || want.isOwn != nil && want.isOwn(e)
 		return takesTime && !isOwn && overlaps(span, want.span)
 	}), nil
@@ -168,9 +162,9 @@ func (h *hold) assign(ctx context.Context, eventID string) {
 	if h == nil {
 		return
 	}
-	s := h.service
-	if err := s.opts.Store.KeepHolds(ctx, h.ids, eventID, s.opts.Now().Add(holdAfterBooking)); err != nil {
-		s.opts.Log.WarnContext(ctx, "a hold could not be kept", "error", err)
+	until := h.opts.Now().Add(holdAfterBooking)
+	if err := h.opts.Store.KeepHolds(ctx, h.ids, eventID, until); err != nil {
+		h.opts.Log.WarnContext(ctx, "a hold could not be kept", "error", err)
 	}
 }
 
@@ -188,7 +182,7 @@ func (h *hold) release(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	if err := h.service.opts.Store.DropHolds(ctx, h.ids); err != nil {
-		h.service.opts.Log.WarnContext(ctx, "a hold could not be dropped; it ends by itself", "error", err)
+	if err := h.opts.Store.DropHolds(ctx, h.ids); err != nil {
+		h.opts.Log.WarnContext(ctx, "a hold could not be dropped; it ends by itself", "error", err)
 	}
 }

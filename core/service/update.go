@@ -108,7 +108,6 @@ func (p updatePlan) isAppliedTo(e calendar.Event, zone *time.Location) bool {
 
 // update changes one meeting.
 type update struct {
-	service     *Calendar
 	client      calendarClient
 	run         *journal.Run
 	plan        updatePlan
@@ -124,14 +123,14 @@ func (s *Calendar) update(
 	if err != nil {
 		return none, err
 	}
-	calendarIDs, _, err := s.candidates(ctx, client, plan.EventID, plan.CalendarIDs)
+	calendarIDs, _, err := client.candidates(ctx, plan.EventID, plan.CalendarIDs)
 	if err != nil {
 		return none, err
 	}
 	if !plan.Sent {
 		run.RuleOutEffect() // the run that was cut off did not get that far
 	}
-	u := &update{service: s, client: client, run: run, plan: plan, calendarIDs: calendarIDs}
+	u := &update{client: client, run: run, plan: plan, calendarIDs: calendarIDs}
 	event, zone, err := u.carryOut(ctx)
 	if err != nil {
 		return none, err
@@ -139,7 +138,7 @@ func (s *Calendar) update(
 	return journal.Result[record.MeetingAnswer]{
 		Record:   record.MeetingAnswer{Event: normalize.Meeting(event, shown, zone)},
 		Ref:      event.ID,
-		Attached: store.Attached{Seen: s.locationOf(ctx, client, event)},
+		Attached: store.Attached{Seen: client.locationOf(ctx, event)},
 	}, nil
 }
 
@@ -147,7 +146,7 @@ func (s *Calendar) update(
 // there then.
 func (u *update) carryOut(ctx context.Context) (calendar.Event, *time.Location, error) {
 	for try, known := 1, u.plan.Version; ; try++ {
-		event, err := u.service.readEvent(ctx, u.client, u.calendarIDs, u.plan.EventID)
+		event, err := u.client.readEvent(ctx, u.calendarIDs, u.plan.EventID)
 		if err != nil {
 			return event, nil, err
 		}
@@ -239,7 +238,7 @@ func (u *update) move(
 		return nil, err
 	}
 	if u.plan.Start != nil {
-		if err := u.service.checkNotPast(u.client, u.run, span.From, zone); err != nil {
+		if err := u.client.checkNotPast(u.run, span.From, zone); err != nil {
 			return nil, err
 		}
 	}
@@ -248,7 +247,7 @@ func (u *update) move(
 		return nil, nil
 	}
 	want := slot{ids: []string{event.CalendarID}, span: span, except: event.ID}
-	return u.service.reserve(ctx, u.client, u.run, want)
+	return u.client.reserve(ctx, u.run, want)
 }
 
 // zoneToKeep returns the name of the zone the moved event is kept in: the one asked for, else its own, else
