@@ -1,5 +1,5 @@
 // Package conformance is the machinery that the contracts' suites share (calendartest, crmtest, telephonytest): what a
-// check is, how a test runs a list of them, and how liars prove that each check bites. H is the suite's harness: an
+// check is, how a test runs a list of them, and how mutants prove that each check detects a fault. H is the suite's harness: an
 // account under test, and what can be done to it from the provider's side.
 //
 //	func Checks() []Check { return []Check{{Name: "a new ticket has a number", Do: newTicketHasNumber}} }
@@ -50,39 +50,39 @@ func Run[H any](t *testing.T, checks []Check[H], open func(t *testing.T) H) {
 	}
 }
 
-// Liar makes a harness whose driver breaks one clause: the one of the check with this name.
-type Liar[H any] struct {
-	Check string
-	How   string // what the liar does, where one clause has several
-	Lie   func(honest H) H
+// Mutant makes a driver with one fault: it breaks the clause of the check with this name.
+type Mutant[H any] struct {
+	Check  string
+	How    string // the fault, where one clause can be broken in several ways
+	Mutate func(reference H) H
 }
 
-// Catch proves the checks themselves: each passes the honest driver, each has a liar, and each catches its liars.
-// Every harness that open makes is fresh, in memory, and honest in every clause. Time is synctest's, so that a liar may
-// hang without holding up the test.
-func Catch[H any](t *testing.T, checks []Check[H], liars []Liar[H], open func(t *testing.T) H) {
+// Catch proves the checks themselves. Each passes the reference driver, each has a mutant, and each catches its
+// mutants. Every harness that open makes is fresh, in memory, and keeps every clause. Time is synctest's, so that a
+// mutant may hang without delaying the test.
+func Catch[H any](t *testing.T, checks []Check[H], mutants []Mutant[H], open func(t *testing.T) H) {
 	t.Helper()
 	left := map[string]int{}
-	for _, liar := range liars {
-		left[liar.Check]++
+	for _, mutant := range mutants {
+		left[mutant.Check]++
 	}
 	for _, check := range checks {
 		if left[check.Name] == 0 {
-			t.Errorf("no liar proves that %q bites", check.Name)
+			t.Errorf("no mutant proves that %q detects a fault", check.Name)
 		}
 		delete(left, check.Name)
-		t.Run("honest/"+check.Name, func(t *testing.T) {
+		t.Run("reference/"+check.Name, func(t *testing.T) {
 			if err := try(t, check, open, nil); err != nil {
 				t.Error(err)
 			}
 		})
-		for _, liar := range liars {
-			if liar.Check != check.Name {
+		for _, mutant := range mutants {
+			if mutant.Check != check.Name {
 				continue
 			}
-			t.Run("liar/"+check.Name+"/"+liar.How, func(t *testing.T) {
-				if err := try(t, check, open, liar.Lie); err == nil {
-					t.Error("the check does not catch this liar")
+			t.Run("mutant/"+check.Name+"/"+mutant.How, func(t *testing.T) {
+				if err := try(t, check, open, mutant.Mutate); err == nil {
+					t.Error("the check does not catch this mutant")
 				} else if errors.Is(err, errNotBound) {
 					t.Error(err)
 				} else {
@@ -92,17 +92,17 @@ func Catch[H any](t *testing.T, checks []Check[H], liars []Liar[H], open func(t 
 		}
 	}
 	for name := range left {
-		t.Errorf("a liar names the check %q, which does not exist", name)
+		t.Errorf("a mutant names the check %q, which does not exist", name)
 	}
 }
 
 var errNotBound = errors.New("the check is not bound here, so nothing is proven")
 
-func try[H any](t *testing.T, check Check[H], open func(t *testing.T) H, lie func(H) H) (err error) {
+func try[H any](t *testing.T, check Check[H], open func(t *testing.T) H, mutate func(H) H) (err error) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t)
-		if lie != nil {
-			h = lie(h)
+		if mutate != nil {
+			h = mutate(h)
 		}
 		if !check.Binds(h) {
 			err = errNotBound

@@ -89,7 +89,7 @@ func TestCallsStartTogetherAndEveryErrorIsKept(t *testing.T) {
 // account is a harness for the machinery's own test: a check that wants an even number.
 type account struct{ number int }
 
-func TestAnHonestDriverPassesAndALiarIsCaught(t *testing.T) {
+func TestTheReferencePassesAndAMutantIsCaught(t *testing.T) {
 	even := conformance.Check[account]{Name: "the number is even", Do: func(_ context.Context, a account) error {
 		if a.number%2 != 0 {
 			return errors.New("odd")
@@ -101,7 +101,7 @@ func TestAnHonestDriverPassesAndALiarIsCaught(t *testing.T) {
 	}}
 	open := func(*testing.T) account { return account{number: 2} }
 	conformance.Run(t, []conformance.Check[account]{even, never}, open)
-	conformance.Catch(t, []conformance.Check[account]{even}, []conformance.Liar[account]{
-		{Check: even.Name, Lie: func(a account) account { a.number++; return a }},
+	conformance.Catch(t, []conformance.Check[account]{even}, []conformance.Mutant[account]{
+		{Check: even.Name, Mutate: func(a account) account { a.number++; return a }},
 	}, open)
 }

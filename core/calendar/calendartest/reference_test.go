@@ -18,7 +18,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// provider is an honest calendar in memory, the one that liars are measured against. Its driver is client.
+// provider is the reference: a calendar in memory that keeps every clause. Its driver is client.
 type provider struct {
 	adaptertest.Gate
 	traits calendar.Traits

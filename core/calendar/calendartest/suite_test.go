@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// variants are honest accounts that promise more or less.
+// variants are accounts that keep the contract and promise more or less.
 func variants() map[string]calendar.Traits {
 	inTime := everyTrait
 	inTime.ConsistentReads = false
@@ -29,7 +29,7 @@ func variants() map[string]calendar.Traits {
 	}
 }
 
-func TestHonestDriversPassWhateverTheyPromise(t *testing.T) {
+func TestTheReferencePassesWhateverItPromises(t *testing.T) {
 	for name, traits := range variants() {
 		t.Run(name, func(t *testing.T) {
 			for _, check := range calendartest.Checks() {
@@ -47,14 +47,14 @@ func TestHonestDriversPassWhateverTheyPromise(t *testing.T) {
 	}
 }
 
-func TestEveryCheckCatchesItsLiars(t *testing.T) {
-	left := liars()
+func TestEveryCheckCatchesItsMutants(t *testing.T) {
+	left := mutants()
 	for _, traits := range []calendar.Traits{everyTrait, variants()["no trait"]} {
 		open := func(*testing.T) calendartest.Harness { return newProvider(traits).harness() }
 		var bound []calendartest.Check
-		var theirs []conformance.Liar[calendartest.Harness]
+		var theirs []conformance.Mutant[calendartest.Harness]
 		for _, check := range calendartest.Checks() {
-			ofThis := func(l conformance.Liar[calendartest.Harness]) bool { return l.Check == check.Name }
+			ofThis := func(l conformance.Mutant[calendartest.Harness]) bool { return l.Check == check.Name }
 			if check.Binds(open(t)) && slices.ContainsFunc(left, ofThis) {
 				bound = append(bound, check)
 				for _, l := range left {
@@ -68,19 +68,19 @@ func TestEveryCheckCatchesItsLiars(t *testing.T) {
 		conformance.Catch(t, bound, theirs, open)
 	}
 	for _, l := range left {
-		t.Errorf("no account of these binds the check %q, so its liar proves nothing", l.Check)
+		t.Errorf("no account of these binds the check %q, so its mutant proves nothing", l.Check)
 	}
 }
 
-func TestEveryCheckHasALiarAndANameOfItsOwn(t *testing.T) {
+func TestEveryCheckHasAMutantAndANameOfItsOwn(t *testing.T) {
 	names := map[string]bool{}
 	for _, check := range calendartest.Checks() {
 		if names[check.Name] {
 			t.Errorf("two checks are called %q", check.Name)
 		}
 		names[check.Name] = true
-		if !slices.ContainsFunc(liars(), func(l conformance.Liar[calendartest.Harness]) bool { return l.Check == check.Name }) {
-			t.Errorf("no liar proves that %q bites", check.Name)
+		if !slices.ContainsFunc(mutants(), func(l conformance.Mutant[calendartest.Harness]) bool { return l.Check == check.Name }) {
+			t.Errorf("no mutant proves that %q detects a fault", check.Name)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-func invitationLiars() []liarOf {
+func invitationMutants() []mutantOf {
 	const (
 		single   = "an event that someone else organizes is not changed"
 		instance = "an instance of a series that someone else organizes is not changed"
@@ -38,7 +38,7 @@ func invitationLiars() []liarOf {
 		return changed, err
 	}
 	refused := func(instead func(context.Context, full, EventRef, Change, error) (Event, error)) func(harness) harness {
-		return tell(lies{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
+		return mutate(mutation{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
 			e, err := d.Change(ctx, ref, c)
 			if errors.Is(err, fault.Forbidden) {
 				return instead(ctx, d, ref, c, err)
@@ -49,7 +49,7 @@ func invitationLiars() []liarOf {
 	changesOwnCopy := refused(func(_ context.Context, d full, ref EventRef, c Change, _ error) (Event, error) {
 		return own(d, ref, c)
 	})
-	cancelsForAll := tell(lies{cancel: func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
+	cancelsForAll := mutate(mutation{cancel: func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
 		e, err := d.Event(ctx, ref)
 		if err != nil {
 			return err
@@ -63,29 +63,29 @@ func invitationLiars() []liarOf {
 		p.notify(e, "cancellation")
 		return nil
 	}})
-	return []liarOf{
-		{Check: single, How: "changes the account's own copy", Lie: changesOwnCopy},
+	return []mutantOf{
+		{Check: single, How: "changes the account's own copy", Mutate: changesOwnCopy},
 		{Check: single, How: "changes the copy where its version is given",
-			Lie: refused(func(_ context.Context, d full, ref EventRef, c Change, err error) (Event, error) {
+			Mutate: refused(func(_ context.Context, d full, ref EventRef, c Change, err error) (Event, error) {
 				if c.IfUnchanged == "" {
 					return Event{}, err
 				}
 				return own(d, ref, c)
 			})},
 		{Check: single, How: "changes the copy, then refuses",
-			Lie: refused(func(_ context.Context, d full, ref EventRef, c Change, err error) (Event, error) {
+			Mutate: refused(func(_ context.Context, d full, ref EventRef, c Change, err error) (Event, error) {
 				_, _ = own(d, ref, c)
 				return Event{}, err
 			})},
 		{Check: single, How: "does nothing and calls it done",
-			Lie: refused(func(ctx context.Context, d full, ref EventRef, _ Change, _ error) (Event, error) {
+			Mutate: refused(func(ctx context.Context, d full, ref EventRef, _ Change, _ error) (Event, error) {
 				return d.Event(ctx, ref)
 			})},
-		{Check: single, How: "another code", Lie: refused(func(context.Context, full, EventRef, Change, error) (Event, error) {
+		{Check: single, How: "another code", Mutate: refused(func(context.Context, full, EventRef, Change, error) (Event, error) {
 			return Event{}, fault.New(fault.Unsupported, fault.ReasonNotSupported, "Not one's own.")
 		})},
 		{Check: single, How: "tells the attendees and refuses",
-			Lie: refused(func(ctx context.Context, d full, ref EventRef, _ Change, err error) (Event, error) {
+			Mutate: refused(func(ctx context.Context, d full, ref EventRef, _ Change, err error) (Event, error) {
 				if e, err := d.Event(ctx, ref); err == nil {
 					p := side(d)
 					p.mu.Lock()
@@ -94,16 +94,16 @@ func invitationLiars() []liarOf {
 				}
 				return Event{}, err
 			})},
-		{Check: instance, How: "changes the account's own copy", Lie: changesOwnCopy},
-		{Check: removed, How: "refuses", Lie: tell(lies{cancel: func(context.Context, full, EventRef, Cancellation) error {
+		{Check: instance, How: "changes the account's own copy", Mutate: changesOwnCopy},
+		{Check: removed, How: "refuses", Mutate: mutate(mutation{cancel: func(context.Context, full, EventRef, Cancellation) error {
 			return fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "Only the organizer can.")
 		}})},
-		{Check: removed, How: "cancels it for all", Lie: cancelsForAll},
+		{Check: removed, How: "cancels it for all", Mutate: cancelsForAll},
 		{Check: removed, How: "says so and does nothing",
-			Lie: tell(lies{cancel: func(context.Context, full, EventRef, Cancellation) error { return nil }})},
-		{Check: alone, How: "cancels it for all", Lie: cancelsForAll},
+			Mutate: mutate(mutation{cancel: func(context.Context, full, EventRef, Cancellation) error { return nil }})},
+		{Check: alone, How: "cancels it for all", Mutate: cancelsForAll},
 		{Check: alone, How: "the whole series",
-			Lie: tell(lies{cancel: func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
+			Mutate: mutate(mutation{cancel: func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
 				for _, other := range wholeSeries(ctx, d, ref) {
 					if err := d.Cancel(ctx, other, c); err != nil {
 						return err

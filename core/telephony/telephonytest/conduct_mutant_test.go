@@ -10,21 +10,21 @@ import (
 	"frontdesk/core/telephony"
 )
 
-func conductLiars() []conformance.Liar[Harness] {
+func conductMutants() []conformance.Mutant[Harness] {
 	const use = "a driver is safe for concurrent use, up to MaxConcurrent"
 	type holder struct {
 		telephony.Driver
 		token []byte
 	}
-	liars := []conformance.Liar[Harness]{
-		{Check: "the driver holds no secret", Lie: func(h Harness) Harness {
+	mutants := []conformance.Mutant[Harness]{
+		{Check: "the driver holds no secret", Mutate: func(h Harness) Harness {
 			d := h.Open()
 			h.Open = func() telephony.Driver { return holder{d, []byte("AC1:hunter2")} }
 			return h
 		}},
-		lie("traits are constant", "learns as it goes", func(d telephony.Driver) liar {
+		mutate("traits are constant", "learns as it goes", func(d telephony.Driver) mutant {
 			async := false
-			return liar{
+			return mutant{
 				traits: func() telephony.Traits { return telephony.Traits{AsyncBuy: async} },
 				numbers: func(ctx context.Context, q telephony.Query) (telephony.Page, error) {
 					async = true
@@ -32,18 +32,18 @@ func conductLiars() []conformance.Liar[Harness] {
 				},
 			}
 		}),
-		lie("traits cost nothing to ask", "asks the provider", func(d telephony.Driver) liar {
-			return liar{traits: func() telephony.Traits {
+		mutate("traits cost nothing to ask", "asks the provider", func(d telephony.Driver) mutant {
+			return mutant{traits: func() telephony.Traits {
 				_, _ = d.Account(context.Background())
 				return d.Traits()
 			}}
 		}),
-		lie("traits are no impossible numbers", "means without limit", func(telephony.Driver) liar {
-			return liar{traits: func() telephony.Traits { return telephony.Traits{MaxConcurrent: -1} }}
+		mutate("traits are no impossible numbers", "means without limit", func(telephony.Driver) mutant {
+			return mutant{traits: func() telephony.Traits { return telephony.Traits{MaxConcurrent: -1} }}
 		}),
-		lie(use, "takes fewer calls than it says", func(d telephony.Driver) liar {
+		mutate(use, "takes fewer calls than it says", func(d telephony.Driver) mutant {
 			limit := make(chan struct{}, d.Traits().MaxConcurrent-1)
-			return liar{account: func(ctx context.Context) (telephony.Account, error) {
+			return mutant{account: func(ctx context.Context) (telephony.Account, error) {
 				select {
 				case limit <- struct{}{}:
 				default:
@@ -54,10 +54,10 @@ func conductLiars() []conformance.Liar[Harness] {
 				return d.Account(ctx)
 			}}
 		}),
-		lie("a driver buys for several callers at once, and mixes none of them up", "mixes up its callers", func(d telephony.Driver) liar {
+		mutate("a driver buys for several callers at once, and mixes none of them up", "mixes up its callers", func(d telephony.Driver) mutant {
 			var mu sync.Mutex
 			var latest telephony.Order
-			return liar{buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+			return mutant{buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
 				mu.Lock()
 				latest = o
 				mu.Unlock()
@@ -68,25 +68,25 @@ func conductLiars() []conformance.Liar[Harness] {
 			}}
 		}),
 	}
-	for _, m := range conformance.Misconduct() {
-		liars = append(liars, lie(m.Check, m.How, func(telephony.Driver) liar { return liar{around: m.Around} }))
+	for _, m := range conformance.ConductMutants() {
+		mutants = append(mutants, mutate(m.Check, m.How, func(telephony.Driver) mutant { return mutant{around: m.Around} }))
 	}
-	return liars
+	return mutants
 }
 
-func accountLiars() []conformance.Liar[Harness] {
+func accountMutants() []conformance.Mutant[Harness] {
 	const ours = "the account is the credentials' own"
-	names := func(how string, a telephony.Account) conformance.Liar[Harness] {
-		return lie(ours, how, func(telephony.Driver) liar {
-			return liar{account: func(context.Context) (telephony.Account, error) { return a, nil }}
+	names := func(how string, a telephony.Account) conformance.Mutant[Harness] {
+		return mutate(ours, how, func(telephony.Driver) mutant {
+			return mutant{account: func(context.Context) (telephony.Account, error) { return a, nil }}
 		})
 	}
-	return []conformance.Liar[Harness]{
+	return []conformance.Mutant[Harness]{
 		names("names another", telephony.Account{Name: "Desk", Ref: "AC2"}),
 		names("names none", telephony.Account{}),
-		lie("the account is asked live", "remembers", func(d telephony.Driver) liar {
+		mutate("the account is asked live", "remembers", func(d telephony.Driver) mutant {
 			var known telephony.Account
-			return liar{account: func(ctx context.Context) (telephony.Account, error) {
+			return mutant{account: func(ctx context.Context) (telephony.Account, error) {
 				if known != (telephony.Account{}) {
 					return known, nil
 				}
@@ -98,18 +98,18 @@ func accountLiars() []conformance.Liar[Harness] {
 	}
 }
 
-func searchLiars() []conformance.Liar[Harness] {
+func searchMutants() []conformance.Mutant[Harness] {
 	const (
 		offers = "Search offers numbers of the area code"
 		empty  = "no stock is an empty answer"
 		held   = "what is offered can be bought, and is offered no longer then"
 	)
-	searches := func(check, how string, search func(ctx context.Context, d telephony.Driver, s telephony.Search) ([]telephony.Offer, error)) conformance.Liar[Harness] {
-		return lie(check, how, func(d telephony.Driver) liar {
-			return liar{search: func(ctx context.Context, s telephony.Search) ([]telephony.Offer, error) { return search(ctx, d, s) }}
+	searches := func(check, how string, search func(ctx context.Context, d telephony.Driver, s telephony.Search) ([]telephony.Offer, error)) conformance.Mutant[Harness] {
+		return mutate(check, how, func(d telephony.Driver) mutant {
+			return mutant{search: func(ctx context.Context, s telephony.Search) ([]telephony.Offer, error) { return search(ctx, d, s) }}
 		})
 	}
-	alter := func(how string, alter func(*telephony.Offer)) conformance.Liar[Harness] {
+	alter := func(how string, alter func(*telephony.Offer)) conformance.Mutant[Harness] {
 		return searches(offers, how, func(ctx context.Context, d telephony.Driver, s telephony.Search) ([]telephony.Offer, error) {
 			found, err := d.Search(ctx, s)
 			for i := range found {
@@ -118,7 +118,7 @@ func searchLiars() []conformance.Liar[Harness] {
 			return found, err
 		})
 	}
-	return []conformance.Liar[Harness]{
+	return []conformance.Mutant[Harness]{
 		alter("tells them as people write them", func(o *telephony.Offer) { o.E164 = "(415) 555-0100" }),
 		alter("tells no area code", func(o *telephony.Offer) { o.AreaCode = "" }),
 		alter("offers one number only, many times", func(o *telephony.Offer) { o.E164 = "+14155550100" }),
@@ -138,9 +138,9 @@ func searchLiars() []conformance.Liar[Harness] {
 			s.AreaCode = "415"
 			return d.Search(ctx, s)
 		}),
-		lie(held, "remembers its offers", func(d telephony.Driver) liar {
+		mutate(held, "remembers its offers", func(d telephony.Driver) mutant {
 			var first []telephony.Offer
-			return liar{search: func(ctx context.Context, s telephony.Search) ([]telephony.Offer, error) {
+			return mutant{search: func(ctx context.Context, s telephony.Search) ([]telephony.Offer, error) {
 				if first != nil {
 					return first, nil
 				}

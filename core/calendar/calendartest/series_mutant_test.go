@@ -27,7 +27,7 @@ func wholeSeries(ctx context.Context, d full, ref EventRef) []EventRef {
 	return all
 }
 
-func seriesLiars() []liarOf {
+func seriesMutants() []mutantOf {
 	const (
 		expanded  = "a series is listed as its instances in the window, each with an id of its own"
 		read      = "an instance is read by its id"
@@ -39,7 +39,7 @@ func seriesLiars() []liarOf {
 		cancelled = "cancelling an instance cancels that instance alone"
 		again     = "cancelling a cancelled instance is EVENT_NOT_FOUND"
 	)
-	changesAll := tell(lies{change: func(ctx context.Context, d full, ref EventRef, c Change) (e Event, err error) {
+	changesAll := mutate(mutation{change: func(ctx context.Context, d full, ref EventRef, c Change) (e Event, err error) {
 		for _, other := range wholeSeries(ctx, d, ref) {
 			if answer, err := d.Change(ctx, other, c); err != nil || other.ID == ref.ID {
 				e = answer
@@ -47,20 +47,20 @@ func seriesLiars() []liarOf {
 		}
 		return e, err
 	}})
-	return []liarOf{
-		{Check: expanded, How: "as it is stored", Lie: keeping(func(e Event, _ Query) bool {
+	return []mutantOf{
+		{Check: expanded, How: "as it is stored", Mutate: keeping(func(e Event, _ Query) bool {
 			return e.SeriesID == "" || strings.HasSuffix(e.ID, "_0")
 		})},
-		{Check: expanded, How: "one id for all", Lie: telling(func(e *Event) {
+		{Check: expanded, How: "one id for all", Mutate: alteringEvents(func(e *Event) {
 			if e.SeriesID != "" {
 				e.ID = e.SeriesID + "!"
 			}
 		})},
-		{Check: expanded, How: "no series", Lie: telling(func(e *Event) { e.SeriesID = "" })},
+		{Check: expanded, How: "no series", Mutate: alteringEvents(func(e *Event) { e.SeriesID = "" })},
 		{Check: expanded, How: "not those under way",
-			Lie: keeping(func(e Event, q Query) bool { return !e.Start.Instant.Before(q.From) })},
+			Mutate: keeping(func(e Event, q Query) bool { return !e.Start.Instant.Before(q.From) })},
 		{Check: expanded, How: "the whole series when any of it fits",
-			Lie: listing(func(ctx context.Context, d full, q Query) (Page, error) {
+			Mutate: listing(func(ctx context.Context, d full, q Query) (Page, error) {
 				page, err := d.Events(ctx, q)
 				if err == nil && len(page.Events) > 0 && page.Events[0].SeriesID != "" {
 					q.From, q.To = q.From.AddDate(-1, 0, 0), q.To.AddDate(1, 0, 0)
@@ -68,16 +68,16 @@ func seriesLiars() []liarOf {
 				}
 				return page, err
 			})},
-		{Check: read, How: "the first one", Lie: tell(lies{event: func(ctx context.Context, d full, ref EventRef) (Event, error) {
+		{Check: read, How: "the first one", Mutate: mutate(mutation{event: func(ctx context.Context, d full, ref EventRef) (Event, error) {
 			if series, _, ok := strings.Cut(ref.ID, "_"); ok {
 				ref.ID = series + "_0"
 			}
 			return d.Event(ctx, ref)
 		}})},
-		{Check: paged, How: "a page ends within the series", Lie: paging(func(p *Page) { p.Next = "" })},
-		{Check: wallClock, How: "every 168 hours", Lie: fresh(func() lies {
+		{Check: paged, How: "a page ends within the series", Mutate: paging(func(p *Page) { p.Next = "" })},
+		{Check: wallClock, How: "every 168 hours", Mutate: mutateAfresh(func() mutation {
 			starts := map[string]time.Time{}
-			return lies{told: func(e *Event) {
+			return mutation{everyEvent: func(e *Event) {
 				if e.SeriesID == "" {
 					return
 				}
@@ -92,23 +92,23 @@ func seriesLiars() []liarOf {
 				}
 			}}
 		})},
-		{Check: wallClock, How: "in UTC", Lie: telling(func(e *Event) { e.Start.Zone = "UTC" })},
+		{Check: wallClock, How: "in UTC", Mutate: alteringEvents(func(e *Event) { e.Start.Zone = "UTC" })},
 		{Check: neverWas, How: "goes by the beginning of the id",
-			Lie: tell(lies{event: func(ctx context.Context, d full, ref EventRef) (Event, error) {
+			Mutate: mutate(mutation{event: func(ctx context.Context, d full, ref EventRef) (Event, error) {
 				e, err := d.Event(ctx, ref)
 				if series, _, ok := strings.Cut(ref.ID, "_"); err != nil && ok {
 					return d.Event(ctx, EventRef{CalendarID: ref.CalendarID, ID: series + "_0"})
 				}
 				return e, err
 			}})},
-		{Check: changed, How: "the whole series", Lie: changesAll},
+		{Check: changed, How: "the whole series", Mutate: changesAll},
 		{Check: changed, How: "does nothing",
-			Lie: tell(lies{change: func(ctx context.Context, d full, ref EventRef, _ Change) (Event, error) {
+			Mutate: mutate(mutation{change: func(ctx context.Context, d full, ref EventRef, _ Change) (Event, error) {
 				return d.Event(ctx, ref)
 			}})},
-		{Check: changed, How: "the old one is listed beside the new one", Lie: fresh(func() lies {
+		{Check: changed, How: "the old one is listed beside the new one", Mutate: mutateAfresh(func() mutation {
 			var old []Event
-			return lies{
+			return mutation{
 				change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
 					if before, err := d.Event(ctx, ref); err == nil {
 						old = append(old, before)
@@ -122,10 +122,10 @@ func seriesLiars() []liarOf {
 				},
 			}
 		})},
-		{Check: moved, How: "the whole series", Lie: changesAll},
-		{Check: moved, How: "found where it was", Lie: fresh(func() lies {
+		{Check: moved, How: "the whole series", Mutate: changesAll},
+		{Check: moved, How: "found where it was", Mutate: mutateAfresh(func() mutation {
 			was := map[string]Event{}
-			return lies{
+			return mutation{
 				change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
 					if before, err := d.Event(ctx, ref); err == nil {
 						was[ref.ID] = before
@@ -147,7 +147,7 @@ func seriesLiars() []liarOf {
 			}
 		})},
 		{Check: cancelled, How: "the whole series",
-			Lie: tell(lies{cancel: func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
+			Mutate: mutate(mutation{cancel: func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
 				for _, other := range wholeSeries(ctx, d, ref) {
 					if err := d.Cancel(ctx, other, c); err != nil {
 						return err
@@ -156,16 +156,16 @@ func seriesLiars() []liarOf {
 				return nil
 			}})},
 		{Check: cancelled, How: "says so and does nothing",
-			Lie: tell(lies{cancel: func(context.Context, full, EventRef, Cancellation) error { return nil }})},
+			Mutate: mutate(mutation{cancel: func(context.Context, full, EventRef, Cancellation) error { return nil }})},
 		{Check: again, How: "takes it for done",
-			Lie: tell(lies{cancel: func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
+			Mutate: mutate(mutation{cancel: func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
 				_ = d.Cancel(ctx, ref, c)
 				return nil
 			}})},
 	}
 }
 
-func formLiars() []liarOf {
+func formMutants() []mutantOf {
 	const (
 		dayTold   = "a whole day is told as a day, its end exclusive"
 		dayZone   = "a whole day lies in the zone of the query"
@@ -180,40 +180,40 @@ func formLiars() []liarOf {
 		*t = calendar.At(time.Date(u.Year(), u.Month(), u.Day(), u.Hour(), u.Minute(), 0, 0, berlin), "Europe/Berlin")
 	}
 	inUTC := asking(func(q *Query) { q.Zone = "UTC" })
-	return []liarOf{
-		{Check: dayTold, How: "midnights of a zone", Lie: telling(func(e *Event) {
+	return []mutantOf{
+		{Check: dayTold, How: "midnights of a zone", Mutate: alteringEvents(func(e *Event) {
 			if e.Start.AllDay {
 				converted(&e.Start)
 				converted(&e.End)
 			}
 		})},
-		{Check: dayTold, How: "the end inclusive", Lie: telling(func(e *Event) {
+		{Check: dayTold, How: "the end inclusive", Mutate: alteringEvents(func(e *Event) {
 			if e.End.AllDay {
 				e.End.Instant = e.End.Instant.AddDate(0, 0, -1)
 			}
 		})},
-		{Check: dayZone, How: "in UTC", Lie: inUTC},
-		{Check: dayZone, How: "in the calendar's", Lie: asking(func(q *Query) { q.Zone = "Europe/Berlin" })},
+		{Check: dayZone, How: "in UTC", Mutate: inUTC},
+		{Check: dayZone, How: "in the calendar's", Mutate: asking(func(q *Query) { q.Zone = "Europe/Berlin" })},
 		{Check: dayStays, How: "becomes midnights",
-			Lie: tell(lies{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
+			Mutate: mutate(mutation{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
 				if before, err := d.Event(ctx, ref); err == nil && c.Start == nil {
 					c.Start, c.End, c.Zone = &before.Start.Instant, &before.End.Instant, "UTC"
 				}
 				return d.Change(ctx, ref, c)
 			}})},
 		{Check: dayTime, How: "stays a day",
-			Lie: tell(lies{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
+			Mutate: mutate(mutation{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
 				c.Start, c.End = nil, nil
 				return d.Change(ctx, ref, c)
 			}})},
-		{Check: floatTold, How: "in a zone", Lie: telling(func(e *Event) {
+		{Check: floatTold, How: "in a zone", Mutate: alteringEvents(func(e *Event) {
 			if e.Start.Floating {
 				converted(&e.Start)
 				converted(&e.End)
 			}
 		})},
-		{Check: floatZone, How: "in UTC", Lie: inUTC},
+		{Check: floatZone, How: "in UTC", Mutate: inUTC},
 		{Check: "an event that leaves its owner free is told as such", How: "all are busy",
-			Lie: telling(func(e *Event) { e.IsFree = false })},
+			Mutate: alteringEvents(func(e *Event) { e.IsFree = false })},
 	}
 }

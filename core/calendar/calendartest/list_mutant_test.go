@@ -11,12 +11,12 @@ import (
 	"frontdesk/core/fault"
 )
 
-// listing lies in what Events does.
+// listing replaces Events.
 func listing(do func(context.Context, full, Query) (Page, error)) func(harness) harness {
-	return tell(lies{events: do})
+	return mutate(mutation{events: do})
 }
 
-// asking lies by asking for something else.
+// asking alters what Events is asked for.
 func asking(alter func(*Query)) func(harness) harness {
 	return listing(func(ctx context.Context, d full, q Query) (Page, error) {
 		alter(&q)
@@ -24,7 +24,7 @@ func asking(alter func(*Query)) func(harness) harness {
 	})
 }
 
-// paging lies in the page.
+// paging alters the answer of Events.
 func paging(alter func(*Page)) func(harness) harness {
 	return listing(func(ctx context.Context, d full, q Query) (Page, error) {
 		page, err := d.Events(ctx, q)
@@ -56,7 +56,7 @@ func checkThenWrite(ctx context.Context, d full, ref EventRef, c Change) (Event,
 	return d.Change(ctx, ref, c)
 }
 
-func listLiars() []liarOf {
+func listMutants() []mutantOf {
 	const (
 		window  = "events that overlap the window are listed, and no others"
 		read    = "a listed event is as it is read"
@@ -73,27 +73,27 @@ func listLiars() []liarOf {
 			}
 		})
 	}
-	return []liarOf{
+	return []mutantOf{
 		{Check: window, How: "those that start in it",
-			Lie: keeping(func(e Event, q Query) bool { return !e.Start.Instant.Before(q.From) })},
-		{Check: window, How: "those that lie in it",
-			Lie: keeping(func(e Event, q Query) bool { return !e.End.Instant.After(q.To) })},
-		{Check: window, How: "those that touch its end", Lie: asking(func(q *Query) { q.To = q.To.Add(time.Second) })},
-		{Check: window, How: "those that touch its start", Lie: asking(func(q *Query) { q.From = q.From.Add(-time.Second) })},
-		{Check: window, How: "whole days", Lie: asking(func(q *Query) {
+			Mutate: keeping(func(e Event, q Query) bool { return !e.Start.Instant.Before(q.From) })},
+		{Check: window, How: "those that own in it",
+			Mutate: keeping(func(e Event, q Query) bool { return !e.End.Instant.After(q.To) })},
+		{Check: window, How: "those that touch its end", Mutate: asking(func(q *Query) { q.To = q.To.Add(time.Second) })},
+		{Check: window, How: "those that touch its start", Mutate: asking(func(q *Query) { q.From = q.From.Add(-time.Second) })},
+		{Check: window, How: "whole days", Mutate: asking(func(q *Query) {
 			q.From = q.From.Truncate(24 * time.Hour)
 			q.To = q.From.Add(24 * time.Hour)
 		})},
-		{Check: read, How: "no attendees", Lie: inList(func(e *Event) { e.Attendees = nil })},
-		{Check: read, How: "no description", Lie: inList(func(e *Event) { e.Description = "" })},
-		{Check: read, How: "no link", Lie: inList(func(e *Event) { e.URL = "" })},
-		{Check: read, How: "no organizer", Lie: inList(func(e *Event) { e.Organizer = calendar.Person{} })},
-		{Check: read, How: "no calendar", Lie: inList(func(e *Event) { e.CalendarID = "" })},
-		{Check: read, How: "in UTC", Lie: inList(func(e *Event) { e.Start.Zone = "UTC" })},
-		{Check: pages, How: "the first page only", Lie: paging(func(p *Page) { p.Next = "" })},
-		{Check: pages, How: "the limit is not heeded", Lie: asking(func(q *Query) { q.Limit = 0 })},
+		{Check: read, How: "no attendees", Mutate: inList(func(e *Event) { e.Attendees = nil })},
+		{Check: read, How: "no description", Mutate: inList(func(e *Event) { e.Description = "" })},
+		{Check: read, How: "no link", Mutate: inList(func(e *Event) { e.URL = "" })},
+		{Check: read, How: "no organizer", Mutate: inList(func(e *Event) { e.Organizer = calendar.Person{} })},
+		{Check: read, How: "no calendar", Mutate: inList(func(e *Event) { e.CalendarID = "" })},
+		{Check: read, How: "in UTC", Mutate: inList(func(e *Event) { e.Start.Zone = "UTC" })},
+		{Check: pages, How: "the first page only", Mutate: paging(func(p *Page) { p.Next = "" })},
+		{Check: pages, How: "the limit is not heeded", Mutate: asking(func(q *Query) { q.Limit = 0 })},
 		{Check: pages, How: "the last of a page comes again",
-			Lie: listing(func(ctx context.Context, d full, q Query) (Page, error) {
+			Mutate: listing(func(ctx context.Context, d full, q Query) (Page, error) {
 				if q.Limit > 1 {
 					q.Limit--
 				}
@@ -110,43 +110,43 @@ func listLiars() []liarOf {
 				}
 				return page, err
 			})},
-		{Check: pages, How: "those of the same start are lost", Lie: paging(func(p *Page) {
+		{Check: pages, How: "those of the same start are lost", Mutate: paging(func(p *Page) {
 			slices.SortFunc(p.Events, func(a, b Event) int { return a.Start.Instant.Compare(b.Start.Instant) })
 			p.Events = slices.CompactFunc(p.Events, func(a, b Event) bool { return a.Start.Instant.Equal(b.Start.Instant) })
 		})},
-		{Check: pages, How: "a cursor that does not move", Lie: listing(func(ctx context.Context, d full, q Query) (Page, error) {
+		{Check: pages, How: "a cursor that does not move", Mutate: listing(func(ctx context.Context, d full, q Query) (Page, error) {
 			q.Cursor = ""
 			return d.Events(ctx, q)
 		})},
-		{Check: empty, How: "an error", Lie: listing(func(ctx context.Context, d full, q Query) (Page, error) {
+		{Check: empty, How: "an error", Mutate: listing(func(ctx context.Context, d full, q Query) (Page, error) {
 			page, err := d.Events(ctx, q)
 			if err == nil && len(page.Events) == 0 {
 				err = fault.New(fault.NotFound, fault.ReasonNotFound, "Nothing there.")
 			}
 			return page, err
 		})},
-		{Check: empty, How: "something", Lie: paging(func(p *Page) { p.Events = append(p.Events, Event{ID: "holiday"}) })},
-		{Check: unknown, How: "an empty list", Lie: listing(func(ctx context.Context, d full, q Query) (Page, error) {
+		{Check: empty, How: "something", Mutate: paging(func(p *Page) { p.Events = append(p.Events, Event{ID: "holiday"}) })},
+		{Check: unknown, How: "an empty list", Mutate: listing(func(ctx context.Context, d full, q Query) (Page, error) {
 			page, err := d.Events(ctx, q)
 			if errors.Is(err, fault.NotFound) {
 				err = nil
 			}
 			return page, err
 		})},
-		{Check: unknown, How: "the default one", Lie: asking(func(q *Query) { q.CalendarID = "" })},
+		{Check: unknown, How: "the default one", Mutate: asking(func(q *Query) { q.CalendarID = "" })},
 		{Check: agree, How: "in the order of arrival",
-			Lie: tell(lies{eventsOf: func(ctx context.Context, d full, queries []Query) ([]Page, error) {
+			Mutate: mutate(mutation{eventsOf: func(ctx context.Context, d full, queries []Query) ([]Page, error) {
 				pages, err := d.EventsOf(ctx, queries)
 				slices.Reverse(pages)
 				return pages, err
 			}})},
 		{Check: agree, How: "empty ones left out",
-			Lie: tell(lies{eventsOf: func(ctx context.Context, d full, queries []Query) ([]Page, error) {
+			Mutate: mutate(mutation{eventsOf: func(ctx context.Context, d full, queries []Query) ([]Page, error) {
 				pages, err := d.EventsOf(ctx, queries)
 				return slices.DeleteFunc(pages, func(p Page) bool { return len(p.Events) == 0 }), err
 			}})},
 		{Check: fails, How: "the good part",
-			Lie: tell(lies{eventsOf: func(ctx context.Context, d full, queries []Query) ([]Page, error) {
+			Mutate: mutate(mutation{eventsOf: func(ctx context.Context, d full, queries []Query) ([]Page, error) {
 				pages := make([]Page, len(queries))
 				for i, q := range queries {
 					if page, err := d.Events(ctx, q); err == nil {
@@ -158,7 +158,7 @@ func listLiars() []liarOf {
 	}
 }
 
-func busyLiars() []liarOf {
+func busyMutants() []mutantOf {
 	const (
 		tells   = "free/busy tells the booked times"
 		free    = "free/busy tells nothing of cancelled and of free events"
@@ -168,28 +168,28 @@ func busyLiars() []liarOf {
 		whole   = "free/busy fails as a whole when one calendar is unknown"
 	)
 	busying := func(do func(context.Context, full, []string, Span) ([]Busy, error)) func(harness) harness {
-		return tell(lies{freeBusy: do})
+		return mutate(mutation{freeBusy: do})
 	}
 	always := busying(func(_ context.Context, _ full, ids []string, span Span) ([]Busy, error) {
 		return []Busy{{CalendarID: ids[0], Span: span}}, nil
 	})
 	never := busying(func(context.Context, full, []string, Span) ([]Busy, error) { return nil, nil })
-	return []liarOf{
-		{Check: tells, How: "never busy", Lie: never},
+	return []mutantOf{
+		{Check: tells, How: "never busy", Mutate: never},
 		{Check: tells, How: "those that start in the span",
-			Lie: busying(func(ctx context.Context, d full, ids []string, span Span) ([]Busy, error) {
+			Mutate: busying(func(ctx context.Context, d full, ids []string, span Span) ([]Busy, error) {
 				list, err := d.FreeBusy(ctx, ids, span)
 				return slices.DeleteFunc(list, func(b Busy) bool { return b.Span.From.Before(span.From) }), err
 			})},
 		{Check: tells, How: "of a calendar not asked for",
-			Lie: busying(func(ctx context.Context, d full, ids []string, span Span) ([]Busy, error) {
+			Mutate: busying(func(ctx context.Context, d full, ids []string, span Span) ([]Busy, error) {
 				list, err := d.FreeBusy(ctx, ids, span)
 				return append(list, Busy{CalendarID: "another", Span: span}), err
 			})},
-		{Check: free, How: "always busy", Lie: always},
-		{Check: series, How: "the first one alone", Lie: never},
+		{Check: free, How: "always busy", Mutate: always},
+		{Check: series, How: "the first one alone", Mutate: never},
 		{Check: agrees, How: "in slots of half an hour",
-			Lie: busying(func(ctx context.Context, d full, ids []string, span Span) ([]Busy, error) {
+			Mutate: busying(func(ctx context.Context, d full, ids []string, span Span) ([]Busy, error) {
 				list, err := d.FreeBusy(ctx, ids, span)
 				for i := range list {
 					list[i].Span.From = list[i].Span.From.Truncate(time.Hour)
@@ -197,15 +197,15 @@ func busyLiars() []liarOf {
 				}
 				return list, err
 			})},
-		{Check: agrees, How: "always busy", Lie: always},
+		{Check: agrees, How: "always busy", Mutate: always},
 		{Check: agrees, How: "the first of those that overlap",
-			Lie: busying(func(ctx context.Context, d full, ids []string, span Span) ([]Busy, error) {
+			Mutate: busying(func(ctx context.Context, d full, ids []string, span Span) ([]Busy, error) {
 				list, err := d.FreeBusy(ctx, ids, span)
 				slices.SortFunc(list, func(a, b Busy) int { return a.Span.From.Compare(b.Span.From) })
 				return list[:min(1, len(list))], err
 			})},
 		{Check: perEach, How: "all as the first one's",
-			Lie: busying(func(ctx context.Context, d full, ids []string, span Span) ([]Busy, error) {
+			Mutate: busying(func(ctx context.Context, d full, ids []string, span Span) ([]Busy, error) {
 				list, err := d.FreeBusy(ctx, ids, span)
 				for i := range list {
 					list[i].CalendarID = ids[0]
@@ -213,7 +213,7 @@ func busyLiars() []liarOf {
 				return list, err
 			})},
 		{Check: whole, How: "the good part",
-			Lie: busying(func(ctx context.Context, d full, ids []string, span Span) ([]Busy, error) {
+			Mutate: busying(func(ctx context.Context, d full, ids []string, span Span) ([]Busy, error) {
 				var all []Busy
 				for _, id := range ids {
 					if list, err := d.FreeBusy(ctx, []string{id}, span); err == nil {

@@ -11,21 +11,21 @@ import (
 	"frontdesk/core/telephony"
 )
 
-func listLiars() []conformance.Liar[Harness] {
+func listMutants() []conformance.Mutant[Harness] {
 	const (
 		whole   = "Numbers lists each number once, whatever the pages"
 		arrived = "a number that arrives by other means is listed"
 		gone    = "a number that vanishes by other means is gone"
 		foreign = "a reference that the account has not is PHONE_NUMBER_NOT_FOUND"
 	)
-	lists := func(how string, list func(ctx context.Context, d telephony.Driver, q telephony.Query) (telephony.Page, error)) conformance.Liar[Harness] {
-		return lie(whole, how, func(d telephony.Driver) liar {
-			return liar{numbers: func(ctx context.Context, q telephony.Query) (telephony.Page, error) { return list(ctx, d, q) }}
+	lists := func(how string, list func(ctx context.Context, d telephony.Driver, q telephony.Query) (telephony.Page, error)) conformance.Mutant[Harness] {
+		return mutate(whole, how, func(d telephony.Driver) mutant {
+			return mutant{numbers: func(ctx context.Context, q telephony.Query) (telephony.Page, error) { return list(ctx, d, q) }}
 		})
 	}
-	refuses := func(how string, refusal *fault.Error) conformance.Liar[Harness] {
-		return lie(foreign, how, func(d telephony.Driver) liar {
-			return liar{number: func(ctx context.Context, ref string) (telephony.Number, error) {
+	refuses := func(how string, refusal *fault.Error) conformance.Mutant[Harness] {
+		return mutate(foreign, how, func(d telephony.Driver) mutant {
+			return mutant{number: func(ctx context.Context, ref string) (telephony.Number, error) {
 				n, err := d.Number(ctx, ref)
 				if errors.Is(err, fault.NotFound) {
 					return n, refusal
@@ -35,10 +35,10 @@ func listLiars() []conformance.Liar[Harness] {
 		})
 	}
 	// bought remembers what was bought through it, and knows nothing else of the account.
-	bought := func(check, how string) conformance.Liar[Harness] {
-		return lie(check, how, func(d telephony.Driver) liar {
+	bought := func(check, how string) conformance.Mutant[Harness] {
+		return mutate(check, how, func(d telephony.Driver) mutant {
 			known := map[string]telephony.Number{}
-			return liar{
+			return mutant{
 				buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
 					n, err := d.Buy(ctx, o)
 					known[n.Ref] = n
@@ -56,7 +56,7 @@ func listLiars() []conformance.Liar[Harness] {
 			}
 		})
 	}
-	return []conformance.Liar[Harness]{
+	return []conformance.Mutant[Harness]{
 		lists("knows one page", func(ctx context.Context, d telephony.Driver, q telephony.Query) (telephony.Page, error) {
 			page, err := d.Numbers(ctx, q)
 			page.Next = ""
@@ -87,13 +87,13 @@ func listLiars() []conformance.Liar[Harness] {
 		changes(foreign, "changes nothing, and says nothing", func(context.Context, telephony.Driver, string, telephony.Change) (telephony.Number, error) {
 			return telephony.Number{}, nil
 		}),
-		lie(foreign, "releases nothing, and says nothing", func(telephony.Driver) liar {
-			return liar{release: func(context.Context, string) error { return nil }}
+		mutate(foreign, "releases nothing, and says nothing", func(telephony.Driver) mutant {
+			return mutant{release: func(context.Context, string) error { return nil }}
 		}),
 	}
 }
 
-func changeLiars() []conformance.Liar[Harness] {
+func changeMutants() []conformance.Mutant[Harness] {
 	const (
 		name    = "Change changes the name, and the routing stays"
 		routing = "Change changes the routing, and the name stays"
@@ -120,7 +120,7 @@ func changeLiars() []conformance.Liar[Harness] {
 		}
 		return d.Change(ctx, ref, c)
 	}
-	return []conformance.Liar[Harness]{
+	return []conformance.Mutant[Harness]{
 		changes(name, "drops the routing", whole),
 		changes(name, "answers what was", before),
 		changes(name, "only says so", func(ctx context.Context, d telephony.Driver, ref string, c telephony.Change) (telephony.Number, error) {

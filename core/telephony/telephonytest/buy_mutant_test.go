@@ -11,7 +11,7 @@ import (
 	"frontdesk/core/telephony"
 )
 
-func buyLiars() []conformance.Liar[Harness] {
+func buyMutants() []conformance.Mutant[Harness] {
 	const (
 		exact    = "Buy buys exactly the number ordered"
 		reads    = "a number bought reads back as it was answered"
@@ -38,9 +38,9 @@ func buyLiars() []conformance.Liar[Harness] {
 		n.Routing = to
 		return n, err
 	}
-	forgets := func(check, how string) conformance.Liar[Harness] {
-		return lie(check, how, func(d telephony.Driver) liar {
-			return liar{
+	forgets := func(check, how string) conformance.Mutant[Harness] {
+		return mutate(check, how, func(d telephony.Driver) mutant {
+			return mutant{
 				buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
 					o.Routing = telephony.Routing{}
 					return d.Buy(ctx, o)
@@ -52,7 +52,7 @@ func buyLiars() []conformance.Liar[Harness] {
 			}
 		})
 	}
-	return []conformance.Liar[Harness]{
+	return []conformance.Mutant[Harness]{
 		buys(exact, "buys whatever comes first", anything),
 		buys(exact, "buys whatever comes first, and does not say so", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
 			n, err := anything(ctx, d, o)
@@ -69,10 +69,10 @@ func buyLiars() []conformance.Liar[Harness] {
 			n.Ref = "order-1"
 			return n, err
 		}),
-		lie(reads, "lists it later", func(telephony.Driver) liar {
-			return liar{numbers: func(context.Context, telephony.Query) (telephony.Page, error) { return telephony.Page{}, nil }}
+		mutate(reads, "lists it later", func(telephony.Driver) mutant {
+			return mutant{numbers: func(context.Context, telephony.Query) (telephony.Page, error) { return telephony.Page{}, nil }}
 		}),
-		retells(name, "tells the number as its name", func(n *telephony.Number) { n.Name = n.E164 }),
+		alters(name, "tells the number as its name", func(n *telephony.Number) { n.Name = n.E164 }),
 		buys(name, "only says so", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
 			name := o.Name
 			o.Name = o.E164
@@ -80,14 +80,14 @@ func buyLiars() []conformance.Liar[Harness] {
 			n.Name = name
 			return n, err
 		}),
-		retells(name, "cuts it short", func(n *telephony.Number) { n.Name = n.Name[:min(len(n.Name), 20)] }),
+		alters(name, "cuts it short", func(n *telephony.Number) { n.Name = n.Name[:min(len(n.Name), 20)] }),
 		buys(url, "leads it elsewhere", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
 			o.Routing.VoiceURL = "https://own.example.com"
 			return d.Buy(ctx, o)
 		}),
 		forgets(url, "forgets it, and so does Change"),
 		buys(url, "only says so", unrouted),
-		retells(url, "escapes it once more", func(n *telephony.Number) { n.Routing.VoiceURL = strings.ReplaceAll(n.Routing.VoiceURL, "%", "%25") }),
+		alters(url, "escapes it once more", func(n *telephony.Number) { n.Routing.VoiceURL = strings.ReplaceAll(n.Routing.VoiceURL, "%", "%25") }),
 		forgets(app, "forgets it, and so does Change"),
 		buys(app, "only says so", unrouted),
 		buys(app, "takes it for a trunk", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
@@ -128,17 +128,17 @@ func buyLiars() []conformance.Liar[Harness] {
 			}
 			return n, nil
 		}),
-		retells("only an asynchronous provider answers a number that is pending", "waits for the order", func(n *telephony.Number) { n.Pending = true }),
+		alters("only an asynchronous provider answers a number that is pending", "waits for the order", func(n *telephony.Number) { n.Pending = true }),
 	}
 }
 
-func keyLiars() []conformance.Liar[Harness] {
+func keyMutants() []conformance.Mutant[Harness] {
 	const (
 		keys  = "a key may have 1 to 64 characters"
 		again = "a second Buy of one key answers the number held"
 		lost  = "a Buy whose reply is lost is not called unsent, and can be settled"
 	)
-	limits := func(how string, fits func(key string) bool) conformance.Liar[Harness] {
+	limits := func(how string, fits func(key string) bool) conformance.Mutant[Harness] {
 		return buys(keys, how, func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
 			if !fits(o.Key) {
 				return telephony.Number{}, fault.InvalidField("key", "does not fit.")
@@ -146,16 +146,16 @@ func keyLiars() []conformance.Liar[Harness] {
 			return d.Buy(ctx, o)
 		})
 	}
-	return []conformance.Liar[Harness]{
+	return []conformance.Mutant[Harness]{
 		limits("refuses long ones", func(key string) bool { return len(key) <= 36 }),
 		limits("refuses short ones", func(key string) bool { return len(key) >= 5 }),
 		buys(again, "calls it taken", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
 			o.Key = newKey()
 			return d.Buy(ctx, o)
 		}),
-		lie(again, "answers another reference", func(d telephony.Driver) liar {
+		mutate(again, "answers another reference", func(d telephony.Driver) mutant {
 			bought := 0
-			return liar{buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+			return mutant{buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
 				n, err := d.Buy(ctx, o)
 				if bought++; bought > 1 {
 					n.Ref += "-again"
@@ -163,8 +163,8 @@ func keyLiars() []conformance.Liar[Harness] {
 				return n, err
 			}}
 		}),
-		lie("a second Buy of one key costs nothing", "releases it and buys it again", func(d telephony.Driver) liar {
-			return liar{buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+		mutate("a second Buy of one key costs nothing", "releases it and buys it again", func(d telephony.Driver) mutant {
+			return mutant{buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
 				n, err := d.Buy(ctx, o)
 				if err != nil {
 					return n, err
@@ -175,10 +175,10 @@ func keyLiars() []conformance.Liar[Harness] {
 				return d.Buy(ctx, o)
 			}}
 		}),
-		lie("Buys of one key at one time buy one number", "looks before it buys", func(d telephony.Driver) liar {
+		mutate("Buys of one key at one time buy one number", "looks before it buys", func(d telephony.Driver) mutant {
 			var mu sync.Mutex
 			bought := 0
-			return liar{buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+			return mutant{buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
 				time.Sleep(time.Millisecond)
 				mu.Lock()
 				defer mu.Unlock()
@@ -206,12 +206,12 @@ func keyLiars() []conformance.Liar[Harness] {
 		orders(lost, "knows an order by its answer alone", func(context.Context, telephony.Driver, telephony.Order) (telephony.Number, error) {
 			return telephony.Number{}, noNumber()
 		}),
-		lie(lost, "does not list it", func(telephony.Driver) liar {
-			return liar{numbers: func(context.Context, telephony.Query) (telephony.Page, error) { return telephony.Page{}, nil }}
+		mutate(lost, "does not list it", func(telephony.Driver) mutant {
+			return mutant{numbers: func(context.Context, telephony.Query) (telephony.Page, error) { return telephony.Page{}, nil }}
 		}),
-		lie(lost, "does not know the order again", func(d telephony.Driver) liar {
+		mutate(lost, "does not know the order again", func(d telephony.Driver) mutant {
 			tries := 0
-			return liar{buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+			return mutant{buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
 				if tries++; tries > 1 {
 					o.Key = newKey()
 				}

@@ -10,7 +10,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-func readLiars() []conformance.Liar[Harness] {
+func readMutants() []conformance.Mutant[Harness] {
 	const (
 		exact   = "ByNumber answers the ticket of exactly this number"
 		almost  = "ByNumber finds no ticket by a number that is only like its own"
@@ -18,22 +18,22 @@ func readLiars() []conformance.Liar[Harness] {
 		atOnce  = "ByID answers a new ticket at once"
 		none    = "ByID says that there is none"
 	)
-	numbers := func(check, how string, find func(ctx context.Context, d full, number string) (crm.Ticket, error)) conformance.Liar[Harness] {
-		return lie(check, how, func(d full) liar {
-			return liar{byNumber: func(ctx context.Context, number string) (crm.Ticket, error) { return find(ctx, d, number) }}
+	numbers := func(check, how string, find func(ctx context.Context, d full, number string) (crm.Ticket, error)) conformance.Mutant[Harness] {
+		return mutate(check, how, func(d full) mutant {
+			return mutant{byNumber: func(ctx context.Context, number string) (crm.Ticket, error) { return find(ctx, d, number) }}
 		})
 	}
-	reads := func(how string, read func(number string) string) conformance.Liar[Harness] {
+	reads := func(how string, read func(number string) string) conformance.Mutant[Harness] {
 		return numbers(almost, how, func(ctx context.Context, d full, number string) (crm.Ticket, error) {
 			return d.ByNumber(ctx, read(number))
 		})
 	}
-	ids := func(check, how string, find func(ctx context.Context, d full, id string) (crm.Ticket, error)) conformance.Liar[Harness] {
-		return lie(check, how, func(d full) liar {
-			return liar{byID: func(ctx context.Context, id string) (crm.Ticket, error) { return find(ctx, d, id) }}
+	ids := func(check, how string, find func(ctx context.Context, d full, id string) (crm.Ticket, error)) conformance.Mutant[Harness] {
+		return mutate(check, how, func(d full) mutant {
+			return mutant{byID: func(ctx context.Context, id string) (crm.Ticket, error) { return find(ctx, d, id) }}
 		})
 	}
-	return []conformance.Liar[Harness]{
+	return []conformance.Mutant[Harness]{
 		numbers(exact, "answers the newest", func(ctx context.Context, d full, _ string) (crm.Ticket, error) { return d.ByNumber(ctx, "000002") }),
 		numbers(exact, "finds nothing yet", func(context.Context, full, string) (crm.Ticket, error) { return crm.Ticket{}, noTicket() }),
 		reads("forgives white space", strings.TrimSpace),
@@ -46,8 +46,8 @@ func readLiars() []conformance.Liar[Harness] {
 			}
 			return t, err
 		}),
-		lie(hostile, "knows jokers", func(d full) liar {
-			return liar{byNumber: func(ctx context.Context, number string) (crm.Ticket, error) {
+		mutate(hostile, "knows wildcards", func(d full) mutant {
+			return mutant{byNumber: func(ctx context.Context, number string) (crm.Ticket, error) {
 				if strings.Contains(number, "%") {
 					return crm.Ticket{Number: "000001"}, nil
 				}
@@ -60,9 +60,9 @@ func readLiars() []conformance.Liar[Harness] {
 			}
 			return d.ByNumber(ctx, number)
 		}),
-		lie(atOnce, "waits for the search", func(d full) liar {
+		mutate(atOnce, "waits for the search", func(d full) mutant {
 			asked := map[string]bool{}
-			return liar{byID: func(ctx context.Context, id string) (crm.Ticket, error) {
+			return mutant{byID: func(ctx context.Context, id string) (crm.Ticket, error) {
 				if !asked[id] {
 					asked[id] = true
 					return crm.Ticket{}, noTicket()
@@ -78,7 +78,7 @@ func readLiars() []conformance.Liar[Harness] {
 	}
 }
 
-func agentLiars() []conformance.Liar[Harness] {
+func agentMutants() []conformance.Mutant[Harness] {
 	const (
 		last     = "the last comment is the most recent public one"
 		markup   = "a comment's markup is named"
@@ -87,26 +87,26 @@ func agentLiars() []conformance.Liar[Harness] {
 		resolved = "a resolved ticket tells when, until it is opened again"
 		closed   = "a closed ticket tells when"
 	)
-	return []conformance.Liar[Harness]{
-		commentLiar(last, "tells what is for colleagues", func(earlier crm.Text, c Comment) crm.Text { return crm.Text{Body: c.Body, HTML: c.HTML} }),
-		commentLiar(last, "tells the first", func(earlier crm.Text, c Comment) crm.Text {
+	return []conformance.Mutant[Harness]{
+		commentMutant(last, "tells what is for colleagues", func(earlier crm.Text, c Comment) crm.Text { return crm.Text{Body: c.Body, HTML: c.HTML} }),
+		commentMutant(last, "tells the first", func(earlier crm.Text, c Comment) crm.Text {
 			if !c.Public || earlier.Body != "" {
 				return earlier
 			}
 			return crm.Text{Body: c.Body, HTML: c.HTML}
 		}),
-		retells(last, "tells none", func(t *crm.Ticket) { t.LastComment = crm.Text{} }),
-		retells(markup, "calls all of it plain", func(t *crm.Ticket) { t.LastComment.HTML = false }),
-		retells(markup, "calls all of it HTML", func(t *crm.Ticket) { t.LastComment.HTML = true }),
-		retells(changed, "takes the change for the creation", func(t *crm.Ticket) { t.CreatedAt = t.UpdatedAt }),
-		retells(changed, "goes back in time", func(t *crm.Ticket) {
+		alters(last, "tells none", func(t *crm.Ticket) { t.LastComment = crm.Text{} }),
+		alters(markup, "calls all of it plain", func(t *crm.Ticket) { t.LastComment.HTML = false }),
+		alters(markup, "calls all of it HTML", func(t *crm.Ticket) { t.LastComment.HTML = true }),
+		alters(changed, "takes the change for the creation", func(t *crm.Ticket) { t.CreatedAt = t.UpdatedAt }),
+		alters(changed, "goes back in time", func(t *crm.Ticket) {
 			if t.LastComment.Body != "" {
 				t.UpdatedAt = t.CreatedAt.Add(-time.Minute)
 			}
 		}),
-		lie(status, "remembers the first", func(full) liar {
+		mutate(status, "remembers the first", func(full) mutant {
 			first := map[string]string{}
-			return liar{retell: func(t crm.Ticket) crm.Ticket {
+			return mutant{alter: func(t crm.Ticket) crm.Ticket {
 				if _, known := first[t.ID]; !known {
 					first[t.ID] = t.Status
 				}
@@ -114,20 +114,20 @@ func agentLiars() []conformance.Liar[Harness] {
 				return t
 			}}
 		}),
-		retells(status, "tells an internal name", func(t *crm.Ticket) { t.Status = strings.ToUpper(t.Status) }),
-		retells(resolved, "does not tell", func(t *crm.Ticket) { t.ResolvedAt = time.Time{} }),
-		retells(resolved, "tells the epoch", func(t *crm.Ticket) {
+		alters(status, "tells an internal name", func(t *crm.Ticket) { t.Status = strings.ToUpper(t.Status) }),
+		alters(resolved, "does not tell", func(t *crm.Ticket) { t.ResolvedAt = time.Time{} }),
+		alters(resolved, "tells the epoch", func(t *crm.Ticket) {
 			if t.Status == "Resolved" {
 				t.ResolvedAt = time.Unix(0, 0)
 			}
 		}),
-		retells(resolved, "takes every change for it", func(t *crm.Ticket) {
+		alters(resolved, "takes every change for it", func(t *crm.Ticket) {
 			if t.UpdatedAt.After(t.CreatedAt) {
 				t.ResolvedAt = t.UpdatedAt
 			}
 		}),
-		retells(closed, "does not tell", func(t *crm.Ticket) { t.ClosedAt = time.Time{} }),
-		retells(closed, "tells a time to come", func(t *crm.Ticket) {
+		alters(closed, "does not tell", func(t *crm.Ticket) { t.ClosedAt = time.Time{} }),
+		alters(closed, "tells a time to come", func(t *crm.Ticket) {
 			if t.Status == "Closed" {
 				t.ClosedAt = t.ClosedAt.Add(24 * time.Hour)
 			}
@@ -135,15 +135,15 @@ func agentLiars() []conformance.Liar[Harness] {
 	}
 }
 
-// commentLiar tells comments by a rule of its own.
-func commentLiar(check, how string, rule func(earlier crm.Text, c Comment) crm.Text) conformance.Liar[Harness] {
-	return conformance.Liar[Harness]{Check: check, How: how, Lie: func(h Harness) Harness {
-		provider := &overheard{honest: h.Provider.(*honest), rule: rule}
+// commentMutant makes a mutant that returns the last comment by its own rule.
+func commentMutant(check, how string, rule func(earlier crm.Text, c Comment) crm.Text) conformance.Mutant[Harness] {
+	return conformance.Mutant[Harness]{Check: check, How: how, Mutate: func(h Harness) Harness {
+		provider := &recorder{reference: h.Provider.(*reference), rule: rule}
 		d := h.Open().(full)
 		h.Provider = provider
 		h.Open = func() crm.Driver {
-			return liar{full: d, retell: func(t crm.Ticket) crm.Ticket {
-				t.LastComment = provider.told
+			return mutant{full: d, alter: func(t crm.Ticket) crm.Ticket {
+				t.LastComment = provider.last
 				return t
 			}}
 		}
@@ -151,14 +151,14 @@ func commentLiar(check, how string, rule func(earlier crm.Text, c Comment) crm.T
 	}}
 }
 
-// overheard hears every comment that an agent makes.
-type overheard struct {
-	*honest
+// recorder records the last comment that an agent made, as the rule has it.
+type recorder struct {
+	*reference
 	rule func(earlier crm.Text, c Comment) crm.Text
-	told crm.Text
+	last crm.Text
 }
 
-func (o *overheard) Comment(ctx context.Context, id string, c Comment) error {
-	o.told = o.rule(o.told, c)
-	return o.honest.Comment(ctx, id, c)
+func (r *recorder) Comment(ctx context.Context, id string, c Comment) error {
+	r.last = r.rule(r.last, c)
+	return r.reference.Comment(ctx, id, c)
 }

@@ -9,14 +9,14 @@ import (
 	"frontdesk/core/telephony"
 )
 
-func releaseLiars() []conformance.Liar[Harness] {
+func releaseMutants() []conformance.Mutant[Harness] {
 	const (
 		gone  = "a number released is the account's no longer"
 		told  = "Number and Numbers tell why a number cannot be released"
 		stays = "a number that is blocked is not released, for the reason told"
 	)
 	noFault := func(n telephony.Number) telephony.Number { n.Block = telephony.BlockNone; return n }
-	return []conformance.Liar[Harness]{
+	return []conformance.Mutant[Harness]{
 		releases(gone, "only detaches it", func(ctx context.Context, d telephony.Driver, ref string) error {
 			_, err := d.Change(ctx, ref, telephony.Change{Routing: &telephony.Routing{}})
 			return err
@@ -39,10 +39,10 @@ func releaseLiars() []conformance.Liar[Harness] {
 			}
 			return nil
 		}),
-		retells(told, "does not say", func(n *telephony.Number) { *n = noFault(*n) }),
-		retells(told, "says so of every number", func(n *telephony.Number) { n.Block = telephony.BlockEmergency }),
-		lie(told, "does not say so in its list", func(d telephony.Driver) liar {
-			return liar{numbers: func(ctx context.Context, q telephony.Query) (telephony.Page, error) {
+		alters(told, "does not say", func(n *telephony.Number) { *n = noFault(*n) }),
+		alters(told, "says so of every number", func(n *telephony.Number) { n.Block = telephony.BlockEmergency }),
+		mutate(told, "does not say so in its list", func(d telephony.Driver) mutant {
+			return mutant{numbers: func(ctx context.Context, q telephony.Query) (telephony.Page, error) {
 				page, err := d.Numbers(ctx, q)
 				for i, n := range page.Numbers {
 					page.Numbers[i] = noFault(n)
@@ -50,8 +50,8 @@ func releaseLiars() []conformance.Liar[Harness] {
 				return page, err
 			}}
 		}),
-		lie(told, "takes one reason for another", func(d telephony.Driver) liar {
-			return liar{retell: func(n telephony.Number) telephony.Number {
+		mutate(told, "takes one reason for another", func(d telephony.Driver) mutant {
+			return mutant{alter: func(n telephony.Number) telephony.Number {
 				if n.Block == telephony.BlockEmergency {
 					n.Block = telephony.BlockLock
 				}
@@ -70,9 +70,9 @@ func releaseLiars() []conformance.Liar[Harness] {
 			}
 			return fault.New(fault.Conflict, fault.ReasonProviderConflict, "It conflicts.")
 		}),
-		lie(stays, "loses it all the same", func(d telephony.Driver) liar {
+		mutate(stays, "loses it all the same", func(d telephony.Driver) mutant {
 			lost := map[string]bool{}
-			return liar{
+			return mutant{
 				release: func(ctx context.Context, ref string) error {
 					err := d.Release(ctx, ref)
 					lost[ref] = errors.Is(err, fault.Conflict)

@@ -11,7 +11,7 @@ import (
 	"frontdesk/core/telephony"
 )
 
-func sinceLiars() []conformance.Liar[Harness] {
+func sinceMutants() []conformance.Mutant[Harness] {
 	const (
 		before  = "a number that the account held before is not bought, and left as it is"
 		earlier = "what an earlier purchase bought is not bought by a later one, and left as it is"
@@ -67,8 +67,8 @@ func sinceLiars() []conformance.Liar[Harness] {
 		_, err := d.Buy(ctx, o)
 		return err
 	})
-	tries := func(check string) []conformance.Liar[Harness] {
-		return []conformance.Liar[Harness]{
+	tries := func(check string) []conformance.Mutant[Harness] {
+		return []conformance.Mutant[Harness]{
 			buys(check, "takes what is held for its own", ours),
 			buys(check, "names it anew", renames),
 			buys(check, "leads it elsewhere", reroutes),
@@ -79,9 +79,9 @@ func sinceLiars() []conformance.Liar[Harness] {
 		buys(twice, "names it anew", renames),
 		buys(twice, "leads it elsewhere", reroutes),
 		buys(twice, "buys another", buysMore),
-		lie(twice, "answers a reference of its own", func(d telephony.Driver) liar {
+		mutate(twice, "answers a reference of its own", func(d telephony.Driver) mutant {
 			orders := 0
-			return liar{buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+			return mutant{buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
 				n, err := ours(ctx, d, o)
 				orders++
 				n.Ref = fmt.Sprintf("%s-%d", n.Ref, orders)
@@ -103,9 +103,9 @@ func sinceLiars() []conformance.Liar[Harness] {
 			}
 			return n, nil
 		}),
-		lie(atOnce, "answers both a reference of their own", func(d telephony.Driver) liar {
+		mutate(atOnce, "answers both a reference of their own", func(d telephony.Driver) mutant {
 			var orders atomic.Int64
-			return liar{buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+			return mutant{buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
 				n, err := ours(ctx, d, o)
 				if mine := orders.Add(1); mine > 1 {
 					n.Ref = fmt.Sprintf("%s-%d", n.Ref, mine)
@@ -113,8 +113,8 @@ func sinceLiars() []conformance.Liar[Harness] {
 				return n, err
 			}}
 		}),
-		lie(atOnce, "buys for neither", func(telephony.Driver) liar {
-			return liar{buy: func(context.Context, telephony.Order) (telephony.Number, error) { return telephony.Number{}, taken() }}
+		mutate(atOnce, "buys for neither", func(telephony.Driver) mutant {
+			return mutant{buy: func(context.Context, telephony.Order) (telephony.Number, error) { return telephony.Number{}, taken() }}
 		}),
 	)
 }

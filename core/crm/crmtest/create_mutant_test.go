@@ -12,24 +12,24 @@ import (
 	"frontdesk/core/fault"
 )
 
-// creates is a liar with a Create of its own.
-func creates(check, how string, create func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error)) conformance.Liar[Harness] {
-	return lie(check, how, func(d full) liar {
-		return liar{create: func(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) { return create(ctx, d, t) }}
+// creates makes a mutant with its own Create.
+func creates(check, how string, create func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error)) conformance.Mutant[Harness] {
+	return mutate(check, how, func(d full) mutant {
+		return mutant{create: func(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) { return create(ctx, d, t) }}
 	})
 }
 
-// retells is a liar that tells every ticket in its own way.
-func retells(check, how string, retell func(t *crm.Ticket)) conformance.Liar[Harness] {
-	return lie(check, how, func(full) liar {
-		return liar{retell: func(t crm.Ticket) crm.Ticket {
-			retell(&t)
+// alters makes a mutant that alters every ticket that it returns.
+func alters(check, how string, alter func(t *crm.Ticket)) conformance.Mutant[Harness] {
+	return mutate(check, how, func(full) mutant {
+		return mutant{alter: func(t crm.Ticket) crm.Ticket {
+			alter(&t)
 			return t
 		}}
 	})
 }
 
-func createLiars() []conformance.Liar[Harness] {
+func createMutants() []conformance.Mutant[Harness] {
 	const (
 		answers  = "Create answers the ticket as the CRM has it, number included"
 		labels   = "every label of the vocabulary can be given, and comes back as spelled there"
@@ -38,8 +38,8 @@ func createLiars() []conformance.Liar[Harness] {
 		times    = "creation has the provider's time, where it has any"
 		dropped  = "a value that the CRM drops is refused, or is not answered as if it were there"
 	)
-	unknown := func(check string, drop func(*crm.NewTicket)) []conformance.Liar[Harness] {
-		return []conformance.Liar[Harness]{
+	unknown := func(check string, drop func(*crm.NewTicket)) []conformance.Mutant[Harness] {
+		return []conformance.Mutant[Harness]{
 			creates(check, "leaves it out", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
 				drop(&t)
 				return d.Create(ctx, t)
@@ -53,7 +53,7 @@ func createLiars() []conformance.Liar[Harness] {
 			}),
 		}
 	}
-	liars := []conformance.Liar[Harness]{
+	mutants := []conformance.Mutant[Harness]{
 		creates(answers, "leaves out the number", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
 			made, err := d.Create(ctx, t)
 			made.Number = ""
@@ -84,9 +84,9 @@ func createLiars() []conformance.Liar[Harness] {
 		creates("Create makes one ticket", "makes none", func(context.Context, full, crm.NewTicket) (crm.Ticket, error) {
 			return crm.Ticket{ID: "1", Number: "000001"}, nil
 		}),
-		retells("numbers are padded to NumberWidth", "tells them bare", func(t *crm.Ticket) { t.Number = strings.TrimLeft(t.Number, "0") }),
-		retells("numbers are padded to NumberWidth", "tells them with a word", func(t *crm.Ticket) { t.Number = "Case " + t.Number }),
-		retells(labels, "tells the status in small letters", func(t *crm.Ticket) { t.Status = strings.ToLower(t.Status) }),
+		alters("numbers are padded to NumberWidth", "tells them bare", func(t *crm.Ticket) { t.Number = strings.TrimLeft(t.Number, "0") }),
+		alters("numbers are padded to NumberWidth", "tells them with a word", func(t *crm.Ticket) { t.Number = "Case " + t.Number }),
+		alters(labels, "tells the status in small letters", func(t *crm.Ticket) { t.Status = strings.ToLower(t.Status) }),
 		creates(labels, "drops the priority", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
 			t.Priority = ""
 			return d.Create(ctx, t)
@@ -117,9 +117,9 @@ func createLiars() []conformance.Liar[Harness] {
 			t.Description = strings.ReplaceAll(t.Description, "\n", "")
 			return d.Create(ctx, t)
 		}),
-		retells(plain, "calls it HTML unescaped", func(t *crm.Ticket) { t.Description.HTML = true }),
-		retells("related records are kept", "loses the contact", func(t *crm.Ticket) { t.ContactID = "" }),
-		retells("related records are kept", "tells an owner of its own", func(t *crm.Ticket) { t.OwnerID = "integration user" }),
+		alters(plain, "calls it HTML unescaped", func(t *crm.Ticket) { t.Description.HTML = true }),
+		alters("related records are kept", "loses the contact", func(t *crm.Ticket) { t.ContactID = "" }),
+		alters("related records are kept", "tells an owner of its own", func(t *crm.Ticket) { t.OwnerID = "integration user" }),
 		creates("a refused ticket is not made", "makes it first", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
 			bare := t
 			bare.OwnerID, bare.AccountID, bare.ContactID = "", "", ""
@@ -129,19 +129,19 @@ func createLiars() []conformance.Liar[Harness] {
 			t.Key = newKey()
 			return d.Create(ctx, t)
 		}),
-		retells(invented, "comments on it", func(t *crm.Ticket) { t.LastComment = crm.Plain("Ticket created.") }),
-		retells(invented, "describes it", func(t *crm.Ticket) { t.Description = crm.Plain("(no description)") }),
-		retells(invented, "resolves it", func(t *crm.Ticket) { t.ResolvedAt = t.UpdatedAt }),
-		retells(invented, "closes it at the epoch", func(t *crm.Ticket) { t.ClosedAt = time.Unix(0, 0) }),
-		retells(times, "reads them in its own zone", func(t *crm.Ticket) { t.CreatedAt = t.CreatedAt.Add(-5 * time.Hour) }),
-		retells(times, "updates before it creates", func(t *crm.Ticket) { t.UpdatedAt = t.CreatedAt.Add(-time.Second) }),
+		alters(invented, "comments on it", func(t *crm.Ticket) { t.LastComment = crm.Plain("Ticket created.") }),
+		alters(invented, "describes it", func(t *crm.Ticket) { t.Description = crm.Plain("(no description)") }),
+		alters(invented, "resolves it", func(t *crm.Ticket) { t.ResolvedAt = t.UpdatedAt }),
+		alters(invented, "closes it at the epoch", func(t *crm.Ticket) { t.ClosedAt = time.Unix(0, 0) }),
+		alters(times, "reads them in its own zone", func(t *crm.Ticket) { t.CreatedAt = t.CreatedAt.Add(-5 * time.Hour) }),
+		alters(times, "updates before it creates", func(t *crm.Ticket) { t.UpdatedAt = t.CreatedAt.Add(-time.Second) }),
 	}
-	liars = append(liars, unknown("an unknown owner is refused by name", func(t *crm.NewTicket) { t.OwnerID = "" })...)
-	liars = append(liars, unknown("an unknown account is refused by name", func(t *crm.NewTicket) { t.AccountID = "" })...)
-	return append(liars, unknown("an unknown contact is refused by name", func(t *crm.NewTicket) { t.ContactID = "" })...)
+	mutants = append(mutants, unknown("an unknown owner is refused by name", func(t *crm.NewTicket) { t.OwnerID = "" })...)
+	mutants = append(mutants, unknown("an unknown account is refused by name", func(t *crm.NewTicket) { t.AccountID = "" })...)
+	return append(mutants, unknown("an unknown contact is refused by name", func(t *crm.NewTicket) { t.ContactID = "" })...)
 }
 
-func keyLiars() []conformance.Liar[Harness] {
+func keyMutants() []conformance.Mutant[Harness] {
 	const (
 		keys   = "a key may have 1 to 64 characters"
 		first  = "a second Create of one key answers the first ticket"
@@ -152,7 +152,7 @@ func keyLiars() []conformance.Liar[Harness] {
 		others = "Find answers no ticket that is another call's"
 		guess  = "Find does not guess between two tickets that say the same"
 	)
-	limits := func(how string, fits func(key string) bool) conformance.Liar[Harness] {
+	limits := func(how string, fits func(key string) bool) conformance.Mutant[Harness] {
 		return creates(keys, how, func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
 			if !fits(t.Key) {
 				return crm.Ticket{}, fault.InvalidField("key", "does not fit.")
@@ -160,21 +160,21 @@ func keyLiars() []conformance.Liar[Harness] {
 			return d.Create(ctx, t)
 		})
 	}
-	finds := func(check, how string, find func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error)) conformance.Liar[Harness] {
-		return lie(check, how, func(d full) liar {
-			return liar{find: func(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) { return find(ctx, d, t) }}
+	finds := func(check, how string, find func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error)) conformance.Mutant[Harness] {
+		return mutate(check, how, func(d full) mutant {
+			return mutant{find: func(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) { return find(ctx, d, t) }}
 		})
 	}
-	return []conformance.Liar[Harness]{
+	return []conformance.Mutant[Harness]{
 		creates("two keys make two tickets", "goes by the words", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
 			t.Key = strings.ReplaceAll(strings.ToLower(t.Subject), " ", "")
 			return d.Create(ctx, t)
 		}),
 		limits("refuses long ones", func(key string) bool { return len(key) <= 36 }),
 		limits("refuses short ones", func(key string) bool { return len(key) >= 5 }),
-		lie(first, "calls it a conflict", func(d full) liar {
+		mutate(first, "calls it a conflict", func(d full) mutant {
 			seen := map[string]bool{}
-			return liar{create: func(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
+			return mutant{create: func(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 				if seen[t.Key] {
 					return crm.Ticket{}, fault.New(fault.Conflict, fault.ReasonProviderConflict, "It is there already.")
 				}
@@ -186,9 +186,9 @@ func keyLiars() []conformance.Liar[Harness] {
 			t.Key = newKey()
 			return d.Create(ctx, t)
 		}),
-		lie("a second Create of one key makes no second ticket", "makes it behind the first's answer", func(d full) liar {
+		mutate("a second Create of one key makes no second ticket", "makes it behind the first's answer", func(d full) mutant {
 			made := map[string]crm.Ticket{}
-			return liar{create: func(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
+			return mutant{create: func(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 				key := t.Key
 				t.Key = newKey()
 				again, err := d.Create(ctx, t)
@@ -199,10 +199,10 @@ func keyLiars() []conformance.Liar[Harness] {
 				return again, err
 			}}
 		}),
-		lie("Creates of one key at one time make one ticket", "looks before it makes", func(d full) liar {
+		mutate("Creates of one key at one time make one ticket", "looks before it makes", func(d full) mutant {
 			var mu sync.Mutex
 			made := map[string]crm.Ticket{}
-			return liar{create: func(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
+			return mutant{create: func(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 				mu.Lock()
 				earlier, known := made[t.Key]
 				mu.Unlock()

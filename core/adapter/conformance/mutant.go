@@ -7,15 +7,16 @@ import (
 	"frontdesk/core/fault"
 )
 
-// Misdeed is a way to break a clause of [Conduct] by what is done around every call: the liars of those clauses.
-type Misdeed struct {
+// ConductMutant breaks a clause of [Conduct] by what it does around every call.
+type ConductMutant struct {
 	Check, How string
 	Around     func(ctx context.Context, call func(context.Context) error) error
 }
 
-// Misconduct lists the misdeeds. None is for the secret, which a liar keeps in a place of its own.
-func Misconduct() []Misdeed {
-	return []Misdeed{
+// ConductMutants lists the mutants of the clauses of [Conduct]. None is for the secret: where a driver keeps one is
+// its own affair.
+func ConductMutants() []ConductMutant {
+	return []ConductMutant{
 		{"an ended context ends every call", "goes on", goOn},
 		{"an ended context ends every call", "blames the provider", answer(fault.Unavailable)},
 		{"a provider that does not answer is left at the deadline", "waits", goOn},
@@ -53,17 +54,17 @@ func Misconduct() []Misdeed {
 	}
 }
 
-// goOn does not mind that the caller has left.
+// goOn ignores that the caller has left.
 func goOn(ctx context.Context, call func(context.Context) error) error {
 	return call(context.WithoutCancel(ctx))
 }
 
-// answer says the same of every failure.
+// answer returns the same error for every failure.
 func answer(code fault.Code) func(context.Context, func(context.Context) error) error {
 	return func(ctx context.Context, call func(context.Context) error) error {
 		if err := call(ctx); err == nil {
 			return nil
 		}
-		return fault.New(code, "LIE", "Something went wrong.")
+		return fault.New(code, "MUTANT", "Something went wrong.")
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"frontdesk/core/telephony"
 )
 
-func orderedLiars() []conformance.Liar[Harness] {
+func orderedMutants() []conformance.Mutant[Harness] {
 	const (
 		answers = "Ordered answers an order at once, and then its number"
 		lost    = "Ordered answers an order whose reply was lost"
@@ -19,7 +19,7 @@ func orderedLiars() []conformance.Liar[Harness] {
 		changes = "Ordered changes nothing"
 		costs   = "Ordered costs nothing"
 	)
-	tells := func(check, how string, alter func(n *telephony.Number)) conformance.Liar[Harness] {
+	tells := func(check, how string, alter func(n *telephony.Number)) conformance.Mutant[Harness] {
 		return orders(check, how, func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
 			n, err := d.Ordered(ctx, o)
 			if err == nil {
@@ -28,7 +28,7 @@ func orderedLiars() []conformance.Liar[Harness] {
 			return n, err
 		})
 	}
-	refuses := func(check, how string, refusal *fault.Error) conformance.Liar[Harness] {
+	refuses := func(check, how string, refusal *fault.Error) conformance.Mutant[Harness] {
 		return orders(check, how, func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
 			n, err := d.Ordered(ctx, o)
 			if err != nil {
@@ -37,10 +37,10 @@ func orderedLiars() []conformance.Liar[Harness] {
 			return n, nil
 		})
 	}
-	knows := func(check, how string) conformance.Liar[Harness] {
-		return lie(check, how, func(d telephony.Driver) liar {
+	knows := func(check, how string) conformance.Mutant[Harness] {
+		return mutate(check, how, func(d telephony.Driver) mutant {
 			answered := map[string]bool{}
-			return liar{
+			return mutant{
 				buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
 					n, err := d.Buy(ctx, o)
 					answered[o.Key] = err == nil
@@ -59,15 +59,15 @@ func orderedLiars() []conformance.Liar[Harness] {
 		return d.Buy(ctx, o)
 	}
 	down := fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "It is down.")
-	return []conformance.Liar[Harness]{
+	return []conformance.Mutant[Harness]{
 		tells(answers, "has no reference for what is not under way", func(n *telephony.Number) { n.Ref = "" }),
 		tells(answers, "answers the order's reference", func(n *telephony.Number) { n.Ref = "order-1" }),
 		tells(answers, "answers another number", func(n *telephony.Number) { n.E164 = "+14155550104" }),
 		tells(answers, "is under way for ever", func(n *telephony.Number) { n.Ref, n.Pending = "", true }),
 		tells(answers, "does not know the name", func(n *telephony.Number) { n.Name = "" }),
-		lie(answers, "learns of an order later", func(d telephony.Driver) liar {
+		mutate(answers, "learns of an order later", func(d telephony.Driver) mutant {
 			asked := false
-			return liar{ordered: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+			return mutant{ordered: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
 				if !asked {
 					asked = true
 					return telephony.Number{}, noNumber()
@@ -75,28 +75,28 @@ func orderedLiars() []conformance.Liar[Harness] {
 				return d.Ordered(ctx, o)
 			}}
 		}),
-		{Check: answers, How: "never fills an order", Lie: func(h Harness) Harness {
-			d := &honest{async: true}
+		{Check: answers, How: "never fills an order", Mutate: func(h Harness) Harness {
+			d := &reference{async: true}
 			h.Provider = struct{}{}
 			h.Open = func() telephony.Driver {
-				return liar{Driver: d, ordered: func(_ context.Context, o telephony.Order) (telephony.Number, error) {
+				return mutant{Driver: d, ordered: func(_ context.Context, o telephony.Order) (telephony.Number, error) {
 					return telephony.Number{E164: o.E164, Pending: true}, nil
 				}}
 			}
 			return h
 		}},
-		{Check: answers, How: "fills an order with a number that has no reference", Lie: func(h Harness) Harness {
-			d := &honest{async: true}
+		{Check: answers, How: "fills an order with a number that has no reference", Mutate: func(h Harness) Harness {
+			d := &reference{async: true}
 			h.Provider = d
 			h.Open = func() telephony.Driver {
-				return liar{Driver: d, retell: func(n telephony.Number) telephony.Number { n.Ref = ""; return n }}
+				return mutant{Driver: d, alter: func(n telephony.Number) telephony.Number { n.Ref = ""; return n }}
 			}
 			return h
 		}},
 		knows(lost, "knows an order by its answer alone"),
 		tells(lost, "answers the order's reference", func(n *telephony.Number) { n.Ref = "order-1" }),
-		lie(lost, "forgets the purchase", func(d telephony.Driver) liar {
-			return liar{buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+		mutate(lost, "forgets the purchase", func(d telephony.Driver) mutant {
+			return mutant{buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
 				n, err := d.Buy(ctx, o)
 				if err == nil {
 					return n, nil

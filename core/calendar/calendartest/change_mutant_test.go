@@ -10,25 +10,25 @@ import (
 	"frontdesk/core/fault"
 )
 
-// changing lies by making another change.
+// changing alters what Change is asked for.
 func changing(alter func(*Change)) func(harness) harness {
-	return tell(lies{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
+	return mutate(mutation{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
 		alter(&c)
 		return d.Change(ctx, ref, c)
 	}})
 }
 
-// replacing lies by writing the whole event, with what is not given left out.
+// replacing makes Change write the whole event, without what is not given.
 func replacing(fill func(*Change)) func(harness) harness {
-	return tell(lies{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
+	return mutate(mutation{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
 		fill(&c)
 		return d.Change(ctx, ref, c)
 	}})
 }
 
-// reading lies in what Event answers.
+// reading alters the answer of Event.
 func reading(alter func(*Event)) func(harness) harness {
-	return tell(lies{event: func(ctx context.Context, d full, ref EventRef) (Event, error) {
+	return mutate(mutation{event: func(ctx context.Context, d full, ref EventRef) (Event, error) {
 		e, err := d.Event(ctx, ref)
 		if err == nil {
 			alter(&e)
@@ -46,22 +46,22 @@ func missing(ctx context.Context, d full, ref EventRef) (Event, error) {
 	return e, err
 }
 
-func eventLiars() []liarOf {
+func eventMutants() []mutantOf {
 	const (
 		read  = "an event is read as it was booked"
 		data  = "an id is only data: it reaches nothing but an event of that calendar"
 		found = "an event is found in its own calendar only"
 	)
-	return []liarOf{
-		{Check: read, How: "no version", Lie: reading(func(e *Event) { e.Version = "" })},
-		{Check: read, How: "no description", Lie: reading(func(e *Event) { e.Description = "" })},
-		{Check: read, How: "no attendees", Lie: reading(func(e *Event) { e.Attendees = nil })},
-		{Check: read, How: "another end", Lie: reading(func(e *Event) { e.End = e.Start })},
-		{Check: read, How: "only what it booked itself", Lie: func(h harness) harness {
+	return []mutantOf{
+		{Check: read, How: "no version", Mutate: reading(func(e *Event) { e.Version = "" })},
+		{Check: read, How: "no description", Mutate: reading(func(e *Event) { e.Description = "" })},
+		{Check: read, How: "no attendees", Mutate: reading(func(e *Event) { e.Attendees = nil })},
+		{Check: read, How: "another end", Mutate: reading(func(e *Event) { e.End = e.Start })},
+		{Check: read, How: "only what it booked itself", Mutate: func(h harness) harness {
 			open := h.Open
 			h.Open = func() calendar.Driver {
 				booked := map[string]bool{}
-				return &liar{full: open().(full), lies: lies{
+				return &mutant{full: open().(full), mutation: mutation{
 					book: func(ctx context.Context, d full, b Booking) (Event, error) {
 						e, err := d.Book(ctx, b)
 						booked[e.ID] = true
@@ -77,9 +77,9 @@ func eventLiars() []liarOf {
 			}
 			return h
 		}},
-		{Check: "reading an unknown event is EVENT_NOT_FOUND", How: "an empty event", Lie: tell(lies{event: missing})},
+		{Check: "reading an unknown event is EVENT_NOT_FOUND", How: "an empty event", Mutate: mutate(mutation{event: missing})},
 		{Check: "reading an unknown event is EVENT_NOT_FOUND", How: "another reason",
-			Lie: tell(lies{event: func(ctx context.Context, d full, ref EventRef) (Event, error) {
+			Mutate: mutate(mutation{event: func(ctx context.Context, d full, ref EventRef) (Event, error) {
 				e, err := d.Event(ctx, ref)
 				if err != nil {
 					err = fault.New(fault.NotFound, fault.ReasonNotFound, "No.")
@@ -87,21 +87,21 @@ func eventLiars() []liarOf {
 				return e, err
 			}})},
 		{Check: data, How: "reads the calendar itself",
-			Lie: tell(lies{event: func(ctx context.Context, d full, ref EventRef) (Event, error) {
+			Mutate: mutate(mutation{event: func(ctx context.Context, d full, ref EventRef) (Event, error) {
 				if ref.ID == ".." {
 					return Event{ID: "..", Version: "1"}, nil
 				}
 				return d.Event(ctx, ref)
 			}})},
 		{Check: data, How: "chokes on a percent sign",
-			Lie: tell(lies{event: func(ctx context.Context, d full, ref EventRef) (Event, error) {
+			Mutate: mutate(mutation{event: func(ctx context.Context, d full, ref EventRef) (Event, error) {
 				if ref.ID == "%" {
 					return Event{}, errors.New("invalid URL escape")
 				}
 				return d.Event(ctx, ref)
 			}})},
 		{Check: found, How: "looks everywhere",
-			Lie: tell(lies{event: func(ctx context.Context, d full, ref EventRef) (Event, error) {
+			Mutate: mutate(mutation{event: func(ctx context.Context, d full, ref EventRef) (Event, error) {
 				e, err := d.Event(ctx, ref)
 				if err != nil {
 					ref.CalendarID = first
@@ -110,14 +110,14 @@ func eventLiars() []liarOf {
 				return e, err
 			}})},
 		{Check: found, How: "cancels everywhere",
-			Lie: tell(lies{cancel: func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
+			Mutate: mutate(mutation{cancel: func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
 				ref.CalendarID = first
 				return d.Cancel(ctx, ref, c)
 			}})},
 	}
 }
 
-func changeLiars() []liarOf {
+func changeMutants() []mutantOf {
 	const (
 		title       = "changing the title alone keeps the rest"
 		description = "changing the description alone keeps the rest"
@@ -148,17 +148,17 @@ func changeLiars() []liarOf {
 		}
 	}
 	unchecked := func(c *Change) { c.IfUnchanged = "" }
-	losesLink := fresh(func() lies {
+	losesLink := mutateAfresh(func() mutation {
 		var mu sync.Mutex
 		lost := map[string]bool{}
-		return lies{
+		return mutation{
 			change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
 				mu.Lock()
 				defer mu.Unlock()
 				lost[ref.ID] = lost[ref.ID] || c.Description != nil
 				return d.Change(ctx, ref, c)
 			},
-			told: func(e *Event) {
+			everyEvent: func(e *Event) {
 				if mu.TryLock() {
 					defer mu.Unlock()
 				}
@@ -168,32 +168,32 @@ func changeLiars() []liarOf {
 			},
 		}
 	})
-	return []liarOf{
-		{Check: title, How: "clears the description", Lie: replacing(noDescription)},
-		{Check: title, How: "clears the attendees", Lie: replacing(noAttendees)},
-		{Check: title, How: "does nothing", Lie: changing(func(c *Change) { c.Title = nil })},
+	return []mutantOf{
+		{Check: title, How: "clears the description", Mutate: replacing(noDescription)},
+		{Check: title, How: "clears the attendees", Mutate: replacing(noAttendees)},
+		{Check: title, How: "does nothing", Mutate: changing(func(c *Change) { c.Title = nil })},
 		{Check: title, How: "answers the event before",
-			Lie: tell(lies{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
+			Mutate: mutate(mutation{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
 				before, err := d.Event(ctx, ref)
 				if err == nil {
 					_, err = d.Change(ctx, ref, c)
 				}
 				return before, err
 			}})},
-		{Check: description, How: "clears the attendees", Lie: replacing(noAttendees)},
-		{Check: description, How: "does nothing", Lie: changing(func(c *Change) { c.Description = nil })},
-		{Check: description, How: "the link goes with it", Lie: losesLink},
-		{Check: times, How: "clears the description", Lie: replacing(noDescription)},
+		{Check: description, How: "clears the attendees", Mutate: replacing(noAttendees)},
+		{Check: description, How: "does nothing", Mutate: changing(func(c *Change) { c.Description = nil })},
+		{Check: description, How: "the link goes with it", Mutate: losesLink},
+		{Check: times, How: "clears the description", Mutate: replacing(noDescription)},
 		{Check: times, How: "moves the start alone",
-			Lie: tell(lies{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
+			Mutate: mutate(mutation{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
 				if before, err := d.Event(ctx, ref); err == nil && c.End != nil {
 					c.End = &before.End.Instant
 				}
 				return d.Change(ctx, ref, c)
 			}})},
-		{Check: times, How: "keeps them in UTC", Lie: changing(func(c *Change) { c.Zone = "UTC" })},
+		{Check: times, How: "keeps them in UTC", Mutate: changing(func(c *Change) { c.Zone = "UTC" })},
 		{Check: attendees, How: "adds to the list",
-			Lie: tell(lies{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
+			Mutate: mutate(mutation{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
 				if before, err := d.Event(ctx, ref); err == nil && c.Attendees != nil {
 					all := *c.Attendees
 					for _, a := range before.Attendees {
@@ -203,38 +203,38 @@ func changeLiars() []liarOf {
 				}
 				return d.Change(ctx, ref, c)
 			}})},
-		{Check: attendees, How: "clears the description", Lie: replacing(noDescription)},
-		{Check: nothing, How: "clears the description", Lie: replacing(noDescription)},
+		{Check: attendees, How: "clears the description", Mutate: replacing(noDescription)},
+		{Check: nothing, How: "clears the description", Mutate: replacing(noDescription)},
 		{Check: nothing, How: "refuses",
-			Lie: tell(lies{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
+			Mutate: mutate(mutation{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
 				return Event{}, fault.New(fault.Invalid, fault.ReasonProviderRefused, "Nothing to do.")
 			}})},
-		{Check: "an empty description clears it", How: "takes it for not given", Lie: changing(func(c *Change) {
+		{Check: "an empty description clears it", How: "takes it for not given", Mutate: changing(func(c *Change) {
 			if c.Description != nil && *c.Description == "" {
 				c.Description = nil
 			}
 		})},
-		{Check: "an empty list of attendees clears it", How: "takes it for not given", Lie: changing(func(c *Change) {
+		{Check: "an empty list of attendees clears it", How: "takes it for not given", Mutate: changing(func(c *Change) {
 			if c.Attendees != nil && len(*c.Attendees) == 0 {
 				c.Attendees = nil
 			}
 		})},
-		{Check: zone, How: "the zone before", Lie: changing(func(c *Change) { c.Zone = "America/St_Johns" })},
-		{Check: texts, How: "cut", Lie: changing(func(c *Change) {
+		{Check: zone, How: "the zone before", Mutate: changing(func(c *Change) { c.Zone = "America/St_Johns" })},
+		{Check: texts, How: "cut", Mutate: changing(func(c *Change) {
 			if c.Title != nil {
 				cut := shorten(*c.Title, 255)
 				c.Title = &cut
 			}
 		})},
-		{Check: texts, How: "not escaped", Lie: changing(func(c *Change) {
+		{Check: texts, How: "not escaped", Mutate: changing(func(c *Change) {
 			if c.Description != nil {
 				bare := strings.ReplaceAll(*c.Description, `\n`, "\n")
 				c.Description = &bare
 			}
 		})},
-		{Check: link, How: "it goes with the description", Lie: losesLink},
+		{Check: link, How: "it goes with the description", Mutate: losesLink},
 		{Check: answers, How: "all are asked anew",
-			Lie: tell(lies{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
+			Mutate: mutate(mutation{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
 				if c.Attendees != nil {
 					if e, err := d.Change(ctx, ref, Change{Attendees: &nobody}); err != nil {
 						return e, err
@@ -243,7 +243,7 @@ func changeLiars() []liarOf {
 				return d.Change(ctx, ref, c)
 			}})},
 		{Check: answers, How: "case makes another person",
-			Lie: tell(lies{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
+			Mutate: mutate(mutation{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
 				if before, err := d.Event(ctx, ref); err == nil && c.Attendees != nil {
 					var known []string
 					for _, email := range *c.Attendees {
@@ -259,27 +259,27 @@ func changeLiars() []liarOf {
 				}
 				return d.Change(ctx, ref, c)
 			}})},
-		{Check: answers, How: "answers are not told", Lie: telling(func(e *Event) {
+		{Check: answers, How: "answers are not told", Mutate: alteringEvents(func(e *Event) {
 			for i := range e.Attendees {
 				e.Attendees[i].Response = "needs_action"
 			}
 		})},
-		{Check: versions, How: "always the same", Lie: telling(func(e *Event) { e.Version = "1" })},
-		{Check: versions, How: "of the times alone", Lie: telling(func(e *Event) { e.Version = e.Start.Instant.String() })},
-		{Check: current, How: "every version is stale", Lie: changing(func(c *Change) {
+		{Check: versions, How: "always the same", Mutate: alteringEvents(func(e *Event) { e.Version = "1" })},
+		{Check: versions, How: "of the times alone", Mutate: alteringEvents(func(e *Event) { e.Version = e.Start.Instant.String() })},
+		{Check: current, How: "every version is stale", Mutate: changing(func(c *Change) {
 			if c.IfUnchanged != "" {
 				c.IfUnchanged += "0"
 			}
 		})},
 		{Check: current, How: "answers a version that is none",
-			Lie: tell(lies{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
+			Mutate: mutate(mutation{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
 				e, err := d.Change(ctx, ref, c)
 				e.Version = "none"
 				return e, err
 			}})},
-		{Check: stale, How: "does not look", Lie: changing(unchecked)},
+		{Check: stale, How: "does not look", Mutate: changing(unchecked)},
 		{Check: stale, How: "writes, then refuses",
-			Lie: tell(lies{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
+			Mutate: mutate(mutation{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
 				version := c.IfUnchanged
 				before, err := d.Event(ctx, ref)
 				if err != nil {
@@ -293,24 +293,24 @@ func changeLiars() []liarOf {
 				return e, err
 			}})},
 		{Check: stale, How: "another reason",
-			Lie: tell(lies{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
+			Mutate: mutate(mutation{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
 				e, err := d.Change(ctx, ref, c)
 				if errors.Is(err, fault.Conflict) {
 					err = fault.New(fault.Conflict, fault.ReasonProviderConflict, "Conflict.")
 				}
 				return e, err
 			}})},
-		{Check: meddled, How: "knows its own writes only", Lie: changing(unchecked)},
+		{Check: meddled, How: "knows its own writes only", Mutate: changing(unchecked)},
 		{Check: oneOfMany, How: "looks, then writes",
-			Lie: tell(lies{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
+			Mutate: mutate(mutation{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
 				return checkThenWrite(ctx, d, ref, c)
 			}})},
 		{Check: oneOfMany, How: "nobody wins",
-			Lie: tell(lies{change: func(_ context.Context, _ full, _ EventRef, c Change) (Event, error) {
+			Mutate: mutate(mutation{change: func(_ context.Context, _ full, _ EventRef, c Change) (Event, error) {
 				return Event{}, changedMeanwhile()
 			}})},
 		{Check: unknown, How: "makes it",
-			Lie: tell(lies{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
+			Mutate: mutate(mutation{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
 				e, err := d.Change(ctx, ref, c)
 				if errors.Is(err, fault.NotFound) {
 					return Event{ID: ref.ID}, nil
@@ -318,7 +318,7 @@ func changeLiars() []liarOf {
 				return e, err
 			}})},
 		{Check: gone, How: "brings it back",
-			Lie: tell(lies{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
+			Mutate: mutate(mutation{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
 				e, err := d.Change(ctx, ref, c)
 				if errors.Is(err, fault.NotFound) {
 					return d.Event(ctx, ref)
@@ -326,7 +326,7 @@ func changeLiars() []liarOf {
 				return e, err
 			}})},
 		{Check: gone, How: "forbidden, as Google says",
-			Lie: tell(lies{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
+			Mutate: mutate(mutation{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
 				e, err := d.Change(ctx, ref, c)
 				if errors.Is(err, fault.NotFound) {
 					err = fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "Forbidden.")
@@ -336,7 +336,7 @@ func changeLiars() []liarOf {
 	}
 }
 
-func cancelLiars() []liarOf {
+func cancelMutants() []mutantOf {
 	const (
 		isGone    = "a cancelled event is gone, or marked where the provider keeps it"
 		notListed = "a cancelled event is listed only where the provider keeps it"
@@ -346,7 +346,7 @@ func cancelLiars() []liarOf {
 		current   = "cancelling the current version, with a comment, is done"
 	)
 	canceling := func(do func(context.Context, full, EventRef, Cancellation) error) func(harness) harness {
-		return tell(lies{cancel: do})
+		return mutate(mutation{cancel: do})
 	}
 	missingIsDone := canceling(func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
 		if err := d.Cancel(ctx, ref, c); !errors.Is(err, fault.NotFound) {
@@ -354,15 +354,15 @@ func cancelLiars() []liarOf {
 		}
 		return nil
 	})
-	return []liarOf{
+	return []mutantOf{
 		{Check: isGone, How: "says so and does nothing",
-			Lie: canceling(func(context.Context, full, EventRef, Cancellation) error { return nil })},
-		{Check: isGone, How: "not marked", Lie: telling(func(e *Event) { e.IsCancelled = false })},
-		{Check: notListed, How: "listed on", Lie: tell(lies{
+			Mutate: canceling(func(context.Context, full, EventRef, Cancellation) error { return nil })},
+		{Check: isGone, How: "not marked", Mutate: alteringEvents(func(e *Event) { e.IsCancelled = false })},
+		{Check: notListed, How: "listed on", Mutate: mutate(mutation{
 			cancel: func(context.Context, full, EventRef, Cancellation) error { return nil },
 		})},
 		{Check: "cancelling leaves other events alone", How: "all of that title",
-			Lie: canceling(func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
+			Mutate: canceling(func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
 				e, err := d.Event(ctx, ref)
 				if err != nil {
 					return err
@@ -378,22 +378,22 @@ func cancelLiars() []liarOf {
 				}
 				return nil
 			})},
-		{Check: again, How: "takes it for done", Lie: missingIsDone},
-		{Check: unknown, How: "takes it for done", Lie: missingIsDone},
+		{Check: again, How: "takes it for done", Mutate: missingIsDone},
+		{Check: unknown, How: "takes it for done", Mutate: missingIsDone},
 		{Check: unknown, How: "says it was there",
-			Lie: canceling(func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
+			Mutate: canceling(func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
 				err := d.Cancel(ctx, ref, c)
 				if errors.Is(err, fault.NotFound) {
 					return fault.From(err).With("gone", "true")
 				}
 				return err
 			})},
-		{Check: stale, How: "does not look", Lie: canceling(func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
+		{Check: stale, How: "does not look", Mutate: canceling(func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
 			c.IfUnchanged = ""
 			return d.Cancel(ctx, ref, c)
 		})},
 		{Check: stale, How: "cancels, then refuses",
-			Lie: canceling(func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
+			Mutate: canceling(func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
 				err := d.Cancel(ctx, ref, c)
 				if errors.Is(err, fault.Conflict) {
 					return errors.Join(d.Cancel(ctx, ref, Cancellation{}), err)
@@ -401,14 +401,14 @@ func cancelLiars() []liarOf {
 				return err
 			})},
 		{Check: current, How: "every version is stale",
-			Lie: canceling(func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
+			Mutate: canceling(func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
 				if c.IfUnchanged != "" {
 					return changedMeanwhile()
 				}
 				return d.Cancel(ctx, ref, c)
 			})},
 		{Check: current, How: "comments are not understood",
-			Lie: canceling(func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
+			Mutate: canceling(func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
 				if c.Comment != "" {
 					return fault.New(fault.Unsupported, fault.ReasonNotSupported, "No comments.")
 				}
