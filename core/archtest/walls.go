@@ -46,7 +46,7 @@ func Walls() []Wall {
 		},
 		{
 			Folder: "adapters/*/sandbox",
-			May:    []string{"core/adapter/magic", "core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault"},
+			May:    []string{"core/adapter/scenario", "core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault"},
 			Tests:  conformance(), Why: "A sandbox reaches nothing outside: it is handed its storage.",
 		},
 		{
@@ -84,7 +84,7 @@ func Walls() []Wall {
 			Why: "What an adapter says of itself; names that were mistyped are told by normalize.",
 		},
 		{
-			Folder: "core/adapter/magic", May: []string{"core/adapter", "core/fault"}, Tests: []string{"core/adapter/adaptertest"},
+			Folder: "core/adapter/scenario", May: []string{"core/adapter", "core/fault"}, Tests: []string{"core/adapter/adaptertest"},
 			Why: "How sandboxes are told to fail.",
 		},
 		{
@@ -158,7 +158,7 @@ func Walls() []Wall {
 // conformance is what tests of adapters need.
 func conformance() []string {
 	return []string{
-		"core/adapter/adaptertest", "core/adapter/conformance", "core/adapter/described", "core/adapter/magic",
+		"core/adapter/adaptertest", "core/adapter/conformance", "core/adapter/described", "core/adapter/scenario",
 		"core/calendar/calendartest", "core/crm/crmtest", "core/telephony/telephonytest", "core/oauth/oauthtest", "core/fault/faulttest",
 	}
 }

@@ -7,10 +7,10 @@
 // Attendees answer nothing until someone answers for them, but accepts@, declines@ and tentative@ any domain answer at
 // once. No mail is sent to anybody.
 //
-// A word in a title, or beside or in place of an event's or calendar's id, or the connection's fault setting for every
+// A magic value in a title, or beside or in place of an event's or calendar's id, or the connection's fault setting for every
 // call, makes a call fail:
 //
-//	word                     where        what the call does
+//	value                    where        what the call does
 //	sandbox:slow             any          takes three seconds more, then acts
 //	sandbox:hang             any          never answers; only the deadline ends it
 //	sandbox:rate_limited     any          is refused: too many calls, again in 30 s
@@ -30,7 +30,7 @@ import (
 	"time"
 
 	"frontdesk/core/adapter"
-	"frontdesk/core/adapter/magic"
+	"frontdesk/core/adapter/scenario"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 )
@@ -44,8 +44,8 @@ type settings struct {
 	Latency      time.Duration `setting:"latency" help:"How long every call takes, such as 250ms."`
 }
 
-// slotTaken is the word that this sandbox knows beside those of every sandbox.
-const slotTaken magic.Word = "slot_taken"
+// slotTaken is the scenario that this sandbox has beside those of every sandbox.
+const slotTaken scenario.Name = "slot_taken"
 
 // Adapter is the declaration.
 func Adapter() adapter.Adapter {
@@ -75,9 +75,9 @@ func open(_ context.Context, s settings, env adapter.Environment) (calendar.Driv
 		zone:     zone,
 		storage:  env.Storage,
 		now:      env.Now,
-		magic: magic.Provider{
-			Always: magic.Word(s.Fault), Latency: s.Latency, Storage: env.Storage, Now: env.Now,
-			Own: map[magic.Word]*fault.Error{
+		scenarios: scenario.Provider{
+			Always: scenario.Name(s.Fault), Latency: s.Latency, Storage: env.Storage, Now: env.Now,
+			Own: map[scenario.Name]*fault.Error{
 				slotTaken: fault.New(fault.Conflict, fault.ReasonSlotTaken, "This time is already taken, as sandbox:slot_taken asked. Offer another one."),
 			},
 		},

@@ -7,7 +7,7 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/adapter/adaptertest"
-	"frontdesk/core/adapter/magic"
+	"frontdesk/core/adapter/scenario"
 	"frontdesk/core/fault"
 )
 
@@ -17,7 +17,7 @@ func TestTheDeclarationIsThatOfASandbox(t *testing.T) {
 		t.Errorf("declared as %+v", a.Declaration)
 	}
 	var words []string
-	for _, w := range magic.Words() {
+	for _, w := range scenario.Names() {
 		words = append(words, string(w))
 	}
 	i := slices.IndexFunc(a.Fields, func(f adapter.Field) bool { return f.Name == "fault" })

@@ -8,18 +8,18 @@ import (
 	"time"
 
 	"frontdesk/core/adapter"
-	"frontdesk/core/adapter/magic"
+	"frontdesk/core/adapter/scenario"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 )
 
 type driver struct {
-	settings settings
-	zone     string
-	storage  adapter.Storage
-	now      func() time.Time
-	magic    magic.Provider
-	seeded   atomic.Bool // the demo events are in the store
+	settings  settings
+	zone      string
+	storage   adapter.Storage
+	now       func() time.Time
+	scenarios scenario.Provider
+	seeded    atomic.Bool // the demo events are in the store
 }
 
 var (
@@ -37,14 +37,14 @@ func (d *driver) Traits() calendar.Traits {
 
 // Account implements calendar.Driver.
 func (d *driver) Account(ctx context.Context) (calendar.Account, error) {
-	return read(ctx, d, magic.Call{}, func(adapter.StorageTx) (calendar.Account, error) {
+	return read(ctx, d, scenario.Call{}, func(adapter.StorageTx) (calendar.Account, error) {
 		return calendar.Account{Email: d.settings.Email, Name: "Sandbox"}, nil
 	})
 }
 
 // Calendars implements calendar.Driver.
 func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
-	return read(ctx, d, magic.Call{}, func(adapter.StorageTx) ([]calendar.Calendar, error) { return d.calendars(), nil })
+	return read(ctx, d, scenario.Call{}, func(adapter.StorageTx) ([]calendar.Calendar, error) { return d.calendars(), nil })
 }
 
 // The ids of the calendars.
@@ -64,7 +64,7 @@ func (d *driver) calendars() []calendar.Calendar {
 
 // calendar returns the calendar of that id, the default one for "".
 func (d *driver) calendar(id string) (calendar.Calendar, error) {
-	id = magic.Strip(id)
+	id = scenario.Strip(id)
 	all := d.calendars()
 	i := slices.IndexFunc(all, func(c calendar.Calendar) bool { return c.ID == id || id == "" && c.IsDefault })
 	if i < 0 {
@@ -179,8 +179,8 @@ func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.C
 }
 
 // read runs a call that only reads.
-func read[T any](ctx context.Context, d *driver, c magic.Call, do func(adapter.StorageTx) (T, error)) (T, error) {
-	return magic.Read(ctx, d.magic, c, func(ctx context.Context) (answer T, err error) {
+func read[T any](ctx context.Context, d *driver, c scenario.Call, do func(adapter.StorageTx) (T, error)) (T, error) {
+	return scenario.Read(ctx, d.scenarios, c, func(ctx context.Context) (answer T, err error) {
 		if err := d.seed(ctx); err != nil {
 			return answer, told(err)
 		}
@@ -193,8 +193,8 @@ func read[T any](ctx context.Context, d *driver, c magic.Call, do func(adapter.S
 }
 
 // write runs a call that changes something.
-func write[T any](ctx context.Context, d *driver, c magic.Call, do func(adapter.StorageTx) (T, error)) (T, error) {
-	return magic.Write(ctx, d.magic, c, func(ctx context.Context) (answer T, err error) {
+func write[T any](ctx context.Context, d *driver, c scenario.Call, do func(adapter.StorageTx) (T, error)) (T, error) {
+	return scenario.Write(ctx, d.scenarios, c, func(ctx context.Context) (answer T, err error) {
 		if err := d.seed(ctx); err != nil {
 			return answer, told(err)
 		}

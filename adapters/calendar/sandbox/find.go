@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"frontdesk/core/adapter"
-	"frontdesk/core/adapter/magic"
+	"frontdesk/core/adapter/scenario"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 )
@@ -26,7 +26,7 @@ func (d *driver) find(tx adapter.StorageTx, ref calendar.EventRef) (found, error
 	if err != nil {
 		return found{}, err
 	}
-	id := magic.Strip(ref.ID)
+	id := scenario.Strip(ref.ID)
 	s, key, err := get(tx, c.ID, id)
 	if err != nil || key != "" {
 		return found{event: s, key: key}, err
@@ -73,12 +73,12 @@ func changedMeanwhile(detail string) error {
 }
 
 // about says what a call on an event is.
-func (d *driver) about(ref calendar.EventRef, request string, texts ...string) magic.Call {
+func (d *driver) about(ref calendar.EventRef, request string, texts ...string) scenario.Call {
 	c, err := d.calendar(ref.CalendarID)
 	if err != nil {
 		c.ID = "nowhere"
 	}
-	return magic.Call{About: c.ID + "/" + magic.Strip(ref.ID), Request: request, Texts: append(texts, ref.CalendarID, ref.ID)}
+	return scenario.Call{About: c.ID + "/" + scenario.Strip(ref.ID), Request: request, Texts: append(texts, ref.CalendarID, ref.ID)}
 }
 
 // hash is the same for the same change, whatever version it is made of.

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"frontdesk/core/adapter"
-	"frontdesk/core/adapter/magic"
+	"frontdesk/core/adapter/scenario"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 )
@@ -24,7 +24,7 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 	if limit <= 0 {
 		limit = defaultPage
 	}
-	return read(ctx, d, magic.Call{Texts: []string{q.CalendarID}}, func(tx adapter.StorageTx) (calendar.Page, error) {
+	return read(ctx, d, scenario.Call{Texts: []string{q.CalendarID}}, func(tx adapter.StorageTx) (calendar.Page, error) {
 		c, err := d.calendar(q.CalendarID)
 		if err != nil {
 			return calendar.Page{}, err
@@ -40,7 +40,7 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 
 // FreeBusy implements calendar.FreeBusyer. Whole days lie in the zone of their calendar.
 func (d *driver) FreeBusy(ctx context.Context, calendarIDs []string, span calendar.Span) ([]calendar.Busy, error) {
-	return read(ctx, d, magic.Call{Texts: calendarIDs}, func(tx adapter.StorageTx) ([]calendar.Busy, error) {
+	return read(ctx, d, scenario.Call{Texts: calendarIDs}, func(tx adapter.StorageTx) ([]calendar.Busy, error) {
 		var busy []calendar.Busy
 		for _, id := range calendarIDs {
 			c, err := d.calendar(id)

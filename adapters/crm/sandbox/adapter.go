@@ -13,10 +13,10 @@
 //
 // New tickets are 00001005 and on, without gaps; where the seed setting is "empty", 00001001 and on.
 //
-// A word in the subject of a new ticket, or beside or in place of the number of one to read, or the connection's fault
+// A magic value in the subject of a new ticket, or beside or in place of the number of one to read, or the connection's fault
 // setting for every call, makes a call fail:
 //
-//	word                     where   what the call does
+//	value                    where   what the call does
 //	sandbox:slow             any     takes three seconds more, then acts
 //	sandbox:hang             any     never answers; only the deadline ends it
 //	sandbox:rate_limited     any     is refused: too many calls, again in 30 s
@@ -37,7 +37,7 @@ import (
 	"time"
 
 	"frontdesk/core/adapter"
-	"frontdesk/core/adapter/magic"
+	"frontdesk/core/adapter/scenario"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
 )
@@ -65,21 +65,21 @@ type settings struct {
 	Fault           string        `setting:"fault" choices:"slow,hang,rate_limited,revoked,forbidden,down,reply_lost,outcome_unknown,rejected" help:"How every call fails, until this is emptied."`
 }
 
-// rejected is the word for an account whose own rules refuse a ticket.
-const rejected magic.Word = "rejected"
+// rejected is the scenario of an account whose own rules refuse a ticket.
+const rejected scenario.Name = "rejected"
 
 func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, error) {
 	if err := s.complete(); err != nil {
 		return nil, err
 	}
 	d := &driver{settings: s, storage: env.Storage, now: env.Now}
-	d.magic = magic.Provider{Always: magic.Word(s.Fault), Latency: s.Latency, Storage: env.Storage, Now: env.Now}
-	d.desk = d.magic
-	d.desk.Own = map[magic.Word]*fault.Error{
+	d.scenarios = scenario.Provider{Always: scenario.Name(s.Fault), Latency: s.Latency, Storage: env.Storage, Now: env.Now}
+	d.creations = d.scenarios
+	d.creations.Own = map[scenario.Name]*fault.Error{
 		rejected: fault.New(fault.Invalid, fault.ReasonProviderRefused, "A validation rule of the account refuses this, as sandbox:rejected asked."),
 	}
-	if d.magic.Always == rejected {
-		d.magic.Always = "" // nothing but making a ticket can fail so
+	if d.scenarios.Always == rejected {
+		d.scenarios.Always = "" // nothing but making a ticket can fail so
 	}
 	return d, nil
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"frontdesk/core/adapter"
-	"frontdesk/core/adapter/magic"
+	"frontdesk/core/adapter/scenario"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
 )
@@ -19,11 +19,11 @@ var (
 )
 
 type driver struct {
-	settings settings
-	magic    magic.Provider
-	desk     magic.Provider // for making tickets, which fails in a way of its own
-	storage  adapter.Storage
-	now      func() time.Time
+	settings  settings
+	scenarios scenario.Provider
+	creations scenario.Provider // for making tickets, which fails in a way of its own
+	storage   adapter.Storage
+	now       func() time.Time
 }
 
 // Traits implements crm.Driver.
@@ -33,14 +33,14 @@ func (d *driver) Traits() crm.Traits {
 
 // Account implements crm.Driver.
 func (d *driver) Account(ctx context.Context) (crm.Account, error) {
-	return magic.Read(ctx, d.magic, magic.Call{}, func(ctx context.Context) (crm.Account, error) {
+	return scenario.Read(ctx, d.scenarios, scenario.Call{}, func(ctx context.Context) (crm.Account, error) {
 		return crm.Account{Email: d.settings.Email, Name: d.settings.Account}, d.reach(ctx)
 	})
 }
 
 // Vocabulary implements crm.Driver.
 func (d *driver) Vocabulary(ctx context.Context) (crm.Vocabulary, error) {
-	return magic.Read(ctx, d.magic, magic.Call{}, func(ctx context.Context) (crm.Vocabulary, error) {
+	return scenario.Read(ctx, d.scenarios, scenario.Call{}, func(ctx context.Context) (crm.Vocabulary, error) {
 		return crm.Vocabulary{Statuses: slices.Clone(d.settings.Statuses), Priorities: slices.Clone(d.settings.Priorities)}, d.reach(ctx)
 	})
 }
@@ -53,8 +53,8 @@ func (d *driver) reach(ctx context.Context) error {
 // Create implements crm.Driver. The ticket's id is made of its key, so that a repeat finds the first.
 func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	id := idOf(t.Key)
-	call := magic.Call{About: id, Request: "create/" + t.Key, Texts: []string{t.Subject}}
-	return magic.Write(ctx, d.desk, call, func(ctx context.Context) (made crm.Ticket, err error) {
+	call := scenario.Call{About: id, Request: "create/" + t.Key, Texts: []string{t.Subject}}
+	return scenario.Write(ctx, d.creations, call, func(ctx context.Context) (made crm.Ticket, err error) {
 		err = d.storage.Update(ctx, func(tx adapter.StorageTx) error {
 			doc, found, err := d.byID(tx, id)
 			if err != nil || found {
@@ -112,8 +112,8 @@ func (d *driver) related(seeded []string) []string {
 // ByNumber implements crm.Driver.
 func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error) {
 	given := number
-	if bare := magic.Strip(given); bare != strings.TrimSpace(given) {
-		number = padded(strings.TrimLeft(bare, "# ")) // beside a magic word the gateway cannot pad the number
+	if bare := scenario.Strip(given); bare != strings.TrimSpace(given) {
+		number = padded(strings.TrimLeft(bare, "# ")) // beside a scenario the gateway cannot pad the number
 	}
 	return d.find(ctx, given, func(tx adapter.StorageTx) (document, bool, error) { return d.byNumber(tx, number) })
 }
@@ -125,7 +125,7 @@ func (d *driver) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) 
 
 // ByID implements crm.IDFinder.
 func (d *driver) ByID(ctx context.Context, id string) (crm.Ticket, error) {
-	return d.find(ctx, id, func(tx adapter.StorageTx) (document, bool, error) { return d.byID(tx, magic.Strip(id)) })
+	return d.find(ctx, id, func(tx adapter.StorageTx) (document, bool, error) { return d.byID(tx, scenario.Strip(id)) })
 }
 
 // find reads one ticket. It looks up first what the call is about, since a ticket can be out of reach.
@@ -145,5 +145,5 @@ func (d *driver) find(ctx context.Context, text string, look func(adapter.Storag
 	if _, err := view(ctx); err != nil && fault.From(err).Code != fault.NotFound {
 		return crm.Ticket{}, err
 	}
-	return magic.Read(ctx, d.magic, magic.Call{About: about.ID, Texts: []string{text}}, view)
+	return scenario.Read(ctx, d.scenarios, scenario.Call{About: about.ID, Texts: []string{text}}, view)
 }

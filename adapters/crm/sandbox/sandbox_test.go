@@ -14,7 +14,7 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/adapter/conformance"
-	"frontdesk/core/adapter/magic"
+	"frontdesk/core/adapter/scenario"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
 )
@@ -224,7 +224,7 @@ func TestAccountBehavesAsAModel(t *testing.T) {
 					Status: label(statuses, "status"), Priority: label(priorities, "priority"), OwnerID: label(owners, "owner"), AccountID: label(accounts, "account"), ContactID: label(contacts, "contact"),
 				}
 				if strings.Contains(given.Subject, "sandbox:") {
-					r.Skip("a magic word")
+					r.Skip("a scenario")
 				}
 				made, err := a.open().Create(t.Context(), given)
 				earlier, repeated := model[given.Key]
@@ -275,7 +275,7 @@ func TestNoNumberIsTakenForAnother(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		number := rapid.OneOf(rapid.String(), rapid.StringMatching(`0{0,9}100[0-9]`), rapid.StringMatching(`[0-9 #'"%\\]{0,12}`)).Draw(r, "number")
 		if strings.Contains(strings.ToLower(number), "sandbox:") {
-			r.Skip("a magic word")
+			r.Skip("a scenario")
 		}
 		got, err := d.ByNumber(t.Context(), number)
 		if err == nil && got.Number != number {
@@ -289,7 +289,7 @@ func TestNoNumberIsTakenForAnother(t *testing.T) {
 
 func TestTheFaultSettingKnowsEveryWord(t *testing.T) {
 	want := []string{}
-	for _, w := range append(magic.Words(), rejected) {
+	for _, w := range append(scenario.Names(), rejected) {
 		want = append(want, string(w))
 	}
 	fields := Adapter().Fields
@@ -299,7 +299,7 @@ func TestTheFaultSettingKnowsEveryWord(t *testing.T) {
 	}
 }
 
-// refusals are the words that refuse a call before it acts, and how the caller learns of it.
+// refusals are the scenarios that refuse a call before it acts, and how the caller learns of it.
 var refusals = map[string]string{
 	"rate_limited": fault.ReasonProviderRateLimited,
 	"revoked":      fault.ReasonReconnectRequired,
@@ -307,24 +307,24 @@ var refusals = map[string]string{
 	"down":         fault.ReasonProviderUnavailable,
 }
 
-func TestMagicWordsRefuseACall(t *testing.T) {
-	for word, reason := range refusals {
+func TestScenariosRefuseACall(t *testing.T) {
+	for name, reason := range refusals {
 		plain := newAccount(t, adapter.Values{})
-		always := newAccount(t, adapter.Values{Settings: map[string]any{"fault": word}})
+		always := newAccount(t, adapter.Values{Settings: map[string]any{"fault": name}})
 		for call, err := range map[string]error{
-			"a subject":                lastOf(plain.open().Create(t.Context(), crm.NewTicket{Key: "k", Subject: "Help! Sandbox:" + strings.ToUpper(word) + "!"})),
-			"a number":                 lastOf(plain.open().ByNumber(t.Context(), "sandbox:"+word+" 1001")),
+			"a subject":                lastOf(plain.open().Create(t.Context(), crm.NewTicket{Key: "k", Subject: "Help! Sandbox:" + strings.ToUpper(name) + "!"})),
+			"a number":                 lastOf(plain.open().ByNumber(t.Context(), "sandbox:"+name+" 1001")),
 			"the setting, on Create":   lastOf(always.open().Create(t.Context(), crm.NewTicket{Key: "k", Subject: "Help"})),
 			"the setting, on ByNumber": lastOf(always.open().ByNumber(t.Context(), "00001001")),
 			"the setting, on Account":  lastOf(always.open().Account(t.Context())),
 			"the setting, on labels":   lastOf(always.open().Vocabulary(t.Context())),
 		} {
 			if got := fault.From(err); got == nil || got.Reason != reason {
-				t.Errorf("sandbox:%s in %s answered %v, want %s", word, call, err, reason)
+				t.Errorf("sandbox:%s in %s answered %v, want %s", name, call, err, reason)
 			}
 		}
 		if made := append(plain.numbers(t), always.numbers(t)...); len(made) > 0 {
-			t.Errorf("sandbox:%s refused, and made the tickets %q", word, made)
+			t.Errorf("sandbox:%s refused, and made the tickets %q", name, made)
 		}
 	}
 }
@@ -347,20 +347,20 @@ func TestAValidationRuleRefusesNewTicketsAlone(t *testing.T) {
 
 func lastOf[T any](_ T, err error) error { return err }
 
-func TestAMagicWordBesideANumberIsNoPartOfIt(t *testing.T) {
+func TestAScenarioBesideANumberIsNoPartOfIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newAccount(t, adapter.Values{}).open()
 		for _, number := range []string{"sandbox:slow 1001", "sandbox:slow #1001", "sandbox:slow1001", "00001001 SANDBOX:slow"} {
 			start := time.Now()
 			got, err := d.ByNumber(t.Context(), number)
-			if err != nil || got.Number != "00001001" || time.Since(start) != magic.SlowFor {
-				t.Errorf("ByNumber(%q) answered %q, %v after %s; want 00001001 after %s", number, got.Number, err, time.Since(start), magic.SlowFor)
+			if err != nil || got.Number != "00001001" || time.Since(start) != scenario.SlowFor {
+				t.Errorf("ByNumber(%q) answered %q, %v after %s; want 00001001 after %s", number, got.Number, err, time.Since(start), scenario.SlowFor)
 			}
 		}
 	})
 }
 
-func TestMagicWordsHang(t *testing.T) {
+func TestScenariosHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAccount(t, adapter.Values{})
 		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
@@ -408,12 +408,12 @@ func TestAnUnknownOutcomeIsSettledLater(t *testing.T) {
 		if _, err := d.ByNumber(t.Context(), "00001001"); err != nil {
 			t.Errorf("another ticket is out of reach too: %v", err)
 		}
-		time.Sleep(magic.SilentFor)
+		time.Sleep(scenario.SilentFor)
 		if found, err := d.Find(t.Context(), given); err != nil || found.Number != "00001005" {
-			t.Errorf("after %s Find answered %+v, %v", magic.SilentFor, found, err)
+			t.Errorf("after %s Find answered %+v, %v", scenario.SilentFor, found, err)
 		}
 		if again, err := d.Create(t.Context(), given); err != nil || again.Number != "00001005" {
-			t.Errorf("after %s Create answered %+v, %v", magic.SilentFor, again, err)
+			t.Errorf("after %s Create answered %+v, %v", scenario.SilentFor, again, err)
 		}
 	})
 }

@@ -15,10 +15,10 @@
 // With the order_time setting a number that is bought is on order first: it has no reference yet, is not listed and not
 // for sale, and is there when the time is over.
 //
-// A word in the name of a number that is bought or renamed, or the connection's fault setting for every call, makes a
+// A magic value in the name of a number that is bought or renamed, or the connection's fault setting for every call, makes a
 // call fail:
 //
-//	word                      where         what the call does
+//	value                     where         what the call does
 //	sandbox:slow              any           takes three seconds more, then acts
 //	sandbox:hang              any           never answers; only the deadline ends it
 //	sandbox:rate_limited      any           is refused: too many calls, again in 30 s
@@ -42,7 +42,7 @@ import (
 	"time"
 
 	"frontdesk/core/adapter"
-	"frontdesk/core/adapter/magic"
+	"frontdesk/core/adapter/scenario"
 	"frontdesk/core/fault"
 	"frontdesk/core/telephony"
 )
@@ -58,13 +58,13 @@ type settings struct {
 	Latency     time.Duration `setting:"latency" help:"How long every call takes, such as 250ms."`
 }
 
-// The words that this sandbox knows beside those of every sandbox.
+// The scenarios that this sandbox has beside those of every sandbox.
 const (
-	taken           magic.Word = "taken"
-	noFunds         magic.Word = "no_funds"
-	trial           magic.Word = "trial"
-	suspended       magic.Word = "suspended"
-	addressRequired magic.Word = "address_required"
+	taken           scenario.Name = "taken"
+	noFunds         scenario.Name = "no_funds"
+	trial           scenario.Name = "trial"
+	suspended       scenario.Name = "suspended"
+	addressRequired scenario.Name = "address_required"
 )
 
 // Adapter is the declaration.
@@ -81,9 +81,9 @@ func open(_ context.Context, s settings, env adapter.Environment) (telephony.Dri
 		return nil, fault.InvalidField("settings.stock", fmt.Sprintf("must be 0 to %d.", mostStock))
 	}
 	d := &driver{settings: s, connection: env.ConnectionID, storage: env.Storage, now: env.Now}
-	d.magic = magic.Provider{Always: magic.Word(s.Fault), Latency: s.Latency, Storage: env.Storage, Now: env.Now}
-	d.shop = d.magic
-	d.shop.Own = map[magic.Word]*fault.Error{
+	d.scenarios = scenario.Provider{Always: scenario.Name(s.Fault), Latency: s.Latency, Storage: env.Storage, Now: env.Now}
+	d.purchases = d.scenarios
+	d.purchases.Own = map[scenario.Name]*fault.Error{
 		taken:   numberTaken("as sandbox:taken asked"),
 		noFunds: fault.New(fault.Exhausted, fault.ReasonInsufficientFunds, "The balance of the account is too low, as sandbox:no_funds asked."),
 		trial: fault.New(fault.Exhausted, fault.ReasonTrialLimit,
@@ -92,8 +92,8 @@ func open(_ context.Context, s settings, env adapter.Environment) (telephony.Dri
 		addressRequired: fault.New(fault.Conflict, fault.ReasonAddressRequired,
 			"Numbers of this kind are sold only to an account with an address, as sandbox:address_required asked."),
 	}
-	if d.shop.Own[d.magic.Always] != nil {
-		d.magic.Always = "" // nothing but buying can fail so
+	if d.purchases.Own[d.scenarios.Always] != nil {
+		d.scenarios.Always = "" // nothing but buying can fail so
 	}
 	return d, nil
 }

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"frontdesk/core/adapter"
-	"frontdesk/core/adapter/magic"
+	"frontdesk/core/adapter/scenario"
 	"frontdesk/core/fault"
 	"frontdesk/core/telephony"
 )
@@ -17,8 +17,8 @@ var _ telephony.Driver = (*driver)(nil)
 type driver struct {
 	settings   settings
 	connection string
-	magic      magic.Provider
-	shop       magic.Provider // for buying, which fails in ways of its own
+	scenarios  scenario.Provider
+	purchases  scenario.Provider // for buying, which fails in ways of its own
 	storage    adapter.Storage
 	now        func() time.Time
 }
@@ -30,7 +30,7 @@ func (d *driver) Traits() telephony.Traits {
 
 // Account implements telephony.Driver.
 func (d *driver) Account(ctx context.Context) (telephony.Account, error) {
-	return magic.Read(ctx, d.magic, magic.Call{}, func(ctx context.Context) (telephony.Account, error) {
+	return scenario.Read(ctx, d.scenarios, scenario.Call{}, func(ctx context.Context) (telephony.Account, error) {
 		// The storage is the sandbox's provider: no answer comes without it.
 		err := d.storage.View(ctx, func(adapter.StorageTx) error { return nil })
 		return telephony.Account{Name: d.settings.Account, Ref: "AC" + d.connection}, err
@@ -39,7 +39,7 @@ func (d *driver) Account(ctx context.Context) (telephony.Account, error) {
 
 // Search implements telephony.Driver.
 func (d *driver) Search(ctx context.Context, s telephony.Search) ([]telephony.Offer, error) {
-	return magic.Read(ctx, d.magic, magic.Call{}, func(ctx context.Context) (offers []telephony.Offer, err error) {
+	return scenario.Read(ctx, d.scenarios, scenario.Call{}, func(ctx context.Context) (offers []telephony.Offer, err error) {
 		err = d.storage.View(ctx, func(tx adapter.StorageTx) error {
 			offers = nil
 			for _, e164 := range d.settings.stock(s.AreaCode) {
@@ -62,11 +62,11 @@ func (d *driver) Search(ctx context.Context, s telephony.Search) ([]telephony.Of
 
 // Buy implements telephony.Driver.
 func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, error) {
-	call := magic.Call{About: o.E164, Request: "buy/" + o.Key, Texts: []string{o.Name}}
+	call := scenario.Call{About: o.E164, Request: "buy/" + o.Key, Texts: []string{o.Name}}
 	if !d.settings.sold(o.E164) {
 		call.About = "" // perhaps no number at all
 	}
-	return magic.Write(ctx, d.shop, call, func(ctx context.Context) (bought telephony.Number, err error) {
+	return scenario.Write(ctx, d.purchases, call, func(ctx context.Context) (bought telephony.Number, err error) {
 		err = d.storage.Update(ctx, func(tx adapter.StorageTx) error {
 			doc, err := d.buy(tx, o)
 			bought = d.told(doc)
@@ -78,11 +78,11 @@ func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, 
 
 // Ordered implements telephony.Driver.
 func (d *driver) Ordered(ctx context.Context, o telephony.Order) (telephony.Number, error) {
-	call := magic.Call{About: o.E164}
+	call := scenario.Call{About: o.E164}
 	if !d.settings.sold(o.E164) {
 		call.About = ""
 	}
-	return magic.Read(ctx, d.magic, call, func(ctx context.Context) (n telephony.Number, err error) {
+	return scenario.Read(ctx, d.scenarios, call, func(ctx context.Context) (n telephony.Number, err error) {
 		err = d.storage.View(ctx, func(tx adapter.StorageTx) error {
 			doc, err := ordered(tx, o)
 			n = d.told(doc)
@@ -107,7 +107,7 @@ func (d *driver) Route(employee int64, e164 string) (telephony.Routing, bool) {
 
 // Numbers implements telephony.Driver.
 func (d *driver) Numbers(ctx context.Context, q telephony.Query) (telephony.Page, error) {
-	return magic.Read(ctx, d.magic, magic.Call{}, func(ctx context.Context) (page telephony.Page, err error) {
+	return scenario.Read(ctx, d.scenarios, scenario.Call{}, func(ctx context.Context) (page telephony.Page, err error) {
 		err = d.storage.View(ctx, func(tx adapter.StorageTx) error {
 			page, err = d.page(tx, q)
 			return err
@@ -122,7 +122,7 @@ func (d *driver) Number(ctx context.Context, ref string) (telephony.Number, erro
 	if err != nil {
 		return telephony.Number{}, err
 	}
-	return magic.Read(ctx, d.magic, call, func(ctx context.Context) (n telephony.Number, err error) {
+	return scenario.Read(ctx, d.scenarios, call, func(ctx context.Context) (n telephony.Number, err error) {
 		err = d.storage.View(ctx, func(tx adapter.StorageTx) error {
 			doc, err := byRef(tx, ref)
 			n = d.told(doc)
@@ -142,7 +142,7 @@ func (d *driver) Change(ctx context.Context, ref string, c telephony.Change) (te
 	if c.Name != nil {
 		call.Texts = []string{*c.Name}
 	}
-	return magic.Write(ctx, d.magic, call, func(ctx context.Context) (n telephony.Number, err error) {
+	return scenario.Write(ctx, d.scenarios, call, func(ctx context.Context) (n telephony.Number, err error) {
 		err = d.storage.Update(ctx, func(tx adapter.StorageTx) error {
 			doc, err := byRef(tx, ref)
 			if err != nil {
@@ -171,15 +171,15 @@ func (d *driver) Release(ctx context.Context, ref string) error {
 		return err
 	}
 	call.Request = "release/" + ref
-	_, err = magic.Write(ctx, d.magic, call, func(ctx context.Context) (struct{}, error) {
+	_, err = scenario.Write(ctx, d.scenarios, call, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, d.storage.Update(ctx, func(tx adapter.StorageTx) error { return release(tx, ref) })
 	})
 	return err
 }
 
 // about looks up which number a reference means, since a number can be out of reach.
-func (d *driver) about(ctx context.Context, ref string) (magic.Call, error) {
-	var call magic.Call
+func (d *driver) about(ctx context.Context, ref string) (scenario.Call, error) {
+	var call scenario.Call
 	err := d.storage.View(ctx, func(tx adapter.StorageTx) error {
 		doc, err := byRef(tx, ref)
 		if err != nil && fault.From(err).Code == fault.NotFound {

@@ -15,7 +15,7 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/adapter/conformance"
-	"frontdesk/core/adapter/magic"
+	"frontdesk/core/adapter/scenario"
 	"frontdesk/core/fault"
 	"frontdesk/core/telephony"
 )
@@ -339,7 +339,7 @@ func TestAccountBehavesAsAModel(t *testing.T) {
 					E164: rapid.SampledFrom(numbers).Draw(r, "number"), Name: rapid.StringN(0, 64, -1).Draw(r, "name"), Routing: routing.Draw(r, "routing"),
 				}
 				if strings.Contains(strings.ToLower(o.Name), "sandbox:") {
-					r.Skip("a magic word")
+					r.Skip("a scenario")
 				}
 				n, err := a.open().Buy(t.Context(), o)
 				earlier, held := model[o.E164]
@@ -457,7 +457,7 @@ func TestALongAccountIsReadInPages(t *testing.T) {
 
 func TestTheFaultSettingKnowsEveryWord(t *testing.T) {
 	want := []string{}
-	for _, w := range append(magic.Words(), taken, noFunds, trial, suspended, addressRequired) {
+	for _, w := range append(scenario.Names(), taken, noFunds, trial, suspended, addressRequired) {
 		want = append(want, string(w))
 	}
 	fields := Adapter().Fields
@@ -467,7 +467,7 @@ func TestTheFaultSettingKnowsEveryWord(t *testing.T) {
 	}
 }
 
-// refusals are the words that refuse a call before it acts, and how the caller learns of it.
+// refusals are the scenarios that refuse a call before it acts, and how the caller learns of it.
 var refusals = map[string]string{
 	"rate_limited": fault.ReasonProviderRateLimited,
 	"revoked":      fault.ReasonReconnectRequired,
@@ -475,11 +475,11 @@ var refusals = map[string]string{
 	"down":         fault.ReasonProviderUnavailable,
 }
 
-func TestMagicWordsRefuseACall(t *testing.T) {
-	for word, reason := range refusals {
+func TestScenariosRefuseACall(t *testing.T) {
+	for name, reason := range refusals {
 		plain := newAccount(t, nil).open()
-		always := newAccount(t, map[string]any{"fault": word}).open()
-		named := "Desk sandbox:" + word
+		always := newAccount(t, map[string]any{"fault": name}).open()
+		named := "Desk sandbox:" + name
 		held := buy(t, plain, "+14155550104")
 		for call, err := range map[string]error{
 			"the name, on Buy":        lastOf(plain.Buy(t.Context(), telephony.Order{Key: "k", E164: "+14155550100", Name: named})),
@@ -493,7 +493,7 @@ func TestMagicWordsRefuseACall(t *testing.T) {
 			"the setting, on Release": always.Release(t.Context(), "PN0"),
 		} {
 			if got := fault.From(err); got == nil || got.Reason != reason {
-				t.Errorf("sandbox:%s by %s answered %v, want %s", word, call, err, reason)
+				t.Errorf("sandbox:%s by %s answered %v, want %s", name, call, err, reason)
 			}
 		}
 		if now, err := plain.Number(t.Context(), held.Ref); err != nil || now != held {
@@ -505,40 +505,40 @@ func TestMagicWordsRefuseACall(t *testing.T) {
 	}
 }
 
-func TestMagicWordsRefuseAPurchaseAlone(t *testing.T) {
-	for word, reason := range map[string]string{
+func TestScenariosRefuseAPurchaseAlone(t *testing.T) {
+	for name, reason := range map[string]string{
 		"taken": fault.ReasonNumberTaken, "no_funds": fault.ReasonInsufficientFunds, "trial": fault.ReasonTrialLimit,
 		"suspended": fault.ReasonAccountSuspended, "address_required": fault.ReasonAddressRequired,
 	} {
-		named := "sandbox:" + word
+		named := "sandbox:" + name
 		plain := newAccount(t, nil).open()
-		always := newAccount(t, map[string]any{"fault": word}).open()
+		always := newAccount(t, map[string]any{"fault": name}).open()
 		for where, err := range map[string]error{
 			"the name":    lastOf(plain.Buy(t.Context(), telephony.Order{Key: "k", E164: "+14155550100", Name: named})),
 			"the setting": lastOf(always.Buy(t.Context(), order("+14155550100"))),
 		} {
 			if f := fault.From(err); f == nil || f.Reason != reason {
-				t.Errorf("sandbox:%s by %s answered %v, want %s", word, where, err, reason)
+				t.Errorf("sandbox:%s by %s answered %v, want %s", name, where, err, reason)
 			}
 		}
 		n := buy(t, plain, "+14155550100")
 		if _, err := plain.Change(t.Context(), n.Ref, telephony.Change{Name: &named}); err != nil {
-			t.Errorf("sandbox:%s refused a change of name: %v", word, err)
+			t.Errorf("sandbox:%s refused a change of name: %v", name, err)
 		}
 		if offers := search(t, always, "415"); len(offers) != 5 {
-			t.Errorf("sandbox:%s as the setting leaves %q for sale", word, offers)
+			t.Errorf("sandbox:%s as the setting leaves %q for sale", name, offers)
 		}
 	}
 }
 
-func TestMagicWordsTakeTime(t *testing.T) {
+func TestScenariosTakeTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newAccount(t, nil).open()
 		start := time.Now()
 		o := order("+14155550100")
 		o.Name = "sandbox:slow"
-		if _, err := d.Buy(t.Context(), o); err != nil || time.Since(start) != magic.SlowFor {
-			t.Errorf("a slow purchase took %s, %v; want %s", time.Since(start), err, magic.SlowFor)
+		if _, err := d.Buy(t.Context(), o); err != nil || time.Since(start) != scenario.SlowFor {
+			t.Errorf("a slow purchase took %s, %v; want %s", time.Since(start), err, scenario.SlowFor)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 		defer cancel()
@@ -610,9 +610,9 @@ func TestAnUnknownOutcomeIsSettledLater(t *testing.T) {
 			t.Errorf("a number that is out of reach reads as %v, want Unavailable", f)
 		}
 		buy(t, d, "+14155550101")
-		time.Sleep(magic.SilentFor)
+		time.Sleep(scenario.SilentFor)
 		if n, err := d.Buy(t.Context(), o); err != nil || n.Ref != ref {
-			t.Errorf("after %s Buy answered %+v, %v; want %s", magic.SilentFor, n, err, ref)
+			t.Errorf("after %s Buy answered %+v, %v; want %s", scenario.SilentFor, n, err, ref)
 		}
 	})
 }

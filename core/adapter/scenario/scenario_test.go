@@ -1,4 +1,4 @@
-package magic_test
+package scenario_test
 
 import (
 	"context"
@@ -9,16 +9,16 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/adapter/adaptertest"
-	"frontdesk/core/adapter/magic"
+	"frontdesk/core/adapter/scenario"
 	"frontdesk/core/fault"
 )
 
-const taken magic.Word = "slot_taken"
+const taken scenario.Name = "slot_taken"
 
-func provider() magic.Provider {
-	return magic.Provider{
+func provider() scenario.Provider {
+	return scenario.Provider{
 		Storage: adaptertest.Storage(), Now: time.Now,
-		Own: map[magic.Word]*fault.Error{taken: fault.New(fault.Conflict, fault.ReasonSlotTaken, "Taken.")},
+		Own: map[scenario.Name]*fault.Error{taken: fault.New(fault.Conflict, fault.ReasonSlotTaken, "Taken.")},
 	}
 }
 
@@ -30,39 +30,39 @@ func (c *counter) act(context.Context) (int, error) {
 	return c.acted, nil
 }
 
-func TestAWordSaysHowACallFails(t *testing.T) {
+func TestAScenarioSaysHowACallFails(t *testing.T) {
 	for _, c := range []struct {
 		rule   string
-		always magic.Word
+		always scenario.Name
 		texts  []string
 		code   fault.Code // "" succeeds
 		takes  time.Duration
 		unsent bool
 	}{
-		{rule: "no word", texts: []string{"Haircut", ""}},
-		{rule: "a word that nobody knows is text", texts: []string{"sandbox:castle"}},
-		{rule: "a word needs its colon", texts: []string{"sandbox down"}},
-		{rule: "half a word is none", texts: []string{"sandbox:downtown"}},
+		{rule: "no scenario", texts: []string{"Haircut", ""}},
+		{rule: "an unknown value is text", texts: []string{"sandbox:castle"}},
+		{rule: "a value needs its colon", texts: []string{"sandbox down"}},
+		{rule: "a longer value is none", texts: []string{"sandbox:downtown"}},
 		{rule: "part of a longer one is none", texts: []string{"mysandbox:down"}},
-		{rule: "slow", texts: []string{"Haircut sandbox:slow"}, takes: magic.SlowFor},
+		{rule: "slow", texts: []string{"Haircut sandbox:slow"}, takes: scenario.SlowFor},
 		{rule: "in any letter case", texts: []string{"SANDBOX:Down"}, code: fault.Unavailable, unsent: true},
 		{rule: "in any text", texts: []string{"Haircut", "sandbox:down"}, code: fault.Unavailable, unsent: true},
 		{rule: "with a mark after it", texts: []string{"Haircut (sandbox:down)."}, code: fault.Unavailable, unsent: true},
 		{rule: "after one that nobody knows", texts: []string{"sandbox:castle sandbox:revoked"}, code: fault.Disconnected},
 		{rule: "the first one counts", texts: []string{"sandbox:forbidden", "sandbox:down"}, code: fault.Forbidden},
 		{rule: "rate limited", texts: []string{"sandbox:rate_limited"}, code: fault.RateLimited},
-		{rule: "a word of the sandbox's own", texts: []string{"sandbox:slot_taken"}, code: fault.Conflict},
-		{rule: "the setting counts for every call", always: magic.Down, code: fault.Unavailable, unsent: true},
-		{rule: "a word of the call's own counts before the setting", always: magic.Down, texts: []string{"sandbox:slow"}, takes: magic.SlowFor},
+		{rule: "a scenario of the sandbox's own", texts: []string{"sandbox:slot_taken"}, code: fault.Conflict},
+		{rule: "the setting counts for every call", always: scenario.Down, code: fault.Unavailable, unsent: true},
+		{rule: "a scenario of the call's own counts before the setting", always: scenario.Down, texts: []string{"sandbox:slow"}, takes: scenario.SlowFor},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				for name, do := range map[string]func(context.Context, magic.Provider, magic.Call, func(context.Context) (int, error)) (int, error){
-					"read": magic.Read[int], "write": magic.Write[int],
+				for name, do := range map[string]func(context.Context, scenario.Provider, scenario.Call, func(context.Context) (int, error)) (int, error){
+					"read": scenario.Read[int], "write": scenario.Write[int],
 				} {
 					p, acts, began := provider(), &counter{}, time.Now()
 					p.Always = c.always
-					_, err := do(t.Context(), p, magic.Call{About: "x", Request: "r", Texts: c.texts}, acts.act)
+					_, err := do(t.Context(), p, scenario.Call{About: "x", Request: "r", Texts: c.texts}, acts.act)
 					f := fault.From(err)
 					switch {
 					case c.code == "" && (err != nil || acts.acted != 1):
@@ -80,16 +80,16 @@ func TestAWordSaysHowACallFails(t *testing.T) {
 }
 
 func TestRateLimitedNamesAWaitLongerThanAnyDeadline(t *testing.T) {
-	_, err := magic.Read(t.Context(), provider(), magic.Call{Texts: []string{"sandbox:rate_limited"}}, (&counter{}).act)
+	_, err := scenario.Read(t.Context(), provider(), scenario.Call{Texts: []string{"sandbox:rate_limited"}}, (&counter{}).act)
 	if got := fault.From(err).RetryAfter; got != 30*time.Second {
 		t.Errorf("RetryAfter is %s", got)
 	}
 }
 
 func TestACallEndsWithItsContext(t *testing.T) {
-	for rule, p := range map[string]magic.Provider{
-		"hang":    {Always: magic.Hang},
-		"slow":    {Always: magic.Slow},
+	for rule, p := range map[string]scenario.Provider{
+		"hang":    {Always: scenario.Hang},
+		"slow":    {Always: scenario.Slow},
 		"latency": {Latency: time.Hour},
 	} {
 		t.Run(rule, func(t *testing.T) {
@@ -98,7 +98,7 @@ func TestACallEndsWithItsContext(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				began, acts := time.Now(), &counter{}
-				_, err := magic.Write(ctx, p, magic.Call{About: "x"}, acts.act)
+				_, err := scenario.Write(ctx, p, scenario.Call{About: "x"}, acts.act)
 				if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second || acts.acted != 0 {
 					t.Errorf("after %s: %v, acted %d times", time.Since(began), err, acts.acted)
 				}
@@ -111,7 +111,7 @@ func TestLatencyIsHowLongACallTakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, began := provider(), time.Now()
 		p.Latency = 250 * time.Millisecond
-		if _, err := magic.Read(t.Context(), p, magic.Call{}, (&counter{}).act); err != nil || time.Since(began) != p.Latency {
+		if _, err := scenario.Read(t.Context(), p, scenario.Call{}, (&counter{}).act); err != nil || time.Since(began) != p.Latency {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
 	})
@@ -121,7 +121,7 @@ func TestALostReplyIsLostOnceForEachRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, acts := provider(), &counter{}
 		write := func(about, request string) error {
-			_, err := magic.Write(t.Context(), p, magic.Call{About: about, Request: request, Texts: []string{"sandbox:reply_lost"}}, acts.act)
+			_, err := scenario.Write(t.Context(), p, scenario.Call{About: about, Request: request, Texts: []string{"sandbox:reply_lost"}}, acts.act)
 			return err
 		}
 		for _, step := range []struct {
@@ -156,7 +156,7 @@ func TestOfManyAtOnceOneReplyIsLost(t *testing.T) {
 	results := make(chan error)
 	for range 16 {
 		go func() {
-			_, err := magic.Write(t.Context(), p, magic.Call{About: "x", Request: "book", Texts: []string{"sandbox:reply_lost"}},
+			_, err := scenario.Write(t.Context(), p, scenario.Call{About: "x", Request: "book", Texts: []string{"sandbox:reply_lost"}},
 				func(context.Context) (int, error) { return 0, nil })
 			results <- err
 		}()
@@ -175,8 +175,8 @@ func TestOfManyAtOnceOneReplyIsLost(t *testing.T) {
 func TestAnUnknownOutcomeKeepsItsSubjectOutOfReachForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, acts := provider(), &counter{}
-		book := magic.Call{About: "x", Request: "book", Texts: []string{"sandbox:outcome_unknown"}}
-		readIt := magic.Call{About: "x"}
+		book := scenario.Call{About: "x", Request: "book", Texts: []string{"sandbox:outcome_unknown"}}
+		readIt := scenario.Call{About: "x"}
 		silent := func(rule string, err error, acted int) {
 			t.Helper()
 			if f := fault.From(err); !errors.Is(err, fault.Unavailable) || f.Unsent {
@@ -186,30 +186,30 @@ func TestAnUnknownOutcomeKeepsItsSubjectOutOfReachForAWhile(t *testing.T) {
 				t.Errorf("%s: acted %d times, want %d", rule, acts.acted, acted)
 			}
 		}
-		_, err := magic.Write(t.Context(), p, book, acts.act)
+		_, err := scenario.Write(t.Context(), p, book, acts.act)
 		silent("it acts and loses the reply", err, 1)
-		_, err = magic.Write(t.Context(), p, book, acts.act)
+		_, err = scenario.Write(t.Context(), p, book, acts.act)
 		silent("a repeat does not get through", err, 1)
-		_, err = magic.Read(t.Context(), p, readIt, acts.act)
+		_, err = scenario.Read(t.Context(), p, readIt, acts.act)
 		silent("nor does a look", err, 1)
-		if _, err = magic.Read(t.Context(), p, magic.Call{About: "y"}, acts.act); err != nil {
+		if _, err = scenario.Read(t.Context(), p, scenario.Call{About: "y"}, acts.act); err != nil {
 			t.Errorf("another subject is within reach: %v", err)
 		}
-		time.Sleep(magic.SilentFor)
-		if _, err = magic.Read(t.Context(), p, readIt, acts.act); err != nil {
+		time.Sleep(scenario.SilentFor)
+		if _, err = scenario.Read(t.Context(), p, readIt, acts.act); err != nil {
 			t.Errorf("after a while it is within reach: %v", err)
 		}
-		if _, err = magic.Write(t.Context(), p, book, acts.act); err != nil {
+		if _, err = scenario.Write(t.Context(), p, book, acts.act); err != nil {
 			t.Errorf("and the repeat is answered: %v", err)
 		}
 	})
 }
 
 func TestAReadHasNoReplyToLose(t *testing.T) {
-	for _, w := range []magic.Word{magic.ReplyLost, magic.OutcomeUnknown} {
+	for _, w := range []scenario.Name{scenario.ReplyLost, scenario.OutcomeUnknown} {
 		p := provider()
 		p.Always = w
-		if _, err := magic.Read(t.Context(), p, magic.Call{About: "x"}, (&counter{}).act); err != nil {
+		if _, err := scenario.Read(t.Context(), p, scenario.Call{About: "x"}, (&counter{}).act); err != nil {
 			t.Errorf("%s: %v", w, err)
 		}
 	}
@@ -217,12 +217,12 @@ func TestAReadHasNoReplyToLose(t *testing.T) {
 
 func TestAFailedWriteIsToldAsItIs(t *testing.T) {
 	p, refusal := provider(), fault.New(fault.NotFound, fault.ReasonEventNotFound, "None.")
-	call := magic.Call{About: "x", Request: "book", Texts: []string{"sandbox:reply_lost"}}
-	_, err := magic.Write(t.Context(), p, call, func(context.Context) (int, error) { return 0, refusal })
+	call := scenario.Call{About: "x", Request: "book", Texts: []string{"sandbox:reply_lost"}}
+	_, err := scenario.Write(t.Context(), p, call, func(context.Context) (int, error) { return 0, refusal })
 	if !errors.Is(err, fault.NotFound) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := magic.Write(t.Context(), p, call, (&counter{}).act); !errors.Is(err, fault.Unavailable) {
+	if _, err := scenario.Write(t.Context(), p, call, (&counter{}).act); !errors.Is(err, fault.Unavailable) {
 		t.Errorf("the first one that acts loses its reply: %v", err)
 	}
 }
@@ -230,12 +230,12 @@ func TestAFailedWriteIsToldAsItIs(t *testing.T) {
 func TestWhatIsRememberedIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := provider()
-		p.Always = magic.ReplyLost
+		p.Always = scenario.ReplyLost
 		for _, about := range []string{"a", "b", "c"} {
-			_, _ = magic.Write(t.Context(), p, magic.Call{About: about, Request: "book"}, (&counter{}).act)
+			_, _ = scenario.Write(t.Context(), p, scenario.Call{About: about, Request: "book"}, (&counter{}).act)
 		}
 		time.Sleep(time.Hour)
-		_, _ = magic.Write(t.Context(), p, magic.Call{About: "d", Request: "book"}, (&counter{}).act)
+		_, _ = scenario.Write(t.Context(), p, scenario.Call{About: "d", Request: "book"}, (&counter{}).act)
 		var keys []string
 		err := p.Storage.View(t.Context(), func(tx adapter.StorageTx) error {
 			return tx.Scan("", "", func(key string, _ []byte) bool {
@@ -249,12 +249,12 @@ func TestWhatIsRememberedIsForgotten(t *testing.T) {
 	})
 }
 
-func TestAWordIsNoPartOfAnID(t *testing.T) {
+func TestAScenarioIsNoPartOfAnID(t *testing.T) {
 	for id, want := range map[string]string{
 		"team": "team", "sandbox:down": "", "team sandbox:slow": "team", "Sandbox:Hang abc_20261121T090000Z": "abc_20261121T090000Z",
 		"sandbox:castle": "sandbox:castle", "a sandbox": "a sandbox",
 	} {
-		if got := magic.Strip(id); got != want {
+		if got := scenario.Strip(id); got != want {
 			t.Errorf("Strip(%q) is %q, want %q", id, got, want)
 		}
 	}

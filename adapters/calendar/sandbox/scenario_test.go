@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"frontdesk/core/adapter/magic"
+	"frontdesk/core/adapter/scenario"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 )
@@ -55,11 +55,11 @@ func TestTheFaultSettingFailsEveryCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAccount(t)
 		ref := mustBook(t, a.open(), haircut("Haircut"))
-		for word, code := range map[magic.Word]fault.Code{
-			magic.RateLimited: fault.RateLimited, magic.Revoked: fault.Disconnected, magic.Forbidden: fault.Forbidden,
-			magic.Down: fault.Unavailable, magic.Hang: fault.Timeout,
+		for name, code := range map[scenario.Name]fault.Code{
+			scenario.RateLimited: fault.RateLimited, scenario.Revoked: fault.Disconnected, scenario.Forbidden: fault.Forbidden,
+			scenario.Down: fault.Unavailable, scenario.Hang: fault.Timeout,
 		} {
-			a.settings["fault"] = string(word)
+			a.settings["fault"] = string(name)
 			d := a.open()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			now := time.Now()
@@ -74,7 +74,7 @@ func TestTheFaultSettingFailsEveryCall(t *testing.T) {
 				"FreeBusy":  second(d.FreeBusy(ctx, []string{primary}, calendar.Span{From: now, To: now.Add(time.Hour)})),
 			} {
 				if f := fault.From(err); f == nil || f.Code != code {
-					t.Errorf("%s with the setting %s: %v", call, word, err)
+					t.Errorf("%s with the setting %s: %v", call, name, err)
 				}
 			}
 			cancel()
@@ -95,7 +95,7 @@ func TestASlowCalendarIsTheCalendarBesideTheWord(t *testing.T) {
 		b.CalendarID = "team sandbox:slow"
 		began := time.Now()
 		e, err := d.Book(t.Context(), b)
-		if err != nil || e.CalendarID != team || time.Since(began) != magic.SlowFor {
+		if err != nil || e.CalendarID != team || time.Since(began) != scenario.SlowFor {
 			t.Errorf("after %s: %+v, %v", time.Since(began), e, err)
 		}
 	})
@@ -176,7 +176,7 @@ func TestAnUnknownOutcomeKeepsTheEventOutOfReach(t *testing.T) {
 				t.Errorf("%s at once, by another replica: %v", name, err)
 			}
 		}
-		time.Sleep(magic.SilentFor)
+		time.Sleep(scenario.SilentFor)
 		for name, call := range calls {
 			if err := call(t.Context(), a.open()); err != nil {
 				t.Errorf("%s later: %v", name, err)

@@ -1,4 +1,4 @@
-package magic
+package scenario
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// Read runs a call without effect, or fails it as the word in it says.
+// Read runs a call without effect, or fails it as its scenario says.
 func Read[T any](ctx context.Context, p Provider, c Call, act func(context.Context) (T, error)) (T, error) {
 	if err := p.before(ctx, c); err != nil {
 		var none T
@@ -16,7 +16,7 @@ func Read[T any](ctx context.Context, p Provider, c Call, act func(context.Conte
 	return act(ctx)
 }
 
-// Write runs a call with an effect, or fails it as the word in it says. A lost reply is lost after act succeeded: so act
+// Write runs a call with an effect, or fails it as its scenario says. A lost reply is lost after act succeeded: so act
 // must be safe to repeat.
 func Write[T any](ctx context.Context, p Provider, c Call, act func(context.Context) (T, error)) (T, error) {
 	var none T
@@ -27,7 +27,7 @@ func Write[T any](ctx context.Context, p Provider, c Call, act func(context.Cont
 	if err != nil {
 		return none, err
 	}
-	if w := p.word(c); w == ReplyLost || w == OutcomeUnknown {
+	if w := p.scenario(c); w == ReplyLost || w == OutcomeUnknown {
 		if err := p.lose(ctx, c, w); err != nil {
 			return none, err
 		}
@@ -40,7 +40,7 @@ func (p Provider) before(ctx context.Context, c Call) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	w := p.word(c)
+	w := p.scenario(c)
 	takes := p.Latency
 	if w == Slow {
 		takes += SlowFor
@@ -58,8 +58,8 @@ func (p Provider) before(ctx context.Context, c Call) error {
 	return p.silence(ctx, c)
 }
 
-// refusal is the fault of a word that only refuses, nil for the others.
-func (p Provider) refusal(w Word) error {
+// refusal is the fault of a scenario that only refuses, nil for the others.
+func (p Provider) refusal(w Name) error {
 	if own := p.Own[w]; own != nil {
 		refusal := *own
 		return &refusal

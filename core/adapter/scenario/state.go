@@ -1,4 +1,4 @@
-package magic
+package scenario
 
 import (
 	"context"
@@ -9,15 +9,16 @@ import (
 	"frontdesk/core/adapter"
 )
 
+// prefix begins the keys in the storage. It is older than the name of this package.
 const prefix = "magic/"
 
-// memory is what is remembered of lost replies, one document per subject.
-type memory struct {
+// state is what is remembered of lost replies, one document per subject.
+type state struct {
 	Lost   map[string]time.Time `json:"lost"` // by request
 	Silent time.Time            `json:"silent"`
 }
 
-func (m memory) stale(now time.Time) bool {
+func (m state) stale(now time.Time) bool {
 	for _, at := range m.Lost {
 		if now.Before(at.Add(rememberIt)) {
 			return false
@@ -31,9 +32,9 @@ func (p Provider) silence(ctx context.Context, c Call) error {
 	if c.About == "" {
 		return nil
 	}
-	var m memory
+	var m state
 	err := p.Storage.View(ctx, func(tx adapter.StorageTx) (err error) {
-		m, err = recall(tx, c.About)
+		m, err = load(tx, c.About)
 		return err
 	})
 	if err != nil {
@@ -46,10 +47,10 @@ func (p Provider) silence(ctx context.Context, c Call) error {
 }
 
 // lose loses the reply of a request, unless that was done lately: then the request is a repeat, and is answered.
-func (p Provider) lose(ctx context.Context, c Call, w Word) error {
+func (p Provider) lose(ctx context.Context, c Call, w Name) error {
 	var lose bool
 	err := p.Storage.Update(ctx, func(tx adapter.StorageTx) error {
-		m, err := recall(tx, c.About)
+		m, err := load(tx, c.About)
 		if err != nil {
 			return err
 		}
@@ -65,7 +66,7 @@ func (p Provider) lose(ctx context.Context, c Call, w Word) error {
 		if w == OutcomeUnknown {
 			m.Silent = now.Add(SilentFor)
 		}
-		if err := forget(tx, now); err != nil {
+		if err := prune(tx, now); err != nil {
 			return err
 		}
 		doc, err := json.Marshal(m)
@@ -80,7 +81,7 @@ func (p Provider) lose(ctx context.Context, c Call, w Word) error {
 	return err
 }
 
-func recall(tx adapter.StorageTx, about string) (m memory, err error) {
+func load(tx adapter.StorageTx, about string) (m state, err error) {
 	doc, err := tx.Get(prefix + about)
 	if err != nil || doc == nil {
 		return m, err
@@ -88,12 +89,12 @@ func recall(tx adapter.StorageTx, about string) (m memory, err error) {
 	return m, json.Unmarshal(doc, &m)
 }
 
-// forget drops what nobody asks for any more.
-func forget(tx adapter.StorageTx, now time.Time) error {
+// prune drops what nobody asks for any more.
+func prune(tx adapter.StorageTx, now time.Time) error {
 	var stale []string
 	var broken error
 	err := tx.Scan(prefix, "", func(key string, doc []byte) bool {
-		var m memory
+		var m state
 		if broken = json.Unmarshal(doc, &m); broken != nil {
 			return false
 		}
