@@ -1,394 +1,295 @@
+//go:build attack
+
 package main
 
 import (
-	"crypto/rand"
-	"crypto/rsa"
-	"crypto/x509"
-	"encoding/json"
-	"encoding/pem"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/cookiejar"
-	"net/http/httptest"
-	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
-	googlefake "frontdesk/adapters/calendar/google/fake"
-	microsoftfake "frontdesk/adapters/calendar/microsoft/fake"
-	"frontdesk/core/adapter/adaptertest"
+	caldavfake "frontdesk/adapters/calendar/caldav/fake"
+	freshdeskfake "frontdesk/adapters/crm/freshdesk/fake"
+	hubspotfake "frontdesk/adapters/crm/hubspot/fake"
+	salesforcefake "frontdesk/adapters/crm/salesforce/fake"
+	zendeskfake "frontdesk/adapters/crm/zendesk/fake"
+	telnyxfake "frontdesk/adapters/telephony/telnyx/fake"
+
+	"frontdesk/adapters/all"
+	"frontdesk/core/adapter"
+	"frontdesk/core/gateway"
 	"frontdesk/core/oauth/oauthtest"
+	"frontdesk/core/tenant"
 )
 
-// pretended is a provider that is not there: its API and its authorization server, over HTTP.
-type pretended struct {
-	name    string
-	title   string
-	oauth   *oauthtest.Server
-	revoke  func()
-	environ []string
-
-	mu     sync.Mutex
-	around func(w http.ResponseWriter, r *http.Request, serve http.Handler) // what comes between; nil: nothing
-}
-
-const customer = "pat@example.com"
-
-// eachProvider runs a test with each provider that customers connect by consent; start starts one of its own.
-func eachProvider(t *testing.T, test func(t *testing.T, start func(testing.TB) *pretended)) {
-	for name, start := range map[string]func(testing.TB) *pretended{"google": pretendGoogle, "microsoft": pretendMicrosoft} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(t, start)
-		})
+// createTenants makes a tenant for each list of connections, in a gateway that is not running yet, and returns their
+// keys.
+func (d *deployment) createTenants(s tenant.Settings, connections ...[]tenant.NewConnection) (keys []string) {
+	d.t.Helper()
+	keys, err := d.tryCreateTenants(context.Background(), s, connections)
+	if err != nil {
+		d.t.Fatal(err)
 	}
+	return keys
 }
 
-func pretendGoogle(t testing.TB) *pretended {
-	p := &pretended{name: "google", title: "Google Calendar"}
-	base := p.serve(t, func(base string) http.Handler {
-		fake := googlefake.New(googlefake.Options{
-			Accounts: []string{customer}, Zone: "America/New_York", MeetPolls: 1,
-			OAuth: oauthtest.Options{
-				Issuer: base, Clients: map[string]string{"desk": "desk-secret", "own": "own-secret"},
-				Assertions: map[string]*rsa.PublicKey{robot: &robotKey().PublicKey},
-			},
-		})
-		p.oauth, p.revoke = fake.OAuth, fake.Revoke
-		return fake
+func (d *deployment) tryCreateTenants(ctx context.Context, s tenant.Settings, connections [][]tenant.NewConnection) (keys []string, err error) {
+	ours := slices.DeleteFunc(slices.Clone(d.environ), func(v string) bool {
+		return !strings.HasPrefix(v, "FRONTDESK_") || strings.HasPrefix(v, "FRONTDESK_TEST_")
 	})
-	p.environ = []string{
-		"FRONTDESK_PROVIDERS__GOOGLE__CLIENT_ID=desk", "FRONTDESK_PROVIDERS__GOOGLE__CLIENT_SECRET=desk-secret",
-		"FRONTDESK_PROVIDERS__GOOGLE__AUTH_URL=" + base + googlefake.AuthorizePath, "FRONTDESK_PROVIDERS__GOOGLE__TOKEN_URL=" + base + googlefake.TokenPath,
-		"FRONTDESK_PROVIDERS__GOOGLE__API_URL=" + base, "FRONTDESK_PROVIDERS__GOOGLE__ISSUER=" + base,
-	}
-	return p
-}
-
-func pretendMicrosoft(t testing.TB) *pretended {
-	p := &pretended{name: "microsoft", title: "Microsoft 365"}
-	base := p.serve(t, func(string) http.Handler {
-		fake := microsoftfake.New(microsoftfake.Options{
-			Account: customer, Name: "Pat", Zone: "America/New_York", LateLinks: 1,
-			Clients: map[string]string{"desk": "desk-secret", "own": "own-secret"},
-		})
-		p.oauth, p.revoke = fake.OAuth(), fake.Revoke
-		return fake
-	})
-	p.environ = []string{
-		"FRONTDESK_PROVIDERS__MICROSOFT__CLIENT_ID=desk", "FRONTDESK_PROVIDERS__MICROSOFT__CLIENT_SECRET=desk-secret",
-		"FRONTDESK_PROVIDERS__MICROSOFT__AUTHORITY=" + base + "/common", "FRONTDESK_PROVIDERS__MICROSOFT__API_URL=" + base + "/v1.0",
-	}
-	return p
-}
-
-// robot is a service account at Google.
-const robot = "robot@project.example"
-
-var robotKey = sync.OnceValue(func() *rsa.PrivateKey {
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	cfg, err := (&session{world: world{adapters: all.Adapters(), environ: ours}}).config()
 	if err != nil {
-		panic(err)
+		return nil, err
 	}
-	return key
-})
-
-// robotFile is the service account's file with a key, as Google gives it.
-func robotFile(t testing.TB, keyID string) string {
-	t.Helper()
-	der, err := x509.MarshalPKCS8PrivateKey(robotKey())
+	g, err := gateway.Open(ctx, cfg, gateway.Options{Adapters: all.Adapters(), LogTo: io.Discard})
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	file, err := json.Marshal(map[string]string{
-		"type": "service_account", "client_email": robot, "private_key_id": keyID, "token_uri": "http://169.254.169.254/",
-		"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})),
-	})
-	if err != nil {
-		t.Fatal(err)
+	defer g.Close()
+	if err := g.Migrate(ctx); err != nil {
+		return nil, err
 	}
-	return string(file)
-}
-
-// withoutClient is the configuration without an OAuth client of the operator's.
-func (p *pretended) withoutClient() []string {
-	return slices.DeleteFunc(slices.Clone(p.environ), func(v string) bool { return strings.Contains(v, "__CLIENT_") })
-}
-
-// serve runs the provider on a port of its own and answers its address.
-func (p *pretended) serve(t testing.TB, of func(base string) http.Handler) string {
-	server := httptest.NewUnstartedServer(nil)
-	base := "http://" + server.Listener.Addr().String()
-	handler := of(base)
-	server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p.mu.Lock()
-		around := p.around
-		p.mu.Unlock()
-		if around == nil {
-			handler.ServeHTTP(w, r)
-			return
+	directory := g.Directory()
+	s.Timezone = "America/New_York"
+	for i, list := range connections {
+		name := fmt.Sprintf("tenant-%d", i)
+		if _, err := directory.CreateTenant(ctx, name, s); err != nil {
+			return nil, err
 		}
-		around(w, r, handler)
-	})
-	server.Start()
-	t.Cleanup(server.Close)
-	return base
-}
-
-func (p *pretended) put(around func(http.ResponseWriter, *http.Request, http.Handler)) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.around = around
-}
-
-// connect makes a tenant and has its customer follow a link to consent. The gateway has to serve at its public address.
-func (p *pretended) connect(h *house, r *running, more ...string) (page string) {
-	h.t.Helper()
-	link := h.must(append([]string{"connect-link", "--tenant", "acme", "--provider", p.name}, more...)...)
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	browser := &http.Client{Jar: jar}
-	shown := visit(h.t, browser, http.MethodGet, link, nil)
-	if !strings.Contains(shown.page, "acme") || !strings.Contains(shown.page, p.title) {
-		h.t.Fatalf("the page does not say who asks for what:\n%s", shown.page)
-	}
-	atProvider := visit(h.t, browser, http.MethodPost, link, url.Values{})
-	if strings.HasPrefix(atProvider.address, r.api) {
-		h.t.Fatalf("the customer was not sent to the provider:\n%s", atProvider.page)
-	}
-	back := visit(h.t, browser, http.MethodPost, atProvider.address, url.Values{"approve": {"yes"}})
-	if !strings.HasPrefix(back.address, r.api+"/oauth/callback/"+p.name) {
-		h.t.Fatalf("the customer came back to %s:\n%s", back.address, back.page)
-	}
-	return back.page
-}
-
-type visited struct{ address, page string }
-
-func visit(t testing.TB, browser *http.Client, method, address string, form url.Values) visited {
-	t.Helper()
-	req, err := http.NewRequest(method, address, strings.NewReader(form.Encode()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if form != nil {
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}
-	res, err := browser.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	page, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode != http.StatusOK {
-		t.Fatalf("%s %s: status %d, %v\n%s", method, address, res.StatusCode, err, page)
-	}
-	return visited{res.Request.URL.String(), string(page)}
-}
-
-// servePublicly starts a gateway whose public address is where it listens.
-func (h *house) servePublicly() *running {
-	h.t.Helper()
-	listen := "127.0.0.1:" + adaptertest.FreePort(h.t)
-	h.environ = append(h.environ, "FRONTDESK_SERVER__LISTEN="+listen, "FRONTDESK_SERVER__PUBLIC_URL=http://"+listen)
-	return h.serve()
-}
-
-// One script for every provider, from the link that a customer is sent to the meeting that is cancelled. Access tokens
-// expire again and again in between, and no call notices.
-func TestFromConsentToCancelledMeeting(t *testing.T) {
-	t.Parallel()
-	eachProvider(t, func(t *testing.T, start func(testing.TB) *pretended) {
-		p := start(t)
-		h := newHouse(t, "", p.environ...)
-		h.must("tenant", "create", "acme", "--timezone", "America/New_York")
-		r := h.servePublicly()
-		c := r.as(h.must("key", "create", "--tenant", "acme"))
-
-		before := c.post(200, "calendar/verify-calendar-connection", `{}`)
-		if before.get("ok") != false || before.text("email") != "" {
-			t.Errorf("verify before the consent: %s", before.body)
-		}
-		page := p.connect(h, r)
-		if !strings.Contains(page, customer) {
-			t.Errorf("the last page does not say which account was connected:\n%s", page)
-		}
-
-		expire := p.oauth.ExpireAccess
-		verified := c.post(200, "calendar/verify-calendar-connection", `{}`)
-		if verified.get("ok") != true || verified.text("email") != customer {
-			t.Fatalf("verify: %s", verified.body)
-		}
-		expire()
-		calendars := c.post(200, "calendar/list-calendars", `{}`)
-		if n := len(calendars.get("calendars").([]any)); n == 0 {
-			t.Errorf("calendars: %s", calendars.body)
-		}
-		expire()
-		booked := c.post(200, "calendar/book-meeting", `{"title": "Consultation", "description": "Bring the plans.",
-			"start_time": "2027-03-02T10:00:00", "end_time": "2027-03-02T10:30:00",
-			"attendee_emails": ["sam@example.com", "kim@example.com"], "conferencing_type": "provider"}`)
-		event := booked.text("event", "event_id")
-		if event == "" || booked.text("event", "start_time") != "2027-03-02T10:00:00-05:00" || !strings.HasPrefix(booked.text("event", "event_url"), "https://") {
-			t.Fatalf("booked: %s", booked.body)
-		}
-		expire()
-		listed := c.post(200, "calendar/list-events", `{"start_time": "2027-03-02", "end_time": "2027-03-03"}`)
-		if listed.text("events", 0, "event_id") != event || listed.text("events", 0, "subject") != "Consultation" ||
-			listed.text("events", 0, "event_url") != booked.text("event", "event_url") || len(listed.get("events", 0, "attendees").([]any)) != 2 {
-			t.Errorf("listed: %s", listed.body)
-		}
-		expire()
-		moved := c.post(200, "calendar/update-meeting", fmt.Sprintf(`{"event_id": %q, "start_time": "2027-03-02T15:00:00", "attendee_emails": ["sam@example.com"]}`, event))
-		if moved.text("event", "end_time") != "2027-03-02T15:30:00-05:00" {
-			t.Errorf("moved: %s", moved.body)
-		}
-		expire()
-		c.post(200, "calendar/cancel-meeting", fmt.Sprintf(`{"event_id": %q}`, event))
-		c.post(200, "calendar/cancel-meeting", fmt.Sprintf(`{"event_id": %q}`, event))
-		expire()
-		left := c.post(200, "calendar/list-events", `{"start_time": "2027-03-02", "end_time": "2027-03-03"}`)
-		for i := range left.get("events").([]any) {
-			if left.get("events", i, "is_cancelled") != true {
-				t.Errorf("after the cancellation: %s", left.body)
+		for _, c := range list {
+			c.Name = string(c.Kind)
+			if _, err := directory.AddConnection(ctx, name, c); err != nil {
+				return nil, err
 			}
 		}
-
-		link := c.post(200, "calendar/book-meeting", `{"title": "By a link", "start_time": "2027-03-03T10:00:00", "end_time": "2027-03-03T10:30:00",
-			"conferencing_type": "url", "location_url": "https://meet.example.com/room?a=1&b=2"}`)
-		if link.text("event", "event_url") != "https://meet.example.com/room?a=1&b=2" {
-			t.Errorf("booked with a link: %s", link.body)
+		key, _, err := directory.CreateKey(ctx, name, tenant.NewKey{})
+		if err != nil {
+			return nil, err
 		}
-		if log := r.log(); strings.Contains(log, "desk-secret") || strings.Contains(log, "access-") || strings.Contains(log, "refresh-") || strings.Contains(log, "fdc_") {
-			t.Errorf("a secret is in the log:\n%s", log)
-		}
-	})
-}
-
-// A consent that the customer takes back is told at once, shown to the operator, and mended by another link: the connection
-// keeps its id, and with it what the gateway knows.
-func TestConsentIsTakenBackAndGivenAgain(t *testing.T) {
-	t.Parallel()
-	eachProvider(t, func(t *testing.T, start func(testing.TB) *pretended) {
-		p := start(t)
-		h := newHouse(t, "", p.environ...)
-		h.must("tenant", "create", "acme")
-		r := h.servePublicly()
-		c := r.as(h.must("key", "create", "--tenant", "acme"))
-		p.connect(h, r, "--name", "front-office")
-		event := c.post(200, "calendar/book-meeting", `{"title": "Kept", "start_time": "2027-03-02T10:00:00Z", "end_time": "2027-03-02T10:30:00Z"}`).text("event", "event_id")
-
-		p.revoke()
-		refused := c.post(400, "calendar/list-events", `{}`)
-		if refused.reason() != "RECONNECT_REQUIRED" || !strings.Contains(string(refused.body), "/problems/reconnect-required") {
-			t.Errorf("refused with %s", refused.body)
-		}
-		calls := p.oauth.TokenCalls()
-		again := c.post(400, "calendar/list-events", `{}`)
-		if again.reason() != "RECONNECT_REQUIRED" || p.oauth.TokenCalls() != calls {
-			t.Errorf("asked again: %s, and %d calls for a token", again.body, p.oauth.TokenCalls()-calls)
-		}
-		verified := c.post(200, "calendar/verify-calendar-connection", `{}`)
-		if verified.get("ok") != false || verified.text("email") != customer {
-			t.Errorf("verify: %s", verified.body)
-		}
-		if status := connectionStatus(h); status != "reconnect_required" {
-			t.Errorf("connection list says %q", status)
-		}
-		if _, told, code := h.do("", "connection", "verify", "--tenant", "acme", "front-office"); code != 1 || !strings.Contains(told, "connect-link --tenant acme --provider "+p.name+" --name front-office") {
-			t.Errorf("connection verify: exit %d, %s", code, told)
-		}
-
-		p.connect(h, r, "--name", "front-office")
-		if status := connectionStatus(h); status != "ok" {
-			t.Errorf("connection list says %q after the second consent", status)
-		}
-		c.post(200, "calendar/cancel-meeting", fmt.Sprintf(`{"event_id": %q}`, event))
-	})
-}
-
-func connectionStatus(h *house) string {
-	var list []struct{ Status string }
-	if err := json.Unmarshal([]byte(h.must("connection", "list", "--tenant", "acme", "--json")), &list); err != nil || len(list) != 1 {
-		h.t.Fatalf("%v, %v", list, err)
+		keys = append(keys, key)
 	}
-	return list[0].Status
+	return keys, nil
 }
 
-// A tenant brings its own OAuth client. Its secret is entered again with the customer's consent kept.
-func TestATenantsOwnClient(t *testing.T) {
-	t.Parallel()
-	eachProvider(t, func(t *testing.T, start func(testing.TB) *pretended) {
-		p := start(t)
-		h := newHouse(t, "", append(p.withoutClient(), "OWN_SECRET=own-secret")...)
-		h.must("tenant", "create", "acme")
-		r := h.servePublicly()
-		c := r.as(h.must("key", "create", "--tenant", "acme"))
-		if _, told, code := h.do("", "connect-link", "--tenant", "acme", "--provider", p.name); code == 0 || !strings.Contains(told, "providers."+p.name+".client_id") {
-			t.Errorf("a link without any client: exit %d, %s", code, told)
-		}
-		add := []string{"connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", p.name, "--name", "own",
-			"--set", "client_id=own", "--secret", "client_secret=env:OWN_SECRET"}
-		if _, told, code := h.do("", add...); code != 0 || !strings.Contains(told, "connect-link --tenant acme --provider "+p.name+" --name own") {
-			t.Errorf("connection add: exit %d, %s", code, told)
-		}
-		if status := connectionStatus(h); status != "reconnect_required" {
-			t.Errorf("before the consent the connection is %q", status)
-		}
-		p.connect(h, r, "--name", "own")
-		c.post(200, "calendar/list-events", `{}`)
-		h.must(add...)
-		p.oauth.ExpireAccess()
-		c.post(200, "calendar/list-events", `{}`)
-		if status := connectionStatus(h); status != "ok" {
-			t.Errorf("after the secret was entered again the connection is %q", status)
-		}
-	})
+// createTenantEach makes a tenant for each connection, and returns their keys.
+func (d *deployment) createTenantEach(connections ...tenant.NewConnection) (keys []string) {
+	d.t.Helper()
+	return d.createTenants(tenant.Settings{}, slices.Collect(slices.Chunk(connections, 1))...)
 }
 
-// Companies connect without a customer's consent: by a service account of Google, and by application permissions of
-// Microsoft.
-func TestCompaniesConnectWithoutConsent(t *testing.T) {
-	t.Parallel()
-	book := `{"title": "Once", "start_time": "2027-03-02T10:00:00Z", "end_time": "2027-03-02T10:30:00Z", "attendee_emails": ["sam@example.com"], "conferencing_type": "provider"}`
-	verify := func(h *house, p *pretended) {
-		h.t.Helper()
-		if told := h.must("connection", "verify", "--tenant", "acme", p.name); !strings.Contains(told, customer) {
-			h.t.Errorf("verify: %s", told)
-		}
-		c := h.serve().as(h.must("key", "create", "--tenant", "acme"))
-		p.oauth.ExpireAccess()
-		c.post(200, "calendar/book-meeting", book)
+// account is one account at a fake provider, connected without anybody's consent, and how it is used.
+type account struct {
+	*fakeProvider
+	connection    tenant.NewConnection
+	read          request
+	create        func(name string) request
+	change        func(made answer, name string) request // nil: things there are neither changed nor removed
+	remove        func(made answer) request
+	there         func(c caller, name string) int // things of that name that are there; nil: it cannot be told
+	made          func() int                      // things ever made; nil: it cannot be told
+	emptyWhenDone []string                        // what is answered by nothing when it is done
+}
+
+// writes lists the account's operations with an effect.
+func (a account) writes() []string {
+	if a.change == nil {
+		return []string{"create"}
 	}
-	t.Run("google", func(t *testing.T) {
-		p := pretendGoogle(t)
-		path := filepath.Join(t.TempDir(), "key.json")
-		if err := os.WriteFile(path, []byte(robotFile(t, "1")), 0o600); err != nil {
-			t.Fatal(err)
+	return []string{"create", "change", "remove"}
+}
+
+// request returns the request of an operation. What the operation changes or removes is created first.
+func (a account) request(c caller, operation, name string) request {
+	c.t.Helper()
+	made := func(name string) answer {
+		c.t.Helper()
+		got, err := c.send(a.create(name))
+		if err != nil || got.status/100 != 2 {
+			c.t.Fatalf("to have something to %s: %v %d %s", operation, err, got.status, got.body)
 		}
-		h := newHouse(t, "", p.withoutClient()...)
-		h.must("tenant", "create", "acme")
-		h.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "google",
-			"--set", "subject="+customer, "--secret", "service_account=file:"+path)
-		verify(h, p)
-	})
-	t.Run("microsoft", func(t *testing.T) {
-		p := pretendMicrosoft(t)
-		p.put(func(w http.ResponseWriter, r *http.Request, serve http.Handler) {
-			r.URL.Path = strings.Replace(r.URL.Path, "/contoso.example/", "/common/", 1) // the directory is not common
-			serve.ServeHTTP(w, r)
-		})
-		h := newHouse(t, "", p.environ...)
-		h.must("tenant", "create", "acme")
-		h.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "microsoft",
-			"--set", "directory=contoso.example", "--set", "mailbox="+customer)
-		verify(h, p)
-	})
+		return got
+	}
+	switch operation {
+	case "read":
+		return a.read
+	case "change":
+		return a.change(made("before "+name), name)
+	case "remove":
+		return a.remove(made(name))
+	}
+	return a.create(name)
+}
+
+// effects counts those of an operation with that name.
+func (a account) effects(c caller, operation, name string) int {
+	n := a.there(c, name)
+	if operation == "remove" {
+		return 1 - n
+	}
+	return n
+}
+
+// A provider without an account is not attacked.
+func TestEveryProviderHasAnAccount(t *testing.T) {
+	for _, a := range all.Adapters() {
+		if _, there := accounts()[a.Name]; !there && a.Name != "sandbox" {
+			t.Errorf("no account at %s", a.Name)
+		}
+	}
+}
+
+// accounts opens an account at every provider that is not a sandbox.
+func accounts() map[string]func(testing.TB) account {
+	return map[string]func(testing.TB) account{
+		"caldav": func(t testing.TB) account {
+			p := &fakeProvider{name: "caldav"}
+			fake := caldavfake.New(caldavfake.Options{User: "pat", Password: "desk-secret", Email: customer})
+			calendar := fake.AddCalendar("work", "Work", "", false)
+			base := p.serve(t, func(string) http.Handler { return fake })
+			return calendarAccount(account{fakeProvider: p, emptyWhenDone: []string{"change", "remove"}, connection: tenant.NewConnection{
+				Provider: "caldav", Settings: map[string]any{"url": base + fake.Home(), "calendar": calendar, "trust_time_range": true},
+				Credentials: map[string]string{"username": "pat", "password": "desk-secret"},
+			}})
+		},
+		"google": func(t testing.TB) account {
+			p := fakeGoogle(t)
+			p.environ = p.withoutClient()
+			return calendarAccount(account{fakeProvider: p, emptyWhenDone: []string{"remove"}, connection: tenant.NewConnection{
+				Provider: "google", Settings: map[string]any{"subject": customer}, Credentials: map[string]string{"service_account": serviceAccountFile(t, "1")},
+			}})
+		},
+		"microsoft": func(t testing.TB) account {
+			return calendarAccount(account{fakeProvider: fakeMicrosoft(t), emptyWhenDone: []string{"remove"}, connection: tenant.NewConnection{
+				Provider: "microsoft", Settings: map[string]any{"directory": "common", "mailbox": customer},
+			}})
+		},
+		"salesforce": func(t testing.TB) account {
+			p := &fakeProvider{name: "salesforce"}
+			fake := salesforcefake.New(salesforcefake.Options{ExternalID: "Key__c", OAuth: oauthtest.Options{Clients: map[string]string{"app": "desk-secret"}}})
+			base := p.serve(t, func(string) http.Handler { return fake })
+			opened := func() int { n, _ := fake.Tickets(context.Background()); return n }
+			return ticketAccount(account{fakeProvider: p, made: opened, connection: tenant.NewConnection{
+				Provider: "salesforce", Settings: map[string]any{"flow": "client_credentials", "client_id": "app", "base_url": base, "external_id_field": "Key__c"},
+				Credentials: map[string]string{"client_secret": "desk-secret"},
+			}})
+		},
+		"hubspot": func(t testing.TB) account {
+			p := &fakeProvider{name: "hubspot"}
+			fake := hubspotfake.New(hubspotfake.Options{Unique: []string{"key"}, Tokens: map[string][]string{"desk-secret": nil}})
+			p.environ = []string{"FRONTDESK_PROVIDERS__HUBSPOT__API_URL=" + p.serve(t, func(string) http.Handler { return fake })}
+			return ticketAccount(account{fakeProvider: p, made: fake.Count, connection: tenant.NewConnection{
+				Provider: "hubspot", Settings: map[string]any{"key_property": "key"}, Credentials: map[string]string{"access_token": "desk-secret"},
+			}})
+		},
+		"zendesk": func(t testing.TB) account {
+			p := &fakeProvider{name: "zendesk"}
+			fake := zendeskfake.New(zendeskfake.Options{AccessToken: "desk-secret"})
+			return ticketAccount(account{fakeProvider: p, made: fake.Tickets, connection: zendeskAt(p.serve(t, func(string) http.Handler { return fake }))})
+		},
+		"freshdesk": func(t testing.TB) account {
+			p := &fakeProvider{name: "freshdesk"}
+			fake := freshdeskfake.New(freshdeskfake.Options{APIKey: "desk-secret"})
+			base := p.serve(t, func(string) http.Handler { return fake })
+			return ticketAccount(account{fakeProvider: p, made: fake.Tickets, connection: tenant.NewConnection{
+				Provider: "freshdesk", Settings: map[string]any{"base_url": base, "requester_email": "calls@example.com"},
+				Credentials: map[string]string{"api_key": "desk-secret"},
+			}})
+		},
+		"rest": func(t testing.TB) account {
+			p, system := &fakeProvider{name: "rest"}, &ticketSystem{}
+			settings := system.described(p.serve(t, func(string) http.Handler { return system }))
+			return ticketAccount(account{fakeProvider: p, made: system.opened, connection: tenant.NewConnection{
+				Provider: "rest", Settings: settings, Credentials: map[string]string{"token": "desk-secret"},
+			}})
+		},
+		"twilio": func(t testing.TB) account { return numberAccount(fakeTwilio(t), "remove") },
+		"telnyx": func(t testing.TB) account { return numberAccount(telnyxWith(t, telnyxfake.Options{})) },
+	}
+}
+
+// zendeskAt is a connection to a fake Zendesk.
+func zendeskAt(base string) tenant.NewConnection {
+	return tenant.NewConnection{
+		Kind: adapter.KindCRM, Provider: "zendesk", Settings: map[string]any{"base_url": base}, Credentials: map[string]string{"access_token": "desk-secret"},
+	}
+}
+
+func calendarAccount(a account) account {
+	a.connection.Kind = adapter.KindCalendar
+	a.read = request{path: "/v1/calendar/list-events", body: `{"start_time":"2027-03-01","end_time":"2027-03-09","timezone":"UTC"}`}
+	var booked atomic.Int64
+	a.create = func(name string) request {
+		at := time.Date(2027, 3, 2, 0, 0, 0, 0, time.UTC).Add(time.Duration(booked.Add(1)) * time.Hour)
+		return request{path: "/v1/calendar/book-meeting", body: fmt.Sprintf(`{"title":%q,"start_time":%q,"end_time":%q,"attendee_emails":["sam@example.com"]}`,
+			name, at.Format(time.RFC3339), at.Add(30*time.Minute).Format(time.RFC3339))}
+	}
+	a.change = func(made answer, name string) request {
+		return request{path: "/v1/calendar/update-meeting", body: fmt.Sprintf(`{"event_id":%q,"title":%q}`, made.text("event", "event_id"), name)}
+	}
+	a.remove = func(made answer) request {
+		return request{path: "/v1/calendar/cancel-meeting", body: fmt.Sprintf(`{"event_id":%q}`, made.text("event", "event_id"))}
+	}
+	a.there = func(c caller, name string) (n int) {
+		listed := c.post(200, "calendar/list-events", a.read.body)
+		for i := range listed.get("events").([]any) {
+			if listed.text("events", i, "subject") == name && listed.get("events", i, "is_cancelled") != true {
+				n++
+			}
+		}
+		return n
+	}
+	return a
+}
+
+func ticketAccount(a account) account {
+	a.connection.Kind = adapter.KindCRM
+	a.read = request{path: ticketPath, body: `{"ticket_number":"4711"}`}
+	a.create = func(name string) request {
+		return request{path: "/v1/tickets/create-ticket", body: fmt.Sprintf(`{"subject":%q}`, name)}
+	}
+	return a
+}
+
+func numberAccount(l *phoneAccount, emptyWhenDone ...string) account {
+	a := account{fakeProvider: l.fakeProvider, connection: l.connection, made: l.bought, emptyWhenDone: emptyWhenDone}
+	a.read = request{verb: http.MethodGet, path: phoneNumbers}
+	var bought atomic.Int64
+	a.create = func(name string) request {
+		area := sold[int(bought.Add(1))%len(sold)]
+		return request{path: phoneNumbers, body: fmt.Sprintf(`{"area_code":%q,"name":%q,"inbound_cloud_employee_id":7}`, area, name)}
+	}
+	a.change = func(made answer, name string) request {
+		return request{verb: http.MethodPatch, path: pathOf(made), body: fmt.Sprintf(`{"name":%q}`, name)}
+	}
+	a.remove = func(made answer) request { return request{verb: http.MethodDelete, path: pathOf(made)} }
+	a.there = func(_ caller, name string) (n int) {
+		for _, number := range l.held() {
+			if number.name == name {
+				n++
+			}
+		}
+		return n
+	}
+	return a
+}
+
+// ofAPI reports whether a request to a provider is none for a token.
+func ofAPI(r *http.Request) bool { return !strings.Contains(r.URL.Path, "token") }
+
+// mutates reports whether a request to a provider changes anything there.
+func mutates(r *http.Request) bool {
+	if slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions, "PROPFIND", "REPORT"}, r.Method) {
+		return false
+	}
+	for _, reading := range []string{"/$batch", "/search", "freeBusy", "getSchedule"} {
+		if strings.Contains(r.URL.Path, reading) {
+			return false
+		}
+	}
+	return ofAPI(r)
 }

@@ -28,7 +28,7 @@ const (
 var listedUnder = map[string]string{"google": "items", "microsoft": "value", "salesforce": "records", "hubspot": "results", "zendesk": "tickets",
 	"freshdesk": "", "rest": "", "twilio": "incoming_phone_numbers", "telnyx": "data"}
 
-// hostileAnswers are the forms that an office's provider answers in.
+// hostileAnswers are the forms that an account's provider answers in.
 func hostileAnswers(provider string) []form {
 	if provider != "caldav" {
 		return hostileForms(jsonForms(listedUnder[provider]))
@@ -40,10 +40,10 @@ func hostileAnswers(provider string) []form {
 	return forms
 }
 
-// hostiles are the offices of every provider at one gateway, whose answers are hostile.
-type hostiles struct {
+// hostileAccounts are the accounts of every provider at one gateway, whose answers are hostile.
+type hostileAccounts struct {
 	*running
-	at    map[string]office
+	at    map[string]account
 	keys  map[string]string
 	names []string
 	calm  int // bytes that the process held before
@@ -56,25 +56,25 @@ type hostiles struct {
 // callers at each provider.
 func TestNoFormOfAnAnswerTakesTheProcessDown(t *testing.T) {
 	t.Parallel()
-	house := newHouse(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__BREAKER__FAILURES=1000000")
-	h := hostiles{at: map[string]office{}, keys: map[string]string{}}
+	deployment := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__BREAKER__FAILURES=1000000")
+	h := hostileAccounts{at: map[string]account{}, keys: map[string]string{}}
 	connections := [][]tenant.NewConnection{sandboxes(nil), sandboxes(nil)}
-	for name, open := range offices() {
+	for name, open := range accounts() {
 		a := open(t)
-		house.environ = append(house.environ, a.environ...)
+		deployment.environ = append(deployment.environ, a.environ...)
 		h.at[name] = a
 		h.names = append(h.names, name)
 		connections = append(connections, []tenant.NewConnection{a.connection})
 	}
-	keys := house.admit(tenant.Settings{}, connections...)
+	keys := deployment.createTenants(tenant.Settings{}, connections...)
 	neighbours := keys[:2]
 	for i, key := range keys[2:] {
 		h.keys[h.names[i]] = key
 	}
-	h.running = house.serve()
+	h.running = deployment.serve()
 	h.neighbour = newLoad(t, h.api, mixedCalls(neighbours))
-	other := newHouse(t, "")
-	others := other.furnish(2, 0)
+	other := newDeployment(t, "")
+	others := other.createSandboxTenants(2, 0)
 	h.control = newLoad(t, other.serve().api, mixedCalls(others))
 	for _, name := range h.names {
 		if got, err := h.as(h.keys[name]).send(h.at[name].read); err != nil || got.status >= 500 {
@@ -98,10 +98,10 @@ func TestNoFormOfAnAnswerTakesTheProcessDown(t *testing.T) {
 
 // beside has a neighbour call all the time until ended, which tells how long it waited: at most as long as a
 // neighbour of nobody at the same time, twice, and so much more.
-func (h hostiles) beside(t *testing.T, more time.Duration) (ended func()) {
+func (h hostileAccounts) beside(t *testing.T, more time.Duration) (ended func()) {
 	const perSecond = 50
 	ctx, stop := context.WithCancel(t.Context())
-	var neighbour, control []hit
+	var neighbour, control []loadResponse
 	var calling sync.WaitGroup
 	calling.Go(func() { neighbour = h.neighbour.until(ctx, perSecond) })
 	calling.Go(func() { control = h.control.until(ctx, perSecond) })
@@ -121,7 +121,7 @@ func (h hostiles) beside(t *testing.T, more time.Duration) (ended func()) {
 }
 
 // answers has a provider answer a read in a form.
-func (h hostiles) answers(t *testing.T, name string, f form) {
+func (h hostileAccounts) answers(t *testing.T, name string, f form) {
 	body := f.body()
 	var asked atomic.Int64
 	h.at[name].put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
@@ -158,7 +158,7 @@ func (h hostiles) answers(t *testing.T, name string, f form) {
 }
 
 // sixteenAtOnce has sixteen callers get answers that take most, at all providers, or at each one.
-func (h hostiles) sixteenAtOnce(t *testing.T) {
+func (h hostileAccounts) sixteenAtOnce(t *testing.T) {
 	for _, how := range []string{"at the edge", "bad UTF-8"} {
 		h.sixteen(t, how, h.names)
 		for _, name := range h.names {
@@ -169,7 +169,7 @@ func (h hostiles) sixteenAtOnce(t *testing.T) {
 	}
 }
 
-func (h hostiles) sixteen(t *testing.T, how string, names []string) {
+func (h hostileAccounts) sixteen(t *testing.T, how string, names []string) {
 	for _, name := range names {
 		var next atomic.Int64
 		forms := slices.DeleteFunc(hostileAnswers(name), func(f form) bool { return !strings.Contains(f.name, how) || strings.HasSuffix(f.name, "compressed") })

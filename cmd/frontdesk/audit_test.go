@@ -23,12 +23,12 @@ type audited struct {
 	Changed                                       []string
 }
 
-func (h *house) audit(args ...string) []audited {
-	h.t.Helper()
+func (d *deployment) audit(args ...string) []audited {
+	d.t.Helper()
 	var rows []audited
-	out := h.must(append([]string{"audit", "list", "--json"}, args...)...)
+	out := d.must(append([]string{"audit", "list", "--json"}, args...)...)
 	if err := json.Unmarshal([]byte(out), &rows); err != nil {
-		h.t.Fatalf("%v\n%s", err, out)
+		d.t.Fatalf("%v\n%s", err, out)
 	}
 	return rows
 }
@@ -38,8 +38,8 @@ func (h *house) audit(args ...string) []audited {
 func TestAKilledGatewayLeavesASoundAudit(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {
-		h := newHouse(t, storeURL)
-		r, c := demo(t, h)
+		d := newDeployment(t, storeURL)
+		r, c := demo(t, d)
 		key := c.key
 		var mu sync.Mutex
 		acknowledged := map[string]bool{}
@@ -71,18 +71,18 @@ func TestAKilledGatewayLeavesASoundAudit(t *testing.T) {
 			}
 			r.kill()
 			wg.Wait()
-			if out, errs, code := h.do("", "audit", "verify"); code != exitOK {
+			if out, errs, code := d.do("", "audit", "verify"); code != exitOK {
 				t.Fatalf("after a kill: exit %d\n%s%s", code, out, errs)
 			}
-			r = h.serve()
+			r = d.serve()
 			c = r.as(key)
 		}
 		if code := r.stop(); code != exitOK {
 			t.Fatalf("exit %d\n%s", code, r.log())
 		}
-		head := h.must("audit", "verify")
+		head := d.must("audit", "verify")
 		done := map[string]int{}
-		for _, row := range h.audit("--action", "book-meeting", "--tenant", "demo", "--limit", "1000000") {
+		for _, row := range d.audit("--action", "book-meeting", "--tenant", "demo", "--limit", "1000000") {
 			if row.ID == 0 {
 				t.Errorf("a row is not sealed after the gateway ended: %+v", row)
 			}
@@ -98,10 +98,10 @@ func TestAKilledGatewayLeavesASoundAudit(t *testing.T) {
 		if len(acknowledged) < 50 {
 			t.Fatalf("only %d calls were acknowledged: the test proves nothing", len(acknowledged))
 		}
-		if all := h.must("audit", "list", "--json", "--limit", "1000000"); strings.Contains(all, "canary") || strings.Contains(all, key) {
+		if all := d.must("audit", "list", "--json", "--limit", "1000000"); strings.Contains(all, "canary") || strings.Contains(all, key) {
 			t.Error("the audit holds a title, an e-mail address or a key")
 		}
-		if again := h.must("audit", "verify", "--head", head); again != head {
+		if again := d.must("audit", "verify", "--head", head); again != head {
 			t.Errorf("the head was %s and is %s", head, again)
 		}
 	})
@@ -109,20 +109,20 @@ func TestAKilledGatewayLeavesASoundAudit(t *testing.T) {
 
 func TestAuditOnTheCommandLine(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "", "PASSWORD=s3cret-canary")
-	if out, errs, code := h.do("", "audit", "verify"); code != exitOK || !strings.Contains(errs, "0 rows") {
+	d := newDeployment(t, "", "PASSWORD=s3cret-canary")
+	if out, errs, code := d.do("", "audit", "verify"); code != exitOK || !strings.Contains(errs, "0 rows") {
 		t.Errorf("an empty one: exit %d\n%s%s", code, out, errs)
 	}
-	h.must("tenant", "create", "acme", "--timezone", "Europe/Paris")
-	key := h.must("key", "create", "--tenant", "acme", "--scope", "calendar:read", "--label", "label-canary")
-	h.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav", "--set", "url=https://canary.example.com/",
+	d.must("tenant", "create", "acme", "--timezone", "Europe/Paris")
+	key := d.must("key", "create", "--tenant", "acme", "--scope", "calendar:read", "--label", "label-canary")
+	d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav", "--set", "url=https://canary.example.com/",
 		"--secret", "username=env:HOME", "--secret", "password=env:PASSWORD")
-	h.must("keyset", "rotate")
-	h.must("tenant", "create", "bolt")
-	h.must("tenant", "delete", "bolt", "--yes")
+	d.must("keyset", "rotate")
+	d.must("tenant", "create", "bolt")
+	d.must("tenant", "delete", "bolt", "--yes")
 
 	var said []string
-	for i, row := range h.audit() {
+	for i, row := range d.audit() {
 		if row.ID != int64(i+1) || row.Outcome != "done" || len(row.Hash) != 64 {
 			t.Errorf("row %d is %+v", i+1, row)
 		}
@@ -135,22 +135,22 @@ func TestAuditOnTheCommandLine(t *testing.T) {
 	}; !slices.Equal(said, want) {
 		t.Errorf("it says\n%s\nwant\n%s", strings.Join(said, "\n"), strings.Join(want, "\n"))
 	}
-	if all := h.must("audit", "list", "--json") + h.must("audit", "list"); strings.Contains(all, "canary") || strings.Contains(all, key) || strings.Contains(all, "Paris") {
+	if all := d.must("audit", "list", "--json") + d.must("audit", "list"); strings.Contains(all, "canary") || strings.Contains(all, key) || strings.Contains(all, "Paris") {
 		t.Errorf("it holds a secret or a setting: %s", all)
 	}
-	if got := h.audit("--tenant", "bolt", "--action", "delete-tenant", "--since", "1h", "--limit", "1"); len(got) != 1 || got[0].ID != 6 {
+	if got := d.audit("--tenant", "bolt", "--action", "delete-tenant", "--since", "1h", "--limit", "1"); len(got) != 1 || got[0].ID != 6 {
 		t.Errorf("filtered: %+v", got)
 	}
-	if got := h.must("audit", "list", "--limit", "1"); !strings.Contains(got, "delete-tenant") || strings.Contains(got, "create-tenant") {
+	if got := d.must("audit", "list", "--limit", "1"); !strings.Contains(got, "delete-tenant") || strings.Contains(got, "create-tenant") {
 		t.Errorf("the newest:\n%s", got)
 	}
-	if _, _, code := h.do("", "audit", "list", "--limit", "0"); code != exitUsage {
+	if _, _, code := d.do("", "audit", "list", "--limit", "0"); code != exitUsage {
 		t.Errorf("--limit 0: exit %d", code)
 	}
 	for range 2 { // the key set that the audit began with is dropped by the second
-		h.must("keyset", "rotate")
+		d.must("keyset", "rotate")
 	}
-	head := h.must("audit", "verify")
+	head := d.must("audit", "verify")
 	if !strings.HasPrefix(head, "8:") {
 		t.Errorf("the head is %s", head)
 	}
@@ -158,12 +158,12 @@ func TestAuditOnTheCommandLine(t *testing.T) {
 
 func TestAuditVerifyFailsOnTampering(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "")
-	dir := strings.TrimPrefix(h.environ[3], "FRONTDESK_DATA_DIR=")
+	d := newDeployment(t, "")
+	dir := strings.TrimPrefix(d.environ[3], "FRONTDESK_DATA_DIR=")
 	for _, name := range []string{"a", "b", "c"} {
-		h.must("tenant", "create", name)
+		d.must("tenant", "create", name)
 	}
-	head := h.must("audit", "verify")
+	head := d.must("audit", "verify")
 	_, hash, _ := strings.Cut(head, ":")
 	kept := filepath.Join(t.TempDir(), "kept.json")
 	raw, err := os.ReadFile(filepath.Join(dir, "audit-head.json"))
@@ -174,16 +174,16 @@ func TestAuditVerifyFailsOnTampering(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, good := range []string{head, hash, kept} {
-		if out, errs, code := h.do("", "audit", "verify", "--head", good); code != exitOK {
+		if out, errs, code := d.do("", "audit", "verify", "--head", good); code != exitOK {
 			t.Errorf("--head %s: exit %d\n%s%s", good, code, out, errs)
 		}
 	}
 	for _, bad := range []string{"4:" + hash, "3:" + strings.Repeat("0", 64), strings.Repeat("0", 64), filepath.Join(dir, "keyset.json"), "nonsense"} {
-		if out, _, code := h.do("", "audit", "verify", "--head", bad); code != exitFailed {
+		if out, _, code := d.do("", "audit", "verify", "--head", bad); code != exitFailed {
 			t.Errorf("--head %s: exit %d\n%s", bad, code, out)
 		}
 	}
-	if out, _, _ := h.do("", "doctor"); !strings.Contains(out, "sound, 3 rows") {
+	if out, _, _ := d.do("", "doctor"); !strings.Contains(out, "sound, 3 rows") {
 		t.Errorf("%s", out)
 	}
 	db, err := sql.Open("sqlite", filepath.Join(dir, "frontdesk.db"))
@@ -194,18 +194,18 @@ func TestAuditVerifyFailsOnTampering(t *testing.T) {
 	if _, err := db.Exec("UPDATE audit SET actor = 'operator:nobody' WHERE id = 2"); err != nil {
 		t.Fatal(err)
 	}
-	if _, errs, code := h.do("", "audit", "verify"); code != exitFailed || !strings.Contains(errs, "row 2") {
+	if _, errs, code := d.do("", "audit", "verify"); code != exitFailed || !strings.Contains(errs, "row 2") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	var report struct {
 		Sound   bool
 		Problem struct{ Row int64 }
 	}
-	out, _, code := h.do("", "audit", "verify", "--json")
+	out, _, code := d.do("", "audit", "verify", "--json")
 	if err := json.Unmarshal([]byte(out), &report); err != nil || code != exitFailed || report.Sound || report.Problem.Row != 2 {
 		t.Errorf("exit %d, %v: %s", code, err, out)
 	}
-	if out, _, code := h.do("", "doctor"); code != exitFailed || !strings.Contains(out, "row 2 is not what was written") {
+	if out, _, code := d.do("", "doctor"); code != exitFailed || !strings.Contains(out, "row 2 is not what was written") {
 		t.Errorf("doctor: exit %d\n%s", code, out)
 	}
 	if _, err := db.Exec("DELETE FROM audit"); err != nil {
@@ -217,7 +217,7 @@ func TestAuditVerifyFailsOnTampering(t *testing.T) {
 	if _, err := db.Exec("UPDATE audit_head SET count = 0, mac = '', key_id = '', seal = ''"); err != nil {
 		t.Fatal(err)
 	}
-	if _, errs, code := h.do("", "audit", "verify"); code != exitFailed || !strings.Contains(errs, "audit-head.json knows 3 rows") {
+	if _, errs, code := d.do("", "audit", "verify"); code != exitFailed || !strings.Contains(errs, "audit-head.json knows 3 rows") {
 		t.Errorf("emptied, keys and all: exit %d: %s", code, errs)
 	}
 }

@@ -24,8 +24,8 @@ func bookingAt(hour int) (body, key string) {
 // the copy began is there, repeats are answered as they were, and new calls work.
 func TestWhatWasBackedUpIsRestored(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "", unhurried()...)
-	r, c := demo(t, h)
+	d := newDeployment(t, "", unhurried()...)
+	r, c := demo(t, d)
 	copied := filepath.Join(t.TempDir(), "copy.db")
 	var answered atomic.Int64
 	answers := make([]answer, 600)
@@ -47,25 +47,25 @@ func TestWhatWasBackedUpIsRestored(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	before := int(answered.Load())
-	h.must("backup", copied)
+	d.must("backup", copied)
 	close(stop)
 	booking.Wait()
 	t.Logf("%d bookings before the copy, %d after it", before, answered.Load())
 	if info, err := os.Stat(copied); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the copy: %v, %v", info.Mode(), err)
 	}
-	h.wantFailure("not overwritten", "backup", copied)
-	h.wantFailure("in use", "restore", copied)
+	d.wantFailure("not overwritten", "backup", copied)
+	d.wantFailure("in use", "restore", copied)
 
 	r.kill()
-	if err := os.Remove(h.databaseFile()); err != nil { // its log stays, and must not get into what comes next
+	if err := os.Remove(d.databaseFile()); err != nil { // its log stays, and must not get into what comes next
 		t.Fatal(err)
 	}
-	h.wantFailure("audit-head.json knows", "serve")
-	if said := h.wants("restore", copied); !strings.Contains(said, "1 tenants") {
+	d.wantFailure("audit-head.json knows", "serve")
+	if said := d.wants("restore", copied); !strings.Contains(said, "1 tenants") {
 		t.Errorf("restore says: %s", said)
 	}
-	c.base = h.serve().api
+	c.base = d.serve().api
 	for hour := range before {
 		body, key := bookingAt(hour)
 		again := c.post(200, "calendar/book-meeting", body, key)
@@ -79,26 +79,26 @@ func TestWhatWasBackedUpIsRestored(t *testing.T) {
 	if listed.text("events", 0, "event_id") != booked {
 		t.Errorf("the new meeting is not listed: %s", listed.body)
 	}
-	if out, _, code := h.do("", "doctor"); code != exitOK {
+	if out, _, code := d.do("", "doctor"); code != exitOK {
 		t.Errorf("doctor: exit %d\n%s", code, out)
 	}
-	h.wantSound()
+	d.wantSound()
 }
 
 // wantFailure runs a command that has to fail with those words.
-func (h *house) wantFailure(says string, args ...string) {
-	h.t.Helper()
-	if out, errs, code := h.do("", args...); code != exitFailed || !strings.Contains(errs, says) {
-		h.t.Errorf("frontdesk %s: exit %d, want %q\n%s%s", strings.Join(args, " "), code, says, out, errs)
+func (d *deployment) wantFailure(says string, args ...string) {
+	d.t.Helper()
+	if out, errs, code := d.do("", args...); code != exitFailed || !strings.Contains(errs, says) {
+		d.t.Errorf("frontdesk %s: exit %d, want %q\n%s%s", strings.Join(args, " "), code, says, out, errs)
 	}
 }
 
 // wants is must for commands whose words are of interest.
-func (h *house) wants(args ...string) (says string) {
-	h.t.Helper()
-	out, errs, code := h.do("", args...)
+func (d *deployment) wants(args ...string) (says string) {
+	d.t.Helper()
+	out, errs, code := d.do("", args...)
 	if code != exitOK {
-		h.t.Fatalf("frontdesk %s: exit %d\n%s%s", strings.Join(args, " "), code, out, errs)
+		d.t.Fatalf("frontdesk %s: exit %d\n%s%s", strings.Join(args, " "), code, out, errs)
 	}
 	return errs
 }
@@ -106,26 +106,26 @@ func (h *house) wants(args ...string) (says string) {
 // A copy of the file alone lacks what is in the log; the doctor says so.
 func TestTheDoctorKnowsACopyWithoutItsLog(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "")
-	r, c := demo(t, h)
+	d := newDeployment(t, "")
+	r, c := demo(t, d)
 	body, key := bookingAt(0)
 	c.post(200, "calendar/book-meeting", body, key)
 	if code := r.stop(); code != exitOK { // everything is in the file now
 		t.Fatalf("exit %d:\n%s", code, r.log())
 	}
 	head := func() string {
-		raw, err := os.ReadFile(filepath.Join(filepath.Dir(h.databaseFile()), "audit-head.json"))
+		raw, err := os.ReadFile(filepath.Join(filepath.Dir(d.databaseFile()), "audit-head.json"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return string(raw)
 	}
 	sealed := head()
-	r = h.serve()
+	r = d.serve()
 	c.base = r.api
 	body, key = bookingAt(1)
 	c.post(200, "calendar/book-meeting", body, key)
-	alone, err := os.ReadFile(h.databaseFile())
+	databaseOnly, err := os.ReadFile(d.databaseFile())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,18 +134,18 @@ func TestTheDoctorKnowsACopyWithoutItsLog(t *testing.T) {
 	}
 	r.kill()
 	for _, end := range []string{"-wal", "-shm"} {
-		if err := os.Remove(h.databaseFile() + end); err != nil {
+		if err := os.Remove(d.databaseFile() + end); err != nil {
 			t.Log(err)
 		}
 	}
-	if err := os.WriteFile(h.databaseFile(), alone, 0o600); err != nil {
+	if err := os.WriteFile(d.databaseFile(), databaseOnly, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, _, code := h.do("", "doctor"); code != exitFailed || !strings.Contains(out, "-wal") {
+	if out, _, code := d.do("", "doctor"); code != exitFailed || !strings.Contains(out, "-wal") {
 		t.Errorf("doctor: exit %d\n%s", code, out)
 	}
-	h.wants("migrate", "--begin-anew")
-	if out, _, code := h.do("", "doctor"); code != exitOK {
+	d.wants("migrate", "--begin-anew")
+	if out, _, code := d.do("", "doctor"); code != exitOK {
 		t.Errorf("doctor, once it is accepted: exit %d\n%s", code, out)
 	}
 }
@@ -153,10 +153,10 @@ func TestTheDoctorKnowsACopyWithoutItsLog(t *testing.T) {
 // What is no good copy is not put into place, and what is there stays.
 func TestABadCopyIsNotRestored(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "")
-	h.must("tenant", "create", "acme")
+	d := newDeployment(t, "")
+	d.must("tenant", "create", "acme")
 	good := filepath.Join(t.TempDir(), "good.db")
-	h.must("backup", good)
+	d.must("backup", good)
 	raw, err := os.ReadFile(good)
 	if err != nil {
 		t.Fatal(err)
@@ -170,24 +170,24 @@ func TestABadCopyIsNotRestored(t *testing.T) {
 		if err := os.WriteFile(bad, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		h.wantFailure(says, "restore", bad)
+		d.wantFailure(says, "restore", bad)
 	}
-	h.must("tenant", "create", "beta")
-	if out := h.must("tenant", "list"); !strings.Contains(out, "acme") {
+	d.must("tenant", "create", "beta")
+	if out := d.must("tenant", "list"); !strings.Contains(out, "acme") {
 		t.Errorf("the tenant is gone: %s", out)
 	}
-	if said := h.wants("restore", good); !strings.Contains(said, "made later are not in it") {
+	if said := d.wants("restore", good); !strings.Contains(said, "made later are not in it") {
 		t.Errorf("restore says: %s", said)
 	}
-	if out := h.must("tenant", "list"); strings.Contains(out, "beta") {
+	if out := d.must("tenant", "list"); strings.Contains(out, "beta") {
 		t.Errorf("what was made after the copy is there: %s", out)
 	}
-	h.must("audit", "verify")
-	another := newHouse(t, "")
+	d.must("audit", "verify")
+	another := newDeployment(t, "")
 	another.wantFailure("no key set", "restore", good)
 	another.must("tenant", "create", "other")
 	another.wantFailure("does not open", "restore", good)
-	onPostgres := newHouse(t, storetest.Postgres(t))
+	onPostgres := newDeployment(t, storetest.Postgres(t))
 	onPostgres.wantFailure("pg_dump", "backup", good+".2")
 	onPostgres.wantFailure("pg_restore", "restore", good)
 }

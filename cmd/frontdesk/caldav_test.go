@@ -16,14 +16,14 @@ func TestNewcomerConnectsACalendarServer(t *testing.T) {
 	for name, start := range map[string]func(testing.TB) servertest.Account{"Radicale": servertest.Radicale, "Xandikos": servertest.Xandikos} {
 		t.Run(name, func(t *testing.T) {
 			account := start(t)
-			h := newHouse(t, "", append(unhurried(), "CALDAV_USER="+account.User, "CALDAV_PASSWORD="+account.Password, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")...)
-			h.must("tenant", "create", "acme", "--timezone", "Europe/Paris")
-			h.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav", "--name", "front-office",
+			d := newDeployment(t, "", append(unhurried(), "CALDAV_USER="+account.User, "CALDAV_PASSWORD="+account.Password, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")...)
+			d.must("tenant", "create", "acme", "--timezone", "Europe/Paris")
+			d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav", "--name", "front-office",
 				"--set", "url="+account.URL, "--set", "calendar="+account.Calendar, "--secret", "username=env:CALDAV_USER", "--secret", "password=env:CALDAV_PASSWORD")
-			if got := h.must("connection", "verify", "--tenant", "acme", "front-office"); !strings.HasPrefix(got, "ok") {
+			if got := d.must("connection", "verify", "--tenant", "acme", "front-office"); !strings.HasPrefix(got, "ok") {
 				t.Errorf("verify prints %q", got)
 			}
-			c := h.serve().as(h.must("key", "create", "--tenant", "acme"))
+			c := d.serve().as(d.must("key", "create", "--tenant", "acme"))
 			other := davClient{t, account}
 
 			booked := c.post(200, "calendar/book-meeting", `{"title":"Zahnarzt, neu; ümlaut","start_time":"2027-03-02T10:00:00","end_time":"2027-03-02T10:30:00",
@@ -81,15 +81,15 @@ func TestNewcomerConnectsACalendarServer(t *testing.T) {
 func TestATenantsAddressMayNotLeadInside(t *testing.T) {
 	t.Parallel()
 	account := servertest.Radicale(t)
-	h := newHouse(t, "", "CALDAV_USER="+account.User, "CALDAV_PASSWORD="+account.Password)
-	h.must("tenant", "create", "acme")
-	h.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav", "--set", "url="+account.URL,
+	d := newDeployment(t, "", "CALDAV_USER="+account.User, "CALDAV_PASSWORD="+account.Password)
+	d.must("tenant", "create", "acme")
+	d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav", "--set", "url="+account.URL,
 		"--secret", "username=env:CALDAV_USER", "--secret", "password=env:CALDAV_PASSWORD")
-	out, errs, code := h.do("", "connection", "verify", "--tenant", "acme", "caldav")
+	out, errs, code := d.do("", "connection", "verify", "--tenant", "acme", "caldav")
 	if code != exitFailed || !strings.Contains(out+errs, "egress.allow") {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
-	c := h.serve().as(h.must("key", "create", "--tenant", "acme"))
+	c := d.serve().as(d.must("key", "create", "--tenant", "acme"))
 	if got := c.post(400, "calendar/list-events", `{}`).reason(); got != "ADDRESS_REFUSED" {
 		t.Errorf("the reason is %s", got)
 	}

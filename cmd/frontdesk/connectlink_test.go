@@ -19,9 +19,9 @@ var linkForm = regexp.MustCompile(`^https://gw\.example/desk/connect/fdc_[0-9A-Z
 
 func TestALinkIsAllOfStandardOutput(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "", withClients()...)
-	h.must("tenant", "create", "acme")
-	out, errs, code := h.do("", "connect-link", "--tenant", "acme", "--provider", "google", "--set", "calendar_id=team@example.com", "--expires", "2h")
+	d := newDeployment(t, "", withClients()...)
+	d.must("tenant", "create", "acme")
+	out, errs, code := d.do("", "connect-link", "--tenant", "acme", "--provider", "google", "--set", "calendar_id=team@example.com", "--expires", "2h")
 	if code != exitOK || !linkForm.MatchString(out) {
 		t.Fatalf("exit %d, standard output %q\n%s", code, out, errs)
 	}
@@ -33,7 +33,7 @@ func TestALinkIsAllOfStandardOutput(t *testing.T) {
 	if strings.Contains(errs, "fdc_") || strings.Contains(errs, "canary") {
 		t.Errorf("a secret is on standard error: %s", errs)
 	}
-	if listed := h.must("connection", "list", "--tenant", "acme", "--json"); listed != "[]" {
+	if listed := d.must("connection", "list", "--tenant", "acme", "--json"); listed != "[]" {
 		t.Errorf("a link alone makes a connection: %s", listed)
 	}
 }
@@ -41,34 +41,34 @@ func TestALinkIsAllOfStandardOutput(t *testing.T) {
 // Whoever registers a tenant's own OAuth client is told its redirect URI, the same by every command.
 func TestTheRedirectURIOfATenantsOwnClientIsTold(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "", append(withClients(), "OWN_SECRET=canary-own")...)
-	h.must("tenant", "create", "acme")
-	_, added, _ := h.do("", "connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "google",
+	d := newDeployment(t, "", append(withClients(), "OWN_SECRET=canary-own")...)
+	d.must("tenant", "create", "acme")
+	_, added, _ := d.do("", "connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "google",
 		"--set", "client_id=own", "--secret", "client_secret=env:OWN_SECRET")
-	_, linked, _ := h.do("", "connect-link", "--tenant", "acme", "--provider", "google")
+	_, linked, _ := d.do("", "connect-link", "--tenant", "acme", "--provider", "google")
 	told := regexp.MustCompile(`redirect URI (https://gw\.example/desk/oauth/callback/google/[0-9a-f]{24})\n`)
 	first, second := told.FindStringSubmatch(added), told.FindStringSubmatch(linked)
 	if first == nil || second == nil || first[1] != second[1] {
 		t.Fatalf("connection add tells\n%s\nconnect-link tells\n%s", added, linked)
 	}
-	if listed := h.must("connection", "list", "--tenant", "acme", "--json"); !strings.Contains(listed, `"redirect_uri": "`+first[1]+`"`) {
+	if listed := d.must("connection", "list", "--tenant", "acme", "--json"); !strings.Contains(listed, `"redirect_uri": "`+first[1]+`"`) {
 		t.Errorf("connection list tells %s, want %s", listed, first[1])
 	}
 }
 
 func TestALinkIsRefusedWhereItWouldLeadNowhere(t *testing.T) {
 	t.Parallel()
-	bare, h := newHouse(t, ""), newHouse(t, "", withClients()...)
-	for _, house := range []*house{bare, h} {
-		house.must("tenant", "create", "acme")
-		house.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "sandbox", "--name", "desk")
+	bare, h := newDeployment(t, ""), newDeployment(t, "", withClients()...)
+	for _, deployment := range []*deployment{bare, h} {
+		deployment.must("tenant", "create", "acme")
+		deployment.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "sandbox", "--name", "desk")
 	}
 	for _, c := range []struct {
-		says  string
-		house *house
-		code  int
-		args  []string
-		errs  []string
+		says       string
+		deployment *deployment
+		code       int
+		args       []string
+		errs       []string
 	}{
 		{"no tenant", h, exitUsage, []string{"--provider", "google"}, []string{"--tenant"}},
 		{"no provider", h, exitUsage, []string{"--tenant", "acme"}, []string{"--provider"}},
@@ -86,7 +86,7 @@ func TestALinkIsRefusedWhereItWouldLeadNowhere(t *testing.T) {
 			[]string{"providers.google.client_id", "providers.google.client_secret", "setting client_id", "credential client_secret"}},
 	} {
 		t.Run(c.says, func(t *testing.T) {
-			out, errs, code := c.house.do("", append([]string{"connect-link"}, c.args...)...)
+			out, errs, code := c.deployment.do("", append([]string{"connect-link"}, c.args...)...)
 			if code != c.code || out != "" {
 				t.Errorf("exit %d, want %d; standard output %q\n%s", code, c.code, out, errs)
 			}
@@ -102,10 +102,10 @@ func TestALinkIsRefusedWhereItWouldLeadNowhere(t *testing.T) {
 func TestALinkLeadsToThePageOfTheGatewayThatServes(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {
-		h := newHouse(t, storeURL, append(withClients(), "FRONTDESK_LOG__LEVEL=debug")...)
-		h.must("tenant", "create", "acme")
-		r := h.serve()
-		token := strings.TrimPrefix(h.must("connect-link", "--tenant", "acme", "--provider", "google"), "https://gw.example/desk/connect/")
+		d := newDeployment(t, storeURL, append(withClients(), "FRONTDESK_LOG__LEVEL=debug")...)
+		d.must("tenant", "create", "acme")
+		r := d.serve()
+		token := strings.TrimPrefix(d.must("connect-link", "--tenant", "acme", "--provider", "google"), "https://gw.example/desk/connect/")
 		customer := r.as("")
 		page := customer.do(http.StatusOK, http.MethodGet, "/connect/"+token, "")
 		for _, says := range []string{"Connect Google Calendar", "acme", "accounts.google.com", "See, make, change and cancel events"} {

@@ -25,10 +25,10 @@ type consenting struct {
 }
 
 func googleAt(redirect string) consenting {
-	fake := google.New(google.Options{Accounts: []string{account}, OAuth: oauthtest.Options{
+	fake := google.New(google.Options{Accounts: []string{accountEmail}, OAuth: oauthtest.Options{
 		Clients: map[string]string{"the-client": "s3cret-canary"}, Redirects: []string{redirect}, Issuer: "https://accounts.google.com",
 	}})
-	return consenting{account, "https://www.googleapis.com/auth/calendar.events", fake, fake.OAuth, func(at string) []string {
+	return consenting{accountEmail, "https://www.googleapis.com/auth/calendar.events", fake, fake.OAuth, func(at string) []string {
 		return []string{
 			"FRONTDESK_PROVIDERS__GOOGLE__CLIENT_ID=the-client", "FRONTDESK_PROVIDERS__GOOGLE__CLIENT_SECRET=s3cret-canary",
 			"FRONTDESK_PROVIDERS__GOOGLE__AUTH_URL=" + at + google.AuthorizePath, "FRONTDESK_PROVIDERS__GOOGLE__TOKEN_URL=" + at + google.TokenPath,
@@ -39,7 +39,7 @@ func googleAt(redirect string) consenting {
 
 func microsoftAt(redirect string) consenting {
 	fake := microsoft.New(microsoft.Options{
-		Account: account, Clients: map[string]string{"the-client": "s3cret-canary"}, Redirects: []string{redirect},
+		Account: accountEmail, Clients: map[string]string{"the-client": "s3cret-canary"}, Redirects: []string{redirect},
 	})
 	return consenting{"Calendar", "Calendars.ReadWrite", fake, fake.OAuth(), func(at string) []string {
 		return []string{
@@ -49,7 +49,7 @@ func microsoftAt(redirect string) consenting {
 	}}
 }
 
-const account = "desk@acme.example"
+const accountEmail = "desk@acme.example"
 
 // From the operator's command to a meeting in the customer's calendar, over the providers' own forms of everything.
 func TestACustomerConnectsACalendarAndAnAgentBooksInIt(t *testing.T) {
@@ -60,10 +60,10 @@ func TestACustomerConnectsACalendarAndAnAgentBooksInIt(t *testing.T) {
 			p := at("http://" + address + "/oauth/callback/" + name)
 			server := httptest.NewServer(p.handler)
 			t.Cleanup(server.Close)
-			h := newHouse(t, "", append(p.environ(server.URL), "FRONTDESK_SERVER__LISTEN="+address, "FRONTDESK_SERVER__PUBLIC_URL=http://"+address, "FRONTDESK_LOG__LEVEL=debug")...)
-			h.must("tenant", "create", "acme")
-			r := h.serve()
-			link := h.must("connect-link", "--tenant", "acme", "--provider", name)
+			d := newDeployment(t, "", append(p.environ(server.URL), "FRONTDESK_SERVER__LISTEN="+address, "FRONTDESK_SERVER__PUBLIC_URL=http://"+address, "FRONTDESK_LOG__LEVEL=debug")...)
+			d.must("tenant", "create", "acme")
+			r := d.serve()
+			link := d.must("connect-link", "--tenant", "acme", "--provider", name)
 			jar, err := cookiejar.New(nil)
 			if err != nil {
 				t.Fatal(err)
@@ -73,17 +73,17 @@ func TestACustomerConnectsACalendarAndAnAgentBooksInIt(t *testing.T) {
 			b.press(b.press(link, nil), url.Values{"deny": {"yes"}}, "You declined")
 			p.oauth.Untick(p.needs)
 			b.press(b.press(link, nil), url.Values{"approve": {"yes"}}, "Something is missing")
-			b.press(b.press(link, nil), url.Values{"approve": {"yes"}}, "is connected", account, p.calendar)
+			b.press(b.press(link, nil), url.Values{"approve": {"yes"}}, "is connected", accountEmail, p.calendar)
 
-			if listed := h.must("connection", "list", "--tenant", "acme"); !strings.Contains(listed, account) || !strings.Contains(listed, "ok") {
+			if listed := d.must("connection", "list", "--tenant", "acme"); !strings.Contains(listed, accountEmail) || !strings.Contains(listed, "ok") {
 				t.Errorf("connections:\n%s", listed)
 			}
-			agent := r.as(h.must("key", "create", "--tenant", "acme"))
+			agent := r.as(d.must("key", "create", "--tenant", "acme"))
 			meeting := `{"title":"Fitting","start_time":"2027-03-02T10:00:00Z","end_time":"2027-03-02T10:30:00Z"}`
 			if event := agent.post(http.StatusOK, "calendar/book-meeting", meeting).text("event", "event_id"); event == "" {
 				t.Error("no meeting is booked")
 			}
-			if verified := agent.post(http.StatusOK, "calendar/verify-calendar-connection", "{}"); verified.text("email") != account {
+			if verified := agent.post(http.StatusOK, "calendar/verify-calendar-connection", "{}"); verified.text("email") != accountEmail {
 				t.Errorf("the connection verifies as %s", verified.body)
 			}
 			token := link[strings.LastIndex(link, "/")+1:]

@@ -23,13 +23,13 @@ func TestEveryAnswerKeepsTheContract(t *testing.T) {
 		// Not even FRONTDESK_REQUIRE_ALL makes this fail: the contract is kept outside the repository.
 		t.Skip("FRONTDESK_CONTRACT and FRONTDESK_PRISM are not set")
 	}
-	h := newHouse(t, "")
-	r, direct := demo(t, h)
-	h.must("tenant", "create", "bare")
+	d := newDeployment(t, "")
+	r, direct := demo(t, d)
+	d.must("tenant", "create", "bare")
 	proxied := startPrism(t, prism, contract, r.api)
 	c := caller{t: t, base: proxied, key: direct.key}
-	nobody := caller{t: t, base: proxied, key: h.must("key", "create", "--tenant", "bare")}
-	reader := caller{t: t, base: proxied, key: h.must("key", "create", "--tenant", "demo", "--scope", "calendar:read")}
+	unconnected := caller{t: t, base: proxied, key: d.must("key", "create", "--tenant", "bare")}
+	reader := caller{t: t, base: proxied, key: d.must("key", "create", "--tenant", "demo", "--scope", "calendar:read")}
 	stranger := caller{t: t, base: proxied, key: "fd_live_nonsense"}
 
 	booked := direct.post(200, "calendar/book-meeting", `{"title":"A","start_time":"2027-03-02T10:00:00Z","end_time":"2027-03-02T11:00:00Z","attendee_emails":["pat@example.com"]}`)
@@ -84,9 +84,9 @@ func TestEveryAnswerKeepsTheContract(t *testing.T) {
 		{c, "DELETE", number, ``, 204, nil},
 		{c, "DELETE", number, ``, 404, nil},
 		{c, "GET", number, ``, 404, nil},
-		{nobody, "GET", "/beta/phone-numbers", ``, 400, nil},
-		{nobody, "POST", "/v1/calendar/list-events", `{}`, 400, nil},
-		{nobody, "POST", "/v1/calendar/verify-calendar-connection", `{}`, 200, nil},
+		{unconnected, "GET", "/beta/phone-numbers", ``, 400, nil},
+		{unconnected, "POST", "/v1/calendar/list-events", `{}`, 400, nil},
+		{unconnected, "POST", "/v1/calendar/verify-calendar-connection", `{}`, 200, nil},
 		{reader, "POST", "/v1/calendar/cancel-meeting", `{"event_id":"x"}`, 403, nil},
 		{reader, "GET", "/beta/phone-numbers", ``, 403, nil},
 		{stranger, "POST", "/v1/tickets/get-ticket", `{"ticket_number":"1"}`, 401, nil},

@@ -23,8 +23,8 @@ import (
 func TestKillLosesNothingAcknowledged(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {
-		h := newHouse(t, storeURL)
-		r, c := demo(t, h)
+		d := newDeployment(t, storeURL)
+		r, c := demo(t, d)
 		key := c.key
 		random := rand.New(rand.NewPCG(1, 2))
 		asked := map[string]request{}
@@ -70,8 +70,8 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 			time.Sleep(time.Duration(random.IntN(400)) * time.Millisecond)
 			r.kill()
 			wg.Wait()
-			h.wantSound()
-			r = h.serve()
+			d.wantSound()
+			r = d.serve()
 			c = r.as(key)
 		}
 
@@ -252,31 +252,31 @@ func kills(standard int) int {
 }
 
 // wantSound examines the file of SQLite after a kill; PostgreSQL looks after its own.
-func (h *house) wantSound() {
-	h.t.Helper()
-	file := h.databaseFile()
+func (d *deployment) wantSound() {
+	d.t.Helper()
+	file := d.databaseFile()
 	if file == "" {
 		return
 	}
 	db, err := sql.Open("sqlite", "file:"+file)
 	if err != nil {
-		h.t.Fatal(err)
+		d.t.Fatal(err)
 	}
 	defer db.Close()
 	var says string
 	if err := db.QueryRow("PRAGMA integrity_check").Scan(&says); err != nil || says != "ok" {
-		h.t.Fatalf("after a kill the file is not sound: %s, %v", says, err)
+		d.t.Fatalf("after a kill the file is not sound: %s, %v", says, err)
 	}
 }
 
-// databaseFile is the house's file of SQLite, "" where it is on PostgreSQL.
-func (h *house) databaseFile() string {
-	for _, v := range h.environ {
+// databaseFile is the deployment's file of SQLite, "" where it is on PostgreSQL.
+func (d *deployment) databaseFile() string {
+	for _, v := range d.environ {
 		if strings.HasPrefix(v, "FRONTDESK_STORE__URL=") {
 			return ""
 		}
 	}
-	for _, v := range h.environ {
+	for _, v := range d.environ {
 		if dir, found := strings.CutPrefix(v, "FRONTDESK_DATA_DIR="); found {
 			return filepath.Join(dir, "frontdesk.db")
 		}

@@ -19,12 +19,12 @@ import (
 	"frontdesk/core/oauth/oauthtest"
 )
 
-// desks are the ticket systems that are not there, each with how it is connected.
-func desks() map[string]func(t *testing.T) (p *pretended, connect func(h *house, r *running)) {
+// crmAccounts opens an account at each fake ticket system, and returns how it is connected.
+func crmAccounts() map[string]func(t *testing.T) (p *fakeProvider, connect func(d *deployment, r *running)) {
 	clients := oauthtest.Options{Clients: map[string]string{"desk": "desk-secret"}}
-	return map[string]func(t *testing.T) (*pretended, func(h *house, r *running)){
-		"salesforce by consent": func(t *testing.T) (*pretended, func(*house, *running)) {
-			p := &pretended{name: "salesforce", title: "Salesforce"}
+	return map[string]func(t *testing.T) (*fakeProvider, func(d *deployment, r *running)){
+		"salesforce by consent": func(t *testing.T) (*fakeProvider, func(*deployment, *running)) {
+			p := &fakeProvider{name: "salesforce", title: "Salesforce"}
 			base := p.serve(t, func(string) http.Handler {
 				fake := salesforcefake.New(salesforcefake.Options{Accounts: []string{customer}, OAuth: clients})
 				p.oauth, p.revoke = fake.OAuth, fake.Revoke
@@ -34,10 +34,10 @@ func desks() map[string]func(t *testing.T) (p *pretended, connect func(h *house,
 				"FRONTDESK_PROVIDERS__SALESFORCE__CLIENT_ID=desk", "FRONTDESK_PROVIDERS__SALESFORCE__CLIENT_SECRET=desk-secret",
 				"FRONTDESK_PROVIDERS__SALESFORCE__LOGIN_URL=" + base,
 			}
-			return p, func(h *house, r *running) { p.connect(h, r) }
+			return p, func(d *deployment, r *running) { p.connect(d, r) }
 		},
-		"salesforce by a certificate": func(t *testing.T) (*pretended, func(*house, *running)) {
-			p := &pretended{name: "salesforce", title: "Salesforce"}
+		"salesforce by a certificate": func(t *testing.T) (*fakeProvider, func(*deployment, *running)) {
+			p := &fakeProvider{name: "salesforce", title: "Salesforce"}
 			base := p.serve(t, func(string) http.Handler {
 				return salesforcefake.New(salesforcefake.Options{
 					Accounts: []string{customer}, Certificates: map[string]*rsa.PublicKey{"app": &robotKey().PublicKey},
@@ -48,35 +48,35 @@ func desks() map[string]func(t *testing.T) (p *pretended, connect func(h *house,
 				"FRONTDESK_PROVIDERS__SALESFORCE__LOGIN_URL=" + base,
 				"PRIVATE_KEY=" + string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(robotKey())})),
 			}
-			return p, func(h *house, _ *running) {
-				h.must("connection", "add", "--tenant", "acme", "--kind", "crm", "--provider", "salesforce", "--set", "flow=jwt_bearer",
+			return p, func(d *deployment, _ *running) {
+				d.must("connection", "add", "--tenant", "acme", "--kind", "crm", "--provider", "salesforce", "--set", "flow=jwt_bearer",
 					"--set", "client_id=app", "--set", "username="+customer, "--secret", "private_key=env:PRIVATE_KEY")
 			}
 		},
-		"salesforce by an app of one's own": func(t *testing.T) (*pretended, func(*house, *running)) {
-			p := &pretended{name: "salesforce", title: "Salesforce"}
+		"salesforce by an app of one's own": func(t *testing.T) (*fakeProvider, func(*deployment, *running)) {
+			p := &fakeProvider{name: "salesforce", title: "Salesforce"}
 			base := p.serve(t, func(string) http.Handler {
 				return salesforcefake.New(salesforcefake.Options{
 					Accounts: []string{customer}, OAuth: oauthtest.Options{Clients: map[string]string{"app": "desk-secret-token"}},
 				})
 			})
-			return p, func(h *house, _ *running) {
-				h.must("connection", "add", "--tenant", "acme", "--kind", "crm", "--provider", "salesforce", "--set", "flow=client_credentials",
+			return p, func(d *deployment, _ *running) {
+				d.must("connection", "add", "--tenant", "acme", "--kind", "crm", "--provider", "salesforce", "--set", "flow=client_credentials",
 					"--set", "client_id=app", "--set", "base_url="+base, "--secret", "client_secret=env:ACCESS_TOKEN")
 			}
 		},
-		"hubspot by consent": func(t *testing.T) (*pretended, func(*house, *running)) {
-			p := pretendHubSpot(t, hubspotfake.Options{OAuth: clients})
-			return p, func(h *house, r *running) { p.connect(h, r) }
+		"hubspot by consent": func(t *testing.T) (*fakeProvider, func(*deployment, *running)) {
+			p := fakeHubSpot(t, hubspotfake.Options{OAuth: clients})
+			return p, func(d *deployment, r *running) { p.connect(d, r) }
 		},
-		"hubspot by a private app": func(t *testing.T) (*pretended, func(*house, *running)) {
-			p := pretendHubSpot(t, hubspotfake.Options{Tokens: map[string][]string{"desk-secret-token": nil}})
-			return p, func(h *house, _ *running) {
-				h.must("connection", "add", "--tenant", "acme", "--kind", "crm", "--provider", "hubspot", "--secret", "access_token=env:ACCESS_TOKEN")
+		"hubspot by a private app": func(t *testing.T) (*fakeProvider, func(*deployment, *running)) {
+			p := fakeHubSpot(t, hubspotfake.Options{Tokens: map[string][]string{"desk-secret-token": nil}})
+			return p, func(d *deployment, _ *running) {
+				d.must("connection", "add", "--tenant", "acme", "--kind", "crm", "--provider", "hubspot", "--secret", "access_token=env:ACCESS_TOKEN")
 			}
 		},
-		"zendesk by consent": func(t *testing.T) (*pretended, func(*house, *running)) {
-			p := &pretended{name: "zendesk", title: "Zendesk"}
+		"zendesk by consent": func(t *testing.T) (*fakeProvider, func(*deployment, *running)) {
+			p := &fakeProvider{name: "zendesk", title: "Zendesk"}
 			base := p.serve(t, func(string) http.Handler {
 				fake := zendeskfake.New(zendeskfake.Options{Email: customer, OAuth: clients})
 				p.oauth, p.revoke = fake.OAuth, fake.Revoke
@@ -86,24 +86,24 @@ func desks() map[string]func(t *testing.T) (p *pretended, connect func(h *house,
 				"FRONTDESK_PROVIDERS__ZENDESK__CLIENT_ID=desk", "FRONTDESK_PROVIDERS__ZENDESK__CLIENT_SECRET=desk-secret",
 				"FRONTDESK_PROVIDERS__ZENDESK__BASE_URL=" + base,
 			}
-			return p, func(h *house, r *running) { p.connect(h, r, "--set", "base_url="+base) }
+			return p, func(d *deployment, r *running) { p.connect(d, r, "--set", "base_url="+base) }
 		},
-		"Request Tracker by settings": pretendNothing,
-		"freshdesk by a key": func(t *testing.T) (*pretended, func(*house, *running)) {
-			p := &pretended{name: "freshdesk", title: "Freshdesk"}
+		"Request Tracker by settings": requestTracker,
+		"freshdesk by a key": func(t *testing.T) (*fakeProvider, func(*deployment, *running)) {
+			p := &fakeProvider{name: "freshdesk", title: "Freshdesk"}
 			base := p.serve(t, func(string) http.Handler {
 				return freshdeskfake.New(freshdeskfake.Options{APIKey: "desk-secret-token"})
 			})
-			return p, func(h *house, _ *running) {
-				h.must("connection", "add", "--tenant", "acme", "--kind", "crm", "--provider", "freshdesk",
+			return p, func(d *deployment, _ *running) {
+				d.must("connection", "add", "--tenant", "acme", "--kind", "crm", "--provider", "freshdesk",
 					"--set", "base_url="+base, "--set", "requester_email=calls@example.com", "--secret", "api_key=env:ACCESS_TOKEN")
 			}
 		},
 	}
 }
 
-func pretendHubSpot(t *testing.T, o hubspotfake.Options) *pretended {
-	p := &pretended{name: "hubspot", title: "HubSpot"}
+func fakeHubSpot(t *testing.T, o hubspotfake.Options) *fakeProvider {
+	p := &fakeProvider{name: "hubspot", title: "HubSpot"}
 	base := p.serve(t, func(string) http.Handler {
 		fake := hubspotfake.New(o)
 		p.oauth, p.revoke = fake.OAuth, fake.Revoke
@@ -117,8 +117,8 @@ func pretendHubSpot(t *testing.T, o hubspotfake.Options) *pretended {
 	return p
 }
 
-// pretendNothing is a real Request Tracker, connected by settings alone.
-func pretendNothing(t *testing.T) (*pretended, func(*house, *running)) {
+// requestTracker is a real Request Tracker, connected by settings alone.
+func requestTracker(t *testing.T) (*fakeProvider, func(*deployment, *running)) {
 	server := servertest.RequestTracker(t)
 	example, err := os.ReadFile("../../adapters/crm/rest/examples/request-tracker.yaml")
 	if err != nil {
@@ -129,23 +129,23 @@ func pretendNothing(t *testing.T) (*pretended, func(*house, *running)) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := &pretended{name: "helpdesk", environ: []string{"RT_USERNAME=" + server.User, "RT_PASSWORD=" + server.Password}}
-	return p, func(h *house, _ *running) { h.must("apply", "-f", file) }
+	p := &fakeProvider{name: "helpdesk", environ: []string{"RT_USERNAME=" + server.User, "RT_PASSWORD=" + server.Password}}
+	return p, func(d *deployment, _ *running) { d.must("apply", "-f", file) }
 }
 
 // One script for every ticket system: what is opened is fetched, by the number as a caller says it, with the same answers.
 func TestTicketsOfEveryCRM(t *testing.T) {
 	t.Parallel()
-	for name, start := range desks() {
+	for name, start := range crmAccounts() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p, connect := start(t)
-			h := newHouse(t, "", slices.Concat(p.environ, unhurried(), []string{"ACCESS_TOKEN=desk-secret-token", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8"})...)
-			h.must("tenant", "create", "acme")
-			r := h.servePublicly()
-			connect(h, r)
-			ticketScript(t, r, h.must("key", "create", "--tenant", "acme"))
-			h.must("connection", "verify", "--tenant", "acme", p.name) // Request Tracker's reads the ticket that is there by now
+			d := newDeployment(t, "", slices.Concat(p.environ, unhurried(), []string{"ACCESS_TOKEN=desk-secret-token", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8"})...)
+			d.must("tenant", "create", "acme")
+			r := d.servePublicly()
+			connect(d, r)
+			ticketScript(t, r, d.must("key", "create", "--tenant", "acme"))
+			d.must("connection", "verify", "--tenant", "acme", p.name) // Request Tracker's reads the ticket that is there by now
 			if log := r.log(); strings.Contains(log, "desk-secret") {
 				t.Errorf("a secret is in the log:\n%s", log)
 			}
@@ -192,14 +192,14 @@ func ticketScript(t *testing.T, r *running, key string) {
 // An account with a field of its own that is required: what lacks is told before anybody calls, and the command line sets it.
 func TestARequiredFieldIsSetOnTheCommandLine(t *testing.T) {
 	t.Parallel()
-	p := &pretended{name: "freshdesk", title: "Freshdesk"}
+	p := &fakeProvider{name: "freshdesk", title: "Freshdesk"}
 	base := p.serve(t, func(string) http.Handler {
 		return freshdeskfake.New(freshdeskfake.Options{APIKey: "desk-secret-token", Fields: []freshdeskfake.Field{
 			{Name: "cf_room", Type: "custom_text", Required: true}, {Name: "cf_floor", Type: "custom_number"},
 		}})
 	})
-	h := newHouse(t, "", "ACCESS_TOKEN=desk-secret-token", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")
-	h.must("tenant", "create", "acme")
+	d := newDeployment(t, "", "ACCESS_TOKEN=desk-secret-token", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")
+	d.must("tenant", "create", "acme")
 	add := func(set ...string) []string {
 		args := []string{"connection", "add", "--tenant", "acme", "--kind", "crm", "--provider", "freshdesk", "--secret", "api_key=env:ACCESS_TOKEN"}
 		for _, s := range append(set, "base_url="+base, "requester_email=calls@example.com") {
@@ -209,20 +209,20 @@ func TestARequiredFieldIsSetOnTheCommandLine(t *testing.T) {
 	}
 	refuse := func(code int, says string, args ...string) {
 		t.Helper()
-		if out, errs, exit := h.do("", args...); exit != code || !strings.Contains(out+errs, says) {
+		if out, errs, exit := d.do("", args...); exit != code || !strings.Contains(out+errs, says) {
 			t.Errorf("%v: exit %d, want %d with %q\n%s%s", args, exit, code, says, out, errs)
 		}
 	}
-	h.must(add()...)
+	d.must(add()...)
 	refuse(exitFailed, "cf_room", "connection", "verify", "--tenant", "acme", "freshdesk")
 	refuse(exitFailed, "cf_room", "doctor")
 	refuse(exitFailed, "Did you mean {subject}?", add("fields.cf_room={subjct}")...)
 	refuse(exitUsage, "--set fields", add("fields={}", "fields.cf_room=12")...)
 	for _, fields := range [][]string{{"fields.cf_room={subject}", "fields.cf_floor=3"}, {`fields={"cf_room": "{subject}", "cf_floor": 3}`}} {
-		h.must(add(fields...)...)
-		h.must("connection", "verify", "--tenant", "acme", "freshdesk")
+		d.must(add(fields...)...)
+		d.must("connection", "verify", "--tenant", "acme", "freshdesk")
 	}
-	if made := h.servePublicly().as(h.must("key", "create", "--tenant", "acme")).post(200, "tickets/create-ticket", `{"subject": "Broken door handle"}`); made.text("ticket", "id") == "" {
+	if made := d.servePublicly().as(d.must("key", "create", "--tenant", "acme")).post(200, "tickets/create-ticket", `{"subject": "Broken door handle"}`); made.text("ticket", "id") == "" {
 		t.Errorf("made: %s", made.body)
 	}
 }

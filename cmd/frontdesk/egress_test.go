@@ -165,8 +165,8 @@ func TestNoConnectionOfATenantLeadsInside(t *testing.T) {
 	}
 	must := func(args ...string) {
 		t.Helper()
-		if code, _, told := command(environ, args...); code != exitOK {
-			t.Fatalf("%v: exit %d, %s", args, code, told)
+		if code, _, output := command(environ, args...); code != exitOK {
+			t.Fatalf("%v: exit %d, %s", args, code, output)
 		}
 	}
 	must("tenant", "create", "acme")
@@ -231,13 +231,13 @@ func TestNoConnectionOfATenantLeadsInside(t *testing.T) {
 	if code, printed, said := command(environ, "connection", "verify", "--tenant", "acme", "alone"); code != exitFailed || !strings.Contains(printed+said, refused) {
 		t.Errorf("verified alone: exit %d, %s%s", code, printed, said)
 	}
-	_, told, log := command(environ, "doctor", "--json")
+	_, output, log := command(environ, "doctor", "--json")
 	var findings []struct {
 		Subject, Says string
 		OK            bool
 	}
-	if err := json.NewDecoder(strings.NewReader(told)).Decode(&findings); err != nil {
-		t.Fatalf("%v: %s", err, told)
+	if err := json.NewDecoder(strings.NewReader(output)).Decode(&findings); err != nil {
+		t.Fatalf("%v: %s", err, output)
 	}
 	if strings.Contains(log, "s3cret") {
 		t.Errorf("a credential is logged: %s", log)
@@ -261,7 +261,7 @@ func TestNoConnectionOfATenantLeadsInside(t *testing.T) {
 		t.Errorf("%d connections reached the inside", n)
 	}
 	if found != len(wants) || found < 150 {
-		t.Errorf("%d connections were examined of %d: %s", found, len(wants), told)
+		t.Errorf("%d connections were examined of %d: %s", found, len(wants), output)
 	}
 	t.Logf("%d connections that would lead inside: %d refused when added, %d when verified", refusedAtOnce+found, refusedAtOnce, found)
 }
@@ -271,12 +271,12 @@ func TestNoProxyConnectsForATenant(t *testing.T) {
 	t.Parallel()
 	port, connections := inside(t)
 	proxy := "http://127.0.0.1:" + port
-	h := newHouse(t, "", "SECRET=s3cret", "USER_NAME=pat", "HTTP_PROXY="+proxy, "http_proxy="+proxy, "HTTPS_PROXY="+proxy, "https_proxy="+proxy, "ALL_PROXY="+proxy, "all_proxy="+proxy)
-	h.must("tenant", "create", "acme")
+	d := newDeployment(t, "", "SECRET=s3cret", "USER_NAME=pat", "HTTP_PROXY="+proxy, "http_proxy="+proxy, "HTTPS_PROXY="+proxy, "https_proxy="+proxy, "ALL_PROXY="+proxy, "all_proxy="+proxy)
+	d.must("tenant", "create", "acme")
 	for name, address := range map[string]string{"private": "http://10.1.2.3/", "metadata": "http://169.254.169.254/", "encrypted": "https://10.1.2.3/"} {
-		h.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav", "--name", name, "--set", "url="+address,
+		d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav", "--name", name, "--set", "url="+address,
 			"--secret", "username=env:USER_NAME", "--secret", "password=env:SECRET")
-		if out, errs, code := h.do("", "connection", "verify", "--tenant", "acme", name); code == exitOK || !strings.Contains(out+errs, "must not be reached") {
+		if out, errs, code := d.do("", "connection", "verify", "--tenant", "acme", name); code == exitOK || !strings.Contains(out+errs, "must not be reached") {
 			t.Errorf("%s: exit %d, %s%s", address, code, out, errs)
 		}
 	}

@@ -22,15 +22,15 @@ import (
 	"time"
 )
 
-// abused is a gateway under attack, and who goes on using it meanwhile.
-type abused struct {
+// target is a gateway under attack, and who goes on using it meanwhile.
+type target struct {
 	t   *testing.T
 	r   *running
 	key string
 }
 
 // say sends bytes on a connection of its own and answers the statuses that came back, until the gateway closes or is quiet.
-func (a abused) say(raw string) []int {
+func (a target) say(raw string) []int {
 	a.t.Helper()
 	line, err := net.Dial("tcp", strings.TrimPrefix(a.r.api, "http://"))
 	if err != nil {
@@ -65,22 +65,22 @@ func (a abused) say(raw string) []int {
 }
 
 // post is a request with a body, and the headers that go with it.
-func (a abused) post(path, body string, headers ...string) string {
+func (a target) post(path, body string, headers ...string) string {
 	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nContent-Length: %d\r\n%s\r\n%s", path, a.key, len(body),
 		strings.Join(append(headers, ""), "\r\n"), body)
 }
 
-func (a abused) get(target string, headers ...string) string {
+func (a target) get(target string, headers ...string) string {
 	return fmt.Sprintf("GET %s HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\n%s\r\n", target, a.key, strings.Join(append(headers, ""), "\r\n"))
 }
 
 // chunked is a request whose framing is all its own.
-func (a abused) chunked(headers, body string) string {
+func (a target) chunked(headers, body string) string {
 	return "POST /v1/calendar/list-calendars HTTP/1.1\r\nHost: x\r\nX-Api-Key: " + a.key + "\r\n" + headers + "\r\n" + body
 }
 
 // fine fails unless a usual caller is served.
-func (a abused) fine(when string) {
+func (a target) fine(when string) {
 	a.t.Helper()
 	began := time.Now()
 	if got, err := a.r.as(a.key).call(http.MethodPost, "/v1/calendar/list-calendars", `{}`); err != nil || got.status != http.StatusOK {
@@ -92,7 +92,7 @@ func (a abused) fine(when string) {
 }
 
 // resident is the memory that the process holds, in MiB.
-func (a abused) resident() float64 {
+func (a target) resident() float64 {
 	a.t.Helper()
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.r.cmd.Process.Pid))
 	if err != nil {
@@ -107,7 +107,7 @@ func (a abused) resident() float64 {
 }
 
 // goroutines waits until the gateway has at most so many.
-func (a abused) goroutines(most int) int {
+func (a target) goroutines(most int) int {
 	a.t.Helper()
 	number := regexp.MustCompile(`(?m)^go_goroutines (\d+)`)
 	n := 0
@@ -126,7 +126,7 @@ func (a abused) goroutines(most int) int {
 
 // attacks are requests that no decent client sends, each with the statuses that may come of it; nothing is the connection
 // closed without an answer.
-func (a abused) attacks() map[string]struct {
+func (a target) attacks() map[string]struct {
 	raw  string
 	want []int
 } {
@@ -256,12 +256,12 @@ func (a abused) attacks() map[string]struct {
 // connections are held open at once (400).
 func TestHostileRequestsAreRefusedAndHoldNothing(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "")
-	h.must("tenant", "create", "acme")
+	d := newDeployment(t, "")
+	d.must("tenant", "create", "acme")
 	for _, kind := range []string{"calendar", "telephony"} {
-		h.must("connection", "add", "--tenant", "acme", "--kind", kind, "--provider", "sandbox", "--name", kind)
+		d.must("connection", "add", "--tenant", "acme", "--kind", kind, "--provider", "sandbox", "--name", kind)
 	}
-	a := abused{t: t, r: h.serve(), key: h.must("key", "create", "--tenant", "acme")}
+	a := target{t: t, r: d.serve(), key: d.must("key", "create", "--tenant", "acme")}
 	a.fine("before all")
 	goroutines := a.goroutines(1 << 20)
 
@@ -304,9 +304,9 @@ func TestHostileRequestsAreRefusedAndHoldNothing(t *testing.T) {
 
 	idle := numberFrom(t, "FRONTDESK_IDLE_CONNECTIONS", 400)
 	before := a.resident()
-	a.besieged(idle)
+	a.idleConnections(idle)
 	held := a.resident() - before
-	a.fine("after the siege")
+	a.fine("after the attack")
 	if left := a.goroutines(goroutines + 20); left > goroutines+20 {
 		t.Errorf("%d goroutines are left of %d", left, goroutines)
 	}
@@ -323,9 +323,9 @@ func TestHostileRequestsAreRefusedAndHoldNothing(t *testing.T) {
 		len(attacks), grown, highest, idle, held)
 }
 
-// besieged holds connections open that send nothing, a header now and then, or a body now and then, while a usual caller is
+// idleConnections holds connections open that send nothing, a header now and then, or a body now and then, while a usual caller is
 // served; then waits until the gateway has closed the slow ones by itself.
-func (a abused) besieged(connections int) {
+func (a target) idleConnections(connections int) {
 	a.t.Helper()
 	var lines []net.Conn
 	defer func() {

@@ -214,15 +214,15 @@ func customerAccounts(t testing.TB, names ...string) (accounts []*customerAccoun
 		a := &customerAccount{name: name}
 		dav := caldavfake.New(caldavfake.Options{User: name, Password: a.secret("password"), Email: name + "@example.com"})
 		dav.AddCalendar("front-"+name, "Front", "", false)
-		a.calendar = new(pretended).serve(t, a.counted(dav)) + "/dav/"
+		a.calendar = new(fakeProvider).serve(t, a.counted(dav)) + "/dav/"
 		a.tickets = zendeskfake.New(zendeskfake.Options{AccessToken: a.secret("token"), Email: name + "@example.com"})
-		a.desk = new(pretended).serve(t, a.counted(a.tickets))
+		a.desk = new(fakeProvider).serve(t, a.counted(a.tickets))
 		a.numbers = telnyxfake.New(telnyxfake.Options{APIKey: "KEY-" + name, PerArea: 99})
 		byKey["Bearer KEY-"+name] = a.counted(a.numbers)("")
 		accounts = append(accounts, a)
 		environ = append(environ, "PASSWORD_"+name+"="+a.secret("password"), "USER_"+name+"="+name, "TOKEN_"+name+"="+a.secret("token"), "KEY_"+name+"=KEY-"+name)
 	}
-	telnyx := new(pretended).serve(t, func(string) http.Handler {
+	telnyx := new(fakeProvider).serve(t, func(string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if account := byKey[r.Header.Get("Authorization")]; account != nil {
 				account.ServeHTTP(w, r)
@@ -235,26 +235,26 @@ func customerAccounts(t testing.TB, names ...string) (accounts []*customerAccoun
 }
 
 // connect gives a tenant connections to the account.
-func (a *customerAccount) connect(h *house, tenant string, more ...string) {
-	h.t.Helper()
+func (a *customerAccount) connect(d *deployment, tenant string, more ...string) {
+	d.t.Helper()
 	add := func(kind, provider string, rest ...string) {
-		h.t.Helper()
-		h.must(append([]string{"connection", "add", "--tenant", tenant, "--kind", kind, "--provider", provider, "--name", tenant + "-" + kind}, rest...)...)
+		d.t.Helper()
+		d.must(append([]string{"connection", "add", "--tenant", tenant, "--kind", kind, "--provider", provider, "--name", tenant + "-" + kind}, rest...)...)
 	}
 	add("calendar", "caldav", "--set", "url="+a.calendar, "--secret", "username=env:USER_"+a.name, "--secret", "password=env:PASSWORD_"+a.name)
 	add("crm", "zendesk", "--set", "base_url="+a.desk, "--secret", "access_token=env:TOKEN_"+a.name)
 	add("telephony", "telnyx", append([]string{"--secret", "api_key=env:KEY_" + a.name}, more...)...)
 }
 
-// belongings are what a tenant has made, and what others might say to reach it, by kind.
-type belongings map[string]string
+// resources are what a tenant has made, and what others might say to reach it, by kind.
+type resources map[string]string
 
-// settleIn gives a tenant a life of its own: a meeting, a ticket, a number, a call under a key, a link.
-func settleIn(h *house, r *running, tenant, key string) belongings {
-	h.t.Helper()
+// createResources makes a meeting, a ticket, a number, a call under a key and a link of the tenant.
+func createResources(d *deployment, r *running, tenant, key string) resources {
+	d.t.Helper()
 	c := r.as(key)
 	secret := "canary-of-" + tenant
-	ours := belongings{"idempotency key": "key-of-" + tenant, "connection": tenant + "-calendar"}
+	ours := resources{"idempotency key": "key-of-" + tenant, "connection": tenant + "-calendar"}
 	booked := c.post(200, "calendar/book-meeting", `{"title":"`+secret+`","description":"`+secret+`","start_time":"2027-03-02T10:00:00Z","end_time":"2027-03-02T10:30:00Z","attendee_emails":["`+secret+`@example.com"]}`)
 	ours["event"] = booked.text("event", "event_id")
 	calendars := c.post(200, "calendar/list-calendars", `{}`)
@@ -271,33 +271,33 @@ func settleIn(h *house, r *running, tenant, key string) belongings {
 		{path: "/beta/phone-numbers", body: calls["Beta_buyPhoneNumber"]},
 	} {
 		if a, err := c.call(http.MethodPost, call.path, call.body, "Idempotency-Key: "+ours["idempotency key"]); err != nil || a.status/100 != 2 {
-			h.t.Fatalf("%s: %v %d %s", call.path, err, a.status, a.body)
+			d.t.Fatalf("%s: %v %d %s", call.path, err, a.status, a.body)
 		}
 	}
-	link := h.must("connect-link", "--tenant", tenant, "--provider", "google")
+	link := d.must("connect-link", "--tenant", tenant, "--provider", "google")
 	ours["link"] = link[strings.LastIndexByte(link, '/')+1:]
-	ours["key id"] = keyID(h, tenant, key)
+	ours["key id"] = keyID(d, tenant, key)
 	return ours
 }
 
-func keyID(h *house, tenant, key string) string {
-	h.t.Helper()
+func keyID(d *deployment, tenant, key string) string {
+	d.t.Helper()
 	var keys []struct{ ID, Prefix string }
-	if err := json.Unmarshal([]byte(h.must("key", "list", "--tenant", tenant, "--json")), &keys); err != nil {
-		h.t.Fatal(err)
+	if err := json.Unmarshal([]byte(d.must("key", "list", "--tenant", tenant, "--json")), &keys); err != nil {
+		d.t.Fatal(err)
 	}
 	for _, k := range keys {
 		if strings.HasPrefix(key, k.Prefix) {
 			return k.ID
 		}
 	}
-	h.t.Fatalf("the key %s of %s is not listed", key, tenant)
+	d.t.Fatalf("the key %s of %s is not listed", key, tenant)
 	return ""
 }
 
 // everythingOf answers all that a tenant has, as it sees it.
-func everythingOf(h *house, r *running, tenant, key string, ours belongings) string {
-	h.t.Helper()
+func everythingOf(d *deployment, r *running, tenant, key string, ours resources) string {
+	d.t.Helper()
 	c := r.as(key)
 	var all strings.Builder
 	for _, a := range []answer{
@@ -308,7 +308,7 @@ func everythingOf(h *house, r *running, tenant, key string, ours belongings) str
 		all.Write(a.body)
 	}
 	for _, command := range [][]string{{"connection", "list"}, {"number", "list"}, {"audit", "list"}} {
-		all.WriteString(h.must(append(command, "--tenant", tenant, "--json")...))
+		all.WriteString(d.must(append(command, "--tenant", tenant, "--json")...))
 	}
 	return all.String()
 }
@@ -353,31 +353,31 @@ func TestNoTenantReachesAnother(t *testing.T) {
 func noTenantReachesAnother(t *testing.T, storeURL string, accounts, manyKeys, full bool) {
 	var victims *customerAccount
 	environ := []string{"FRONTDESK_PROVIDERS__GOOGLE__CLIENT_ID=desk", "FRONTDESK_PROVIDERS__GOOGLE__CLIENT_SECRET=desk-secret"}
-	connect := func(h *house, tenant string) {
+	connect := func(d *deployment, tenant string) {
 		for _, kind := range []string{"calendar", "crm", "telephony"} {
 			add := []string{"connection", "add", "--tenant", tenant, "--kind", kind, "--provider", "sandbox", "--name", tenant + "-" + kind}
 			if kind == "telephony" {
 				add = append(add, "--set", "stock=99")
 			}
-			h.must(add...)
+			d.must(add...)
 		}
 	}
 	if accounts {
 		both, more := customerAccounts(t, "victim", "stranger")
 		victims, environ = both[0], append(environ, more...)
-		connect = func(h *house, tenant string) {
-			both[slices.Index([]string{"victim", "stranger"}, tenant)].connect(h, tenant)
+		connect = func(d *deployment, tenant string) {
+			both[slices.Index([]string{"victim", "stranger"}, tenant)].connect(d, tenant)
 		}
 	}
-	h := newHouse(t, storeURL, environ...)
+	d := newDeployment(t, storeURL, environ...)
 	for _, tenant := range []string{"victim", "stranger"} {
-		h.must("tenant", "create", tenant, "--max-purchases-per-day", "100")
-		connect(h, tenant)
+		d.must("tenant", "create", tenant, "--max-purchases-per-day", "100")
+		connect(d, tenant)
 	}
-	r := h.servePublicly()
-	victim := h.must("key", "create", "--tenant", "victim")
-	theirs := settleIn(h, r, "victim", victim)
-	before := everythingOf(h, r, "victim", victim, theirs)
+	r := d.servePublicly()
+	victim := d.must("key", "create", "--tenant", "victim")
+	theirs := createResources(d, r, "victim", victim)
+	before := everythingOf(d, r, "victim", victim, theirs)
 	called := func() int64 {
 		if victims == nil {
 			return 0
@@ -386,18 +386,18 @@ func noTenantReachesAnother(t *testing.T, storeURL string, accounts, manyKeys, f
 	}
 	calledBefore := called()
 
-	keys := map[string]string{"every scope": h.must("key", "create", "--tenant", "stranger")}
+	keys := map[string]string{"every scope": d.must("key", "create", "--tenant", "stranger")}
 	if manyKeys && !accounts {
-		h.must("connection", "add", "--tenant", "stranger", "--kind", "calendar", "--provider", "sandbox", "--name", "second")
-		keys["bound"] = h.must("key", "create", "--tenant", "stranger", "--connection", "second")
-		keys["revoked"] = h.must("key", "create", "--tenant", "stranger", "--label", "gone")
+		d.must("connection", "add", "--tenant", "stranger", "--kind", "calendar", "--provider", "sandbox", "--name", "second")
+		keys["bound"] = d.must("key", "create", "--tenant", "stranger", "--connection", "second")
+		keys["revoked"] = d.must("key", "create", "--tenant", "stranger", "--label", "gone")
 		keys["none"] = ""
 		for _, scope := range []string{"calendar:read", "calendar:write", "tickets:read", "tickets:write", "numbers:read", "numbers:write"} {
-			keys[scope] = h.must("key", "create", "--tenant", "stranger", "--scope", scope)
+			keys[scope] = d.must("key", "create", "--tenant", "stranger", "--scope", scope)
 		}
-		h.must("key", "revoke", keyID(h, "stranger", keys["revoked"]))
+		d.must("key", "revoke", keyID(d, "stranger", keys["revoked"]))
 	}
-	keys["test"] = h.must("key", "create", "--tenant", "stranger", "--test")
+	keys["test"] = d.must("key", "create", "--tenant", "stranger", "--test")
 	own := strings.Join([]string{ // ids that are the stranger's as well: every sandbox has a calendar "primary"
 		string(r.as(keys["every scope"]).post(200, "calendar/list-calendars", `{}`).body),
 	}, "\n")
@@ -417,7 +417,7 @@ func noTenantReachesAnother(t *testing.T, storeURL string, accounts, manyKeys, f
 	if n := called() - calledBefore; n != 0 {
 		t.Errorf("%d calls reached the other tenant's providers", n)
 	}
-	if after := everythingOf(h, r, "victim", victim, theirs); after != before {
+	if after := everythingOf(d, r, "victim", victim, theirs); after != before {
 		t.Errorf("what the other tenant has changed from\n%s\nto\n%s", before, after)
 	}
 	if x.made < 200 || x.succeeded == 0 || x.refused[http.StatusNotFound] == 0 {
@@ -431,7 +431,7 @@ func noTenantReachesAnother(t *testing.T, storeURL string, accounts, manyKeys, f
 
 	// The operator names tenants; a key of one is not bound to a connection of the other.
 	for _, named := range []string{"victim-calendar", theirs["connection"]} {
-		if out, errs, code := h.do("", "key", "create", "--tenant", "stranger", "--connection", named); code == 0 || strings.Contains(out+errs, "canary") {
+		if out, errs, code := d.do("", "key", "create", "--tenant", "stranger", "--connection", named); code == 0 || strings.Contains(out+errs, "canary") {
 			t.Errorf("a key bound to %s: exit %d %s%s", named, code, out, errs)
 		}
 	}
@@ -441,7 +441,7 @@ func noTenantReachesAnother(t *testing.T, storeURL string, accounts, manyKeys, f
 type intruder struct {
 	t      *testing.T
 	r      *running
-	theirs belongings
+	theirs resources
 	shares string // what holds ids that both tenants have by themselves
 	full   bool
 
@@ -481,20 +481,20 @@ func (x *intruder) attempts(op described, keyKind, key string) {
 // try makes a request with ids of the other tenant, and the same with ids that do not exist.
 func (x *intruder) try(op described, keyKind, key string, theirs map[string]string) {
 	x.t.Helper()
-	nobodys := map[string]string{}
+	absentIDs := map[string]string{}
 	for part, id := range theirs {
-		nobodys[part] = alike(id, func(other string) bool { return slices.Contains(slices.Collect(maps.Values(x.theirs)), other) })
+		absentIDs[part] = alike(id, func(other string) bool { return slices.Contains(slices.Collect(maps.Values(x.theirs)), other) })
 	}
 	began := time.Now()
 	foreign := x.send(op, key, theirs)
 	x.foreign += time.Since(began)
 	began = time.Now()
-	absent := x.send(op, key, nobodys)
+	absent := x.send(op, key, absentIDs)
 	x.absent += time.Since(began)
-	x.compare(fmt.Sprintf("%s of %v with the key %s", op.id, theirs, keyKind), foreign, absent, theirs, nobodys)
+	x.compare(fmt.Sprintf("%s of %v with the key %s", op.id, theirs, keyKind), foreign, absent, theirs, absentIDs)
 }
 
-func (x *intruder) compare(what string, foreign, absent answer, theirs, nobodys map[string]string) {
+func (x *intruder) compare(what string, foreign, absent answer, theirs, absentIDs map[string]string) {
 	x.t.Helper()
 	x.made++
 	if foreign.status != absent.status {
@@ -521,7 +521,7 @@ func (x *intruder) compare(what string, foreign, absent answer, theirs, nobodys 
 	one, other := string(foreign.body), string(absent.body)
 	if one != other { // what was asked for may be named in the answer
 		for part, id := range theirs {
-			one, other = hide(one, id), hide(other, nobodys[part])
+			one, other = hide(one, id), hide(other, absentIDs[part])
 		}
 	}
 	if one != other {
@@ -619,16 +619,16 @@ func (x *intruder) pages(key string) {
 		}
 		begin := path[:strings.IndexByte(path, ':')]
 		for kind, id := range x.theirs {
-			nobodys := alike(id, func(string) bool { return false })
+			absentIDs := alike(id, func(string) bool { return false })
 			if kind == "link" { // who has a link may open it: it is made to be handed on
-				id, nobodys = nobodys, nobodys[:len(nobodys)-1]+"0"
+				id, absentIDs = absentIDs, absentIDs[:len(absentIDs)-1]+"0"
 			}
 			query := ""
 			if strings.HasPrefix(path, "/oauth/") {
 				begin, query = begin+"google?code=x&state=", "&iss=x"
 			}
-			x.compare(route+" of the "+kind+" "+id, get(method, begin+url.QueryEscape(id)+query), get(method, begin+url.QueryEscape(nobodys)+query),
-				map[string]string{kind: id}, map[string]string{kind: nobodys})
+			x.compare(route+" of the "+kind+" "+id, get(method, begin+url.QueryEscape(id)+query), get(method, begin+url.QueryEscape(absentIDs)+query),
+				map[string]string{kind: id}, map[string]string{kind: absentIDs})
 			begin = path[:strings.IndexByte(path, ':')]
 		}
 	}
@@ -655,7 +655,7 @@ func (x *intruder) pages(key string) {
 		map[string]string{"state": state}, map[string]string{"state": other})
 }
 
-// opsAddress holds what the operator's address tells of tenants against what they have: it may lie open in the house.
+// opsAddress holds what the operator's address tells of tenants against what they have: everybody in the operator's network may read it.
 func (x *intruder) opsAddress() {
 	x.t.Helper()
 	ops := caller{t: x.t, base: x.r.ops}
@@ -678,13 +678,13 @@ func TestTwoTenantsOfOneAccountShareNothingElse(t *testing.T) {
 	t.Parallel()
 	accounts, environ := customerAccounts(t, "shared")
 	account := accounts[0]
-	h := newHouse(t, "", environ...)
+	d := newDeployment(t, "", environ...)
 	for _, tenant := range []string{"victim", "stranger"} {
-		h.must("tenant", "create", tenant)
-		account.connect(h, tenant, "--set", "numbers=own")
+		d.must("tenant", "create", tenant)
+		account.connect(d, tenant, "--set", "numbers=own")
 	}
-	r := h.serve()
-	victim, stranger := r.as(h.must("key", "create", "--tenant", "victim")), r.as(h.must("key", "create", "--tenant", "stranger"))
+	r := d.serve()
+	victim, stranger := r.as(d.must("key", "create", "--tenant", "victim")), r.as(d.must("key", "create", "--tenant", "stranger"))
 
 	// The same calls, with and without a key, are two effects.
 	const book, open, buy = "/v1/calendar/book-meeting", "/v1/tickets/create-ticket", "/beta/phone-numbers"
@@ -736,7 +736,7 @@ func TestTwoTenantsOfOneAccountShareNothingElse(t *testing.T) {
 		var number struct{ E164 string }
 		_ = json.Unmarshal(e164, &number)
 		if strings.Contains(string(mine.body), number.E164) && number.E164 != "" {
-			if _, _, code := h.do("", "number", "adopt", "--tenant", "stranger", number.E164); code == 0 {
+			if _, _, code := d.do("", "number", "adopt", "--tenant", "stranger", number.E164); code == 0 {
 				t.Errorf("the number %s of one tenant was adopted for the other", number.E164)
 			}
 		}
@@ -753,7 +753,7 @@ func TestTwoTenantsOfOneAccountShareNothingElse(t *testing.T) {
 			t.Errorf("one tenant's trouble is told to the other: %s", told.body)
 		}
 	}
-	if status := h.must("connection", "list", "--tenant", "victim"); strings.Contains(status, "stranger") {
+	if status := d.must("connection", "list", "--tenant", "victim"); strings.Contains(status, "stranger") {
 		t.Errorf("a tenant's connections: %s", status)
 	}
 }
@@ -761,15 +761,15 @@ func TestTwoTenantsOfOneAccountShareNothingElse(t *testing.T) {
 // A key that is revoked anywhere ends everywhere, at replicas that use it all the time.
 func TestARevokedKeyEndsAtEveryReplica(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, storetest.Postgres(t))
-	h.must("tenant", "create", "acme")
-	h.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "sandbox")
-	key := h.must("key", "create", "--tenant", "acme")
-	replicas := []*running{h.serve(), h.serve(), h.serve()}
+	d := newDeployment(t, storetest.Postgres(t))
+	d.must("tenant", "create", "acme")
+	d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "sandbox")
+	key := d.must("key", "create", "--tenant", "acme")
+	replicas := []*running{d.serve(), d.serve(), d.serve()}
 	for _, r := range replicas {
 		r.as(key).post(200, "calendar/list-calendars", `{}`)
 	}
-	h.must("key", "revoke", keyID(h, "acme", key))
+	d.must("key", "revoke", keyID(d, "acme", key))
 	revoked := time.Now()
 	for _, r := range replicas {
 		for {

@@ -28,36 +28,36 @@ func TestKillAtEveryWriteOfEveryProvider(t *testing.T) {
 		name string
 		open func(testing.TB) string
 	}{{"SQLite", func(testing.TB) string { return "" }}, {"PostgreSQL", storetest.Postgres}}
-	for i, name := range slices.Sorted(maps.Keys(offices())) {
+	for i, name := range slices.Sorted(maps.Keys(accounts())) {
 		for n, store := range stores {
 			if os.Getenv("FRONTDESK_KILLS") == "" && n != i%len(stores) {
 				continue
 			}
 			t.Run(name+" on "+store.name, func(t *testing.T) {
 				t.Parallel()
-				killAtEveryWrite(t, offices()[name](t), store.open(t))
+				killAtEveryWrite(t, accounts()[name](t), store.open(t))
 			})
 		}
 	}
 }
 
-func killAtEveryWrite(t *testing.T, a office, storeURL string) {
-	h := newHouse(t, storeURL, append(a.environ, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__DEADLINE=4s")...)
+func killAtEveryWrite(t *testing.T, a account, storeURL string) {
+	d := newDeployment(t, storeURL, append(a.environ, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__DEADLINE=4s")...)
 	purchases := 100
-	key := h.admit(tenant.Settings{MaxPurchasesPerDay: &purchases}, []tenant.NewConnection{a.connection})[0]
-	r := h.serve()
+	key := d.createTenants(tenant.Settings{MaxPurchasesPerDay: &purchases}, []tenant.NewConnection{a.connection})[0]
+	r := d.serve()
 	type cut struct {
 		request
-		doing, point string
+		operation, point string
 	}
 	var cuts []cut
-	for _, doing := range a.doings() {
+	for _, operation := range a.writes() {
 		points := 0
 		for n := 1; ; n++ {
 			reached := 0
 			for _, after := range []bool{false, true} {
-				point := fmt.Sprintf("%s-%d-%v", doing, n, after)
-				q := a.asks(r.as(key), doing, point)
+				point := fmt.Sprintf("%s-%d-%v", operation, n, after)
+				q := a.request(r.as(key), operation, point)
 				killed := a.killAt(r, n, after)
 				got, err := r.as(key).send(q, "Idempotency-Key: "+point)
 				if !killed() { // it makes no such request
@@ -67,9 +67,9 @@ func killAtEveryWrite(t *testing.T, a office, storeURL string) {
 					break
 				}
 				reached++
-				cuts = append(cuts, cut{q, doing, point})
-				h.wantSound()
-				r = h.serve()
+				cuts = append(cuts, cut{q, operation, point})
+				d.wantSound()
+				r = d.serve()
 			}
 			if reached == 0 {
 				break
@@ -77,7 +77,7 @@ func killAtEveryWrite(t *testing.T, a office, storeURL string) {
 			points++
 		}
 		if points == 0 {
-			t.Errorf("%s makes no writing request", doing)
+			t.Errorf("%s makes no writing request", operation)
 		}
 	}
 	for _, c := range cuts {
@@ -85,7 +85,7 @@ func killAtEveryWrite(t *testing.T, a office, storeURL string) {
 		if a.there == nil {
 			continue
 		}
-		if got := a.effects(r.as(key), c.doing, c.point); got != 1 {
+		if got := a.effects(r.as(key), c.operation, c.point); got != 1 {
 			t.Errorf("%s: %d effects", c.point, got)
 		}
 	}
@@ -99,7 +99,7 @@ func killAtEveryWrite(t *testing.T, a office, storeURL string) {
 
 // killAt has the gateway killed at its n-th writing request from now on, whichever call makes that: a gateway that was
 // started again carries on what was cut off before. What it returns ends that, and reports whether the gateway was killed.
-func (a office) killAt(r *running, n int, after bool) (killed func() bool) {
+func (a account) killAt(r *running, n int, after bool) (killed func() bool) {
 	var mu sync.Mutex // held while it kills
 	made, dead := 0, false
 	a.put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
@@ -129,7 +129,7 @@ func (a office) killAt(r *running, n int, after bool) (killed func() bool) {
 }
 
 // settled asks again until there is a final answer, which has to come within 30 seconds.
-func (a office) settled(t *testing.T, c caller, q request, key string) {
+func (a account) settled(t *testing.T, c caller, q request, key string) {
 	t.Helper()
 	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		got, err := c.send(q, "Idempotency-Key: "+key)

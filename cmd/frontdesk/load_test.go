@@ -26,9 +26,9 @@ import (
 // front desk does not wait until the caller before was served. It writes to connections itself: the sender must not need
 // more of the processors than the gateway that it measures.
 type load struct {
-	host  func() string // where the next request goes
-	shots func(i int) shot
-	sent  int // over all runs, so that no two requests are equal
+	host     func() string // where the next request goes
+	requests func(i int) loadRequest
+	sent     int // over all runs, so that no two requests are equal
 
 	mu   sync.Mutex
 	idle map[string][]*wire // by host
@@ -40,8 +40,8 @@ type wire struct {
 	from *bufio.Reader
 }
 
-// shot is one request.
-type shot struct {
+// loadRequest is one request of a load.
+type loadRequest struct {
 	key    string
 	method string // "" is POST
 	path   string
@@ -50,9 +50,9 @@ type shot struct {
 	idem   string // its Idempotency-Key; "" none
 }
 
-// hit is what came of one.
-type hit struct {
-	shot
+// loadResponse is the outcome of a loadRequest.
+type loadResponse struct {
+	loadRequest
 	status     int // 0: no answer
 	retryAfter string
 	reason     string        // of an answer that is no success, when it is in a v1 body
@@ -60,20 +60,20 @@ type hit struct {
 	err        error
 }
 
-func newLoad(t testing.TB, base string, shots func(i int) shot) *load {
+func newLoad(t testing.TB, base string, requests func(i int) loadRequest) *load {
 	host := strings.TrimPrefix(base, "http://")
-	return newLoadOn(t, func() string { return host }, shots)
+	return newLoadOn(t, func() string { return host }, requests)
 }
 
 // newLoadOn makes a load on several gateways.
-func newLoadOn(t testing.TB, host func() string, shots func(i int) shot) *load {
-	l := &load{host: host, shots: shots, idle: map[string][]*wire{}}
-	t.Cleanup(l.hangUp)
+func newLoadOn(t testing.TB, host func() string, requests func(i int) loadRequest) *load {
+	l := &load{host: host, requests: requests, idle: map[string][]*wire{}}
+	t.Cleanup(l.closeIdle)
 	return l
 }
 
-// hangUp closes the connections that are kept.
-func (l *load) hangUp() {
+// closeIdle closes the connections that are kept.
+func (l *load) closeIdle() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for host, wires := range l.idle {
@@ -85,28 +85,28 @@ func (l *load) hangUp() {
 }
 
 // steady sends so many requests a second for that long and waits for every answer.
-func (l *load) steady(perSecond float64, lasting time.Duration) []hit {
+func (l *load) steady(perSecond float64, lasting time.Duration) []loadResponse {
 	ctx, cancel := context.WithTimeout(context.Background(), lasting)
 	defer cancel()
 	return l.until(ctx, perSecond)
 }
 
 // until sends so many requests a second until ctx ends and waits for every answer.
-func (l *load) until(ctx context.Context, perSecond float64) []hit {
-	var hits []*hit
+func (l *load) until(ctx context.Context, perSecond float64) []loadResponse {
+	var responses []*loadResponse
 	var flying sync.WaitGroup
 	began := time.Now()
 	for ctx.Err() == nil {
-		due := began.Add(time.Duration(float64(len(hits)) / perSecond * float64(time.Second)))
+		due := began.Add(time.Duration(float64(len(responses)) / perSecond * float64(time.Second)))
 		time.Sleep(time.Until(due))
-		s, h := l.shots(l.sent), new(hit)
-		hits = append(hits, h)
+		s, h := l.requests(l.sent), new(loadResponse)
+		responses = append(responses, h)
 		l.sent++
-		flying.Go(func() { *h = l.fire(s) })
+		flying.Go(func() { *h = l.send(s) })
 	}
 	flying.Wait()
-	all := make([]hit, len(hits))
-	for i, h := range hits {
+	all := make([]loadResponse, len(responses))
+	for i, h := range responses {
 		all[i] = *h
 	}
 	return all
@@ -124,10 +124,10 @@ func (l *load) pressed(senders int, lasting time.Duration) (perSecond float64) {
 		sending.Go(func() {
 			for ctx.Err() == nil {
 				mu.Lock()
-				s := l.shots(l.sent)
+				s := l.requests(l.sent)
 				l.sent++
 				mu.Unlock()
-				h := l.fire(s)
+				h := l.send(s)
 				mu.Lock()
 				if served(h) && ctx.Err() == nil {
 					succeeded++
@@ -153,9 +153,9 @@ func (l *load) capacity(senders int, lasting time.Duration) (perSecond float64) 
 	return best
 }
 
-// fire sends one request and reads its answer. Nothing is sent twice.
-func (l *load) fire(s shot) (h hit) {
-	h.shot = s
+// send sends one request and reads its answer. Nothing is sent twice.
+func (l *load) send(s loadRequest) (h loadResponse) {
+	h.loadRequest = s
 	host := l.host()
 	c, err := l.wire(host)
 	if err != nil {
@@ -200,7 +200,7 @@ func (l *load) wire(host string) (*wire, error) {
 	return &wire{c, bufio.NewReaderSize(c, 2048)}, nil
 }
 
-func (c *wire) exchange(host string, s shot) (*http.Response, []byte, error) {
+func (c *wire) exchange(host string, s loadRequest) (*http.Response, []byte, error) {
 	method := cmp.Or(s.method, http.MethodPost)
 	request := fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: %s\r\nX-Api-Key: %s\r\nContent-Length: %d\r\n", method, s.path, host, s.key, len(s.body))
 	if s.idem != "" {
@@ -219,13 +219,13 @@ func (c *wire) exchange(host string, s shot) (*http.Response, []byte, error) {
 	return res, body, err
 }
 
-func served(h hit) bool { return h.status/100 == 2 }
-func shed(h hit) bool   { return h.reason == "OVERLOADED" }
-func failed(h hit) bool { return h.err != nil || !served(h) && !shed(h) }
+func served(h loadResponse) bool { return h.status/100 == 2 }
+func shed(h loadResponse) bool   { return h.reason == "OVERLOADED" }
+func failed(h loadResponse) bool { return h.err != nil || !served(h) && !shed(h) }
 
-func count(hits []hit, which func(hit) bool) int {
+func count(responses []loadResponse, which func(loadResponse) bool) int {
 	n := 0
-	for _, h := range hits {
+	for _, h := range responses {
 		if which(h) {
 			n++
 		}
@@ -233,17 +233,17 @@ func count(hits []hit, which func(hit) bool) int {
 	return n
 }
 
-func only(hits []hit, which func(hit) bool) []hit {
-	return slices.DeleteFunc(slices.Clone(hits), func(h hit) bool { return !which(h) })
+func only(responses []loadResponse, which func(loadResponse) bool) []loadResponse {
+	return slices.DeleteFunc(slices.Clone(responses), func(h loadResponse) bool { return !which(h) })
 }
 
 // quantile is the time within which that share of them was answered; 0 of none.
-func quantile(hits []hit, share float64) time.Duration {
-	if len(hits) == 0 {
+func quantile(responses []loadResponse, share float64) time.Duration {
+	if len(responses) == 0 {
 		return 0
 	}
-	took := make([]time.Duration, len(hits))
-	for i, h := range hits {
+	took := make([]time.Duration, len(responses))
+	for i, h := range responses {
 		took[i] = h.took
 	}
 	slices.Sort(took)
@@ -251,9 +251,9 @@ func quantile(hits []hit, share float64) time.Duration {
 }
 
 // outcomes tells how often what was answered, for a message.
-func outcomes(hits []hit) string {
+func outcomes(responses []loadResponse) string {
 	seen := map[string]int{}
-	for _, h := range hits {
+	for _, h := range responses {
 		what := strconv.Itoa(h.status) + " " + h.reason
 		if h.err != nil {
 			what = h.err.Error()
@@ -267,14 +267,14 @@ func outcomes(hits []hit) string {
 	return strings.Join(all, ", ")
 }
 
-// furnish makes so many tenants with sandboxes that take so long for a call, and a key for each.
-func (h *house) furnish(tenants int, latency time.Duration) (keys []string) {
-	h.t.Helper()
+// createSandboxTenants makes that many tenants whose sandboxes take that long for a call, and returns a key of each.
+func (d *deployment) createSandboxTenants(tenants int, latency time.Duration) (keys []string) {
+	d.t.Helper()
 	settings := map[string]any{}
 	if latency > 0 {
 		settings["latency"] = latency.String()
 	}
-	return h.admit(tenant.Settings{}, slices.Repeat([][]tenant.NewConnection{sandboxes(settings)}, tenants)...)
+	return d.createTenants(tenant.Settings{}, slices.Repeat([][]tenant.NewConnection{sandboxes(settings)}, tenants)...)
 }
 
 // sandboxes are one of each kind.
@@ -286,9 +286,9 @@ func sandboxes(settings map[string]any) (all []tenant.NewConnection) {
 }
 
 // bookings are bookings alone.
-func bookings(keys []string) func(i int) shot {
+func bookings(keys []string) func(i int) loadRequest {
 	calls := mixedCalls(keys)
-	return func(i int) shot {
+	return func(i int) loadRequest {
 		s := calls(i / len(keys) * 4 * len(keys))
 		s.key = keys[i%len(keys)]
 		return s
@@ -296,9 +296,9 @@ func bookings(keys []string) func(i int) shot {
 }
 
 // mixedCalls are the requests of voice agents of many tenants: three look something up for one that books.
-func mixedCalls(keys []string) func(i int) shot {
-	return func(i int) shot {
-		s := shot{key: keys[i%len(keys)]}
+func mixedCalls(keys []string) func(i int) loadRequest {
+	return func(i int) loadRequest {
+		s := loadRequest{key: keys[i%len(keys)]}
 		at := time.Date(2027, 1, 4, 8, 0, 0, 0, time.UTC).Add(time.Duration(i) * 5 * time.Minute)
 		switch i / len(keys) % 4 {
 		case 0:

@@ -19,8 +19,8 @@ import (
 )
 
 // line is a telephony account that is not there.
-type line struct {
-	*pretended
+type phoneAccount struct {
+	*fakeProvider
 	connection tenant.NewConnection
 
 	// The provider's own side; a sandbox has none.
@@ -44,8 +44,8 @@ type line struct {
 // thing is a number as its provider has it.
 type thing struct{ name, leads string }
 
-func lines() map[string]func(t testing.TB) *line {
-	return map[string]func(t testing.TB) *line{"twilio": pretendTwilio, "telnyx": pretendTelnyx, "sandbox": sandboxLine}
+func phoneAccounts() map[string]func(t testing.TB) *phoneAccount {
+	return map[string]func(t testing.TB) *phoneAccount{"twilio": fakeTwilio, "telnyx": fakeTelnyx, "sandbox": sandboxPhoneAccount}
 }
 
 const voiceTemplate = "https://agents.example.com/voice?employee={cloud_employee_id}&number={e164}"
@@ -56,14 +56,14 @@ var sold = []string{"415", "628", "303", "512", "416", "604"}
 
 const stock = 100
 
-func pretendTwilio(t testing.TB) *line {
+func fakeTwilio(t testing.TB) *phoneAccount {
 	fake := twiliofake.New(twiliofake.Options{AuthToken: "twilio-secret-token", DefaultVoiceURL: "https://demo.twilio.com/welcome/voice/"})
 	for i := range stock {
 		for _, area := range sold {
 			fake.Restock(fmt.Sprintf("+1%s555%d", area, 1000+i))
 		}
 	}
-	p := &pretended{name: "twilio", title: "Twilio", revoke: fake.Revoke}
+	p := &fakeProvider{name: "twilio", title: "Twilio", revoke: fake.Revoke}
 	base := p.serve(t, func(string) http.Handler { return fake })
 	p.environ = []string{"FRONTDESK_PROVIDERS__TWILIO__API_URL=" + base}
 	alter := func(e164 string, change func(*twiliofake.Number)) {
@@ -71,8 +71,8 @@ func pretendTwilio(t testing.TB) *line {
 			t.Error(err)
 		}
 	}
-	return &line{
-		pretended: p,
+	return &phoneAccount{
+		fakeProvider: p,
 		connection: tenant.NewConnection{
 			Kind: adapter.KindTelephony, Provider: "twilio", Settings: map[string]any{"voice_url_template": voiceTemplate},
 			Credentials: map[string]string{"account_sid": twiliofake.AccountSID, "auth_token": "twilio-secret-token"},
@@ -113,14 +113,14 @@ func pretendTwilio(t testing.TB) *line {
 	}
 }
 
-func pretendTelnyx(t testing.TB) *line {
+func fakeTelnyx(t testing.TB) *phoneAccount {
 	return telnyxWith(t, telnyxfake.Options{OrderTime: 300 * time.Millisecond, NumberLag: 100 * time.Millisecond})
 }
 
-func telnyxWith(t testing.TB, o telnyxfake.Options) *line {
+func telnyxWith(t testing.TB, o telnyxfake.Options) *phoneAccount {
 	o.APIKey, o.PerArea = "KEYtelnyx-secret-token", stock
 	fake := telnyxfake.New(o)
-	p := &pretended{name: "telnyx", title: "Telnyx", revoke: fake.Revoke}
+	p := &fakeProvider{name: "telnyx", title: "Telnyx", revoke: fake.Revoke}
 	base := p.serve(t, func(string) http.Handler { return fake })
 	p.environ = []string{"FRONTDESK_PROVIDERS__TELNYX__API_URL=" + base + telnyxfake.APIPath}
 	check := func(err error) {
@@ -128,8 +128,8 @@ func telnyxWith(t testing.TB, o telnyxfake.Options) *line {
 			t.Error(err)
 		}
 	}
-	return &line{
-		pretended: p,
+	return &phoneAccount{
+		fakeProvider: p,
 		connection: tenant.NewConnection{
 			Kind: adapter.KindTelephony, Provider: "telnyx", Settings: map[string]any{"connection_id": telnyxfake.Application},
 			Credentials: map[string]string{"api_key": "KEYtelnyx-secret-token"},
@@ -166,37 +166,37 @@ func telnyxWith(t testing.TB, o telnyxfake.Options) *line {
 	}
 }
 
-func sandboxLine(testing.TB) *line {
-	return &line{pretended: &pretended{name: "sandbox"}, connection: tenant.NewConnection{
+func sandboxPhoneAccount(testing.TB) *phoneAccount {
+	return &phoneAccount{fakeProvider: &fakeProvider{name: "sandbox"}, connection: tenant.NewConnection{
 		Kind: adapter.KindTelephony, Provider: "sandbox", Settings: map[string]any{"voice_url_template": voiceTemplate, "order_time": "300ms"},
 	}}
 }
 
-// office is a gateway with a tenant that has the line.
-func (l *line) office(t testing.TB, storeURL string, settings ...string) (*house, *running, caller) {
-	h := newHouse(t, storeURL, l.environ...)
-	h.must("migrate")
-	key := l.tenant(h, "acme", settings...)
-	r := h.serve()
-	return h, r, r.as(key)
+// deploy starts a gateway with a tenant whose account this is.
+func (l *phoneAccount) deploy(t testing.TB, storeURL string, settings ...string) (*deployment, *running, caller) {
+	d := newDeployment(t, storeURL, l.environ...)
+	d.must("migrate")
+	key := l.tenant(d, "acme", settings...)
+	r := d.serve()
+	return d, r, r.as(key)
 }
 
 // tenant makes a tenant that has the line, and returns a key of it.
-func (l *line) tenant(h *house, name string, settings ...string) (key string) {
-	h.must("tenant", "create", name, "--max-purchases-per-day", fmt.Sprint(cmp.Or(l.perDay, 100)))
+func (l *phoneAccount) tenant(d *deployment, name string, settings ...string) (key string) {
+	d.must("tenant", "create", name, "--max-purchases-per-day", fmt.Sprint(cmp.Or(l.perDay, 100)))
 	connect := []string{"connection", "add", "--tenant", name, "--kind", string(l.connection.Kind), "--provider", l.connection.Provider, "--name", "phones"}
 	for name, value := range l.connection.Settings {
 		connect = append(connect, "--set", fmt.Sprintf("%s=%v", name, value))
 	}
 	for name, secret := range l.connection.Credentials {
-		h.environ = append(h.environ, "SECRET_"+name+"="+secret)
+		d.environ = append(d.environ, "SECRET_"+name+"="+secret)
 		connect = append(connect, "--secret", name+"=env:SECRET_"+name)
 	}
 	for _, s := range settings {
 		connect = append(connect, "--set", s)
 	}
-	h.must(connect...)
-	return strings.TrimSpace(h.must("key", "create", "--tenant", name))
+	d.must(connect...)
+	return strings.TrimSpace(d.must("key", "create", "--tenant", name))
 }
 
 const phoneNumbers = "/beta/phone-numbers"
@@ -211,19 +211,19 @@ func pathOf(a answer) string { return fmt.Sprintf("%s/%.0f", phoneNumbers, a.get
 // One script for every provider of numbers: search, buy, assign, re-assign, rename, list, release.
 func TestLifeOfANumber(t *testing.T) {
 	t.Parallel()
-	for name, pretend := range lines() {
+	for name, pretend := range phoneAccounts() {
 		for store, open := range map[string]func(testing.TB) string{"SQLite": func(testing.TB) string { return "" }, "PostgreSQL": storetest.Postgres} {
 			t.Run(name+" on "+store, func(t *testing.T) {
 				t.Parallel()
 				l := pretend(t)
-				_, _, c := l.office(t, open(t))
+				_, _, c := l.deploy(t, open(t))
 				lifeOfANumber(t, l, c)
 			})
 		}
 	}
 }
 
-func lifeOfANumber(t *testing.T, l *line, c caller) {
+func lifeOfANumber(t *testing.T, l *phoneAccount, c caller) {
 	bought := c.buy("415", `,"name":" Front office ","inbound_cloud_employee_id":7`, "Idempotency-Key: one")
 	path, e164 := pathOf(bought), bought.text("e164")
 	if location := bought.header.Get("Location"); !strings.HasSuffix(location, path) {
@@ -283,7 +283,7 @@ func lifeOfANumber(t *testing.T, l *line, c caller) {
 }
 
 // has checks a number at its provider.
-func (l *line) has(t *testing.T, e164, name, leads string) {
+func (l *phoneAccount) has(t *testing.T, e164, name, leads string) {
 	t.Helper()
 	if l.held == nil {
 		return
@@ -297,14 +297,14 @@ func (l *line) has(t *testing.T, e164, name, leads string) {
 // What people do in the provider's own console shows on the next list, and is set right where that is safe.
 func TestNumbersFollowTheirAccount(t *testing.T) {
 	t.Parallel()
-	for name, pretend := range lines() {
+	for name, pretend := range phoneAccounts() {
 		if name == "sandbox" { // nobody else has access to it
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := pretend(t)
-			h, _, c := l.office(t, "")
+			d, _, c := l.deploy(t, "")
 			mine := c.buy("415", `,"name":"Front","inbound_cloud_employee_id":7`)
 			e164 := mine.text("e164")
 			list := func() string { return string(c.do(200, http.MethodGet, phoneNumbers, "").body) }
@@ -321,11 +321,11 @@ func TestNumbersFollowTheirAccount(t *testing.T) {
 			l.lead(e164, elsewhere)
 			list()
 			l.has(t, e164, "Renamed there", elsewhere)
-			out, _, code := h.do("", "doctor", "--tenant", "acme")
+			out, _, code := d.do("", "doctor", "--tenant", "acme")
 			if code != 1 || !strings.Contains(out, e164) || !strings.Contains(out, "--repair") {
 				t.Errorf("doctor ends with %d and says\n%s", code, out)
 			}
-			if out, _, code := h.do("", "doctor", "--tenant", "acme", "--repair"); code != 0 || !strings.Contains(out, "set right") {
+			if out, _, code := d.do("", "doctor", "--tenant", "acme", "--repair"); code != 0 || !strings.Contains(out, "set right") {
 				t.Errorf("doctor --repair ends with %d and says\n%s", code, out)
 			}
 			l.has(t, e164, "Renamed there", l.leads)
@@ -341,12 +341,12 @@ func TestNumbersFollowTheirAccount(t *testing.T) {
 
 func TestARefusedPurchaseSaysWhy(t *testing.T) {
 	t.Parallel()
-	for name, pretend := range lines() {
+	for name, pretend := range phoneAccounts() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := pretend(t)
 			l.perDay = 1
-			_, _, c := l.office(t, "")
+			_, _, c := l.deploy(t, "")
 			soldOut := "212"
 			if l.sellOut != nil {
 				soldOut = "415"
@@ -382,24 +382,24 @@ func TestARefusedPurchaseSaysWhy(t *testing.T) {
 func TestAMissingSetupIsFoundBeforeANumberIsBought(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		pretend func(testing.TB) *line
+		pretend func(testing.TB) *phoneAccount
 		set     string
 		names   string
 	}{
-		"twilio's application": {pretendTwilio, "voice_application=" + twiliofake.Application, "voice_application"},
-		"twilio's trunk":       {pretendTwilio, "sip_trunk=" + twiliofake.Trunk, "sip_trunk"},
-		"telnyx's connection":  {pretendTelnyx, "connection_id=" + telnyxfake.Application, "connection_id"},
+		"twilio's application": {fakeTwilio, "voice_application=" + twiliofake.Application, "voice_application"},
+		"twilio's trunk":       {fakeTwilio, "sip_trunk=" + twiliofake.Trunk, "sip_trunk"},
+		"telnyx's connection":  {fakeTelnyx, "connection_id=" + telnyxfake.Application, "connection_id"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := test.pretend(t)
-			h, _, c := l.office(t, "", test.set)
-			h.must("connection", "verify", "--tenant", "acme", "phones")
+			d, _, c := l.deploy(t, "", test.set)
+			d.must("connection", "verify", "--tenant", "acme", "phones")
 			l.remove()
-			if _, told, code := h.do("", "connection", "verify", "--tenant", "acme", "phones"); code != 1 || !strings.Contains(told, test.names) {
-				t.Errorf("verify ends with %d and says\n%s", code, told)
+			if _, output, code := d.do("", "connection", "verify", "--tenant", "acme", "phones"); code != 1 || !strings.Contains(output, test.names) {
+				t.Errorf("verify ends with %d and says\n%s", code, output)
 			}
-			if out, _, code := h.do("", "doctor", "--tenant", "acme"); code != 1 || !strings.Contains(out, test.names) {
+			if out, _, code := d.do("", "doctor", "--tenant", "acme"); code != 1 || !strings.Contains(out, test.names) {
 				t.Errorf("doctor ends with %d and says\n%s", code, out)
 			}
 			for range 3 {
@@ -421,16 +421,16 @@ func TestAMissingSetupIsFoundBeforeANumberIsBought(t *testing.T) {
 // order of what it holds is answered like a purchase.
 func TestTenantsOfOneAccountAtThreeGateways(t *testing.T) {
 	t.Parallel()
-	l := pretendTwilio(t)
-	h := newHouse(t, storetest.Postgres(t), l.environ...)
-	h.must("migrate")
+	l := fakeTwilio(t)
+	d := newDeployment(t, storetest.Postgres(t), l.environ...)
+	d.must("migrate")
 	var keys []string
 	for i := range 3 {
-		keys = append(keys, l.tenant(h, fmt.Sprint("tenant", i)))
+		keys = append(keys, l.tenant(d, fmt.Sprint("tenant", i)))
 	}
 	var gateways []*running
 	for range 3 {
-		gateways = append(gateways, h.serve())
+		gateways = append(gateways, d.serve())
 	}
 	type sale struct {
 		tenant int
@@ -481,14 +481,14 @@ func TestTenantsOfOneAccountAtThreeGateways(t *testing.T) {
 
 func TestOrdersThatComeTooLateAreFollowedByOthers(t *testing.T) {
 	t.Parallel()
-	for name, pretend := range lines() {
+	for name, pretend := range phoneAccounts() {
 		if name == "sandbox" {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := pretend(t)
-			_, _, c := l.office(t, "")
+			_, _, c := l.deploy(t, "")
 			l.snatch(2)
 			bought := c.buy("415", "")
 			if l.bought() != 1 || len(l.held()) != 1 {
@@ -503,11 +503,11 @@ func TestOrdersThatComeTooLateAreFollowedByOthers(t *testing.T) {
 
 func TestAReleasedNumberCanWait(t *testing.T) {
 	t.Parallel()
-	for name, pretend := range lines() {
+	for name, pretend := range phoneAccounts() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := pretend(t)
-			h, _, c := l.office(t, "", "release_delay=72h")
+			d, _, c := l.deploy(t, "", "release_delay=72h")
 			mine := c.buy("415", `,"name":"Front","inbound_cloud_employee_id":7`)
 			path, e164 := pathOf(mine), mine.text("e164")
 			if l.block != nil {
@@ -525,10 +525,10 @@ func TestAReleasedNumberCanWait(t *testing.T) {
 			if got := c.do(200, http.MethodGet, phoneNumbers, ""); strings.Contains(string(got.body), e164) {
 				t.Errorf("the list is %s", got.body)
 			}
-			if out := h.must("number", "list", "--tenant", "acme"); !strings.Contains(out, e164) || !strings.Contains(out, "goes back") {
+			if out := d.must("number", "list", "--tenant", "acme"); !strings.Contains(out, e164) || !strings.Contains(out, "goes back") {
 				t.Errorf("number list says\n%s", out)
 			}
-			if out := strings.TrimSpace(h.must("number", "restore", "--tenant", "acme", fmt.Sprintf("%.0f", mine.get("id")))); out != e164 {
+			if out := strings.TrimSpace(d.must("number", "restore", "--tenant", "acme", fmt.Sprintf("%.0f", mine.get("id")))); out != e164 {
 				t.Errorf("restore prints %q", out)
 			}
 			if got := c.do(200, http.MethodGet, path, ""); string(got.body) != string(mine.body) {
@@ -541,14 +541,14 @@ func TestAReleasedNumberCanWait(t *testing.T) {
 
 func TestOnlyOnesOwnNumbers(t *testing.T) {
 	t.Parallel()
-	l := pretendTwilio(t)
-	h, _, c := l.office(t, "", "numbers=own")
+	l := fakeTwilio(t)
+	d, _, c := l.deploy(t, "", "numbers=own")
 	l.arrive("+13035550123")
 	mine := c.buy("415", "")
 	if got := c.do(200, http.MethodGet, phoneNumbers, ""); strings.Contains(string(got.body), "+13035550123") || !strings.Contains(string(got.body), mine.text("e164")) {
 		t.Errorf("the list is %s", got.body)
 	}
-	id := strings.TrimSpace(h.must("number", "adopt", "--tenant", "acme", "+13035550123"))
+	id := strings.TrimSpace(d.must("number", "adopt", "--tenant", "acme", "+13035550123"))
 	if got := c.do(200, http.MethodGet, phoneNumbers+"/"+id, ""); got.text("e164") != "+13035550123" {
 		t.Errorf("adopted is %s", got.body)
 	}
@@ -559,16 +559,16 @@ func TestOnlyOnesOwnNumbers(t *testing.T) {
 func TestKillWhileANumberIsBought(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		pretend func(testing.TB) *line
+		pretend func(testing.TB) *phoneAccount
 		order   bool // else while the number is set up
 	}{
-		"twilio at the order": {pretendTwilio, true}, "twilio at the name and routing": {pretendTwilio, false}, "telnyx at the order": {pretendTelnyx, true},
+		"twilio at the order": {fakeTwilio, true}, "twilio at the name and routing": {fakeTwilio, false}, "telnyx at the order": {fakeTelnyx, true},
 	} {
 		for _, repeated := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, asked for again %v", name, repeated), func(t *testing.T) {
 				t.Parallel()
 				l := test.pretend(t)
-				h, r, c := l.office(t, "")
+				d, r, c := l.deploy(t, "")
 				writes := 0
 				l.put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
 					if req.Method != http.MethodGet {
@@ -586,7 +586,7 @@ func TestKillWhileANumberIsBought(t *testing.T) {
 					t.Errorf("the killed gateway answers %d %s", got.status, got.body)
 				}
 				l.put(nil)
-				c = h.serve().as(c.key)
+				c = d.serve().as(c.key)
 				if repeated {
 					c.settle(q, "k")
 				} else {
@@ -611,11 +611,11 @@ func TestKillWhileANumberIsBought(t *testing.T) {
 // A provider that takes the order and never answers has sold one number, which a repeat gets.
 func TestAProviderThatSellsAndNeverAnswers(t *testing.T) {
 	t.Parallel()
-	for name, pretend := range map[string]func(testing.TB) *line{"twilio": pretendTwilio, "telnyx": pretendTelnyx} {
+	for name, pretend := range map[string]func(testing.TB) *phoneAccount{"twilio": fakeTwilio, "telnyx": fakeTelnyx} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := pretend(t)
-			_, _, c := l.office(t, "")
+			_, _, c := l.deploy(t, "")
 			l.put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
 				if req.Method == http.MethodGet {
 					serve.ServeHTTP(w, req)

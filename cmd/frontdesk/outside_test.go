@@ -34,12 +34,12 @@ func TestAnAdapterOutsideTheRepositoryIsConfigured(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "frontdesk.yaml")
 	write(t, file, fmt.Sprintf("providers: {desk: {client_id: the-client, token_url: %s/token, realm: ''}}",
 		provider.URL))
-	h := newHouse(t, "", "FRONTDESK_PROVIDERS__DESK__API_URL="+provider.URL+"/api/",
+	d := newDeployment(t, "", "FRONTDESK_PROVIDERS__DESK__API_URL="+provider.URL+"/api/",
 		"FRONTDESK_PROVIDERS__DESK__CLIENT_SECRET=env:DESK_SECRET", "DESK_SECRET=the-secret")
 	told := func(wantCode int, variable string, args ...string) string {
 		t.Helper()
 		c := exec.Command(binary, append([]string{"--config", file}, args...)...)
-		c.Env = slices.Concat(h.environ, []string{variable})
+		c.Env = slices.Concat(d.environ, []string{variable})
 		out, err := c.CombinedOutput()
 		if c.ProcessState == nil || c.ProcessState.ExitCode() != wantCode {
 			t.Fatalf("%v: %v\n%s", args, err, out)
@@ -80,7 +80,7 @@ func TestAnAdapterOutsideTheRepositoryIsConfigured(t *testing.T) {
 
 	// The gateway without that adapter has none of its keys.
 	write(t, file, "providers: {desk: {client_id: x}}")
-	_, errs, code := h.do("", "--config", file, "openapi")
+	_, errs, code := d.do("", "--config", file, "openapi")
 	if code != exitFailed || !strings.Contains(errs, "\n  providers.desk is not a known key.") {
 		t.Errorf("exit %d: %s", code, errs)
 	}

@@ -20,7 +20,7 @@ func BenchmarkOverload(b *testing.B) {
 	for _, c := range []struct {
 		name    string
 		latency time.Duration
-		calls   func(keys []string) func(int) shot
+		calls   func(keys []string) func(int) loadRequest
 		alike   bool // so that their number is what was done: of a mix, the dearer half is left
 	}{
 		{"bookings", 0, bookings, true},
@@ -28,9 +28,9 @@ func BenchmarkOverload(b *testing.B) {
 		{"three reads to a booking", 0, mixedCalls, false},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			h := newHouse(b, "")
-			keys := h.furnish(64, c.latency)
-			r := h.serve()
+			d := newDeployment(b, "")
+			keys := d.createSandboxTenants(64, c.latency)
+			r := d.serve()
 			l := newLoad(b, r.api, c.calls(keys))
 			capacity := l.capacity(32+int(c.latency/(500*time.Microsecond)), time.Second)
 			// The best that it does without being asked for too much, before and after: its store grows, and a booking gets dearer.
@@ -45,14 +45,14 @@ func BenchmarkOverload(b *testing.B) {
 			}
 			first := peak()
 			before := r.measured()
-			calling, hangUp := context.WithCancel(b.Context())
-			made := make(chan []hit, 1)
+			calling, closeIdle := context.WithCancel(b.Context())
+			made := make(chan []loadResponse, 1)
 			began := time.Now()
 			go func() { made <- l.until(calling, 3*capacity) }()
 			for b.Loop() {
 				time.Sleep(overloadStep)
 			}
-			hangUp()
+			closeIdle()
 			lasting := time.Since(began)
 			over := measure(before, r.measured, <-made, lasting)
 			last := peak()
@@ -91,21 +91,21 @@ type measurement struct {
 	others                                 string
 }
 
-func measure(before map[string]float64, now func() map[string]float64, hits []hit, lasting time.Duration) measurement {
-	answered, refused := only(hits, served), only(hits, shed)
+func measure(before map[string]float64, now func() map[string]float64, responses []loadResponse, lasting time.Duration) measurement {
+	answered, refused := only(responses, served), only(responses, shed)
 	share := func(writes bool) float64 {
-		these := func(h hit) bool { return h.writes == writes }
-		return float64(count(refused, these)) / float64(max(1, count(hits, these)))
+		these := func(h loadResponse) bool { return h.writes == writes }
+		return float64(count(refused, these)) / float64(max(1, count(responses, these)))
 	}
 	const cpu = "process_cpu_seconds_total"
 	return measurement{
-		sent: len(hits), broken: count(hits, failed),
-		noRetryAfter: count(refused, func(h hit) bool { return h.retryAfter == "" }),
+		sent: len(responses), broken: count(responses, failed),
+		noRetryAfter: count(refused, func(h loadResponse) bool { return h.retryAfter == "" }),
 		servedIn:     quantile(answered, 0.5), servedLate: quantile(answered, 0.99),
 		shedIn: quantile(refused, 0.5), shedLate: quantile(refused, 0.99),
 		shedReads: share(false), shedWrites: share(true),
 		perSecond: float64(len(answered)) / lasting.Seconds(), perCPU: float64(len(answered)) / (now()[cpu] - before[cpu]),
-		others: outcomes(only(hits, failed)),
+		others: outcomes(only(responses, failed)),
 	}
 }
 
@@ -113,14 +113,14 @@ func measure(before map[string]float64, now func() map[string]float64, hits []hi
 // notice.
 func TestANeighboursExcessSlowsNobody(t *testing.T) {
 	const quota = 24 // a minute
-	h := newHouse(t, "")
-	keys := h.furnish(8, 0)
+	h := newDeployment(t, "")
+	keys := h.createSandboxTenants(8, 0)
 	h.environ = append(h.environ, fmt.Sprintf("FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_TENANT=%d", quota))
 	r := h.serve()
 	loud, quiet := keys[0], keys[1:]
-	reading := func(keys []string) func(int) shot {
-		return func(i int) shot {
-			return shot{key: keys[i%len(keys)], path: "/v1/calendar/list-calendars", body: "{}"}
+	reading := func(keys []string) func(int) loadRequest {
+		return func(i int) loadRequest {
+			return loadRequest{key: keys[i%len(keys)], path: "/v1/calendar/list-calendars", body: "{}"}
 		}
 	}
 	const rate, lasting = 10, 4 * time.Second
@@ -129,7 +129,7 @@ func TestANeighboursExcessSlowsNobody(t *testing.T) {
 	alone := neighbours.steady(rate, lasting)
 
 	excess := newLoad(t, r.api, reading([]string{loud}))
-	refused := make(chan []hit)
+	refused := make(chan []loadResponse)
 	go func() { refused <- excess.steady(50*quota/60, lasting) }()
 	beside := neighbours.steady(rate, lasting)
 	limited := <-refused
@@ -139,7 +139,7 @@ func TestANeighboursExcessSlowsNobody(t *testing.T) {
 	}
 	admitted := count(limited, served)
 	within := quota + int(float64(quota)*lasting.Minutes()) + 10
-	if admitted > within || count(limited, failed)-count(limited, func(h hit) bool { return h.reason == "RATE_LIMITED" }) > 0 {
+	if admitted > within || count(limited, failed)-count(limited, func(h loadResponse) bool { return h.reason == "RATE_LIMITED" }) > 0 {
 		t.Errorf("of the excess %d were answered, want %d at most: %s", admitted, within, outcomes(limited))
 	}
 	ratio := func(share float64) float64 {

@@ -44,14 +44,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// house is one gateway's configuration and data, which outlive its processes.
-type house struct {
+// deployment is a gateway's configuration and data. They outlive its processes.
+type deployment struct {
 	t       testing.TB
 	environ []string
 }
 
-// newHouse makes a house on the store ("" is SQLite in a directory of its own). The tables are there.
-func newHouse(t testing.TB, storeURL string, more ...string) *house {
+// newDeployment makes a deployment on the store ("" is SQLite in a directory of its own). The tables are there.
+func newDeployment(t testing.TB, storeURL string, more ...string) *deployment {
 	dir := t.TempDir()
 	if storeURL == "" {
 		storetest.CopyTables(t, filepath.Join(dir, "frontdesk.db"))
@@ -67,30 +67,30 @@ func newHouse(t testing.TB, storeURL string, more ...string) *house {
 	if storeURL != "" {
 		environ = append(environ, "FRONTDESK_STORE__URL="+storeURL)
 	}
-	return &house{t: t, environ: append(environ, more...)}
+	return &deployment{t: t, environ: append(environ, more...)}
 }
 
-func (h *house) command(args ...string) *exec.Cmd {
-	h.t.Helper()
+func (d *deployment) command(args ...string) *exec.Cmd {
+	d.t.Helper()
 	binary, err := os.Executable()
 	if err != nil {
-		h.t.Fatal(err)
+		d.t.Fatal(err)
 	}
 	c := exec.Command(binary, args...)
-	c.Env = h.environ
+	c.Env = d.environ
 	return c
 }
 
 // do runs a command to its end and answers its standard output, standard error and exit code.
-func (h *house) do(stdin string, args ...string) (string, string, int) {
-	h.t.Helper()
-	c := h.command(args...)
+func (d *deployment) do(stdin string, args ...string) (string, string, int) {
+	d.t.Helper()
+	c := d.command(args...)
 	var out, errs bytes.Buffer
 	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(stdin), &out, &errs
 	if err := c.Run(); err != nil && c.ProcessState == nil {
-		h.t.Fatal(err)
+		d.t.Fatal(err)
 	}
-	wantNoRace(h.t, errs.String())
+	wantNoRace(d.t, errs.String())
 	return out.String(), errs.String(), c.ProcessState.ExitCode()
 }
 
@@ -104,11 +104,11 @@ func wantNoRace(t testing.TB, said string) {
 }
 
 // must is do for commands that have to succeed; it answers the standard output without the last line break.
-func (h *house) must(args ...string) string {
-	h.t.Helper()
-	out, errs, code := h.do("", args...)
+func (d *deployment) must(args ...string) string {
+	d.t.Helper()
+	out, errs, code := d.do("", args...)
 	if code != 0 {
-		h.t.Fatalf("frontdesk %s: exit %d\n%s%s", strings.Join(args, " "), code, out, errs)
+		d.t.Fatalf("frontdesk %s: exit %d\n%s%s", strings.Join(args, " "), code, out, errs)
 	}
 	return strings.TrimSuffix(out, "\n")
 }
@@ -134,19 +134,19 @@ type running struct {
 }
 
 // serve starts the gateway and waits until it is ready.
-func (h *house) serve(args ...string) *running {
-	h.t.Helper()
-	r := &running{t: h.t, cmd: h.command(append([]string{"serve"}, args...)...), done: make(chan struct{})}
+func (d *deployment) serve(args ...string) *running {
+	d.t.Helper()
+	r := &running{t: d.t, cmd: d.command(append([]string{"serve"}, args...)...), done: make(chan struct{})}
 	out, err := r.cmd.StdoutPipe()
 	if err != nil {
-		h.t.Fatal(err)
+		d.t.Fatal(err)
 	}
 	errs, err := r.cmd.StderrPipe()
 	if err != nil {
-		h.t.Fatal(err)
+		d.t.Fatal(err)
 	}
 	if err := r.cmd.Start(); err != nil {
-		h.t.Fatal(err)
+		d.t.Fatal(err)
 	}
 	ready := make(chan struct{})
 	var reading sync.WaitGroup
@@ -157,16 +157,16 @@ func (h *house) serve(args ...string) *running {
 		_ = r.cmd.Wait()
 		close(r.done)
 	}()
-	h.t.Cleanup(func() {
+	d.t.Cleanup(func() {
 		r.kill()
-		wantNoRace(h.t, r.log())
+		wantNoRace(d.t, r.log())
 	})
 	select {
 	case <-ready:
 	case <-r.done:
-		h.t.Fatalf("the gateway did not start:\n%s", r.log())
+		d.t.Fatalf("the gateway did not start:\n%s", r.log())
 	case <-time.After(patience):
-		h.t.Fatalf("the gateway was not ready in time:\n%s", r.log())
+		d.t.Fatalf("the gateway was not ready in time:\n%s", r.log())
 	}
 	return r
 }

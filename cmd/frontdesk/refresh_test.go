@@ -25,11 +25,11 @@ import (
 func TestOneGatewayRenewsForAll(t *testing.T) {
 	t.Parallel()
 	p := newRenewals(t, oauthtest.SingleUse, time.Hour)
-	h := p.house(storetest.Postgres(t))
+	d := p.deployment(storetest.Postgres(t))
 	for n := range p.gateways {
-		p.gateways[n] = (&house{t: t, environ: append(h.environ, fmt.Sprintf("FRONTDESK_PROVIDERS__GOOGLE__TOKEN_URL=%s/token/%d", p.url, n))}).serve()
+		p.gateways[n] = (&deployment{t: t, environ: append(d.environ, fmt.Sprintf("FRONTDESK_PROVIDERS__GOOGLE__TOKEN_URL=%s/token/%d", p.url, n))}).serve()
 	}
-	p.key = h.must("key", "create", "--tenant", "acme")
+	p.key = d.must("key", "create", "--tenant", "acme")
 	p.wantWorking(t)
 
 	t.Run("callers of all three notice nothing when the token is refused", func(t *testing.T) {
@@ -172,10 +172,10 @@ func newRenewals(t *testing.T, rotation oauthtest.Rotation, life time.Duration) 
 // serve starts one gateway, on SQLite.
 func (p *renewals) serve() {
 	p.t.Helper()
-	h := p.house("")
-	h.environ = append(h.environ, "FRONTDESK_PROVIDERS__GOOGLE__TOKEN_URL="+p.url+"/token/0")
-	p.gateways[0] = h.serve()
-	p.key = h.must("key", "create", "--tenant", "acme")
+	d := p.deployment("")
+	d.environ = append(d.environ, "FRONTDESK_PROVIDERS__GOOGLE__TOKEN_URL="+p.url+"/token/0")
+	p.gateways[0] = d.serve()
+	p.key = d.must("key", "create", "--tenant", "acme")
 }
 
 // answers answers who has a token.
@@ -191,18 +191,18 @@ func (p *renewals) answers(body string) http.HandlerFunc {
 	}
 }
 
-// house has the account connected on a store.
-func (p *renewals) house(storeURL string) *house {
+// deployment makes one with the account connected, on a store.
+func (p *renewals) deployment(storeURL string) *deployment {
 	p.t.Helper()
-	h := newHouse(p.t, storeURL, "REFRESH_TOKEN="+p.oauth.Grant("desk", "pat@example.com", "https://www.googleapis.com/auth/calendar.events"),
+	d := newDeployment(p.t, storeURL, "REFRESH_TOKEN="+p.oauth.Grant("desk", "pat@example.com", "https://www.googleapis.com/auth/calendar.events"),
 		"FRONTDESK_PROVIDERS__GOOGLE__CLIENT_ID=desk", "FRONTDESK_PROVIDERS__GOOGLE__CLIENT_SECRET=desk-secret",
 		"FRONTDESK_PROVIDERS__GOOGLE__API_URL="+p.url,
 		// All callers are of one connection.
 		"FRONTDESK_RESILIENCE__BULKHEAD__PER_CONNECTION=100", "FRONTDESK_RESILIENCE__BULKHEAD__PER_CONNECTION_QUEUE=1000",
 		"FRONTDESK_RESILIENCE__BULKHEAD__PER_HOST_QUEUE=1000")
-	h.must("tenant", "create", "acme")
-	h.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "google", "--secret", "refresh_token=env:REFRESH_TOKEN")
-	return h
+	d.must("tenant", "create", "acme")
+	d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "google", "--secret", "refresh_token=env:REFRESH_TOKEN")
+	return d
 }
 
 // serveToken answers as the authorization server does.
@@ -361,7 +361,7 @@ func TestRotatedTokenIsKeptWhenTheFileIsAppliedAgain(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {
 		p := newRenewals(t, oauthtest.SingleUse, time.Hour)
-		h := newHouse(t, storeURL, "REFRESH_TOKEN="+p.oauth.Grant("desk", "pat@example.com", "https://www.googleapis.com/auth/calendar.events"),
+		d := newDeployment(t, storeURL, "REFRESH_TOKEN="+p.oauth.Grant("desk", "pat@example.com", "https://www.googleapis.com/auth/calendar.events"),
 			"FRONTDESK_PROVIDERS__GOOGLE__CLIENT_ID=desk", "FRONTDESK_PROVIDERS__GOOGLE__CLIENT_SECRET=desk-secret",
 			"FRONTDESK_PROVIDERS__GOOGLE__API_URL="+p.url, "FRONTDESK_PROVIDERS__GOOGLE__TOKEN_URL="+p.url+"/token/0")
 		file := filepath.Join(t.TempDir(), "tenants.yaml")
@@ -373,11 +373,11 @@ tenants:
 `), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		h.must("apply", "-f", file)
+		d.must("apply", "-f", file)
 		for range 3 {
 			p.oauth.ExpireAccess()
-			h.must("connection", "verify", "--tenant", "acme", "front-office")
-			if changed := h.must("apply", "-f", file); changed != "" {
+			d.must("connection", "verify", "--tenant", "acme", "front-office")
+			if changed := d.must("apply", "-f", file); changed != "" {
 				t.Errorf("applied again, it changed: %s", changed)
 			}
 		}

@@ -11,18 +11,18 @@ import (
 // failure.
 func TestCommandsRefuseWhatIsNotTheGateways(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "")
-	h.must("tenant", "create", "acme")
+	d := newDeployment(t, "")
+	d.must("tenant", "create", "acme")
 	refuse := func(says string) {
 		t.Helper()
 		for _, command := range []string{"serve", "migrate"} {
-			h.wantFailure(says, command)
+			d.wantFailure(says, command)
 		}
-		if out, errs, code := h.do("", "doctor"); code != exitFailed {
+		if out, errs, code := d.do("", "doctor"); code != exitFailed {
 			t.Errorf("doctor: exit %d\n%s%s", code, out, errs)
 		}
 	}
-	dir := filepath.Dir(h.databaseFile())
+	dir := filepath.Dir(d.databaseFile())
 	for _, mode := range []os.FileMode{0o777, 0o770} {
 		if err := os.Chmod(dir, mode); err != nil {
 			t.Fatal(err)
@@ -32,7 +32,7 @@ func TestCommandsRefuseWhatIsNotTheGateways(t *testing.T) {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	db, err := sql.Open("sqlite", "file:"+h.databaseFile())
+	db, err := sql.Open("sqlite", "file:"+d.databaseFile())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,17 +29,17 @@ func TestRollingRestartsLoseNothing(t *testing.T) {
 		}
 	}
 	storeURL := storetest.Postgres(t)
-	h := newHouse(t, storeURL, "FRONTDESK_SERVER__DRAIN=1s")
-	keys := h.furnish(8, 200*time.Millisecond) // so that there are always some on their way
-	replicas := []*running{h.serve(), h.serve()}
+	d := newDeployment(t, storeURL, "FRONTDESK_SERVER__DRAIN=1s")
+	keys := d.createSandboxTenants(8, 200*time.Millisecond) // so that there are always some on their way
+	replicas := []*running{d.serve(), d.serve()}
 	b := balance(t)
 	for _, r := range replicas {
 		b.add(r)
 	}
 
 	l := newLoadOn(t, b.next, phoneCalls(keys))
-	calling, hangUp := context.WithCancel(t.Context())
-	made := make(chan []hit, 1)
+	calling, closeIdle := context.WithCancel(t.Context())
+	made := make(chan []loadResponse, 1)
 	go func() { made <- l.until(calling, 60) }()
 	longest := time.Duration(0)
 	for i := range restarts {
@@ -50,10 +50,10 @@ func TestRollingRestartsLoseNothing(t *testing.T) {
 		}
 		longest = max(longest, time.Since(began))
 		b.remove(old)
-		replicas[i%2] = h.serve()
+		replicas[i%2] = d.serve()
 		b.add(replicas[i%2])
 	}
-	hangUp()
+	closeIdle()
 	all := <-made
 
 	t.Logf("%d restarts, %d calls; it took a replica %v at most to end", restarts, len(all), longest.Round(time.Millisecond))
@@ -71,9 +71,9 @@ func TestRollingRestartsLoseNothing(t *testing.T) {
 // A gateway that is told to end says so at /readyz first and goes on answering, on connections that it closes after the
 // answer; a request that is on its way when the time is over is finished; then nothing listens any more.
 func TestReadinessTurnsBeforeAnythingCloses(t *testing.T) {
-	h := newHouse(t, "", "FRONTDESK_SERVER__DRAIN=2s")
-	keys := h.furnish(1, 3*time.Second)
-	r := h.serve()
+	d := newDeployment(t, "", "FRONTDESK_SERVER__DRAIN=2s")
+	keys := d.createSandboxTenants(1, 3*time.Second)
+	r := d.serve()
 	c := r.as(keys[0])
 	kept := &wireTo{t: t, host: strings.TrimPrefix(r.api, "http://")}
 	if res := kept.get("/healthz"); res.StatusCode != http.StatusOK || res.Close {
@@ -118,7 +118,7 @@ func (w *wireTo) get(path string) *http.Response {
 		}
 		w.wire = c
 	}
-	res, _, err := w.wire.exchange(w.host, shot{method: http.MethodGet, path: path})
+	res, _, err := w.wire.exchange(w.host, loadRequest{method: http.MethodGet, path: path})
 	if err != nil {
 		w.t.Fatalf("on the connection that was kept: %v", err)
 	}
@@ -126,9 +126,9 @@ func (w *wireTo) get(path string) *http.Response {
 }
 
 // phoneCalls are calls with effects and calls without, on every surface.
-func phoneCalls(keys []string) func(i int) shot {
+func phoneCalls(keys []string) func(i int) loadRequest {
 	calls := mixedCalls(keys)
-	return func(i int) shot {
+	return func(i int) loadRequest {
 		s := calls(i)
 		if i%5 == 0 {
 			s.path, s.body, s.writes = "/v1/tickets/create-ticket", fmt.Sprintf(`{"subject":"Call %d"}`, i), true

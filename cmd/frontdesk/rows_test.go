@@ -9,16 +9,16 @@ import (
 )
 
 // tamper changes the database as somebody who has not the key set.
-func (h *house) tamper(statements ...string) {
-	h.t.Helper()
-	db, err := sql.Open("sqlite", "file:"+h.databaseFile())
+func (d *deployment) tamper(statements ...string) {
+	d.t.Helper()
+	db, err := sql.Open("sqlite", "file:"+d.databaseFile())
 	if err != nil {
-		h.t.Fatal(err)
+		d.t.Fatal(err)
 	}
 	defer db.Close()
 	for _, s := range statements {
 		if _, err := db.Exec(s); err != nil {
-			h.t.Fatalf("%s: %v", s, err)
+			d.t.Fatalf("%s: %v", s, err)
 		}
 	}
 }
@@ -26,29 +26,29 @@ func (h *house) tamper(statements ...string) {
 // unseal takes a database back to before its rows were sealed, which needs no key set.
 var unseal = []string{"UPDATE api_keys SET seal = NULL", "UPDATE connections SET credentials = NULL"}
 
-func (h *house) furnishRows() {
-	h.t.Helper()
-	h.must("tenant", "create", "acme")
-	h.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "sandbox")
-	h.must("key", "create", "--tenant", "acme")
+func (d *deployment) createRows() {
+	d.t.Helper()
+	d.must("tenant", "create", "acme")
+	d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "sandbox")
+	d.must("key", "create", "--tenant", "acme")
 }
 
 // doctor and audit verify name the rows that somebody changed, and nothing that runs at a start makes them
 // right.
 func TestChangedRowsAreNamed(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "")
-	h.furnishRows()
+	d := newDeployment(t, "")
+	d.createRows()
 	for _, command := range [][]string{{"doctor"}, {"audit", "verify"}} {
-		if out, errs, code := h.do("", command...); code != exitOK || strings.Contains(out, "refused") {
+		if out, errs, code := d.do("", command...); code != exitOK || strings.Contains(out, "refused") {
 			t.Fatalf("%v: exit %d\n%s%s", command, code, out, errs)
 		}
 	}
-	h.tamper("UPDATE api_keys SET label = 'x'", `UPDATE connections SET settings = '{"fault":"down"}'`)
-	h.must("migrate")
-	h.must("tenant", "list")
+	d.tamper("UPDATE api_keys SET label = 'x'", `UPDATE connections SET settings = '{"fault":"down"}'`)
+	d.must("migrate")
+	d.must("tenant", "list")
 	for _, command := range [][]string{{"doctor"}, {"audit", "verify"}, {"audit", "verify", "--json"}} {
-		out, errs, code := h.do("", command...)
+		out, errs, code := d.do("", command...)
 		for _, id := range []string{"key_", "conn_", "api_keys", "connections"} {
 			if code != exitFailed || !strings.Contains(out+errs, id) {
 				t.Errorf("%v does not say %s: exit %d\n%s%s", command, id, code, out, errs)
@@ -63,41 +63,41 @@ func TestRowsAreAdoptedOnce(t *testing.T) {
 	t.Parallel()
 	t.Run("a key set of its own", func(t *testing.T) {
 		t.Parallel()
-		h := newHouse(t, "")
-		h.furnishRows()
-		h.tamper(unseal...)
-		if _, errs, code := h.do("", "tenant", "list"); code != exitFailed || !strings.Contains(errs, "migrate --adopt") {
+		d := newDeployment(t, "")
+		d.createRows()
+		d.tamper(unseal...)
+		if _, errs, code := d.do("", "tenant", "list"); code != exitFailed || !strings.Contains(errs, "migrate --adopt") {
 			t.Errorf("taken back to before: exit %d\n%s", code, errs)
 		}
-		if err := os.Remove(filepath.Join(filepath.Dir(h.databaseFile()), "rows-sealed")); err != nil { // as after an upgrade
+		if err := os.Remove(filepath.Join(filepath.Dir(d.databaseFile()), "rows-sealed")); err != nil { // as after an upgrade
 			t.Fatal(err)
 		}
-		h.must("tenant", "list")
-		h.must("doctor")
-		h.tamper("UPDATE api_keys SET seal = NULL")
-		h.must("tenant", "list")
-		if out, _, code := h.do("", "doctor"); code != exitFailed || !strings.Contains(out, "api_keys") {
+		d.must("tenant", "list")
+		d.must("doctor")
+		d.tamper("UPDATE api_keys SET seal = NULL")
+		d.must("tenant", "list")
+		if out, _, code := d.do("", "doctor"); code != exitFailed || !strings.Contains(out, "api_keys") {
 			t.Errorf("exit %d\n%s", code, out)
 		}
 	})
 	t.Run("the operator's key set", func(t *testing.T) {
 		t.Parallel()
-		first := newHouse(t, "")
+		first := newDeployment(t, "")
 		first.must("tenant", "list")
 		keys, err := os.ReadFile(filepath.Join(filepath.Dir(first.databaseFile()), "keyset.json"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := newHouse(t, "", "FRONTDESK_SECRETS__KEYSET=env:KEYS", "KEYS="+string(keys))
-		h.furnishRows()
-		h.tamper(unseal...)
+		d := newDeployment(t, "", "FRONTDESK_SECRETS__KEYSET=env:KEYS", "KEYS="+string(keys))
+		d.createRows()
+		d.tamper(unseal...)
 		for _, command := range []string{"migrate", "serve"} {
-			if _, errs, code := h.do("", command); code != exitFailed || !strings.Contains(errs, "migrate --adopt") {
+			if _, errs, code := d.do("", command); code != exitFailed || !strings.Contains(errs, "migrate --adopt") {
 				t.Errorf("%s: exit %d\n%s", command, code, errs)
 			}
 		}
-		h.must("migrate", "--adopt")
-		h.must("doctor")
+		d.must("migrate", "--adopt")
+		d.must("doctor")
 	})
 }
 
@@ -105,8 +105,8 @@ func TestRowsAreAdoptedOnce(t *testing.T) {
 // kept answers and plans nor from the sandboxes.
 func TestTheFilesDoNotTellWhatCallersSaid(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "")
-	r, c := demo(t, h)
+	d := newDeployment(t, "")
+	r, c := demo(t, d)
 	const mark = "zanzibar-4711"
 	c.post(200, "calendar/book-meeting", `{"title":"`+mark+`","description":"`+mark+`","start_time":"2027-03-02T10:00:00Z",
 		"end_time":"2027-03-02T10:30:00Z","attendee_emails":["`+mark+`@example.com"]}`)
@@ -114,7 +114,7 @@ func TestTheFilesDoNotTellWhatCallersSaid(t *testing.T) {
 	look := func() {
 		t.Helper()
 		for _, name := range []string{"", "-wal", "-shm"} {
-			raw, err := os.ReadFile(h.databaseFile() + name)
+			raw, err := os.ReadFile(d.databaseFile() + name)
 			if err != nil && !os.IsNotExist(err) {
 				t.Fatal(err)
 			}
@@ -124,13 +124,13 @@ func TestTheFilesDoNotTellWhatCallersSaid(t *testing.T) {
 		}
 	}
 	look()
-	h.must("keyset", "rotate") // while it serves
-	h.must("keyset", "rotate")
+	d.must("keyset", "rotate") // while it serves
+	d.must("keyset", "rotate")
 	listed := c.post(200, "calendar/list-events", `{"start_time":"2027-03-02","end_time":"2027-03-03","timezone":"UTC"}`)
 	if got := listed.text("events", 0, "subject"); got != mark {
 		t.Errorf("after two rotations the list holds %q", got)
 	}
-	if out, errs, code := h.do("", "doctor"); code != exitOK {
+	if out, errs, code := d.do("", "doctor"); code != exitOK {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
 	r.stop()

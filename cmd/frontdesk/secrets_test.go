@@ -46,17 +46,17 @@ const (
 	personMark = "prsn"
 )
 
-// asPanicking makes the command know the adapter "panicky" besides the usual ones.
+// asPanicking makes the command know the adapter "panicking" besides the usual ones.
 const asPanicking = "FRONTDESK_TEST_PANICS"
 
-func init() { extra[asPanicking] = panicky }
+func init() { extra[asPanicking] = panicking }
 
-// panicky is an adapter whose driver was handed a secret, and that panics with it, each time in another form.
-func panicky() adapter.Adapter {
+// panicking is an adapter whose driver was handed a secret, and that panics with it, each time in another form.
+func panicking() adapter.Adapter {
 	type settings struct {
 		Token string `credential:"token" required:"true" help:"A secret."`
 	}
-	return adapter.CRM(adapter.Declaration{Name: "panicky", Title: "Panicky", Help: "Panics with its secret."},
+	return adapter.CRM(adapter.Declaration{Name: "panicking", Title: "Panicky", Help: "Panics with its secret."},
 		func(_ context.Context, s settings, _ adapter.Environment) (crm.Driver, error) {
 			return &panics{secret: s.Token}, nil
 		})
@@ -98,11 +98,11 @@ func (p *panics) ByNumber(_ context.Context, number string) (crm.Ticket, error) 
 	return crm.Ticket{}, nil
 }
 
-// leaky stands before the pretended providers. While told to, it answers in their place with everything that it was sent,
+// echoing is in front of the fake providers. While its mode says so, it answers in their place with everything that it was sent,
 // secrets and all, as careless servers and proxies do.
-type leaky struct{ mode atomic.Int64 } // 0: the provider answers; -1: nothing is answered; else the status
+type echoing struct{ mode atomic.Int64 } // 0: the provider answers; -1: nothing is answered; else the status
 
-func (l *leaky) before(h http.Handler) func(string) http.Handler {
+func (l *echoing) before(h http.Handler) func(string) http.Handler {
 	return func(string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			mode := int(l.mode.Load())
@@ -133,14 +133,14 @@ func (l *leaky) before(h http.Handler) func(string) http.Handler {
 	}
 }
 
-// plantedHouse is a configuration whose every credential is a secret that is looked for, and a file of tenants that uses
+// deploymentWithSecrets is a configuration whose every credential is a secret that is looked for, and a file of tenants that uses
 // every adapter.
-func plantedHouse(t *testing.T, storeURL, level string) (h *house, l *leaky, tenants []string) {
+func deploymentWithSecrets(t *testing.T, storeURL, level string) (h *deployment, l *echoing, tenants []string) {
 	t.Helper()
-	l = &leaky{}
-	serve := func(h http.Handler) string { return new(pretended).serve(t, l.before(h)) }
+	l = &echoing{}
+	serve := func(h http.Handler) string { return new(fakeProvider).serve(t, l.before(h)) }
 	var google, microsoft, salesforce string
-	google = new(pretended).serve(t, func(base string) http.Handler {
+	google = new(fakeProvider).serve(t, func(base string) http.Handler {
 		return l.before(googlefake.New(googlefake.Options{Accounts: []string{customer}, OAuth: oauthtest.Options{
 			Issuer: base, Clients: map[string]string{"desk": "cnry-google-client"},
 		}}))("")
@@ -202,7 +202,7 @@ func plantedHouse(t *testing.T, storeURL, level string) (h *house, l *leaky, ten
 					"description": ".steps.one.body.description"},
 			}, "token", "PLANT_REST"),
 		}},
-		map[string]any{"name": "sixth", "connections": []any{connection("crm", "panicky", map[string]any{}, "token", "PLANT_PANIC")}},
+		map[string]any{"name": "sixth", "connections": []any{connection("crm", "panicking", map[string]any{}, "token", "PLANT_PANIC")}},
 	}}
 	raw, err := json.Marshal(file)
 	if err != nil {
@@ -212,7 +212,7 @@ func plantedHouse(t *testing.T, storeURL, level string) (h *house, l *leaky, ten
 	if err := os.WriteFile(path, raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h = newHouse(t, storeURL, asPanicking+"=1", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_LOG__LEVEL="+level,
+	h = newDeployment(t, storeURL, asPanicking+"=1", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_LOG__LEVEL="+level,
 		"FRONTDESK_RESILIENCE__BREAKER__FAILURES=100000", "FRONTDESK_RESILIENCE__MAX_TRIES=1",
 		"FRONTDESK_PROVIDERS__GOOGLE__CLIENT_ID=desk", "FRONTDESK_PROVIDERS__GOOGLE__CLIENT_SECRET=cnry-google-client",
 		"FRONTDESK_PROVIDERS__GOOGLE__AUTH_URL="+google+googlefake.AuthorizePath, "FRONTDESK_PROVIDERS__GOOGLE__TOKEN_URL="+google+googlefake.TokenPath,
@@ -222,7 +222,7 @@ func plantedHouse(t *testing.T, storeURL, level string) (h *house, l *leaky, ten
 		"FRONTDESK_PROVIDERS__HUBSPOT__API_URL="+hubspot, "FRONTDESK_PROVIDERS__TELNYX__API_URL="+telnyx, "FRONTDESK_PROVIDERS__TWILIO__API_URL="+twilio,
 		"PLANT_USER=pat", "PLANT_CALDAV=cnry-caldav-password", "PLANT_ZENDESK=cnry-zendesk-token", "PLANT_TELNYX=KEYcnry-telnyx",
 		"PLANT_FRESHDESK=cnry-freshdesk-key", "PLANT_SID="+twiliofake.AccountSID, "PLANT_TWILIO=cnry-twilio-token", "PLANT_HUBSPOT=cnry-hubspot-token",
-		"PLANT_SALESFORCE=cnry-salesforce-client", "PLANT_REST=cnry-rest-token", "PLANT_PANIC=cnry-panic-token", "PLANT_GOOGLE="+robotFile(t, "cnry-key-id"))
+		"PLANT_SALESFORCE=cnry-salesforce-client", "PLANT_REST=cnry-rest-token", "PLANT_PANIC=cnry-panic-token", "PLANT_GOOGLE="+serviceAccountFile(t, "cnry-key-id"))
 	h.must("apply", "-f", path)
 	return h, l, []string{"first", "second", "third", "fourth", "fifth", "sixth"}
 }
@@ -268,16 +268,16 @@ func TestNoSecretComesOut(t *testing.T) {
 }
 
 func noSecretComesOut(t *testing.T, storeURL, level string) {
-	h, l, tenants := plantedHouse(t, storeURL, level)
+	d, l, tenants := deploymentWithSecrets(t, storeURL, level)
 	keys := map[string]string{}
 	for _, tenant := range tenants {
-		keys[tenant] = h.must("key", "create", "--tenant", tenant)
+		keys[tenant] = d.must("key", "create", "--tenant", tenant)
 	}
-	link := h.must("connect-link", "--tenant", "first", "--provider", "google", "--name", "second")
+	link := d.must("connect-link", "--tenant", "first", "--provider", "google", "--name", "second")
 	link = link[strings.LastIndexByte(link, '/')+1:]
-	r := h.serve()
+	r := d.serve()
 
-	out := &outlets{t: t, own: append(slicesOfValues(keys), link)}
+	out := &sinks{t: t, own: append(slicesOfValues(keys), link)}
 	modes := []int{0, 400, 403, 404, 422, 429, 500, 200, -1, 401}
 	if level == "info" { // the ways out are the same; what is said of people is in all
 		modes = []int{0, 422, 500, -1, 401}
@@ -309,11 +309,11 @@ func noSecretComesOut(t *testing.T, storeURL, level string) {
 		}
 		wg.Wait()
 		if mode == 422 || mode == 401 {
-			printed, errs, _ := h.do("", "doctor", "--json")
+			printed, errs, _ := d.do("", "doctor", "--json")
 			out.secretsOnly(fmt.Sprintf("doctor when providers answer %d", mode), printed+errs)
 		}
 		if mode == 401 {
-			printed, errs, _ := h.do("", "connection", "verify", "--tenant", "first", "telnyx")
+			printed, errs, _ := d.do("", "connection", "verify", "--tenant", "first", "telnyx")
 			out.secretsOnly("connection verify", printed+errs)
 		}
 	}
@@ -336,7 +336,7 @@ func noSecretComesOut(t *testing.T, storeURL, level string) {
 			[]string{"key", "list", "--tenant", "first", "--json"}, []string{"keyset", "status", "--json"})
 	}
 	for _, command := range commands {
-		printed, errs, _ := h.do("", command...)
+		printed, errs, _ := d.do("", command...)
 		out.secretsOnly(strings.Join(command, " "), printed+errs)
 		if command[0] == "audit" {
 			out.all("audit", printed)
@@ -357,7 +357,7 @@ func noSecretComesOut(t *testing.T, storeURL, level string) {
 	r.mu.Lock()
 	out.secretsOnly("standard output", r.out.String())
 	r.mu.Unlock()
-	out.database(h, storeURL)
+	out.database(d, storeURL)
 	t.Logf("%d requests, %d things that came out held against what was planted, %d bytes of them", asked, out.held.Load(), out.bytes.Load())
 }
 
@@ -369,31 +369,31 @@ func slicesOfValues(m map[string]string) []string {
 	return list
 }
 
-// outlets hold what comes out of a gateway against what must not.
-type outlets struct {
+// sinks compares what comes out of a gateway with what must not.
+type sinks struct {
 	t     *testing.T
 	own   []string // API keys and links of the gateway's own
 	held  atomic.Int64
 	bytes atomic.Int64
 }
 
-// issued are tokens that the pretended authorization servers gave, and assertions that were signed for them.
+// issued are tokens that the fake authorization servers gave, and assertions that were signed for them.
 var issued = regexp.MustCompile(`(?:access|refresh)-[A-Z2-7]{5,}|eyJ[0-9A-Za-z_-]{20,}`)
 
 // secretsOnly looks for secrets.
-func (o *outlets) secretsOnly(of, text string) {
+func (o *sinks) secretsOnly(of, text string) {
 	o.t.Helper()
 	o.look(of, text, secretMark)
 }
 
 // all looks for secrets, and for what callers said of people.
-func (o *outlets) all(of, text string) {
+func (o *sinks) all(of, text string) {
 	o.t.Helper()
 	o.look(of, text, secretMark)
 	o.look(of, text, personMark)
 }
 
-func (o *outlets) look(of, text, mark string) {
+func (o *sinks) look(of, text, mark string) {
 	o.t.Helper()
 	o.held.Add(1)
 	o.bytes.Add(int64(len(text)))
@@ -415,7 +415,7 @@ func (o *outlets) look(of, text, mark string) {
 func around(text string, at int) string { return text[max(0, at-400):min(len(text), at+200)] }
 
 // database looks for secrets in every byte that is kept: files of the data directory but for the key set, or a dump.
-func (o *outlets) database(h *house, storeURL string) {
+func (o *sinks) database(h *deployment, storeURL string) {
 	o.t.Helper()
 	var dir string
 	for _, v := range h.environ {

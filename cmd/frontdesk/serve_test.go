@@ -26,7 +26,7 @@ func onBothStores(t *testing.T, test func(t *testing.T, storeURL string)) {
 }
 
 func TestDemoPrintsACallThatBooksWhenPasted(t *testing.T) {
-	r := newHouse(t, "").serve("--demo")
+	r := newDeployment(t, "").serve("--demo")
 	out := r.output("conferencing_type")
 	_, call, found := strings.Cut(out, "\ncurl ")
 	if !found {
@@ -42,9 +42,9 @@ func TestDemoPrintsACallThatBooksWhenPasted(t *testing.T) {
 }
 
 // demo starts a gateway with the demonstration tenant and answers a caller of it.
-func demo(t *testing.T, h *house) (*running, caller) {
+func demo(t *testing.T, d *deployment) (*running, caller) {
 	t.Helper()
-	r := h.serve("--demo")
+	r := d.serve("--demo")
 	out := r.output("conferencing_type")
 	at := strings.Index(out, "fd_live_")
 	if at < 0 {
@@ -56,7 +56,7 @@ func demo(t *testing.T, h *house) (*running, caller) {
 func TestLifeOfAMeeting(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {
-		_, c := demo(t, newHouse(t, storeURL))
+		_, c := demo(t, newDeployment(t, storeURL))
 		booked := c.post(200, "calendar/book-meeting", `{"title":"Consultation","start_time":"2027-03-02T10:00:00","end_time":"2027-03-02T10:30:00",
 			"timezone":"Europe/Paris","attendee_emails":["pat@example.com"],"conferencing_type":"provider"}`)
 		id := booked.text("event", "event_id")
@@ -111,7 +111,7 @@ func sameInstant(t *testing.T, a, b string) bool {
 func TestLifeOfATicket(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {
-		_, c := demo(t, newHouse(t, storeURL))
+		_, c := demo(t, newDeployment(t, storeURL))
 		made := c.post(200, "tickets/create-ticket", `{"subject":"Broken handle","description":"It came off.","priority":"high"}`)
 		number := made.text("ticket", "ticket_number")
 		if made.text("ticket", "priority") != "High" || made.text("ticket", "status") == "" || made.text("ticket", "id") == "" {
@@ -134,7 +134,7 @@ func TestLifeOfATicket(t *testing.T) {
 func TestARepeatedCallHasOneEffect(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {
-		_, c := demo(t, newHouse(t, storeURL))
+		_, c := demo(t, newDeployment(t, storeURL))
 		booking := func(title string) string {
 			return fmt.Sprintf(`{"title":%q,"start_time":"2027-05-04T10:00:00Z","end_time":"2027-05-04T11:00:00Z"}`, title)
 		}
@@ -175,13 +175,13 @@ func TestARepeatedCallHasOneEffect(t *testing.T) {
 
 func TestARevokedKeyEndsWithinFiveSeconds(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, storetest.Postgres(t))
-	r, _ := demo(t, h)
-	key := h.must("key", "create", "--tenant", "demo", "--label", "short")
+	d := newDeployment(t, storetest.Postgres(t))
+	r, _ := demo(t, d)
+	key := d.must("key", "create", "--tenant", "demo", "--label", "short")
 	c := r.as(key)
 	c.post(200, "calendar/list-calendars", `{}`)
-	id := strings.Fields(strings.Split(h.must("key", "list", "--tenant", "demo"), "short")[0])
-	h.must("key", "revoke", id[len(id)-2])
+	id := strings.Fields(strings.Split(d.must("key", "list", "--tenant", "demo"), "short")[0])
+	d.must("key", "revoke", id[len(id)-2])
 	deadline := time.Now().Add(5 * time.Second)
 	for {
 		began := time.Now()
@@ -202,7 +202,7 @@ func TestARevokedKeyEndsWithinFiveSeconds(t *testing.T) {
 // The limits of the configuration are in force.
 func TestAKeyThatAsksTooMuchIsToldToWait(t *testing.T) {
 	t.Parallel()
-	_, c := demo(t, newHouse(t, "", "FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_KEY=2", "FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_TENANT=9"))
+	_, c := demo(t, newDeployment(t, "", "FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_KEY=2", "FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_TENANT=9"))
 	c.post(200, "calendar/list-calendars", "{}")
 	c.post(200, "calendar/list-calendars", "{}")
 	a := c.post(429, "calendar/list-calendars", "{}")

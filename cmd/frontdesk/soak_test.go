@@ -24,11 +24,11 @@ func TestSoak(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h := newHouse(t, "")
-	keys := h.furnish(16, 0)
-	r := h.serve()
+	d := newDeployment(t, "")
+	keys := d.createSandboxTenants(16, 0)
+	r := d.serve()
 	calls := mixedCalls(keys)
-	l := newLoad(t, r.api, func(i int) shot {
+	l := newLoad(t, r.api, func(i int) loadRequest {
 		s := calls(i)
 		if i%100 == 0 {
 			s = failing(s, i)
@@ -43,12 +43,12 @@ func TestSoak(t *testing.T) {
 	broken, all := 0, 0
 	began := time.Now()
 	for i := range 10 {
-		hits := l.steady(peak/2, lasting*4/50)
-		broken, all = broken+count(hits, failed), all+len(hits)
-		if i == 0 && count(hits, served) == 0 {
-			t.Fatalf("nothing was served: %s", outcomes(hits))
+		responses := l.steady(peak/2, lasting*4/50)
+		broken, all = broken+count(responses, failed), all+len(responses)
+		if i == 0 && count(responses, served) == 0 {
+			t.Fatalf("nothing was served: %s", outcomes(responses))
 		}
-		l.hangUp() // what it holds for connections is theirs to keep
+		l.closeIdle() // what it holds for connections is theirs to keep
 		took = append(took, time.Since(began).Seconds())
 		for name, value := range r.calm() {
 			samples[name] = append(samples[name], value)
@@ -77,7 +77,7 @@ func TestSoak(t *testing.T) {
 const aliveTwice = "go_memstats_next_gc_bytes"
 
 // failing makes the sandbox answer as a provider in trouble.
-func failing(s shot, i int) shot {
+func failing(s loadRequest, i int) loadRequest {
 	at := time.Date(2029, 1, 4, 8, 0, 0, 0, time.UTC).Add(time.Duration(i) * 5 * time.Minute)
 	s.path, s.writes = "/v1/calendar/book-meeting", true
 	s.body = fmt.Sprintf(`{"title":"%s","start_time":%q,"end_time":%q}`, soakFaults[i/100%len(soakFaults)], at.Format(time.RFC3339), at.Add(5*time.Minute).Format(time.RFC3339))

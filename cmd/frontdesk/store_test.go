@@ -19,7 +19,7 @@ import (
 // storeTrouble is a way in which a store fails while the gateway serves.
 type storeTrouble struct {
 	open  func(t *testing.T) (storeURL string, cluster *storetest.Cluster)
-	begin func(t *testing.T, h *house, r *running, cluster *storetest.Cluster) (end func())
+	begin func(t *testing.T, h *deployment, r *running, cluster *storetest.Cluster) (end func())
 	reads bool // lists are still answered
 }
 
@@ -29,7 +29,7 @@ func storeTroubles() map[string]storeTrouble {
 		"the disk is full": {
 			open: sqlite, reads: true,
 			// No file may grow beyond its first page (setrlimit(2), RLIMIT_FSIZE): to the gateway, no byte can be written.
-			begin: func(t *testing.T, _ *house, r *running, _ *storetest.Cluster) func() {
+			begin: func(t *testing.T, _ *deployment, r *running, _ *storetest.Cluster) func() {
 				limit := func(soft string) {
 					out, err := exec.Command("prlimit", "--pid", strconv.Itoa(r.cmd.Process.Pid), "--fsize="+soft+":").CombinedOutput()
 					if err != nil {
@@ -42,8 +42,8 @@ func storeTroubles() map[string]storeTrouble {
 		},
 		"the file is locked by another process": {
 			open: sqlite, reads: true,
-			begin: func(t *testing.T, h *house, _ *running, _ *storetest.Cluster) func() {
-				db, err := sql.Open("sqlite", "file:"+h.databaseFile()+"?_txlock=immediate")
+			begin: func(t *testing.T, d *deployment, _ *running, _ *storetest.Cluster) func() {
+				db, err := sql.Open("sqlite", "file:"+d.databaseFile()+"?_txlock=immediate")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -59,7 +59,7 @@ func storeTroubles() map[string]storeTrouble {
 				c := storetest.Start(t)
 				return c.URL("postgres"), c
 			},
-			begin: func(t *testing.T, _ *house, _ *running, c *storetest.Cluster) func() {
+			begin: func(t *testing.T, _ *deployment, _ *running, c *storetest.Cluster) func() {
 				if err := c.Down(); err != nil {
 					t.Fatal(err)
 				}
@@ -81,10 +81,10 @@ func TestNothingIsDoneWithoutTheStore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url, cluster := trouble.open(t)
-			a := offices()["caldav"](t)
-			h := newHouse(t, url, append(a.environ, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")...)
-			key := h.takeIn(a.connection)[0]
-			r := h.serve()
+			a := accounts()["caldav"](t)
+			d := newDeployment(t, url, append(a.environ, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")...)
+			key := d.createTenantEach(a.connection)[0]
+			r := d.serve()
 			c := r.as(key)
 			booking := func(title string, hour int) string {
 				return fmt.Sprintf(`{"title": %q, "start_time": "2027-03-02T%02d:00:00Z", "end_time": "2027-03-02T%02d:30:00Z"}`, title, hour, hour)
@@ -98,7 +98,7 @@ func TestNothingIsDoneWithoutTheStore(t *testing.T) {
 				serve.ServeHTTP(w, req)
 			})
 
-			end := trouble.begin(t, h, r, cluster)
+			end := trouble.begin(t, d, r, cluster)
 			if trouble.reads {
 				c.post(200, "calendar/list-events", `{"start_time": "2027-03-02", "end_time": "2027-03-03"}`)
 			}
@@ -148,7 +148,7 @@ func TestNothingIsDoneWithoutTheStore(t *testing.T) {
 			if listed.text("events", 0, "subject") != "there" || listed.text("events", 1, "subject") != "later" || len(listed.get("events").([]any)) != 2 {
 				t.Errorf("what was refused was done: %s", listed.body)
 			}
-			h.wantSound()
+			d.wantSound()
 		})
 	}
 }

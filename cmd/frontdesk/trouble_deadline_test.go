@@ -120,15 +120,15 @@ func TestWhereverAProviderHangsItsCallerIsAnsweredInTime(t *testing.T) {
 		signIns: {Kind: adapter.KindCRM, Provider: "salesforce", Credentials: map[string]string{"client_secret": "desk-secret"},
 			Settings: map[string]any{"flow": "client_credentials", "client_id": "app", "base_url": signIn.URL}},
 	}
-	h := newHouse(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__BULKHEAD__PER_CONNECTION=64",
+	d := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__BULKHEAD__PER_CONNECTION=64",
 		"FRONTDESK_RESILIENCE__BREAKER__FAILURES=1000000") // which would answer sooner
 	var names []string
 	var connections []tenant.NewConnection
 	for name, c := range hangs {
 		names, connections = append(names, name), append(connections, c)
 	}
-	keys := h.takeIn(connections...)
-	r := h.serve()
+	keys := d.createTenantEach(connections...)
+	r := d.serve()
 	var mu sync.Mutex
 	var all sample
 	t.Run("providers", func(t *testing.T) {
@@ -169,13 +169,13 @@ func TestWhereverAProviderHangsItsCallerIsAnsweredInTime(t *testing.T) {
 // what a repeat is answered.
 func TestAWriteThatIsAnsweredLateIsSettled(t *testing.T) {
 	t.Parallel()
-	for name, open := range offices() {
+	for name, open := range accounts() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := open(t)
-			h := newHouse(t, "", append(a.environ, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")...)
-			keys := h.takeIn(a.connection)
-			c := h.serve().as(keys[0])
+			d := newDeployment(t, "", append(a.environ, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")...)
+			keys := d.createTenantEach(a.connection)
+			c := d.serve().as(keys[0])
 			if _, err := c.send(a.read); err != nil { // tokens, labels and calendars are had
 				t.Fatal(err)
 			}
@@ -201,7 +201,7 @@ func TestAWriteThatIsAnsweredLateIsSettled(t *testing.T) {
 }
 
 // late has the provider act at once and answer when the caller has gone, and answers what the repeat is told.
-func (a office) late(t *testing.T, c caller, doing string, q request) answer {
+func (a account) late(t *testing.T, c caller, operation string, q request) answer {
 	t.Helper()
 	told, acted := make(chan struct{}), make(chan struct{}, 100)
 	a.put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
@@ -219,13 +219,13 @@ func (a office) late(t *testing.T, c caller, doing string, q request) answer {
 		w.WriteHeader(kept.Code)
 		_, _ = w.Write(kept.Body.Bytes())
 	})
-	key := "Idempotency-Key: " + doing
+	key := "Idempotency-Key: " + operation
 	first, err := c.send(q, key, "X-Request-Timeout-Ms: 1000")
 	if err != nil || first.status != http.StatusGatewayTimeout || !strings.Contains(string(first.body), "not known") {
-		t.Errorf("%s: answered %d %s, %v", doing, first.status, first.body, err)
+		t.Errorf("%s: answered %d %s, %v", operation, first.status, first.body, err)
 	}
 	if len(acted) != 1 {
-		t.Errorf("%s: the provider acted %d times", doing, len(acted))
+		t.Errorf("%s: the provider acted %d times", operation, len(acted))
 	}
 	close(told)
 	a.put(nil)
@@ -239,12 +239,12 @@ func (a office) late(t *testing.T, c caller, doing string, q request) answer {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: it is not settled: %d %s", doing, settled.status, settled.body)
+			t.Fatalf("%s: it is not settled: %d %s", operation, settled.status, settled.body)
 		}
 	}
 	again, err := c.send(q, key)
 	if err != nil || again.status != settled.status || string(again.body) != string(settled.body) || again.header.Get("Idempotency-Replayed") != "true" {
-		t.Errorf("%s: repeated once more: %d %s, first %d %s", doing, again.status, again.body, settled.status, settled.body)
+		t.Errorf("%s: repeated once more: %d %s, first %d %s", operation, again.status, again.body, settled.status, settled.body)
 	}
 	return settled
 }

@@ -133,14 +133,14 @@ func TestBadCredentialsHarmNoOtherTenant(t *testing.T) {
 				}
 				o.handler.ServeHTTP(w, r)
 			})
-			h := newHouse(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")
+			d := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")
 			connections := []tenant.NewConnection{zendeskAt(o.base)}
 			connections[0].Credentials = map[string]string{"access_token": "refused"}
 			for range tenants {
 				connections = append(connections, zendeskAt(o.base))
 			}
-			keys := h.takeIn(connections...)
-			r := h.serve()
+			keys := d.createTenantEach(connections...)
+			r := d.serve()
 			body := ticketOf(r.as(keys[1]))
 			others := keys[2:]
 			seen := func(noisy caller) sample {
@@ -195,8 +195,8 @@ func TestAProviderThatIsDownIsToldAtOnceAndUsedAgainSoon(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			o := newOutage(t)
-			h := newHouse(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")
-			keys := h.takeIn(slices.Repeat([]tenant.NewConnection{zendeskAt(o.base)}, 4)...)
+			h := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")
+			keys := h.createTenantEach(slices.Repeat([]tenant.NewConnection{zendeskAt(o.base)}, 4)...)
 			r := h.serve()
 			body := ticketOf(r.as(keys[0]))
 			var healthy sample
@@ -342,9 +342,9 @@ func TestRetriesDoNotMultiplyTheLoadOfAProviderInTrouble(t *testing.T) {
 		calls = 20_000
 	}
 	o := newOutage(t)
-	h := newHouse(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__BREAKER__FAILURES=1000000000")
-	keys := h.takeIn(slices.Repeat([]tenant.NewConnection{zendeskAt(o.base)}, 8)...)
-	r := h.serve()
+	d := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__BREAKER__FAILURES=1000000000")
+	keys := d.createTenantEach(slices.Repeat([]tenant.NewConnection{zendeskAt(o.base)}, 8)...)
+	r := d.serve()
 	o.put(answering(503))
 	began := time.Now()
 	var callers sync.WaitGroup
@@ -410,8 +410,8 @@ func TestRetryAfterIsHeeded(t *testing.T) {
 			names, connections = append(names, name), append(connections, zendeskAt(outages[name].base))
 		}
 	}
-	h := newHouse(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")
-	for i, key := range h.takeIn(connections...) {
+	h := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")
+	for i, key := range h.createTenantEach(connections...) {
 		keys[names[i]] = key
 	}
 	r := h.serve()

@@ -24,11 +24,11 @@ func TestAProviderThatHangsTakesNothingFromAnother(t *testing.T) {
 		crowd, hangs, lasting, limits = 1500, 256, 4*time.Second, nil
 	}
 	bad, good := newOutage(t), newOutage(t)
-	h := newHouse(t, "", append(limits, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8",
+	d := newDeployment(t, "", append(limits, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8",
 		"FRONTDESK_RESILIENCE__DEADLINE=15s", "FRONTDESK_RESILIENCE__TRY_TIMEOUT=15s")...) // they hang as long as they may
 	const connections = 50
-	keys := h.takeIn(append(slices.Repeat([]tenant.NewConnection{zendeskAt(bad.base)}, connections), slices.Repeat([]tenant.NewConnection{zendeskAt(good.base)}, 4)...)...)
-	r := h.serve()
+	keys := d.createTenantEach(append(slices.Repeat([]tenant.NewConnection{zendeskAt(bad.base)}, connections), slices.Repeat([]tenant.NewConnection{zendeskAt(good.base)}, 4)...)...)
+	r := d.serve()
 	body := ticketOf(r.as(keys[connections]))
 	shed := 0
 	seen := func() sample {
@@ -90,11 +90,11 @@ func TestAProviderSeesNoMoreAtOnceThanItAllows(t *testing.T) {
 	for name, most := range most {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := offices()[name](t)
-			h := newHouse(t, "", append(a.environ, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__BULKHEAD__PER_CONNECTION_QUEUE=400",
+			a := accounts()[name](t)
+			d := newDeployment(t, "", append(a.environ, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__BULKHEAD__PER_CONNECTION_QUEUE=400",
 				"FRONTDESK_RESILIENCE__DEADLINE=100s", "FRONTDESK_RESILIENCE__TRY_TIMEOUT=90s")...)
-			keys := h.takeIn(a.connection)
-			r := h.serve()
+			keys := d.createTenantEach(a.connection)
+			r := d.serve()
 			var inside, peak atomic.Int64
 			a.put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
 				if !ofAPI(req) {

@@ -21,8 +21,8 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// misdeed is a way to misbehave, and what is said of it: for a read, and for the write that it befalls.
-type misdeed struct {
+// misbehaviour is a way to misbehave, and what is said of it: for a read, and for the write that it befalls.
+type misbehaviour struct {
 	do          http.HandlerFunc
 	read, write []string // the reasons that may be given
 	large       bool
@@ -52,7 +52,7 @@ const (
 	nothingInJSON = "nothing in JSON"
 )
 
-func misdeeds() map[string]misdeed {
+func misbehaviours() map[string]misbehaviour {
 	said := func(status int, kind, body string, headers ...string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			status := status
@@ -74,7 +74,7 @@ func misdeeds() map[string]misdeed {
 	garbage := []string{"PROVIDER_MISCONFIGURED"}
 	large := []string{"PROVIDER_ANSWER_TOO_LARGE", "EXHAUSTED"} // the latter is the problem's type on /beta
 	unknown := []string{"OUTCOME_UNKNOWN"}
-	return map[string]misdeed{
+	return map[string]misbehaviour{
 		"429":                 {said(429, "application/json", `{}`, "Retry-After: 99"), limited, limited, false},
 		"500":                 {said(500, "text/html", page), down, unknown, false},
 		"503":                 {said(503, "text/html", page), down, down, false},
@@ -117,12 +117,12 @@ func fiftyMegabytes(w http.ResponseWriter, r *http.Request) {
 // never that it did; and no answer is too large for the gateway's memory.
 func TestNoAnswerOfAProviderIsTakenForWhatItIsNot(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__BREAKER__FAILURES=1000000",
+	d := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__BREAKER__FAILURES=1000000",
 		"FRONTDESK_RESILIENCE__DEADLINE=60s", "FRONTDESK_RESILIENCE__TRY_TIMEOUT=50s") // what is read is to decide, not the time
-	at := map[string]office{}
-	for name, open := range offices() {
+	at := map[string]account{}
+	for name, open := range accounts() {
 		a := open(t)
-		h.environ = append(h.environ, a.environ...)
+		d.environ = append(d.environ, a.environ...)
 		at[name] = a
 	}
 	// A connection for each trouble, since what a provider asked for is remembered.
@@ -130,32 +130,32 @@ func TestNoAnswerOfAProviderIsTakenForWhatItIsNot(t *testing.T) {
 	var names []string
 	var connections []tenant.NewConnection
 	for name, a := range at {
-		for how := range misdeeds() {
-			for _, doing := range append(a.doings(), "read") {
-				names = append(names, name+how+doing)
+		for how := range misbehaviours() {
+			for _, operation := range append(a.writes(), "read") {
+				names = append(names, name+how+operation)
 				connections = append(connections, a.connection)
 			}
 		}
 	}
-	for i, key := range h.takeIn(connections...) {
+	for i, key := range d.createTenantEach(connections...) {
 		keys[names[i]] = key
 	}
-	r := h.serve()
+	r := d.serve()
 	bomb()
 	calm := residentBytes(t, r)
 	t.Run("providers", func(t *testing.T) {
 		for name, a := range at {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				for _, doing := range append(a.doings(), "read") {
-					for how, x := range misdeeds() {
-						if a.spared(doing, how, x) {
+				for _, operation := range append(a.writes(), "read") {
+					for how, x := range misbehaviours() {
+						if a.spared(operation, how, x) {
 							continue
 						}
-						t.Run(doing+" "+how, func(t *testing.T) {
-							c := r.as(keys[name+how+doing])
+						t.Run(operation+" "+how, func(t *testing.T) {
+							c := r.as(keys[name+how+operation])
 							c.t = t
-							a.meets(t, c, doing, x)
+							a.meets(t, c, operation, x)
 						})
 					}
 				}
@@ -172,19 +172,19 @@ func TestNoAnswerOfAProviderIsTakenForWhatItIsNot(t *testing.T) {
 	}
 }
 
-// spared reports whether a doing does not meet a misdeed: what looks like the misdeed is how it succeeds, or it is a large
-// one, which meets every doing at full size only (FRONTDESK_TROUBLE=full).
-func (a office) spared(doing, how string, x misdeed) bool {
-	return (how == nothing || how == nothingInJSON && a.name != "caldav") && slices.Contains(a.wordless, doing) ||
-		x.large && doing != "read" && !fullSize()
+// spared reports whether an operation does not meet a misbehaviour: what looks like the misbehaviour is how it succeeds, or it is a large
+// one, which meets every operation at full size only (FRONTDESK_TROUBLE=full).
+func (a account) spared(operation, how string, x misbehaviour) bool {
+	return (how == nothing || how == nothingInJSON && a.name != "caldav") && slices.Contains(a.emptyWhenDone, operation) ||
+		x.large && operation != "read" && !fullSize()
 }
 
 // oneLarge lets one large answer come at a time: how long one takes is not to hang on how many there are.
 var oneLarge sync.Mutex
 
-func (a office) meets(t *testing.T, c caller, doing string, x misdeed) {
-	q, want, befalls := a.asks(c, doing, "Once"), x.write, mutates
-	if doing == "read" {
+func (a account) meets(t *testing.T, c caller, operation string, x misbehaviour) {
+	q, want, befalls := a.request(c, operation, "Once"), x.write, mutates
+	if operation == "read" {
 		want, befalls = x.read, ofAPI
 	}
 	var met atomic.Bool

@@ -17,8 +17,8 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// holdout is one key that tries to take a gateway from the others, within its quota.
-type holdout struct {
+// attacker is one key that tries to take a gateway from the others, within its quota.
+type attacker struct {
 	t    *testing.T
 	r    *running
 	key  string // of a tenant whose providers answer
@@ -28,7 +28,7 @@ type holdout struct {
 // way is one way to do so. It goes on until ctx ends.
 type way struct {
 	name string
-	hold func(holdout, context.Context)
+	hold func(attacker, context.Context)
 }
 
 // Ways of one key to hold places, memory or processors: whichever it takes, a neighbour is served as before.
@@ -36,7 +36,7 @@ type way struct {
 // that nobody attacks tells at the same time what the machine has left to give: the attack comes from the
 // same one.
 func TestOneKeyCannotTakeTheGateFromOthers(t *testing.T) {
-	s := newSiege(t)
+	s := newAttack(t)
 	s.beside(quiet()) // what is made once is made
 	t.Log(s.beside(quiet()))
 	all := ways()
@@ -61,25 +61,25 @@ func TestOneKeyCannotTakeTheGateFromOthers(t *testing.T) {
 	}
 }
 
-// siege is a gateway that is attacked and one that is not, each with a neighbour of the attacker.
-type siege struct {
-	holdout
+// attack has a gateway that is attacked and one that is not, each with a neighbour of the attacker.
+type attack struct {
+	attacker
 	neighbour, control *load
 	lasting            time.Duration
 	calm               time.Duration // the 99th percentile at rest
 }
 
-func newSiege(t *testing.T) *siege {
+func newAttack(t *testing.T) *attack {
 	limits := []string{"FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_KEY=60000", "FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_TENANT=120000"}
 	gateway := func() (*running, []string) {
-		h := newHouse(t, "", limits...)
-		keys := h.admit(tenant.Settings{}, sandboxes(nil), sandboxes(map[string]any{"fault": "hang"}), sandboxes(nil), sandboxes(nil))
-		return h.serve(), keys
+		d := newDeployment(t, "", limits...)
+		keys := d.createTenants(tenant.Settings{}, sandboxes(nil), sandboxes(map[string]any{"fault": "hang"}), sandboxes(nil), sandboxes(nil))
+		return d.serve(), keys
 	}
 	attacked, keys := gateway()
 	other, others := gateway()
-	s := &siege{
-		holdout:   holdout{t: t, r: attacked, key: keys[0], hung: keys[1]},
+	s := &attack{
+		attacker:  attacker{t: t, r: attacked, key: keys[0], hung: keys[1]},
 		neighbour: newLoad(t, attacked.api, mixedCalls(keys[2:])), control: newLoad(t, other.api, mixedCalls(others[2:])),
 		lasting: 200 * time.Millisecond,
 	}
@@ -94,20 +94,20 @@ type held struct {
 	way                string
 	memory, grown      float64 // MiB
 	processor          float64 // of one
-	neighbour, control []hit
+	neighbour, control []loadResponse
 	calm               time.Duration
 }
 
 // beside measures a way.
-func (s *siege) beside(w way) held {
+func (s *attack) beside(w way) held {
 	const perSecond = 150
 	ctx, stop := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	before := s.r.measured()
 	began := time.Now()
-	work.Go(func() { w.hold(s.holdout, ctx) })
+	work.Go(func() { w.hold(s.attacker, ctx) })
 	time.Sleep(s.lasting / 3) // it has taken what it can
-	var control []hit
+	var control []loadResponse
 	var controlled sync.WaitGroup
 	controlled.Go(func() { control = s.control.steady(perSecond, s.lasting) })
 	neighbour := s.neighbour.steady(perSecond, s.lasting)
@@ -143,7 +143,7 @@ func (h held) String() string {
 		milliseconds(quantile(h.control, .99)))
 }
 
-func quiet() way { return way{"nothing", func(_ holdout, ctx context.Context) { <-ctx.Done() }} }
+func quiet() way { return way{"nothing", func(_ attacker, ctx context.Context) { <-ctx.Done() }} }
 
 // ways are those of all families.
 func ways() []way {
@@ -161,49 +161,49 @@ func withheld() []way {
 	head := func(method, path, key, more string) string {
 		return method + " " + path + " HTTP/1.1\r\nHost: x\r\nX-Api-Key: " + key + "\r\n" + more
 	}
-	of := func(name string, connections int, begin func(x holdout) string) way {
-		return way{fmt.Sprintf("%d connections: %s", connections, name), func(x holdout, ctx context.Context) {
+	of := func(name string, connections int, begin func(x attacker) string) way {
+		return way{fmt.Sprintf("%d connections: %s", connections, name), func(x attacker, ctx context.Context) {
 			x.connections(ctx, connections, begin(x))
 		}}
 	}
 	return []way{
-		of("no body", 1100, func(x holdout) string { return head("POST", listAt, x.key, "Content-Length: 100\r\n\r\n") }),
-		of("no body of a booking", 1100, func(x holdout) string { return head("POST", bookAt, x.key, "Content-Length: 100\r\n\r\n") }),
-		of("all but the last byte", 600, func(x holdout) string {
+		of("no body", 1100, func(x attacker) string { return head("POST", listAt, x.key, "Content-Length: 100\r\n\r\n") }),
+		of("no body of a booking", 1100, func(x attacker) string { return head("POST", bookAt, x.key, "Content-Length: 100\r\n\r\n") }),
+		of("all but the last byte", 600, func(x attacker) string {
 			return head("POST", bookAt, x.key, "Content-Length: 100001\r\n\r\n") + strings.Repeat(" ", 100_000)
 		}),
-		of("no chunk", 600, func(x holdout) string { return head("POST", listAt, x.key, "Transfer-Encoding: chunked\r\n\r\n") }),
-		of("no last chunk", 600, func(x holdout) string {
+		of("no chunk", 600, func(x attacker) string { return head("POST", listAt, x.key, "Transfer-Encoding: chunked\r\n\r\n") }),
+		of("no last chunk", 600, func(x attacker) string {
 			return head("POST", listAt, x.key, "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n")
 		}),
-		of("a body that waits to be asked for", 600, func(x holdout) string {
+		of("a body that waits to be asked for", 600, func(x attacker) string {
 			return head("POST", listAt, x.key, "Content-Length: 100\r\nExpect: 100-continue\r\n\r\n")
 		}),
-		of("a read with a body", 600, func(x holdout) string {
+		of("a read with a body", 600, func(x attacker) string {
 			return head("GET", "/beta/phone-numbers", x.key, "Content-Length: 100\r\n\r\n")
 		}),
-		of("a removal with a body", 600, func(x holdout) string {
+		of("a removal with a body", 600, func(x attacker) string {
 			return head("DELETE", "/beta/phone-numbers/1", x.key, "Content-Length: 100\r\n\r\n")
 		}),
-		of("a change without its body", 600, func(x holdout) string {
+		of("a change without its body", 600, func(x attacker) string {
 			return head("PATCH", "/beta/phone-numbers/1", x.key, "Content-Length: 100\r\n\r\n")
 		}),
-		of("a long deadline", 600, func(x holdout) string {
+		of("a long deadline", 600, func(x attacker) string {
 			return head("POST", listAt, x.key, "X-Request-Timeout-Ms: 600000\r\nContent-Length: 100\r\n\r\n")
 		}),
-		of("the wrong key", 600, func(x holdout) string { return head("POST", listAt, x.key+"x", "Content-Length: 100\r\n\r\n") }),
-		of("no key", 600, func(x holdout) string {
+		of("the wrong key", 600, func(x attacker) string { return head("POST", listAt, x.key+"x", "Content-Length: 100\r\n\r\n") }),
+		of("no key", 600, func(x attacker) string {
 			return "POST " + listAt + " HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n"
 		}),
-		of("no such path", 600, func(x holdout) string { return head("POST", "/v1/nothing", x.key, "Content-Length: 100\r\n\r\n") }),
-		of("a page with a body", 600, func(x holdout) string { return head("GET", "/docs", x.key, "Content-Length: 100\r\n\r\n") }),
-		of("no end of the headers", 600, func(x holdout) string { return head("POST", listAt, x.key, "") }),
-		of("nothing at all", 600, func(holdout) string { return "" }),
+		of("no such path", 600, func(x attacker) string { return head("POST", "/v1/nothing", x.key, "Content-Length: 100\r\n\r\n") }),
+		of("a page with a body", 600, func(x attacker) string { return head("GET", "/docs", x.key, "Content-Length: 100\r\n\r\n") }),
+		of("no end of the headers", 600, func(x attacker) string { return head("POST", listAt, x.key, "") }),
+		of("nothing at all", 600, func(attacker) string { return "" }),
 	}
 }
 
 // connections are held open after the same bytes each.
-func (x holdout) connections(ctx context.Context, many int, begin string) {
+func (x attacker) connections(ctx context.Context, many int, begin string) {
 	for range many {
 		line, err := net.Dial("tcp", strings.TrimPrefix(x.r.api, "http://"))
 		if err != nil {
@@ -218,10 +218,10 @@ func (x holdout) connections(ctx context.Context, many int, begin string) {
 
 // equalCalls are many calls that wait for one, or for a provider, that never answers.
 func equalCalls() []way {
-	of := func(name string, shots func(i int) shot) way {
-		return way{"700 " + name, func(x holdout, ctx context.Context) {
-			flood := newLoad(x.t, x.r.api, func(i int) shot {
-				s := shots(i)
+	of := func(name string, requests func(i int) loadRequest) way {
+		return way{"700 " + name, func(x attacker, ctx context.Context) {
+			flood := newLoad(x.t, x.r.api, func(i int) loadRequest {
+				s := requests(i)
 				s.key = x.hung
 				return s
 			})
@@ -233,20 +233,24 @@ func equalCalls() []way {
 	}
 	ticket := func(subject any) string { return fmt.Sprintf(`{"subject":"Call %v"}`, subject) }
 	return []way{
-		of("equal bookings", func(int) shot { return shot{path: bookAt, body: book("A")} }),
-		of("equal tickets", func(int) shot { return shot{path: writeAt, body: ticket("A")} }),
-		of("bookings of one key", func(int) shot { return shot{path: bookAt, body: book("B"), idem: "b"} }),
-		of("tickets of one key", func(int) shot { return shot{path: writeAt, body: ticket("B"), idem: "b"} }),
-		of("purchases of one key", func(int) shot { return shot{path: "/beta/phone-numbers", body: `{"area_code":"415"}`, idem: "b"} }),
-		of("bookings of a hundred calls", func(i int) shot { return shot{path: bookAt, body: book(fmt.Sprint("C", i%100))} }),
-		of("bookings that differ", func(i int) shot { return shot{path: bookAt, body: book(fmt.Sprint("D", i))} }),
-		of("reads", func(int) shot { return shot{path: listAt, body: "{}"} }),
-		of("tickets read", func(int) shot { return shot{path: "/v1/tickets/get-ticket", body: `{"ticket_number":"1"}`} }),
+		of("equal bookings", func(int) loadRequest { return loadRequest{path: bookAt, body: book("A")} }),
+		of("equal tickets", func(int) loadRequest { return loadRequest{path: writeAt, body: ticket("A")} }),
+		of("bookings of one key", func(int) loadRequest { return loadRequest{path: bookAt, body: book("B"), idem: "b"} }),
+		of("tickets of one key", func(int) loadRequest { return loadRequest{path: writeAt, body: ticket("B"), idem: "b"} }),
+		of("purchases of one key", func(int) loadRequest {
+			return loadRequest{path: "/beta/phone-numbers", body: `{"area_code":"415"}`, idem: "b"}
+		}),
+		of("bookings of a hundred calls", func(i int) loadRequest { return loadRequest{path: bookAt, body: book(fmt.Sprint("C", i%100))} }),
+		of("bookings that differ", func(i int) loadRequest { return loadRequest{path: bookAt, body: book(fmt.Sprint("D", i))} }),
+		of("reads", func(int) loadRequest { return loadRequest{path: listAt, body: "{}"} }),
+		of("tickets read", func(int) loadRequest {
+			return loadRequest{path: "/v1/tickets/get-ticket", body: `{"ticket_number":"1"}`}
+		}),
 	}
 }
 
 // burst sends so many requests within half a second and hangs up when ctx ends.
-func (x holdout) burst(ctx context.Context, l *load, many int) {
+func (x attacker) burst(ctx context.Context, l *load, many int) {
 	var flying sync.WaitGroup
 	lines := make(chan net.Conn, many)
 	host := strings.TrimPrefix(x.r.api, "http://")
@@ -260,7 +264,7 @@ func (x holdout) burst(ctx context.Context, l *load, many int) {
 			break
 		}
 		lines <- c
-		flying.Go(func() { _, _, _ = c.exchange(host, l.shots(i)) })
+		flying.Go(func() { _, _, _ = c.exchange(host, l.requests(i)) })
 	}
 	close(lines)
 	<-ctx.Done()
@@ -273,8 +277,8 @@ func (x holdout) burst(ctx context.Context, l *load, many int) {
 // heavyBodies cost as much as a body can.
 func heavyBodies() []way {
 	of := func(name string, perSecond float64, body string) way {
-		return way{fmt.Sprintf("%.0f a second: %s", perSecond, name), func(x holdout, ctx context.Context) {
-			l := newLoad(x.t, x.r.api, func(int) shot { return shot{key: x.key, path: bookAt, body: body} })
+		return way{fmt.Sprintf("%.0f a second: %s", perSecond, name), func(x attacker, ctx context.Context) {
+			l := newLoad(x.t, x.r.api, func(int) loadRequest { return loadRequest{key: x.key, path: bookAt, body: body} })
 			l.until(ctx, perSecond)
 		}}
 	}
@@ -316,11 +320,11 @@ func heavyBodies() []way {
 
 // floods are usual requests, very many of them.
 func floods() []way {
-	of := func(name string, perSecond float64, shots func(x holdout, i int) shot) way {
-		return way{fmt.Sprintf("%.0f a second: %s", perSecond, name), func(x holdout, ctx context.Context) {
+	of := func(name string, perSecond float64, requests func(x attacker, i int) loadRequest) way {
+		return way{fmt.Sprintf("%.0f a second: %s", perSecond, name), func(x attacker, ctx context.Context) {
 			began := time.Now().UnixNano()
-			l := newLoad(x.t, x.r.api, func(i int) shot {
-				s := shots(x, int(began/1000)+i)
+			l := newLoad(x.t, x.r.api, func(i int) loadRequest {
+				s := requests(x, int(began/1000)+i)
 				s.key = x.key
 				return s
 			})
@@ -331,41 +335,43 @@ func floods() []way {
 		begin := time.Date(2027, 1, 4, 8, 0, 0, 0, time.UTC).Add(time.Duration(i%100_000) * 5 * time.Minute)
 		return begin.Format(time.RFC3339), begin.Add(5 * time.Minute).Format(time.RFC3339)
 	}
-	book := func(_ holdout, i int) shot {
+	book := func(_ attacker, i int) loadRequest {
 		begin, end := at(i)
-		return shot{path: bookAt, body: fmt.Sprintf(`{"title":"Flood %d","start_time":%q,"end_time":%q}`, i, begin, end)}
+		return loadRequest{path: bookAt, body: fmt.Sprintf(`{"title":"Flood %d","start_time":%q,"end_time":%q}`, i, begin, end)}
 	}
 	return []way{
-		of("calendars", 900, func(holdout, int) shot { return shot{path: listAt, body: "{}"} }),
-		of("events of a year", 300, func(holdout, int) shot {
-			return shot{path: "/v1/calendar/list-events", body: `{"start_time":"2027-01-01","end_time":"2027-12-31"}`}
+		of("calendars", 900, func(attacker, int) loadRequest { return loadRequest{path: listAt, body: "{}"} }),
+		of("events of a year", 300, func(attacker, int) loadRequest {
+			return loadRequest{path: "/v1/calendar/list-events", body: `{"start_time":"2027-01-01","end_time":"2027-12-31"}`}
 		}),
 		of("bookings", 900, book),
-		of("bookings with keys", 500, func(x holdout, i int) shot {
+		of("bookings with keys", 500, func(x attacker, i int) loadRequest {
 			s := book(x, i)
 			s.idem = fmt.Sprint("flood ", i)
 			return s
 		}),
-		of("equal bookings", 900, func(x holdout, _ int) shot { return book(x, 7) }),
-		of("tickets", 500, func(_ holdout, i int) shot {
-			return shot{path: writeAt, body: fmt.Sprintf(`{"subject":"Flood %d"}`, i)}
+		of("equal bookings", 900, func(x attacker, _ int) loadRequest { return book(x, 7) }),
+		of("tickets", 500, func(_ attacker, i int) loadRequest {
+			return loadRequest{path: writeAt, body: fmt.Sprintf(`{"subject":"Flood %d"}`, i)}
 		}),
-		of("tickets that are none", 900, func(_ holdout, i int) shot {
-			return shot{path: "/v1/tickets/get-ticket", body: fmt.Sprintf(`{"ticket_number":"9%d"}`, i)}
+		of("tickets that are none", 900, func(_ attacker, i int) loadRequest {
+			return loadRequest{path: "/v1/tickets/get-ticket", body: fmt.Sprintf(`{"ticket_number":"9%d"}`, i)}
 		}),
-		of("numbers", 900, func(holdout, int) shot { return shot{method: http.MethodGet, path: "/beta/phone-numbers"} }),
-		of("purchases", 300, func(_ holdout, i int) shot {
-			return shot{path: "/beta/phone-numbers", body: `{"area_code":"415"}`, idem: fmt.Sprint(i)}
+		of("numbers", 900, func(attacker, int) loadRequest {
+			return loadRequest{method: http.MethodGet, path: "/beta/phone-numbers"}
 		}),
-		of("faults of input", 900, func(holdout, int) shot { return shot{path: bookAt, body: `{"titel":"x"}`} }),
-		of("paths that are none", 900, func(holdout, int) shot { return shot{path: "/v1/calendar/nothing", body: "{}"} }),
+		of("purchases", 300, func(_ attacker, i int) loadRequest {
+			return loadRequest{path: "/beta/phone-numbers", body: `{"area_code":"415"}`, idem: fmt.Sprint(i)}
+		}),
+		of("faults of input", 900, func(attacker, int) loadRequest { return loadRequest{path: bookAt, body: `{"titel":"x"}`} }),
+		of("paths that are none", 900, func(attacker, int) loadRequest { return loadRequest{path: "/v1/calendar/nothing", body: "{}"} }),
 	}
 }
 
 // oddConnections do with connections what no client does.
 func oddConnections() []way {
-	again := func(name string, perSecond int, do func(x holdout, line net.Conn)) way {
-		return way{fmt.Sprintf("%d a second: %s", perSecond, name), func(x holdout, ctx context.Context) {
+	again := func(name string, perSecond int, do func(x attacker, line net.Conn)) way {
+		return way{fmt.Sprintf("%d a second: %s", perSecond, name), func(x attacker, ctx context.Context) {
 			var open sync.WaitGroup
 			every := time.NewTicker(time.Second / time.Duration(perSecond))
 			defer every.Stop()
@@ -384,34 +390,34 @@ func oddConnections() []way {
 			open.Wait()
 		}}
 	}
-	list := func(x holdout, more, body string) string {
+	list := func(x attacker, more, body string) string {
 		return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\n%sContent-Length: %d\r\n\r\n%s", listAt, x.key, more, len(body), body)
 	}
 	return []way{
-		again("a connection for each request", 300, func(x holdout, line net.Conn) {
+		again("a connection for each request", 300, func(x attacker, line net.Conn) {
 			_, _ = io.WriteString(line, list(x, "Connection: close\r\n", "{}"))
 			_, _ = io.Copy(io.Discard, line)
 		}),
-		again("connections that hang up at once", 300, func(holdout, net.Conn) {}),
-		again("requests whose caller leaves", 300, func(x holdout, line net.Conn) { _, _ = io.WriteString(line, list(x, "", "{}")) }),
-		again("bookings at a provider that hangs, whose caller leaves", 200, func(x holdout, line net.Conn) {
+		again("connections that hang up at once", 300, func(attacker, net.Conn) {}),
+		again("requests whose caller leaves", 300, func(x attacker, line net.Conn) { _, _ = io.WriteString(line, list(x, "", "{}")) }),
+		again("bookings at a provider that hangs, whose caller leaves", 200, func(x attacker, line net.Conn) {
 			x.key = x.hung
 			begin := strings.Replace(list(x, "", `{"title":"x","start_time":"2027-01-04T08:00:00Z","end_time":"2027-01-04T08:05:00Z"}`), listAt, bookAt, 1)
 			_, _ = io.WriteString(line, begin)
 		}),
-		again("twenty requests at once on a connection", 20, func(x holdout, line net.Conn) {
+		again("twenty requests at once on a connection", 20, func(x attacker, line net.Conn) {
 			_, _ = io.WriteString(line, strings.Repeat(list(x, "", "{}"), 19)+list(x, "Connection: close\r\n", "{}"))
 			_, _ = io.Copy(io.Discard, line)
 		}),
-		again("a hundred requests, no answer read", 5, func(x holdout, line net.Conn) {
+		again("a hundred requests, no answer read", 5, func(x attacker, line net.Conn) {
 			_, _ = io.WriteString(line, strings.Repeat(list(x, "", "{}"), 100))
 			time.Sleep(500 * time.Millisecond)
 		}),
-		again("headers of 30 KiB", 200, func(x holdout, line net.Conn) {
+		again("headers of 30 KiB", 200, func(x attacker, line net.Conn) {
 			_, _ = io.WriteString(line, list(x, strings.Repeat("X-H: v\r\n", 3_700)+"Connection: close\r\n", "{}"))
 			_, _ = io.Copy(io.Discard, line)
 		}),
-		again("bodies of one byte's chunks", 50, func(x holdout, line net.Conn) {
+		again("bodies of one byte's chunks", 50, func(x attacker, line net.Conn) {
 			_, _ = io.WriteString(line, "POST "+listAt+" HTTP/1.1\r\nHost: x\r\nX-Api-Key: "+x.key+"\r\nTransfer-Encoding: chunked\r\n\r\n"+
 				strings.Repeat("1\r\n \r\n", 20_000)+"0\r\n\r\n")
 			_, _ = io.Copy(io.Discard, line)
