@@ -123,7 +123,7 @@ func TestAFailureAfterTheBookingIsAnUnknownOutcome(t *testing.T) {
 		{"refused where the credentials are", fake.Options{MeetPolls: 5}, 2, (*fake.Server).Revoke},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			var s *site
+			var s *testServer
 			var seen atomic.Int64
 			s = serve(t, c.how, func(next http.Handler) http.Handler {
 				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -160,7 +160,7 @@ func TestALookThatWasNotSentDoesNotMakeTheBookingUnsent(t *testing.T) {
 }
 
 func TestAnEventCancelledWhileItsLinkIsMadeStaysCancelled(t *testing.T) {
-	var s *site
+	var s *testServer
 	var cancel atomic.Pointer[calendar.Driver]
 	s = serve(t, fake.Options{MeetPolls: 50}, func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

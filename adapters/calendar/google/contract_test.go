@@ -39,14 +39,14 @@ func scopes(t testing.TB) []string {
 	return grant.ScopeNames()
 }
 
-// site is the fake, served, with a customer who has consented.
-type site struct {
+// testServer serves the fake, with a customer who has consented.
+type testServer struct {
 	*fake.Server
 	url            string
 	refresh, token string
 }
 
-func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Handler) *site {
+func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Handler) *testServer {
 	t.Helper()
 	how.Accounts = []string{email}
 	how.OAuth = oauthtest.Options{Clients: map[string]string{clientID: secret}}
@@ -54,13 +54,13 @@ func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Han
 	server.AddCalendar(email, fake.Calendar{ID: second, Name: "Work"})
 	server.AddCalendar(email, fake.Calendar{ID: holidays, Name: "Holidays", Role: "reader", Solutions: []string{}})
 	server.AddCalendar(email, fake.Calendar{ID: "boss@example.com", Name: "Boss", Role: "freeBusyReader"})
-	s := &site{Server: server, url: adaptertest.Serve(t, server, around...), refresh: server.OAuth.Grant(clientID, email, scopes(t)...)}
+	s := &testServer{Server: server, url: adaptertest.Serve(t, server, around...), refresh: server.OAuth.Grant(clientID, email, scopes(t)...)}
 	s.token = s.redeem(t, s.refresh)
 	return s
 }
 
 // redeem trades a refresh token for an access token.
-func (s *site) redeem(t testing.TB, refresh string) string {
+func (s *testServer) redeem(t testing.TB, refresh string) string {
 	t.Helper()
 	return adaptertest.AccessToken(t, s.url+fake.TokenPath, url.Values{
 		"grant_type": {"refresh_token"}, "refresh_token": {refresh}, "client_id": {clientID}, "client_secret": {secret},
@@ -68,7 +68,7 @@ func (s *site) redeem(t testing.TB, refresh string) string {
 }
 
 // open opens a driver as the gateway does: with a client that authorises, and a driver that knows no token.
-func (s *site) open(t testing.TB, token string, more map[string]any) calendar.Driver {
+func (s *testServer) open(t testing.TB, token string, more map[string]any) calendar.Driver {
 	t.Helper()
 	return s.openAs(t, more, s.url, time.Now, func(r *http.Request) error {
 		r.Header.Set("Authorization", "Bearer "+token)
@@ -76,7 +76,7 @@ func (s *site) open(t testing.TB, token string, more map[string]any) calendar.Dr
 	})
 }
 
-func (s *site) openAs(t testing.TB, more map[string]any, address string, now func() time.Time, authorize func(*http.Request) error) calendar.Driver {
+func (s *testServer) openAs(t testing.TB, more map[string]any, address string, now func() time.Time, authorize func(*http.Request) error) calendar.Driver {
 	t.Helper()
 	client := adaptertest.Client(t, "google", address, authorize)
 	driver, err := google.Adapter().OpenCalendar(context.Background(),
@@ -88,7 +88,7 @@ func (s *site) openAs(t testing.TB, more map[string]any, address string, now fun
 	return driver
 }
 
-func (s *site) driver(t testing.TB) calendar.Driver { t.Helper(); return s.open(t, s.token, nil) }
+func (s *testServer) driver(t testing.TB) calendar.Driver { t.Helper(); return s.open(t, s.token, nil) }
 
 func TestContract(t *testing.T) {
 	for _, c := range []struct {
@@ -114,7 +114,7 @@ func TestEveryRequestIsAsGoogleDescribesThem(t *testing.T) {
 	api.Report(t)
 }
 
-func harness(t *testing.T, s *site, more map[string]any) calendartest.Harness {
+func harness(t *testing.T, s *testServer, more map[string]any) calendartest.Harness {
 	return calendartest.Harness{
 		Open:     func() calendar.Driver { return s.open(t, s.token, more) },
 		Calendar: email, Second: second, ReadOnly: holidays,

@@ -38,7 +38,7 @@ func must[T any](t testing.TB) func(T, error) T {
 }
 
 // calls counts what a step asks Google.
-func (s *site) calls(step func()) int {
+func (s *testServer) calls(step func()) int {
 	before := s.Calls()
 	step()
 	return s.Calls() - before

@@ -14,16 +14,16 @@ import (
 
 // account is a sandbox account under test, and its provider's side: its storage, and a gate before it.
 type account struct {
-	*adaptertest.Line
+	*adaptertest.GatedStorage
 	t        *testing.T
 	env      adapter.Environment
 	settings map[string]any
 }
 
 func newAccount(t *testing.T) *account {
-	line := adaptertest.NewLine(adaptertest.Storage())
-	return &account{Line: line, t: t, settings: map[string]any{}, env: adapter.Environment{
-		TenantID: "t1", ConnectionID: "c1", Zone: "America/New_York", Storage: line, Now: time.Now,
+	storage := adaptertest.NewGatedStorage(adaptertest.Storage())
+	return &account{GatedStorage: storage, t: t, settings: map[string]any{}, env: adapter.Environment{
+		TenantID: "t1", ConnectionID: "c1", Zone: "America/New_York", Storage: storage, Now: time.Now,
 	}}
 }
 

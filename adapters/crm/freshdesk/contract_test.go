@@ -25,27 +25,27 @@ const (
 	apiKey = "fd-6wiIBWbGkBMo1mRDMuVw"
 )
 
-// site is the fake, served.
-type site struct {
+// testServer serves the fake.
+type testServer struct {
 	*fake.Server
 	url string
 }
 
-func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Handler) *site {
+func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Handler) *testServer {
 	t.Helper()
 	how.Email, how.APIKey = email, apiKey
 	server := fake.New(how)
-	return &site{server, adaptertest.Serve(t, server, around...)}
+	return &testServer{server, adaptertest.Serve(t, server, around...)}
 }
 
 // open opens a driver as the gateway does: with a client that authorises, and a driver that knows no secret.
-func (s *site) open(t testing.TB) crm.Driver {
+func (s *testServer) open(t testing.TB) crm.Driver {
 	t.Helper()
 	return s.with(t, nil)
 }
 
 // with opens a driver with the setting fields.
-func (s *site) with(t testing.TB, fields map[string]any) crm.Driver {
+func (s *testServer) with(t testing.TB, fields map[string]any) crm.Driver {
 	t.Helper()
 	driver, err := freshdesk.Adapter().OpenCRM(context.Background(),
 		adapter.Values{
@@ -86,7 +86,7 @@ func TestEveryRequestIsAsFreshdeskDescribesThem(t *testing.T) {
 	api.Report(t)
 }
 
-func harness(t *testing.T, s *site) crmtest.Harness {
+func harness(t *testing.T, s *testServer) crmtest.Harness {
 	return crmtest.Harness{
 		Open:    func() crm.Driver { return s.open(t) },
 		Account: crm.Account{Email: email, Name: "Rachel Agent"},

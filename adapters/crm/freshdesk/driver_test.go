@@ -18,7 +18,7 @@ func pipe() crm.NewTicket {
 	return crm.NewTicket{Key: "k", Subject: "Leaking pipe", Description: "In room 12.", Priority: "High"}
 }
 
-func made(t *testing.T, s *site) crm.Ticket {
+func made(t *testing.T, s *testServer) crm.Ticket {
 	t.Helper()
 	ticket, err := s.open(t).Create(t.Context(), pipe())
 	if err != nil {

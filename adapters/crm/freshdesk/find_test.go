@@ -18,7 +18,7 @@ func cutOff() crm.NewTicket {
 	}
 }
 
-func find(t *testing.T, s *site, n crm.NewTicket) (crm.Ticket, error) {
+func find(t *testing.T, s *testServer, n crm.NewTicket) (crm.Ticket, error) {
 	t.Helper()
 	return s.open(t).(crm.Finder).Find(t.Context(), n)
 }
@@ -61,14 +61,14 @@ func TestAnOlderTicketThatWasChangedIsNotTaken(t *testing.T) {
 }
 
 func TestWhatCannotBeKnownIsNotGuessedAt(t *testing.T) {
-	many := func(t *testing.T, s *site) {
+	many := func(t *testing.T, s *testServer) {
 		for i := range 500 {
 			if _, err := s.open(t).Create(t.Context(), crm.NewTicket{Subject: fmt.Sprint("Pipe ", i), Description: "Another."}); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	changed := func(t *testing.T, s *site) {
+	changed := func(t *testing.T, s *testServer) {
 		n := cutOff()
 		n.Description = "Something else."
 		if _, err := s.open(t).Create(t.Context(), n); err != nil {
@@ -77,9 +77,9 @@ func TestWhatCannotBeKnownIsNotGuessedAt(t *testing.T) {
 	}
 	for rule, c := range map[string]struct {
 		how    fake.Options
-		before func(*testing.T, *site)
+		before func(*testing.T, *testServer)
 	}{
-		"an agent who does not see every ticket": {fake.Options{Scope: 3}, func(*testing.T, *site) {}},
+		"an agent who does not see every ticket": {fake.Options{Scope: 3}, func(*testing.T, *testServer) {}},
 		"a ticket that says only a part":         {fake.Options{}, changed},
 		"more tickets than are looked through":   {fake.Options{}, many},
 	} {

@@ -29,24 +29,24 @@ const (
 	key      = "frontdesk_key"
 )
 
-// site is the fake, served.
-type site struct {
+// testServer serves the fake.
+type testServer struct {
 	*fake.Server
 	url string
 }
 
-func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Handler) *site {
+func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Handler) *testServer {
 	t.Helper()
 	if how.Tokens == nil {
 		how.Tokens = map[string][]string{private: nil}
 	}
 	how.OAuth = oauthtest.Options{Clients: map[string]string{clientID: secret}}
 	server := fake.New(how)
-	return &site{Server: server, url: adaptertest.Serve(t, server, around...)}
+	return &testServer{Server: server, url: adaptertest.Serve(t, server, around...)}
 }
 
 // consented is the access token of a customer who agreed to what the adapter asks for.
-func (s *site) consented(t testing.TB) string {
+func (s *testServer) consented(t testing.TB) string {
 	t.Helper()
 	auth, err := hubspot.Adapter().AuthOf(adapter.Values{})
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *site) consented(t testing.TB) string {
 }
 
 // open opens a driver as the gateway does: with a client that authorises, and a driver that knows no token.
-func (s *site) open(t testing.TB, token string, more map[string]any, now func() time.Time) crm.Driver {
+func (s *testServer) open(t testing.TB, token string, more map[string]any, now func() time.Time) crm.Driver {
 	t.Helper()
 	client := adaptertest.Client(t, "hubspot", s.url, func(r *http.Request) error {
 		r.Header.Set("Authorization", "Bearer "+token)
@@ -79,7 +79,7 @@ func (s *site) open(t testing.TB, token string, more map[string]any, now func() 
 }
 
 // driver is one of the private app's, at the real time.
-func (s *site) driver(t testing.TB, settings ...string) crm.Driver {
+func (s *testServer) driver(t testing.TB, settings ...string) crm.Driver {
 	t.Helper()
 	more := map[string]any{}
 	for _, set := range settings {
@@ -140,7 +140,7 @@ func TestEveryRequestIsAsHubSpotDescribesThem(t *testing.T) {
 	api.Report(t)
 }
 
-func harness(t *testing.T, s *site, token string, more map[string]any, words crm.Vocabulary) crmtest.Harness {
+func harness(t *testing.T, s *testServer, token string, more map[string]any, words crm.Vocabulary) crmtest.Harness {
 	return crmtest.Harness{
 		Open:          func() crm.Driver { return s.open(t, token, more, time.Now) },
 		Account:       crm.Account{Name: "HubSpot account 2519445"},

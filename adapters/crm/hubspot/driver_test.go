@@ -43,7 +43,7 @@ func read(t *testing.T, d crm.Driver, number string) crm.Ticket {
 	return found
 }
 
-func say(t *testing.T, s *site, ticketID string, entries ...fake.Entry) {
+func say(t *testing.T, s *testServer, ticketID string, entries ...fake.Entry) {
 	t.Helper()
 	for _, e := range entries {
 		if err := s.Write(ticketID, e); err != nil {
@@ -53,7 +53,7 @@ func say(t *testing.T, s *site, ticketID string, entries ...fake.Entry) {
 }
 
 // since lists what was asked of the server after n calls.
-func since(s *site, n int) []string { return s.Asked()[n:] }
+func since(s *testServer, n int) []string { return s.Asked()[n:] }
 
 // clock is a time that a test moves.
 type clock struct{ at atomic.Pointer[time.Time] }

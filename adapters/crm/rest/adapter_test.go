@@ -137,7 +137,7 @@ func TestEveryMistakeIsReportedWithItsPlace(t *testing.T) {
 	if wrong := wrongIn(plain("https://desk.example", object{"number_pattern": "1)|(?:.*"}), nil); len(wrong) != 1 {
 		t.Errorf("a pattern that ends its own frame: %q", wrong)
 	}
-	s := serve(t, says(nil), nobody)
+	s := serve(t, says(nil), anonymous)
 	if _, err := s.tryOpen(t, plain(s.url, object{"number_pattern": "["})); fault.From(err) == nil || fault.From(err).Fields[0].Path != "settings.number_pattern" {
 		t.Errorf("opened with settings that cannot be used: %v", err)
 	}

@@ -45,18 +45,18 @@ func exampleAt(t testing.TB, file, address string) map[string]any {
 
 func asRT(r *http.Request) { r.SetBasicAuth(rtUser, rtPassword) }
 
-// rtSite is Request Tracker, pretended or real, and what its people do in it.
-type rtSite struct{ *site }
+// rtServer is Request Tracker, pretended or real, and what its people do in it.
+type rtServer struct{ *testServer }
 
-func (s rtSite) at(path string) string { return s.url + "/REST/2.0/" + path }
+func (s rtServer) at(path string) string { return s.url + "/REST/2.0/" + path }
 
-func (s rtSite) Tickets(ctx context.Context) (int, error) {
+func (s rtServer) Tickets(ctx context.Context) (int, error) {
 	var found struct{ Total int }
 	err := s.ask(ctx, http.MethodGet, s.at("tickets?query=id+%3E+0"), nil, &found)
 	return found.Total, err
 }
 
-func (s rtSite) Comment(ctx context.Context, id string, c crmtest.Comment) error {
+func (s rtServer) Comment(ctx context.Context, id string, c crmtest.Comment) error {
 	how, kind := "comment", "text/plain"
 	if c.Public {
 		how = "correspond"
@@ -67,12 +67,12 @@ func (s rtSite) Comment(ctx context.Context, id string, c crmtest.Comment) error
 	return s.ask(ctx, http.MethodPost, s.at("ticket/"+id+"/"+how), map[string]any{"Content": c.Body, "ContentType": kind}, nil)
 }
 
-func (s rtSite) Move(ctx context.Context, id, status string) error {
+func (s rtServer) Move(ctx context.Context, id, status string) error {
 	return s.ask(ctx, http.MethodPut, s.at("ticket/"+id), map[string]any{"Status": status}, nil)
 }
 
-// rtUsers is a site whose users can be managed.
-type rtUsers struct{ rtSite }
+// rtUsers is a server whose users can be managed.
+type rtUsers struct{ rtServer }
 
 // DropValues makes a user who may not own tickets; a requestor that is no address is dropped at any time.
 func (s rtUsers) DropValues(ctx context.Context) (crm.NewTicket, error) {
@@ -80,10 +80,10 @@ func (s rtUsers) DropValues(ctx context.Context) (crm.NewTicket, error) {
 	return crm.NewTicket{OwnerID: "alice", ContactID: "no such thing"}, err
 }
 
-func (s rtSite) Labels() (resolved, closed, reopened string) { return "resolved", "", "open" }
-func (s rtSite) TellsTimes()                                 {}
+func (s rtServer) Labels() (resolved, closed, reopened string) { return "resolved", "", "open" }
+func (s rtServer) TellsTimes()                                 {}
 
-func (s rtSite) harness(t *testing.T) crmtest.Harness {
+func (s rtServer) harness(t *testing.T) crmtest.Harness {
 	settings := exampleAt(t, "request-tracker.yaml", s.at(""))
 	return crmtest.Harness{
 		Open:          func() crm.Driver { return s.open(t, settings) },
@@ -96,7 +96,7 @@ func (s rtSite) harness(t *testing.T) crmtest.Harness {
 }
 
 func TestRequestTrackerPretended(t *testing.T) {
-	crmtest.Run(t, func(t *testing.T) crmtest.Harness { return rtSite{serve(t, &rtFake{}, asRT)}.harness(t) })
+	crmtest.Run(t, func(t *testing.T) crmtest.Harness { return rtServer{serve(t, &rtFake{}, asRT)}.harness(t) })
 }
 
 // That there is no ticket with a key has another one opened, so only the search itself may say it.
@@ -116,7 +116,7 @@ func TestOnlyASearchThatFoundNothingSaysThatThereIsNoTicketWithTheKey(t *testing
 	} {
 		for file, path := range map[string]string{"request-tracker.yaml": "/tickets", "redmine.yaml": "/projects/support/issues.json"} {
 			t.Run(rule+" of "+file, func(t *testing.T) {
-				s := serve(t, says(map[string]reply{"GET " + path: test.said}), nobody)
+				s := serve(t, says(map[string]reply{"GET " + path: test.said}), anonymous)
 				_, err := s.open(t, exampleAt(t, file, s.url)).(crm.Finder).Find(t.Context(), crm.NewTicket{Key: "k1"})
 				if err == nil || errors.Is(err, fault.NotFound) != test.none {
 					t.Errorf("%v; that there is none: want %v", err, test.none)
@@ -129,7 +129,7 @@ func TestOnlyASearchThatFoundNothingSaysThatThereIsNoTicketWithTheKey(t *testing
 func TestEveryRequestIsAsRequestTrackerDescribesThem(t *testing.T) {
 	api := described.Open(t, "rt-rest2.openapi.json", "/REST/2.0")
 	crmtest.Run(t, func(t *testing.T) crmtest.Harness {
-		s := rtSite{serve(t, api.Handler(&rtFake{}), asRT)}
+		s := rtServer{serve(t, api.Handler(&rtFake{}), asRT)}
 		h := s.harness(t)
 		h.Known, h.Unknown = crmtest.Related{}, crmtest.Related{AccountID: "1"} // users are not described
 		h.Provider = s
@@ -142,7 +142,7 @@ func TestRequestTrackerReal(t *testing.T) {
 	account := servertest.RequestTracker(t)
 	proxy := proxyTo(t, account.URL)
 	crmtest.Run(t, func(t *testing.T) crmtest.Harness {
-		return rtSite{serve(t, proxy, func(r *http.Request) { r.SetBasicAuth(account.User, account.Password) })}.harness(t)
+		return rtServer{serve(t, proxy, func(r *http.Request) { r.SetBasicAuth(account.User, account.Password) })}.harness(t)
 	})
 }
 
@@ -161,45 +161,45 @@ func proxyTo(t *testing.T, server string) http.Handler {
 	}
 }
 
-// redmineSite is the pretended Redmine, and what its people do in it.
-type redmineSite struct {
-	*site
+// redmineServer is the pretended Redmine, and what its people do in it.
+type redmineServer struct {
+	*testServer
 	fake *redmineFake
 }
 
-func (s redmineSite) Tickets(context.Context) (int, error) { return s.fake.count(), nil }
+func (s redmineServer) Tickets(context.Context) (int, error) { return s.fake.count(), nil }
 
-func (s redmineSite) DropValues(context.Context) (crm.NewTicket, error) {
+func (s redmineServer) DropValues(context.Context) (crm.NewTicket, error) {
 	s.fake.mu.Lock()
 	defer s.fake.mu.Unlock()
 	s.fake.workflow, s.fake.readOnly = []int{1}, []string{"assigned_to_id", "priority_id", "description"}
 	return crm.NewTicket{Status: "Closed", Priority: "High", OwnerID: "5", Description: "Water on the floor."}, nil
 }
 
-func (s redmineSite) Comment(ctx context.Context, id string, c crmtest.Comment) error {
+func (s redmineServer) Comment(ctx context.Context, id string, c crmtest.Comment) error {
 	if c.HTML { // Redmine keeps none: an agent writes the words
 		c.Body = html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(c.Body, ""))
 	}
 	return s.change(ctx, id, map[string]any{"notes": c.Body, "private_notes": !c.Public})
 }
 
-func (s redmineSite) Move(ctx context.Context, id, status string) error {
+func (s redmineServer) Move(ctx context.Context, id, status string) error {
 	return s.change(ctx, id, map[string]any{"status_id": s.fake.status(status)})
 }
 
-func (s redmineSite) change(ctx context.Context, id string, change map[string]any) error {
+func (s redmineServer) change(ctx context.Context, id string, change map[string]any) error {
 	return s.ask(ctx, http.MethodPut, s.url+"/issues/"+id+".json", map[string]any{"issue": change}, nil)
 }
 
-func (s redmineSite) Labels() (resolved, closed, reopened string) { return "", "Closed", "New" }
-func (s redmineSite) TellsTimes()                                 {}
+func (s redmineServer) Labels() (resolved, closed, reopened string) { return "", "Closed", "New" }
+func (s redmineServer) TellsTimes()                                 {}
 
 func asRedmine(r *http.Request) { r.Header.Set("X-Redmine-API-Key", redmineKey) }
 
 func TestRedminePretended(t *testing.T) {
 	crmtest.Run(t, func(t *testing.T) crmtest.Harness {
 		fake := &redmineFake{}
-		s := redmineSite{serve(t, fake, asRedmine), fake}
+		s := redmineServer{serve(t, fake, asRedmine), fake}
 		settings := exampleAt(t, "redmine.yaml", s.url)
 		return crmtest.Harness{
 			Open:          func() crm.Driver { return s.open(t, settings) },

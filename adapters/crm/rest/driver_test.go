@@ -16,8 +16,8 @@ import (
 	"frontdesk/core/fault"
 )
 
-// desk answers requests as a test says.
-type desk struct {
+// stubServer answers each request with the reply that a test gives it.
+type stubServer struct {
 	mu     sync.Mutex
 	says   map[string]reply // by "METHOD /path"
 	bodies map[string]string
@@ -30,17 +30,17 @@ type reply struct {
 	header http.Header
 }
 
-func says(replies map[string]reply) *desk {
-	return &desk{says: replies, bodies: map[string]string{}, header: map[string]http.Header{}}
+func says(replies map[string]reply) *stubServer {
+	return &stubServer{says: replies, bodies: map[string]string{}, header: map[string]http.Header{}}
 }
 
-func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (s *stubServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	route := r.Method + " " + r.URL.EscapedPath()
 	body, _ := io.ReadAll(r.Body)
-	d.bodies[route], d.header[route] = string(body), r.Header
-	answer, ok := d.says[route]
+	s.bodies[route], s.header[route] = string(body), r.Header
+	answer, ok := s.says[route]
 	if !ok {
 		answer = reply{status: http.StatusNotFound, body: `{"error":"no such path"}`}
 	}
@@ -50,17 +50,17 @@ func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, answer.body)
 }
 
-func (d *desk) got(route string) (body string, header http.Header) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.bodies[route], d.header[route]
+func (s *stubServer) got(route string) (body string, header http.Header) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bodies[route], s.header[route]
 }
 
-func nobody(*http.Request) {}
+func anonymous(*http.Request) {}
 
 type object = map[string]any
 
-// plain is the settings of a simple desk, with changes; nil removes one.
+// plain is the settings of a simple ticket system, with changes; nil removes one.
 func plain(address string, changes object) object {
 	settings := object{
 		"base_url": address + "/api/",
@@ -102,7 +102,7 @@ func TestATicketIsMappedFromSeveralSteps(t *testing.T) {
 		"GET /api/states":           {status: 200, body: `[{"n":"Open","v":1},{"n":"Closed","v":2},{"n":" open ","v":3},{"n":"","v":4}]`},
 		"GET /api/records/k%2F9/no": {status: 404},
 	})
-	s := serve(t, system, nobody)
+	s := serve(t, system, anonymous)
 	settings := plain(s.url, object{
 		"number_width": float64(4),
 		"vocabulary":   object{"steps": []any{object{"name": "states", "path": "/states"}}, "statuses": "[.steps.states.body[] | {label: .n, value: .v}]"},
@@ -146,7 +146,7 @@ func TestNoNumberReachesAQuery(t *testing.T) {
 		"1\n", "1\r\nX: y", "１", "{.key}", "1|env", `1\`, "`id`", "*", "%", "1=1", "1<2", "1,2", strings.Repeat("1", 65),
 	}
 	system := says(nil)
-	s := serve(t, system, nobody)
+	s := serve(t, system, anonymous)
 	for rule, settings := range map[string]object{
 		"with the usual pattern":                    plain(s.url, nil),
 		"with a pattern that takes every character": plain(s.url, object{"number_pattern": "(?s).*"}),
@@ -175,7 +175,7 @@ func TestNoNumberReachesAQuery(t *testing.T) {
 
 func TestValuesOfATicketStayWhereTheyAreSent(t *testing.T) {
 	system := says(map[string]reply{"GET /api/users/a%2F..%2Fb%3Fx=%27": {status: 200, body: `{}`}})
-	s := serve(t, system, nobody)
+	s := serve(t, system, anonymous)
 	settings := plain(s.url, object{"ticket": shownAs(nil), "create": object{"number": ".key", "steps": []any{
 		object{"name": "owner", "path": "users/{.ticket.owner_id}", "query": object{
 			"q": `name = {.ticket.owner_id | quoted} and {{x}} = {.ticket.subject | @json}`, "none": "{.ticket.account_id}", "number": "{.ticket.subject | length}",
@@ -238,7 +238,7 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 		{rule: "accepted, and not to be read back", says: reply{status: 201, body: `{"id":7}`}, code: fault.UnknownOutcome, reason: fault.ReasonOutcomeUnknown, detail: "The ticket 7 was opened"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			s := serve(t, says(map[string]reply{"POST /api/tickets": c.says}), nobody)
+			s := serve(t, says(map[string]reply{"POST /api/tickets": c.says}), anonymous)
 			settings := plain(s.url, object{"faults": rules, "ticket": shownAs(nil), "create": object{
 				"steps":  []any{object{"name": "create", "method": "POST", "path": "tickets", "body": ".ticket"}},
 				"number": ".steps.create.body.id",
@@ -260,7 +260,7 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 
 func TestAKeyInAHeaderMakesCreateRepeatable(t *testing.T) {
 	system := says(map[string]reply{"POST /api/tickets": {status: 200, body: `{"id":7}`}, "GET /api/tickets/7": {status: 503}})
-	s := serve(t, system, nobody)
+	s := serve(t, system, anonymous)
 	d := s.open(t, plain(s.url, object{"idempotency_header": "Idempotency-Key", "headers": object{"X-Tenant": "acme"}}))
 	if !d.Traits().IdempotentCreate {
 		t.Error("Create is not said to be repeatable")
@@ -278,7 +278,7 @@ func TestAKeyInAHeaderMakesCreateRepeatable(t *testing.T) {
 }
 
 func TestCreateMayAnswerTheTicketItself(t *testing.T) {
-	s := serve(t, says(map[string]reply{"POST /api/tickets": {status: 201, body: `{"id":7,"title":"A"}`}}), nobody)
+	s := serve(t, says(map[string]reply{"POST /api/tickets": {status: 201, body: `{"id":7,"title":"A"}`}}), anonymous)
 	d := s.open(t, plain(s.url, object{"create": object{
 		"steps":  []any{object{"name": "create", "method": "POST", "path": "tickets", "body": "{title: .ticket.subject}"}},
 		"ticket": object{"id": ".steps.create.body.id", "number": ".steps.create.body.id", "subject": ".steps.create.body.title"},
@@ -298,7 +298,7 @@ func TestAnswersThatAreNoJSON(t *testing.T) {
 		"a text by the step's word":      {"text": true, "number": `.steps.create.body | ltrimstr("<b>") | rtrimstr("</b>")`},
 		"a header, and no look at texts": {"text": true, "number": `.steps.create.headers["resource-id"]`},
 	} {
-		s := serve(t, says(map[string]reply{"POST /api/tickets": page, "GET /api/tickets/7": {status: 200, body: `{"id":7}`}}), nobody)
+		s := serve(t, says(map[string]reply{"POST /api/tickets": page, "GET /api/tickets/7": {status: 200, body: `{"id":7}`}}), anonymous)
 		d := s.open(t, plain(s.url, object{"create": object{"number": create["number"], "steps": []any{
 			object{"name": "create", "method": "POST", "path": "tickets", "text": create["text"]}}}}))
 		if made, err := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "A"}); err != nil || made.Number != "7" {
@@ -309,7 +309,7 @@ func TestAnswersThatAreNoJSON(t *testing.T) {
 
 func TestFindIsThereWhereTheSettingsSayHow(t *testing.T) {
 	system := says(map[string]reply{"GET /api/find": {status: 200, body: `{"id":7}`}, "GET /api/tickets/7": {status: 404}})
-	s := serve(t, system, nobody)
+	s := serve(t, system, anonymous)
 	if _, can := s.open(t, plain(s.url, nil)).(crm.Finder); can {
 		t.Error("a driver without by_key finds keys")
 	}
@@ -348,7 +348,7 @@ func TestLabelsAndTheirValues(t *testing.T) {
 		"GET /api/states": {status: 200, body: `[{"n":"Open","v":1}]`}, "POST /api/tickets": {status: 200, body: `{"id":7}`},
 		"GET /api/tickets/7": {status: 200, body: `{"id":7,"state":2}`},
 	})
-	s := serve(t, system, nobody)
+	s := serve(t, system, anonymous)
 	d := s.open(t, plain(s.url, object{
 		"priorities": []any{"Low"},
 		"vocabulary": object{"steps": []any{object{"name": "states", "path": "states"}}, "statuses": "[.steps.states.body[] | {label: .n, value: .v}]"},
@@ -394,7 +394,7 @@ func TestSettingsThatDoNotFitAreToldWithTheirPlace(t *testing.T) {
 		"settings.ticket.status_value: gives a list, where a value of the vocabulary is needed": {object{"status_value": "[]"}, `{"id":7}`},
 	} {
 		t.Run(place, func(t *testing.T) {
-			s := serve(t, says(map[string]reply{"GET /api/tickets/7": {status: 200, body: c.body}}), nobody)
+			s := serve(t, says(map[string]reply{"GET /api/tickets/7": {status: 200, body: c.body}}), anonymous)
 			_, err := s.open(t, plain(s.url, object{"ticket": shownAs(c.ticket)})).ByNumber(t.Context(), "7")
 			f := fault.From(err)
 			if f == nil || f.Code != fault.Unsupported || f.Reason != fault.ReasonProviderMisconfigured || !strings.Contains(f.Detail, place) {
@@ -419,7 +419,7 @@ func TestRequestsThatCannotBeMadeAreNotSent(t *testing.T) {
 		"settings.create.steps[0].body: gives a value that JSON does not have":                   {"body": "infinite"},
 	} {
 		t.Run(place, func(t *testing.T) {
-			s := serve(t, says(nil), nobody)
+			s := serve(t, says(nil), anonymous)
 			create := object{"name": "create", "method": "POST", "path": "tickets"}
 			maps.Copy(create, step)
 			d := s.open(t, plain(s.url, object{"create": object{"number": "1", "steps": []any{create}}}))
@@ -435,7 +435,7 @@ func TestRequestsThatCannotBeMadeAreNotSent(t *testing.T) {
 func TestVerifyingTellsTheNamesInAnAnswer(t *testing.T) {
 	system := says(map[string]reply{"GET /api/check": {status: 422, body: `{"missing":["Cost centre","<b>","x@y","Étage 2","` +
 		strings.Repeat("x", 41) + `",7,"3","4","5","6"]}`}, "GET /api/me": {status: 200, body: `{}`}})
-	s := serve(t, system, nobody)
+	s := serve(t, system, anonymous)
 	d := s.open(t, plain(s.url, object{
 		"check":  object{"steps": []any{object{"name": "check", "path": "check"}}},
 		"faults": []any{object{"match": ".body.missing", "fault": "misconfigured", "message": "More is required.", "names": ".body.missing"}},
@@ -471,7 +471,7 @@ func TestNothingOfAnAnswerIsTold(t *testing.T) {
 		for _, status := range []int{200, 400, 401, 403, 404, 409, 422, 429, 500, 503} {
 			answer := reply{status: status, body: body, header: http.Header{"Content-Type": {"application/json"}, "X-Canary": {canary}, "Retry-After": {canary}}}
 			system := says(map[string]reply{"GET /api/tickets/7": answer, "POST /api/tickets": answer, "GET /api/me": answer, "GET /api/key": answer})
-			s := serve(t, system, nobody)
+			s := serve(t, system, anonymous)
 			tried := expressions
 			if status != 200 {
 				tried = expressions[:1]
@@ -516,7 +516,7 @@ func TestNothingOfAnAnswerIsTold(t *testing.T) {
 
 func TestATicketIsFoundOnlyByItsOwnNumber(t *testing.T) {
 	for rule, body := range map[string]string{"another number": `{"id":7}`, "an empty answer by a rule": `{"id":"007","hits":0}`} {
-		s := serve(t, says(map[string]reply{"GET /api/tickets/007": {status: 200, body: body}}), nobody)
+		s := serve(t, says(map[string]reply{"GET /api/tickets/007": {status: 200, body: body}}), anonymous)
 		d := s.open(t, plain(s.url, object{"faults": []any{object{"match": ".body.hits == 0", "fault": "not_found"}}}))
 		_, err := d.ByNumber(t.Context(), "007")
 		if f := fault.From(err); f == nil || f.Code != fault.NotFound || f.Reason != fault.ReasonTicketNotFound {
@@ -534,7 +534,7 @@ func TestExplainShowsEachStep(t *testing.T) {
 		"sample_number": "7",
 		"vocabulary":    object{"steps": []any{object{"name": "states", "path": "states"}}, "statuses": ".steps.states.body"},
 	}
-	s := serve(t, says(replies), nobody)
+	s := serve(t, says(replies), anonymous)
 	lines, err := s.open(t, plain(s.url, settings)).(crm.Explainer).Explain(t.Context())
 	want := []string{
 		"account.steps[0] (me): GET /api/me answered 200", `account: name "Acme", email "desk@acme.example"`,

@@ -118,8 +118,8 @@ func (g *gate) Hang() (release func()) {
 	})
 }
 
-// site is a ticket system behind a gate, and how a request there is authorised.
-type site struct {
+// testServer is a ticket system behind a gate, and how a request there is authorised.
+type testServer struct {
 	*gate
 	url       string
 	authorize func(*http.Request)
@@ -128,22 +128,22 @@ type site struct {
 	revoked bool
 }
 
-func serve(t testing.TB, system http.Handler, authorize func(*http.Request)) *site {
+func serve(t testing.TB, system http.Handler, authorize func(*http.Request)) *testServer {
 	t.Helper()
 	g := &gate{next: system}
 	served := httptest.NewServer(g)
 	t.Cleanup(served.Close)
-	return &site{gate: g, url: served.URL, authorize: authorize}
+	return &testServer{gate: g, url: served.URL, authorize: authorize}
 }
 
 // Revoke has the credentials count no more, as the ticket system itself says it.
-func (s *site) Revoke() {
+func (s *testServer) Revoke() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.revoked = true
 }
 
-func (s *site) authorise(r *http.Request) error {
+func (s *testServer) authorise(r *http.Request) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.revoked {
@@ -155,7 +155,7 @@ func (s *site) authorise(r *http.Request) error {
 }
 
 // open opens a driver as the gateway does: its client authorises, and of secrets it knows only that there are some.
-func (s *site) open(t testing.TB, settings map[string]any) crm.Driver {
+func (s *testServer) open(t testing.TB, settings map[string]any) crm.Driver {
 	t.Helper()
 	d, err := s.tryOpen(t, settings)
 	if err != nil {
@@ -164,7 +164,7 @@ func (s *site) open(t testing.TB, settings map[string]any) crm.Driver {
 	return d
 }
 
-func (s *site) tryOpen(t testing.TB, settings map[string]any) (crm.Driver, error) {
+func (s *testServer) tryOpen(t testing.TB, settings map[string]any) (crm.Driver, error) {
 	t.Helper()
 	base, err := url.Parse(s.url)
 	if err != nil {
@@ -179,7 +179,7 @@ func (s *site) tryOpen(t testing.TB, settings map[string]any) (crm.Driver, error
 }
 
 // ask calls the ticket system as one of its own people does, past the gate.
-func (s *site) ask(ctx context.Context, method, address string, in, out any) error {
+func (s *testServer) ask(ctx context.Context, method, address string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return err

@@ -35,9 +35,9 @@ func elsewhere(v any, old, other string) any {
 	return v
 }
 
-func redmine(t *testing.T, fake *redmineFake, old, other string) (redmineSite, crm.Driver) {
+func redmine(t *testing.T, fake *redmineFake, old, other string) (redmineServer, crm.Driver) {
 	t.Helper()
-	s := redmineSite{serve(t, fake, asRedmine), fake}
+	s := redmineServer{serve(t, fake, asRedmine), fake}
 	return s, s.open(t, elsewhere(exampleAt(t, "redmine.yaml", s.url), old, other).(object))
 }
 
@@ -61,7 +61,7 @@ func TestAFieldThatNoStepUsesIsRefusedBeforeAnythingIsSent(t *testing.T) {
 		"a step of that name":       {"{s: .ticket.subject, o: .steps.ticket.body}", []string{"description", "status", "owner_id"}},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			s := serve(t, says(map[string]reply{"POST /api/tickets": {status: 503}}), nobody)
+			s := serve(t, says(map[string]reply{"POST /api/tickets": {status: 503}}), anonymous)
 			d := s.open(t, plain(s.url, object{"ticket": shownAs(nil), "create": object{"number": "1", "steps": []any{
 				object{"name": "create", "method": "POST", "path": "tickets", "body": c.body}}}}))
 			_, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "A", Description: "B", Status: "New", OwnerID: "7"})
@@ -143,8 +143,8 @@ func TestAFaultOfTheSetUpIsNotBlamedOnTheCaller(t *testing.T) {
 }
 
 func TestFaultsOfAnEmptyRequestTracker(t *testing.T) {
-	at := func(t *testing.T, fake *rtFake, old, other string) (rtSite, crm.Driver) {
-		s := rtSite{serve(t, fake, asRT)}
+	at := func(t *testing.T, fake *rtFake, old, other string) (rtServer, crm.Driver) {
+		s := rtServer{serve(t, fake, asRT)}
 		return s, s.open(t, elsewhere(exampleAt(t, "request-tracker.yaml", s.at("")), old, other).(object))
 	}
 	_, d := at(t, &rtFake{mayNotCreate: true}, "", "")
@@ -167,7 +167,7 @@ func TestAnEmptyTicketSystemIsVerified(t *testing.T) {
 	settings := exampleAt(t, "redmine.yaml", "")
 	settings["sample_number"] = "1"
 	fake := &redmineFake{}
-	s := redmineSite{serve(t, fake, asRedmine), fake}
+	s := redmineServer{serve(t, fake, asRedmine), fake}
 	settings["base_url"] = s.url
 	lines, err := s.open(t, settings).(crm.Explainer).Explain(t.Context())
 	if err != nil || !slices.Contains(lines, "check.steps[0] (refused): POST /projects/support/issues.json answered 422") ||
@@ -179,7 +179,7 @@ func TestAnEmptyTicketSystemIsVerified(t *testing.T) {
 func TestRequestTrackerRealIsVerifiedEmptyAndByWhatItsUserMay(t *testing.T) {
 	account := servertest.RequestTracker(t)
 	as := func(user, password string) crm.Driver {
-		s := rtSite{serve(t, proxyTo(t, account.URL), func(r *http.Request) { r.SetBasicAuth(user, password) })}
+		s := rtServer{serve(t, proxyTo(t, account.URL), func(r *http.Request) { r.SetBasicAuth(user, password) })}
 		settings := exampleAt(t, "request-tracker.yaml", s.at(""))
 		settings["sample_number"] = "1"
 		return s.open(t, settings)
@@ -188,7 +188,7 @@ func TestRequestTrackerRealIsVerifiedEmptyAndByWhatItsUserMay(t *testing.T) {
 		!slices.Contains(lines, "get: found no ticket with exactly the sample_number 1") {
 		t.Errorf("as root: %v\n%s", err, strings.Join(lines, "\n"))
 	}
-	root := rtSite{serve(t, proxyTo(t, account.URL), func(r *http.Request) { r.SetBasicAuth(account.User, account.Password) })}
+	root := rtServer{serve(t, proxyTo(t, account.URL), func(r *http.Request) { r.SetBasicAuth(account.User, account.Password) })}
 	user := map[string]any{"Name": "desk", "Password": "secret12", "EmailAddress": "desk@example.com", "Privileged": 1}
 	if err := root.ask(t.Context(), http.MethodPost, root.at("user"), user, nil); err != nil {
 		t.Fatal(err)
@@ -253,7 +253,7 @@ func TestRedmineIsSearchedForTheKey(t *testing.T) {
 
 	// With a custom field, as the example's comments say.
 	fake = &redmineFake{fields: map[int]string{7: "Call"}}
-	s = redmineSite{serve(t, fake, asRedmine), fake}
+	s = redmineServer{serve(t, fake, asRedmine), fake}
 	settings := exampleAt(t, "redmine.yaml", s.url)
 	settings = elsewhere(settings, `([.ticket.description, "Frontdesk: " + .key] | map(select(. != null)) | join("\n\n"))`,
 		".ticket.description, custom_fields: [{id: 7, value: .key}]").(object)

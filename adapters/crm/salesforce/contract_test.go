@@ -31,25 +31,25 @@ const (
 	keyField = "Frontdesk_Key__c"
 )
 
-// site is the fake, served, with a person who has consented.
-type site struct {
+// testServer serves the fake, with a person who has consented.
+type testServer struct {
 	*fake.Server
 	url            string
 	refresh, token string
 }
 
-func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Handler) *site {
+func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Handler) *testServer {
 	t.Helper()
 	how.Accounts = []string{user}
 	how.OAuth = oauthtest.Options{Clients: map[string]string{clientID: secret}}
 	server := fake.New(how)
-	s := &site{Server: server, url: adaptertest.Serve(t, server, around...), refresh: server.OAuth.Grant(clientID, user, "api", "refresh_token")}
+	s := &testServer{Server: server, url: adaptertest.Serve(t, server, around...), refresh: server.OAuth.Grant(clientID, user, "api", "refresh_token")}
 	s.token, _ = s.redeem(t, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {s.refresh}})
 	return s
 }
 
 // redeem has an access token given.
-func (s *site) redeem(t testing.TB, form url.Values) (token, instance string) {
+func (s *testServer) redeem(t testing.TB, form url.Values) (token, instance string) {
 	t.Helper()
 	form.Set("client_id", clientID)
 	form.Set("client_secret", secret)
@@ -69,7 +69,7 @@ func (s *site) redeem(t testing.TB, form url.Values) (token, instance string) {
 }
 
 // open opens a driver as the gateway does: with a client that authorises, and a driver that knows no token.
-func (s *site) open(t testing.TB, more map[string]any) crm.Driver {
+func (s *testServer) open(t testing.TB, more map[string]any) crm.Driver {
 	t.Helper()
 	client := adaptertest.Client(t, "salesforce", "", func(r *http.Request) error {
 		r.Header.Set("Authorization", "Bearer "+s.token)
@@ -143,7 +143,7 @@ func TestEveryRequestIsAsSalesforceDescribesThem(t *testing.T) {
 	api.Report(t)
 }
 
-func harness(t *testing.T, s *site, how fake.Options, more map[string]any) crmtest.Harness {
+func harness(t *testing.T, s *testServer, how fake.Options, more map[string]any) crmtest.Harness {
 	vocabulary := crm.Vocabulary{Statuses: []string{"New", "Working", "Escalated", "Closed"}, Priorities: []string{"High", "Medium", "Low"}}
 	status, priority := "New", "Medium"
 	if how.Statuses != nil {

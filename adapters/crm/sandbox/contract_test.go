@@ -35,7 +35,7 @@ func TestContract(t *testing.T) {
 
 // account is a sandbox account and, for the contract's checks, its provider's side: what an agent does in it.
 type account struct {
-	*adaptertest.Line
+	*adaptertest.GatedStorage
 	open func() crm.Driver
 }
 
@@ -48,9 +48,9 @@ var (
 
 func newAccount(t *testing.T, v adapter.Values) account {
 	t.Helper()
-	line := adaptertest.NewLine(adaptertest.Storage())
-	return account{Line: line, open: func() crm.Driver {
-		d, err := Adapter().OpenCRM(t.Context(), v, adapter.Environment{Storage: line, Now: time.Now, Zone: "UTC"})
+	storage := adaptertest.NewGatedStorage(adaptertest.Storage())
+	return account{GatedStorage: storage, open: func() crm.Driver {
+		d, err := Adapter().OpenCRM(t.Context(), v, adapter.Environment{Storage: storage, Now: time.Now, Zone: "UTC"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -137,7 +137,7 @@ func TestSettings(t *testing.T) {
 }
 
 func newEnvironment(a account) adapter.Environment {
-	return adapter.Environment{Storage: a.Line, Now: time.Now, Zone: "UTC"}
+	return adapter.Environment{Storage: a.GatedStorage, Now: time.Now, Zone: "UTC"}
 }
 
 func TestLabelsOfOnesOwnReachTheFirstTickets(t *testing.T) {

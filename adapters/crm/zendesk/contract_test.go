@@ -29,8 +29,8 @@ const (
 	apiToken = "6wiIBWbGkBMo1mRDMuVwkw1EPsNkeUj95PIz2akv"
 )
 
-// site is the fake, served, with credentials of one kind.
-type site struct {
+// testServer serves the fake, with credentials of one kind.
+type testServer struct {
 	*fake.Server
 	url         string
 	secrets     []string
@@ -38,20 +38,20 @@ type site struct {
 	authorize   func(*http.Request) error
 }
 
-func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Handler) *site {
+func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Handler) *testServer {
 	t.Helper()
 	how.Email, how.APIToken = email, apiToken
 	how.OAuth = oauthtest.Options{Clients: map[string]string{clientID: secret}}
 	server := fake.New(how)
-	return &site{
+	return &testServer{
 		Server: server, url: adaptertest.Serve(t, server, around...), secrets: []string{apiToken},
 		credentials: map[string]string{"email": email, "api_token": "withheld"},
 		authorize:   func(r *http.Request) error { r.SetBasicAuth(email+"/token", apiToken); return nil },
 	}
 }
 
-// byConsent gives the site the tokens of an agent who consented to what the adapter asks for.
-func byConsent(t testing.TB, s *site) *site {
+// byConsent gives the server the tokens of an agent who consented to what the adapter asks for.
+func byConsent(t testing.TB, s *testServer) *testServer {
 	t.Helper()
 	values := adapter.Values{Settings: map[string]any{"base_url": s.url}}
 	auth, err := zendesk.Adapter().AuthOf(values)
@@ -72,13 +72,13 @@ func byConsent(t testing.TB, s *site) *site {
 }
 
 // open opens a driver as the gateway does: with a client that authorises, and a driver that knows no secret.
-func (s *site) open(t testing.TB) crm.Driver {
+func (s *testServer) open(t testing.TB) crm.Driver {
 	t.Helper()
 	return s.with(t, nil)
 }
 
 // with opens a driver with the setting fields.
-func (s *site) with(t testing.TB, fields map[string]any) crm.Driver {
+func (s *testServer) with(t testing.TB, fields map[string]any) crm.Driver {
 	t.Helper()
 	driver, err := zendesk.Adapter().OpenCRM(context.Background(),
 		adapter.Values{Settings: map[string]any{"base_url": s.url + "/", "fields": fields}, Credentials: s.credentials},
@@ -130,7 +130,7 @@ func TestEveryRequestIsAsZendeskDescribesThem(t *testing.T) {
 	api.Report(t)
 }
 
-func harness(t *testing.T, s *site, statuses []string) crmtest.Harness {
+func harness(t *testing.T, s *testServer, statuses []string) crmtest.Harness {
 	h := crmtest.Harness{
 		Open:       func() crm.Driver { return s.open(t) },
 		Account:    crm.Account{Email: email, Name: "Johnny Agent"},

@@ -50,7 +50,7 @@ const orderTime = 24 * time.Hour
 
 // account is a sandbox account and, for the contract's checks, its provider's side.
 type account struct {
-	*adaptertest.Line
+	*adaptertest.GatedStorage
 	open  func() telephony.Driver
 	ahead *atomic.Int64 // how far its clock is, in nanoseconds
 }
@@ -65,9 +65,9 @@ var (
 
 func newAccount(t *testing.T, settings map[string]any) account {
 	t.Helper()
-	a := account{Line: adaptertest.NewLine(adaptertest.Storage()), ahead: new(atomic.Int64)}
+	a := account{GatedStorage: adaptertest.NewGatedStorage(adaptertest.Storage()), ahead: new(atomic.Int64)}
 	a.open = func() telephony.Driver {
-		env := adapter.Environment{ConnectionID: "con_1", Storage: a.Line, Now: a.now, Zone: "UTC"}
+		env := adapter.Environment{ConnectionID: "con_1", Storage: a.GatedStorage, Now: a.now, Zone: "UTC"}
 		d, err := Adapter().OpenTelephony(t.Context(), adapter.Values{Settings: settings}, env)
 		if err != nil {
 			t.Fatal(err)

@@ -22,25 +22,25 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const apiKey = "KEY0180C1DF633BD05E79DB3308230C3C92_Q3AsTvlD6HwlSx3nsrAxUU"
 
-// site is the fake, served.
-type site struct {
+// testServer serves the fake.
+type testServer struct {
 	*fake.Server
 	url string
 	now func() time.Time
 }
 
-func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Handler) *site {
+func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Handler) *testServer {
 	t.Helper()
 	how.APIKey = apiKey
 	if how.Now == nil {
 		how.Now = time.Now
 	}
 	server := fake.New(how)
-	return &site{Server: server, url: adaptertest.Serve(t, server, around...), now: how.Now}
+	return &testServer{Server: server, url: adaptertest.Serve(t, server, around...), now: how.Now}
 }
 
 // open opens a driver as the gateway does: with a client that authorises, and a driver that knows no secret.
-func (s *site) open(t testing.TB, settings map[string]any) telephony.Driver {
+func (s *testServer) open(t testing.TB, settings map[string]any) telephony.Driver {
 	t.Helper()
 	driver, err := telnyx.Adapter().OpenTelephony(context.Background(),
 		adapter.Values{Settings: settings, Credentials: map[string]string{"api_key": "withheld"}},
@@ -93,7 +93,7 @@ func TestEveryRequestIsAsTelnyxDescribesThem(t *testing.T) {
 	api.Report(t)
 }
 
-func harness(t *testing.T, s *site) telephonytest.Harness {
+func harness(t *testing.T, s *testServer) telephonytest.Harness {
 	return telephonytest.Harness{
 		Open:     func() telephony.Driver { return s.open(t, map[string]any{"connection_id": fake.Application}) },
 		AreaCode: "415", Empty: "212",

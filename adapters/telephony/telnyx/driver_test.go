@@ -151,15 +151,15 @@ func TestAnOrderCarriesItsKeyAndConnection(t *testing.T) {
 func TestWhatBecomesOfAnOrder(t *testing.T) {
 	for _, c := range []struct {
 		rule   string
-		before func(*site)
+		before func(*testServer)
 		code   fault.Code
 		reason string
 	}{
-		{"somebody else was faster", func(s *site) { s.Outbid(1) }, fault.Conflict, fault.ReasonNumberTaken},
-		{"it was accepted, and failed", func(s *site) { s.FailOrders(1) }, fault.Conflict, fault.ReasonNumberTaken},
-		{"documents are missing", func(s *site) { s.AskForDocuments(true) }, fault.Conflict, fault.ReasonBundleRequired},
-		{"funds are missing", func(s *site) { s.SetBalance(99) }, fault.Exhausted, fault.ReasonInsufficientFunds},
-		{"the account is suspended", func(s *site) { s.Suspend(true) }, fault.Forbidden, fault.ReasonPermissionDenied},
+		{"somebody else was faster", func(s *testServer) { s.Outbid(1) }, fault.Conflict, fault.ReasonNumberTaken},
+		{"it was accepted, and failed", func(s *testServer) { s.FailOrders(1) }, fault.Conflict, fault.ReasonNumberTaken},
+		{"documents are missing", func(s *testServer) { s.AskForDocuments(true) }, fault.Conflict, fault.ReasonBundleRequired},
+		{"funds are missing", func(s *testServer) { s.SetBalance(99) }, fault.Exhausted, fault.ReasonInsufficientFunds},
+		{"the account is suspended", func(s *testServer) { s.Suspend(true) }, fault.Forbidden, fault.ReasonPermissionDenied},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			s := serve(t, fake.Options{})
@@ -405,12 +405,12 @@ func TestPagesGoOnWithoutACountOfThem(t *testing.T) {
 
 func TestNothingIsDeletedThatIsBlocked(t *testing.T) {
 	for _, c := range []struct {
-		before func(s *site, e164 string) error
+		before func(s *testServer, e164 string) error
 		reason string
 	}{
-		{func(s *site, e164 string) error { return s.Lock(e164, true) }, fault.ReasonNumberLocked},
-		{func(s *site, e164 string) error { return s.Emergency(e164, "active") }, fault.ReasonEmergencyAddress},
-		{func(s *site, e164 string) error { return s.Emergency(e164, "deprovisioning") }, fault.ReasonEmergencyAddress},
+		{func(s *testServer, e164 string) error { return s.Lock(e164, true) }, fault.ReasonNumberLocked},
+		{func(s *testServer, e164 string) error { return s.Emergency(e164, "active") }, fault.ReasonEmergencyAddress},
+		{func(s *testServer, e164 string) error { return s.Emergency(e164, "deprovisioning") }, fault.ReasonEmergencyAddress},
 	} {
 		s := serve(t, fake.Options{}, on(http.MethodDelete, says(500, `it was deleted`)))
 		d := s.open(t, nil)

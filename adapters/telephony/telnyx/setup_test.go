@@ -13,7 +13,7 @@ import (
 )
 
 func TestASetupIsChecked(t *testing.T) {
-	check := func(s *site, connection string) error {
+	check := func(s *testServer, connection string) error {
 		settings := map[string]any{}
 		if connection != "" {
 			settings["connection_id"] = connection

@@ -36,18 +36,18 @@ const (
 	testToken = "test credentials cost nothing"
 )
 
-// site is the fake, served.
-type site struct {
+// testServer serves the fake.
+type testServer struct {
 	*fake.Server
 	url string
 }
 
-func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Handler) *site {
+func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Handler) *testServer {
 	t.Helper()
 	how.AuthToken, how.APIKeySID, how.APIKeySecret, how.SubaccountToken = token, keySID, keySecret, subToken
 	how.TestAccountSID, how.TestAuthToken = testSID, testToken
 	server := fake.New(how)
-	return &site{Server: server, url: adaptertest.Serve(t, server, around...)}
+	return &testServer{Server: server, url: adaptertest.Serve(t, server, around...)}
 }
 
 // access is credentials as a connection has them. The driver sees them without the secret.
@@ -59,7 +59,7 @@ var (
 )
 
 // open opens a driver as the gateway does: with a client that authorises, and a driver that knows no secret.
-func (s *site) open(t testing.TB, by access, settings map[string]any) telephony.Driver {
+func (s *testServer) open(t testing.TB, by access, settings map[string]any) telephony.Driver {
 	t.Helper()
 	a, err := twilio.Adapter().With(adapter.Values{Settings: settings, Credentials: by})
 	if err != nil {
@@ -83,7 +83,7 @@ func (s *site) open(t testing.TB, by access, settings map[string]any) telephony.
 }
 
 // driver is one by the account's auth token.
-func (s *site) driver(t testing.TB, settings ...string) telephony.Driver {
+func (s *testServer) driver(t testing.TB, settings ...string) telephony.Driver {
 	t.Helper()
 	return s.open(t, byToken, set(settings...))
 }
@@ -131,7 +131,7 @@ func ways() []way {
 	}
 }
 
-func (w way) harness(t *testing.T, s *site) telephonytest.Harness {
+func (w way) harness(t *testing.T, s *testServer) telephonytest.Harness {
 	h := telephonytest.Harness{
 		Open:     func() telephony.Driver { return s.open(t, w.by, set(w.settings...)) },
 		AreaCode: "415", Empty: "212", Account: w.account, Leads: w.leads, Trunk: fake.Trunk, Application: fake.Application,

@@ -459,19 +459,19 @@ func TestPurchasesThatTheAccountMayNotMake(t *testing.T) {
 	for _, c := range []struct {
 		rule, e164 string
 		how        fake.Options
-		before     func(*site)
+		before     func(*testServer)
 		settings   []string
 		code       fault.Code
 		reason     string
 	}{
-		{"a second number on a trial", "+14155550101", fake.Options{Trial: true}, func(s *site) { s.Arrive(fake.AccountSID, "+16465550100") }, nil, fault.Exhausted, fault.ReasonTrialLimit},
+		{"a second number on a trial", "+14155550101", fake.Options{Trial: true}, func(s *testServer) { s.Arrive(fake.AccountSID, "+16465550100") }, nil, fault.Exhausted, fault.ReasonTrialLimit},
 		{"a number on a trial's subaccount", "+14155550101", fake.Options{Trial: true}, nil, []string{"subaccount_sid=" + fake.SubaccountSID}, fault.Exhausted, fault.ReasonTrialLimit},
-		{"with nothing left", "+14155550101", fake.Options{}, func(s *site) { s.SetBalance("-0.01") }, nil, fault.Exhausted, fault.ReasonInsufficientFunds},
-		{"with nothing left, of a subaccount", "+14155550101", fake.Options{}, func(s *site) { s.SetBalance("0") }, []string{"subaccount_sid=" + fake.SubaccountSID}, fault.Exhausted, fault.ReasonInsufficientFunds},
+		{"with nothing left", "+14155550101", fake.Options{}, func(s *testServer) { s.SetBalance("-0.01") }, nil, fault.Exhausted, fault.ReasonInsufficientFunds},
+		{"with nothing left, of a subaccount", "+14155550101", fake.Options{}, func(s *testServer) { s.SetBalance("0") }, []string{"subaccount_sid=" + fake.SubaccountSID}, fault.Exhausted, fault.ReasonInsufficientFunds},
 		{"a number that needs an address", "+18085550100", fake.Options{}, nil, nil, fault.Conflict, fault.ReasonAddressRequired},
 		{"a number that needs documents", "+19075550100", fake.Options{}, nil, nil, fault.Conflict, fault.ReasonBundleRequired},
-		{"while the account is suspended", "+14155550101", fake.Options{}, func(s *site) { s.SetStatus("suspended") }, nil, fault.Forbidden, fault.ReasonAccountSuspended},
-		{"when somebody else was faster", "+14155550101", fake.Options{}, func(s *site) { s.SnatchNext(1) }, nil, fault.Conflict, fault.ReasonNumberTaken},
+		{"while the account is suspended", "+14155550101", fake.Options{}, func(s *testServer) { s.SetStatus("suspended") }, nil, fault.Forbidden, fault.ReasonAccountSuspended},
+		{"when somebody else was faster", "+14155550101", fake.Options{}, func(s *testServer) { s.SnatchNext(1) }, nil, fault.Conflict, fault.ReasonNumberTaken},
 		{"what is no number", "+1415555010", fake.Options{}, nil, nil, fault.Conflict, fault.ReasonNumberTaken},
 		{"what cannot be a number", "14155550100", fake.Options{}, nil, nil, fault.Invalid, fault.ReasonProviderRefused},
 	} {

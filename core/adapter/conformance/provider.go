@@ -3,7 +3,7 @@ package conformance
 import "time"
 
 // What can be done to a provider behind a driver's back, whatever the contract. A harness's Provider implements what it
-// can: a fake by being told, the storage of a sandbox by [frontdesk/core/adapter/adaptertest.Line], a real server mostly
+// can: a fake by being told, the storage of a sandbox by [frontdesk/core/adapter/adaptertest.GatedStorage], a real server mostly
 // not at all. Each lasts until the harness ends.
 type (
 	// Revoker has the provider refuse the credentials from now on.

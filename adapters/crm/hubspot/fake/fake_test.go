@@ -19,13 +19,13 @@ func ask(t *testing.T, s *Server, method, path, body string) (int, http.Header, 
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
-	told := map[string]any{}
+	answer := map[string]any{}
 	if strings.HasPrefix(w.Header().Get("Content-Type"), "application/json") {
-		if err := json.Unmarshal(w.Body.Bytes(), &told); err != nil {
+		if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
 			t.Fatalf("%s %s answers %q: %v", method, path, w.Body, err)
 		}
 	}
-	return w.Code, w.Header(), told
+	return w.Code, w.Header(), answer
 }
 
 const (
@@ -58,11 +58,11 @@ func TestWhatIsNotAsHubSpotWantsItIsRefused(t *testing.T) {
 		{"associations to read need their scopes", "GET", "/conversations/conversations/2026-09/threads?threadStatus=OPEN&associatedContactId=101", "", 403, "MISSING_SCOPES", "scopes"},
 		{"a path has the version", "GET", "/crm/objects/v3/tickets/1", "", 404, "", ""},
 	} {
-		status, _, told := ask(t, s, c.method, c.path, c.body)
-		category, _ := told["category"].(string)
-		message, _ := told["message"].(string)
+		status, _, answer := ask(t, s, c.method, c.path, c.body)
+		category, _ := answer["category"].(string)
+		message, _ := answer["message"].(string)
 		if status != c.status || category != c.category || !strings.Contains(message, c.says) {
-			t.Errorf("%s: %d %v", c.rule, status, told)
+			t.Errorf("%s: %d %v", c.rule, status, answer)
 		}
 	}
 	if s.Count() != 0 {
@@ -80,8 +80,8 @@ func TestThreadsOfAContactAreAskedForByStatus(t *testing.T) {
 		"?associatedContactId=101&threadStatus=OPEN&sort=latestMessageTimestamp": 400,
 		"?sort=-id": 400,
 	} {
-		if status, _, told := ask(t, s, "GET", threads+query, ""); status != want {
-			t.Errorf("%s: %d %v", query, status, told)
+		if status, _, answer := ask(t, s, "GET", threads+query, ""); status != want {
+			t.Errorf("%s: %d %v", query, status, answer)
 		}
 	}
 }
@@ -94,8 +94,8 @@ func TestSearchLearnsOfATicketLate(t *testing.T) {
 	query := `{"filterGroups":[{"filters":[{"propertyName":"hs_object_id","operator":"EQ","value":"` + id + `"}]}],"properties":["subject"],"limit":1}`
 	for wait, want := range map[time.Duration]float64{0: 0, 10 * time.Second: 1} {
 		now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC).Add(wait)
-		if _, _, told := ask(t, s, "POST", objects+"/search", query); told["total"] != want {
-			t.Errorf("after %v: %v", wait, told)
+		if _, _, answer := ask(t, s, "POST", objects+"/search", query); answer["total"] != want {
+			t.Errorf("after %v: %v", wait, answer)
 		}
 		if status, _, _ := ask(t, s, "GET", objects+"/"+id, ""); status != http.StatusOK {
 			t.Errorf("by its id after %v: %d", wait, status)
@@ -121,8 +121,8 @@ func TestCallsAreMetered(t *testing.T) {
 		{24 * time.Hour, details, 200, "", "1"},
 	} {
 		now = now.Add(step.pass)
-		status, header, told := ask(t, s, "GET", step.path, "")
-		policy, _ := told["policyName"].(string)
+		status, header, answer := ask(t, s, "GET", step.path, "")
+		policy, _ := answer["policyName"].(string)
 		if status != step.status || policy != step.policy || header.Get("X-HubSpot-RateLimit-Remaining") != step.remaining {
 			t.Errorf("after %v: %d %q, %q left", step.pass, status, policy, header.Get("X-HubSpot-RateLimit-Remaining"))
 		}

@@ -44,28 +44,28 @@ func serve(t *testing.T, o fake.Options) *org {
 	served := httptest.NewServer(server)
 	t.Cleanup(served.Close)
 	s := &org{Server: server, t: t, url: served.URL}
-	status, told := s.ask(url.Values{"grant_type": {"client_credentials"}, "client_id": {client}, "client_secret": {secret}})
-	if s.token, _ = told["access_token"].(string); status != http.StatusOK || s.token == "" || told["instance_url"] != s.url {
-		t.Fatalf("no token: %d %v", status, told)
+	status, body := s.ask(url.Values{"grant_type": {"client_credentials"}, "client_id": {client}, "client_secret": {secret}})
+	if s.token, _ = body["access_token"].(string); status != http.StatusOK || s.token == "" || body["instance_url"] != s.url {
+		t.Fatalf("no token: %d %v", status, body)
 	}
-	if told["expires_in"] != nil {
+	if body["expires_in"] != nil {
 		t.Error("the life of a token is told")
 	}
 	return s
 }
 
 // ask asks for a token.
-func (s *org) ask(form url.Values) (status int, told map[string]any) {
+func (s *org) ask(form url.Values) (status int, body map[string]any) {
 	s.t.Helper()
 	answer, err := http.PostForm(s.url+fake.TokenPath, form)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer answer.Body.Close()
-	if err := json.NewDecoder(answer.Body).Decode(&told); err != nil {
+	if err := json.NewDecoder(answer.Body).Decode(&body); err != nil {
 		s.t.Fatal(err)
 	}
-	return answer.StatusCode, told
+	return answer.StatusCode, body
 }
 
 // call calls the API, and answers what it says as text.
@@ -245,11 +245,11 @@ func TestAssertions(t *testing.T) {
 			if c.withoutAnAssertion {
 				assertion = ""
 			}
-			status, told := s.ask(url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"}, "assertion": {assertion}})
-			why, _ := told["error_description"].(string)
-			if c.wrong == "" && (status != http.StatusOK || told["access_token"] == nil || told["instance_url"] != s.url) ||
-				c.wrong != "" && (told["error"] != "invalid_grant" || !strings.Contains(why, c.wrong)) {
-				t.Errorf("answered %d %v, want %q", status, told, c.wrong)
+			status, body := s.ask(url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"}, "assertion": {assertion}})
+			why, _ := body["error_description"].(string)
+			if c.wrong == "" && (status != http.StatusOK || body["access_token"] == nil || body["instance_url"] != s.url) ||
+				c.wrong != "" && (body["error"] != "invalid_grant" || !strings.Contains(why, c.wrong)) {
+				t.Errorf("answered %d %v, want %q", status, body, c.wrong)
 			}
 		})
 	}
@@ -257,9 +257,9 @@ func TestAssertions(t *testing.T) {
 
 func TestAnAppForItselfAsksForNoScope(t *testing.T) {
 	s := serve(t, fake.Options{})
-	status, told := s.ask(url.Values{"grant_type": {"client_credentials"}, "client_id": {client}, "client_secret": {secret}, "scope": {"api"}})
-	if status != http.StatusBadRequest || told["error"] != "invalid_request" {
-		t.Errorf("answered %d %v", status, told)
+	status, body := s.ask(url.Values{"grant_type": {"client_credentials"}, "client_id": {client}, "client_secret": {secret}, "scope": {"api"}})
+	if status != http.StatusBadRequest || body["error"] != "invalid_request" {
+		t.Errorf("answered %d %v", status, body)
 	}
 }
 
