@@ -7,8 +7,8 @@
 // Attendees answer nothing until someone answers for them, but accepts@, declines@ and tentative@ any domain answer at
 // once. No mail is sent to anybody.
 //
-// A magic value in a title, or beside or in place of an event's or calendar's id, or the connection's fault setting for every
-// call, makes a call fail:
+// A magic value in a title, or beside or in place of an event's or calendar's id, or the connection's fault
+// setting for every call, makes a call fail:
 //
 //	value                    where        what the call does
 //	sandbox:slow             any          takes three seconds more, then acts

@@ -13,8 +13,8 @@
 //
 // New tickets are 00001005 and on, without gaps; where the seed setting is "empty", 00001001 and on.
 //
-// A magic value in the subject of a new ticket, or beside or in place of the number of one to read, or the connection's fault
-// setting for every call, makes a call fail:
+// A magic value in the subject of a new ticket, or beside or in place of the number of one to read, or the
+// connection's fault setting for every call, makes a call fail:
 //
 //	value                    where   what the call does
 //	sandbox:slow             any     takes three seconds more, then acts

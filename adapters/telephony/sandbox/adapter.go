@@ -15,8 +15,8 @@
 // With the order_time setting a number that is bought is on order first: it has no reference yet, is not listed and not
 // for sale, and is there when the time is over.
 //
-// A magic value in the name of a number that is bought or renamed, or the connection's fault setting for every call, makes a
-// call fail:
+// A magic value in the name of a number that is bought or renamed, or the connection's fault setting for
+// every call, makes a call fail:
 //
 //	value                     where         what the call does
 //	sandbox:slow              any           takes three seconds more, then acts
