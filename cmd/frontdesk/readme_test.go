@@ -16,17 +16,17 @@ import (
 	"frontdesk/core/adapter/adaptertest"
 )
 
-// The README's walk with a real calendar works when it is pasted: only the ports are exchanged for free ones, and the
-// binary is built already.
+// The walk of CalDAV's README works when it is pasted: only the ports are exchanged for free ones, and the binary is built
+// already.
 func TestREADMEWalkWorks(t *testing.T) {
 	servertest.Radicale(t) // skips where there is none
-	readme, err := os.ReadFile("../../README.md")
+	readme, err := os.ReadFile("../../adapters/calendar/caldav/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	block := regexp.MustCompile("(?s)```sh\n(.*?)```").FindSubmatch(readme)
 	if block == nil {
-		t.Fatal("the README has no walk")
+		t.Fatal("CalDAV's README has no walk")
 	}
 	binary, err := os.Executable()
 	if err != nil {
