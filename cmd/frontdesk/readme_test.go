@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -66,5 +67,46 @@ func TestREADMEWalkWorks(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Logf("%s", out)
+	}
+}
+
+// Every document links to what is there: files, folders and headings, as GitHub names their anchors.
+func TestDocumentsLinkToWhatIsThere(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)\s#]*)(?:#([^)\s]*))?\)`)
+	heading := regexp.MustCompile(`(?m)^#+ (.*)$`)
+	notInAnchor := regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	err := fs.WalkDir(os.DirFS("../.."), ".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".md" {
+			return err
+		}
+		text, err := os.ReadFile(filepath.Join("../..", path))
+		if err != nil {
+			return err
+		}
+		for _, l := range link.FindAllStringSubmatch(string(text), -1) {
+			if strings.Contains(l[1], "://") {
+				continue
+			}
+			target := filepath.Join("../..", path)
+			if l[1] != "" {
+				target = filepath.Join("../..", filepath.Dir(path), l[1])
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s links to %s, which is not there", path, l[1])
+			}
+			if l[2] == "" {
+				continue
+			}
+			linked, _ := os.ReadFile(target)
+			if !slices.ContainsFunc(heading.FindAllStringSubmatch(string(linked), -1), func(h []string) bool {
+				return strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(h[1]), ""), " ", "-") == l[2]
+			}) {
+				t.Errorf("%s links to #%s, a heading that %s does not have", path, l[2], target)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
