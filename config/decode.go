@@ -197,13 +197,13 @@ func scalar(node any, into reflect.Value, is form) string {
 		return text(given, into, is)
 	case bool:
 		if into.Kind() != reflect.Bool {
-			return "must be " + wanted(into, is) + "; put it in quotes where it is meant as a text."
+			return "must be " + wanted(into, is) + "; put it in quotes if it is meant as text."
 		}
 		into.SetBool(given)
 		return ""
 	default: // a number
 		if into.Kind() == reflect.String {
-			return "must be a text; put it in quotes."
+			return "must be text; put it in quotes."
 		}
 		if into.Kind() == reflect.Bool {
 			return "must be true or false."
@@ -253,7 +253,7 @@ func wanted(into reflect.Value, is form) string {
 	if len(is.choices) > 0 {
 		return "one of " + strings.Join(is.choices, ", ")
 	}
-	what := "a text"
+	what := "text"
 	switch {
 	case into.Type() == reflect.TypeFor[time.Duration]():
 		what = "a duration such as 500ms, 8s or 10m"
@@ -309,7 +309,7 @@ func jsonValue(node any) (any, string) {
 		return float64(given), ""
 	case float64:
 		if math.IsNaN(given) || math.IsInf(given, 0) {
-			return nil, "must be a number that is finite."
+			return nil, "must be a finite number."
 		}
 		return given, ""
 	case []any:
@@ -333,7 +333,7 @@ func jsonValue(node any) (any, string) {
 		}
 		return entries, ""
 	}
-	return nil, "must be a text, a number, true or false, a list or a mapping."
+	return nil, "must be text, a number, true or false, a list or a mapping."
 }
 
 func wholeProblem(tooLarge bool) string {

@@ -52,7 +52,7 @@ func (d *decoder) variables(cfg *Config) {
 			d.wrong("", "is not a known key; did you mean %s?", meant)
 			continue
 		}
-		d.wrong("", "is not a known key. Variables of your own must not begin with %s.", prefix)
+		d.wrong("", "is not a known key. Names of your own variables must not begin with %s.", prefix)
 	}
 }
 

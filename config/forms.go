@@ -49,7 +49,7 @@ func given(s string) string {
 	case strings.TrimSpace(s) == "":
 		return "must not be empty."
 	case strings.ContainsFunc(s, unicode.IsControl):
-		return "must not hold control characters."
+		return "must not contain control characters."
 	}
 	return ""
 }
@@ -69,7 +69,7 @@ func base(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
 		u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
-		return "must be an http or https address, such as https://frontdesk.example.com, without a query."
+		return "must be an http or https URL without a query, such as https://frontdesk.example.com."
 	}
 	return ""
 }
@@ -78,7 +78,7 @@ func storeURL(s string) string {
 	if SecretSource(s).isReference() || isStoreURL(s) {
 		return ""
 	}
-	return "must be sqlite:, sqlite:PATH, postgres://..., or env:VAR or file:PATH where that address is."
+	return "must be sqlite:, sqlite:PATH, or postgres://...; or env:VAR or file:PATH, which hold such an address."
 }
 
 func isStoreURL(s string) bool {

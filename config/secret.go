@@ -43,7 +43,7 @@ func (s SecretSource) resolve(environ map[string]string, stdin io.Reader) (strin
 		return "", errors.New("standard input cannot be read here; use env:VAR or file:PATH")
 	}
 	// What was written may be the secret itself, so that it is not repeated.
-	return "", errors.New("must say where the secret is, as env:VAR or file:PATH; the secret itself is never written here")
+	return "", errors.New("must say where the secret is, as env:VAR or file:PATH; do not write the secret itself here")
 }
 
 // isReference reports whether s points somewhere, rather than being the value itself.
@@ -67,7 +67,7 @@ func fitting(value, name string) (string, error) {
 	case value == "":
 		return "", fmt.Errorf("%s is empty", name)
 	case len(value) > maxSecretBytes:
-		return "", fmt.Errorf("%s holds more than %d bytes, which is no secret", name, maxSecretBytes)
+		return "", fmt.Errorf("%s holds more than %d bytes, which is too long for a secret", name, maxSecretBytes)
 	}
 	return value, nil
 }

@@ -12,25 +12,25 @@ type Tenants struct {
 
 // Tenant is how one tenant should be.
 type Tenant struct {
-	Name                 string            `yaml:"name" required:"true" help:"Its name: lower-case letters, digits and hyphens."`
-	Timezone             string            `yaml:"timezone" help:"IANA time zone used where neither the request nor the calendar gives one; UTC when absent."`
+	Name                 string            `yaml:"name" required:"true" help:"The tenant's name: lower-case letters, digits and hyphens."`
+	Timezone             string            `yaml:"timezone" help:"IANA time zone for requests where neither the request nor the calendar gives one. The default is UTC."`
 	PreventDoubleBooking bool              `yaml:"prevent_double_booking" help:"Refuse a meeting when one of the selected calendars is busy."`
 	RejectPast           bool              `yaml:"reject_past" help:"Refuse meetings that start in the past."`
-	DedupeWindow         *time.Duration    `yaml:"dedupe_window" min:"0s" max:"24h" help:"How long equal book-meeting calls without a key are one meeting; 0 ends it; the configuration's when absent."`
-	TicketDedupeWindow   *time.Duration    `yaml:"ticket_dedupe_window" min:"0s" max:"24h" help:"The same for create-ticket."`
-	MaxPurchasesPerDay   *int              `yaml:"max_purchases_per_day" min:"0" max:"10000" help:"The most phone numbers bought within 24 hours; 10 when absent, 0 forbids buying."`
-	MaxPhoneNumbers      *int              `yaml:"max_phone_numbers" min:"0" max:"5000" help:"The most phone numbers that may be held when one more is bought; 100 when absent."`
-	StatusWords          map[string]string `yaml:"status_words" help:"Words of the tenant's own for ticket statuses, each with the CRM's label."`
-	PriorityWords        map[string]string `yaml:"priority_words" help:"Words of the tenant's own for ticket priorities, each with the CRM's label."`
-	Connections          []Connection      `yaml:"connections" help:"Its links to accounts at providers."`
+	DedupeWindow         *time.Duration    `yaml:"dedupe_window" min:"0s" max:"24h" help:"How long equal book-meeting calls without a key count as one meeting; 0 turns this off. The default is idempotency.dedupe_window of the configuration."`
+	TicketDedupeWindow   *time.Duration    `yaml:"ticket_dedupe_window" min:"0s" max:"24h" help:"How long equal create-ticket calls without a key count as one ticket; 0 turns this off. The default is idempotency.ticket_dedupe_window."`
+	MaxPurchasesPerDay   *int              `yaml:"max_purchases_per_day" min:"0" max:"10000" help:"How many phone numbers the tenant may buy within 24 hours; 0 forbids buying. The default is 10."`
+	MaxPhoneNumbers      *int              `yaml:"max_phone_numbers" min:"0" max:"5000" help:"How many phone numbers the tenant may hold. At this number it can buy no more. The default is 100."`
+	StatusWords          map[string]string `yaml:"status_words" help:"The tenant's own words for ticket statuses, each with the CRM's label."`
+	PriorityWords        map[string]string `yaml:"priority_words" help:"The tenant's own words for ticket priorities, each with the CRM's label."`
+	Connections          []Connection      `yaml:"connections" help:"The tenant's connections to accounts at providers."`
 }
 
 // Connection is how one connection should be.
 type Connection struct {
-	Name     string         `yaml:"name" required:"true" help:"Its name, unique in the tenant."`
-	Kind     string         `yaml:"kind" required:"true" choices:"calendar,crm,telephony" help:"What it is for."`
+	Name     string         `yaml:"name" required:"true" help:"The connection's name, unique in the tenant."`
+	Kind     string         `yaml:"kind" required:"true" choices:"calendar,crm,telephony" help:"What the connection is for."`
 	Provider string         `yaml:"provider" required:"true" help:"The adapter's name, such as caldav or sandbox."`
-	Default  bool           `yaml:"default" help:"Whether keys that are bound to no connection of this kind use it."`
+	Default  bool           `yaml:"default" help:"Whether the connection serves API keys that are bound to no connection of this kind."`
 	Settings map[string]any `yaml:"settings" help:"The provider's settings, as JSON values."`
 
 	// Credentials are the secrets themselves: LoadTenants has fetched them. Nil when the file has none, which leaves
