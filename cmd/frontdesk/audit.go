@@ -11,10 +11,10 @@ import (
 )
 
 type auditList struct {
-	Tenant string        `help:"Only changes of this tenant." placeholder:"NAME"`
-	Since  time.Duration `help:"Only changes of the time since then." placeholder:"24h"`
-	Action string        `help:"Only changes of this name, such as book-meeting or create-key." placeholder:"A"`
-	Limit  int           `help:"At most so many, the newest." default:"100" placeholder:"100"`
+	Tenant string        `help:"List only changes of this tenant." placeholder:"NAME"`
+	Since  time.Duration `help:"List only changes within this time." placeholder:"24h"`
+	Action string        `help:"List only changes of this kind, such as book-meeting or create-key." placeholder:"A"`
+	Limit  int           `help:"List at most this many, the newest." default:"100" placeholder:"100"`
 	JSON   bool          `help:"Print JSON."`
 }
 
@@ -59,16 +59,17 @@ func (c auditList) Run(ctx context.Context, s *session) error {
 }
 
 type auditVerify struct {
-	Head string `help:"Also hold the audit against a head that was kept: a file such as audit-head.json, or one as this command prints it." placeholder:"FILE|HASH"`
+	Head string `help:"Also compare the audit with a head that you kept: a file such as audit-head.json, or a head as this command prints it." placeholder:"FILE|HASH"`
 	JSON bool   `help:"Print the report as JSON."`
 }
 
 // Help is shown with the flags.
 func (auditVerify) Help() string {
-	return "Prints the head of the audit, ROWS:HASH. Keep it where those who can write the database cannot: given later with --head, it shows " +
-		"when rows were taken away from the end, or the whole database was put back to an earlier state. The gateway keeps the last " +
-		"one it knows in audit-head.json in its data directory, which is always looked at; after a backup was restored, remove that file.\n\n" +
-		"What no check can show: a row taken away within a second of being written, before it is sealed; and whatever was done by somebody who has the key set."
+	return "Prints the head of the audit, ROWS:HASH. Keep it where those who can write the database cannot reach it. Passed back with --head, it shows " +
+		"whether rows were removed from the end, or the whole database was put back to an earlier state. The gateway keeps the last head " +
+		"it knows in audit-head.json in its data directory, and this command always checks it. " +
+		"After restoring the database by other means than frontdesk restore, run: frontdesk migrate --begin-anew.\n\n" +
+		"Two things no check can show: a row removed within a second of being written, before it was sealed; and what somebody did who has the key set."
 }
 
 // verified is what audit verify --json prints.
@@ -98,7 +99,7 @@ func (c auditVerify) Run(ctx context.Context, s *session) error {
 			fmt.Fprintln(s.err, row)
 		}
 		if !report.Sound {
-			return fmt.Errorf("the audit is not sound: %s", report.Problem)
+			return fmt.Errorf("the audit is not intact: %s", report.Problem)
 		}
 		if len(wrong) > 0 {
 			return fmt.Errorf("%d rows are not as the gateway wrote them, and are refused", len(wrong))
@@ -106,7 +107,7 @@ func (c auditVerify) Run(ctx context.Context, s *session) error {
 		if c.JSON {
 			return nil
 		}
-		fmt.Fprintf(s.err, "The audit is sound: %d rows, %d not sealed yet. Its head, to be kept elsewhere:\n", report.Head.Rows, report.Unsealed)
+		fmt.Fprintf(s.err, "The audit is intact: %d rows, %d not sealed yet. Keep this head elsewhere:\n", report.Head.Rows, report.Unsealed)
 		_, err = fmt.Fprintln(s.out, report.Head)
 		return err
 	})

@@ -183,7 +183,7 @@ func TestAuditVerifyFailsOnTampering(t *testing.T) {
 			t.Errorf("--head %s: exit %d\n%s", bad, code, out)
 		}
 	}
-	if out, _, _ := d.do("", "doctor"); !strings.Contains(out, "sound, 3 rows") {
+	if out, _, _ := d.do("", "doctor"); !strings.Contains(out, "intact, 3 rows") {
 		t.Errorf("%s", out)
 	}
 	db, err := sql.Open("sqlite", filepath.Join(dir, "frontdesk.db"))

@@ -8,7 +8,7 @@ import (
 )
 
 type backupCommand struct {
-	File string `arg:"" help:"The file to write; it must not be there yet." type:"path"`
+	File string `arg:"" help:"The file to write. It must not exist yet." type:"path"`
 }
 
 // Run copies the database.
@@ -21,8 +21,8 @@ func (c backupCommand) Run(ctx context.Context, s *session) error {
 	if err := g.Backup(ctx, c.File); err != nil {
 		return err
 	}
-	fmt.Fprintln(s.err, "The copy holds no key. Keep the key set too, apart from it: "+
-		"without the key set, the copy's credentials cannot be opened.")
+	fmt.Fprintln(s.err, "The copy holds no key. Back up the key set as well, and keep it apart from the copy: "+
+		"without it, the copy's credentials cannot be opened.")
 	return nil
 }
 
@@ -42,10 +42,10 @@ func (c restoreCommand) Run(ctx context.Context, s *session) error {
 	}
 	fmt.Fprintf(s.err, "Restored: %d tenants, and every change up to row %d of the audit.\n", done.Tenants, done.Head.Rows)
 	if done.Before != "" {
-		fmt.Fprintf(s.err, "The database that was there is now %s.\n", done.Before)
+		fmt.Fprintf(s.err, "The former database is now %s.\n", done.Before)
 	}
 	if done.HeadFile != "" {
-		fmt.Fprintf(s.err, "Changes that were made later are not in it. The last one known is named in %s.\n", done.HeadFile)
+		fmt.Fprintf(s.err, "Changes made after the copy are not in it. The last known one is recorded in %s.\n", done.HeadFile)
 	}
 	return nil
 }

@@ -176,7 +176,7 @@ func TestABadCopyIsNotRestored(t *testing.T) {
 	if out := d.must("tenant", "list"); !strings.Contains(out, "acme") {
 		t.Errorf("the tenant is gone: %s", out)
 	}
-	if said := d.wants("restore", good); !strings.Contains(said, "made later are not in it") {
+	if said := d.wants("restore", good); !strings.Contains(said, "made after the copy are not in it") {
 		t.Errorf("restore says: %s", said)
 	}
 	if out := d.must("tenant", "list"); strings.Contains(out, "beta") {

@@ -19,10 +19,10 @@ type connectionAdd struct {
 	Tenant   string            `required:"" help:"The tenant's name." placeholder:"NAME"`
 	Kind     string            `required:"" help:"calendar, crm or telephony." enum:"calendar,crm,telephony" placeholder:"KIND"`
 	Provider string            `required:"" help:"The provider's name, as \"frontdesk providers\" lists it." placeholder:"P"`
-	Name     string            `help:"The connection's name, unique in the tenant; the provider's name when it is not given." placeholder:"N"`
+	Name     string            `help:"The connection's name, unique in the tenant. The default is the provider's name." placeholder:"N"`
 	Default  bool              `help:"Make it the tenant's default of its kind."`
-	Set      map[string]string `help:"A setting: NAME=VALUE, or NAME.KEY=VALUE for a key of a setting that has keys." placeholder:"K=V" mapsep:"none"`
-	Secret   map[string]string `help:"A credential: NAME=SOURCE, where the source is env:VARIABLE, file:PATH or - for standard input." placeholder:"K=SOURCE" mapsep:"none"`
+	Set      map[string]string `help:"A setting: NAME=VALUE, or NAME.KEY=VALUE for one key of a setting that has keys. Repeat for more." placeholder:"K=V" mapsep:"none"`
+	Secret   map[string]string `help:"A credential: NAME=SOURCE, where SOURCE is env:VAR, file:PATH, or - for standard input. Repeat for more." placeholder:"K=SOURCE" mapsep:"none"`
 }
 
 // Run adds the connection, or replaces the settings and credentials of one of that name, and prints its name.
@@ -61,7 +61,7 @@ func (c connectionAdd) Run(ctx context.Context, s *session) error {
 			if callback := callbacks[n.Name]; callback != "" {
 				fmt.Fprintf(s.err, redirectURI, gateway.RedirectURI(cfg.Server.PublicURL, callback))
 			}
-			fmt.Fprintf(s.err, "Its customer has to agree; this makes the link: frontdesk connect-link --tenant %s --provider %s --name %s\n", c.Tenant, n.Provider, n.Name)
+			fmt.Fprintf(s.err, "The customer must give consent. Create the link with: frontdesk connect-link --tenant %s --provider %s --name %s\n", c.Tenant, n.Provider, n.Name)
 		} else {
 			fmt.Fprintf(s.err, "Check it with: frontdesk connection verify --tenant %s %s\n", c.Tenant, n.Name)
 		}
@@ -84,7 +84,7 @@ func settingsOf(flags map[string]string) (map[string]any, error) {
 		}
 		parts, ok := settings[name].(map[string]any)
 		if !ok {
-			return nil, usage("--set %s: there is --set %s as well; give its value as a whole or by keys", flag, name)
+			return nil, usage("--set %s: --set %s is given as well; set the value as a whole or by keys, not both", flag, name)
 		}
 		parts[key] = flags[flag]
 	}
@@ -113,7 +113,7 @@ func (s *session) existing(ctx context.Context, g *gateway.Gateway, tenantName s
 		}
 	}
 	return false, fault.Newf(fault.Conflict, "CONNECTION_EXISTS",
-		"The tenant has a connection %q to %s %s already. Choose another --name.", n.Name, other.Provider, other.Kind)
+		"The tenant already has a connection %q to %s %s. Choose another --name.", n.Name, other.Provider, other.Kind)
 }
 
 // secrets reads credentials from where they are; a literal is refused, since command lines end up in histories.
@@ -148,7 +148,7 @@ type connectionRow struct {
 }
 
 // redirectURI tells what an OAuth client has to be registered with.
-const redirectURI = "The OAuth client must be registered with the redirect URI %s\n"
+const redirectURI = "Register this redirect URI with the OAuth client: %s\n"
 
 // Run lists a tenant's connections, without their credentials.
 func (c connectionList) Run(ctx context.Context, s *session) error {
@@ -275,8 +275,8 @@ func (c providersCommand) Run(s *session) error {
 }
 
 type applyCommand struct {
-	File   string `short:"f" required:"" help:"The file that says what there shall be." placeholder:"FILE"`
-	DryRun bool   `help:"Change nothing; print what would change."`
+	File   string `short:"f" required:"" help:"The file of tenants and connections." placeholder:"FILE"`
+	DryRun bool   `help:"Print what would change, and change nothing."`
 	Prune  bool   `help:"Also delete tenants and connections that the file does not name."`
 	JSON   bool   `help:"Print the changes as JSON."`
 }
@@ -324,7 +324,7 @@ func (keysetRotate) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(s.err, "%d credentials were sealed again, %d old keys dropped. The new primary key is:\n", done.Sealed, len(done.Dropped))
+		fmt.Fprintf(s.err, "Sealed %d credentials again and dropped %d old keys. The new primary key:\n", done.Sealed, len(done.Dropped))
 		_, err = fmt.Fprintln(s.out, done.Primary)
 		return err
 	})

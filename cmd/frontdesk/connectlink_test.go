@@ -25,7 +25,7 @@ func TestALinkIsAllOfStandardOutput(t *testing.T) {
 	if code != exitOK || !linkForm.MatchString(out) {
 		t.Fatalf("exit %d, standard output %q\n%s", code, out, errs)
 	}
-	for _, says := range []string{"Google Calendar", "acme", `"google"`, "It is good until ", "https://gw.example/desk/oauth/callback/google"} {
+	for _, says := range []string{"Google Calendar", "acme", `"google"`, "It is valid until ", "https://gw.example/desk/oauth/callback/google"} {
 		if !strings.Contains(errs, says) {
 			t.Errorf("no %q on standard error:\n%s", says, errs)
 		}
@@ -46,7 +46,7 @@ func TestTheRedirectURIOfATenantsOwnClientIsTold(t *testing.T) {
 	_, added, _ := d.do("", "connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "google",
 		"--set", "client_id=own", "--secret", "client_secret=env:OWN_SECRET")
 	_, linked, _ := d.do("", "connect-link", "--tenant", "acme", "--provider", "google")
-	told := regexp.MustCompile(`redirect URI (https://gw\.example/desk/oauth/callback/google/[0-9a-f]{24})\n`)
+	told := regexp.MustCompile(`redirect URI with the OAuth client: (https://gw\.example/desk/oauth/callback/google/[0-9a-f]{24})\n`)
 	first, second := told.FindStringSubmatch(added), told.FindStringSubmatch(linked)
 	if first == nil || second == nil || first[1] != second[1] {
 		t.Fatalf("connection add tells\n%s\nconnect-link tells\n%s", added, linked)

@@ -9,7 +9,7 @@ import (
 )
 
 type numberList struct {
-	Tenant string `required:"" help:"The tenant." placeholder:"NAME"`
+	Tenant string `required:"" help:"The tenant's name." placeholder:"NAME"`
 	JSON   bool   `help:"Print JSON."`
 }
 
@@ -43,8 +43,8 @@ func employee(id *int64) string {
 }
 
 type numberAdopt struct {
-	Tenant     string `required:"" help:"The tenant." placeholder:"NAME"`
-	Connection string `help:"Its telephony connection; the default one when absent." placeholder:"NAME"`
+	Tenant     string `required:"" help:"The tenant's name." placeholder:"NAME"`
+	Connection string `help:"The telephony connection. The default is the tenant's default one." placeholder:"NAME"`
 	Number     string `arg:"" help:"The number in E.164 form, such as +14155550123."`
 }
 
@@ -61,8 +61,8 @@ func (c numberAdopt) Run(ctx context.Context, s *session) error {
 }
 
 type numberRestore struct {
-	Tenant string `required:"" help:"The tenant." placeholder:"NAME"`
-	ID     int64  `arg:"" help:"The number's id, as list shows it."`
+	Tenant string `required:"" help:"The tenant's name." placeholder:"NAME"`
+	ID     int64  `arg:"" help:"The number's id, as \"number list\" shows it."`
 }
 
 // Run takes a released number back into use, and prints it.

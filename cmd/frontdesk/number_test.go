@@ -325,7 +325,7 @@ func TestNumbersFollowTheirAccount(t *testing.T) {
 			if code != 1 || !strings.Contains(out, e164) || !strings.Contains(out, "--repair") {
 				t.Errorf("doctor ends with %d and says\n%s", code, out)
 			}
-			if out, _, code := d.do("", "doctor", "--tenant", "acme", "--repair"); code != 0 || !strings.Contains(out, "set right") {
+			if out, _, code := d.do("", "doctor", "--tenant", "acme", "--repair"); code != 0 || !strings.Contains(out, "corrected") {
 				t.Errorf("doctor --repair ends with %d and says\n%s", code, out)
 			}
 			l.has(t, e164, "Renamed there", l.leads)

@@ -40,56 +40,56 @@ func system(adapters []adapter.Adapter) world {
 
 // commands is the whole command line.
 type commands struct {
-	Config string `help:"Configuration file; without it every key has its default or comes from the environment." type:"path" placeholder:"FILE"`
+	Config string `help:"Configuration file. Variables override it; keys in neither have their defaults." type:"path" placeholder:"FILE"`
 
 	Serve serveCommand `cmd:"" help:"Run the gateway."`
 
 	Tenant struct {
-		Create tenantCreate `cmd:"" help:"Make a tenant."`
+		Create tenantCreate `cmd:"" help:"Create a tenant."`
 		List   tenantList   `cmd:"" help:"List the tenants."`
 		Delete tenantDelete `cmd:"" help:"Delete a tenant with its connections, keys and records."`
 	} `cmd:"" help:"Tenants: the operator's customers."`
 
 	Key struct {
-		Create keyCreate `cmd:"" help:"Make an API key and print it; it is shown this once."`
+		Create keyCreate `cmd:"" help:"Create an API key and print it. It is shown only once."`
 		List   keyList   `cmd:"" help:"List a tenant's API keys."`
-		Revoke keyRevoke `cmd:"" help:"End an API key; it stops working within 5 seconds."`
+		Revoke keyRevoke `cmd:"" help:"Revoke an API key. It stops working within 5 seconds."`
 	} `cmd:"" help:"API keys."`
 
 	Connection struct {
-		Add    connectionAdd    `cmd:"" help:"Connect a tenant to a provider's account, or replace the settings and credentials of a connection."`
+		Add    connectionAdd    `cmd:"" help:"Connect a tenant to an account at a provider, or replace a connection's settings and credentials."`
 		List   connectionList   `cmd:"" help:"List a tenant's connections."`
 		Verify connectionVerify `cmd:"" help:"Ask the provider whether a connection works."`
 		Remove connectionRemove `cmd:"" help:"Remove a connection."`
 	} `cmd:"" help:"Connections to calendars, CRMs and telephony providers."`
 
-	ConnectLink connectLink `cmd:"" help:"Print a link with which a customer connects an account by consent."`
+	ConnectLink connectLink `cmd:"" help:"Print a link by which a customer connects an account, by consent."`
 
 	Number struct {
-		List    numberList    `cmd:"" help:"List the phone numbers of a tenant, those waiting to go back to their provider among them."`
-		Adopt   numberAdopt   `cmd:"" help:"Take in a number that the provider's account holds, where a connection has only its own."`
-		Restore numberRestore `cmd:"" help:"Take a released number back into use while it waits (release_delay)."`
+		List    numberList    `cmd:"" help:"List a tenant's phone numbers, including released ones that still wait to go back."`
+		Adopt   numberAdopt   `cmd:"" help:"Give a connection a number that its account already holds (for numbers=own)."`
+		Restore numberRestore `cmd:"" help:"Put a released number back into use while it waits (release_delay)."`
 	} `cmd:"" help:"Phone numbers."`
 
-	Providers providersCommand `cmd:"" help:"List the providers that can be connected, with their settings and credentials."`
+	Providers providersCommand `cmd:"" help:"List the providers with their settings and credentials."`
 	Apply     applyCommand     `cmd:"" help:"Make tenants and connections match a file."`
-	Doctor    doctorCommand    `cmd:"" help:"Check the configuration, the store, the clock, the key set and every connection."`
+	Doctor    doctorCommand    `cmd:"" help:"Check the configuration, the store, the clock, the key set, the audit and every connection."`
 
 	Audit struct {
-		List   auditList   `cmd:"" help:"List changes: who made what, when, with what outcome."`
-		Verify auditVerify `cmd:"" help:"Check that no row of the audit was changed, moved, put in or taken away."`
+		List   auditList   `cmd:"" help:"List the changes: who changed what, when, and with what outcome."`
+		Verify auditVerify `cmd:"" help:"Check that no row of the audit was changed, moved, inserted or removed."`
 	} `cmd:"" help:"The record of every change."`
 
 	Keyset struct {
-		Rotate keysetRotate `cmd:"" help:"Make a new encryption key and seal every credential with it, while the gateway serves."`
+		Rotate keysetRotate `cmd:"" help:"Create a new encryption key and seal every credential with it, while the gateway serves."`
 		Status keysetStatus `cmd:"" help:"Show the encryption keys and how many credentials each seals."`
 	} `cmd:"" help:"The encryption keys of the stored credentials."`
 
 	Backup  backupCommand  `cmd:"" help:"Write a consistent copy of the database to a file, while the gateway serves."`
-	Restore restoreCommand `cmd:"" help:"Put a copy that backup wrote in the place of the database."`
+	Restore restoreCommand `cmd:"" help:"Replace the database with a copy that backup wrote."`
 
-	Migrate  migrateCommand  `cmd:"" help:"Bring the store's tables up to date; serve does this by itself."`
-	OpenAPI  openapiCommand  `cmd:"" name:"openapi" help:"Print the OpenAPI description of the interface."`
+	Migrate  migrateCommand  `cmd:"" help:"Bring the database's tables up to date. serve does this by itself."`
+	OpenAPI  openapiCommand  `cmd:"" name:"openapi" help:"Print the OpenAPI description of the API."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 	Licenses licensesCommand `cmd:"" help:"Print the licences of the software in this binary."`
 }

@@ -11,7 +11,7 @@ import (
 )
 
 type serveCommand struct {
-	Demo bool `help:"Make the tenant \"demo\" with a sandbox connection of each kind, and print an API key and a call to try."`
+	Demo bool `help:"Create the tenant \"demo\" with a sandbox connection of each kind. Print an API key and a call to try."`
 }
 
 // Run serves until it is interrupted.
@@ -44,21 +44,21 @@ func (c serveCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	return g.Serve(ctx, func(at gateway.Addresses) {
-		fmt.Fprintf(s.out, "\nFrontdesk is ready at %s (description: %s/docs).\n\nAPI key of the tenant %q, shown this once:\n\n  %s\n\nBook a meeting in its sandbox calendar:\n\n%s\n\n",
+		fmt.Fprintf(s.out, "\nFrontdesk is ready at %s (API description: %s/docs).\n\nAPI key of the tenant %q, shown only once:\n\n  %s\n\nBook a meeting in its sandbox calendar:\n\n%s\n\n",
 			at.API, at.API, gateway.DemoTenant, key, g.DemoCurl(at, key))
 	})
 }
 
 type migrateCommand struct {
-	Adopt     bool `help:"Also seal rows of a version that did not seal them yet, as they are: once, after an upgrade, or with a backup from before it."`
-	BeginAnew bool `help:"Accept an empty database, or another one, beside a key set that was used before."`
+	Adopt     bool `help:"Also seal the rows of a version that did not seal them, as they are. Use it once, after an upgrade or with a backup from before it."`
+	BeginAnew bool `help:"Accept this database, though it is empty or not the one that was used with this key set."`
 }
 
 // Help is shown with the flags.
 func (migrateCommand) Help() string {
-	return "The rows of connections, API keys and links are sealed with the key set, so that nobody who can only write the database " +
-		"sends credentials elsewhere or makes a key. Rows from before that are believed with --adopt, and nowhere else: do not give it " +
-		"in scripts that run at each start. A gateway that made its key set itself, in its data directory, adopts them at its first start."
+	return "The rows of connections, API keys and links are sealed with the key set. So somebody who can write only the database can " +
+		"neither redirect credentials nor make a key. Only --adopt accepts rows from before they were sealed: do not use it " +
+		"in scripts that run at every start. A gateway that created its key set itself, in its data directory, adopts such rows at its first start."
 }
 
 // Run migrates the store.
@@ -80,7 +80,7 @@ func (c migrateCommand) Run(ctx context.Context, s *session) error {
 	if err := migrate(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintln(s.err, "The store is up to date.")
+	fmt.Fprintln(s.err, "The database is up to date.")
 	return nil
 }
 
@@ -92,7 +92,7 @@ func (s *session) beginAnew(ctx context.Context) error {
 	defer g.Close()
 	aside, err := g.BeginAnew()
 	if aside != "" {
-		fmt.Fprintf(s.err, "The head of the audit so far is now in %s.\n", aside)
+		fmt.Fprintf(s.err, "The former head of the audit is now in %s.\n", aside)
 	}
 	return err
 }
@@ -124,8 +124,8 @@ func (versionCommand) Run(s *session) error {
 }
 
 type doctorCommand struct {
-	Tenant string `help:"Only this tenant's connections." placeholder:"NAME"`
-	Repair bool   `help:"Set right where phone numbers differ from the provider's account, also where someone pointed calls elsewhere."`
+	Tenant string `help:"Check only this tenant's connections." placeholder:"NAME"`
+	Repair bool   `help:"Also correct phone numbers that differ from the provider's account, including calls that someone pointed elsewhere."`
 	JSON   bool   `help:"Print the findings as JSON."`
 }
 

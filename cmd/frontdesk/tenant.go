@@ -12,15 +12,15 @@ import (
 
 type tenantCreate struct {
 	Name                 string            `arg:"" help:"Lower-case letters, digits and hyphens."`
-	Timezone             string            `help:"IANA time zone used where neither the request nor the calendar gives one." placeholder:"ZONE"`
+	Timezone             string            `help:"IANA time zone for requests where neither the request nor the calendar gives one." placeholder:"ZONE"`
 	PreventDoubleBooking bool              `help:"Refuse a meeting when one of the selected calendars is busy."`
 	RejectPast           bool              `help:"Refuse meetings that start in the past."`
-	DedupeWindow         *tenant.Duration  `help:"How long equal book-meeting calls without a key are one meeting; 0 ends it." placeholder:"10m"`
-	TicketDedupeWindow   *tenant.Duration  `help:"The same for create-ticket." placeholder:"10m"`
-	MaxPurchasesPerDay   *int              `help:"The most phone numbers bought within 24 hours; 0 forbids buying." placeholder:"10"`
-	MaxPhoneNumbers      *int              `help:"The most phone numbers that may be held when one more is bought." placeholder:"100"`
-	StatusWord           map[string]string `help:"A word of the tenant's own for a ticket status: WORD=LABEL." placeholder:"WORD=LABEL"`
-	PriorityWord         map[string]string `help:"A word of the tenant's own for a ticket priority: WORD=LABEL." placeholder:"WORD=LABEL"`
+	DedupeWindow         *tenant.Duration  `help:"How long equal book-meeting calls without a key count as one meeting; 0 turns this off." placeholder:"10m"`
+	TicketDedupeWindow   *tenant.Duration  `help:"How long equal create-ticket calls without a key count as one ticket; 0 turns this off." placeholder:"10m"`
+	MaxPurchasesPerDay   *int              `help:"How many phone numbers the tenant may buy within 24 hours; 0 forbids buying." placeholder:"10"`
+	MaxPhoneNumbers      *int              `help:"How many phone numbers the tenant may hold. At this number it can buy no more." placeholder:"100"`
+	StatusWord           map[string]string `help:"The tenant's own word for a ticket status, with the CRM's label. Repeat for more." placeholder:"WORD=LABEL"`
+	PriorityWord         map[string]string `help:"The tenant's own word for a ticket priority, with the CRM's label. Repeat for more." placeholder:"WORD=LABEL"`
 }
 
 // Run makes the tenant and prints its name.
@@ -68,13 +68,13 @@ func (c tenantList) Run(ctx context.Context, s *session) error {
 
 type tenantDelete struct {
 	Name string `arg:"" help:"The tenant's name."`
-	Yes  bool   `help:"Really delete it; what it has at its providers stays there."`
+	Yes  bool   `help:"Confirm the deletion. What the tenant has at its providers stays there."`
 }
 
 // Run deletes the tenant.
 func (c tenantDelete) Run(ctx context.Context, s *session) error {
 	if !c.Yes {
-		return usage("this deletes the tenant %q with its connections, keys and records; say --yes to do it", c.Name)
+		return usage("this deletes the tenant %q with its connections, keys and records; add --yes to confirm", c.Name)
 	}
 	return s.with(ctx, func(g *gateway.Gateway) error { return g.Directory().DeleteTenant(ctx, c.Name) })
 }
@@ -82,9 +82,9 @@ func (c tenantDelete) Run(ctx context.Context, s *session) error {
 type keyCreate struct {
 	Tenant     string   `required:"" help:"The tenant's name." placeholder:"NAME"`
 	Label      string   `help:"What the key is for."`
-	Scope      []string `help:"What it may do; all without any. One of calendar:read, calendar:write, tickets:read, tickets:write, numbers:read, numbers:write." placeholder:"SCOPE"`
-	Test       bool     `help:"Make a fd_test_ key, which reaches sandbox connections only."`
-	Connection []string `help:"Bind the key to this connection instead of the tenant's default of its kind." placeholder:"NAME"`
+	Scope      []string `help:"What the key may do: calendar:read, calendar:write, tickets:read, tickets:write, numbers:read or numbers:write. Repeat for more; the default is all." placeholder:"SCOPE"`
+	Test       bool     `help:"Create an fd_test_ key, which reaches only sandbox connections."`
+	Connection []string `help:"Bind the key to this connection instead of the tenant's default of that kind. Repeat for other kinds." placeholder:"NAME"`
 }
 
 // Run makes the key and prints it, and nothing else, on standard output.
@@ -98,7 +98,7 @@ func (c keyCreate) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(s.err, "Key %s for the tenant %s. It is shown this once; keep it in a safe place.\n", key.ID, c.Tenant)
+		fmt.Fprintf(s.err, "Created key %s for the tenant %s. It is shown only once; keep it in a safe place.\n", key.ID, c.Tenant)
 		_, err = fmt.Fprintln(s.out, plain)
 		return err
 	})
@@ -142,7 +142,7 @@ func (c keyList) Run(ctx context.Context, s *session) error {
 }
 
 type keyRevoke struct {
-	ID string `arg:"" help:"The key's id, as key list shows it."`
+	ID string `arg:"" help:"The key's id, as \"key list\" shows it."`
 }
 
 // Run ends the key.

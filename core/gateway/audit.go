@@ -54,7 +54,7 @@ func (g *Gateway) VerifyAudit(ctx context.Context, head string) (audit.Report, e
 		from := "the head given"
 		if !isHead {
 			if h, err = audit.ReadHead(head); err != nil {
-				return audit.Report{}, fault.InvalidField("head", "must be a file with a head, or a head as audit verify prints it: "+err.Error()+".")
+				return audit.Report{}, fault.InvalidField("head", "must be a file that holds a head, or a head as audit verify prints it: "+err.Error()+".")
 			}
 			from = head
 		}
@@ -80,23 +80,23 @@ func (g *Gateway) examineAudit(ctx context.Context) Finding {
 	f := Finding{Subject: "audit"}
 	known, err := g.knownHeads()
 	if err != nil {
-		f.Says, f.Advice = err.Error(), "Look at what happened to the file. Gateways write it as a whole."
+		f.Says, f.Advice = err.Error(), "Find out what happened to the file. Gateways write it as a whole."
 		return f
 	}
 	report, err := g.audit.Verify(ctx, audit.VerifyOptions{Known: known, Last: doctorRows})
 	switch {
 	case err != nil:
-		f.Says, f.Advice = fault.From(err).Detail, "Look at store.url and at the database's own log."
+		f.Says, f.Advice = fault.From(err).Detail, "Check store.url and the database's own log."
 	case !report.Sound:
 		f.Says = report.Problem.String()
-		f.Advice = "Somebody changed the audit in the database, or put another database in its place: an older one, or a " +
-			"copy of the file without what was in its -wal. If that was you, and it cannot be helped, run frontdesk migrate " +
-			"--begin-anew; frontdesk backup and restore lose nothing. Else run frontdesk audit verify, and find out who can " +
-			"write the database."
+		f.Advice = "Somebody changed the audit in the database, or replaced the database: by an older one, or by a " +
+			"copy of the file without what was in its -wal. If you did so on purpose, run frontdesk migrate " +
+			"--begin-anew; frontdesk backup and restore lose nothing. Otherwise run frontdesk audit verify, and find out who " +
+			"can write the database."
 	default:
-		f.OK, f.Says = true, fmt.Sprintf("sound, %d rows, %d not sealed yet", report.Head.Rows, report.Unsealed)
+		f.OK, f.Says = true, fmt.Sprintf("intact, %d rows, %d not sealed yet", report.Head.Rows, report.Unsealed)
 		if report.Head.Rows > doctorRows {
-			f.Says += fmt.Sprintf(" (looked at the last %d)", doctorRows)
+			f.Says += fmt.Sprintf(" (checked the last %d)", doctorRows)
 		}
 	}
 	return f

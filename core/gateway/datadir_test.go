@@ -193,7 +193,7 @@ func TestAnotherDatabaseBesideAUsedKeySetIsRefused(t *testing.T) {
 			another := cfg
 			another.Store.URL = settled(t, emptied.Store.URL).Store.URL
 			wantRefused(t, starts(t.Context(), another), ReasonDatabaseUnknown, "store.url", "--begin-anew")
-			wantDoctor(t, another, "another gateway's")
+			wantDoctor(t, another, "belongs to another gateway")
 
 			g := opened(t, another)
 			aside, err := g.BeginAnew()

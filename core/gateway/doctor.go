@@ -78,26 +78,26 @@ func (g *Gateway) examineConfig() Finding {
 	public, err := url.Parse(g.config.Server.PublicURL)
 	loopback := err == nil && (public.Hostname() == "127.0.0.1" || public.Hostname() == "localhost" || public.Hostname() == "::1")
 	if err == nil && public.Scheme != "https" && !loopback {
-		f.OK, f.Advice = false, "Put a proxy with TLS in front and set server.public_url to its https address: API keys must not travel in the clear."
+		f.OK, f.Advice = false, "Put a proxy with TLS in front, and set server.public_url to its https address. API keys must not travel unencrypted."
 	}
 	return f
 }
 
 func (g *Gateway) examineStore(ctx context.Context) Finding {
-	f := Finding{Subject: "store", OK: true, Says: "reachable, sound and up to date"}
+	f := Finding{Subject: "store", OK: true, Says: "reachable, intact and up to date"}
 	if err := g.checkDatabase(ctx); err != nil {
 		return Finding{Subject: "store", Says: fault.From(err).Detail}
 	}
 	pending, err := g.store.Pending(ctx)
 	if err == nil && pending > 0 {
-		return Finding{Subject: "store", Says: fmt.Sprintf("%d migrations are not applied", pending), Advice: "Run frontdesk migrate, or frontdesk serve, which does it first."}
+		return Finding{Subject: "store", Says: fmt.Sprintf("%d migrations are not applied", pending), Advice: "Run frontdesk migrate. frontdesk serve does this at its start."}
 	}
 	if err == nil {
 		err = g.store.Check(ctx)
 	}
 	if err != nil {
 		f.OK, f.Says = false, fault.From(err).Detail
-		f.Advice = "Look at store.url and at the database's own log."
+		f.Advice = "Check store.url and the database's own log."
 	}
 	return f
 }
@@ -108,7 +108,7 @@ func (g *Gateway) examineClock(ctx context.Context) Finding {
 	f := Finding{Subject: "clock", OK: true, Says: g.now().UTC().Format(time.RFC3339)}
 	file, err := os.CreateTemp(g.config.DataDir, ".clock-*")
 	if err != nil {
-		return Finding{Subject: "clock", Says: "data_dir cannot be written: " + err.Error(), Advice: "Give the user that runs frontdesk the right to write there."}
+		return Finding{Subject: "clock", Says: "data_dir is not writable: " + err.Error(), Advice: "Give the user that runs frontdesk write permission there."}
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
@@ -117,7 +117,7 @@ func (g *Gateway) examineClock(ctx context.Context) Finding {
 	case err != nil:
 		f.OK, f.Says = false, err.Error()
 	case g.now().Year() < earliestNow:
-		f.OK, f.Advice = false, "The clock is years behind: run a time service such as chrony or systemd-timesyncd."
+		f.OK, f.Advice = false, "The clock is years behind. Run a time service such as chrony or systemd-timesyncd."
 	case skew.Abs() > mostSkew:
 		return skewed("the file system", skew)
 	}
@@ -149,9 +149,9 @@ func (g *Gateway) examineKeys(ctx context.Context) Finding {
 	}
 	if len(missing) > 0 {
 		return Finding{Subject: "key set", Says: fmt.Sprintf("%d credentials are sealed with the key %d, which is not in the key set", used[missing[0]], missing[0]),
-			Advice: "Restore the key set that holds it, or enter those credentials again."}
+			Advice: "Restore the key set that holds this key, or enter those credentials again."}
 	}
-	return Finding{Subject: "key set", OK: true, Says: fmt.Sprintf("%d keys, every credential can be opened", len(g.vault.Status()))}
+	return Finding{Subject: "key set", OK: true, Says: fmt.Sprintf("%d keys; every credential can be opened", len(g.vault.Status()))}
 }
 
 // checkKeys refuses to serve with a key set that opens none of the credentials in the store: it is another gateway's, or
@@ -162,9 +162,9 @@ func (g *Gateway) checkKeys(ctx context.Context) error {
 	case err != nil:
 		return err
 	case len(missing) > 0 && len(missing) == len(used):
-		return fmt.Errorf("secrets.keyset: none of the stored credentials can be opened with this key set; they are sealed with %v. Give every replica the same key set", missing)
+		return fmt.Errorf("secrets.keyset: this key set opens none of the stored credentials, which are sealed with the keys %v. Give every replica the same key set", missing)
 	case len(missing) > 0:
-		g.log.WarnContext(ctx, "some credentials are sealed with keys that the key set does not hold", "keys", missing)
+		g.log.WarnContext(ctx, "the key set lacks keys that some credentials are sealed with", "keys", missing)
 	}
 	return nil
 }
@@ -193,7 +193,7 @@ func (g *Gateway) examineConnection(ctx context.Context, tenantName, name string
 	f := Finding{Subject: "connection " + tenantName + "/" + name}
 	v, err := g.directory.VerifyConnection(ctx, tenantName, name)
 	if err != nil {
-		f.Says, f.Advice = fault.From(err).Detail, "Look at the connection's settings and whether the provider is reachable from here."
+		f.Says, f.Advice = fault.From(err).Detail, "Check the connection's settings, and whether this machine can reach the provider."
 		return f
 	}
 	f.OK, f.Says, f.Advice = v.OK, strings.TrimSpace("works "+v.Email+" "+v.Name), v.Advice

@@ -104,7 +104,7 @@ func (g *Gateway) examineNumbers(ctx context.Context, tenantName string, c tenan
 		found, err = g.services.Numbers.Reconcile(ctx, caller, how)
 	}
 	if err != nil {
-		return []Finding{{Subject: subject, Says: fault.From(err).Detail, Advice: "Look at the connection."}}
+		return []Finding{{Subject: subject, Says: fault.From(err).Detail, Advice: "Check the connection."}}
 	}
 	if len(found) == 0 {
 		return []Finding{{Subject: subject, OK: true, Says: "as the provider has them"}}
@@ -114,7 +114,7 @@ func (g *Gateway) examineNumbers(ctx context.Context, tenantName string, c tenan
 		// What the next list takes over by itself is worth a word, and no fault.
 		f := Finding{Subject: subject, OK: d.Repaired || d.Kind == service.DriftUnknown || d.Kind == service.DriftRenamed, Says: fmt.Sprintf("%s: %s", d.E164, d.Says), Advice: d.Advice}
 		if d.Repaired {
-			f.Says += " It was set right."
+			f.Says += " This is corrected now."
 		}
 		findings = append(findings, f)
 	}

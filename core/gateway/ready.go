@@ -44,7 +44,7 @@ func (g *Gateway) probe(ctx context.Context) bool {
 	err := g.store.Probe(ctx)
 	if err == nil {
 		if g.unwritable.Swap(nil) != nil {
-			g.log.InfoContext(ctx, "the store takes writes again")
+			g.log.InfoContext(ctx, "the store accepts writes again")
 		}
 		return true
 	}
@@ -52,7 +52,7 @@ func (g *Gateway) probe(ctx context.Context) bool {
 		return false // the end, and no word about the store
 	}
 	if g.unwritable.Swap(&err) == nil {
-		g.log.ErrorContext(ctx, "the store takes no writes; the gateway is not ready", "error", err)
+		g.log.ErrorContext(ctx, "the store accepts no writes; the gateway is not ready", "error", err)
 	}
 	return false
 }

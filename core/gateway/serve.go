@@ -97,7 +97,7 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	defer cancel()
 	for _, s := range servers {
 		if shut := s.Shutdown(end); shut != nil && err == nil {
-			err = fmt.Errorf("requests were still running at the end: %w", shut)
+			err = fmt.Errorf("requests were still running at shutdown: %w", shut)
 		}
 	}
 	return err
