@@ -72,7 +72,7 @@ func TestACustomerConnectsACalendarAndAnAgentBooksInIt(t *testing.T) {
 
 			b.press(b.press(link, nil), url.Values{"deny": {"yes"}}, "You declined")
 			p.oauth.Untick(p.needs)
-			b.press(b.press(link, nil), url.Values{"approve": {"yes"}}, "Something is missing")
+			b.press(b.press(link, nil), url.Values{"approve": {"yes"}}, "Some access is missing")
 			b.press(b.press(link, nil), url.Values{"approve": {"yes"}}, "is connected", accountEmail, p.calendar)
 
 			if listed := d.must("connection", "list", "--tenant", "acme"); !strings.Contains(listed, accountEmail) || !strings.Contains(listed, "ok") {

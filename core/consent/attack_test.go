@@ -49,7 +49,7 @@ func TestAttacks(t *testing.T) {
 	twice := func(name, value string) func(a attempt) answer {
 		return func(a attempt) answer { return get(a, a.with(func(q url.Values) { q.Add(name, value) })) }
 	}
-	const notHere, unreadable, elsewhere = "This cannot be finished here", "The answer cannot be read", "The answer comes from somewhere else"
+	const notHere, unreadable, elsewhere = "This sign-in cannot be completed", "The answer could not be read", "The answer came from the wrong place"
 	for _, c := range []struct {
 		rule   string
 		do     func(a attempt) answer
@@ -155,7 +155,7 @@ func TestAttacks(t *testing.T) {
 		{"the customer declines", func(a attempt) answer { return get(a, a.meet.Decide(a.t, a.begin(a.token), "deny").String()) }, 403, "You declined", good},
 		{"an error together with a code", set("error", "access_denied"), 403, "You declined", spent},
 		{"an empty error together with a code", set("error", ""), 403, "did not give access", spent},
-		{"an error of the provider", set("error", "server_error"), 503, "does not work at the moment", spent},
+		{"an error of the provider", set("error", "server_error"), 503, "not working at the moment", spent},
 		{"two errors", func(a attempt) answer {
 			return get(a, a.with(func(q url.Values) { q["error"] = []string{"access_denied", "server_error"} }))
 		}, 400, unreadable, spent},
@@ -188,7 +188,7 @@ func TestAttacks(t *testing.T) {
 		{"a scope was unticked", func(a attempt) answer {
 			a.meet.Untick(consenttest.ScopeList)
 			return get(a, a.meet.Decide(a.t, a.begin(a.token), "approve").String())
-		}, 403, "Something is missing", good},
+		}, 403, "Some access is missing", good},
 		{"the link has expired meanwhile", func(a attempt) answer {
 			a.advance(24 * time.Hour)
 			return get(a, a.back.String())
@@ -216,39 +216,39 @@ func TestAttacks(t *testing.T) {
 		{"the API is down", func(a attempt) answer {
 			a.meet.Refuse(http.StatusServiceUnavailable)
 			return get(a, a.back.String())
-		}, 503, "does not work at the moment", spent},
+		}, 503, "not working at the moment", spent},
 		{"the token endpoint answers with nonsense", func(a attempt) answer {
 			a.meet.Fail(200, "<html>")
 			return get(a, a.back.String())
-		}, 502, "not set up properly", spent},
+		}, 502, "is set up wrongly", spent},
 		{"the token endpoint does not know the client", func(a attempt) answer {
 			a.meet.Fail(401, `{"error":"invalid_client","error_description":"`+consenttest.ClientSecret+`"}`)
 			return get(a, a.back.String())
-		}, 502, "not set up properly", spent},
+		}, 502, "is set up wrongly", spent},
 		{"the token endpoint gives no refresh token", func(a attempt) answer {
 			a.meet.Fail(200, `{"access_token":"canary-access","token_type":"Bearer","expires_in":3600}`)
 			return get(a, a.back.String())
 		}, 502, "would not last", spent},
 		{"another site's page presses the button", func(a attempt) answer {
 			return a.send(http.MethodPost, a.url+"/connect/"+a.token, "Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example")
-		}, 403, "This was not begun here", good},
+		}, 403, "This request came from another page", good},
 		{"another site's page presses the button, in an old browser", func(a attempt) answer {
 			return a.send(http.MethodPost, a.url+"/connect/"+a.token, "Sec-Fetch-Site", "", "Origin", "https://evil.example")
-		}, 403, "This was not begun here", good},
+		}, 403, "This request came from another page", good},
 		{"a sandboxed frame presses the button", func(a attempt) answer {
 			return a.send(http.MethodPost, a.url+"/connect/"+a.token, "Sec-Fetch-Site", "", "Origin", "null")
-		}, 403, "This was not begun here", good},
+		}, 403, "This request came from another page", good},
 		{"a neighbour of the same domain presses the button", func(a attempt) answer {
 			return a.send(http.MethodPost, a.url+"/connect/"+a.token, "Sec-Fetch-Site", "same-site")
-		}, 403, "This was not begun here", good},
-		{"a mistyped link", func(a attempt) answer { return get(a, a.url+"/connect/"+a.token[:41]+"x") }, 404, "This link leads nowhere", good},
+		}, 403, "This request came from another page", good},
+		{"a mistyped link", func(a attempt) answer { return get(a, a.url+"/connect/"+a.token[:41]+"x") }, 404, "This link does not work", good},
 		{"a link that was never made", func(a attempt) answer {
 			return get(a, a.url+"/connect/fdc_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA1Y6Bwo")
-		}, 404, "This link leads nowhere", good},
-		{"an API key for a link", func(a attempt) answer { return get(a, a.url+"/connect/fd_live_0123456789abcdefghijABCDEFGHIJ01abcdef") }, 404, "This link leads nowhere", good},
+		}, 404, "This link does not work", good},
+		{"an API key for a link", func(a attempt) answer { return get(a, a.url+"/connect/fd_live_0123456789abcdefghijABCDEFGHIJ01abcdef") }, 404, "This link does not work", good},
 		{"a link with something attached", func(a attempt) answer { return get(a, a.url+"/connect/"+a.token+"/") }, 404, "", good},
 		{"another method at a link", func(a attempt) answer { return a.send(http.MethodDelete, a.url+"/connect/"+a.token) }, 405, "", good},
-		{"script in a link", func(a attempt) answer { return get(a, a.url+"/connect/<script>alert(1)<script>") }, 404, "This link leads nowhere", good},
+		{"script in a link", func(a attempt) answer { return get(a, a.url+"/connect/<script>alert(1)<script>") }, 404, "This link does not work", good},
 		{"the button of an expired link", func(a attempt) answer {
 			a.advance(25 * time.Hour)
 			return a.send(http.MethodPost, a.url+"/connect/"+a.token)

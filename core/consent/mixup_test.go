@@ -151,7 +151,7 @@ func TestMixUp(t *testing.T) {
 			before := m.stored()
 			for _, address := range []string{sent, right} {
 				got := m.send(http.MethodGet, address)
-				if got.status != http.StatusBadRequest || !strings.Contains(got.body, "This cannot be finished here") {
+				if got.status != http.StatusBadRequest || !strings.Contains(got.body, "This sign-in cannot be completed") {
 					t.Errorf("%s answered %d\n%s", address, got.status, got.text())
 				}
 				wantPage(t, got)

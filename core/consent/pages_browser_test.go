@@ -59,7 +59,7 @@ func TestACustomerConnectsAnAccount(t *testing.T) {
 		t.Errorf("the page tells %q", text)
 	}
 	p.b.Loading(func() { p.b.Call("Page.reload", nil, nil) })
-	if got := p.heading(); got != "This cannot be finished here" {
+	if got := p.heading(); got != "This sign-in cannot be completed" {
 		t.Errorf("loaded again: %q", got)
 	}
 	p.connected()

@@ -28,7 +28,7 @@ func TestThePageOfALinkTellsWhoAsksForWhat(t *testing.T) {
 	}
 	wantPage(t, a)
 	for _, says := range []string{"<h1>Connect Meet Calendar</h1>", "<strong>acme</strong> asks", "See and change events in your calendars", "See the list of your calendars",
-		"take the access back at any time", "22 November 2026, 09:00 UTC", strings.TrimPrefix(w.meet.URL, "http://")} {
+		"withdraw the access at any time", "22 November 2026, 09:00 UTC", strings.TrimPrefix(w.meet.URL, "http://")} {
 		if !strings.Contains(a.body, says) {
 			t.Errorf("no %q in\n%s", says, a.text())
 		}
@@ -49,7 +49,7 @@ func TestWhoMayChooseAnotherAccountIsToldSo(t *testing.T) {
 	w := start(t)
 	w.connect(w.link())
 	free := w.send(http.MethodGet, w.url+"/connect/"+w.link(func(n *tenant.NewLink) { n.OtherAccount = true }))
-	if !strings.Contains(free.body, "So far it is") || !strings.Contains(free.body, "desk@acme.example") {
+	if !strings.Contains(free.body, "Now it uses") || !strings.Contains(free.body, "desk@acme.example") {
 		t.Error(free.text())
 	}
 }

@@ -21,8 +21,8 @@ type words struct {
 }
 
 const (
-	askForNew = "Ask whoever sent you the link for a new one."
-	tellThem  = "Tell whoever sent you the link."
+	askForNew = "Ask the person who sent you the link for a new one."
+	tellThem  = "Please tell the person who sent you the link."
 )
 
 // wordsOf are the words for a failure; % in the table stands for the provider's title.
@@ -41,61 +41,61 @@ func wordsOf(f *fault.Error, provider string) words {
 }
 
 var byReason = map[string]words{
-	tenant.ReasonLinkUnknown: {http.StatusNotFound, "This link leads nowhere",
-		"It may be mistyped, or was cut off on its way to you.", "Open it as it was sent to you. " + askForNew, false},
+	tenant.ReasonLinkUnknown: {http.StatusNotFound, "This link does not work",
+		"It may be mistyped or incomplete.", "Open it exactly as it was sent to you. " + askForNew, false},
 	tenant.ReasonLinkExpired: {http.StatusGone, "This link has expired",
-		"Such links are good for a limited time only.", askForNew, false},
+		"Links like this one work for a limited time only.", askForNew, false},
 	tenant.ReasonLinkUsed: {http.StatusGone, "This link has been used",
-		"It was good for one connection, and an account was connected with it.", "There is nothing more to do. If it was not you, tell whoever sent you the link.", false},
+		"It works for one connection, and an account has been connected with it.", "You need not do anything else. If it was not you, tell the person who sent you the link.", false},
 	tenant.ReasonLinkObsolete: {http.StatusGone, "This link is out of date",
-		"What it was made for has changed since.", askForNew, false},
-	tenant.ReasonLinkBusy: {http.StatusConflict, "An account is just being connected",
-		"This link, or another one for the same connection, is in use at this moment.", "Look there first. If nothing was connected, try again in a minute.", true},
-	reasonForeign: {http.StatusForbidden, "This was not begun here",
-		"Another page tried to connect an account in your name. Nothing was changed.", "Open the link that was sent to you, and go on from there.", false},
-	tenant.ReasonNotThisConsent: {http.StatusBadRequest, "This cannot be finished here",
-		"It does not belong to a sign-in that was begun in this browser in the last ten minutes, or it was finished before. Nothing was changed now.",
-		"If you have not seen a page that says what was connected, open the link that was sent to you again.", false},
-	tenant.ReasonConsentMalformed: {http.StatusBadRequest, "The answer cannot be read",
-		"% sent you back with something that is no answer. Nothing was connected.", "Try again. If it stays so, tell whoever sent you the link.", true},
-	tenant.ReasonConsentIssuer: {http.StatusBadRequest, "The answer comes from somewhere else",
-		"It was not % that sent you back. Nothing was connected.", "Try again. If it stays so, tell whoever sent you the link.", true},
+		"Something has changed since the link was made.", askForNew, false},
+	tenant.ReasonLinkBusy: {http.StatusConflict, "Another sign-in is in progress",
+		"This link, or another one for the same connection, is being used in another window.", "Check that window first. If nothing was connected there, try again in a minute.", true},
+	reasonForeign: {http.StatusForbidden, "This request came from another page",
+		"Another web page tried to connect an account in your name. Nothing was changed.", "Open the link that was sent to you, and continue from there.", false},
+	tenant.ReasonNotThisConsent: {http.StatusBadRequest, "This sign-in cannot be completed",
+		"It was started in another browser or more than ten minutes ago, or it is already complete. Nothing was changed now.",
+		"If no page has told you that your account is connected, open the link that was sent to you again.", false},
+	tenant.ReasonConsentMalformed: {http.StatusBadRequest, "The answer could not be read",
+		"% sent you back with an answer that makes no sense. Nothing was connected.", "Try again. If it happens again, tell the person who sent you the link.", true},
+	tenant.ReasonConsentIssuer: {http.StatusBadRequest, "The answer came from the wrong place",
+		"It was not % that sent you back here. Nothing was connected.", "Try again. If it happens again, tell the person who sent you the link.", true},
 	tenant.ReasonConsentDeclined: {http.StatusForbidden, "You declined",
 		"% was told not to give access. Nothing was connected.", "If that is what you wanted, you can close this window.", true},
 	tenant.ReasonConsentFailed: {http.StatusForbidden, "% did not give access",
-		"It says that this account cannot allow what was asked for, or not without its administrator. Nothing was connected.",
-		"Try again with another account, or tell whoever sent you the link.", true},
-	tenant.ReasonScopesMissing: {http.StatusForbidden, "Something is missing",
-		"It works only with everything that was asked for. Nothing was connected.", "Try again, and leave everything ticked at %.", true},
+		"This account may not grant the access, or only with its administrator's approval. Nothing was connected.",
+		"Try again with another account, or tell the person who sent you the link.", true},
+	tenant.ReasonScopesMissing: {http.StatusForbidden, "Some access is missing",
+		"The connection needs everything that was asked for. Nothing was connected.", "Try again, and leave all boxes ticked at %.", true},
 	tenant.ReasonNotLasting: {http.StatusBadGateway, "The access would not last",
-		"% gave access for a short time only. Nothing was connected.", "Try again. If it stays so, tell whoever sent you the link.", true},
+		"% gave access for a short time only. Nothing was connected.", "Try again. If it happens again, tell the person who sent you the link.", true},
 	tenant.ReasonOtherAccount: {http.StatusConflict, "This is another account",
-		"You signed in with another account than the one that is connected. Nothing was changed.",
-		"Try again, and choose the account that was connected so far. If the other one is meant, ask whoever sent you the link for one that allows it.", true},
-	fault.ReasonProviderMisconfigured: {http.StatusBadGateway, "This is not set up properly",
-		"% refuses the way in which it was asked. Nothing was connected.", tellThem, false},
+		"You signed in with a different account from the one that is connected. Nothing was changed.",
+		"Try again, and choose the connected account. To use the other account, ask the person who sent you the link for one that allows it.", true},
+	fault.ReasonProviderMisconfigured: {http.StatusBadGateway, "Something is set up wrongly",
+		"% refused the request, because something in the setup is wrong. Nothing was connected.", tellThem, false},
 }
 
 var byCode = map[fault.Code]words{
 	fault.Disconnected: {http.StatusBadRequest, "% did not accept the sign-in",
-		"It may have taken too long, or was used before. Nothing was connected.", "Try again.", true},
+		"It may have taken too long, or it was already used. Nothing was connected.", "Try again.", true},
 	fault.Forbidden: {http.StatusForbidden, "This account cannot be used",
-		"% does not let this account do what is needed. Nothing was connected.", "Try again with another account, or tell whoever sent you the link.", true},
+		"% does not let this account do what is needed. Nothing was connected.", "Try again with another account, or tell the person who sent you the link.", true},
 	fault.NotFound: {http.StatusBadGateway, "Something was not found",
-		"% does not have what the connection is set up for, such as its calendar. Nothing was connected.", tellThem, true},
+		"% does not have what the connection needs, such as a certain calendar. Nothing was connected.", tellThem, true},
 	fault.Unsupported: {http.StatusBadGateway, "This account cannot be used",
-		"% cannot do what is needed with this account. Nothing was connected.", tellThem, true},
-	fault.Conflict: {http.StatusConflict, "Something changed meanwhile",
-		"The connection was changed at the same moment.", "Try again.", true},
+		"% does not offer what is needed for this account. Nothing was connected.", tellThem, true},
+	fault.Conflict: {http.StatusConflict, "Something changed in the meantime",
+		"Somebody changed the connection at the same moment.", "Try again.", true},
 	fault.RateLimited: {http.StatusServiceUnavailable, "% is too busy",
-		"It takes no more questions at the moment. Nothing was connected.", "Try again in a few minutes.", true},
-	fault.Unavailable: {http.StatusServiceUnavailable, "This does not work at the moment",
-		"%, or this service, cannot be reached. Nothing was connected.", "Try again in a few minutes.", true},
+		"It accepts no more requests at the moment. Nothing was connected.", "Try again in a few minutes.", true},
+	fault.Unavailable: {http.StatusServiceUnavailable, "This is not working at the moment",
+		"% or this service cannot be reached. Nothing was connected.", "Try again in a few minutes.", true},
 	fault.Timeout: {http.StatusServiceUnavailable, "This took too long",
 		"% did not answer in time. Nothing was connected.", "Try again in a few minutes.", true},
-	fault.Canceled: {http.StatusServiceUnavailable, "This was broken off",
+	fault.Canceled: {http.StatusServiceUnavailable, "This was interrupted",
 		"Nothing was connected.", "Try again.", true},
 }
 
 var defect = words{http.StatusInternalServerError, "Something went wrong here",
-	"That should not have happened. Nothing was connected.", "Try again. If it stays so, tell whoever sent you the link.", true}
+	"This should not have happened. Nothing was connected.", "Try again. If it happens again, tell the person who sent you the link.", true}
