@@ -44,7 +44,7 @@ func readBody(ctx context.Context, r *http.Request, wanted bool) ([]byte, error)
 		return nil, tooLarge(r)
 	case errors.Is(err, os.ErrDeadlineExceeded) && passed(ctx):
 		return nil, fault.New(fault.Timeout, fault.ReasonDeadlineExceeded,
-			"The deadline passed before the whole body had come.").Because(err)
+			"The deadline passed before the whole body arrived.").Because(err)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, fault.Newf(fault.Timeout, reasonBodyTooSlow,
 			"The body did not arrive within %s.", bodyWithin).Because(err)
@@ -52,7 +52,7 @@ func readBody(ctx context.Context, r *http.Request, wanted bool) ([]byte, error)
 		return nil, fault.From(r.Context().Err())
 	case err != nil:
 		// The body ended before what its framing announced, or its chunks are no chunks: nobody but the sender did it.
-		return nil, malformed("it ended before all of it had come").Because(err)
+		return nil, malformed("it ended too early").Because(err)
 	case !wanted:
 		return nil, nil
 	}

@@ -25,13 +25,13 @@ type Calendar interface {
 type bookMeetingRequest struct {
 	Title               string   `json:"title,omitempty" need:"true" bytes:"1024" doc:"Meeting title shown to attendees." example:"Consultation"`
 	Description         string   `json:"description,omitempty" bytes:"8192" doc:"Agenda or body text." example:"First visit"`
-	StartTime           string   `json:"start_time,omitempty" need:"true" bytes:"64" doc:"Start: RFC 3339, or a local time without offset, which is read in timezone, else in the calendar's own zone." example:"2026-12-01T10:00:00-05:00"`
-	EndTime             string   `json:"end_time,omitempty" need:"true" bytes:"64" doc:"End, written like start_time and after it." example:"2026-12-01T10:30:00-05:00"`
-	Timezone            string   `json:"timezone,omitempty" bytes:"64" doc:"IANA time zone name. With an offset in the times it is only the zone to show them in." example:"America/New_York"`
+	StartTime           string   `json:"start_time,omitempty" need:"true" bytes:"64" doc:"Start: RFC 3339, or a local time without offset. A local time is in timezone, or else in the calendar's own zone." example:"2026-12-01T10:00:00-05:00"`
+	EndTime             string   `json:"end_time,omitempty" need:"true" bytes:"64" doc:"End, in the form of start_time. It must be later than the start." example:"2026-12-01T10:30:00-05:00"`
+	Timezone            string   `json:"timezone,omitempty" bytes:"64" doc:"IANA time zone name. If the times have an offset, it is only the zone of the times in the answer." example:"America/New_York"`
 	AttendeeEmails      []string `json:"attendee_emails,omitempty" nullable:"false" bytes:"320" doc:"E-mail addresses to invite, at most 200. Duplicates are dropped." example:"[\"pat@example.com\"]"`
-	SelectedCalendarIDs []string `json:"selected_calendar_ids,omitempty" nullable:"false" bytes:"1024" doc:"Calendars, at most 50. The event is made in the first; when the tenant prevents double booking, all of them must be free. The connection's default calendar when absent." example:"[\"primary\"]"`
-	ConferencingType    string   `json:"conferencing_type,omitempty" bytes:"64" doc:"provider: the provider makes a meeting link. url: location_url is the link. No link when absent. Configured legacy names mean provider and are deprecated." example:"provider"`
-	LocationURL         string   `json:"location_url,omitempty" doc:"Link of the meeting, an absolute http or https URL of at most 2,048 bytes. Alone it means conferencing_type url; beside provider it is ignored." example:"https://meet.example.com/front-office"`
+	SelectedCalendarIDs []string `json:"selected_calendar_ids,omitempty" nullable:"false" bytes:"1024" doc:"Calendars, at most 50. The event is created in the first. If the tenant prevents double booking, all of them must be free. The default is the connection's default calendar." example:"[\"primary\"]"`
+	ConferencingType    string   `json:"conferencing_type,omitempty" bytes:"64" doc:"provider: the provider makes a meeting link. url: location_url is the link. Absent: no link. Configured legacy names mean provider and are deprecated." example:"provider"`
+	LocationURL         string   `json:"location_url,omitempty" doc:"Link of the meeting, an absolute http or https URL of at most 2,048 bytes. On its own it implies conferencing_type url. With provider it is ignored." example:"https://meet.example.com/front-office"`
 }
 
 func (r bookMeetingRequest) input(c *checks) service.BookMeeting {
@@ -55,11 +55,11 @@ type updateMeetingRequest struct {
 	EventID             string   `json:"event_id,omitempty" need:"true" bytes:"1024" doc:"The event to change." example:"evt_4k1v9s"`
 	Title               string   `json:"title,omitempty" bytes:"1024" doc:"New title." example:"Consultation, moved"`
 	Description         string   `json:"description,omitempty" bytes:"8192" doc:"New agenda or body text." example:"Second visit"`
-	StartTime           string   `json:"start_time,omitempty" bytes:"64" doc:"New start, written as for book-meeting. Without end_time the duration stays." example:"2026-12-01T11:00:00-05:00"`
+	StartTime           string   `json:"start_time,omitempty" bytes:"64" doc:"New start, in the form of book-meeting. Without end_time, the duration stays." example:"2026-12-01T11:00:00-05:00"`
 	EndTime             string   `json:"end_time,omitempty" bytes:"64" doc:"New end." example:"2026-12-01T11:30:00-05:00"`
 	Timezone            string   `json:"timezone,omitempty" bytes:"64" doc:"IANA time zone name." example:"America/New_York"`
-	AttendeeEmails      []string `json:"attendee_emails,omitempty" nullable:"false" bytes:"320" doc:"The whole new list of attendees, at most 200; those who stay keep their answers." example:"[\"pat@example.com\", \"kim@example.com\"]"`
-	SelectedCalendarIDs []string `json:"selected_calendar_ids,omitempty" nullable:"false" bytes:"1024" doc:"Calendars to look for the event in, at most 50, when the gateway has not seen it yet." example:"[\"primary\"]"`
+	AttendeeEmails      []string `json:"attendee_emails,omitempty" nullable:"false" bytes:"320" doc:"The complete new list of attendees, at most 200. Those who stay keep their answers." example:"[\"pat@example.com\", \"kim@example.com\"]"`
+	SelectedCalendarIDs []string `json:"selected_calendar_ids,omitempty" nullable:"false" bytes:"1024" doc:"Calendars to search for the event, at most 50, if the gateway has not seen it yet." example:"[\"primary\"]"`
 }
 
 func (r updateMeetingRequest) input(c *checks) service.UpdateMeeting {
@@ -78,17 +78,17 @@ func (r updateMeetingRequest) input(c *checks) service.UpdateMeeting {
 	c.ordered(in.Start, in.End, in.Timezone)
 	changes := r.Title != "" || r.Description != "" || r.StartTime != "" || r.EndTime != "" || r.AttendeeEmails != nil
 	if !changes && len(c.faults) == 0 {
-		c.fail(locationBody, "names no change, give at least one of title, description, start_time, end_time and attendee_emails")
+		c.fail(locationBody, "must have at least one change: title, description, start_time, end_time or attendee_emails")
 	}
 	return in
 }
 
 // listEventsRequest is the body of list-events.
 type listEventsRequest struct {
-	StartTime           string   `json:"start_time,omitempty" bytes:"64" doc:"From when: RFC 3339, a local time, or a bare date, which is the start of that day. Now when absent." example:"2026-12-01"`
-	EndTime             string   `json:"end_time,omitempty" bytes:"64" doc:"Until when, exclusive. Seven days after the start when absent." example:"2026-12-08"`
-	Timezone            string   `json:"timezone,omitempty" bytes:"64" doc:"IANA time zone name: where local times lie, and the zone to show events in." example:"America/New_York"`
-	SelectedCalendarIDs []string `json:"selected_calendar_ids,omitempty" nullable:"false" bytes:"1024" doc:"Calendars to read, at most 50. The connection's default calendar when absent." example:"[\"primary\"]"`
+	StartTime           string   `json:"start_time,omitempty" bytes:"64" doc:"Start of the window: RFC 3339, a local time, or a bare date, which means the start of that day. The default is now." example:"2026-12-01"`
+	EndTime             string   `json:"end_time,omitempty" bytes:"64" doc:"End of the window, exclusive. The default is seven days after its start." example:"2026-12-08"`
+	Timezone            string   `json:"timezone,omitempty" bytes:"64" doc:"IANA time zone name: the zone of local times in the request, and of the times in the answer." example:"America/New_York"`
+	SelectedCalendarIDs []string `json:"selected_calendar_ids,omitempty" nullable:"false" bytes:"1024" doc:"Calendars to read, at most 50. The default is the connection's default calendar." example:"[\"primary\"]"`
 }
 
 func (r listEventsRequest) input(c *checks) service.ListEvents {
@@ -105,7 +105,7 @@ func (r listEventsRequest) input(c *checks) service.ListEvents {
 // cancelMeetingRequest is the body of cancel-meeting.
 type cancelMeetingRequest struct {
 	EventID    string `json:"event_id,omitempty" need:"true" bytes:"1024" doc:"The event to cancel." example:"evt_4k1v9s"`
-	CalendarID string `json:"calendar_id,omitempty" bytes:"1024" doc:"The calendar it is in; needed only when the gateway has not seen it yet and it is not in the default one." example:"primary"`
+	CalendarID string `json:"calendar_id,omitempty" bytes:"1024" doc:"The event's calendar. Needed only if the gateway has not seen the event yet and it is not in the default calendar." example:"primary"`
 }
 
 func (r cancelMeetingRequest) input(c *checks) service.CancelMeeting {
@@ -144,7 +144,7 @@ func (c *checks) conferencing(kind, locationURL string) (calendar.Conferencing, 
 	}
 	known := []string{string(calendar.ConferencingProvider), string(calendar.ConferencingURL)}
 	c.add(fault.Field{
-		Path: kindPath, Message: "must be provider or url, or absent for no meeting link",
+		Path: kindPath, Message: "must be provider or url; leave it out for no meeting link",
 		Hint: normalize.Nearest(kind, known),
 	})
 	return calendar.ConferencingNone, ""

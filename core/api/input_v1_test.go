@@ -50,7 +50,7 @@ func TestV1RefusesInputByField(t *testing.T) {
 			map[string]string{"title": "is required", "start_time": "is required", "end_time": "is required"}},
 		{"a blank title is none", bookPath, with(fields{"title": " \n "}), map[string]string{"title": "must not be blank"}},
 		{"update needs an event", updatePath, `{"title":"x"}`, map[string]string{"event_id": "is required"}},
-		{"update needs a change", updatePath, `{"event_id":"e","timezone":"UTC","selected_calendar_ids":["a"]}`, map[string]string{"body": "names no change"}},
+		{"update needs a change", updatePath, `{"event_id":"e","timezone":"UTC","selected_calendar_ids":["a"]}`, map[string]string{"body": "must have at least one change"}},
 		{"cancel needs an event", cancelPath, `{"calendar_id":"c"}`, map[string]string{"event_id": "is required"}},
 		{"create-ticket needs a subject", createPath, `{"description":"x"}`, map[string]string{"subject": "is required"}},
 		{"get-ticket needs a number", ticketPath, `{"ticket_number":null}`, map[string]string{"ticket_number": "is required"}},

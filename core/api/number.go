@@ -28,7 +28,7 @@ func (r numberRequest) input(*checks) int64 { return r.ID }
 // BuyPhoneNumberRequest is the body of buying a number. It is exported for its name in the OpenAPI document.
 type BuyPhoneNumberRequest struct {
 	AreaCode string  `json:"area_code" need:"true" pattern:"^[2-9][0-9]{2}$" doc:"NANP area code, assigned and geographic." example:"415"`
-	Name     *string `json:"name,omitempty" doc:"Display name, 1 to 64 characters after trimming. The number itself when absent." example:"Front office"`
+	Name     *string `json:"name,omitempty" doc:"Display name, 1 to 64 characters after trimming. The default is the number itself." example:"Front office"`
 	Inbound  *int64  `json:"inbound_cloud_employee_id,omitempty" doc:"Cloud employee to handle inbound calls." example:"7"`
 	Outbound *int64  `json:"outbound_cloud_employee_id,omitempty" doc:"Cloud employee to handle outbound calls." example:"7"`
 }

@@ -70,7 +70,7 @@ type Status struct {
 // StatusDetail is one google.rpc message.
 type StatusDetail struct {
 	_    struct{} `additionalProperties:"true"`
-	Type string   `json:"@type" doc:"Which message it is." example:"type.googleapis.com/google.rpc.ErrorInfo"`
+	Type string   `json:"@type" doc:"The type of the message." example:"type.googleapis.com/google.rpc.ErrorInfo"`
 }
 
 const (
@@ -102,7 +102,7 @@ func (a *api) describe(o Options, ops []operation) *huma.OpenAPI {
 			{Name: tagCalendar, Description: "Meetings, events and calendars of the connected calendar account."},
 			{Name: tagTickets, Description: "Tickets in the connected CRM."},
 			{Name: tagNumbers, Description: "Phone numbers and the cloud employees that answer and call with them. " +
-				"In beta: may change quickly."},
+				"Beta: this may change quickly."},
 		},
 		Components: &huma.Components{
 			Schemas:    schemas,
@@ -149,7 +149,7 @@ func pathParameters(s *shape, schemas huma.Registry) []*huma.Param {
 func (a *api) describeOperation(op operation, d *huma.OpenAPI) *huma.Operation {
 	out := &huma.Operation{
 		OperationID: op.ID, Method: op.Method, Path: op.Path, Tags: []string{op.Tag}, Summary: op.Summary,
-		Description: op.Description + "\n\nNeeds the scope `" + string(op.Scope) + "`.",
+		Description: op.Description + "\n\nRequires the scope `" + string(op.Scope) + "`.",
 		Responses:   map[string]*huma.Response{strconv.Itoa(op.Success): a.success(op, d.Components.Schemas)},
 	}
 	common := []string{headerRequestID, headerTimeout}
@@ -311,11 +311,11 @@ func parameters() map[string]*huma.Param {
 	text := &huma.Schema{Type: huma.TypeString}
 	return map[string]*huma.Param{
 		headerRequestID: {Name: headerRequestID, In: "header", Schema: text, Example: sampleRequestID,
-			Description: "An id of your own for this request, up to 128 visible ASCII characters; it is echoed and is in every " +
-				"line of the log. Made when absent."},
+			Description: "Your own id for this request, up to 128 visible ASCII characters. It is echoed and is in every " +
+				"line of the log. If it is absent, the gateway makes one."},
 		headerTimeout: {Name: headerTimeout, In: "header", Schema: &huma.Schema{Type: huma.TypeInteger, Format: "int64"}, Example: 3000,
-			Description: "The most milliseconds you wait for the answer. It can shorten the gateway's own deadline, which is " +
-				"8 seconds unless the operator sets another, and not lengthen it."},
+			Description: "How many milliseconds you wait for the answer. This can only shorten the gateway's own deadline, which is " +
+				"8 seconds unless the operator sets another."},
 		headerIdempotency: {Name: headerIdempotency, In: "header", Schema: text, Example: "call-7f3c-book-1",
 			Description: "Names this request, up to 255 printable ASCII characters. A repeat with the same key and body is answered " +
 				"byte for byte like the first, for 72 hours."},
@@ -325,24 +325,24 @@ func parameters() map[string]*huma.Param {
 func headers() map[string]*huma.Header {
 	text := &huma.Schema{Type: huma.TypeString}
 	return map[string]*huma.Header{
-		headerRequestID: {Schema: text, Example: sampleRequestID, Description: "The request's id, yours or one made."},
-		headerReplayed:  {Schema: text, Example: "true", Description: "true when this is the answer of an earlier, equal request."},
-		"Location":      {Schema: text, Example: "/beta/phone-numbers/4711", Description: "Where the new phone number is."},
+		headerRequestID: {Schema: text, Example: sampleRequestID, Description: "The request's id: yours, or one that the gateway made."},
+		headerReplayed:  {Schema: text, Example: "true", Description: "true if this is the answer to an earlier, equal request."},
+		"Location":      {Schema: text, Example: "/beta/phone-numbers/4711", Description: "The path of the new phone number."},
 		"Retry-After": {Schema: &huma.Schema{Type: huma.TypeInteger}, Example: 5,
-			Description: "After how many seconds a repeat can help."},
+			Description: "How many seconds to wait before a repeat can help."},
 		headerRatePolicy: {Schema: text, Example: `"key";q=6000;w=60, "tenant";q=12000;w=60`,
-			Description: "How many requests (q) the API key, and all keys of the tenant together, may make in so many seconds (w), " +
-				"as draft-ietf-httpapi-ratelimit-headers-11 has it. Each replica of the gateway counts by itself. Absent where the " +
+			Description: "How many requests (q) the API key, and all keys of the tenant together, may make within a window of seconds (w), " +
+				"by draft-ietf-httpapi-ratelimit-headers-11. Each replica of the gateway counts on its own. Absent if the " +
 				"operator sets no limit."},
 		headerRate: {Schema: text, Example: `"key";r=5993;t=60, "tenant";r=11871;t=60`,
-			Description: "How many requests are left (r) for so many seconds (t)."},
+			Description: "How many requests are left (r), and for how many seconds (t)."},
 		"WWW-Authenticate": {Schema: text, Example: `Bearer realm="frontdesk"`,
 			Description: "How to authenticate (RFC 6750)."},
 		"Deprecation": {Schema: text, Example: "@" + strconv.Itoa(firstRelease),
-			Description: "Since when something the request used is deprecated (RFC 9745)."},
+			Description: "Since when something that the request used has been deprecated (RFC 9745)."},
 		"Sunset": {Schema: text, Example: time.Unix(firstRelease, 0).UTC().AddDate(1, 0, 0).Format(http.TimeFormat),
-			Description: "When it ends, once that is known (RFC 8594)."},
+			Description: "When it will be removed, once that is known (RFC 8594)."},
 		"Link": {Schema: text, Example: `<https://agents.example.com/docs#deprecations>; rel="deprecation"; type="text/html"`,
-			Description: "Where to read on about the deprecation."},
+			Description: "Documentation of the deprecation."},
 	}
 }

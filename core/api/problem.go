@@ -12,14 +12,14 @@ type ErrorModel struct {
 	Status   int64         `json:"status,omitempty" doc:"HTTP status code." example:"422"`
 	Detail   string        `json:"detail,omitempty" doc:"Explanation specific to this occurrence." example:"The request is not valid: name must not be blank."`
 	Instance string        `json:"instance,omitempty" format:"uri" doc:"Identifies this occurrence by its request id." example:"urn:frontdesk:request:01JDB2V7Q4RZ0F5N1X8W3T6K9M"`
-	Errors   []ErrorDetail `json:"errors,omitempty" nullable:"true" doc:"One entry per fault of the input, or per value that would do instead."`
+	Errors   []ErrorDetail `json:"errors,omitempty" nullable:"true" doc:"One entry per fault of the input, or per value that would work instead."`
 }
 
 // ErrorDetail is one fault of the input.
 type ErrorDetail struct {
-	Location string          `json:"location,omitempty" doc:"Where it is: body.name, path.id, header.X-Request-Timeout-Ms." example:"body.name"`
+	Location string          `json:"location,omitempty" doc:"Where the fault is: body.name, path.id, header.X-Request-Timeout-Ms." example:"body.name"`
 	Message  string          `json:"message,omitempty" doc:"What is wrong and what to do." example:"must not be blank"`
-	Value    json.RawMessage `json:"value,omitempty" doc:"The value there, when it is a short scalar of a known field; or the one that would do instead."`
+	Value    json.RawMessage `json:"value,omitempty" doc:"The value there, if it is a short scalar of a known field; or a value that would work instead."`
 }
 
 // problemBody writes a failure as problem details.

@@ -54,11 +54,11 @@ func newRateLimits(perKey, perTenant int) *rateLimits {
 	l := &rateLimits{}
 	l.add(perKey, ratePolicy{
 		name: "key", of: func(c tenant.Caller) string { return c.KeyID },
-		detail: "The API key makes more than %s requests in a minute.",
+		detail: "The API key made more than %s requests within a minute.",
 	})
 	l.add(perTenant, ratePolicy{
 		name: "tenant", of: func(c tenant.Caller) string { return c.Tenant.ID },
-		detail: "The keys of the tenant together make more than %s requests in a minute.",
+		detail: "The keys of the tenant together made more than %s requests within a minute.",
 	})
 	return l
 }

@@ -199,7 +199,7 @@ func TestExcessIsAnsweredInBothStyles(t *testing.T) {
 	}
 	b := g.send(http.MethodGet, numbersPath, "")
 	if b.status != http.StatusTooManyRequests || b.problem().slug() != "rate-limited" || b.header.Get("Retry-After") != "7" ||
-		b.problem().Detail != "The API key makes more than 6 requests in a minute." {
+		b.problem().Detail != "The API key made more than 6 requests within a minute." {
 		t.Errorf("%d %v %s", b.status, b.header, b.body)
 	}
 	for _, each := range []answer{a, b} {

@@ -97,7 +97,7 @@ func (a *api) body(c *gin.Context, ctx context.Context, op operation, tenant str
 	if !a.bodies.take(tenant) {
 		c.Header("Connection", "close") // or the server would wait for what is refused
 		return nil, fault.New(fault.Unavailable, fault.ReasonOverloaded,
-			"Too many bodies of requests are on their way at one time. Send each at once.")
+			"Too many request bodies are arriving at the same time. Send each body at once.")
 	}
 	defer a.bodies.give(tenant)
 	body, err := readBody(ctx, c.Request, op.takesBody())
@@ -125,7 +125,7 @@ func readUntil(c *gin.Context, end time.Time) error {
 func (a *api) aside(tenant string) func(wait func() error) error {
 	return func(wait func() error) error {
 		if !a.waiting.take(tenant) {
-			return fault.New(fault.Unavailable, fault.ReasonOverloaded, "Too many equal requests wait for the answer to the first one.")
+			return fault.New(fault.Unavailable, fault.ReasonOverloaded, "Too many equal requests are waiting for the answer to the first one.")
 		}
 		defer a.waiting.give(tenant)
 		a.gate.leave(tenant, true)

@@ -6,7 +6,7 @@ package record
 // Meeting is the metadata of a booked or updated event.
 type Meeting struct {
 	EventID   string `json:"event_id" minLength:"1" doc:"Identifier of the event, the provider's own." example:"evt_4k1v9s"`
-	EventURL  string `json:"event_url" doc:"Link of the meeting, else the provider's page of the event; empty when the provider has neither." example:"https://meet.example.com/abc-defg-hij"`
+	EventURL  string `json:"event_url" doc:"Link of the meeting, or else the provider's page of the event. Empty if the provider has neither." example:"https://meet.example.com/abc-defg-hij"`
 	StartTime string `json:"start_time" format:"date-time" doc:"Start, RFC 3339 with the offset of the requested time zone." example:"2026-12-01T10:00:00-05:00"`
 	EndTime   string `json:"end_time" format:"date-time" doc:"End, RFC 3339 with the offset of the requested time zone." example:"2026-12-01T10:30:00-05:00"`
 }
@@ -22,16 +22,16 @@ type Event struct {
 	Subject        string     `json:"subject" doc:"Title of the event." example:"Consultation"`
 	StartTime      string     `json:"start_time" format:"date-time" doc:"Start, RFC 3339 with the offset of the requested time zone. An all-day event starts at local midnight." example:"2026-12-01T10:00:00-05:00"`
 	EndTime        string     `json:"end_time" format:"date-time" doc:"End, RFC 3339 with the offset of the requested time zone." example:"2026-12-01T10:30:00-05:00"`
-	OrganizerEmail string     `json:"organizer_email" doc:"Address of the organizer; empty when the provider tells none." example:"office@example.com"`
-	Attendees      []Attendee `json:"attendees" nullable:"false" doc:"Who is invited."`
-	EventURL       string     `json:"event_url" doc:"Link of the meeting, else the provider's page of the event; empty when the provider has neither." example:"https://meet.example.com/abc-defg-hij"`
-	IsCancelled    bool       `json:"is_cancelled" doc:"Whether the event is cancelled and still listed by the provider."`
+	OrganizerEmail string     `json:"organizer_email" doc:"Address of the organizer. Empty if the provider does not tell it." example:"office@example.com"`
+	Attendees      []Attendee `json:"attendees" nullable:"false" doc:"The people and resources that are invited."`
+	EventURL       string     `json:"event_url" doc:"Link of the meeting, or else the provider's page of the event. Empty if the provider has neither." example:"https://meet.example.com/abc-defg-hij"`
+	IsCancelled    bool       `json:"is_cancelled" doc:"Whether the event is cancelled. Some providers still list cancelled events."`
 }
 
 // Attendee is one invited to an event.
 type Attendee struct {
 	Email          string `json:"email" doc:"E-mail address." example:"pat@example.com"`
-	Name           string `json:"name" doc:"Display name; empty when the provider tells none." example:"Pat Doe"`
+	Name           string `json:"name" doc:"Display name. Empty if the provider does not tell it." example:"Pat Doe"`
 	Type           string `json:"type" doc:"required, optional or resource." example:"required"`
 	ResponseStatus string `json:"response_status" doc:"needs_action, accepted, declined or tentative." example:"accepted"`
 }
@@ -61,7 +61,7 @@ type CalendarsAnswer struct {
 // VerifyAnswer is the body of verify-calendar-connection.
 type VerifyAnswer struct {
 	OK    bool   `json:"ok" doc:"Whether the provider accepts the credentials now."`
-	Email string `json:"email" doc:"Address of the connected account; the last one known when ok is false; empty when nothing is connected." example:"office@example.com"`
+	Email string `json:"email" doc:"Address of the connected account. If ok is false, the last known one. Empty if nothing is connected." example:"office@example.com"`
 }
 
 // Ticket is a ticket of the CRM. Strings are empty when unset; times are absent when not applicable.
@@ -72,13 +72,13 @@ type Ticket struct {
 	Description  string `json:"description" doc:"Plain text." example:"The handle of the front door came off."`
 	Status       string `json:"status" doc:"The CRM's own label." example:"New"`
 	Priority     string `json:"priority" doc:"The CRM's own label." example:"High"`
-	OwnerID      string `json:"owner_id" doc:"Id of the user it is assigned to." example:""`
+	OwnerID      string `json:"owner_id" doc:"Id of the user to whom the ticket is assigned." example:""`
 	AccountID    string `json:"account_id" doc:"Id of the related account." example:""`
 	ContactID    string `json:"contact_id" doc:"Id of the related contact." example:""`
-	CreatedAt    string `json:"created_at,omitempty" format:"date-time" doc:"When it was opened." example:"2026-12-01T15:00:00Z"`
-	ClosedAt     string `json:"closed_at,omitempty" format:"date-time" doc:"When it was closed." example:"2026-12-03T09:00:00Z"`
-	ResolvedAt   string `json:"resolved_at,omitempty" format:"date-time" doc:"When it was marked resolved." example:"2026-12-02T17:00:00Z"`
-	UpdatedAt    string `json:"updated_at,omitempty" format:"date-time" doc:"When it was last changed." example:"2026-12-03T09:00:00Z"`
+	CreatedAt    string `json:"created_at,omitempty" format:"date-time" doc:"When the ticket was opened." example:"2026-12-01T15:00:00Z"`
+	ClosedAt     string `json:"closed_at,omitempty" format:"date-time" doc:"When the ticket was closed." example:"2026-12-03T09:00:00Z"`
+	ResolvedAt   string `json:"resolved_at,omitempty" format:"date-time" doc:"When the ticket was marked resolved." example:"2026-12-02T17:00:00Z"`
+	UpdatedAt    string `json:"updated_at,omitempty" format:"date-time" doc:"When the ticket was last changed." example:"2026-12-03T09:00:00Z"`
 	LastComment  string `json:"last_comment" doc:"The most recent public comment, plain text, 280 characters at most." example:"A locksmith comes tomorrow."`
 }
 
@@ -89,12 +89,12 @@ type TicketAnswer struct {
 
 // PhoneNumber is a phone number of the caller.
 type PhoneNumber struct {
-	ID                      int64  `json:"id" doc:"Stable identifier, the gateway's own; never used again after a release." readOnly:"true" example:"4711"`
+	ID                      int64  `json:"id" doc:"The gateway's own stable identifier. It is never used again after a release." readOnly:"true" example:"4711"`
 	Name                    string `json:"name" doc:"Display name." example:"Front office"`
 	E164                    string `json:"e164" doc:"Number in E.164 format." readOnly:"true" pattern:"^\\+[1-9][0-9]{1,14}$" example:"+14155550123"`
 	AreaCode                string `json:"area_code" doc:"NANP area code." example:"415"`
-	InboundCloudEmployeeID  *int64 `json:"inbound_cloud_employee_id,omitempty" doc:"Cloud employee handling inbound calls; absent when none is assigned." example:"7"`
-	OutboundCloudEmployeeID *int64 `json:"outbound_cloud_employee_id,omitempty" doc:"Cloud employee handling outbound calls; absent when none is assigned." example:"7"`
+	InboundCloudEmployeeID  *int64 `json:"inbound_cloud_employee_id,omitempty" doc:"Cloud employee handling inbound calls. Absent if none is assigned." example:"7"`
+	OutboundCloudEmployeeID *int64 `json:"outbound_cloud_employee_id,omitempty" doc:"Cloud employee handling outbound calls. Absent if none is assigned." example:"7"`
 }
 
 // PhoneNumbersAnswer is the body of the list of phone numbers.
