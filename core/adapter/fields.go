@@ -77,7 +77,7 @@ func unfit(value any) string {
 	case bool, float64, int, int64, uint64:
 		return ""
 	}
-	return "must be a text, a number, true, false or a list of texts."
+	return "must be text, a number, true, false or a list of texts."
 }
 
 func unfitText(text string) string {
@@ -92,7 +92,7 @@ func unfitText(text string) string {
 		name := strings.Trim(found, "{}")
 		switch {
 		case found == "{" || found == "}":
-			return "has a brace that belongs to no placeholder; write {{ or }} for a brace."
+			return "has a brace that is not part of a placeholder; write {{ or }} for a brace."
 		case found == "{{" || found == "}}" || slices.Contains(known, name):
 			continue
 		}
@@ -100,7 +100,7 @@ func unfitText(text string) string {
 		if nearest := normalize.Nearest(name, known); nearest != "" {
 			meant = " Did you mean {" + nearest + "}?"
 		}
-		return fmt.Sprintf("has the placeholder %s, which is not known.%s Known are {%s}.",
+		return fmt.Sprintf("has the unknown placeholder %s.%s Known placeholders: {%s}.",
 			found, meant, strings.Join(known, "}, {"))
 	}
 	return ""
@@ -119,7 +119,7 @@ const (
 
 // shapeOf says what the values of a field must be.
 var shapeOf = map[FieldType]string{
-	TextField: "a text", NumberField: "a number", BoolField: "true or false", ListField: "a list of texts",
+	TextField: "text", NumberField: "a number", BoolField: "true or false", ListField: "a list of texts",
 }
 
 // TicketField is a field of tickets as the provider describes it.
@@ -193,7 +193,7 @@ func (f TicketFields) field(provider string, known []TicketField, name string) (
 			meant = " Did you mean " + nearest + "?"
 		}
 		return TicketField{}, misfit(provider,
-			"names the field %s, which tickets do not have or the connected user does not see.%s",
+			"names the field %s, which tickets do not have, or which the connected user cannot see.%s",
 			name, meant)
 	case known[i].ReadOnly:
 		return TicketField{}, misfit(provider,
@@ -206,7 +206,7 @@ func (f TicketFields) field(provider string, known []TicketField, name string) (
 func (k TicketField) take(provider string, value any) (any, error) {
 	typed, fits := k.typed(value)
 	if !fits {
-		return nil, misfit(provider, "gives the field %s what is not %s.", k.Name,
+		return nil, misfit(provider, "gives the field %s a value that is not %s.", k.Name,
 			shapeOf[k.Type])
 	}
 	parts, isList := typed.([]string)
@@ -216,7 +216,7 @@ func (k TicketField) take(provider string, value any) (any, error) {
 	for _, part := range parts {
 		if k.Values != nil && !slices.Contains(k.Values, part) {
 			return nil, misfit(provider,
-				"gives the field %s the value %q, which it does not take; it takes %s.",
+				"gives the field %s the value %q, which it does not accept; it accepts %s.",
 				k.Name, part, some(k.Values))
 		}
 	}
@@ -331,8 +331,8 @@ func (f TicketFields) Without(reasons map[string]string) []fault.Field {
 // MissingField is the fault of a field that the provider requires of every ticket and nothing sets.
 func MissingField(provider, names string) *fault.Error {
 	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"The account requires of tickets what nothing sets: %s. "+
-			"Give it a value in the connection's setting fields.",
+		"The account requires fields on tickets that nothing sets: %s. "+
+			"Give them values in the connection's setting fields.",
 		names).With("provider", provider)
 }
 

@@ -70,17 +70,17 @@ func TestTicketFieldsThatCannotBeAreRefused(t *testing.T) {
 	given := map[string]any{
 		"Subject": "x", "A": "{subjct}", "B": "{nothing}", "C": "a } b", "D": "", "E": nil, "F": map[string]any{}, "G": []any{float64(1)}, "H": []any{"{x}"}, "I": "{}",
 	}
-	const known = "Known are {subject}, {description}, {status}, {priority}, {owner_id}, {account_id}, {contact_id}."
+	const known = "Known placeholders: {subject}, {description}, {status}, {priority}, {owner_id}, {account_id}, {contact_id}."
 	want := []string{
-		"settings.fields.A has the placeholder {subjct}, which is not known. Did you mean {subject}? " + known,
-		"settings.fields.B has the placeholder {nothing}, which is not known. " + known,
-		"settings.fields.C has a brace that belongs to no placeholder; write {{ or }} for a brace.",
+		"settings.fields.A has the unknown placeholder {subjct}. Did you mean {subject}? " + known,
+		"settings.fields.B has the unknown placeholder {nothing}. " + known,
+		"settings.fields.C has a brace that is not part of a placeholder; write {{ or }} for a brace.",
 		"settings.fields.D must not be empty.",
-		"settings.fields.E must be a text, a number, true, false or a list of texts.",
-		"settings.fields.F must be a text, a number, true, false or a list of texts.",
+		"settings.fields.E must be text, a number, true, false or a list of texts.",
+		"settings.fields.F must be text, a number, true, false or a list of texts.",
 		"settings.fields.G must be a list of texts.",
-		"settings.fields.H has the placeholder {x}, which is not known. " + known,
-		"settings.fields.I has the placeholder {}, which is not known. " + known,
+		"settings.fields.H has the unknown placeholder {x}. " + known,
+		"settings.fields.I has the unknown placeholder {}. " + known,
 	}
 	faults := func(given any) (list []string) {
 		_, err := decode[ticketSettings](Values{Settings: map[string]any{"fields": given}})
@@ -118,16 +118,16 @@ func TestWhatTicketFieldsDoNotFitAtTheProvider(t *testing.T) {
 		says  string
 	}{
 		{"all fits", map[string]any{"Region": "EMEA", "Count": "2", "Urgent": "true", "Topics": "heating"}, known, never, ""},
-		{"no such field", map[string]any{"Regoin": "EMEA"}, known, never, "names the field Regoin, which tickets do not have or the connected user does not see. Did you mean Region?"},
+		{"no such field", map[string]any{"Regoin": "EMEA"}, known, never, "names the field Regoin, which tickets do not have, or which the connected user cannot see. Did you mean Region?"},
 		{"a field that nobody sets", map[string]any{"Formula": "1"}, known, never, "names the field Formula, which the connected user cannot set."},
-		{"a value that is none", map[string]any{"Region": "Mars"}, known, never, `gives the field Region the value "Mars", which it does not take; it takes EMEA, APAC.`},
+		{"a value that is none", map[string]any{"Region": "Mars"}, known, never, `gives the field Region the value "Mars", which it does not accept; it accepts EMEA, APAC.`},
 		{"a value of a list that is none", map[string]any{"Topics": []any{"heating", "water"}}, known, never, `the value "water"`},
-		{"a number that is none", map[string]any{"Count": "two"}, known, never, "gives the field Count what is not a number."},
+		{"a number that is none", map[string]any{"Count": "two"}, known, never, "gives the field Count a value that is not a number."},
 		{"a number out of the list", map[string]any{"Count": float64(3)}, known, never, `the value "3"`},
-		{"a truth that is none", map[string]any{"Urgent": "yes"}, known, never, "what is not true or false."},
-		{"a list where a text is needed", map[string]any{"Region": []any{"EMEA"}}, known, never, "what is not a text."},
+		{"a truth that is none", map[string]any{"Urgent": "yes"}, known, never, "a value that is not true or false."},
+		{"a list where a text is needed", map[string]any{"Region": []any{"EMEA"}}, known, never, "a value that is not text."},
 		{"a value of the call is known in the call only", map[string]any{"Region": "{priority}"}, known, never, ""},
-		{"a required field", nil, required, never, "requires of tickets what nothing sets: Site. Give it a value in the connection's setting fields."},
+		{"a required field", nil, required, never, "requires fields on tickets that nothing sets: Site. Give them values in the connection's setting fields."},
 		{"a required field that an entry sets", map[string]any{"Site": "Main"}, required, never, ""},
 		{"a required field that each call sets", nil, required, func(name string) bool { return name == "Site" }, ""},
 	} {

@@ -11,8 +11,8 @@ import (
 
 // Numbers is what every telephony connection may set beside its adapter's own settings.
 type Numbers struct {
-	Held         string        `setting:"numbers" choices:"account,own" default:"account" help:"Which of the account's numbers are this connection's: every one that nobody else here holds (account), or only those that it bought or adopted (own)."`
-	ReleaseDelay time.Duration `setting:"release_delay" help:"How long a released number waits, unassigned, before it goes back to the provider, such as 72h. Until then the operator can restore it. Without it, a number goes back at once."`
+	Held         string        `setting:"numbers" choices:"account,own" default:"account" help:"Which of the account's numbers belong to this connection: all that no other connection here holds (account), or only those that it bought or adopted (own)."`
+	ReleaseDelay time.Duration `setting:"release_delay" help:"How long a released number waits, unassigned, before it goes back to the provider, such as 72h. Until then the operator can restore it. By default it goes back at once."`
 }
 
 // HeldOwn is the choice of Numbers.Held under which a number of the account that came by other means is not taken in.

@@ -48,8 +48,8 @@ func (g Grant) showsOperatorsClient(at Addresses) error {
 	}
 	for _, address := range []string{g.AuthURL, g.TokenURL} {
 		if address != "" && !at.name(address) && !isWithin(address, g.Domains) {
-			return fault.InvalidField("settings.base_url", "must be one of the provider's own addresses, by https, or one that the gateway's "+
-				"operator named, where the gateway's OAuth client is used: its secret is for those alone. Or bring a client of your own (client_id).")
+			return fault.InvalidField("settings.base_url", "must be one of the provider's own https addresses, or one that the gateway's "+
+				"operator named: the secret of the gateway's OAuth client goes only to those. Or use your own client (client_id).")
 		}
 	}
 	return nil
@@ -191,7 +191,7 @@ func (a Adapter) CheckGrant(v Values, at Addresses) error {
 		}
 	}
 	if g.ClientID != "" && g.Assertion == nil && v.Credentials[FieldClientSecret] == "" {
-		return fault.InvalidField("credentials."+FieldClientSecret, "is required with settings."+FieldClientID+": it is that client's secret.")
+		return fault.InvalidField("credentials."+FieldClientSecret, "is required with settings."+FieldClientID+": the secret of that client.")
 	}
 	return nil
 }

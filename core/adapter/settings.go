@@ -173,7 +173,7 @@ func unknown(prefix string, fields, known []Field, given map[string]any) []fault
 	var faults []fault.Field
 	for name := range given {
 		if !slices.ContainsFunc(fields, func(f Field) bool { return f.Name == name }) {
-			faults = append(faults, fault.Field{Path: prefix + name, Message: "is not known here; known are " + strings.Join(names, ", ") + "."})
+			faults = append(faults, fault.Field{Path: prefix + name, Message: "is unknown; known are " + strings.Join(names, ", ") + "."})
 		}
 	}
 	slices.SortFunc(faults, func(a, b fault.Field) int { return strings.Compare(a.Path, b.Path) })
@@ -278,7 +278,7 @@ func set(target reflect.Value, f Field, given any) string {
 		if f.Type == "url" {
 			u, err := url.Parse(text)
 			if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil {
-				return "must be an absolute http or https address without a user name in it."
+				return "must be an absolute http or https URL without a user name."
 			}
 		}
 		target.SetString(text)

@@ -75,10 +75,10 @@ func TestEveryFaultInsideIsReportedWithItsPath(t *testing.T) {
 		"settings.errand.steps[1] must be a mapping of keys to values.",
 		"settings.errand.steps[2].path is required: Where to.",
 		"settings.errand.steps[2].query must be a mapping of texts.",
-		"settings.errand.steps[2].pth is not known here; known are path, method, expect, query.",
-		"settings.errand.gvies is not known here; known are steps, gives.",
-		"settings.nmae is not known here; known are settings.name, settings.errand, credentials.token.",
-		"credentials.pin is not known here; known are settings.name, settings.errand, credentials.token.",
+		"settings.errand.steps[2].pth is unknown; known are path, method, expect, query.",
+		"settings.errand.gvies is unknown; known are steps, gives.",
+		"settings.nmae is unknown; known are settings.name, settings.errand, credentials.token.",
+		"credentials.pin is unknown; known are settings.name, settings.errand, credentials.token.",
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -335,7 +335,7 @@ func TestAnEarlierStateIsFoundByAHeadKeptElsewhere(t *testing.T) {
 		w.log = w.process()
 		w.record(5)
 		w.seal()
-		if w.kept() != at10 || !strings.Contains(w.logged.String(), "does not lead on") {
+		if w.kept() != at10 || !strings.Contains(w.logged.String(), "does not continue") {
 			t.Errorf("the head that was kept became %+v\n%s", w.kept(), w.logged)
 		}
 		if r := w.verify(w.kept()); r.Sound || r.Problem.Row != 10 {
@@ -528,7 +528,7 @@ func TestWithAnotherKeySetItGoesOnAndSaysSo(t *testing.T) {
 		if r := w.verify(); r.Sound || r.Problem.Row != 1 || !strings.Contains(r.Problem.What, "does not open") {
 			t.Errorf("%+v", r)
 		}
-		if !strings.Contains(w.logged.String(), "no key of the audit can be opened") {
+		if !strings.Contains(w.logged.String(), "opens no key of the audit") {
 			t.Error("it is not logged")
 		}
 		w.vault = right

@@ -37,7 +37,7 @@ func (l *Log) keys(ctx context.Context) (*ring, error) {
 	}
 	if there.current == "" {
 		if found > 0 {
-			l.Log.ErrorContext(ctx, "no key of the audit can be opened with the key set at hand; another one is made, and rows from before cannot be verified without the former key set")
+			l.Log.ErrorContext(ctx, "the key set opens no key of the audit; the gateway makes a new one, and earlier rows cannot be verified without the former key set")
 		}
 		made, err := l.makeKey(ctx)
 		if err != nil {
@@ -116,7 +116,7 @@ func (l *Log) Reseal(ctx context.Context) error {
 		}
 		key, err := l.Vault.UnsealAuditKey(row.ID, row.Sealed)
 		if err != nil {
-			l.Log.WarnContext(ctx, "a key of the audit cannot be opened, so it cannot be sealed again", "key", row.ID, "error", err)
+			l.Log.WarnContext(ctx, "a key of the audit cannot be opened, and so cannot be sealed again", "key", row.ID, "error", err)
 			continue
 		}
 		again, err := l.Vault.SealAuditKey(row.ID, key)

@@ -35,7 +35,7 @@ func (l *Log) Run(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if err := l.Seal(ctx); err != nil && ctx.Err() == nil {
-			l.Log.WarnContext(ctx, "the audit could not be sealed; it goes on", "error", err)
+			l.Log.WarnContext(ctx, "the audit could not be sealed; the gateway will try again", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -53,7 +53,7 @@ func (l *Log) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), lastSeal)
 	defer cancel()
 	if err := l.Seal(ctx); err != nil {
-		l.Log.Warn("the last rows of the audit are not sealed yet; the next gateway does it", "error", err)
+		l.Log.Warn("the last rows of the audit are not sealed yet; the next gateway will seal them", "error", err)
 	}
 }
 
@@ -205,7 +205,7 @@ func (l *Log) keepHead(ctx context.Context, head Head) error {
 }
 
 func (l *Log) notOn(ctx context.Context, kept Head) {
-	l.Log.ErrorContext(ctx, "the audit in the database does not lead on from the head kept here; run frontdesk audit verify",
+	l.Log.ErrorContext(ctx, "the audit in the database does not continue from the head that is kept here; run frontdesk audit verify",
 		"file", l.HeadFile, "rows", kept.Rows)
 }
 
@@ -217,7 +217,7 @@ func ReadHead(path string) (Head, error) {
 	}
 	var h Head
 	if err := json.Unmarshal(raw, &h); err != nil || h.Rows < 1 || h.Hash == "" {
-		return Head{}, fmt.Errorf("%s is no head of an audit", path)
+		return Head{}, fmt.Errorf("%s is not the head of an audit", path)
 	}
 	return h, nil
 }

@@ -35,10 +35,10 @@ func Choose(t NewTicket, found []Ticket) (Ticket, error) {
 	case len(fitting) == 1:
 		return fitting[0], nil
 	case len(fitting) > 1:
-		return Ticket{}, fault.Unknowable("Several new tickets fit, and nothing tells which of them is this one.")
+		return Ticket{}, fault.Unknowable("Several new tickets match, and nothing shows which of them is this one.")
 	case resembling:
 		return Ticket{}, fault.Unknowable(
-			"A new ticket resembles this one and differs in a part, so that it may be another.")
+			"A new ticket resembles this one but differs in part, so it may be another one.")
 	}
 	return Ticket{}, fault.New(fault.NotFound, fault.ReasonTicketNotFound, "No such ticket was opened.")
 }

@@ -157,7 +157,7 @@ func InvalidField(path, message string) *Error {
 
 // InvalidFields is an input fault with every field that is wrong.
 func InvalidFields(fields ...Field) *Error {
-	return &Error{Code: Invalid, Reason: ReasonInvalidRequest, Detail: "The request is not valid: see the fields named.", Fields: fields}
+	return &Error{Code: Invalid, Reason: ReasonInvalidRequest, Detail: "The request is not valid. See the listed fields.", Fields: fields}
 }
 
 // With returns a copy that carries one more metadata pair.
@@ -227,9 +227,9 @@ func From(err error) *Error {
 	case errors.As(err, &f):
 		return f
 	case errors.Is(err, context.DeadlineExceeded):
-		return New(Timeout, ReasonDeadlineExceeded, "The deadline passed before an answer was there.").Because(err)
+		return New(Timeout, ReasonDeadlineExceeded, "The deadline passed before there was an answer.").Because(err)
 	case errors.Is(err, context.Canceled):
-		return New(Canceled, ReasonCanceled, "The caller left before an answer was there.").Because(err)
+		return New(Canceled, ReasonCanceled, "The caller left before there was an answer.").Because(err)
 	}
-	return New(Internal, ReasonInternal, "The gateway has a defect; the operator finds the cause in its log.").Because(err)
+	return New(Internal, ReasonInternal, "The gateway has a defect. The operator can find the cause in its log.").Because(err)
 }

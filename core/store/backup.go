@@ -29,13 +29,13 @@ func (s *Store) Backup(ctx context.Context, to string) error {
 		return noFile("pg_dump --format=custom")
 	}
 	if _, err := os.Lstat(to); err == nil {
-		return fault.Newf(fault.Conflict, ReasonBackupExists, "There is a file %s already, which is not overwritten. Name another.", to)
+		return fault.Newf(fault.Conflict, ReasonBackupExists, "The file %s already exists and is not overwritten. Choose another name.", to)
 	}
 	switch version, err := s.Version(ctx); {
 	case err != nil:
 		return err
 	case version == 0:
-		return fault.New(fault.NotFound, ReasonNoBackup, "The database has no tables yet: there is nothing to copy.")
+		return fault.New(fault.NotFound, ReasonNoBackup, "The database has no tables yet, so there is nothing to copy.")
 	}
 	temporary, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+".*") // mode 0600
 	if err != nil {

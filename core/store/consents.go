@@ -144,7 +144,7 @@ func (s *Store) TakeConsent(ctx context.Context, hash []byte) (c Consent, err er
 		return err
 	})
 	if err == nil && !found {
-		return Consent{}, fault.New(fault.NotFound, ReasonConsentNotFound, "There is no such consent under way.")
+		return Consent{}, fault.New(fault.NotFound, ReasonConsentNotFound, "There is no such consent in progress.")
 	}
 	return c, err
 }
@@ -210,5 +210,5 @@ func linkNotFound() error {
 }
 
 func linkTaken() error {
-	return fault.New(fault.Conflict, ReasonLinkTaken, "The link was used, or another consent for its connection is just being finished.")
+	return fault.New(fault.Conflict, ReasonLinkTaken, "The link was used, or another consent for its connection is being finished.")
 }

@@ -50,9 +50,9 @@ func (s *Store) fault(ctx context.Context, err error) error {
 	}
 	switch s.classify(err) {
 	case unique:
-		return fault.New(fault.Conflict, ReasonAlreadyExists, "This exists already.").Because(err)
+		return fault.New(fault.Conflict, ReasonAlreadyExists, "This already exists.").Because(err)
 	case orphan:
-		return fault.New(fault.NotFound, ReasonConnectionNotFound, "The tenant or connection is not there any more.").Because(err)
+		return fault.New(fault.NotFound, ReasonConnectionNotFound, "The tenant or connection no longer exists.").Because(err)
 	case again, down:
 		return unavailable(err)
 	case full:
@@ -125,5 +125,5 @@ func numberNotFound() error {
 }
 
 func intentLost() error {
-	return fault.New(fault.Conflict, ReasonIntentLost, "Another run has taken this request over.")
+	return fault.New(fault.Conflict, ReasonIntentLost, "Another run has taken over this request.")
 }

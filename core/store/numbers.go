@@ -221,5 +221,5 @@ func heldElsewhere() error {
 }
 
 func numberChanged() error {
-	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "The number was changed by someone else meanwhile.")
+	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "Someone else changed the number in the meantime.")
 }

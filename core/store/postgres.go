@@ -26,7 +26,7 @@ func openPostgres(url string, pool newPool) (*Store, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		// The parser's text may hold the password.
-		return nil, fault.InvalidField("store.url", `is not an address of PostgreSQL, such as "postgres://USER:PASSWORD@HOST/DATABASE".`)
+		return nil, fault.InvalidField("store.url", `must be an address of PostgreSQL, such as "postgres://USER:PASSWORD@HOST/DATABASE".`)
 	}
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "frontdesk"

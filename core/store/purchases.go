@@ -257,7 +257,7 @@ func (s *Store) step(ctx context.Context, p Purchase, query string, more ...any)
 func step(ctx context.Context, q querier, p Purchase, query string, more ...any) error {
 	touched, err := exec(ctx, q, query, append([]any{p.ID, p.Runner}, more...)...)
 	if err == nil && touched == 0 {
-		return fault.New(fault.Conflict, ReasonIntentLost, "Another run has taken this purchase over.")
+		return fault.New(fault.Conflict, ReasonIntentLost, "Another run has taken over this purchase.")
 	}
 	return err
 }

@@ -94,7 +94,7 @@ func TestNames(t *testing.T) {
 	for _, name := range []string{"a", "0", "a-b", "a1-", strings.Repeat("a", 63)} {
 		h.tenant(name)
 	}
-	const rule = "must be 1 to 63 lower-case letters, digits and hyphens, and begin with a letter or digit."
+	const rule = "must be 1 to 63 lower-case letters, digits and hyphens, and must begin with a letter or digit."
 	for _, name := range []string{"", "-a", "A", "a_b", "a b", "a/b", "ä", "a\n", strings.Repeat("a", 64)} {
 		_, err := h.CreateTenant(t.Context(), name, Settings{})
 		wantFields(t, err, "name "+rule)
@@ -188,11 +188,11 @@ func TestUnusableConnections(t *testing.T) {
 			[]string{"provider must be one of sandbox for a telephony connection."}},
 		{"everything at once", NewConnection{Name: "A", Kind: adapter.KindCRM, Provider: "bearer",
 			Settings: map[string]any{"base_url": "acme", "colour": "red"}, Credentials: map[string]string{"pin": canary}}, []string{
-			"name must be 1 to 63 lower-case letters, digits and hyphens, and begin with a letter or digit.",
-			"settings.base_url must be an absolute http or https address without a user name in it.",
+			"name must be 1 to 63 lower-case letters, digits and hyphens, and must begin with a letter or digit.",
+			"settings.base_url must be an absolute http or https URL without a user name.",
 			"credentials.token is required: Token.",
-			"settings.colour is not known here; known are settings.base_url, credentials.token.",
-			"credentials.pin is not known here; known are settings.base_url, credentials.token."}},
+			"settings.colour is unknown; known are settings.base_url, credentials.token.",
+			"credentials.pin is unknown; known are settings.base_url, credentials.token."}},
 		{"a token with a line break", NewConnection{Name: "a", Kind: adapter.KindCRM, Provider: "header",
 			Settings: map[string]any{"base_url": "https://acme.example"}, Credentials: map[string]string{"token": canary + "\n"}}, []string{
 			"credentials.token must be one line without control characters; check how it was copied."}},

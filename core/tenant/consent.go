@@ -154,7 +154,7 @@ func (d *Directory) FinishConsent(ctx context.Context, a ConsentAnswer) (Consent
 		done.Missing = append(done.Missing, words)
 	}
 	if len(done.Missing) > 0 {
-		return done, fault.New(fault.Forbidden, ReasonScopesMissing, "The customer did not allow everything that the connection needs.")
+		return done, fault.New(fault.Forbidden, ReasonScopesMissing, "The customer did not grant everything that the connection needs.")
 	}
 	if tokens.Refresh == "" {
 		return done, fault.Newf(fault.Unsupported, ReasonNotLasting,
@@ -216,7 +216,7 @@ func (l linked) codeIn(query url.Values) (string, error) {
 	}
 	// RFC 9207 section 2.4, against mixing up authorization servers.
 	if issuer := l.client.Grant.Issuer; query.Has("iss") && issuer != "" && query.Get("iss") != issuer {
-		return "", fault.Newf(fault.Forbidden, ReasonConsentIssuer, "The answer does not come from %s.", l.adapter.Title)
+		return "", fault.Newf(fault.Forbidden, ReasonConsentIssuer, "The answer did not come from %s.", l.adapter.Title)
 	}
 	switch refusal := query.Get("error"); {
 	case refusal == "access_denied":
@@ -224,7 +224,7 @@ func (l linked) codeIn(query url.Values) (string, error) {
 	case refusal == "server_error", refusal == "temporarily_unavailable":
 		return "", fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable, "%s is not available at the moment.", l.adapter.Title)
 	case query.Has("error"):
-		return "", fault.Newf(fault.Forbidden, ReasonConsentFailed, "%s could not take the consent.", l.adapter.Title).With("oauth_error", errorCode(refusal))
+		return "", fault.Newf(fault.Forbidden, ReasonConsentFailed, "%s did not accept the consent.", l.adapter.Title).With("oauth_error", errorCode(refusal))
 	}
 	code := query.Get("code")
 	if code == "" || len(code) > maxCode {
@@ -314,7 +314,7 @@ func (d *Directory) connect(ctx context.Context, l linked, email string, tokens 
 	made, err := d.connectClaimed(ctx, l.row.Hash, claim, email, tokens)
 	if err != nil {
 		if failed := d.store.ReleaseConnectLink(ctx, l.row.Hash, claim); failed != nil {
-			d.log.WarnContext(ctx, "a link could not be released; it can be used again in a minute", "error", failed)
+			d.log.WarnContext(ctx, "a link could not be released; it works again in a minute", "error", failed)
 		}
 		return Connection{}, err
 	}
@@ -331,7 +331,7 @@ func (d *Directory) claimed(ctx context.Context, hash []byte, err error) error {
 	if _, gone := d.goodLinkOf(ctx, hash); gone != nil {
 		return gone
 	}
-	return fault.New(fault.Conflict, ReasonLinkBusy, "Another consent for this connection is just being finished.")
+	return fault.New(fault.Conflict, ReasonLinkBusy, "Another consent for this connection is being finished.")
 }
 
 // connectClaimed is connect for who holds the claim. What the link leads to is looked at once more: an answer of the
@@ -342,7 +342,7 @@ func (d *Directory) connectClaimed(ctx context.Context, linkHash, claim []byte, 
 		return Connection{}, err
 	}
 	if known := l.there.Email; known != "" && !strings.EqualFold(known, email) && !l.row.OtherAccount {
-		return Connection{}, fault.New(fault.Conflict, ReasonOtherAccount, "The consent was given for another account than the one connected.")
+		return Connection{}, fault.New(fault.Conflict, ReasonOtherAccount, "The consent is for a different account from the connected one.")
 	}
 	if err := d.prepare(ctx, l, email); err != nil {
 		return Connection{}, err
@@ -430,7 +430,7 @@ func hashOf(secret string) []byte {
 }
 
 func notThisConsent(why string) *fault.Error {
-	return fault.New(fault.Forbidden, ReasonNotThisConsent, "This is not an answer to a consent that is under way in this browser.").Because(errors.New(why))
+	return fault.New(fault.Forbidden, ReasonNotThisConsent, "This does not answer a consent that is in progress in this browser.").Because(errors.New(why))
 }
 
 func malformed(why string) error {

@@ -156,11 +156,11 @@ func (d *Directory) goodLinkOf(ctx context.Context, hash []byte) (linked, error)
 		return linked{}, err
 	}
 	if !d.genuineLink(row) {
-		d.log.ErrorContext(ctx, "a link is refused: its row was changed or put in; run frontdesk doctor", "tenant", row.TenantID)
+		d.log.ErrorContext(ctx, "a link is refused: its row was changed or inserted; run frontdesk doctor", "tenant", row.TenantID)
 		return linked{}, linkUnknown()
 	}
 	if !row.UsedAt.IsZero() {
-		return linked{}, fault.New(fault.NotFound, ReasonLinkUsed, "This link has done its work: it is good for one connection.")
+		return linked{}, fault.New(fault.NotFound, ReasonLinkUsed, "This link has been used. It works for one connection.")
 	}
 	if !d.now().Before(row.ExpiresAt) {
 		return linked{}, fault.New(fault.NotFound, ReasonLinkExpired, "This link has expired.")
@@ -170,7 +170,7 @@ func (d *Directory) goodLinkOf(ctx context.Context, hash []byte) (linked, error)
 	case f == nil:
 		return l, nil
 	case errors.Is(f, fault.NotFound), errors.Is(f, fault.Conflict), errors.Is(f, fault.Invalid), f.Reason == ReasonNoConsent:
-		return linked{}, fault.New(fault.NotFound, ReasonLinkObsolete, "What this link was made for has changed since.").Because(err)
+		return linked{}, fault.New(fault.NotFound, ReasonLinkObsolete, "Something has changed since this link was made.").Because(err)
 	}
 	return linked{}, err
 }
@@ -239,7 +239,7 @@ func (d *Directory) connectionFor(ctx context.Context, row store.ConnectLink) (s
 	}
 	if there := all[at]; there.Kind != row.Kind || there.Provider != row.Provider {
 		return store.Connection{}, fault.Newf(fault.Conflict, ReasonNameTaken,
-			"The tenant has a connection %q to %s (%s) already. Choose another name.", there.Name, there.Provider, there.Kind)
+			"The tenant already has a connection %q to %s (%s). Choose another name.", there.Name, there.Provider, there.Kind)
 	}
 	return all[at], nil
 }
@@ -365,5 +365,5 @@ func originOf(address string) string {
 
 // linkUnknown does not say whether a link is mistyped or was never made: that helps only those who try links.
 func linkUnknown() error {
-	return fault.New(fault.NotFound, ReasonLinkUnknown, "There is no such link. It may be mistyped or cut off.")
+	return fault.New(fault.NotFound, ReasonLinkUnknown, "There is no such link. It may be mistyped or incomplete.")
 }

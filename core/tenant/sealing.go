@@ -81,9 +81,9 @@ func (d *Directory) wrongKey(k store.APIKey) string {
 	case k.Seal == nil:
 		return "was not written by this version of the gateway"
 	case err != nil:
-		return "was changed or put in, or the key set is another one"
+		return "was changed or inserted, or belongs to another key set"
 	case k.Ended && k.RevokedAt.IsZero():
-		return "is of a key that was revoked, and was put back to what it was before"
+		return "is of a revoked key, and was put back to its former state"
 	}
 	return ""
 }
@@ -202,7 +202,7 @@ func (d *Directory) Adopt(ctx context.Context) (adopted int, err error) {
 			continue
 		}
 		if err := d.adoptConnection(ctx, row); err != nil {
-			d.log.ErrorContext(ctx, "a connection of the version before could not be sealed anew", "connection", row.ID, "error", err)
+			d.log.ErrorContext(ctx, "a connection of an earlier version could not be sealed again", "connection", row.ID, "error", err)
 			continue
 		}
 		adopted++

@@ -36,7 +36,7 @@ func (d *Directory) CreateTenant(ctx context.Context, name string, s Settings) (
 	}
 	err = d.store.CreateTenant(ctx, row, audited...)
 	if errors.Is(err, fault.Conflict) {
-		return Tenant{}, fault.Newf(fault.Conflict, ReasonNameTaken, "There is a tenant %q already.", name).Because(err)
+		return Tenant{}, fault.Newf(fault.Conflict, ReasonNameTaken, "There is already a tenant %q.", name).Because(err)
 	}
 	if err != nil {
 		return Tenant{}, err
@@ -128,7 +128,7 @@ func checkName(path, name string) []fault.Field {
 		return nil
 	}
 	return []fault.Field{{Path: path,
-		Message: "must be 1 to 63 lower-case letters, digits and hyphens, and begin with a letter or digit."}}
+		Message: "must be 1 to 63 lower-case letters, digits and hyphens, and must begin with a letter or digit."}}
 }
 
 // checkSettings reports every unusable setting of a tenant; prefix is what their paths begin with.

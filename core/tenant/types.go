@@ -16,15 +16,15 @@ type Tenant struct {
 
 // Settings are what a tenant may set. The JSON form is what the store keeps and what "apply" reads.
 type Settings struct {
-	Timezone             string            `json:"timezone,omitempty" yaml:"timezone" help:"IANA time zone used where neither the request nor the calendar gives one; UTC when empty."`
+	Timezone             string            `json:"timezone,omitempty" yaml:"timezone" help:"IANA time zone for requests where neither the request nor the calendar gives one. The default is UTC."`
 	PreventDoubleBooking bool              `json:"prevent_double_booking,omitempty" yaml:"prevent_double_booking" help:"Refuse a meeting when one of the selected calendars is busy."`
 	RejectPast           bool              `json:"reject_past,omitempty" yaml:"reject_past" help:"Refuse meetings that start in the past."`
-	DedupeWindow         *Duration         `json:"dedupe_window,omitempty" yaml:"dedupe_window" help:"How long equal book-meeting calls without a key are one meeting; 0 ends it; the configuration's when absent."`
-	TicketDedupeWindow   *Duration         `json:"ticket_dedupe_window,omitempty" yaml:"ticket_dedupe_window" help:"The same for create-ticket."`
-	StatusWords          map[string]string `json:"status_words,omitempty" yaml:"status_words" help:"Words of the tenant's own for ticket statuses, each with the CRM's label."`
-	MaxPurchasesPerDay   *int              `json:"max_purchases_per_day,omitempty" yaml:"max_purchases_per_day" help:"The most phone numbers bought within 24 hours; 10 when absent, 0 forbids buying."`
-	MaxPhoneNumbers      *int              `json:"max_phone_numbers,omitempty" yaml:"max_phone_numbers" help:"The most phone numbers that may be held when one more is bought; 100 when absent."`
-	PriorityWords        map[string]string `json:"priority_words,omitempty" yaml:"priority_words" help:"Words of the tenant's own for ticket priorities, each with the CRM's label."`
+	DedupeWindow         *Duration         `json:"dedupe_window,omitempty" yaml:"dedupe_window" help:"How long equal book-meeting calls without a key count as one meeting; 0 turns this off. The default is idempotency.dedupe_window of the configuration."`
+	TicketDedupeWindow   *Duration         `json:"ticket_dedupe_window,omitempty" yaml:"ticket_dedupe_window" help:"How long equal create-ticket calls without a key count as one ticket; 0 turns this off. The default is idempotency.ticket_dedupe_window."`
+	StatusWords          map[string]string `json:"status_words,omitempty" yaml:"status_words" help:"The tenant's own words for ticket statuses, each with the CRM's label."`
+	MaxPurchasesPerDay   *int              `json:"max_purchases_per_day,omitempty" yaml:"max_purchases_per_day" help:"How many phone numbers the tenant may buy within 24 hours; 0 forbids buying. The default is 10."`
+	MaxPhoneNumbers      *int              `json:"max_phone_numbers,omitempty" yaml:"max_phone_numbers" help:"How many phone numbers the tenant may hold. At this number it can buy no more. The default is 100."`
+	PriorityWords        map[string]string `json:"priority_words,omitempty" yaml:"priority_words" help:"The tenant's own words for ticket priorities, each with the CRM's label."`
 }
 
 // Status says whether a connection's credentials work.

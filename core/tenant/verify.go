@@ -180,19 +180,19 @@ func (d *Directory) linkTo(row store.Connection, tenantName string) string {
 func advice(link string, f *fault.Error) string {
 	switch {
 	case f.Reason == fault.ReasonEgressRefused:
-		return "The address lies in a network the gateway does not reach. If it is meant to, its operator adds that network to egress.allow."
+		return "The address is in a network that the gateway may not reach. To allow it, add that network to egress.allow in the configuration."
 	case f.Reason == vault.ReasonUnreadable:
-		return "Give the gateway the key set that the credentials were sealed with (secrets.keyset). If it has that, the row was changed in " +
-			"the database: find out who can write it, and enter settings and credentials again with connection add."
+		return "Give the gateway the key set that the credentials were sealed with (secrets.keyset). If it has that key set, somebody changed the row in " +
+			"the database: find out who can write it, and enter the settings and credentials again with connection add."
 	case f.Reason == fault.ReasonProviderMisconfigured:
 		return "Correct the connection's settings, then verify again."
 	case f.Code == fault.Disconnected && link != "":
 		return fmt.Sprintf("Have the customer connect the account again: send the link that %q prints. "+
-			"A service account's key or an application's secret is entered again with connection add under the same name.", link)
+			"Enter a service account's key or an application's secret again with connection add, under the same name.", link)
 	case f.Code == fault.Disconnected:
-		return "Enter the credentials again, with apply or with connection add under the same name. Then verify again."
+		return "Enter the credentials again, with apply or with connection add and the same name. Then verify again."
 	case f.Code == fault.Forbidden:
-		return "Give the account the rights that are missing, at the provider. Then verify again."
+		return "Grant the account the missing permissions at the provider. Then verify again."
 	case f.Code == fault.NotFound, f.Code == fault.Invalid, f.Code == fault.Unsupported:
 		return "Check the address and the other settings of the connection."
 	case f.Code == fault.RateLimited:
@@ -200,5 +200,5 @@ func advice(link string, f *fault.Error) string {
 	case f.Code == fault.Unavailable, f.Code == fault.Timeout:
 		return "Check that the address is right and the provider is up, then verify again."
 	}
-	return "Verify again; if it stays so, the gateway's log says more."
+	return "Verify again. If it fails again, see the gateway's log."
 }

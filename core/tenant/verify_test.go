@@ -53,12 +53,12 @@ func TestVerifySaysWhatIsWrongAndWhatToDo(t *testing.T) {
 			"Enter the credentials again", StatusReconnectRequired},
 		{"address refused", fault.New(fault.Forbidden, fault.ReasonEgressRefused, "The address is private."), "egress.allow", StatusOK},
 		{"rights missing", fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "Not allowed."),
-			"Give the account the rights", StatusOK},
+			"Grant the account the missing permissions", StatusOK},
 		{"nothing there", fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "No calendar."), "Check the address", StatusOK},
 		{"provider down", fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "Down."),
 			"Check that the address is right and the provider is up", StatusOK},
 		{"too many calls", fault.New(fault.RateLimited, fault.ReasonProviderRateLimited, "Slow down."), "Wait a while", StatusOK},
-		{"defect", errorText("defect " + canary), "log says more", StatusOK},
+		{"defect", errorText("defect " + canary), "see the gateway's log", StatusOK},
 	} {
 		t.Run(rule.name, func(t *testing.T) {
 			h := build(t, storetest.SQLite(t))

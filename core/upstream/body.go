@@ -146,7 +146,7 @@ func (r *receiving) tooLarge(over excess) *fault.Error {
 
 func (r *receiving) noRoom() *fault.Error {
 	return r.unread(fault.Unavailable, fault.ReasonOverloaded,
-		"The provider %s gave a large answer while too many others were being read. Try again.")
+		"The provider %s gave a large answer while the gateway was reading too many others. Try again.")
 }
 
 // failed is for an answer that did not come whole.
@@ -163,7 +163,7 @@ func (r *receiving) unread(code fault.Code, reason, format string) *fault.Error 
 	provider := r.transport.client.Provider
 	if !safe(r.hop.Method) && !lists(r.hop) {
 		code, reason = fault.UnknownOutcome, fault.ReasonOutcomeUnknown
-		format += " What became of the request could not be read."
+		format += " So the outcome of the request is unknown."
 	}
 	return fault.Newf(code, reason, format, provider).With("provider", provider)
 }

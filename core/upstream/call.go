@@ -107,10 +107,10 @@ func jsonRequest(ctx context.Context, method, url string, header http.Header, in
 // API.
 func unreadable(provider, method string, status int, body []byte, err error) *fault.Error {
 	f := fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"The provider %s answered something other than expected. Check the connection's address.", provider)
+		"The provider %s gave an unexpected answer. Check the connection's address.", provider)
 	if !safe(method) {
 		f = fault.Newf(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-			"The provider %s accepted the request, but what it answered could not be read.", provider)
+			"The provider %s accepted the request, but its answer could not be read.", provider)
 	}
 	f = f.With("provider", provider).Because(quiet{err})
 	f.Upstream = shorten(status, body)

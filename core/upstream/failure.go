@@ -40,16 +40,16 @@ func (t *transport) classify(ctx context.Context, u *url.URL, err error, sent bo
 		return fault.New(fault.Canceled, fault.ReasonCanceled, "The call was given up before the provider answered.").
 			With("provider", provider).Because(quiet{err})
 	case certificateFault(err):
-		return t.misconfigured("shows a certificate that is not valid for %s", host).Because(quiet{err})
+		return t.misconfigured("presents a certificate that is not valid for %s", host).Because(quiet{err})
 	case errors.As(err, &notTLS):
 		return t.misconfigured("does not speak TLS at %s, though its address begins with https", host).Because(quiet{err})
 	case errors.As(err, &unknownHost) && unknownHost.IsNotFound && host != u.Hostname():
-		return t.unavailable(err, "A host that the provider %s names was not found. It may be a passing fault of DNS.", provider)
+		return t.unavailable(err, "A host that the provider %s names was not found. This may be a temporary DNS failure.", provider)
 	case errors.As(err, &unknownHost) && unknownHost.IsNotFound:
-		return t.unavailable(err, "The host %s of the provider %s was not found. If the address is right, it may be a passing fault of DNS.", host, provider)
+		return t.unavailable(err, "The host %s of the provider %s was not found. If the address is right, this may be a temporary DNS failure.", host, provider)
 	}
 	if sent {
-		return t.unavailable(err, "The connection to the provider %s was lost before its answer was there.", provider)
+		return t.unavailable(err, "The connection to the provider %s was lost before there was an answer.", provider)
 	}
 	return t.unavailable(err, "The provider %s could not be reached at %s.", provider, host)
 }

@@ -41,5 +41,5 @@ func (t *transport) unexpected(req *http.Request, resp *http.Response) error {
 		return fault.From(err)
 	}
 	return fault.Newf(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-		"The provider %s accepted the request, but answered something other than expected.", t.client.Provider).With("provider", t.client.Provider)
+		"The provider %s accepted the request, but gave an unexpected answer.", t.client.Provider).With("provider", t.client.Provider)
 }

@@ -68,7 +68,7 @@ func (t *transport) leaves(home, target *url.URL, method string) error {
 	if safe(method) || mayCarryCredentials(home, target) {
 		return nil
 	}
-	return t.misconfigured("leads a request that changes something to another site")
+	return t.misconfigured("redirects a request that changes something to another site")
 }
 
 func redirectedRequest(hop *http.Request, target *url.URL, here bool) (*http.Request, error) {

@@ -40,7 +40,7 @@ func parseSource(text, dataDir string) (source, error) {
 	case found && strings.Contains(scheme, "kms"):
 		return source{}, errors.New("key sets sealed by a key management service are not supported; use file:PATH or env:VAR")
 	}
-	return source{}, errors.New("a key set is named by file:PATH or env:VAR; without either it is a file in the data directory")
+	return source{}, errors.New("a key set must be file:PATH or env:VAR; without either, it is a file in the data directory")
 }
 
 // Missing returns where Open would make a key set, because there is none; "" where it would not.
@@ -73,7 +73,7 @@ func (s source) create() error {
 	}
 	dir := filepath.Dir(s.path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("the data directory cannot be made: %w", err)
+		return fmt.Errorf("the data directory cannot be created: %w", err)
 	}
 	raw, err := fresh()
 	if err != nil {
@@ -107,7 +107,7 @@ func (s source) load() ([]byte, error) {
 		return nil, fmt.Errorf("the key set cannot be read: %w", err)
 	}
 	if granted := info.Mode().Perm() & s.denied; granted != 0 && runtime.GOOS != "windows" {
-		return nil, fmt.Errorf("the key set %s has mode %04o, so that others can read or change it; run: chmod 600 %s",
+		return nil, fmt.Errorf("other users can read or change the key set %s (mode %04o); run: chmod 600 %s",
 			s.path, info.Mode().Perm(), s.path)
 	}
 	raw, err := os.ReadFile(s.path)
@@ -133,7 +133,7 @@ func (s source) version() (string, error) {
 // that read the old keys would lose the new ones.
 func (s source) replace(change func(raw []byte) ([]byte, error)) error {
 	if s.env != "" {
-		return fmt.Errorf("the key set is in the variable %s, which no command can change; "+
+		return fmt.Errorf("the key set is in the variable %s, which the gateway cannot change; "+
 			"keep it in a file (file:PATH) to rotate it here, or rotate it where the variable is set", s.env)
 	}
 	path := s.path
@@ -143,7 +143,7 @@ func (s source) replace(change func(raw []byte) ([]byte, error)) error {
 	next := path + ".next"
 	file, err := os.OpenFile(next, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("another rotation is under way, or one was interrupted: when none runs, remove %s and try again", next)
+		return fmt.Errorf("another rotation is running, or one was interrupted; if none is running, remove %s and try again", next)
 	}
 	if err != nil {
 		return fmt.Errorf("the key set cannot be written: %w", err)

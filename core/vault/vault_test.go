@@ -192,7 +192,7 @@ func TestSources(t *testing.T) {
 		{"file:" + dir + "/none", "the key set cannot be read: stat " + dir + "/none: no such file or directory"},
 		{"gcp-kms://projects/p", "key sets sealed by a key management service are not supported; use file:PATH or env:VAR"},
 		{"aws-kms://arn", "key sets sealed by a key management service are not supported; use file:PATH or env:VAR"},
-		{canary, "a key set is named by file:PATH or env:VAR; without either it is a file in the data directory"},
+		{canary, "a key set must be file:PATH or env:VAR; without either, it is a file in the data directory"},
 	} {
 		_, err := Open(rule.source, dir)
 		if err == nil || err.Error() != rule.want {
@@ -284,7 +284,7 @@ func TestRotationsAtOnceLoseNoKey(t *testing.T) {
 		done.Go(func() {
 			key, err := v.Rotate()
 			if err != nil {
-				if !strings.Contains(err.Error(), "another rotation is under way") {
+				if !strings.Contains(err.Error(), "another rotation is running") {
 					t.Error(err)
 				}
 				return
@@ -362,7 +362,7 @@ func TestKeySetInAVariableIsNotRotated(t *testing.T) {
 	}
 	t.Setenv("TEST_KEYSET", string(raw))
 	v := open(t, "env:TEST_KEYSET", "")
-	if _, err := v.Rotate(); err == nil || !strings.Contains(err.Error(), "the variable TEST_KEYSET, which no command can change") {
+	if _, err := v.Rotate(); err == nil || !strings.Contains(err.Error(), "the variable TEST_KEYSET, which the gateway cannot change") {
 		t.Errorf("Rotate: %v", err)
 	}
 	if _, err := v.Prune(func(uint32) bool { return false }); err == nil {

@@ -75,7 +75,7 @@ func (p Provider) refusal(w Name) error {
 			"The provider refuses the connection's credentials, as sandbox:revoked asked. Connect the account again.")
 	case Forbidden:
 		return fault.New(fault.Forbidden, fault.ReasonPermissionDenied,
-			"The provider does not allow this to the connected account, as sandbox:forbidden asked.")
+			"The provider does not allow the connected account to do this, as sandbox:forbidden asked.")
 	case Down:
 		f := fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
 			"The provider could not be reached, as sandbox:down asked.")
