@@ -58,7 +58,7 @@ func (d *driver) noCalendar(id string) error {
 		return noCalendar()
 	}
 	return fault.Newf(fault.NotFound, fault.ReasonCalendarNotFound,
-		"The account has no calendar %q, which the connection names as its default one.", d.settings.Calendar).With("provider", name)
+		"The account has no calendar %q, which the connection names as its default.", d.settings.Calendar).With("provider", name)
 }
 
 // missing explains an answer that may mean that the calendar is gone: 404, and 409 for a PUT into it (RFC 4918 section

@@ -96,7 +96,7 @@ func notWebDAV(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fault.From(ctx.Err())
 	}
-	return misconfigured("answers something that is not WebDAV").Because(err)
+	return misconfigured("gives an answer that is not WebDAV").Because(err)
 }
 
 // multistatus is the answer to PROPFIND and REPORT (RFC 4918 section 13).

@@ -175,7 +175,7 @@ func (d *driver) enterAt(ctx context.Context, address *url.URL) (entry, error) {
 		return entry{}, err
 	}
 	if len(m.Responses) == 0 {
-		return entry{}, misconfigured("answers nothing about the connection's address")
+		return entry{}, misconfigured("gives no answer about the connection's address")
 	}
 	own := m.Responses[0].found()
 	e := entry{at: a.url, own: own, autoSchedule: schedules(a.header)}
@@ -207,7 +207,7 @@ func (d *driver) enterAt(ctx context.Context, address *url.URL) (entry, error) {
 		return entry{}, err
 	}
 	if len(m.Responses) == 0 {
-		return entry{}, misconfigured("answers nothing about the account")
+		return entry{}, misconfigured("gives no answer about the account")
 	}
 	e.at, e.own, e.autoSchedule = a.url, m.Responses[0].found(), e.autoSchedule || schedules(a.header)
 	if len(e.own.Homes.List) == 0 && e.given == nil {

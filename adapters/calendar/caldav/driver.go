@@ -79,10 +79,10 @@ func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
 func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, error) {
 	location := loadZone(b.Zone)
 	if location == nil {
-		return calendar.Event{}, fault.InvalidField("timezone", "is not a time zone that is known.")
+		return calendar.Event{}, fault.InvalidField("timezone", "is not a known time zone.")
 	}
 	if b.Conferencing == calendar.ConferencingProvider {
-		return calendar.Event{}, fault.New(fault.Unsupported, fault.ReasonConferencing, "CalDAV calendars make no meeting links. Give one as location_url.")
+		return calendar.Event{}, fault.New(fault.Unsupported, fault.ReasonConferencing, "CalDAV calendars cannot make meeting links. Send one as location_url.")
 	}
 	a, target, err := d.calendar(ctx, b.CalendarID)
 	if err != nil {
@@ -141,7 +141,7 @@ func (d *driver) bookedBefore(ctx context.Context, r resource, uid string) (cale
 	i := o.single()
 	if i.event.Text("UID") != uid {
 		return calendar.Event{}, fault.New(fault.Conflict, fault.ReasonProviderConflict,
-			"Another event has the name that this booking would have.").With("provider", name)
+			"Another event already has the name that this booking would get.").With("provider", name)
 	}
 	if isCancelled(i.event) {
 		return calendar.Event{}, changedMeanwhile()

@@ -153,7 +153,7 @@ func (e edit) overrideFor(i instance) (*ical.Component, error) {
 		}
 		if ov.following {
 			return nil, fault.New(fault.Unsupported, fault.ReasonNotSupported,
-				"All later instances of the series take after this one, so it cannot be changed alone.")
+				"All later instances of the series follow this one, so it cannot be changed on its own.")
 		}
 		return ov.event, nil
 	}

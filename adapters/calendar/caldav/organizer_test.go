@@ -152,7 +152,7 @@ func TestAChangeThatTheServerDoesNotKeepIsNotCalledDone(t *testing.T) {
 			continue
 		}
 		want(t, err, fault.Unsupported, fault.ReasonProviderRefused)
-		if detail := fault.From(err).Detail; !strings.Contains(detail, "other "+c.said+" than") {
+		if detail := fault.From(err).Detail; !strings.Contains(detail, "the requested "+c.said+".") {
 			t.Errorf("%s frozen: said %q", c.frozen, detail)
 		}
 	}

@@ -200,7 +200,7 @@ func (d *driver) bookedBefore(ctx context.Context, calendarID string, b calendar
 		return nil, changedMeanwhile()
 	case private(found, keyProperty) != b.Key:
 		return nil, fault.New(fault.Conflict, fault.ReasonProviderConflict,
-			"Another event has the id that this booking would have.").With("provider", name)
+			"Another event already has the id that this booking would get.").With("provider", name)
 	}
 	return found, nil
 }

@@ -87,7 +87,7 @@ func notValid(plain *fault.Error, first apiError) *fault.Error {
 	case first.Reason == "timeRangeEmpty":
 		field = fault.Field{Path: "end_time", Message: "must be after start_time."}
 	case strings.Contains(place, "timezone"):
-		field = fault.Field{Path: "timezone", Message: "is a time zone that Google Calendar does not know."}
+		field = fault.Field{Path: "timezone", Message: "is not a time zone that Google Calendar knows."}
 	case strings.Contains(place, "attendee"):
 		field.Path = "attendee_emails"
 	case strings.Contains(place, "conference"):
@@ -115,17 +115,17 @@ func notAllowed(plain *fault.Error, first apiError, answer *googleapi.Error) *fa
 		limited := upstream.StatusFault(name, http.StatusTooManyRequests, answer.Header, nil)
 		return said(plain, limited.Code, limited.Reason, limited.Detail)
 	case "insufficientPermissions":
-		return forbidden("The Google account was connected without everything that is needed. Connect it again and leave every box ticked.")
+		return forbidden("The Google account was connected without all the access that is needed. Connect it again, and leave all boxes ticked.")
 	case "requiredAccessLevel":
-		return forbidden("The account can only read this Google calendar. Choose another, or have its owner share it with the right to make changes.")
+		return forbidden("The account can only read this Google calendar. Choose another one, or have its owner share it with permission to make changes.")
 	case "forbiddenForNonOrganizer":
 		return forbidden("Only the organizer can change this event at Google. Ask the organizer to change it.")
 	case "forbiddenForServiceAccounts":
-		return forbidden("A service account invites nobody in its own name. Give it domain-wide delegation in the Google Workspace admin console, and name the user to act for as the connection's subject.")
+		return forbidden("A service account cannot invite anybody in its own name. Give it domain-wide delegation in the Google Workspace admin console, and set the user to act for as the connection's subject.")
 	case "notACalendarUser":
-		return forbidden("The Google account has no calendar. Have Google Calendar turned on for it, and open it once.")
+		return forbidden("The Google account has no calendar. Turn on Google Calendar for it, and open it once.")
 	case "domainPolicy":
-		return forbidden("The administrators of the Google Workspace do not let other applications use its calendars. Ask them to trust this one.")
+		return forbidden("The administrators of this Google Workspace do not let other applications use its calendars. Ask them to trust this one.")
 	case "accessNotConfigured":
 		return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured,
 			"The Google Calendar API is not enabled in the project of the OAuth client. Enable it in the Google Cloud console.")
@@ -170,7 +170,7 @@ func noCalendar() *fault.Error {
 
 func changedMeanwhile() *fault.Error {
 	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile,
-		"The event was changed or cancelled in the Google calendar in the meantime. Read it and try again.").With("provider", name)
+		"Someone changed or cancelled the event in the Google calendar in the meantime. Read it and try again.").With("provider", name)
 }
 
 func guestsHidden() *fault.Error {
@@ -181,10 +181,10 @@ func guestsHidden() *fault.Error {
 // unreadable is a success that says something other than expected.
 func unreadable(err error, doing doing) *fault.Error {
 	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"Google Calendar answered something other than expected. Check the configured api_url.")
+		"Google Calendar gave an unexpected answer. Check the configured api_url.")
 	if doing == writing {
 		f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-			"Google Calendar accepted the request, but what it answered could not be read.")
+			"Google Calendar accepted the request, but its answer could not be read.")
 	}
 	return f.With("provider", name).Because(err)
 }

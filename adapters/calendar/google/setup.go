@@ -40,7 +40,7 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 	if !slices.Contains(writers, page.AccessRole) {
 		return fault.New(fault.Forbidden, fault.ReasonPermissionDenied,
 			"The account can only read the Google calendar of the connection's setting calendar_id. "+
-				"Choose another, or have its owner share it with the right to make changes.").With("provider", name)
+				"Choose another one, or have its owner share it with permission to make changes.").With("provider", name)
 	}
 	return d.mayWrite(ctx, calendarID)
 }
@@ -60,5 +60,5 @@ func (d *driver) mayWrite(ctx context.Context, calendarID string) error {
 func noStandard() *fault.Error {
 	return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"The Google account has no calendar with the id in the connection's setting calendar_id. "+
-			"Correct it, or leave it out for the account's own.").With("provider", name)
+			"Correct the setting, or leave it out to use the account's own calendar.").With("provider", name)
 }

@@ -28,8 +28,8 @@ func TestWhatIsWrongWithTheSetupIsFoundByVerifying(t *testing.T) {
 		{rule: "an id that can be none", meant: "..", reason: fault.ReasonProviderMisconfigured, says: "calendar_id"},
 		{rule: "a calendar whose events cannot be seen", meant: "boss@example.com", reason: fault.ReasonProviderMisconfigured, says: "calendar_id"},
 		{rule: "a calendar that can be read only", meant: holidays, reason: fault.ReasonPermissionDenied, says: "only read"},
-		{rule: "a token that may read only", scopes: []string{"calendar.readonly"}, reason: fault.ReasonPermissionDenied, says: "without everything"},
-		{rule: "a token that may see the list only", scopes: []string{"calendar.calendarlist.readonly"}, reason: fault.ReasonPermissionDenied, says: "without everything"},
+		{rule: "a token that may read only", scopes: []string{"calendar.readonly"}, reason: fault.ReasonPermissionDenied, says: "without all the access"},
+		{rule: "a token that may see the list only", scopes: []string{"calendar.calendarlist.readonly"}, reason: fault.ReasonPermissionDenied, says: "without all the access"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			s := serve(t, fake.Options{})

@@ -64,7 +64,7 @@ func newEvent(b calendar.Booking) (*gcal.Event, error) {
 func timeIn(t time.Time, zone string) (*gcal.EventDateTime, error) {
 	location, err := time.LoadLocation(zone)
 	if err != nil || zone == "" || zone == "Local" {
-		return nil, fault.InvalidField("timezone", "is not a time zone that is known.")
+		return nil, fault.InvalidField("timezone", "is not a known time zone.")
 	}
 	return &gcal.EventDateTime{DateTime: t.In(location).Format(time.RFC3339), TimeZone: zone}, nil
 }

@@ -170,7 +170,7 @@ func (d *driver) readStandard(ctx context.Context) (*graph.Calendar, error) {
 		return nil, err
 	}
 	if text(c.ID) == "" {
-		return nil, misconfigured("answers a calendar without an id")
+		return nil, misconfigured("returns a calendar without an id")
 	}
 	d.mu.Lock()
 	d.standard = *c.ID
@@ -259,7 +259,7 @@ func (d *driver) follow(link string) (string, error) {
 	u, err := url.Parse(link)
 	if err != nil || u.User != nil || u.Scheme != d.base.Scheme || !strings.EqualFold(u.Host, d.base.Host) ||
 		!strings.HasPrefix(u.EscapedPath(), d.base.EscapedPath()+"/") || slices.Contains(strings.Split(u.Path, "/"), "..") {
-		return "", misconfigured("names a further page at another address than its own")
+		return "", misconfigured("names a next page at an address that is not its own")
 	}
 	return strings.TrimPrefix(u.RequestURI(), d.base.EscapedPath()), nil
 }
@@ -317,7 +317,7 @@ func (d *driver) online(ctx context.Context, calendarID string) (string, error) 
 	}
 	provider := d.learn(c)
 	if provider == "" {
-		return "", noLink("The account's calendar has no online meetings: personal accounts and those without a licence for Teams have none. " +
+		return "", noLink("The account's calendar does not offer online meetings: personal accounts and those without a licence for Teams have none. " +
 			"Book with a link of your own, or connect an account that has them.")
 	}
 	return provider, nil

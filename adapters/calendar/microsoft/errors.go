@@ -62,12 +62,12 @@ func (d *driver) meaning(e *graph.Error, about exchange) *fault.Error {
 		"ErrorFolderNotFound", "ErrorCalendarNotFound", "ErrorParentFolderNotFound", "RequestBroker--ParseUri":
 		return about.missing
 	case "MailboxNotEnabledForRESTAPI", "MailboxNotSupportedForRESTAPI", "ErrorNonExistentMailbox", "ErrorMailboxMoveInProgress":
-		return misconfigured("has no mailbox in the cloud for this account. Give the account an Exchange Online mailbox, or connect another one")
+		return misconfigured("has no mailbox in the cloud for this account. Give the account an Exchange Online mailbox, or connect another account")
 	case "Request_ResourceNotFound", "ResourceNotFound", "ErrorInvalidUser":
 		if d.settings.Mailbox != "" {
-			return misconfigured("knows no such mailbox. Check settings.mailbox and settings.directory")
+			return misconfigured("does not know this mailbox. Check settings.mailbox and settings.directory")
 		}
-		return misconfigured("has no mailbox for this account. Connect another one")
+		return misconfigured("has no mailbox for this account. Connect another account")
 	case "ApplicationThrottled", "TooManyRequests", "activityLimitReached", "ErrorServerBusy", "MailboxConcurrency", "ErrorExceededConnectionCount":
 		return rateLimited()
 	case "ErrorIrresolvableConflict", "ErrorStaleObject", "ErrorChangeKeyRequiredForWriteOperations":
@@ -77,13 +77,13 @@ func (d *driver) meaning(e *graph.Error, about exchange) *fault.Error {
 	case "InvalidAuthenticationToken", "AuthenticationError", "ErrorInvalidToken":
 		return fault.New(fault.Disconnected, fault.ReasonReconnectRequired, "Microsoft refuses the connection's credentials. Connect the account again.")
 	case "TimeZoneNotSupportedException":
-		return fault.New(fault.Invalid, fault.ReasonProviderRefused, "Microsoft does not know this time zone. Give the times in another one.")
+		return fault.New(fault.Invalid, fault.ReasonProviderRefused, "Microsoft does not know this time zone. Send the times in another one.")
 	case "ErrorOccurrenceCrossingBoundary":
 		return fault.New(fault.Invalid, fault.ReasonProviderRefused,
-			"Outlook lets a meeting of a series not be moved onto or past the one before or after it. Choose a time between the two.")
+			"Outlook does not let a meeting of a series move onto or past the one before or after it. Choose a time between the two.")
 	case "ErrorAccessDenied", "ErrorInsufficientPermissionsInAccessToken", "Authorization_RequestDenied":
 		return fault.New(fault.Forbidden, fault.ReasonPermissionDenied,
-			"Microsoft does not allow this to the connected account: the calendar can only be read, or the permission to change calendars was not granted.")
+			"Microsoft does not allow the connected account to do this: the calendar is read-only, or the permission to change calendars was not granted.")
 	case "ErrorQuotaExceeded":
 		return fault.New(fault.Exhausted, fault.ReasonStorageFull, "The mailbox has no room left.")
 	}
@@ -91,7 +91,7 @@ func (d *driver) meaning(e *graph.Error, about exchange) *fault.Error {
 	case e.Status == statusBandwidth:
 		return rateLimited()
 	case e.Status == http.StatusNotFound && e.Code == "": // not Graph's way to say so
-		return misconfigured("answers that its address is not there. Check the configured api_url")
+		return misconfigured("reports that the address does not exist. Check the configured api_url")
 	}
 	return nil
 }
@@ -101,10 +101,10 @@ const statusBandwidth = 509
 
 // unreadable is for a success whose body is not what was asked for. What was written may have been.
 func unreadable(u *graph.Unreadable, writes bool) *fault.Error {
-	f := misconfigured("answers something other than expected. Check the configured api_url")
+	f := misconfigured("gives an unexpected answer. Check the configured api_url")
 	if writes {
 		f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-			"Microsoft accepted the request, but what it answered could not be read.").With("provider", name)
+			"Microsoft accepted the request, but its answer could not be read.").With("provider", name)
 	}
 	f = f.Because(u)
 	f.Upstream = upstream.StatusFault(name, u.Status, nil, u.Body).Upstream
@@ -120,7 +120,7 @@ func misconfigured(what string) *fault.Error {
 	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured, "Microsoft Graph %s.", what).With("provider", name)
 }
 
-func endless() *fault.Error { return misconfigured("answers pages without an end") }
+func endless() *fault.Error { return misconfigured("returns pages without end") }
 
 func rateLimited() *fault.Error {
 	return fault.New(fault.RateLimited, fault.ReasonProviderRateLimited, "Microsoft limits how often it is called. Try again later.")
@@ -143,7 +143,7 @@ func eventOf(err error) error {
 }
 
 func changedMeanwhile() *fault.Error {
-	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "The event was changed by someone else in the meantime.").With("provider", name)
+	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "Someone else changed the event in the meantime.").With("provider", name)
 }
 
 func notOrganizer() *fault.Error {
@@ -152,7 +152,7 @@ func notOrganizer() *fault.Error {
 }
 
 func removedSince() *fault.Error {
-	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "This booking was made before, and its event was moved or removed since.").With("provider", name)
+	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "This booking was made earlier, and its event has since been moved or removed.").With("provider", name)
 }
 
 func noLink(detail string) *fault.Error {

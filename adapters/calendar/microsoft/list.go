@@ -60,7 +60,7 @@ func viewOf(q calendar.Query) (graph.PageQuery, error) {
 	span := q.To.Sub(q.From)
 	if span > longestView {
 		return graph.PageQuery{}, fault.New(fault.Exhausted, fault.ReasonTooManyEvents,
-			"Microsoft lists at most 1,825 days at once. Ask for a shorter time.").With("provider", name)
+			"Microsoft lists at most 1,825 days at once. Ask for a shorter window.").With("provider", name)
 	}
 	around := min(aDayAnywhere, (longestView-span)/2)
 	top := int32(defaultTop)

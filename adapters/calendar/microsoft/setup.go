@@ -20,8 +20,8 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 	c, err := d.readMeant(ctx)
 	if errors.Is(err, fault.NotFound) {
 		return misconfigured(
-			"has no such calendar as the connection's setting calendar_id names. Correct it, or leave it " +
-				"out for the mailbox's default calendar")
+			"does not have the calendar that the connection's setting calendar_id names. Correct the setting, or " +
+				"leave it out to use the mailbox's default calendar")
 	}
 	if err != nil {
 		return err
@@ -29,7 +29,7 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 	if c.CanEdit != nil && !*c.CanEdit {
 		return fault.New(fault.Forbidden, fault.ReasonPermissionDenied,
 			"The account can only read the calendar of the connection's setting calendar_id. "+
-				"Choose another, or have its owner share it with the right to edit.").With("provider", name)
+				"Choose another one, or have its owner share it with permission to edit.").With("provider", name)
 	}
 	return d.mayWrite(ctx, text(c.ID))
 }

@@ -199,7 +199,7 @@ func readZone(name string) *time.Location {
 }
 
 func badTime(value string) *fault.Error {
-	f := misconfigured("tells of an event at a time that cannot be read")
+	f := misconfigured("returns an event at a time that cannot be read")
 	f.Upstream = value
 	return f
 }

@@ -35,7 +35,7 @@ func refusal(status int, header http.Header, body []byte) *fault.Error {
 		// A record that is not there is answered without a body; a host or path that is not there has a page.
 		if len(bytes.TrimSpace(body)) > 0 {
 			return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured,
-				"There is no Freshdesk account at the connection's address, or it has no such API. Check base_url.")
+				"The connection's address has no Freshdesk account, or no such API. Check base_url.")
 		}
 	}
 	return plain
@@ -59,7 +59,7 @@ func notValid(plain *fault.Error, t told) *fault.Error {
 		}
 		field := strings.TrimPrefix(e.Field, "custom_fields.")
 		path, known := fields[field]
-		message := "is not accepted by Freshdesk. Check that it exists, and that it goes with the other values."
+		message := "is not accepted by Freshdesk. Check that it exists and fits the other values."
 		switch isMissing := e.Code == "missing_field"; {
 		case !known && !fieldName.MatchString(field):
 			continue
@@ -90,7 +90,7 @@ func notValid(plain *fault.Error, t told) *fault.Error {
 		return said(plain, f.Code, f.Reason, f.Detail)
 	}
 	return said(plain, fault.Invalid, fault.ReasonProviderRefused,
-		"Freshdesk's rules do not accept this ticket, and do not say which field they mean. The gateway's log has its words.")
+		"Freshdesk's rules do not accept this ticket, and do not say which field is wrong. The gateway's log has the provider's message at debug level.")
 }
 
 var fieldName = regexp.MustCompile(`^[A-Za-z0-9_]{1,100}$`)
@@ -116,9 +116,9 @@ func noTicket() *fault.Error {
 
 // unreadable is a success that says something other than expected.
 func unreadable(method string) *fault.Error {
-	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "Freshdesk answered something other than expected. Check the connection's base_url.")
+	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "Freshdesk gave an unexpected answer. Check the connection's base_url.")
 	if method != http.MethodGet {
-		f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, "Freshdesk accepted the ticket, but what it answered could not be read.")
+		f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, "Freshdesk accepted the ticket, but its answer could not be read.")
 	}
 	return f.With("provider", name)
 }

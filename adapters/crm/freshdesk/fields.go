@@ -24,8 +24,8 @@ const tags = "tags"
 
 // always are the fields that every call sets, and with them those that the setting does not take.
 var always = map[string]string{
-	"subject":      "is what the call gives.",
-	"description":  "is what the call gives, or else its subject.",
+	"subject":      "is set by the call.",
+	"description":  "is set by the call, or else is its subject.",
 	"requester":    "is the call's contact_id, or else requester_email.",
 	"requester_id": "is the call's contact_id, or else requester_email.",
 	"email":        "is set by requester_email.",

@@ -25,8 +25,8 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 			"A collaborator cannot open tickets in Freshdesk. Use the API key of a support agent.")
 	case me.Scope == restricted:
 		return forbidden(
-			"The agent sees no tickets in Freshdesk but those assigned to them, and so could not read " +
-				"those they open. Give the agent access to all tickets or to those of a group.")
+			"The agent sees only tickets in Freshdesk that are assigned to them, and so cannot read the " +
+				"tickets they open. Give the agent access to all tickets, or to those of a group.")
 	}
 	known, err := d.askLabels(ctx)
 	if err != nil {

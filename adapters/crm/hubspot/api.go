@@ -28,10 +28,10 @@ func (d *driver) ask(ctx context.Context, method, path string, in, out any) erro
 // unreadable is a success that says something other than expected: of a write nobody knows what became.
 func unreadable(method string) *fault.Error {
 	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"HubSpot answered something other than expected. Check the configured api_url and the connection's api_version.")
+		"HubSpot gave an unexpected answer. Check the configured api_url and the connection's api_version.")
 	if method != http.MethodGet {
 		f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-			"HubSpot accepted the request, but what it answered could not be read.")
+			"HubSpot accepted the request, but its answer could not be read.")
 	}
 	return f.With("provider", name)
 }

@@ -53,7 +53,7 @@ func TestRefusalsAreTold(t *testing.T) {
 			body: `{` + at + `,"message":"Error creating TICKET. Some required properties were not set.","context":{"properties":["building"]}}`,
 		},
 		{
-			rule: "what is no name is not repeated", status: 400, code: fault.Invalid, reason: fault.ReasonProviderRefused, detail: "finds the request not valid",
+			rule: "what is no name is not repeated", status: 400, code: fault.Invalid, reason: fault.ReasonProviderRefused, detail: "reports that the request is not valid",
 			body: `{` + at + `,"message":"x","context":{"properties":["<script>"]}}`,
 		},
 		{

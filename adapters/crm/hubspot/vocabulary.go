@@ -165,7 +165,7 @@ func (d *driver) opening(ctx context.Context, label string) (pipeline, stage, er
 			}
 			at := slices.IndexFunc(p.Stages, func(s stage) bool { return label == "" || s.Label == label })
 			if at < 0 {
-				unknown = fault.InvalidField("status", "is no stage of the HubSpot pipeline "+p.Label+".")
+				unknown = fault.InvalidField("status", "is not a stage of the HubSpot pipeline "+p.Label+".")
 				return place{}, false
 			}
 			return place{p, p.Stages[at]}, true
@@ -215,7 +215,7 @@ func (d *driver) priorityNamed(ctx context.Context, label string) (string, error
 	}
 	found, ok, err := d.option(ctx, func(o option) bool { return !o.Hidden && o.Label == label })
 	if err == nil && !ok {
-		err = fault.InvalidField("priority", "is no priority of the HubSpot account.")
+		err = fault.InvalidField("priority", "is not a priority of the HubSpot account.")
 	}
 	return found.Value, err
 }

@@ -96,7 +96,7 @@ func wellFormed(t crm.NewTicket) error {
 		{"owner_id", t.OwnerID, "owner"}, {"account_id", t.AccountID, "company"}, {"contact_id", t.ContactID, "contact"},
 	} {
 		if field.given != "" && !isID(field.given) {
-			faults = append(faults, fault.Field{Path: field.path, Message: "is no id of a HubSpot " + field.what + ", which is a number."})
+			faults = append(faults, fault.Field{Path: field.path, Message: "is not the id of a HubSpot " + field.what + ", which is a number."})
 		}
 	}
 	if len(faults) > 0 {

@@ -91,9 +91,9 @@ func TestEveryMistakeIsReportedWithItsPlace(t *testing.T) {
 	}{
 		{object{}, nil},
 		{object{"base_url": "https://desk.example/api?x=1", "number_pattern": "[", "time_zone": "Local", "number_width": float64(-1), "max_concurrent": float64(-1)}, []string{
-			"settings.base_url must not have a query or fragment; parameters are given by each step.",
+			"settings.base_url must not have a query or fragment; each step has its own parameters.",
 			"settings.number_pattern is not a regular expression: missing closing ]: `[`.",
-			"settings.time_zone must be an IANA time zone such as Europe/Berlin.",
+			"settings.time_zone must be an IANA time zone, such as Europe/Berlin.",
 			"settings.number_width must not be negative.", "settings.max_concurrent must not be negative.",
 		}},
 		{object{"headers": object{"authorization": "x", "Host": "x", "a b": "x"}, "idempotency_header": "Content-Type", "auth_header": "X Y"}, []string{
@@ -103,22 +103,22 @@ func TestEveryMistakeIsReportedWithItsPlace(t *testing.T) {
 		}},
 		{got(object{"when": ".a.b)", "query": object{"q": "x {.y"}, "headers": object{"X-A": "a } b"}},
 			object{"name": "2nd", "path": "tickets?id={.number}"}, object{"path": "tickets/../{.number}"}, object{"name": "p", "path": "a%zz"}), []string{
-			`settings.get.steps[0].query.q has a "{" at character 3 that does not end; write "{{" for a brace.`,
-			`settings.get.steps[0].headers.X-A has a "}" at character 3 that ends nothing; write "}}" for a brace.`,
+			`settings.get.steps[0].query.q has a "{" at character 3 without a "}" after it; write "{{" for a brace.`,
+			`settings.get.steps[0].headers.X-A has a "}" at character 3 without a "{" before it; write "}}" for a brace.`,
 			`settings.get.steps[0].when is not a jq expression: unexpected token ")" at character 5 of ".a.b)".`,
 			"settings.get.steps[1].name must be letters, digits and underscores, not beginning with a digit.",
-			"settings.get.steps[1].path must be a path alone: parameters are given by query, and other characters escaped.",
-			"settings.get.steps[2].name is the name of an earlier step, too.",
+			"settings.get.steps[1].path must be only a path; put parameters into query, and escape other characters.",
+			"settings.get.steps[2].name is already the name of an earlier step.",
 			`settings.get.steps[2].path must not have "." or ".." among its segments.`,
-			`settings.get.steps[3].path has a "%" that begins no escape; write "%25" for a percent sign.`,
+			`settings.get.steps[3].path has a "%" that does not begin an escape; write "%25" for a percent sign.`,
 		}},
 		{got(object{"path": "a/{.x | nope}/b", "body": "{}", "expect": []any{float64(100)}}, object{"name": "b", "method": "POST"}), []string{
 			"settings.get.steps[0].path from character 4 on cannot be used as a jq expression: function not defined: nope/0.",
 			"settings.get.steps[0].body cannot be sent with GET.", "settings.get.steps[0].expect must be statuses from 200 to 599.",
-			"settings.get.steps[1].method may change something, which this operation must not; say reads: true if it does not.",
+			"settings.get.steps[1].method may change something, which this operation must not do; set reads: true if it only reads.",
 		}},
 		{object{"get": object{"steps": []any{}}, "faults": []any{object{"fault": "conflict", "field": "status"}, object{"fault": "invalid", "status": float64(400), "match": "."}}}, []string{
-			"settings.faults[0] must have a status or a match, else it would be for every answer.", "settings.faults[0].field goes with fault: invalid only.",
+			"settings.faults[0] must have a status or a match, or else it would apply to every answer.", "settings.faults[0].field goes with fault: invalid only.",
 			"settings.get.steps must have a step.",
 		}},
 		{object{"create": object{"steps": []any{step(nil)}}, "ticket": object{"id": "1", "number": "1", "status": "1", "status_value": "2"},
@@ -127,7 +127,7 @@ func TestEveryMistakeIsReportedWithItsPlace(t *testing.T) {
 			"settings.create must have either number, so that get reads the new ticket back, or ticket.",
 			"settings.create.steps must have a step that opens the ticket: one whose method is not GET.",
 		}},
-		{object{"vocabulary": object{"steps": []any{step(nil)}}}, []string{"settings.vocabulary has steps and makes nothing of them; give statuses or priorities."}},
+		{object{"vocabulary": object{"steps": []any{step(nil)}}}, []string{"settings.vocabulary has steps but uses none of their answers; give statuses or priorities."}},
 		{object{"get": object{"steps": many(11)}}, []string{"settings.get.steps must be at most 10."}},
 	} {
 		if got := wrongIn(plain("https://desk.example", c.changes), nil); !slices.Equal(got, c.want) {

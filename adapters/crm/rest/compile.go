@@ -77,7 +77,7 @@ type compiled struct {
 func compile(s settings) *compiled {
 	c := &compiled{settings: s, base: s.base()}
 	if c.base.RawQuery != "" || c.base.Fragment != "" {
-		c.wrong("base_url", "must not have a query or fragment; parameters are given by each step.")
+		c.wrong("base_url", "must not have a query or fragment; each step has its own parameters.")
 	}
 	_, err := regexp.Compile(s.NumberPattern) // alone, so that its own parentheses are whole
 	if err == nil {
@@ -87,7 +87,7 @@ func compile(s settings) *compiled {
 		c.wrong("number_pattern", "is not a regular expression: "+strings.TrimPrefix(err.Error(), "error parsing regexp: ")+".")
 	}
 	if c.zone, err = time.LoadLocation(s.TimeZone); err != nil || s.TimeZone == "Local" {
-		c.wrong("time_zone", "must be an IANA time zone such as Europe/Berlin.")
+		c.wrong("time_zone", "must be an IANA time zone, such as Europe/Berlin.")
 	}
 	if s.NumberWidth < 0 {
 		c.wrong("number_width", "must not be negative.")
@@ -148,7 +148,7 @@ func (c *compiled) words(s settings, rules []rule) {
 		}
 	}
 	if len(c.vocabulary) > 0 && !c.statuses.given() && !c.priorities.given() {
-		c.wrong("vocabulary", "has steps and makes nothing of them; give statuses or priorities.")
+		c.wrong("vocabulary", "has steps but uses none of their answers; give statuses or priorities.")
 	}
 }
 
@@ -214,7 +214,7 @@ func (c *compiled) steps(operation string, list []stepSettings, rules []rule) []
 		if !stepName.MatchString(s.Name) {
 			c.wrong(place+".name", "must be letters, digits and underscores, not beginning with a digit.")
 		} else if seen[s.Name] {
-			c.wrong(place+".name", "is the name of an earlier step, too.")
+			c.wrong(place+".name", "is already the name of an earlier step.")
 		}
 		seen[s.Name] = true
 		made = append(made, c.step(operation, place, s, rules))
@@ -235,19 +235,19 @@ func (c *compiled) step(operation, place string, s stepSettings, rules []rule) s
 	words := made.path.words()
 	switch {
 	case strings.ContainsAny(words, `?#\`) || strings.ContainsFunc(words, func(r rune) bool { return r <= ' ' || r > '~' }):
-		c.wrong(place+".path", "must be a path alone: parameters are given by query, and other characters escaped.")
+		c.wrong(place+".path", "must be only a path; put parameters into query, and escape other characters.")
 	case slices.ContainsFunc(strings.Split(words, "/"), func(segment string) bool { return segment == ".." || segment == "." }):
 		c.wrong(place+".path", `must not have "." or ".." among its segments.`)
 	default:
 		if _, err := url.PathUnescape(words); err != nil {
-			c.wrong(place+".path", `has a "%" that begins no escape; write "%25" for a percent sign.`)
+			c.wrong(place+".path", `has a "%" that does not begin an escape; write "%25" for a percent sign.`)
 		}
 	}
 	if made.method == http.MethodGet && made.body.given() {
 		c.wrong(place+".body", "cannot be sent with GET.")
 	}
 	if made.acts && operation != "create" {
-		c.wrong(place+".method", "may change something, which this operation must not; say reads: true if it does not.")
+		c.wrong(place+".method", "may change something, which this operation must not do; set reads: true if it only reads.")
 	}
 	for _, status := range s.Expect {
 		if status < 200 || status > 599 {
@@ -262,7 +262,7 @@ func (c *compiled) rules(place string, list []ruleSettings) []rule {
 	for i, s := range list {
 		at := fmt.Sprintf("%s[%d]", place, i)
 		if len(s.Status) == 0 && s.Match == "" {
-			c.wrong(at, "must have a status or a match, else it would be for every answer.")
+			c.wrong(at, "must have a status or a match, or else it would apply to every answer.")
 		}
 		if s.Field != "" && s.Fault != "invalid" {
 			c.wrong(at+".field", "goes with fault: invalid only.")

@@ -214,11 +214,11 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 		wait   time.Duration
 	}{
 		{rule: "a field by its code", says: reply{status: 400, body: `{"code":"OWNER"}`}, code: fault.Invalid, reason: fault.ReasonInvalidRequest,
-			field: fault.Field{Path: "owner_id", Message: "is nobody here."}, detail: "see the field named"},
+			field: fault.Field{Path: "owner_id", Message: "is nobody here."}, detail: "See the listed field"},
 		{rule: "what no rule says the field of is the settings' fault", says: reply{status: 400, body: `{"code":"OTHER"}`}, code: fault.Unsupported,
-			reason: fault.ReasonProviderMisconfigured, detail: "see connection verify"},
+			reason: fault.ReasonProviderMisconfigured, detail: "run connection verify"},
 		{rule: "a field that was not given is the settings' fault", says: reply{status: 400, body: `{"code":"STATUS"}`}, code: fault.Unsupported,
-			reason: fault.ReasonProviderMisconfigured, detail: "see connection verify"},
+			reason: fault.ReasonProviderMisconfigured, detail: "run connection verify"},
 		{rule: "a fault of the settings, whose names are not told to callers", code: fault.Unsupported, reason: fault.ReasonProviderMisconfigured,
 			says:   reply{status: 422, body: `{"missing":["Cost centre","<b>","x@y","Étage 2","` + strings.Repeat("x", 41) + `",7,"3","4","5","6"]}`},
 			detail: "More is required. The step was"},
@@ -385,7 +385,7 @@ func TestSettingsThatDoNotFitAreToldWithTheirPlace(t *testing.T) {
 	}{
 		"settings.ticket.subject: gives a list, where a text is needed":                         {object{"subject": "[1]"}, `{"id":7}`},
 		"settings.ticket.id: gives nothing":                                                     {object{"id": ".steps.ticket.body.none"}, `{"id":7}`},
-		"settings.ticket.created_at: gives a text that is no time; set time_layout":             {object{"created_at": `"soon"`}, `{"id":7}`},
+		"settings.ticket.created_at: gives text that is not a time; set time_layout":             {object{"created_at": `"soon"`}, `{"id":7}`},
 		"settings.ticket.description: gives an object, where a text is needed":                  {object{"description": "{text: {}}"}, `{"id":7}`},
 		"settings.ticket.subject: takes longer than 1s":                                         {object{"subject": "[repeat(0)]"}, `{"id":7}`},
 		"settings.ticket.subject: has a value that is too large":                                {object{"subject": `"x" * 2000000`}, `{"id":7}`},
@@ -416,7 +416,7 @@ func TestRequestsThatCannotBeMadeAreNotSent(t *testing.T) {
 		"settings.create.steps[0].body: quoted cannot be applied to: array":                      {"body": "[] | quoted"},
 		"settings.create.steps[0].body: has a value that is too large":                           {"body": `"x" * 2000000`},
 		"settings.create.steps[0].when: expected an object but got: string":                      {"when": ".ticket.subject.a"},
-		"settings.create.steps[0].body: gives a value that JSON does not have":                   {"body": "infinite"},
+		"settings.create.steps[0].body: gives a value that JSON cannot express":                   {"body": "infinite"},
 	} {
 		t.Run(place, func(t *testing.T) {
 			s := serve(t, says(nil), anonymous)

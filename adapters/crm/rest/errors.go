@@ -52,7 +52,7 @@ func (r *run) ruled(ctx context.Context, s step, told answer) error {
 		}
 		if rule.field != "" {
 			f.Reason = fault.ReasonInvalidRequest
-			f.Detail = "The ticket system refuses the ticket: see the field named."
+			f.Detail = "The ticket system refuses the ticket. See the listed field."
 			message := rule.message
 			if message == "" {
 				message = "is refused by the ticket system."
@@ -115,7 +115,7 @@ func (u rule) plainNames(ctx context.Context, told answer) (names []string) {
 // refusedSetUp is for what the ticket system refuses and the caller cannot correct.
 func refusedSetUp(told answer) *fault.Error {
 	f := fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"The ticket system refuses a request that the connection's settings make (status %d). It may ask for a field that no step sets: see connection verify.",
+		"The ticket system refuses a request that the connection's settings make (status %d). It may require a field that no step sets; run connection verify.",
 		told.status).With("upstream_status", strconv.Itoa(told.status))
 	f.Upstream = upstream.StatusFault(name, told.status, nil, told.raw).Upstream
 	return f
@@ -161,10 +161,10 @@ func at(s step, f *fault.Error) *fault.Error {
 func afterActing(err error, number string) error {
 	f := fault.From(err)
 	unknown := fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-		"The ticket system accepted the ticket, but what came of it could not be read. Look in the ticket system. "+f.Detail)
+		"The ticket system accepted the ticket, but the outcome could not be read. Check in the ticket system. "+f.Detail)
 	if number != "" {
 		unknown = fault.Newf(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-			"The ticket %s was opened, but could not be read back. Look in the ticket system. %s", number, f.Detail)
+			"The ticket %s was opened, but could not be read back. Check in the ticket system. %s", number, f.Detail)
 	}
 	unknown.Metadata, unknown.Upstream = f.Metadata, f.Upstream
 	return unknown.Because(err)

@@ -119,7 +119,7 @@ var failures = regexp.MustCompile(`\A((?:cannot (?:iterate over|add|subtract|mul
 
 // fails is a failure of the expression, in words that nothing of an answer is in. The log has it whole at debug level.
 func (e expression) fails(err error) error {
-	what := "fails on what the ticket system answered"
+	what := "fails on the ticket system's answer"
 	var raised gojq.ValueError
 	if known := failures.FindStringSubmatch(err.Error()); known != nil && !errors.As(err, &raised) && !strings.Contains(known[1], "(") {
 		what = known[1]

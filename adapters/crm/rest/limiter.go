@@ -140,7 +140,7 @@ func (l *limiter) body(q *gojq.Query) *gojq.Query {
 func (l *limiter) patterns(list []*gojq.Pattern) {
 	for _, p := range list {
 		if strings.HasPrefix(p.Name, "$"+ownPrefix) {
-			l.refuse("has the variable %s", p.Name)
+			l.refuse("uses the variable %s, which is not supported", p.Name)
 		}
 		l.patterns(p.Array)
 		for _, member := range p.Object {
@@ -194,7 +194,7 @@ func (l *limiter) base(t *gojq.Term) *gojq.Query {
 	case gojq.TermTypeObject:
 		for _, member := range t.Object.KeyVals {
 			if strings.HasPrefix(member.Key, "$"+ownPrefix) {
-				l.refuse("has the variable %s", member.Key)
+				l.refuse("uses the variable %s, which is not supported", member.Key)
 			}
 			l.text(member.KeyString)
 			member.KeyQuery, member.Val = l.query(member.KeyQuery), l.query(member.Val)
@@ -240,7 +240,7 @@ func (l *limiter) function(t *gojq.Term) *gojq.Query {
 	f, plain := t.Func, &gojq.Query{Term: t}
 	if strings.HasPrefix(f.Name, "$") {
 		if strings.HasPrefix(f.Name, "$"+ownPrefix) {
-			l.refuse("has the variable %s", f.Name)
+			l.refuse("uses the variable %s, which is not supported", f.Name)
 		}
 		return plain
 	}

@@ -90,7 +90,7 @@ func (r *run) answered(ctx context.Context, s step, told answer, readable bool) 
 			"The ticket system answered something other than JSON. Check the connection's address and paths.")
 		if s.acts {
 			f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-				"The ticket system accepted the request, but what it answered could not be read.")
+				"The ticket system accepted the request, but its answer could not be read.")
 		}
 		f.Upstream = upstream.StatusFault(name, told.status, nil, told.raw).Upstream
 		return at(s, f)
@@ -125,7 +125,7 @@ func (r *run) request(ctx context.Context, s step) (*http.Request, error) {
 				continue
 			}
 			if strings.ContainsFunc(text, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
-				return nil, misfit(set[name].place, "gives control characters, which no header can have")
+				return nil, misfit(set[name].place, "gives control characters, which a header cannot have")
 			}
 			header.Set(name, text)
 		}
@@ -188,7 +188,7 @@ func (r *run) body(ctx context.Context, s step) (io.Reader, string, error) {
 	}
 	encoded, err := json.Marshal(v)
 	if err != nil {
-		return nil, "", misfit(s.body.place, "gives a value that JSON does not have")
+		return nil, "", misfit(s.body.place, "gives a value that JSON cannot express")
 	}
 	return bytes.NewReader(encoded), "application/json", nil
 }

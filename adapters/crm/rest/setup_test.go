@@ -79,10 +79,10 @@ func TestAFieldThatNoStepUsesIsRefusedBeforeAnythingIsSent(t *testing.T) {
 		object{"name": "create", "method": "POST", "path": "tickets", "headers": object{"X-A": "{.ticket.contact_id}"}, "query": object{"q": "{.ticket.account_id}"}},
 	}}}), nil)
 	if want := []string{
-		"settings.ticket.priority is required, since create uses .ticket.priority: else nobody learns whether it was kept.",
-		"settings.ticket.owner_id is required, since create uses .ticket.owner_id: else nobody learns whether it was kept.",
-		"settings.ticket.account_id is required, since create uses .ticket.account_id: else nobody learns whether it was kept.",
-		"settings.ticket.contact_id is required, since create uses .ticket.contact_id: else nobody learns whether it was kept.",
+		"settings.ticket.priority is required, because create uses .ticket.priority: otherwise nothing shows whether it was kept.",
+		"settings.ticket.owner_id is required, because create uses .ticket.owner_id: otherwise nothing shows whether it was kept.",
+		"settings.ticket.account_id is required, because create uses .ticket.account_id: otherwise nothing shows whether it was kept.",
+		"settings.ticket.contact_id is required, because create uses .ticket.contact_id: otherwise nothing shows whether it was kept.",
 	}; !slices.Equal(wrong, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(wrong, "\n"), strings.Join(want, "\n"))
 	}

@@ -46,11 +46,11 @@ func parseTemplate(place, source string) (template, string) {
 			continue
 		}
 		if rest[i] == '}' {
-			return t, fmt.Sprintf(`has a "}" at character %d that ends nothing; write "}}" for a brace.`, at+1)
+			return t, fmt.Sprintf(`has a "}" at character %d without a "{" before it; write "}}" for a brace.`, at+1)
 		}
 		length := closing(rest[i+1:])
 		if length < 0 {
-			return t, fmt.Sprintf(`has a "{" at character %d that does not end; write "{{" for a brace.`, at+1)
+			return t, fmt.Sprintf(`has a "{" at character %d without a "}" after it; write "{{" for a brace.`, at+1)
 		}
 		e, problem := parse(place, rest[i+1:i+1+length])
 		if problem != "" {
@@ -109,7 +109,7 @@ func (t template) path(ctx context.Context, input any) (string, error) {
 		}
 		// An empty segment, and those that mean another one, would ask for something else.
 		if text == "" || text == "." || text == ".." {
-			return "", misfit(t.place, "gives nothing, or dots alone, which no part of a path can be")
+			return "", misfit(t.place, "gives an empty value or only dots, which cannot be part of a path")
 		}
 		b.WriteString(url.PathEscape(text))
 	}

@@ -50,7 +50,7 @@ func (m mapping) ticket(ctx context.Context, r *run) (crm.Ticket, error) {
 		}
 		at, ok := readTime(text, r.driver.settings.TimeLayout, r.driver.zone)
 		if !ok {
-			return crm.Ticket{}, misfit(field.from.place, "gives a text that is no time; set time_layout")
+			return crm.Ticket{}, misfit(field.from.place, "gives text that is not a time; set time_layout")
 		}
 		*field.into = at
 	}

@@ -48,7 +48,7 @@ func refusal(status int, header http.Header, body []byte) *fault.Error {
 	plain := upstream.StatusFault(name, status, header, body)
 	if status == http.StatusNotFound { // no call is about one record's address
 		return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured,
-			"Salesforce has no such API there. Check the connection's base_url and api_version.")
+			"Salesforce has no such API. Check the connection's base_url and api_version.")
 	}
 	return meaning(plain, firstError(body), crm.NewTicket{}, nil)
 }
@@ -84,7 +84,7 @@ func partRefusal(status int, body []byte, first apiError, t crm.NewTicket, setti
 		return f
 	case http.StatusNotFound:
 		return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured,
-			"The connection's external_id_field is not marked External ID at Salesforce, or is not shown to the connected user.")
+			"The connection's external_id_field is not marked External ID at Salesforce, or the connected user cannot see it.")
 	}
 	return meaning(plain, first, t, setting)
 }
@@ -111,23 +111,23 @@ func meaning(plain *fault.Error, e apiError, t crm.NewTicket, setting adapter.Ti
 	case "STORAGE_LIMIT_EXCEEDED":
 		return said(plain, fault.Exhausted, fault.ReasonStorageFull, "The Salesforce organisation has no room left for cases.")
 	case duplicateValue, "DUPLICATES_DETECTED":
-		f := said(plain, fault.Conflict, fault.ReasonProviderConflict, "The Salesforce organisation takes the ticket for one that it has already.")
+		f := said(plain, fault.Conflict, fault.ReasonProviderConflict, "The Salesforce organisation considers the ticket a duplicate.")
 		f.NoRetry = true
 		return f
 	case "API_DISABLED_FOR_ORG", "API_CURRENTLY_DISABLED":
 		return said(plain, fault.Forbidden, fault.ReasonPermissionDenied,
-			"The Salesforce organisation or the connected user has no access by API. Have the permission API Enabled given.")
+			"The Salesforce organisation or the connected user has no API access. Grant the permission API Enabled.")
 	case "INVALID_FIELD", "INVALID_FIELD_FOR_INSERT_UPDATE", "INVALID_TYPE":
 		return said(plain, fault.Forbidden, fault.ReasonPermissionDenied,
-			"Salesforce does not let the connected user see or set every field of cases that is needed. Give the user field-level access to them; the log names the one that is missing. Check the connection's comments and external_id_field too.")
+			"Salesforce does not let the connected user see or set every case field that is needed. Give the user field-level access; the log names the missing field. Also check the connection's comments and external_id_field.")
 	case "INSUFFICIENT_ACCESS_OR_READONLY":
 		return said(plain, fault.Forbidden, fault.ReasonPermissionDenied,
-			"Salesforce does not allow this to the connected user. Give the user the permission, or connect another one.")
+			"Salesforce does not allow the connected user to do this. Grant the user the permission, or connect another one.")
 	case "INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST":
-		return invalid(plain, e, setting, "is no value that the Salesforce organisation takes for such a case.",
-			"A default value at Salesforce is none that it takes for such a case.")
+		return invalid(plain, e, setting, "is not a value that the Salesforce organisation accepts for such a case.",
+			"Salesforce does not accept one of its own default values for such a case.")
 	case "STRING_TOO_LONG":
-		return invalid(plain, e, setting, "is longer than Salesforce takes.", "A text of the ticket is longer than Salesforce takes.")
+		return invalid(plain, e, setting, "is longer than Salesforce accepts.", "A text of the ticket is longer than Salesforce accepts.")
 	case "REQUIRED_FIELD_MISSING":
 		return missing(plain, e, setting)
 	case "INVALID_CROSS_REFERENCE_KEY", "INVALID_ID_FIELD", "MALFORMED_ID", "FIELD_INTEGRITY_EXCEPTION", "ENTITY_IS_DELETED",
@@ -163,7 +163,7 @@ func invalid(plain *fault.Error, e apiError, setting adapter.TicketFields, messa
 		return said(plain, f.Code, f.Reason, f.Detail)
 	}
 	if len(faults) == 0 {
-		return said(plain, fault.Invalid, fault.ReasonProviderRefused, detail+" The gateway's log has its words.")
+		return said(plain, fault.Invalid, fault.ReasonProviderRefused, detail+" The gateway's log has the provider's message at debug level.")
 	}
 	return named(plain, faults)
 }
@@ -185,7 +185,7 @@ func missing(plain *fault.Error, e apiError, setting adapter.TicketFields) *faul
 		}
 	}
 	if len(others) == 0 {
-		return invalid(plain, e, setting, "is required by the Salesforce organisation.", "The Salesforce organisation requires more of a ticket than was given.")
+		return invalid(plain, e, setting, "is required by the Salesforce organisation.", "The Salesforce organisation requires more values for a ticket.")
 	}
 	f := adapter.MissingField(name, strings.Join(others, ", "))
 	return said(plain, f.Code, f.Reason, f.Detail)
@@ -200,9 +200,9 @@ func unknownRecord(plain *fault.Error, e apiError, t crm.NewTicket, setting adap
 	}
 	var faults []fault.Field
 	for _, r := range given {
-		message := "is no record of its kind that the connected Salesforce user can use."
+		message := "is not a record of this kind that the connected Salesforce user can use."
 		if len(given) > 1 {
-			message = "may be the one that Salesforce does not know, or does not let the connected user use; it does not say which."
+			message = "may be the id that Salesforce does not know, or does not let the connected user use; Salesforce does not say which id it means."
 		}
 		faults = append(faults, fault.Field{Path: r.path, Message: message})
 	}
@@ -247,31 +247,31 @@ func noTicket() *fault.Error {
 
 func ambiguous() *fault.Error {
 	f := fault.New(fault.Conflict, fault.ReasonProviderConflict,
-		"Several cases at Salesforce have this number or key. Mark the field as unique there, and correct them.").With("provider", name)
+		"Several cases at Salesforce have this number or key. Mark the field as unique, and correct the cases.").With("provider", name)
 	f.NoRetry = true
 	return f
 }
 
 func noInstance() *fault.Error {
 	return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"Salesforce did not tell where the organisation's API is. Set the connection's base_url.").With("provider", name)
+		"Salesforce did not say where the organisation's API is. Set the connection's base_url.").With("provider", name)
 }
 
 // unreadable is a good answer to a read that says something other than expected.
 func unreadable(err error) *fault.Error {
 	return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"Salesforce answered something other than expected. Check the connection's base_url.").With("provider", name).Because(err)
+		"Salesforce gave an unexpected answer. Check the connection's base_url.").With("provider", name).Because(err)
 }
 
 // unknown is a good answer to a write that says something other than expected.
 func unknown(err error) *fault.Error {
 	return fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-		"Salesforce accepted the ticket, but what it answered could not be read.").With("provider", name).Because(err)
+		"Salesforce accepted the ticket, but its answer could not be read.").With("provider", name).Because(err)
 }
 
 // unseen is a case that was made and cannot be read: an assignment rule gave it to somebody whose cases the user does not
 // see.
 func unseen() *fault.Error {
 	return fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-		"Salesforce opened the case, but does not show it to the connected user. Let the user see the cases of the owner they are assigned to.").With("provider", name)
+		"Salesforce opened the case, but does not show it to the connected user. Let the user see the cases of the owner to whom they are assigned.").With("provider", name)
 }

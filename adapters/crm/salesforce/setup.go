@@ -20,7 +20,7 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 	}
 	if !lists.createable {
 		return forbidden(
-			"The connected Salesforce user may not create cases. Give the user that permission, or " +
+			"The connected Salesforce user may not create cases. Grant the user that permission, or " +
 				"connect another one.")
 	}
 	if err := d.keyFieldServes(lists); err != nil {
@@ -76,7 +76,7 @@ func (d *driver) keyFieldServes(lists *picklists) error {
 	}
 	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"Cases have no field %s that the connected user can set and that is marked External ID and Unique. "+
-			"Make one, or correct the connection's setting external_id_field.",
+			"Create one, or correct the connection's setting external_id_field.",
 		d.keyField).With("provider", name)
 }
 

@@ -52,14 +52,14 @@ func (d *driver) refusal(method string, status int, header http.Header, body []b
 	switch status {
 	case http.StatusBadRequest:
 		if t.Error == "IdempotentRequestError" {
-			return said(plain, fault.Conflict, fault.ReasonProviderConflict, "Zendesk has a ticket of this key already, made of other values. Look in Zendesk.")
+			return said(plain, fault.Conflict, fault.ReasonProviderConflict, "Zendesk already has a ticket with this key but other values. Check in Zendesk.")
 		}
 	case http.StatusUnprocessableEntity:
 		return d.notValid(plain, t)
 	case http.StatusNotFound:
 		if t.Error != "RecordNotFound" {
 			return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured,
-				"There is no Zendesk account at the connection's address, or it has no such API. Check base_url.")
+				"The connection's address has no Zendesk account, or no such API. Check base_url.")
 		}
 	case http.StatusConflict:
 		// Two writes met, and the later one is undone (developer.zendesk.com/api-reference/introduction/requests,
@@ -105,7 +105,7 @@ func (d *driver) notValid(plain *fault.Error, t told) *fault.Error {
 			if slices.ContainsFunc(named, func(f fault.Field) bool { return f.Path == path }) {
 				continue
 			}
-			message := "is not accepted by Zendesk. Check that it exists, and that it goes with the other values."
+			message := "is not accepted by Zendesk. Check that it exists and fits the other values."
 			if problem.Error == "BlankValue" {
 				message = "is required by Zendesk for this ticket."
 			}
@@ -126,7 +126,7 @@ func (d *driver) notValid(plain *fault.Error, t told) *fault.Error {
 		return said(plain, f.Code, f.Reason, f.Detail)
 	}
 	return said(plain, fault.Invalid, fault.ReasonProviderRefused,
-		"Zendesk's rules do not accept this ticket, and do not say which field they mean. The gateway's log has its words.")
+		"Zendesk's rules do not accept this ticket, and do not say which field is wrong. The gateway's log has the provider's message at debug level.")
 }
 
 // said is a fault that tells more than its status does.
@@ -160,9 +160,9 @@ func noTicket() *fault.Error {
 
 // unreadable is a success that says something other than expected.
 func unreadable(method string) *fault.Error {
-	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "Zendesk answered something other than expected. Check the connection's base_url.")
+	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "Zendesk gave an unexpected answer. Check the connection's base_url.")
 	if method != http.MethodGet {
-		f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, "Zendesk accepted the ticket, but what it answered could not be read.")
+		f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, "Zendesk accepted the ticket, but its answer could not be read.")
 	}
 	return f.With("provider", name)
 }

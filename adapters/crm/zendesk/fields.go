@@ -38,13 +38,13 @@ var described = map[string]string{
 
 // untaken are fields that the setting does not take.
 var untaken = map[string]string{
-	"subject":     "is what the call gives.",
-	"description": "is what the call gives, or else its subject.",
-	"comment":     "is made of what the call gives.",
-	"external_id": "is where the gateway keeps the call's key.",
+	"subject":     "is set by the call.",
+	"description": "is set by the call, or else is its subject.",
+	"comment":     "is set by the call.",
+	"external_id": "holds the key of the call.",
 	// developer.zendesk.com/documentation/ticketing/reference-guides/via-object-reference.
-	"via":    "is Zendesk's own to set: it advises against setting a ticket's channel.",
-	"via_id": "is Zendesk's own to set: it advises against setting a ticket's channel.",
+	"via":    "is for Zendesk to set: it advises against setting a ticket's channel.",
+	"via_id": "is for Zendesk to set: it advises against setting a ticket's channel.",
 }
 
 var customID = regexp.MustCompile(`^[1-9][0-9]{0,17}$`)
@@ -56,7 +56,7 @@ func unknownNames(fields adapter.TicketFields) (faults []fault.Field) {
 		if !customID.MatchString(name) && untaken[name] == "" && !slices.ContainsFunc(system, ours) {
 			faults = append(faults, fault.Field{
 				Path:    "settings.fields." + name,
-				Message: "must be the id of a custom field, or a field of Zendesk's own that fields takes.",
+				Message: "must be the id of a custom field, or one of Zendesk's own fields that the setting accepts.",
 			})
 		}
 	}

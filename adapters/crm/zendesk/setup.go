@@ -72,15 +72,15 @@ func (a userAnswer) mayOpenTickets() error {
 	switch {
 	case a.User.Role == "end-user":
 		return forbidden(
-			"The connection's credentials are a customer's at Zendesk, not an agent's. Connect an agent.")
+			"The connection's credentials belong to a customer at Zendesk, not to an agent. Connect an agent.")
 	case a.User.RoleType == light, a.User.RoleType == chat, a.User.RoleType == contributor:
 		return forbidden(
-			"The connected Zendesk user has a role that writes no public comments, such as light agent or" +
+			"The connected Zendesk user has a role that cannot write public comments, such as light agent or" +
 				" contributor. Connect an agent.")
 	case a.User.Restriction == "assigned", a.User.Restriction == "requested":
 		return forbidden(
-			"The connected Zendesk agent sees no tickets but those assigned to them, and so could not " +
-				"read those they open. Give the agent access to all tickets or to those of their groups.")
+			"The connected Zendesk agent sees only tickets that are assigned to them, and so cannot " +
+				"read the tickets they open. Give the agent access to all tickets, or to those of their groups.")
 	}
 	return nil
 }

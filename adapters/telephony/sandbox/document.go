@@ -168,7 +168,7 @@ func (d *driver) page(tx adapter.StorageTx, q telephony.Query) (telephony.Page, 
 	after := ""
 	if q.Cursor != "" {
 		if strings.Trim(q.Cursor, "+0123456789") != "" {
-			return telephony.Page{}, fault.InvalidField("cursor", "is none that a page gave.")
+			return telephony.Page{}, fault.InvalidField("cursor", "does not come from a page.")
 		}
 		after = numberKey + q.Cursor
 	}

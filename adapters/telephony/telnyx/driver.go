@@ -201,7 +201,7 @@ func placeOf(q telephony.Query) (place, error) {
 	}
 	at := place{page: parts[0], size: parts[1], total: parts[2]}
 	if at.page < 2 || at.size != size || at.total < 0 || at.cursor() != q.Cursor {
-		return place{}, fault.InvalidField("cursor", "is none that a page of this size gave.")
+		return place{}, fault.InvalidField("cursor", "does not come from a page of this size.")
 	}
 	return at, nil
 }
@@ -251,7 +251,7 @@ func (d *driver) Change(ctx context.Context, ref string, c telephony.Change) (te
 	told := made.Data.told()
 	if c.Name != nil && told.Name != *c.Name || c.Routing != nil && told.Routing != *c.Routing {
 		return telephony.Number{}, fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-			"Telnyx accepted the change, and the number does not show it.").With("provider", name)
+			"Telnyx accepted the change, but the number does not show it.").With("provider", name)
 	}
 	return told, nil
 }
@@ -277,7 +277,7 @@ func changeOf(c telephony.Change) (numberChange, error) {
 func routable(to telephony.Routing) error {
 	if to.VoiceURL != "" || to.SIPTrunk != "" {
 		return fault.New(fault.Invalid, fault.ReasonProviderRefused,
-			"Numbers of Telnyx lead to a connection or an application. Set connection_id, and the webhook or trunk there.").With("provider", name)
+			"At Telnyx, calls go to a connection or an application. Set connection_id, and set the webhook or trunk there.").With("provider", name)
 	}
 	return nil
 }

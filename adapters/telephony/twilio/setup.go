@@ -27,8 +27,8 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 		err := d.exchangeAt(ctx, http.MethodGet, named.address, nil, &there)
 		switch {
 		case told(err, notFound):
-			return misconfigured(err, "The Twilio account has no "+named.what+" of the SID given as "+named.setting+
-				". Correct "+named.setting+", or set one up in Twilio's Console.")
+			return misconfigured(err, "The Twilio account has no "+named.what+" with the SID in "+named.setting+
+				". Correct "+named.setting+", or create one in Twilio's Console.")
 		case errors.Is(err, fault.Forbidden):
 			continue
 		case err != nil:

@@ -137,4 +137,4 @@ func pageOf(cursor string) (url.Values, error) {
 	return page, nil
 }
 
-func noCursor() error { return fault.InvalidField("cursor", "is none that a page gave.") }
+func noCursor() error { return fault.InvalidField("cursor", "does not come from a page.") }
