@@ -385,7 +385,7 @@ func TestSettingsThatDoNotFitAreToldWithTheirPlace(t *testing.T) {
 	}{
 		"settings.ticket.subject: gives a list, where a text is needed":                         {object{"subject": "[1]"}, `{"id":7}`},
 		"settings.ticket.id: gives nothing":                                                     {object{"id": ".steps.ticket.body.none"}, `{"id":7}`},
-		"settings.ticket.created_at: gives text that is not a time; set time_layout":             {object{"created_at": `"soon"`}, `{"id":7}`},
+		"settings.ticket.created_at: gives text that is not a time; set time_layout":            {object{"created_at": `"soon"`}, `{"id":7}`},
 		"settings.ticket.description: gives an object, where a text is needed":                  {object{"description": "{text: {}}"}, `{"id":7}`},
 		"settings.ticket.subject: takes longer than 1s":                                         {object{"subject": "[repeat(0)]"}, `{"id":7}`},
 		"settings.ticket.subject: has a value that is too large":                                {object{"subject": `"x" * 2000000`}, `{"id":7}`},
@@ -416,7 +416,7 @@ func TestRequestsThatCannotBeMadeAreNotSent(t *testing.T) {
 		"settings.create.steps[0].body: quoted cannot be applied to: array":                      {"body": "[] | quoted"},
 		"settings.create.steps[0].body: has a value that is too large":                           {"body": `"x" * 2000000`},
 		"settings.create.steps[0].when: expected an object but got: string":                      {"when": ".ticket.subject.a"},
-		"settings.create.steps[0].body: gives a value that JSON cannot express":                   {"body": "infinite"},
+		"settings.create.steps[0].body: gives a value that JSON cannot express":                  {"body": "infinite"},
 	} {
 		t.Run(place, func(t *testing.T) {
 			s := serve(t, says(nil), anonymous)
