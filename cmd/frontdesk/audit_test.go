@@ -205,7 +205,7 @@ func TestAuditVerifyFailsOnTampering(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &report); err != nil || code != exitFailed || report.Sound || report.Problem.Row != 2 {
 		t.Errorf("exit %d, %v: %s", code, err, out)
 	}
-	if out, _, code := d.do("", "doctor"); code != exitFailed || !strings.Contains(out, "row 2 is not what was written") {
+	if out, _, code := d.do("", "doctor"); code != exitFailed || !strings.Contains(out, "row 2 is not as it was written") {
 		t.Errorf("doctor: exit %d\n%s", code, out)
 	}
 	if _, err := db.Exec("DELETE FROM audit"); err != nil {

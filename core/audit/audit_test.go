@@ -272,11 +272,11 @@ func TestTamperingIsFound(t *testing.T) {
 		{"two rows exchange their tenants", []string{
 			"UPDATE audit SET tenant = 'bolt', tenant_id = 't-bolt' WHERE id = 7", "UPDATE audit SET tenant = 'acme', tenant_id = 't-acme' WHERE id = 8",
 		}, 7, "changed"},
-		{"a row is put in at the end", []string{fmt.Sprintf(putIn, "11", 10)}, 11, "put in"},
+		{"a row is put in at the end", []string{fmt.Sprintf(putIn, "11", 10)}, 11, "inserted"},
 		{"a row is put in in place of another", []string{
 			"UPDATE audit SET id = NULL WHERE id = 5", fmt.Sprintf(putIn, "5", 4),
-		}, 5, "put in"},
-		{"a row is copied beside the chain", []string{fmt.Sprintf(putIn, "NULL", 10)}, 0, "put in"},
+		}, 5, "inserted"},
+		{"a row is copied beside the chain", []string{fmt.Sprintf(putIn, "NULL", 10)}, 0, "inserted"},
 		{"a row is taken out of the chain", edit(10, "id = NULL"), 10, "missing"},
 		{"a row that waits is edited", []string{"UPDATE audit SET subject = 'x' WHERE id IS NULL"}, 0, "changed"},
 		{"the key is taken away", []string{"DELETE FROM audit_keys"}, 1, "does not open"},

@@ -151,7 +151,7 @@ func (g *Gateway) examineKeys(ctx context.Context) Finding {
 		return Finding{Subject: "key set", Says: fmt.Sprintf("%d credentials are sealed with the key %d, which is not in the key set", used[missing[0]], missing[0]),
 			Advice: "Restore the key set that holds this key, or enter those credentials again."}
 	}
-	return Finding{Subject: "key set", OK: true, Says: fmt.Sprintf("%d keys; every credential can be opened", len(g.vault.Status()))}
+	return Finding{Subject: "key set", OK: true, Says: fmt.Sprintf("every credential can be opened; keys: %d", len(g.vault.Status()))}
 }
 
 // checkKeys refuses to serve with a key set that opens none of the credentials in the store: it is another gateway's, or

@@ -42,7 +42,7 @@ func Email(s string) (string, error) {
 	}
 	at := strings.LastIndexByte(s, '@')
 	if at < 0 {
-		return "", refusal("must have an @ and a domain behind it, such as pat@example.com")
+		return "", refusal("must have an @ and a domain after it, such as pat@example.com")
 	}
 	if err := checkLocalPart(s[:at]); err != nil {
 		return "", err
@@ -87,9 +87,9 @@ func isAtext(r rune) bool {
 
 func checkDomain(domain string) error {
 	if strings.HasPrefix(domain, "[") {
-		return refusal("must have a domain name behind the @, not an IP address")
+		return refusal("must have a domain name after the @, not an IP address")
 	}
-	incomplete := refusal("must have a complete domain name behind the @, such as example.com")
+	incomplete := refusal("must have a complete domain name after the @, such as example.com")
 	ascii, err := idna.Lookup.ToASCII(domain)
 	if err != nil || !strings.Contains(ascii, ".") || !validLengths(ascii) {
 		return incomplete
@@ -101,7 +101,7 @@ func checkDomain(domain string) error {
 		return incomplete
 	}
 	if strings.Trim(ascii[strings.LastIndexByte(ascii, '.')+1:], "0123456789") == "" {
-		return refusal("must have a domain name behind the @, not an IP address")
+		return refusal("must have a domain name after the @, not an IP address")
 	}
 	return nil
 }

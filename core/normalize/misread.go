@@ -12,12 +12,12 @@ var misreadings = []struct {
 	sentence  string
 }{
 	{regexp.MustCompile(`^\s+\S|\S\s+$`), "must have no spaces around it"},
-	{regexp.MustCompile(`\[.*\]$`), "must end before the bracket; the zone's name is given in a field of its own"},
+	{regexp.MustCompile(`\[.*\]$`), "must end before the bracket; the name of the zone has its own field"},
 	{regexp.MustCompile(fullTime + `[+-]\d{1,2}:\d{2}:\d{2}`), "must have an offset without seconds, such as -05:00"},
 	{regexp.MustCompile(fullTime + `\s+([Zz]|[+-]\d{2}(:?\d{2})?)$`), "must have no space before the offset"},
 	{regexp.MustCompile(fullTime + `\s*[−–—‐]\d`), "must have a plain hyphen (-) as the sign of its offset"},
 	{regexp.MustCompile(`(?i)\d\s*[ap]\.?m\.?\b`), "must be on the 24-hour clock, such as 2026-12-01T14:30:00"},
-	{regexp.MustCompile(fullTime + `\s*\p{L}`), "must end with an offset such as -05:00, not with the name of a zone; the name is given in a field of its own"},
+	{regexp.MustCompile(fullTime + `\s*\p{L}`), "must end with an offset such as -05:00, not with the name of a zone; the name has its own field"},
 	{regexp.MustCompile(`^-?\d{9,13}([.,]\d+)?$`), "must not be a Unix timestamp; write it as RFC 3339, such as 2026-12-01T10:00:00Z"},
 	{regexp.MustCompile(`^\d{4}-?W\d{2}`), "must not be a week date; write the month and the day, such as 2026-12-01T10:00:00"},
 	{regexp.MustCompile(`^\d{8}([Tt ]\d{2,6}([.,]\d+)?([Zz]|[+-]\d{2}:?\d{0,2})?)?$`), "must not be in ISO 8601's basic format; write the hyphens and colons, such as 2026-12-01T10:00:00"},

@@ -71,7 +71,7 @@ const (
 	twoDigits     = "must have two digits in the month, the day, the hour, the minute and the second, such as 2026-12-01T09:05:00"
 	outOfRange    = "must lie between the years 0001 and 9999, their first and last day excluded"
 	noLeap        = "has second 60; only the last minute of a month in UTC, such as 2016-12-31T23:59:60Z, can have a leap second"
-	zoneBehind    = "must end with an offset such as -05:00, not with the name of a zone; the name is given in a field of its own"
+	zoneBehind    = "must end with an offset such as -05:00, not with the name of a zone; the name has its own field"
 )
 
 func TestParseTimeRefuses(t *testing.T) {
@@ -110,7 +110,7 @@ func TestParseTimeRefuses(t *testing.T) {
 		"a fraction of minutes":                 {"2026-12-01T10:00.5Z", DateTime, general},
 		"something behind":                      {"2026-12-01T10:00:00Z, please", DateTime, zoneBehind},
 		"the abbreviation of a zone":            {"2026-12-01T10:00:00 EST", DateTime, zoneBehind},
-		"RFC 9557 3.1: a zone in brackets":      {"2026-12-01T10:00:00-05:00[America/New_York]", DateTime, "must end before the bracket; the zone's name is given in a field of its own"},
+		"RFC 9557 3.1: a zone in brackets":      {"2026-12-01T10:00:00-05:00[America/New_York]", DateTime, "must end before the bracket; the name of the zone has its own field"},
 		"spaces around it":                      {" 2026-12-01T10:00:00Z", DateTime, "must have no spaces around it"},
 		"a line break behind":                   {"2026-12-01T10:00:00Z\n", DateTime, "must have no spaces around it"},
 		"ISO 8601 basic format":                 {"20261201T100000Z", DateTime, basicFormat},

@@ -92,7 +92,7 @@ func damaged(err error) *fault.Error {
 
 func tooNew(version, last int64) *fault.Error {
 	f := fault.Newf(fault.Unavailable, ReasonSchemaTooNew, "A later version of Frontdesk has changed the database: "+
-		"its schema has the version %d, and this program knows %d. Run that version, or restore a backup from before.", version, last)
+		"its schema has version %d, and this program knows version %d at most. Run the later version, or restore an earlier backup.", version, last)
 	f.NoRetry = true
 	return f
 }

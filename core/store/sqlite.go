@@ -106,7 +106,7 @@ func notWritable(path string) error {
 	}
 	if mode := info.Mode().Perm(); mode&0o022 != 0 {
 		f := fault.Newf(fault.Unavailable, ReasonFileExposed, "Other users can write to the database file %s (mode %04o). "+
-			"See that it was not changed, or restore a backup, then run: chmod 600 %s", path, mode, path)
+			"Make sure that it was not changed, or restore a backup. Then run: chmod 600 %s", path, mode, path)
 		f.NoRetry = true
 		return f
 	}

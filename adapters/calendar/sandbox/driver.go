@@ -68,7 +68,7 @@ func (d *driver) calendar(id string) (calendar.Calendar, error) {
 	all := d.calendars()
 	i := slices.IndexFunc(all, func(c calendar.Calendar) bool { return c.ID == id || id == "" && c.IsDefault })
 	if i < 0 {
-		return calendar.Calendar{}, fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "The account has no calendar of that id.")
+		return calendar.Calendar{}, fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "The account has no calendar with that id.")
 	}
 	return all[i], nil
 }
@@ -76,7 +76,7 @@ func (d *driver) calendar(id string) (calendar.Calendar, error) {
 func (d *driver) writable(id string) (calendar.Calendar, error) {
 	c, err := d.calendar(id)
 	if err == nil && c.ReadOnly {
-		err = fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "The calendar "+c.ID+" can only be read.")
+		err = fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "The calendar "+c.ID+" is read-only.")
 	}
 	return c, err
 }
@@ -101,7 +101,7 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 		case err != nil:
 			return calendar.Event{}, err
 		case key != "" && there.State != stands:
-			return calendar.Event{}, changedMeanwhile("The event of this booking was cancelled since.")
+			return calendar.Event{}, changedMeanwhile("The event of this booking has since been cancelled.")
 		case key != "":
 			return there.event(), nil
 		}

@@ -51,7 +51,7 @@ func (d *driver) find(tx adapter.StorageTx, ref calendar.EventRef) (found, error
 
 func (f found) unchanged(version string) error {
 	if version != "" && version != strconv.Itoa(f.event.Version) {
-		return changedMeanwhile("The event was changed in the meantime. Read it and try again.")
+		return changedMeanwhile("Someone changed the event in the meantime. Read it and try again.")
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func (d *driver) check(t crm.NewTicket) error {
 		{"contact_id", t.ContactID, "contact", d.related(contacts)},
 	} {
 		if field.given != "" && field.known != nil && !slices.Contains(field.known, field.given) {
-			message := "names no " + field.what + " of the account; send one of " + strings.Join(field.known, ", ") + "."
+			message := "is not a known " + field.what + "; send one of " + strings.Join(field.known, ", ") + "."
 			faults = append(faults, fault.Field{Path: field.path, Message: message})
 		}
 	}
