@@ -20,7 +20,7 @@ type connectionAdd struct {
 	Kind     string            `required:"" help:"calendar, crm or telephony." enum:"calendar,crm,telephony" placeholder:"KIND"`
 	Provider string            `required:"" help:"The provider's name, as \"frontdesk providers\" lists it." placeholder:"P"`
 	Name     string            `help:"The connection's name, unique in the tenant. The default is the provider's name." placeholder:"N"`
-	Default  bool              `help:"Make it the tenant's default of its kind."`
+	Default  bool              `help:"Make it the tenant's default connection of this kind."`
 	Set      map[string]string `help:"A setting: NAME=VALUE, or NAME.KEY=VALUE for one key of a setting that has keys. Repeat for more." placeholder:"K=V" mapsep:"none"`
 	Secret   map[string]string `help:"A credential: NAME=SOURCE, where SOURCE is env:VAR, file:PATH, or - for standard input. Repeat for more." placeholder:"K=SOURCE" mapsep:"none"`
 }

@@ -18,7 +18,7 @@ type connectLink struct {
 	Provider     string            `required:"" help:"The provider's name, as \"frontdesk providers\" lists it." placeholder:"P"`
 	Kind         string            `help:"calendar, crm or telephony. Needed only for a provider with several kinds." placeholder:"KIND"`
 	Name         string            `help:"The connection's name; the default is the provider's name. An existing connection is reconnected: it keeps its id, settings and records." placeholder:"N"`
-	Default      bool              `help:"Make it the tenant's default of its kind."`
+	Default      bool              `help:"Make it the tenant's default connection of this kind."`
 	Set          map[string]string `help:"A setting: NAME=VALUE, or NAME.KEY=VALUE for one key of a setting that has keys. Repeat for more. The connection's other settings stay." placeholder:"K=V" mapsep:"none"`
 	Expires      time.Duration     `help:"How long the link is valid, from 1m to 720h. It ends earlier once it has led to a connection." default:"24h" placeholder:"24h"`
 	OtherAccount bool              `help:"Let the customer choose another account for an existing connection. Otherwise it must be the account that was connected before."`

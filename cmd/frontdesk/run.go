@@ -40,7 +40,7 @@ func system(adapters []adapter.Adapter) world {
 
 // commands is the whole command line.
 type commands struct {
-	Config string `help:"Configuration file. Variables override it; keys in neither have their defaults." type:"path" placeholder:"FILE"`
+	Config string `help:"Configuration file. Environment variables override it." type:"path" placeholder:"FILE"`
 
 	Serve serveCommand `cmd:"" help:"Run the gateway."`
 
@@ -63,7 +63,7 @@ type commands struct {
 		Remove connectionRemove `cmd:"" help:"Remove a connection."`
 	} `cmd:"" help:"Connections to calendars, CRMs and telephony providers."`
 
-	ConnectLink connectLink `cmd:"" help:"Print a link by which a customer connects an account, by consent."`
+	ConnectLink connectLink `cmd:"" help:"Print a link by which a customer connects an account."`
 
 	Number struct {
 		List    numberList    `cmd:"" help:"List a tenant's phone numbers, including released ones that still wait to go back."`
