@@ -33,7 +33,7 @@ type Config struct {
 	DataDir     string      `yaml:"data_dir" default:"./frontdesk-data" kind:"given" help:"Directory of the SQLite file and the generated key set. The gateway creates it with mode 0700, and refuses one that others can write."`
 	Store       Store       `yaml:"store" help:"The database of tenants, connections, keys and the state of calls."`
 	Secrets     Secrets     `yaml:"secrets" help:"How connections' credentials are sealed."`
-	Providers   Providers   `yaml:"providers" help:"The OAuth clients that customers give their consent to, and where providers are."`
+	Providers   Providers   `yaml:"providers" help:"The OAuth clients by which customers give consent, and the addresses of providers."`
 	Egress      Egress      `yaml:"egress" help:"Which addresses tenants' servers may have."`
 	Limits      Limits      `yaml:"limits" help:"How many requests callers may make."`
 	Resilience  Resilience  `yaml:"resilience" help:"How calls to providers are limited and retried."`

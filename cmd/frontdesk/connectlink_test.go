@@ -108,7 +108,7 @@ func TestALinkLeadsToThePageOfTheGatewayThatServes(t *testing.T) {
 		token := strings.TrimPrefix(d.must("connect-link", "--tenant", "acme", "--provider", "google"), "https://gw.example/desk/connect/")
 		customer := r.as("")
 		page := customer.do(http.StatusOK, http.MethodGet, "/connect/"+token, "")
-		for _, says := range []string{"Connect Google Calendar", "acme", "accounts.google.com", "See, make, change and cancel events"} {
+		for _, says := range []string{"Connect Google Calendar", "acme", "accounts.google.com", "See, create, change and cancel events"} {
 			if !strings.Contains(string(page.body), says) {
 				t.Errorf("no %q in\n%s", says, page.body)
 			}

@@ -89,13 +89,13 @@ func TestAnAdapterOutsideTheRepositoryIsConfigured(t *testing.T) {
 const deskExample = `
   # Desk Calendar. The OAuth client is an app of Desk.
   desk:
-    # Of the app.
+    # Id of the app.
     client_id: ""
-    # Its secret; env:VAR or file:PATH reads it from there.
+    # Secret of the app; env:VAR or file:PATH reads it from there.
     client_secret: ""
-    # Where tokens are had.
+    # Endpoint that issues tokens.
     token_url: "https://desk.example/token"
-    # The root of the API.
+    # Root of the API.
     api_url: "https://api.desk.example/"
     # Whose accounts.
     realm: "https://desk.example/all"

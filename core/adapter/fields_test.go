@@ -15,7 +15,7 @@ type ticketSettings struct {
 }
 
 func (s ticketSettings) Validate() []fault.Field {
-	return s.Fields.Without(map[string]string{"Subject": "is what the call gives."})
+	return s.Fields.Without(map[string]string{"Subject": "is set by the call."})
 }
 
 func readFields(t *testing.T, given any) TicketFields {
@@ -93,7 +93,7 @@ func TestTicketFieldsThatCannotBeAreRefused(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	for _, c := range []struct{ given, want string }{
-		{`{"Subject": "x"}`, "settings.fields.Subject is what the call gives."},
+		{`{"Subject": "x"}`, "settings.fields.Subject is set by the call."},
 		{`["x"]`, "settings.fields must be a mapping of the provider's field names to values."},
 		{`Region=EMEA`, "settings.fields must be a mapping of the provider's field names to values, or that as JSON: it is not JSON."},
 	} {

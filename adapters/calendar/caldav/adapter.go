@@ -33,16 +33,16 @@ import (
 const name = "caldav"
 
 type settings struct {
-	URL      string `setting:"url" kind:"url" required:"true" help:"Address of the server, of the account's principal or calendar home, or of one calendar, e.g. https://cloud.example.com."`
-	Calendar string `setting:"calendar" help:"Name or id of the calendar that is meant when a call names none. Without it: the calendar that the address is of, the one the server calls default, else the first that can be written."`
-	Email    string `setting:"email" help:"The account's e-mail address, where the server does not tell it; it becomes the organizer of events with attendees, and events that it organizes can be changed."`
+	URL      string `setting:"url" kind:"url" required:"true" help:"Address of the server, of the account's principal or calendar home, or of one calendar, such as https://cloud.example.com."`
+	Calendar string `setting:"calendar" help:"Name or id of the default calendar, for calls that name none. Without it, the default is the calendar at the address, or the server's default calendar, or the first writable one."`
+	Email    string `setting:"email" help:"The account's e-mail address, if the server does not tell it. It becomes the organizer of events with attendees, and the account can change events that it organizes."`
 
-	AutoSchedule bool `setting:"auto_schedule" help:"Whether the server sends invitations itself (RFC 6638). If on, verifying the connection and inviting attendees fail on a server that does not. Off promises no invitations."`
+	AutoSchedule bool `setting:"auto_schedule" help:"Whether the server sends invitations itself (RFC 6638). If true, verifying the connection and inviting attendees fail on a server that does not. If false, no invitations are promised."`
 
-	TrustTimeRange bool `setting:"trust_time_range" help:"Whether the server finds recurring events by the time of any instance. Off, the gateway remembers the recurring events and asks with each listing what changed of them, since some servers look at the first instance only (Xandikos 0.2) or overlook single dates (sabre/dav); on spares that request."`
+	TrustTimeRange bool `setting:"trust_time_range" help:"Whether the server finds recurring events by the time of any instance. If false, the gateway remembers recurring events and asks with each listing what has changed, since some servers check only the first instance (Xandikos 0.2) or overlook single dates (sabre/dav). If true, it makes no such request."`
 
 	Username string `credential:"username" required:"true" help:"The user name at the calendar server."`
-	Password string `credential:"password" required:"true" help:"The password; for accounts with two-factor sign-in an app password."`
+	Password string `credential:"password" required:"true" help:"The password. Accounts with two-factor sign-in need an app password."`
 }
 
 // Adapter is the adapter's declaration.

@@ -12,13 +12,13 @@ import (
 const name = "google"
 
 type settings struct {
-	CalendarID string `setting:"calendar_id" default:"primary" help:"Id of the calendar that is meant when a call names none; primary is the account's own."`
-	Subject    string `setting:"subject" help:"With service_account: address of the user whose calendars are used, by domain-wide delegation."`
-	ClientID   string `setting:"client_id" help:"Your own OAuth client at Google, with client_secret; without it the gateway's is used."`
+	CalendarID string `setting:"calendar_id" default:"primary" help:"Id of the default calendar, for calls that name none; primary is the account's own."`
+	Subject    string `setting:"subject" help:"With service_account: address of the user whose calendars the connection uses, by domain-wide delegation."`
+	ClientID   string `setting:"client_id" help:"Your own OAuth client at Google, with client_secret. The default is the gateway's."`
 
-	RefreshToken   string `credential:"refresh_token" help:"A refresh token had elsewhere, of the same OAuth client. With connect-link the customer gives one by consent instead."`
+	RefreshToken   string `credential:"refresh_token" help:"A refresh token that you already have, of the same OAuth client. With connect-link, the customer's consent gives one instead."`
 	ClientSecret   string `credential:"client_secret" help:"The secret of client_id."`
-	ServiceAccount string `credential:"service_account" help:"The JSON key of a service account with domain-wide delegation, with subject; instead of a customer's consent."`
+	ServiceAccount string `credential:"service_account" help:"The JSON key of a service account with domain-wide delegation, with subject. It replaces a customer's consent."`
 }
 
 // Adapter is the adapter's declaration.
@@ -26,30 +26,30 @@ func Adapter() adapter.Adapter {
 	return adapter.Calendar(adapter.Declaration{
 		Name:  name,
 		Title: "Google Calendar",
-		Help:  "Calendars of Google Workspace and Google accounts. A customer connects by consent (connect-link); a company by a service account with domain-wide delegation.",
+		Help:  "Calendars of Google Workspace and Google accounts. A customer connects by consent (connect-link), a company by a service account with domain-wide delegation.",
 		Auth:  adapter.Auth{Scheme: adapter.OAuth2, OAuth: &adapter.OAuth{API: "api_url", Grant: adapter.GrantOf(grant)}},
 		Operator: &adapter.OperatorKeys{
 			Help: "Google Calendar. The OAuth client is of the type Web application, with the redirect URI " +
 				"PUBLIC_URL/oauth/callback/google.",
-			ClientIDHelp: "Of the OAuth client. Without one, tenants bring their own or a " +
+			ClientIDHelp: "Id of the OAuth client. Without it, tenants use their own client or a " +
 				"service account.",
-			ClientSecretHelp: "Its secret; env:VAR or file:PATH reads it from there.",
+			ClientSecretHelp: "Secret of the OAuth client; env:VAR or file:PATH reads it from there.",
 			Addresses: []adapter.Address{
 				{
 					Name: "auth_url", Default: "https://accounts.google.com/o/oauth2/v2/auth",
-					Help: "Where customers give their consent.",
+					Help: "Page at which customers give their consent.",
 				},
 				{
 					Name: "token_url", Default: "https://oauth2.googleapis.com/token",
-					Help: "Where tokens are had.",
+					Help: "Endpoint that issues tokens.",
 				},
 				{
 					Name: "api_url", Default: "https://www.googleapis.com/",
-					Help: "The root under which calendar/v3/ lies.",
+					Help: "Root of the API, above calendar/v3/.",
 				},
 				{
 					Name: "issuer", Default: "https://accounts.google.com", Optional: true,
-					Help: "What iss says when Google sends a customer back (RFC 9207); another one is " +
+					Help: "The iss that Google sends when a customer returns (RFC 9207); any other is " +
 						"refused.",
 				},
 			},
@@ -60,7 +60,7 @@ func Adapter() adapter.Adapter {
 // scopes are the least that all calendar operations need: calendar.events does not let list calendars
 // (developers.google.com/workspace/calendar/api/auth).
 var scopes = []adapter.Scope{
-	{Name: "https://www.googleapis.com/auth/calendar.events", Words: "See, make, change and cancel events in your calendars"},
+	{Name: "https://www.googleapis.com/auth/calendar.events", Words: "See, create, change and cancel events in your calendars"},
 	{Name: "https://www.googleapis.com/auth/calendar.calendarlist.readonly", Words: "See the list of your calendars"},
 }
 
@@ -76,7 +76,7 @@ func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 	}
 	if s.ServiceAccount == "" {
 		if s.Subject != "" {
-			return g, fault.InvalidField("settings.subject", "goes with credentials.service_account only.")
+			return g, fault.InvalidField("settings.subject", "is only for credentials.service_account.")
 		}
 		return g, nil
 	}
@@ -84,7 +84,7 @@ func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 	case s.Subject == "":
 		return g, fault.InvalidField("settings.subject", "is required with credentials.service_account: the address of the user to act for.")
 	case s.RefreshToken != "" || s.ClientID != "":
-		return g, fault.InvalidField("credentials.service_account", "cannot be together with a refresh_token or client_id: choose one way.")
+		return g, fault.InvalidField("credentials.service_account", "cannot be combined with a refresh_token or client_id; choose one.")
 	}
 	return adapter.Grant{
 		Flow: adapter.JWTBearer, TokenURL: at["token_url"], Scopes: scopes,

@@ -13,12 +13,12 @@ import (
 const name = "microsoft"
 
 type settings struct {
-	CalendarID string `setting:"calendar_id" help:"Id of the calendar that is meant when a call names none; without it the mailbox's default calendar."`
-	Mailbox    string `setting:"mailbox" help:"With application permissions: address of the mailbox whose calendars are used. It needs directory and an OAuth client whose permissions an administrator granted."`
-	Directory  string `setting:"directory" help:"Id or domain of the Microsoft Entra directory (tenant) that the account belongs to; without it accounts of any."`
-	ClientID   string `setting:"client_id" help:"Your own OAuth client at Microsoft, with client_secret; without it the gateway's is used."`
+	CalendarID string `setting:"calendar_id" help:"Id of the default calendar, for calls that name none. Without it, the default is the mailbox's own."`
+	Mailbox    string `setting:"mailbox" help:"With application permissions: address of the mailbox whose calendars the connection uses. It requires directory, and an OAuth client whose permissions an administrator has granted."`
+	Directory  string `setting:"directory" help:"Id or domain of the Microsoft Entra directory (tenant) of the account. Without it, the account may belong to any."`
+	ClientID   string `setting:"client_id" help:"Your own OAuth client at Microsoft, with client_secret. The default is the gateway's."`
 
-	RefreshToken string `credential:"refresh_token" help:"A refresh token had elsewhere, of the same OAuth client. With connect-link the customer gives one by consent instead."`
+	RefreshToken string `credential:"refresh_token" help:"A refresh token that you already have, of the same OAuth client. With connect-link, the customer's consent gives one instead."`
 	ClientSecret string `credential:"client_secret" help:"The secret of client_id."`
 }
 
@@ -27,22 +27,22 @@ func Adapter() adapter.Adapter {
 	return adapter.Calendar(adapter.Declaration{
 		Name:  name,
 		Title: "Microsoft 365 and Outlook.com",
-		Help:  "Calendars of Microsoft 365 and Outlook.com. A customer connects by consent (connect-link); a company by application permissions.",
+		Help:  "Calendars of Microsoft 365 and Outlook.com. A customer connects by consent (connect-link), a company by application permissions.",
 		Auth:  adapter.Auth{Scheme: adapter.OAuth2, OAuth: &adapter.OAuth{API: "api_url", Grant: adapter.GrantOf(grant)}},
 		Operator: &adapter.OperatorKeys{
 			Help: "Microsoft 365 and Outlook.com. The OAuth client is an app registration of the platform " +
 				"Web, with the redirect URI PUBLIC_URL/oauth/callback/microsoft.",
-			ClientIDHelp:     "Of the app registration. Without one, tenants bring their own.",
-			ClientSecretHelp: "Its secret; env:VAR or file:PATH reads it from there.",
+			ClientIDHelp:     "Id of the app registration. Without it, tenants use their own.",
+			ClientSecretHelp: "Secret of the app registration; env:VAR or file:PATH reads it from there.",
 			Addresses: []adapter.Address{
 				{
 					Name: "authority", Default: "https://login.microsoftonline.com/common",
-					Help: "Where customers give their consent and tokens are had; its last part is which " +
-						"accounts: common, organizations, consumers or a directory.",
+					Help: "Server for consent and tokens. Its last part says which accounts: common, " +
+						"organizations, consumers or a directory.",
 				},
 				{
 					Name: "api_url", Default: "https://graph.microsoft.com/v1.0",
-					Help: "Microsoft Graph, or that of a national cloud.",
+					Help: "Microsoft Graph, or the Graph of a national cloud.",
 				},
 			},
 		},
@@ -74,13 +74,13 @@ func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 			Scopes: []adapter.Scope{
 				{Name: "offline_access", Optional: true},
 				{Name: "User.Read", Words: "See your name and address"},
-				{Name: "Calendars.ReadWrite", Words: "See, make, change and cancel events in your calendars"},
+				{Name: "Calendars.ReadWrite", Words: "See, create, change and cancel events in your calendars"},
 			},
 		}, nil
 	}
 	switch {
 	case s.RefreshToken != "":
-		return adapter.Grant{}, fault.InvalidField("settings.mailbox", "goes with application permissions, not with a refresh_token.")
+		return adapter.Grant{}, fault.InvalidField("settings.mailbox", "is only for application permissions, not for a refresh_token.")
 	case s.Directory == "":
 		return adapter.Grant{}, fault.InvalidField("settings.directory", "is required with settings.mailbox: the directory whose administrator granted the permissions.")
 	}

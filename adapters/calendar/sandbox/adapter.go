@@ -36,12 +36,12 @@ import (
 )
 
 type settings struct {
-	Email        string        `setting:"email" default:"office@example.com" help:"The address of the account: the organizer of what is booked."`
-	Timezone     string        `setting:"timezone" help:"IANA name of the default calendar's zone; the tenant's zone where it is empty."`
-	Seed         string        `setting:"seed" default:"demo" choices:"demo,empty" help:"What the calendars beside the default one hold at first: demo events, or nothing."`
+	Email        string        `setting:"email" default:"office@example.com" help:"The address of the account, which organizes the booked events."`
+	Timezone     string        `setting:"timezone" help:"IANA time zone of the default calendar. The default is the tenant's zone."`
+	Seed         string        `setting:"seed" default:"demo" choices:"demo,empty" help:"What the other calendars hold at first: demo events, or nothing."`
 	Conferencing bool          `setting:"conferencing" default:"true" help:"Whether the account can make meeting links; personal accounts often cannot."`
-	Fault        string        `setting:"fault" choices:"slow,hang,rate_limited,revoked,forbidden,down,reply_lost,outcome_unknown" help:"How every call fails, until this is emptied."`
-	Latency      time.Duration `setting:"latency" help:"How long every call takes, such as 250ms."`
+	Fault        string        `setting:"fault" choices:"slow,hang,rate_limited,revoked,forbidden,down,reply_lost,outcome_unknown" help:"How every call fails, until this setting is empty again."`
+	Latency      time.Duration `setting:"latency" help:"How long each call takes, such as 250ms."`
 }
 
 // slotTaken is the scenario that this sandbox has beside those of every sandbox.

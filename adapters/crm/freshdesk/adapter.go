@@ -14,12 +14,12 @@ import (
 const name = "freshdesk"
 
 type settings struct {
-	BaseURL        string `setting:"base_url" kind:"url" required:"true" help:"Address of the account, such as https://acme.freshdesk.com; the API is not served at an address of one's own."`
-	RequesterEmail string `setting:"requester_email" required:"true" help:"Who a ticket is from when the call names no contact, since Freshdesk takes none from nobody: an address of your own, such as calls@example.com. Freshdesk makes a contact of it."`
+	BaseURL        string `setting:"base_url" kind:"url" required:"true" help:"Address of the account, such as https://acme.freshdesk.com. The API is not available at a custom domain."`
+	RequesterEmail string `setting:"requester_email" required:"true" help:"The requester of tickets whose call names no contact, since Freshdesk requires one: an address of your own, such as calls@example.com. Freshdesk creates a contact for it."`
 
-	Fields adapter.TicketFields `setting:"fields" help:"Values that every new ticket gets, by field: the name of a field of your own, such as cf_region, or type, source, status, priority, group_id, responder_id, company_id, product_id or tags. A text may have {subject}, {description}, {status}, {priority}, {owner_id}, {account_id} and {contact_id} of the call in it. What the call itself gives wins. Without an entry for source, it is 3 (phone)."`
+	Fields adapter.TicketFields `setting:"fields" help:"Values for every new ticket, by field: the name of a custom field, such as cf_region, or type, source, status, priority, group_id, responder_id, company_id, product_id or tags. Text may contain the call's {subject}, {description}, {status}, {priority}, {owner_id}, {account_id} and {contact_id}. Values of the call itself take precedence. The default for source is 3 (phone)."`
 
-	APIKey string `credential:"api_key" required:"true" help:"The API key of the agent in whose name tickets are opened: in Freshdesk under the profile's settings."`
+	APIKey string `credential:"api_key" required:"true" help:"The API key of the agent in whose name tickets are opened. Freshdesk shows it in the agent's profile settings."`
 }
 
 // Adapter is the adapter's declaration.

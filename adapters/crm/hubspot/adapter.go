@@ -18,15 +18,15 @@ import (
 const name = "hubspot"
 
 type settings struct {
-	Pipeline    string `setting:"pipeline" help:"Label or id of the pipeline that new tickets go into, and whose stages are the statuses; the account's first one unless set."`
-	KeyProperty string `setting:"key_property" help:"Internal name of a ticket property of your own, a single-line text that requires unique values. With it, a ticket whose making was cut off is found again and never made twice."`
-	APIVersion  string `setting:"api_version" default:"2026-09" help:"Version of HubSpot's API, as its addresses have it."`
-	ClientID    string `setting:"client_id" help:"Your own OAuth client (app) at HubSpot, with client_secret; without it the gateway's is used."`
+	Pipeline    string `setting:"pipeline" help:"Label or id of the pipeline for new tickets, whose stages are the statuses. The default is the account's first one."`
+	KeyProperty string `setting:"key_property" help:"Internal name of a custom ticket property: single-line text that requires unique values. With it, a ticket whose creation was cut off is found again, and never created twice."`
+	APIVersion  string `setting:"api_version" default:"2026-09" help:"Version of HubSpot's API, as in its URLs."`
+	ClientID    string `setting:"client_id" help:"Your own OAuth client (app) at HubSpot, with client_secret. The default is the gateway's."`
 
-	Fields adapter.TicketFields `setting:"fields" help:"Values that every new ticket gets, by the internal name of a ticket property. A text may have {subject}, {description}, {status}, {priority}, {owner_id}, {account_id} and {contact_id} of the call in it. What the call itself gives wins. Without an entry for source_type, it is PHONE where the account offers that."`
+	Fields adapter.TicketFields `setting:"fields" help:"Values for every new ticket, by the internal name of a ticket property. Text may contain the call's {subject}, {description}, {status}, {priority}, {owner_id}, {account_id} and {contact_id}. Values of the call itself take precedence. The default for source_type is PHONE, if the account offers it."`
 
-	AccessToken  string `credential:"access_token" help:"The access token of a private app or a service key; instead of a customer's consent."`
-	RefreshToken string `credential:"refresh_token" help:"A refresh token had elsewhere, of the same OAuth client. With connect-link the customer gives one by consent instead."`
+	AccessToken  string `credential:"access_token" help:"The access token of a private app, or a service key. It replaces a customer's consent."`
+	RefreshToken string `credential:"refresh_token" help:"A refresh token that you already have, of the same OAuth client. With connect-link, the customer's consent gives one instead."`
 	ClientSecret string `credential:"client_secret" help:"The secret of client_id."`
 }
 
@@ -35,32 +35,32 @@ func Adapter() adapter.Adapter {
 	return adapter.CRM(adapter.Declaration{
 		Name:  name,
 		Title: "HubSpot",
-		Help:  "Tickets of a HubSpot account. A customer connects by consent (connect-link), or brings the access token of a private app with the same scopes.",
+		Help:  "Tickets of a HubSpot account. A customer connects by consent (connect-link), or by the access token of a private app with the same scopes.",
 		AuthOf: adapter.AuthBy(func(s settings) (adapter.Auth, error) {
 			if s.AccessToken == "" {
 				return adapter.Auth{Scheme: adapter.OAuth2, OAuth: &adapter.OAuth{API: "api_url", Grant: adapter.GrantOf(grant)}}, nil
 			}
 			if s.RefreshToken != "" || s.ClientID != "" || s.ClientSecret != "" {
 				return adapter.Auth{}, fault.InvalidField("credentials.access_token",
-					"cannot be together with a refresh_token, client_id or client_secret: choose one way.")
+					"cannot be combined with a refresh_token, client_id or client_secret; choose one.")
 			}
 			return adapter.Auth{Scheme: adapter.Bearer, Password: "access_token"}, nil
 		}),
 		Operator: &adapter.OperatorKeys{
 			Help: "HubSpot. The OAuth client is an app with the redirect URL " +
 				"PUBLIC_URL/oauth/callback/hubspot.",
-			ClientIDHelp:     "Of the app. Without one, tenants bring their own or a private app's token.",
-			ClientSecretHelp: "Its secret; env:VAR or file:PATH reads it from there.",
+			ClientIDHelp:     "Id of the app. Without it, tenants use their own app or a private app's token.",
+			ClientSecretHelp: "Secret of the app; env:VAR or file:PATH reads it from there.",
 			Addresses: []adapter.Address{
 				{
 					Name: "auth_url", Default: "https://app.hubspot.com/oauth/authorize",
-					Help: "Where customers give their consent.",
+					Help: "Page at which customers give their consent.",
 				},
 				{
 					Name: "token_url", Default: "https://api.hubapi.com/oauth/2026-09/token",
-					Help: "Where tokens are had.",
+					Help: "Endpoint that issues tokens.",
 				},
-				{Name: "api_url", Default: "https://api.hubapi.com", Help: "The root of the API."},
+				{Name: "api_url", Default: "https://api.hubapi.com", Help: "Root of the API."},
 			},
 		},
 	}, open)
@@ -70,7 +70,7 @@ func Adapter() adapter.Adapter {
 // named by their ids, which HubSpot itself checks (developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/scopes).
 var scopes = []adapter.Scope{
 	{Name: "oauth"}, // which every app has, and the account's own details need
-	{Name: "tickets", Words: "See and make tickets"},
+	{Name: "tickets", Words: "See and create tickets"},
 	{Name: "crm.objects.contacts.read", Words: "See which contact a ticket is about"},
 	{Name: "crm.objects.companies.read", Words: "See which company a ticket is about"},
 	{Name: "conversations.read", Words: "See the last message to the customer about a ticket", Optional: true},
@@ -93,7 +93,7 @@ var (
 // Validate implements the check of settings.
 func (s settings) Validate() []fault.Field {
 	faults := s.Fields.Without(map[string]string{
-		subjectProperty:  "is what the call gives.",
+		subjectProperty:  "is set by the call.",
 		pipelineProperty: "is set by the connection's pipeline.",
 		stageProperty:    "is the call's status, or else the first stage of the pipeline.",
 		s.KeyProperty:    "is the connection's key_property, where the gateway keeps the call's key.",

@@ -33,64 +33,64 @@ import (
 const name = "rest"
 
 type settings struct {
-	BaseURL string            `setting:"base_url" kind:"url" required:"true" help:"Address that all paths are below, such as https://tickets.example.com/api/."`
+	BaseURL string            `setting:"base_url" kind:"url" required:"true" help:"Address below which all paths are, such as https://tickets.example.com/api/."`
 	Headers map[string]string `setting:"headers" help:"Headers of every request, such as Accept. Secrets are credentials, not headers."`
 
-	AuthHeader string   `setting:"auth_header" help:"With token: the header that carries it; Authorization when absent."`
-	AuthPrefix string   `setting:"auth_prefix" help:"With token: what stands before it, such as \"token \"; \"Bearer \" when it and auth_header are absent."`
-	TokenURL   string   `setting:"token_url" kind:"url" help:"With OAuth: where access tokens are had, with client_id and client_secret."`
-	AuthURL    string   `setting:"auth_url" kind:"url" help:"With OAuth: where a person agrees; without it, and without refresh_token, the client acts for itself."`
+	AuthHeader string   `setting:"auth_header" help:"With token: the header that carries it. The default is Authorization."`
+	AuthPrefix string   `setting:"auth_prefix" help:"With token: the text before it, such as \"token \". The default is \"Bearer \", if auth_header is absent too."`
+	TokenURL   string   `setting:"token_url" kind:"url" help:"With OAuth: the endpoint that issues access tokens, with client_id and client_secret."`
+	AuthURL    string   `setting:"auth_url" kind:"url" help:"With OAuth: the page at which a person gives consent. Without it and without refresh_token, the client acts for itself."`
 	ClientID   string   `setting:"client_id" help:"With OAuth: the client's id."`
 	Scopes     []string `setting:"scopes" help:"With OAuth: the scopes to ask for."`
 
-	NumberPattern string `setting:"number_pattern" default:"[0-9]{1,30}" help:"Regular expression that all of a ticket's number must match before it is sent."`
-	NumberWidth   int    `setting:"number_width" help:"Digits that the system pads numbers to with zeros; 0 is not padded."`
-	MaxConcurrent int    `setting:"max_concurrent" help:"Requests at one time that the system allows; 0 is no limit known."`
-	SampleNumber  string `setting:"sample_number" help:"Number of a ticket that connection verify reads, to show what comes of get."`
-	TimeLayout    string `setting:"time_layout" help:"How the system writes times, as a layout of Go's package time, where it is none of the usual forms."`
-	TimeZone      string `setting:"time_zone" default:"UTC" help:"IANA zone of times that name none."`
+	NumberPattern string `setting:"number_pattern" default:"[0-9]{1,30}" help:"Regular expression that a whole ticket number must match before it is sent."`
+	NumberWidth   int    `setting:"number_width" help:"How many digits ticket numbers are padded to with zeros; 0 if they are not padded."`
+	MaxConcurrent int    `setting:"max_concurrent" help:"How many concurrent requests the system allows; 0 if no limit is known."`
+	SampleNumber  string `setting:"sample_number" help:"Number of a ticket that connection verify reads, to show the result of get."`
+	TimeLayout    string `setting:"time_layout" help:"How the system writes times, as a layout of Go's package time, if it uses none of the usual forms."`
+	TimeZone      string `setting:"time_zone" default:"UTC" help:"IANA time zone of times without one."`
 
-	IdempotencyHeader string `setting:"idempotency_header" help:"Header in which the system takes a key, such as Idempotency-Key, so that a repeated create makes no second ticket."`
+	IdempotencyHeader string `setting:"idempotency_header" help:"Header in which the system accepts a key, such as Idempotency-Key, so that a repeated create opens no second ticket."`
 
-	Statuses   []string           `setting:"statuses" help:"Labels of the statuses a new ticket may have, where they are not asked for by vocabulary."`
-	Priorities []string           `setting:"priorities" help:"Labels of the priorities, likewise."`
-	Vocabulary vocabularySettings `setting:"vocabulary" help:"How statuses and priorities are asked for, or which values stand for their labels."`
-	Account    accountSettings    `setting:"account" required:"true" help:"How it is asked whose account this is: steps, name, email."`
-	Create     createSettings     `setting:"create" required:"true" help:"How a ticket is opened: steps, and number or ticket."`
-	Get        operation          `setting:"get" required:"true" help:"How the ticket of a number is read: steps."`
-	ByKey      keySettings        `setting:"by_key" help:"How the ticket is found that was opened with a key: steps, number."`
-	Check      operation          `setting:"check" help:"What connection verify asks besides: steps that find out whether tickets can be opened, and open none."`
-	Ticket     ticketSettings     `setting:"ticket" required:"true" help:"What of the answers of get is what of the ticket: expressions."`
-	Faults     []ruleSettings     `setting:"faults" help:"Which answers of any step mean what fault, where the status alone misleads."`
+	Statuses   []string           `setting:"statuses" help:"Labels of the statuses that a new ticket may have, unless vocabulary requests them."`
+	Priorities []string           `setting:"priorities" help:"Labels of the priorities that a new ticket may have, unless vocabulary requests them."`
+	Vocabulary vocabularySettings `setting:"vocabulary" help:"How to request statuses and priorities, or which values stand for their labels."`
+	Account    accountSettings    `setting:"account" required:"true" help:"How to find out whose account this is: steps, name, email."`
+	Create     createSettings     `setting:"create" required:"true" help:"How to open a ticket: steps, and number or ticket."`
+	Get        operation          `setting:"get" required:"true" help:"How to read a ticket by its number: steps."`
+	ByKey      keySettings        `setting:"by_key" help:"How to find the ticket that was opened with a key: steps, number."`
+	Check      operation          `setting:"check" help:"What else connection verify checks: steps that find out whether tickets can be opened, without opening one."`
+	Ticket     ticketSettings     `setting:"ticket" required:"true" help:"How a ticket's fields come from the answers of get: expressions."`
+	Faults     []ruleSettings     `setting:"faults" help:"Which fault an answer of any step means, where the status alone misleads."`
 
 	Username     string `credential:"username" help:"With password: the account's user name (HTTP basic)."`
 	Password     string `credential:"password" help:"The account's password."`
 	Token        string `credential:"token" help:"A token or API key, in auth_header."`
 	ClientSecret string `credential:"client_secret" help:"With OAuth: the client's secret."`
-	RefreshToken string `credential:"refresh_token" help:"With OAuth: a refresh token had elsewhere; with auth_url and connect-link a person gives one by consent."`
+	RefreshToken string `credential:"refresh_token" help:"With OAuth: a refresh token that you already have. With auth_url and connect-link, a person's consent gives one instead."`
 }
 
 type operation struct {
-	Steps []stepSettings `setting:"steps" required:"true" help:"The requests, in their order."`
+	Steps []stepSettings `setting:"steps" required:"true" help:"The requests, in order."`
 }
 
 type accountSettings struct {
-	Steps []stepSettings `setting:"steps" required:"true" help:"The requests, in their order; they fail where the credentials do not count."`
+	Steps []stepSettings `setting:"steps" required:"true" help:"The requests, in order. They must fail if the credentials are refused."`
 	Name  string         `setting:"name" help:"Expression: the account's or organisation's name."`
 	Email string         `setting:"email" help:"Expression: the account's address."`
 }
 
 type vocabularySettings struct {
-	Steps      []stepSettings `setting:"steps" help:"The requests, in their order; none where the expressions need no answer."`
-	Statuses   string         `setting:"statuses" help:"Expression: a list of labels, or of {label, value} where a value is sent and answered in a label's place."`
-	Priorities string         `setting:"priorities" help:"Expression: the same of the priorities."`
+	Steps      []stepSettings `setting:"steps" help:"The requests, in order; none if the expressions need no answer."`
+	Statuses   string         `setting:"statuses" help:"Expression: a list of labels, or of {label, value} if the system uses a value in place of the label."`
+	Priorities string         `setting:"priorities" help:"Expression: the same for the priorities."`
 }
 
 type createSettings struct {
-	Steps  []stepSettings `setting:"steps" required:"true" help:"The requests, in their order."`
-	Number string         `setting:"number" help:"Expression: the new ticket's number, which get reads back."`
-	Ticket ticketSettings `setting:"ticket" help:"In the place of number: what of the answers of create is what of the ticket."`
-	Shown  shownSettings  `setting:"shown" help:"How ticket shows the records that a new ticket names, where that is another of their ids than the one given."`
+	Steps  []stepSettings `setting:"steps" required:"true" help:"The requests, in order."`
+	Number string         `setting:"number" help:"Expression: the new ticket's number, by which get reads it back."`
+	Ticket ticketSettings `setting:"ticket" help:"Instead of number: how the ticket's fields come from the answers of create."`
+	Shown  shownSettings  `setting:"shown" help:"How ticket shows the records that a new ticket names, if it shows a different id from the given one."`
 }
 
 type shownSettings struct {
@@ -100,27 +100,27 @@ type shownSettings struct {
 }
 
 type keySettings struct {
-	Steps  []stepSettings `setting:"steps" required:"true" help:"The requests, in their order."`
-	Number string         `setting:"number" required:"true" help:"Expression: the number of the ticket with the key, null when there is surely none; it has to fail on an answer that does not say so."`
+	Steps  []stepSettings `setting:"steps" required:"true" help:"The requests, in order."`
+	Number string         `setting:"number" required:"true" help:"Expression: the number of the ticket with the key, or null if there is certainly none. It must fail on an answer that does not tell."`
 }
 
 type ticketSettings struct {
 	ID            string `setting:"id" required:"true" help:"Expression: the ticket's id."`
-	Number        string `setting:"number" required:"true" help:"Expression: the number that callers know it by."`
+	Number        string `setting:"number" required:"true" help:"Expression: the number by which callers know the ticket."`
 	Subject       string `setting:"subject" help:"Expression."`
-	Description   string `setting:"description" help:"Expression: a text, or {text, html: true}."`
+	Description   string `setting:"description" help:"Expression: text, or {text, html: true}."`
 	Status        string `setting:"status" help:"Expression: the status's label."`
-	StatusValue   string `setting:"status_value" help:"In the place of status: expression of the value that stands for the label in the vocabulary."`
+	StatusValue   string `setting:"status_value" help:"Instead of status: expression for the value that stands for the label in the vocabulary."`
 	Priority      string `setting:"priority" help:"Expression: the priority's label."`
-	PriorityValue string `setting:"priority_value" help:"In the place of priority: expression of the value that stands for the label in the vocabulary."`
+	PriorityValue string `setting:"priority_value" help:"Instead of priority: expression for the value that stands for the label in the vocabulary."`
 	OwnerID       string `setting:"owner_id" help:"Expression."`
 	AccountID     string `setting:"account_id" help:"Expression."`
 	ContactID     string `setting:"contact_id" help:"Expression."`
-	CreatedAt     string `setting:"created_at" help:"Expression of a time."`
-	UpdatedAt     string `setting:"updated_at" help:"Expression of a time."`
-	ClosedAt      string `setting:"closed_at" help:"Expression of a time."`
-	ResolvedAt    string `setting:"resolved_at" help:"Expression of a time."`
-	LastComment   string `setting:"last_comment" help:"Expression of the most recent public comment: a text, or {text, html: true}."`
+	CreatedAt     string `setting:"created_at" help:"Expression for a time."`
+	UpdatedAt     string `setting:"updated_at" help:"Expression for a time."`
+	ClosedAt      string `setting:"closed_at" help:"Expression for a time."`
+	ResolvedAt    string `setting:"resolved_at" help:"Expression for a time."`
+	LastComment   string `setting:"last_comment" help:"Expression for the most recent public comment: text, or {text, html: true}."`
 }
 
 type stepSettings struct {
@@ -129,22 +129,22 @@ type stepSettings struct {
 	Path     string            `setting:"path" required:"true" help:"Path below base_url, with {expressions}."`
 	Query    map[string]string `setting:"query" help:"Query parameters, with {expressions}."`
 	Headers  map[string]string `setting:"headers" help:"Headers of this request, with {expressions}."`
-	Body     string            `setting:"body" help:"Expression: what is sent."`
+	Body     string            `setting:"body" help:"Expression: the content to send."`
 	Encoding string            `setting:"encoding" default:"json" choices:"json,form" help:"How body is sent."`
-	When     string            `setting:"when" help:"Expression: the step is left out where it is false or null."`
-	Expect   []int             `setting:"expect" help:"Statuses of a step that is done; any 2xx when absent."`
-	Text     bool              `setting:"text" help:"The answer is taken as text, whatever it says it is."`
-	Reads    bool              `setting:"reads" help:"The request changes nothing, though its method is not GET: a search by POST."`
-	Faults   []ruleSettings    `setting:"faults" help:"Which answers of this step mean what fault; they go before those of all steps."`
+	When     string            `setting:"when" help:"Expression: the step is skipped if it is false or null."`
+	Expect   []int             `setting:"expect" help:"Statuses with which the step succeeds. The default is any 2xx."`
+	Text     bool              `setting:"text" help:"Whether to read the answer as text, whatever its type says."`
+	Reads    bool              `setting:"reads" help:"Whether the request changes nothing although its method is not GET, such as a search by POST."`
+	Faults   []ruleSettings    `setting:"faults" help:"Which fault an answer of this step means. These rules come before the rules for all steps."`
 }
 
 type ruleSettings struct {
-	Status  []int  `setting:"status" help:"Statuses that the rule is for; any when absent."`
-	Match   string `setting:"match" help:"Expression on {status, headers, body} of the answer; the rule is for those where it is neither false nor null."`
-	Fault   string `setting:"fault" required:"true" choices:"not_found,invalid,misconfigured,forbidden,disconnected,rate_limited,unavailable,conflict" help:"What it means."`
-	Field   string `setting:"field" choices:"subject,description,status,priority,owner_id,account_id,contact_id" help:"With invalid: the field of the new ticket that is refused; the rule is for tickets that were given it."`
-	Message string `setting:"message" help:"A sentence about it for the caller."`
-	Names   string `setting:"names" help:"With misconfigured: expression on the answer, a list of the names of what is missing or wrong; connection verify tells them if they are plain words."`
+	Status  []int  `setting:"status" help:"Statuses to which the rule applies. The default is any."`
+	Match   string `setting:"match" help:"Expression on {status, headers, body} of the answer. The rule applies if it is neither false nor null."`
+	Fault   string `setting:"fault" required:"true" choices:"not_found,invalid,misconfigured,forbidden,disconnected,rate_limited,unavailable,conflict" help:"What the answer means."`
+	Field   string `setting:"field" choices:"subject,description,status,priority,owner_id,account_id,contact_id" help:"With invalid: the refused field of the new ticket. The rule applies only if the call gave this field."`
+	Message string `setting:"message" help:"A sentence for the caller."`
+	Names   string `setting:"names" help:"With misconfigured: expression on the answer, for a list of names of what is missing or wrong. connection verify shows them if they are plain words."`
 }
 
 // Adapter is the adapter's declaration.
@@ -152,8 +152,8 @@ func Adapter() adapter.Adapter {
 	return adapter.CRM(adapter.Declaration{
 		Name:  name,
 		Title: "Any ticket system by REST",
-		Help: "A ticket system with an HTTP API in JSON, described by the connection's settings alone: its requests, and what of their answers is what. " +
-			"Credentials are username and password, a token, or an OAuth client's. The settings are many: write them in a file for apply.",
+		Help: "A ticket system with an HTTP API in JSON, described only by the connection's settings: its requests, and how to read their answers. " +
+			"Credentials are a username and password, a token, or an OAuth client's secret. There are many settings: write them in a file for apply.",
 		AuthOf: adapter.AuthBy(authOf),
 	}, open)
 }

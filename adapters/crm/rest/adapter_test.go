@@ -118,12 +118,12 @@ func TestEveryMistakeIsReportedWithItsPlace(t *testing.T) {
 			"settings.get.steps[1].method may change something, which this operation must not do; set reads: true if it only reads.",
 		}},
 		{object{"get": object{"steps": []any{}}, "faults": []any{object{"fault": "conflict", "field": "status"}, object{"fault": "invalid", "status": float64(400), "match": "."}}}, []string{
-			"settings.faults[0] must have a status or a match, or else it would apply to every answer.", "settings.faults[0].field goes with fault: invalid only.",
+			"settings.faults[0] must have a status or a match, or else it would apply to every answer.", "settings.faults[0].field is only for fault: invalid.",
 			"settings.get.steps must have a step.",
 		}},
 		{object{"create": object{"steps": []any{step(nil)}}, "ticket": object{"id": "1", "number": "1", "status": "1", "status_value": "2"},
 			"statuses": []any{"Open"}, "vocabulary": object{"statuses": "[]"}}, []string{
-			"settings.statuses cannot be together with vocabulary.statuses.", "settings.ticket.status_value cannot be together with status.",
+			"settings.statuses cannot be combined with vocabulary.statuses.", "settings.ticket.status_value cannot be combined with status.",
 			"settings.create must have either number, so that get reads the new ticket back, or ticket.",
 			"settings.create.steps must have a step that opens the ticket: one whose method is not GET.",
 		}},

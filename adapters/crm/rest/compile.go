@@ -144,7 +144,7 @@ func (c *compiled) words(s settings, rules []rule) {
 		asked  bool
 	}{{"statuses", s.Statuses, c.statuses.given()}, {"priorities", s.Priorities, c.priorities.given()}} {
 		if len(list.labels) > 0 && list.asked {
-			c.wrong(list.name, "cannot be together with vocabulary."+list.name+".")
+			c.wrong(list.name, "cannot be combined with vocabulary."+list.name+".")
 		}
 	}
 	if len(c.vocabulary) > 0 && !c.statuses.given() && !c.priorities.given() {
@@ -265,10 +265,10 @@ func (c *compiled) rules(place string, list []ruleSettings) []rule {
 			c.wrong(at, "must have a status or a match, or else it would apply to every answer.")
 		}
 		if s.Field != "" && s.Fault != "invalid" {
-			c.wrong(at+".field", "goes with fault: invalid only.")
+			c.wrong(at+".field", "is only for fault: invalid.")
 		}
 		if s.Names != "" && s.Fault != misconfigured {
-			c.wrong(at+".names", "goes with fault: misconfigured only.")
+			c.wrong(at+".names", "is only for fault: misconfigured.")
 		}
 		made = append(made, rule{
 			status: s.Status, match: c.expression(at+".match", s.Match), fault: s.Fault, field: s.Field, message: s.Message,
@@ -282,7 +282,7 @@ func (c *compiled) mapping(place string, s ticketSettings) mapping {
 	e := func(field, source string) expression { return c.expression(place+"."+field, source) }
 	either := func(field, one, other string) {
 		if one != "" && other != "" {
-			c.wrong(place+"."+field+"_value", "cannot be together with "+field+".")
+			c.wrong(place+"."+field+"_value", "cannot be combined with "+field+".")
 		}
 	}
 	either("status", s.Status, s.StatusValue)

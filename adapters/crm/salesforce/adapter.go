@@ -20,21 +20,21 @@ import (
 const name = "salesforce"
 
 type settings struct {
-	Flow            string `setting:"flow" choices:"consent,jwt_bearer,client_credentials" default:"consent" help:"How access is had: consent of a person (connect-link), jwt_bearer with client_id, username and private_key, or client_credentials with client_id, client_secret and base_url."`
-	BaseURL         string `setting:"base_url" kind:"url" help:"Your My Domain address, such as https://acme.my.salesforce.com or https://acme--test.sandbox.my.salesforce.com; signing in and the API are there. Without it people sign in at login.salesforce.com, and Salesforce tells where the API is."`
+	Flow            string `setting:"flow" choices:"consent,jwt_bearer,client_credentials" default:"consent" help:"How to authorise: consent of a person (connect-link), jwt_bearer with client_id, username and private_key, or client_credentials with client_id, client_secret and base_url."`
+	BaseURL         string `setting:"base_url" kind:"url" help:"Your My Domain address, such as https://acme.my.salesforce.com or https://acme--test.sandbox.my.salesforce.com; it serves sign-in and the API. Without it, people sign in at login.salesforce.com, and Salesforce tells the address of the API."`
 	Username        string `setting:"username" help:"With jwt_bearer: the Salesforce user to act as."`
-	ClientID        string `setting:"client_id" help:"The consumer key of your own app at Salesforce; without it the gateway's is used."`
+	ClientID        string `setting:"client_id" help:"The consumer key of your own app at Salesforce. The default is the gateway's."`
 	APIVersion      string `setting:"api_version" default:"v62.0" help:"Version of the REST API, v46.0 or later."`
-	NumberFormat    string `setting:"number_format" default:"[0-9]{1,30}" help:"Regular expression of a whole case number, where the organisation has changed its display format."`
-	NumberWidth     int    `setting:"number_width" default:"8" help:"How many digits case numbers are padded to with zeros; 0 where they are not."`
-	ExternalIDField string `setting:"external_id_field" help:"API name of a text field of cases, of 64 characters or more, marked External ID and Unique, such as Frontdesk_Key__c. With it no repeated call opens a second case."`
-	Comments        string `setting:"comments" choices:"case_comments,emails,feed" default:"case_comments" help:"Where the last public comment is looked for: published case comments, emails of the case, or posts in the case's feed that are visible to all who can see the case."`
+	NumberFormat    string `setting:"number_format" default:"[0-9]{1,30}" help:"Regular expression for a whole case number, if the organisation has changed its display format."`
+	NumberWidth     int    `setting:"number_width" default:"8" help:"How many digits case numbers are padded to with zeros; 0 if they are not padded."`
+	ExternalIDField string `setting:"external_id_field" help:"API name of a text field of cases, such as Frontdesk_Key__c, with 64 characters or more and marked External ID and Unique. With it, no repeated call opens a second case."`
+	Comments        string `setting:"comments" choices:"case_comments,emails,feed" default:"case_comments" help:"Where to look for the last public comment: published case comments, emails of the case, or posts in the case's feed that everybody with access to the case can see."`
 
-	Fields adapter.TicketFields `setting:"fields" help:"Values that every new case gets, by the API name of a field, such as Region__c. A text may have {subject}, {description}, {status}, {priority}, {owner_id}, {account_id} and {contact_id} of the call in it. What the call itself gives wins. Without an entry for Origin, it is Phone where that is an active value."`
+	Fields adapter.TicketFields `setting:"fields" help:"Values for every new case, by the API name of a field, such as Region__c. Text may contain the call's {subject}, {description}, {status}, {priority}, {owner_id}, {account_id} and {contact_id}. Values of the call itself take precedence. The default for Origin is Phone, if that is an active value."`
 
-	RefreshToken string `credential:"refresh_token" help:"A refresh token had elsewhere, of the same app. With connect-link a person gives one by consent instead."`
+	RefreshToken string `credential:"refresh_token" help:"A refresh token that you already have, of the same app. With connect-link, a person's consent gives one instead."`
 	ClientSecret string `credential:"client_secret" help:"The consumer secret of client_id."`
-	PrivateKey   string `credential:"private_key" help:"With jwt_bearer: the private key, in PEM, whose certificate the app holds."`
+	PrivateKey   string `credential:"private_key" help:"With jwt_bearer: the private key, in PEM, for the certificate that the app holds."`
 }
 
 // Adapter is the adapter's declaration.
@@ -42,18 +42,18 @@ func Adapter() adapter.Adapter {
 	return adapter.CRM(adapter.Declaration{
 		Name:   name,
 		Title:  "Salesforce",
-		Help:   "Cases of Salesforce Service Cloud. A person connects by consent (connect-link), a company by a certificate (jwt_bearer) or its own app (client_credentials).",
+		Help:   "Cases of Salesforce Service Cloud. A person connects by consent (connect-link), a company by a certificate (jwt_bearer) or by its own app (client_credentials).",
 		AuthOf: adapter.AuthBy(auth),
 		Operator: &adapter.OperatorKeys{
 			Help: "Salesforce. The OAuth client is an external client app with the callback URL " +
 				"PUBLIC_URL/oauth/callback/salesforce.",
-			ClientIDHelp: "Of the external client app, its consumer key. Without one, tenants bring their " +
-				"own.",
-			ClientSecretHelp: "Its consumer secret; env:VAR or file:PATH reads it from there.",
+			ClientIDHelp: "Consumer key of the external client app. Without it, tenants use their own " +
+				"app.",
+			ClientSecretHelp: "Consumer secret of the app; env:VAR or file:PATH reads it from there.",
 			Addresses: []adapter.Address{
 				{
 					Name: "login_url", Default: "https://login.salesforce.com",
-					Help: "Where customers give their consent and tokens are had; " +
+					Help: "Server for consent and tokens; " +
 						"https://test.salesforce.com for sandboxes.",
 				},
 			},
@@ -81,7 +81,7 @@ const (
 // client credentials flow takes no scope parameter.
 var scopes = []adapter.Scope{
 	{Name: "api", Words: "See and open cases for you"},
-	{Name: "refresh_token", Words: "Stay connected when you are not there"},
+	{Name: "refresh_token", Words: "Stay connected while you are away"},
 }
 
 func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
@@ -187,7 +187,7 @@ func (s settings) Validate() (faults []fault.Field) {
 		add("settings.external_id_field", "must be the API name of a custom field, such as Frontdesk_Key__c.")
 	}
 	faults = append(faults, s.Fields.Without(map[string]string{
-		"Subject":         "is what the call gives.",
+		"Subject":         "is set by the call.",
 		s.ExternalIDField: "is the connection's external_id_field, where the gateway keeps the call's key.",
 	})...)
 	if u, err := url.Parse(s.BaseURL); err != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
@@ -208,7 +208,7 @@ func (s settings) Validate() (faults []fault.Field) {
 		add("settings.flow", "must be jwt_bearer where there is a username or private_key.")
 	}
 	if adapter.Flow(s.Flow) != adapter.Consent && s.RefreshToken != "" {
-		add("credentials.refresh_token", "goes with the flow consent only.")
+		add("credentials.refresh_token", "is only for the flow consent.")
 	}
 	return faults
 }

@@ -51,18 +51,18 @@ func Adapter() adapter.Adapter {
 }
 
 type settings struct {
-	Account         string        `setting:"account" default:"Sandbox Support" help:"Name of the pretended account."`
-	Email           string        `setting:"email" default:"support@example.com" help:"Address that the pretended account belongs to."`
-	Statuses        []string      `setting:"statuses" default:"New,Open,Pending,Solved,Closed" help:"Labels a ticket may have, in their order."`
-	DefaultStatus   string        `setting:"default_status" help:"Label of a ticket that is given none; the first one unless set."`
-	Resolved        []string      `setting:"resolved_statuses" default:"Solved,Resolved" help:"Labels that resolve a ticket."`
-	Closed          []string      `setting:"closed_statuses" default:"Closed" help:"Labels that close a ticket."`
-	Priorities      []string      `setting:"priorities" default:"Low,Normal,High,Urgent" help:"Priorities a ticket may have, in their order."`
-	DefaultPriority string        `setting:"default_priority" help:"Priority of a ticket that is given none; Normal where there is one, else none, unless set."`
-	Seed            string        `setting:"seed" default:"demo" choices:"demo,empty" help:"The tickets of a new account: the demo ones, or none."`
+	Account         string        `setting:"account" default:"Sandbox Support" help:"Name of the simulated account."`
+	Email           string        `setting:"email" default:"support@example.com" help:"Address of the simulated account's owner."`
+	Statuses        []string      `setting:"statuses" default:"New,Open,Pending,Solved,Closed" help:"Labels of the statuses that a ticket may have, in order."`
+	DefaultStatus   string        `setting:"default_status" help:"Status of a ticket that is given none. The default is the first one."`
+	Resolved        []string      `setting:"resolved_statuses" default:"Solved,Resolved" help:"Statuses that resolve a ticket."`
+	Closed          []string      `setting:"closed_statuses" default:"Closed" help:"Statuses that close a ticket."`
+	Priorities      []string      `setting:"priorities" default:"Low,Normal,High,Urgent" help:"Priorities that a ticket may have, in order."`
+	DefaultPriority string        `setting:"default_priority" help:"Priority of a ticket that is given none. The default is Normal, if there is one, or else none."`
+	Seed            string        `setting:"seed" default:"demo" choices:"demo,empty" help:"The tickets of a new account: demo tickets, or none."`
 	Related         string        `setting:"related" choices:"seeded,any" default:"seeded" help:"Which owners, accounts and contacts exist: usr_1 to usr_3, acc_1 to acc_3 and con_1 to con_5, or any."`
-	Latency         time.Duration `setting:"latency" help:"How long every call takes, such as 250ms."`
-	Fault           string        `setting:"fault" choices:"slow,hang,rate_limited,revoked,forbidden,down,reply_lost,outcome_unknown,rejected" help:"How every call fails, until this is emptied."`
+	Latency         time.Duration `setting:"latency" help:"How long each call takes, such as 250ms."`
+	Fault           string        `setting:"fault" choices:"slow,hang,rate_limited,revoked,forbidden,down,reply_lost,outcome_unknown,rejected" help:"How every call fails, until this setting is empty again."`
 }
 
 // rejected is the scenario of an account whose own rules refuse a ticket.

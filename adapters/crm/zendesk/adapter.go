@@ -14,14 +14,14 @@ const name = "zendesk"
 
 type settings struct {
 	BaseURL  string `setting:"base_url" kind:"url" required:"true" help:"Address of the account, such as https://acme.zendesk.com."`
-	ClientID string `setting:"client_id" help:"Unique identifier of your own OAuth client (Admin Center, Apps and integrations, APIs, OAuth clients), with client_secret; without it the gateway's is used."`
+	ClientID string `setting:"client_id" help:"Unique identifier of your own OAuth client (Admin Center, Apps and integrations, APIs, OAuth clients), with client_secret. The default is the gateway's."`
 
-	Fields adapter.TicketFields `setting:"fields" help:"Values that every new ticket gets, by field: the id of a custom field, or type, priority, status, custom_status_id, group_id, assignee_id, organization_id, requester_id, brand_id, ticket_form_id or tags. A text may have {subject}, {description}, {status}, {priority}, {owner_id}, {account_id} and {contact_id} of the call in it. What the call itself gives wins. Tickets show the channel api: Zendesk advises against setting another."`
+	Fields adapter.TicketFields `setting:"fields" help:"Values for every new ticket, by field: the id of a custom field, or type, priority, status, custom_status_id, group_id, assignee_id, organization_id, requester_id, brand_id, ticket_form_id or tags. Text may contain the call's {subject}, {description}, {status}, {priority}, {owner_id}, {account_id} and {contact_id}. Values of the call itself take precedence. Tickets show the channel api: Zendesk advises against setting another."`
 
 	Email        string `credential:"email" help:"With api_token: address of the agent in whose name tickets are opened."`
-	APIToken     string `credential:"api_token" help:"An API token, with email. Zendesk gives out no new ones, and ends all of them on 30 April 2027: prefer connect-link."`
-	AccessToken  string `credential:"access_token" help:"An OAuth access token without an end, in the place of consent and api_token."`
-	RefreshToken string `credential:"refresh_token" help:"A refresh token had elsewhere, of the same OAuth client. With connect-link an agent gives one by consent instead."`
+	APIToken     string `credential:"api_token" help:"An API token, with email. Zendesk issues no new ones, and ends all of them on 30 April 2027; prefer connect-link."`
+	AccessToken  string `credential:"access_token" help:"An OAuth access token that does not expire, instead of consent or api_token."`
+	RefreshToken string `credential:"refresh_token" help:"A refresh token that you already have, of the same OAuth client. With connect-link, an agent's consent gives one instead."`
 	ClientSecret string `credential:"client_secret" help:"The secret of client_id."`
 }
 
@@ -34,16 +34,16 @@ func Adapter() adapter.Adapter {
 		AuthOf: adapter.AuthBy(authOf),
 		Operator: &adapter.OperatorKeys{
 			Help: "Zendesk. The OAuth client is a global one, with the redirect URL " +
-				"PUBLIC_URL/oauth/callback/zendesk; where an account is, its connection says (base_url). " +
-				"The secret is told to addresses under zendesk.com alone, and to base_url here.",
-			ClientIDHelp: "Of the global OAuth client. Without one, tenants bring their own or an " +
+				"PUBLIC_URL/oauth/callback/zendesk. Each connection has the address of its account (base_url). " +
+				"The secret goes only to addresses under zendesk.com, and to base_url here.",
+			ClientIDHelp: "Id of the global OAuth client. Without it, tenants use their own client or an " +
 				"API token.",
-			ClientSecretHelp: "Its secret; env:VAR or file:PATH reads it from there.",
+			ClientSecretHelp: "Secret of the OAuth client; env:VAR or file:PATH reads it from there.",
 			Addresses: []adapter.Address{
 				{
 					Name: "base_url", Optional: true,
-					Help: "An address besides those under zendesk.com at which an account may have consent " +
-						"given to that client, such as a pretended Zendesk's: the secret is told there.",
+					Help: "One more address, besides those under zendesk.com, that may receive the client's " +
+						"secret, such as the address of a fake Zendesk.",
 				},
 			},
 		},
@@ -66,11 +66,11 @@ func authOf(s settings) (adapter.Auth, error) {
 	case s.APIToken != "" && s.Email == "":
 		return adapter.Auth{}, fault.InvalidField("credentials.email", "is required with credentials.api_token: the address of the agent to act for.")
 	case s.APIToken == "" && s.Email != "":
-		return adapter.Auth{}, fault.InvalidField("credentials.email", "goes with credentials.api_token only.")
+		return adapter.Auth{}, fault.InvalidField("credentials.email", "is only for credentials.api_token.")
 	case s.APIToken != "" && (consent || s.AccessToken != ""):
-		return adapter.Auth{}, fault.InvalidField("credentials.api_token", "cannot be together with an access_token, refresh_token or OAuth client: choose one way.")
+		return adapter.Auth{}, fault.InvalidField("credentials.api_token", "cannot be combined with an access_token, refresh_token or OAuth client; choose one.")
 	case s.AccessToken != "" && consent:
-		return adapter.Auth{}, fault.InvalidField("credentials.access_token", "cannot be together with a refresh_token or OAuth client: choose one way.")
+		return adapter.Auth{}, fault.InvalidField("credentials.access_token", "cannot be combined with a refresh_token or OAuth client; choose one.")
 	case s.APIToken != "":
 		// developer.zendesk.com/api-reference/introduction/security-and-auth, "API token".
 		return adapter.Auth{Scheme: adapter.Basic, Username: "email", UsernameSuffix: "/token", Password: "api_token", BaseURL: "base_url"}, nil

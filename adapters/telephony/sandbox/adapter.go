@@ -49,13 +49,13 @@ import (
 
 type settings struct {
 	Account     string        `setting:"account" default:"Sandbox account" help:"The name of the account."`
-	VoiceURL    string        `setting:"voice_url_template" help:"Address asked for each inbound call of a number that an employee answers; {cloud_employee_id} and {e164} are filled in."`
-	Application string        `setting:"voice_application" help:"The voice application that inbound calls go to, in place of voice_url_template."`
-	SIPTrunk    string        `setting:"sip_trunk" help:"The SIP trunk that inbound calls go to, in place of both."`
-	Stock       int           `setting:"stock" default:"5" help:"How many numbers are for sale in an area code, 0 to 99."`
-	OrderTime   time.Duration `setting:"order_time" help:"How long a number stays on order before it is there, such as 2s; nothing makes orders immediate."`
-	Fault       string        `setting:"fault" choices:"slow,hang,rate_limited,revoked,forbidden,down,reply_lost,outcome_unknown,taken,no_funds,trial,suspended,address_required" help:"How every call fails, until this is emptied."`
-	Latency     time.Duration `setting:"latency" help:"How long every call takes, such as 250ms."`
+	VoiceURL    string        `setting:"voice_url_template" help:"URL that is requested for each inbound call to a number with an inbound employee. {cloud_employee_id} and {e164} are filled in."`
+	Application string        `setting:"voice_application" help:"The voice application for inbound calls, instead of voice_url_template."`
+	SIPTrunk    string        `setting:"sip_trunk" help:"The SIP trunk for inbound calls, instead of both."`
+	Stock       int           `setting:"stock" default:"5" help:"How many numbers are for sale in each area code, 0 to 99."`
+	OrderTime   time.Duration `setting:"order_time" help:"How long an order takes, such as 2s. By default orders are immediate."`
+	Fault       string        `setting:"fault" choices:"slow,hang,rate_limited,revoked,forbidden,down,reply_lost,outcome_unknown,taken,no_funds,trial,suspended,address_required" help:"How every call fails, until this setting is empty again."`
+	Latency     time.Duration `setting:"latency" help:"How long each call takes, such as 250ms."`
 }
 
 // The scenarios that this sandbox has beside those of every sandbox.

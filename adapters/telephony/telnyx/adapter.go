@@ -20,8 +20,8 @@ import (
 const name = "telnyx"
 
 type settings struct {
-	ConnectionID string `setting:"connection_id" help:"Id of the SIP connection, Voice API application or TeXML application that inbound calls of a number go to which an employee answers."`
-	Country      string `setting:"country" choices:"US,CA" default:"US" help:"Where numbers of an area code are looked for first. The other country is looked at where there are none."`
+	ConnectionID string `setting:"connection_id" help:"Id of the SIP connection, Voice API application or TeXML application for inbound calls to a number with an inbound employee."`
+	Country      string `setting:"country" choices:"US,CA" default:"US" help:"The country to search first for numbers in an area code. If it has none, the gateway searches the other one."`
 
 	APIKey string `credential:"api_key" required:"true" help:"An API key (Mission Control Portal, API Keys). It begins with KEY."`
 }
@@ -31,14 +31,14 @@ func Adapter() adapter.Adapter {
 	return adapter.Telephony(adapter.Declaration{
 		Name:  name,
 		Title: "Telnyx",
-		Help:  "Phone numbers of a Telnyx account, of the United States and Canada. An API key connects it.",
+		Help:  "Phone numbers of a Telnyx account in the United States and Canada. An API key connects it.",
 		Auth:  adapter.Auth{Scheme: adapter.Bearer, Password: "api_key"},
 		Operator: &adapter.OperatorKeys{
-			Help: "Telnyx. Accounts come with the connections.",
+			Help: "Telnyx. Each connection has its own account.",
 			Addresses: []adapter.Address{
 				{
 					Name: "api_url", Default: "https://api.telnyx.com/v2",
-					Help: "Base of Telnyx's API, with its version.",
+					Help: "Root of the API, including its version.",
 				},
 			},
 		},

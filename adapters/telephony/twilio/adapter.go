@@ -17,18 +17,18 @@ import (
 const name = "twilio"
 
 type settings struct {
-	AccountSID   string `credential:"account_sid" required:"true" help:"SID of the account, AC and 32 characters: the user name that goes with auth_token, or the account that the API key is of."`
+	AccountSID   string `credential:"account_sid" required:"true" help:"SID of the account, AC and 32 characters: the user name for auth_token, or the account of the API key."`
 	AuthToken    string `credential:"auth_token" help:"The account's auth token."`
-	APIKeySID    string `credential:"api_key_sid" help:"SID of an API key of the account, SK and 32 characters, with api_key_secret, in the place of auth_token. A standard key does; only a main key may read the account's name."`
+	APIKeySID    string `credential:"api_key_sid" help:"SID of an API key of the account, SK and 32 characters, with api_key_secret, instead of auth_token. A standard key is enough; only a main key can read the account's name."`
 	APIKeySecret string `credential:"api_key_secret" help:"The secret of api_key_sid."`
 
-	SubaccountSID string `setting:"subaccount_sid" help:"SID of the subaccount whose numbers these are, with the credentials of its parent; the credentials' own account unless set."`
-	Country       string `setting:"country" choices:"US,CA" help:"The only country to look for numbers in; unless set, in the US and, where it has none in the area code, in Canada."`
-	VoiceURL      string `setting:"voice_url_template" help:"Address asked, by POST, for each inbound call of a number that an employee answers; {cloud_employee_id} and {e164} are filled in."`
-	Application   string `setting:"voice_application" help:"SID of the TwiML application that inbound calls go to, AP and 32 characters, in the place of voice_url_template."`
-	SIPTrunk      string `setting:"sip_trunk" help:"SID of the Elastic SIP trunk that inbound calls go to, TK and 32 characters, in the place of both."`
-	AddressSID    string `setting:"address_sid" help:"SID of the address that numbers are bought with, AD and 32 characters. Without it, numbers that need one are not offered."`
-	BundleSID     string `setting:"bundle_sid" help:"SID of the regulatory bundle that numbers are bought with, BU and 32 characters."`
+	SubaccountSID string `setting:"subaccount_sid" help:"SID of the subaccount that holds the numbers, with the credentials of its parent. The default is the credentials' own account."`
+	Country       string `setting:"country" choices:"US,CA" help:"The only country to search for numbers. By default the gateway searches the US and, if it has none in the area code, Canada."`
+	VoiceURL      string `setting:"voice_url_template" help:"URL that Twilio requests, by POST, for each inbound call to a number with an inbound employee. {cloud_employee_id} and {e164} are filled in."`
+	Application   string `setting:"voice_application" help:"SID of the TwiML application for inbound calls, AP and 32 characters, instead of voice_url_template."`
+	SIPTrunk      string `setting:"sip_trunk" help:"SID of the Elastic SIP trunk for inbound calls, TK and 32 characters, instead of both."`
+	AddressSID    string `setting:"address_sid" help:"SID of the address for buying numbers, AD and 32 characters. Without it, numbers that require one are not offered."`
+	BundleSID     string `setting:"bundle_sid" help:"SID of the regulatory bundle for buying numbers, BU and 32 characters."`
 }
 
 // Adapter is the adapter's declaration.
@@ -36,14 +36,14 @@ func Adapter() adapter.Adapter {
 	return adapter.Telephony(adapter.Declaration{
 		Name:   name,
 		Title:  "Twilio",
-		Help:   "Phone numbers of a Twilio account, or of a subaccount of it. It takes the account's auth token or an API key.",
+		Help:   "Phone numbers of a Twilio account or of one of its subaccounts. The account's auth token or an API key connects it.",
 		AuthOf: adapter.AuthBy(authOf),
 		Operator: &adapter.OperatorKeys{
-			Help: "Twilio. Accounts come with the connections.",
+			Help: "Twilio. Each connection has its own account.",
 			Addresses: []adapter.Address{
 				{
 					Name: "api_url", Default: "https://api.twilio.com",
-					Help: "Root of Twilio's API, under which 2010-04-01/ lies.",
+					Help: "Root of the API, above 2010-04-01/.",
 				},
 			},
 		},
@@ -117,7 +117,7 @@ func (s settings) faults() []fault.Field {
 func (s settings) misfits() []fault.Field {
 	switch {
 	case s.AuthToken != "" && (s.APIKeySID != "" || s.APIKeySecret != ""):
-		return []fault.Field{{Path: "credentials.auth_token", Message: "cannot be together with an API key: choose one way."}}
+		return []fault.Field{{Path: "credentials.auth_token", Message: "cannot be combined with an API key; choose one."}}
 	case s.AuthToken != "":
 		return nil
 	case s.APIKeySID == "" && s.APIKeySecret == "":

@@ -13,7 +13,7 @@ import (
 )
 
 type settings struct {
-	ClientID     string `setting:"client_id" help:"Your own OAuth client; without it the gateway's is used."`
+	ClientID     string `setting:"client_id" help:"Your own OAuth client. The default is the gateway's."`
 	ClientSecret string `credential:"client_secret" help:"The secret of client_id."`
 }
 
@@ -29,11 +29,11 @@ func Adapter() adapter.Adapter {
 		},
 		Operator: &adapter.OperatorKeys{
 			Help:             "Desk Calendar. The OAuth client is an app of Desk.",
-			ClientIDHelp:     "Of the app.",
-			ClientSecretHelp: "Its secret; env:VAR or file:PATH reads it from there.",
+			ClientIDHelp:     "Id of the app.",
+			ClientSecretHelp: "Secret of the app; env:VAR or file:PATH reads it from there.",
 			Addresses: []adapter.Address{
-				{Name: "token_url", Default: "https://desk.example/token", Help: "Where tokens are had."},
-				{Name: "api_url", Default: "https://api.desk.example/", Help: "The root of the API."},
+				{Name: "token_url", Default: "https://desk.example/token", Help: "Endpoint that issues tokens."},
+				{Name: "api_url", Default: "https://api.desk.example/", Help: "Root of the API."},
 				{Name: "realm", Default: "https://desk.example/all", Optional: true, Help: "Whose accounts."},
 			},
 		},
