@@ -175,7 +175,7 @@ func checker[S any]() func(Values) error {
 // MayConsent reports whether customers can connect to the provider by consent, as far as the declaration tells.
 func (a Adapter) MayConsent() bool { return a.AuthOf != nil || a.Auth.Scheme == OAuth2 }
 
-// With answers the adapter with the way to authorise that fits a connection's settings and credentials as its only one.
+// With returns the adapter with only the way to authorise that fits a connection's settings and credentials.
 func (a Adapter) With(v Values) (Adapter, error) {
 	if a.AuthOf == nil {
 		return a, nil

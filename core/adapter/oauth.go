@@ -20,8 +20,8 @@ type OAuth struct {
 	// API names the address, of [Addresses], that access tokens are for: they are sent to its host and to nothing else. Where
 	// the address is a setting, Auth.BaseURL names it; where it comes with the tokens, neither.
 	API string
-	// Grant answers how the tokens of a connection with these settings are had; make it with [GrantOf]. Of credentials it
-	// sees only which there are. It fails with fault.Invalid, a field for each thing that does not fit.
+	// Grant returns how to obtain the tokens of a connection with these settings; make it with [GrantOf]. It sees only
+	// which credentials there are. It fails with fault.Invalid, with a field for each thing that does not fit.
 	Grant func(v Values, at Addresses) (Grant, error)
 }
 
@@ -102,7 +102,7 @@ const (
 	RotationOverlapping Rotation = "overlapping" // another one is given, and those before stay good
 )
 
-// Grant is how the access tokens of one connection are had.
+// Grant is how to obtain the access tokens of one connection.
 type Grant struct {
 	Flow     Flow
 	TokenURL string

@@ -15,7 +15,7 @@ import (
 //
 // A lease keeps replicas from renewing at the same time, but it lapses while its holder is merely stopped. On PostgreSQL
 // HoldTurn closes that gap: who renews holds the connection's turn as well, which a stopped process keeps and a dead one
-// does not. Whatever is had for a version is saved by that version alone: a refresh token that was paid for is kept even
+// does not. What was obtained for a version is saved by that version alone: a refresh token that was redeemed for is kept even
 // where the lease has lapsed.
 
 const tokenColumns = "tenant_id, connection_id, sealed, version, refresh_at, refused, failures, lease_owner, lease_until"

@@ -25,8 +25,9 @@ type authority struct {
 	renew     func(refused *http.Request) (bool, error) // nil: there are no others
 }
 
-// credentials unseals a connection's credentials and answers what puts them on a request, and the credentials as the
-// adapter may see them. The secret that authorises lives on in that function alone. Of a, the way to authorise is chosen.
+// credentials unseals a connection's credentials. It returns the authority that puts them on a request, and the
+// credentials as the adapter may see them. Only the authority keeps the secret that authorises. In a, it chooses the
+// way to authorise.
 func (d *Directory) credentials(a *adapter.Adapter, c Connection, row store.Connection) (authority, map[string]string, error) {
 	plain, err := d.openConnection(row)
 	if err != nil {

@@ -48,7 +48,7 @@ type located struct {
 
 // search finds the objects that may have instances within a time. What servers find of series by a time
 // differs: by the first instance only (Xandikos 0.2), by RRULE and not by RDATE (sabre/vobject,
-// VEvent::isInTimeRange), rightly. So the series are had as well, at the same time, unless the connection
+// VEvent::isInTimeRange), rightly. So the driver reads the series as well, at the same time, unless the connection
 // trusts its server.
 //
 // The objects hold room in the budget of answers until they are released.

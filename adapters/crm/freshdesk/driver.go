@@ -75,7 +75,7 @@ func (d *driver) knownLabels(ctx context.Context, enough func(labels) bool) (lab
 	return d.askLabels(ctx)
 }
 
-// Create makes a ticket. The labels are had before, so that nothing but reading the answer can fail after it.
+// Create makes a ticket. It reads the labels before, so that afterwards only reading the answer can fail.
 func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	wanted, err := newTicketOf(t, d.requester)
 	if err != nil {
