@@ -196,7 +196,7 @@ func (g *Gateway) examineConnection(ctx context.Context, tenantName, name string
 		f.Says, f.Advice = fault.From(err).Detail, "Check the connection's settings, and whether this machine can reach the provider."
 		return f
 	}
-	f.OK, f.Says, f.Advice = v.OK, strings.TrimSpace("works "+v.Email+" "+v.Name), v.Advice
+	f.OK, f.Says, f.Advice = v.OK, strings.Join(strings.Fields("works "+v.Email+" "+v.Name), " "), v.Advice
 	if !v.OK {
 		f.Says = v.Problem
 	}
