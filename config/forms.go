@@ -78,7 +78,8 @@ func storeURL(s string) string {
 	if SecretSource(s).isReference() || isStoreURL(s) {
 		return ""
 	}
-	return "must be sqlite:, sqlite:PATH, or postgres://...; or env:VAR or file:PATH, which hold such an address."
+	return "must be sqlite:, sqlite:PATH, or postgres://...; or env:VAR or file:PATH, which hold such an " +
+		"address."
 }
 
 func isStoreURL(s string) bool {

@@ -43,7 +43,8 @@ func (s SecretSource) resolve(environ map[string]string, stdin io.Reader) (strin
 		return "", errors.New("standard input cannot be read here; use env:VAR or file:PATH")
 	}
 	// What was written may be the secret itself, so that it is not repeated.
-	return "", errors.New("must say where the secret is, as env:VAR or file:PATH; do not write the secret itself here")
+	return "", errors.New("must say where the secret is, as env:VAR or file:PATH; do not write the secret " +
+		"itself here")
 }
 
 // isReference reports whether s points somewhere, rather than being the value itself.

@@ -65,11 +65,15 @@ type auditVerify struct {
 
 // Help is shown with the flags.
 func (auditVerify) Help() string {
-	return "Prints the head of the audit, ROWS:HASH. Keep it where those who can write the database cannot reach it. Passed back with --head, it shows " +
-		"whether rows were removed from the end, or the whole database was put back to an earlier state. The gateway keeps the last head " +
+	return "Prints the head of the audit, ROWS:HASH. Keep it where those who can write the database cannot " +
+		"reach it. Passed back with --head, it shows " +
+		"whether rows were removed from the end, or the whole database was put back to an earlier state. " +
+		"The gateway keeps the last head " +
 		"it knows in audit-head.json in its data directory, and this command always checks it. " +
-		"After restoring the database by other means than frontdesk restore, run: frontdesk migrate --begin-anew.\n\n" +
-		"Two things no check can show: a row removed within a second of being written, before it was sealed; and what somebody did who has the key set."
+		"After restoring the database by other means than frontdesk restore, run: frontdesk migrate " +
+		"--begin-anew.\n\n" +
+		"Two things no check can show: a row removed within a second of being written, before it was " +
+		"sealed; and what somebody did who has the key set."
 }
 
 // verified is what audit verify --json prints.

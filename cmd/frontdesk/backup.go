@@ -21,8 +21,8 @@ func (c backupCommand) Run(ctx context.Context, s *session) error {
 	if err := g.Backup(ctx, c.File); err != nil {
 		return err
 	}
-	fmt.Fprintln(s.err, "The copy holds no key. Back up the key set as well, and keep it apart from the copy: "+
-		"without it, the copy's credentials cannot be opened.")
+	fmt.Fprintln(s.err, "The copy holds no key. Back up the key set as well, and keep it apart from the "+
+		"copy: without it, the copy's credentials cannot be opened.")
 	return nil
 }
 
@@ -45,7 +45,8 @@ func (c restoreCommand) Run(ctx context.Context, s *session) error {
 		fmt.Fprintf(s.err, "The former database is now %s.\n", done.Before)
 	}
 	if done.HeadFile != "" {
-		fmt.Fprintf(s.err, "Changes made after the copy are not in it. The last known one is recorded in %s.\n", done.HeadFile)
+		fmt.Fprintf(s.err, "Changes made after the copy are not in it. The last known one is recorded in "+
+			"%s.\n", done.HeadFile)
 	}
 	return nil
 }

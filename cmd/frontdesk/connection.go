@@ -61,7 +61,8 @@ func (c connectionAdd) Run(ctx context.Context, s *session) error {
 			if callback := callbacks[n.Name]; callback != "" {
 				fmt.Fprintf(s.err, redirectURI, gateway.RedirectURI(cfg.Server.PublicURL, callback))
 			}
-			fmt.Fprintf(s.err, "The customer must give consent. Create the link with: frontdesk connect-link --tenant %s --provider %s --name %s\n", c.Tenant, n.Provider, n.Name)
+			fmt.Fprintf(s.err, "The customer must give consent. Create the link with: frontdesk "+
+				"connect-link --tenant %s --provider %s --name %s\n", c.Tenant, n.Provider, n.Name)
 		} else {
 			fmt.Fprintf(s.err, "Check it with: frontdesk connection verify --tenant %s %s\n", c.Tenant, n.Name)
 		}
@@ -84,7 +85,8 @@ func settingsOf(flags map[string]string) (map[string]any, error) {
 		}
 		parts, ok := settings[name].(map[string]any)
 		if !ok {
-			return nil, usage("--set %s: --set %s is given as well; set the value as a whole or by keys, not both", flag, name)
+			return nil, usage("--set %s: --set %s is given as well; set the value as a whole or by keys, "+
+				"not both", flag, name)
 		}
 		parts[key] = flags[flag]
 	}

@@ -26,14 +26,17 @@ type connectLink struct {
 
 // Help is shown with the flags.
 func (connectLink) Help() string {
-	return "Prints a link for a customer. The customer opens it in a browser, sees who asks for what, and gives consent at the provider. " +
-		"The gateway sees no password, and the customer can withdraw the consent at the provider at any time. " +
+	return "Prints a link for a customer. The customer opens it in a browser, sees who asks for what, and " +
+		"gives consent at the provider. " +
+		"The gateway sees no password, and the customer can withdraw the consent at the provider at any " +
+		"time. " +
 		"The link is valid for one connection; a customer who declines can open it again. " +
 		"Anybody who has it can connect an account of their own, so send it only to the customer.\n\n" +
-		"The provider's OAuth client is the one in the configuration (providers.P.client_id and providers.P.client_secret), or the tenant's own, " +
-		"added before with: connection add --set client_id=ID --secret client_secret=SOURCE. " +
-		"Register the client with the redirect URI that is printed beside the link: {server.public_url}/oauth/callback/P " +
-		"for the configuration's client, and a different one for each tenant's own client."
+		"The provider's OAuth client is the one in the configuration (providers.P.client_id and " +
+		"providers.P.client_secret), or the tenant's own, added before with: connection add --set " +
+		"client_id=ID --secret client_secret=SOURCE. Register the client with the redirect URI that is " +
+		"printed beside the link: {server.public_url}/oauth/callback/P for the configuration's client, and " +
+		"a different one for each tenant's own client."
 }
 
 // Run makes the link and prints it, and nothing else, on standard output.
@@ -64,7 +67,8 @@ func (c connectLink) Run(ctx context.Context, s *session) error {
 		}
 		public := cfg.Server.PublicURL
 		fmt.Fprintln(s.err, purpose(link))
-		fmt.Fprintf(s.err, "It is valid until %s, for one connection. Send it only to the customer. It is shown only once.\n",
+		fmt.Fprintf(s.err, "It is valid until %s, for one connection. Send it only to the customer. It is "+
+			"shown only once.\n",
 			link.ExpiresAt.Format(time.RFC3339))
 		fmt.Fprintf(s.err, redirectURI, gateway.RedirectURI(public, link.Callback))
 		_, err = fmt.Fprintln(s.out, gateway.ConnectURL(public, token))
@@ -104,9 +108,13 @@ func kindOf(registry adapter.Registry, provider string) (adapter.Kind, error) {
 	case len(consented) == 0 && len(all) > 0: // of whichever kind, it is refused for another reason
 		return adapter.Kind(all[0]), nil
 	case len(names) == 0:
-		return "", fault.New(fault.NotFound, "PROVIDER_UNKNOWN", "This build has no provider that takes a customer's consent.")
+		return "", fault.New(fault.NotFound, "PROVIDER_UNKNOWN",
+			"This build has no provider that takes a customer's consent.")
 	case len(all) == 0:
-		return "", fault.Newf(fault.NotFound, "PROVIDER_UNKNOWN", "There is no provider %q. Providers that take a customer's consent: %s.", provider, strings.Join(names, ", "))
+		return "", fault.Newf(fault.NotFound, "PROVIDER_UNKNOWN",
+			"There is no provider %q. Providers that take a customer's consent: %s.", provider, strings.Join(names,
+				", "))
 	}
-	return "", usage("the provider %q has several kinds of connection; choose one with --kind: %s", provider, strings.Join(all, ", "))
+	return "", usage("the provider %q has several kinds of connection; choose one with --kind: %s", provider, strings.Join(all,
+		", "))
 }

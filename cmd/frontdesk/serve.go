@@ -44,7 +44,8 @@ func (c serveCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	return g.Serve(ctx, func(at gateway.Addresses) {
-		fmt.Fprintf(s.out, "\nFrontdesk is ready at %s (API description: %s/docs).\n\nAPI key of the tenant %q, shown only once:\n\n  %s\n\nBook a meeting in its sandbox calendar:\n\n%s\n\n",
+		fmt.Fprintf(s.out, "\nFrontdesk is ready at %s (API description: %s/docs).\n\nAPI key of the "+
+			"tenant %q, shown only once:\n\n  %s\n\nBook a meeting in its sandbox calendar:\n\n%s\n\n",
 			at.API, at.API, gateway.DemoTenant, key, g.DemoCurl(at, key))
 	})
 }
@@ -56,9 +57,10 @@ type migrateCommand struct {
 
 // Help is shown with the flags.
 func (migrateCommand) Help() string {
-	return "The rows of connections, API keys and links are sealed with the key set. So somebody who can write only the database can " +
-		"neither redirect credentials nor make a key. Only --adopt accepts rows from before they were sealed: do not use it " +
-		"in scripts that run at every start. A gateway that created its key set itself, in its data directory, adopts such rows at its first start."
+	return "The rows of connections, API keys and links are sealed with the key set. So somebody who can " +
+		"write only the database can neither redirect credentials nor make a key. Only --adopt accepts rows " +
+		"from before they were sealed: do not use it in scripts that run at every start. A gateway that " +
+		"created its key set itself, in its data directory, adopts such rows at its first start."
 }
 
 // Run migrates the store.

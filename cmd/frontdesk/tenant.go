@@ -74,7 +74,8 @@ type tenantDelete struct {
 // Run deletes the tenant.
 func (c tenantDelete) Run(ctx context.Context, s *session) error {
 	if !c.Yes {
-		return usage("this deletes the tenant %q with its connections, keys and records; add --yes to confirm", c.Name)
+		return usage("this deletes the tenant %q with its connections, keys and records; add --yes to "+
+			"confirm", c.Name)
 	}
 	return s.with(ctx, func(g *gateway.Gateway) error { return g.Directory().DeleteTenant(ctx, c.Name) })
 }
@@ -98,7 +99,8 @@ func (c keyCreate) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(s.err, "Created key %s for the tenant %s. It is shown only once; keep it in a safe place.\n", key.ID, c.Tenant)
+		fmt.Fprintf(s.err, "Created key %s for the tenant %s. It is shown only once; keep it in a safe "+
+			"place.\n", key.ID, c.Tenant)
 		_, err = fmt.Fprintln(s.out, plain)
 		return err
 	})

@@ -48,8 +48,10 @@ func (g Grant) showsOperatorsClient(at Addresses) error {
 	}
 	for _, address := range []string{g.AuthURL, g.TokenURL} {
 		if address != "" && !at.name(address) && !isWithin(address, g.Domains) {
-			return fault.InvalidField("settings.base_url", "must be one of the provider's own https addresses, or one that the gateway's "+
-				"operator named: the secret of the gateway's OAuth client goes only to those. Or use your own client (client_id).")
+			return fault.InvalidField("settings.base_url",
+				"must be one of the provider's own https addresses, or one that the gateway's operator "+
+					"named: the secret of the gateway's OAuth client goes only to those. Or use your own "+
+					"client (client_id).")
 		}
 	}
 	return nil

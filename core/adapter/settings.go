@@ -173,7 +173,8 @@ func unknown(prefix string, fields, known []Field, given map[string]any) []fault
 	var faults []fault.Field
 	for name := range given {
 		if !slices.ContainsFunc(fields, func(f Field) bool { return f.Name == name }) {
-			faults = append(faults, fault.Field{Path: prefix + name, Message: "is unknown; known are " + strings.Join(names, ", ") + "."})
+			faults = append(faults, fault.Field{Path: prefix + name, Message: "is unknown; known are " + strings.Join(names,
+				", ") + "."})
 		}
 	}
 	slices.SortFunc(faults, func(a, b fault.Field) int { return strings.Compare(a.Path, b.Path) })

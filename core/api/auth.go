@@ -45,7 +45,8 @@ func keyOf(h http.Header) (string, error) {
 		}
 	}
 	if key == "" && otherScheme {
-		return "", refused("The Authorization header must be \"Bearer\" and the API key. Or send the key in X-Api-Key.")
+		return "", refused("The Authorization header must be \"Bearer\" and the API key. Or send the key " +
+			"in X-Api-Key.")
 	}
 	if key == "" {
 		return "", refused("The API key is missing. Send it in the X-Api-Key header.").Because(errNoKey)

@@ -78,7 +78,8 @@ func (r updateMeetingRequest) input(c *checks) service.UpdateMeeting {
 	c.ordered(in.Start, in.End, in.Timezone)
 	changes := r.Title != "" || r.Description != "" || r.StartTime != "" || r.EndTime != "" || r.AttendeeEmails != nil
 	if !changes && len(c.faults) == 0 {
-		c.fail(locationBody, "must have at least one change: title, description, start_time, end_time or attendee_emails")
+		c.fail(locationBody, "must have at least one change: title, description, start_time, end_time or "+
+			"attendee_emails")
 	}
 	return in
 }

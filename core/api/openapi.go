@@ -101,8 +101,8 @@ func (a *api) describe(o Options, ops []operation) *huma.OpenAPI {
 		Tags: []*huma.Tag{
 			{Name: tagCalendar, Description: "Meetings, events and calendars of the connected calendar account."},
 			{Name: tagTickets, Description: "Tickets in the connected CRM."},
-			{Name: tagNumbers, Description: "Phone numbers and the cloud employees that answer and call with them. " +
-				"Beta: this may change quickly."},
+			{Name: tagNumbers, Description: "Phone numbers and the cloud employees that answer and call " +
+				"with them. Beta: this may change quickly."},
 		},
 		Components: &huma.Components{
 			Schemas:    schemas,
@@ -311,29 +311,32 @@ func parameters() map[string]*huma.Param {
 	text := &huma.Schema{Type: huma.TypeString}
 	return map[string]*huma.Param{
 		headerRequestID: {Name: headerRequestID, In: "header", Schema: text, Example: sampleRequestID,
-			Description: "Your own id for this request, up to 128 visible ASCII characters. It is echoed and is in every " +
-				"line of the log. If it is absent, the gateway makes one."},
+			Description: "Your own id for this request, up to 128 visible ASCII characters. It is echoed " +
+				"and is in every line of the log. If it is absent, the gateway makes one."},
 		headerTimeout: {Name: headerTimeout, In: "header", Schema: &huma.Schema{Type: huma.TypeInteger, Format: "int64"}, Example: 3000,
-			Description: "How many milliseconds you wait for the answer. This can only shorten the gateway's own deadline, which is " +
-				"8 seconds unless the operator sets another."},
+			Description: "How many milliseconds you wait for the answer. This can only shorten the " +
+				"gateway's own deadline, which is 8 seconds unless the operator sets another."},
 		headerIdempotency: {Name: headerIdempotency, In: "header", Schema: text, Example: "call-7f3c-book-1",
-			Description: "Names this request, up to 255 printable ASCII characters. A repeat with the same key and body is answered " +
-				"byte for byte like the first, for 72 hours."},
+			Description: "Names this request, up to 255 printable ASCII characters. A repeat with the same " +
+				"key and body is answered byte for byte like the first, for 72 hours."},
 	}
 }
 
 func headers() map[string]*huma.Header {
 	text := &huma.Schema{Type: huma.TypeString}
 	return map[string]*huma.Header{
-		headerRequestID: {Schema: text, Example: sampleRequestID, Description: "The request's id: yours, or one that the gateway made."},
-		headerReplayed:  {Schema: text, Example: "true", Description: "true if this is the answer to an earlier, equal request."},
-		"Location":      {Schema: text, Example: "/beta/phone-numbers/4711", Description: "The path of the new phone number."},
+		headerRequestID: {Schema: text, Example: sampleRequestID, Description: "The request's id: yours, or " +
+			"one that the gateway made."},
+		headerReplayed: {Schema: text, Example: "true", Description: "true if this is the answer to an " +
+			"earlier, equal request."},
+		"Location": {Schema: text, Example: "/beta/phone-numbers/4711", Description: "The path of the new " +
+			"phone number."},
 		"Retry-After": {Schema: &huma.Schema{Type: huma.TypeInteger}, Example: 5,
 			Description: "How many seconds to wait before a repeat can help."},
 		headerRatePolicy: {Schema: text, Example: `"key";q=6000;w=60, "tenant";q=12000;w=60`,
-			Description: "How many requests (q) the API key, and all keys of the tenant together, may make within a window of seconds (w), " +
-				"by draft-ietf-httpapi-ratelimit-headers-11. Each replica of the gateway counts on its own. Absent if the " +
-				"operator sets no limit."},
+			Description: "How many requests (q) the API key, and all keys of the tenant together, may make " +
+				"within a window of seconds (w), by draft-ietf-httpapi-ratelimit-headers-11. Each replica " +
+				"of the gateway counts on its own. Absent if the operator sets no limit."},
 		headerRate: {Schema: text, Example: `"key";r=5993;t=60, "tenant";r=11871;t=60`,
 			Description: "How many requests are left (r), and for how many seconds (t)."},
 		"WWW-Authenticate": {Schema: text, Example: `Bearer realm="frontdesk"`,

@@ -44,9 +44,10 @@ func calendarOperations(s Calendar) []operation {
 		{
 			ID: "bookMeeting", Method: http.MethodPost, Path: "/v1/calendar/book-meeting", Scope: write,
 			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Book a meeting", Success: http.StatusOK,
-			Description: "Books one event and lets the provider invite the attendees. Equal calls of one API key within ten minutes " +
-				"(a setting of the tenant) count as one meeting: later ones get the answer of the first, marked Idempotency-Replayed. " +
-				"A different Idempotency-Key overrides this.",
+			Description: "Books one event and lets the provider invite the attendees. Equal calls of one " +
+				"API key within ten minutes (a setting of the tenant) count as one meeting: later ones get " +
+				"the answer of the first, marked Idempotency-Replayed. A different Idempotency-Key " +
+				"overrides this.",
 			Reasons: []string{fault.ReasonCalendarNotFound, fault.ReasonSlotTaken, fault.ReasonConferencing,
 				fault.ReasonNotConnected, fault.ReasonReconnectRequired, fault.ReasonNotSupported},
 			Examples: []example{
@@ -65,8 +66,8 @@ func calendarOperations(s Calendar) []operation {
 		{
 			ID: "updateMeeting", Method: http.MethodPost, Path: "/v1/calendar/update-meeting", Scope: write,
 			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Update a meeting", Success: http.StatusOK,
-			Description: "Changes the given fields of an event and leaves the others alone. It never silently overwrites a change that someone " +
-				"else makes at the same time.",
+			Description: "Changes the given fields of an event and leaves the others alone. It never " +
+				"silently overwrites a change that someone else makes at the same time.",
 			Reasons: []string{fault.ReasonEventNotFound, fault.ReasonCalendarNotFound, fault.ReasonSlotTaken,
 				fault.ReasonChangedMeanwhile, fault.ReasonNotConnected, fault.ReasonReconnectRequired, fault.ReasonNotSupported},
 			Examples: []example{{Name: "move", Summary: "An hour later; the duration stays", Request: updateMeetingRequest{
@@ -77,8 +78,9 @@ func calendarOperations(s Calendar) []operation {
 		{
 			ID: "listEvents", Method: http.MethodPost, Path: "/v1/calendar/list-events", Scope: read,
 			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "List events", Success: http.StatusOK,
-			Description: "Lists the events of the calendars in a window, sorted by start and then id. Recurring events appear as their instances. " +
-				"The answer is complete or an error: if one calendar cannot be read, the operation fails.",
+			Description: "Lists the events of the calendars in a window, sorted by start and then id. " +
+				"Recurring events appear as their instances. The answer is complete or an error: if one " +
+				"calendar cannot be read, the operation fails.",
 			Reasons: []string{fault.ReasonCalendarNotFound, fault.ReasonTooManyEvents,
 				fault.ReasonNotConnected, fault.ReasonReconnectRequired},
 			Examples: []example{
@@ -92,7 +94,8 @@ func calendarOperations(s Calendar) []operation {
 		{
 			ID: "cancelMeeting", Method: http.MethodPost, Path: "/v1/calendar/cancel-meeting", Scope: write,
 			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Cancel a meeting", Success: http.StatusOK,
-			Description: "Cancels an event and lets the provider notify the attendees. For an event that is already gone, the answer is ok as well.",
+			Description: "Cancels an event and lets the provider notify the attendees. For an event that is " +
+				"already gone, the answer is ok as well.",
 			Reasons: []string{fault.ReasonEventNotFound, fault.ReasonCalendarNotFound,
 				fault.ReasonNotConnected, fault.ReasonReconnectRequired, fault.ReasonNotSupported},
 			Examples: []example{{Name: "cancel", Summary: "By its id alone", Request: cancelMeetingRequest{EventID: "evt_4k1v9s"},
@@ -112,8 +115,9 @@ func calendarOperations(s Calendar) []operation {
 		{
 			ID: "verifyCalendarConnection", Method: http.MethodPost, Path: "/v1/calendar/verify-calendar-connection", Scope: read,
 			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Verify the calendar connection", Success: http.StatusOK,
-			Description: "Asks the provider live whether the credentials work. With revoked credentials, ok is false and email is the last " +
-				"known one. Without a calendar connection, ok is false and email is empty. An error means that there is no answer.",
+			Description: "Asks the provider live whether the credentials work. With revoked credentials, ok " +
+				"is false and email is the last known one. Without a calendar connection, ok is false and " +
+				"email is empty. An error means that there is no answer.",
 			Examples: []example{
 				{Name: "works", Summary: "The connection works", Request: noFields{},
 					Response: record.VerifyAnswer{OK: true, Email: "office@example.com"}},
@@ -138,10 +142,11 @@ func ticketOperations(s Tickets) []operation {
 		{
 			ID: "createTicket", Method: http.MethodPost, Path: "/v1/tickets/create-ticket", Scope: tenant.ScopeTicketsWrite,
 			Kind: adapter.KindCRM, Tag: tagTickets, Summary: "Create a ticket", Success: http.StatusOK,
-			Description: "Opens a ticket in the CRM. An unknown status or priority is refused with the list of the CRM's own labels. " +
-				"If the CRM opens the ticket without a requested value, the error is TICKET_INCOMPLETE and has the ticket's number. " +
-				"Equal calls of one API key within ten minutes (a setting of the tenant) count as one ticket: later ones get the " +
-				"answer of the first, marked Idempotency-Replayed. A different Idempotency-Key overrides this.",
+			Description: "Opens a ticket in the CRM. An unknown status or priority is refused with the list " +
+				"of the CRM's own labels. If the CRM opens the ticket without a requested value, the error " +
+				"is TICKET_INCOMPLETE and has the ticket's number. Equal calls of one API key within ten " +
+				"minutes (a setting of the tenant) count as one ticket: later ones get the answer of the " +
+				"first, marked Idempotency-Replayed. A different Idempotency-Key overrides this.",
 			Reasons: []string{fault.ReasonTicketIncomplete, fault.ReasonNotConnected, fault.ReasonReconnectRequired, fault.ReasonNotSupported},
 			Examples: []example{{Name: "create", Summary: "An urgent ticket", Request: createTicketRequest{
 				Subject: "Broken door handle", Description: "The handle of the front door came off.", Priority: "High",
@@ -171,8 +176,8 @@ func numberOperations(s Numbers) []operation {
 		{
 			ID: "Beta_listPhoneNumbers", Method: http.MethodGet, Path: collection, Scope: read,
 			Kind: adapter.KindTelephony, Tag: tagNumbers, Summary: "List phone numbers", Success: http.StatusOK,
-			Description: "Lists the caller's phone numbers by id. If numbers were added to the provider's account or removed from it by other means, " +
-				"the next list shows that.",
+			Description: "Lists the caller's phone numbers by id. If numbers were added to the provider's " +
+				"account or removed from it by other means, the next list shows that.",
 			Reasons: connected,
 			Examples: []example{{Name: "list", Summary: "One number",
 				Response: record.PhoneNumbersAnswer{PhoneNumbers: []record.PhoneNumber{number}}}},
@@ -181,9 +186,10 @@ func numberOperations(s Numbers) []operation {
 		{
 			ID: "Beta_buyPhoneNumber", Method: http.MethodPost, Path: collection, Scope: write,
 			Kind: adapter.KindTelephony, Tag: tagNumbers, Summary: "Buy a phone number", Success: http.StatusCreated,
-			Description: "Buys a number in an area code. Two calls with one Idempotency-Key buy one number; without a key every call buys one. " +
-				"If an order takes a while, the answer is the problem order-pending, and a repeat with the same key gets the number. " +
-				"If no number is for sale, errors names neighbouring area codes that have some.",
+			Description: "Buys a number in an area code. Two calls with one Idempotency-Key buy one number; " +
+				"without a key every call buys one. If an order takes a while, the answer is the problem " +
+				"order-pending, and a repeat with the same key gets the number. If no number is for sale, " +
+				"errors names neighbouring area codes that have some.",
 			Reasons: append([]string{
 				fault.ReasonNoNumbersAvailable, fault.ReasonNumberTaken, fault.ReasonOrderPending, fault.ReasonPurchaseLimit, fault.ReasonNumberLimit,
 				fault.ReasonAddressRequired, fault.ReasonBundleRequired, fault.ReasonTrialLimit, fault.ReasonInsufficientFunds,
@@ -204,8 +210,9 @@ func numberOperations(s Numbers) []operation {
 		{
 			ID: "Beta_updatePhoneNumber", Method: http.MethodPatch, Path: one, Scope: write,
 			Kind: adapter.KindTelephony, Tag: tagNumbers, Summary: "Update a phone number", Success: http.StatusOK,
-			Description: "Changes the given fields: absent fields stay, null unassigns an employee, and an empty object changes nothing. Assigning an " +
-				"inbound employee also points the number at the agent platform. If the provider refuses that, nothing changes.",
+			Description: "Changes the given fields: absent fields stay, null unassigns an employee, and an " +
+				"empty object changes nothing. Assigning an inbound employee also points the number at the " +
+				"agent platform. If the provider refuses that, nothing changes.",
 			Reasons: append([]string{fault.ReasonNumberNotFound, fault.ReasonNotSupported}, connected...),
 			Examples: []example{{Name: "update", Summary: "A new name, another outbound employee, no inbound one",
 				Request:  UpdatePhoneNumberRequest{Name: &renamed, Inbound: employee{Set: true}, Outbound: employee{Set: true, ID: &employeeID}},
@@ -215,9 +222,10 @@ func numberOperations(s Numbers) []operation {
 		{
 			ID: "Beta_releasePhoneNumber", Method: http.MethodDelete, Path: one, Scope: write,
 			Kind: adapter.KindTelephony, Tag: tagNumbers, Summary: "Release a phone number", Success: http.StatusNoContent,
-			Description: "Takes the number out of use and gives it back to the provider for good: at once, or after the connection's " +
-				"release_delay. A second release of the same id is answered with 404. A number that has a registered emergency " +
-				"address, or is locked at the provider, is not released.",
+			Description: "Takes the number out of use and gives it back to the provider for good: at once, " +
+				"or after the connection's release_delay. A second release of the same id is answered with " +
+				"404. A number that has a registered emergency address, or is locked at the provider, is " +
+				"not released.",
 			Reasons:  append([]string{fault.ReasonNumberNotFound, fault.ReasonEmergencyAddress, fault.ReasonNumberLocked}, connected...),
 			Examples: []example{{Name: "release", Summary: "Released"}},
 			endpoint: mutation(s, Numbers.Release, numberRequest.input),

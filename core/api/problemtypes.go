@@ -128,8 +128,10 @@ func problemTypes() []problemType {
 			Slug: "invalid-request", Title: "The request is not valid",
 			Spoken: "Something in that request was not right. Could you give me the details once more?",
 			Sample: "The request is not valid: start_time is required.",
-			Means:  "A field is unknown, missing, of the wrong type, or has a value that cannot be used. The error lists every fault with its place.",
-			Remedy: "Correct the listed fields and send the request again. For an unknown field, the error suggests the nearest known name.",
+			Means: "A field is unknown, missing, of the wrong type, or has a value that cannot be used. The " +
+				"error lists every fault with its place.",
+			Remedy: "Correct the listed fields and send the request again. For an unknown field, the error " +
+				"suggests the nearest known name.",
 		},
 		{
 			Reason: reasonMalformed, Shown: fault.ReasonInvalidRequest, Code: code.Code_INVALID_ARGUMENT,
@@ -137,7 +139,8 @@ func problemTypes() []problemType {
 			Slug:   "malformed-json", Title: "The body is not JSON",
 			Spoken: "Something went wrong on my side with that. I am sorry.",
 			Sample: "The body is not valid JSON: unexpected end of JSON input at byte 17.",
-			Means:  "The body is not valid JSON in UTF-8, has text after its end, names a field twice, or is nested too deeply.",
+			Means: "The body is not valid JSON in UTF-8, has text after its end, names a field twice, or is " +
+				"nested too deeply.",
 			Remedy: "Send one JSON object in UTF-8 that has each name only once.",
 		},
 		{
@@ -161,7 +164,8 @@ func problemTypes() []problemType {
 			Slug: "unsupported-media-type", Title: "The media type is not supported",
 			Spoken: "Something went wrong on my side with that. I am sorry.",
 			Sample: "The body must be application/json in UTF-8.",
-			Means:  "The Content-Type is not application/json or names a charset other than utf-8, or the body is compressed.",
+			Means: "The Content-Type is not application/json or names a charset other than utf-8, or the " +
+				"body is compressed.",
 			Remedy: "Send Content-Type: application/json, or none, and no Content-Encoding.",
 		},
 		{
@@ -169,8 +173,10 @@ func problemTypes() []problemType {
 			Slug: "invalid-api-key", Title: "The API key is missing or not valid",
 			Spoken: "I am not able to reach {system} right now. Someone will have to look at my access.",
 			Sample: "The API key is missing. Send it in the X-Api-Key header.",
-			Means:  "The request has no key, or two different ones, or its key is mistyped, unknown or revoked.",
-			Remedy: "Send the key in the X-Api-Key header, or as Authorization: Bearer. If the key is lost or revoked, create a new one.",
+			Means: "The request has no key, or two different ones, or its key is mistyped, unknown or " +
+				"revoked.",
+			Remedy: "Send the key in the X-Api-Key header, or as Authorization: Bearer. If the key is lost " +
+				"or revoked, create a new one.",
 		},
 		{
 			Reason: fault.ReasonScopeMissing, Code: code.Code_PERMISSION_DENIED, Status: http.StatusForbidden,
@@ -185,15 +191,18 @@ func problemTypes() []problemType {
 			Slug: "provider-permission-denied", Title: "The provider does not allow it",
 			Spoken: "The connected account does not allow me to do that. Someone at the office will have to look at it.",
 			Sample: "The account has no permission to change this calendar.",
-			Means:  "The provider accepts the credentials, but does not permit this account to do what was asked.",
-			Remedy: "Grant the connected account the permission at the provider, or connect another account.", Person: true,
+			Means: "The provider accepts the credentials, but does not permit this account to do what was " +
+				"asked.",
+			Remedy: "Grant the connected account the permission at the provider, or connect another " +
+				"account.", Person: true,
 		},
 		{
 			Reason: reasonPathNotFound, Code: code.Code_NOT_FOUND, Status: http.StatusNotFound,
 			Slug: "path-not-found", Title: "There is nothing at this path",
 			Spoken: "I could not reach {system} properly.",
 			Sample: "There is no operation at this path.",
-			Means:  "The API has no such path. Paths match exactly: an extra slash or a different case makes a different path.",
+			Means: "The API has no such path. Paths match exactly: an extra slash or a different case makes " +
+				"a different path.",
 			Remedy: "Compare the path with the documentation.",
 		},
 		{
@@ -210,7 +219,8 @@ func problemTypes() []problemType {
 			Spoken: "I could not find that appointment. Could you tell me again when it is?",
 			Sample: "There is no event evt_4k1v9s in the calendar primary.",
 			Means:  "The calendars that were searched have no event with this id.",
-			Remedy: "List the events to get the id. If the event is not in the default calendar, name its calendar.",
+			Remedy: "List the events to get the id. If the event is not in the default calendar, name its " +
+				"calendar.",
 		},
 		{
 			Reason: fault.ReasonCalendarNotFound, Code: code.Code_NOT_FOUND, Status: http.StatusNotFound,
@@ -233,7 +243,8 @@ func problemTypes() []problemType {
 			Slug: "phone-number-not-found", Title: "The phone number was not found",
 			Spoken: "I could not find that phone number.",
 			Sample: "There is no phone number 4711.",
-			Means:  "The caller has no phone number with this id. The id of a released number is never used again.",
+			Means: "The caller has no phone number with this id. The id of a released number is never used " +
+				"again.",
 			Remedy: "List the phone numbers to get their ids.",
 		},
 		{
@@ -257,15 +268,21 @@ func problemTypes() []problemType {
 			Slug: "reconnect-required", Title: "The account must be connected again",
 			Spoken: "I have lost access to the office's account. Someone there has to sign in again.",
 			Sample: "The provider refuses the credentials of the connection front-office.",
-			Means:  "The provider refuses the stored credentials: they were revoked, or have expired and cannot be renewed. Or the account was never connected.",
-			Remedy: "Connect the account again; the error names the connection. If a customer connected it by a link, the operator creates a new link with \"frontdesk connect-link\" and the connection's name, and the customer opens it. Other credentials are entered again with \"frontdesk connection add\" or \"frontdesk apply\". Everything else about the connection stays. Until then, repeating the request does not help.", Person: true,
+			Means: "The provider refuses the stored credentials: they were revoked, or have expired and " +
+				"cannot be renewed. Or the account was never connected.",
+			Remedy: "Connect the account again; the error names the connection. If a customer connected it " +
+				"by a link, the operator creates a new link with \"frontdesk connect-link\" and the " +
+				"connection's name, and the customer opens it. Other credentials are entered again with " +
+				"\"frontdesk connection add\" or \"frontdesk apply\". Everything else about the connection " +
+				"stays. Until then, repeating the request does not help.", Person: true,
 		},
 		{
 			Reason: fault.ReasonProviderMisconfigured, Code: code.Code_FAILED_PRECONDITION, Status: http.StatusBadRequest,
 			Slug: "provider-misconfigured", Title: "The connection is not set up properly",
 			Spoken: "The connection to the office's account is not set up properly. Someone there has to look at it.",
 			Sample: "There is no calendar server at the address of the connection.",
-			Means:  "The connection's settings do not fit the provider: an address is wrong, something they name does not exist, or the setup is incomplete.",
+			Means: "The connection's settings do not fit the provider: an address is wrong, something they " +
+				"name does not exist, or the setup is incomplete.",
 			Remedy: "Correct the connection's settings and verify it.", Person: true,
 		},
 		{
@@ -273,7 +290,8 @@ func problemTypes() []problemType {
 			Slug: "address-refused", Title: "The connection's address is not allowed",
 			Spoken: "The connection to the office's account is not set up properly. Someone there has to look at it.",
 			Sample: "The address of the connection is in a network that the gateway may not reach.",
-			Means:  "The address of the connection is a loopback, private, link-local or metadata address, or leads to one.",
+			Means: "The address of the connection is a loopback, private, link-local or metadata address, " +
+				"or leads to one.",
 			Remedy: "Use a public address, or ask the operator to allow the network (egress.allow).", Person: true,
 		},
 		{
@@ -289,7 +307,8 @@ func problemTypes() []problemType {
 			Slug: "not-supported", Title: "The account cannot do this",
 			Spoken: "That is not possible with the connected account.",
 			Sample: "The calendar can be read but not written.",
-			Means:  "The provider, or this account at it, cannot do what was asked. Repeating the request does not help.",
+			Means: "The provider, or this account at it, cannot do what was asked. Repeating the request " +
+				"does not help.",
 			Remedy: "Ask for something else, or connect an account that can.",
 		},
 		{
@@ -306,7 +325,8 @@ func problemTypes() []problemType {
 			Slug: "provider-conflict", Title: "The request conflicts with something at the provider",
 			Spoken: "Something in {system} is in the way of that. Let me look at it again.",
 			Sample: "The provider reports a conflict with a record that it holds.",
-			Means:  "The provider refused the request because it conflicts with another record, or with another change at the same time.",
+			Means: "The provider refused the request because it conflicts with another record, or with " +
+				"another change at the same time.",
 			Remedy: "Read the record again, and decide again what to do.", Retry: onceASecond,
 		},
 		{
@@ -347,7 +367,8 @@ func problemTypes() []problemType {
 			Spoken: "The number is ordered, but it is not ready yet. Let us look again {wait}.",
 			Final:  "The number is ordered, but it is not ready yet.",
 			Sample: "+14155550123 is ordered and will be there soon. Repeat the request with the same Idempotency-Key to get it.",
-			Means:  "The provider accepted the order, but did not complete it before the request's deadline. The gateway finishes the purchase by itself.",
+			Means: "The provider accepted the order, but did not complete it before the request's deadline. " +
+				"The gateway finishes the purchase by itself.",
 			Remedy: "Repeat the request with the same Idempotency-Key, or list the phone numbers in a minute. Do not buy again.", Retry: whenRunningOneEnded,
 		},
 		{
@@ -356,7 +377,8 @@ func problemTypes() []problemType {
 			Spoken: "I cannot get any more numbers for now.",
 			Sample: "The tenant bought 10 numbers within the last 24 hours, which is its limit.",
 			Means:  "The tenant has reached its limit of purchases within 24 hours. Nothing was bought.",
-			Remedy: "Wait as long as Retry-After says, or ask the operator to raise the tenant's max_purchases_per_day.", Person: true, Retry: time.Hour,
+			Remedy: "Wait as long as Retry-After says, or ask the operator to raise the tenant's " +
+				"max_purchases_per_day.", Person: true, Retry: time.Hour,
 		},
 		{
 			Reason: fault.ReasonNumberLimit, Code: code.Code_RESOURCE_EXHAUSTED, Status: http.StatusConflict,
@@ -376,18 +398,22 @@ func problemTypes() []problemType {
 		},
 		{
 			Reason: fault.ReasonBundleRequired, Code: code.Code_FAILED_PRECONDITION, Status: http.StatusConflict,
-			Slug: "regulatory-documents-required", Title: "The provider requires regulatory documents for this number",
+			Slug: "regulatory-documents-required", Title: "The provider requires regulatory documents for " +
+				"this number",
 			Spoken: "I cannot get a number there right now. Would another area code work?",
 			Sample: "Numbers in this country are sold only with an approved regulatory bundle.",
-			Means:  "The law of the number's country requires documents that the provider does not have, or has not approved yet. Nothing was bought.",
-			Remedy: "Submit the documents to the provider, and name the bundle in the connection's settings.", Person: true,
+			Means: "The law of the number's country requires documents that the provider does not have, or " +
+				"has not approved yet. Nothing was bought.",
+			Remedy: "Submit the documents to the provider, and name the bundle in the connection's " +
+				"settings.", Person: true,
 		},
 		{
 			Reason: fault.ReasonTrialLimit, Code: code.Code_FAILED_PRECONDITION, Status: http.StatusConflict,
 			Slug: "trial-account-limit", Title: "The provider's trial account allows no more numbers",
 			Spoken: "I cannot get a new number with our current phone account.",
 			Sample: "A trial account may hold one number.",
-			Means:  "The account at the provider is a trial account, which may hold no more numbers. Nothing was bought.",
+			Means: "The account at the provider is a trial account, which may hold no more numbers. Nothing " +
+				"was bought.",
 			Remedy: "Upgrade the account at the provider.", Person: true,
 		},
 		{
@@ -411,8 +437,10 @@ func problemTypes() []problemType {
 			Slug: "emergency-address-registered", Title: "The number has an emergency address",
 			Spoken: "That number cannot be given back yet, since an emergency address is registered for it.",
 			Sample: "An emergency address is registered for the number.",
-			Means:  "The gateway does not release a number with a registered emergency address: emergency calls could reach the wrong place.",
-			Remedy: "Remove the emergency address at the provider, wait until it is gone, and then release the number.", Person: true,
+			Means: "The gateway does not release a number with a registered emergency address: emergency " +
+				"calls could reach the wrong place.",
+			Remedy: "Remove the emergency address at the provider, wait until it is gone, and then release " +
+				"the number.", Person: true,
 		},
 		{
 			Reason: fault.ReasonNumberLocked, Code: code.Code_FAILED_PRECONDITION, Status: http.StatusConflict,
@@ -434,9 +462,12 @@ func problemTypes() []problemType {
 			Reason: reasonAnswerSize, Code: code.Code_RESOURCE_EXHAUSTED, Status: http.StatusConflict,
 			Slug: "provider-answer-too-large", Title: "The provider's answer is too large",
 			Spoken: "There is more in {system} than I can look through at once. Could we ask for less?",
-			Sample: "The answer of the provider google is larger than 16777216 bytes, the most that the gateway reads.",
-			Means:  "The provider's answer is larger than the gateway reads, and an incomplete answer would mislead.",
-			Remedy: "Ask for less if the operation allows it, such as a shorter window. Otherwise find out what has grown so large in the connected account.", Person: true,
+			Sample: "The answer of the provider google is larger than 16777216 bytes, the most that the " +
+				"gateway reads.",
+			Means: "The provider's answer is larger than the gateway reads, and an incomplete answer would " +
+				"mislead.",
+			Remedy: "Ask for less if the operation allows it, such as a shorter window. Otherwise find out " +
+				"what has grown so large in the connected account.", Person: true,
 		},
 		{
 			Reason: fault.ReasonStorageFull, Code: code.Code_RESOURCE_EXHAUSTED, Status: http.StatusConflict,
@@ -459,8 +490,11 @@ func problemTypes() []problemType {
 			Slug: "ticket-incomplete", Title: "The ticket is open but lacks a requested value",
 			Spoken: "I have opened the ticket, but not everything I entered was kept. Someone at the office will have to look at it.",
 			Sample: "The ticket 1042 is open, but the CRM does not have it as asked: status (it is \"New\"). Do not open it again; set what is missing in the CRM.",
-			Means:  "The CRM opened the ticket, but dropped or replaced a value. The metadata has the ticket's number and id, and lists the fields under not_set.",
-			Remedy: "Do not send the request again: the ticket exists, and get-ticket shows it. Set the value in the CRM. If this happens again, grant the connected account the permission to set it, or leave the field out.",
+			Means: "The CRM opened the ticket, but dropped or replaced a value. The metadata has the " +
+				"ticket's number and id, and lists the fields under not_set.",
+			Remedy: "Do not send the request again: the ticket exists, and get-ticket shows it. Set the " +
+				"value in the CRM. If this happens again, grant the connected account the permission to set " +
+				"it, or leave the field out.",
 			Person: true,
 		},
 		{
@@ -478,24 +512,31 @@ func problemTypes() []problemType {
 			Spoken: "I am still working on that. One moment, please.",
 			Sample: "A request with this Idempotency-Key is still running.",
 			Means:  "The first request with this Idempotency-Key has no answer yet.",
-			Remedy: "Repeat the request with the same key a little later. You then get the answer of the first one.", Retry: whenRunningOneEnded,
+			Remedy: "Repeat the request with the same key a little later. You then get the answer of the " +
+				"first one.", Retry: whenRunningOneEnded,
 		},
 		{
 			Reason: fault.ReasonOutcomeUnknown, Code: code.Code_ABORTED, Status: http.StatusConflict,
 			Slug: "outcome-unknown", Title: "The outcome is unknown",
 			Spoken: "I am not sure yet whether that went through. Let us look again {wait}.",
 			Sample: "The provider did not say whether the meeting was booked. Repeat with the same Idempotency-Key to settle it.",
-			Means:  "The gateway sent the call to the provider, but the answer was lost or could not be read. The change may or may not have happened.",
-			Remedy: "With a Retry-After, wait that long and repeat the request, with its Idempotency-Key if it had one. That settles the outcome and never acts twice. Without a Retry-After, do not repeat it: a repeat could act twice, or the outcome can never be known. Check at the provider, as the detail says.",
-			Retry:  whenProviderIsBack,
+			Means: "The gateway sent the call to the provider, but the answer was lost or could not be " +
+				"read. The change may or may not have happened.",
+			Remedy: "With a Retry-After, wait that long and repeat the request, with its Idempotency-Key if " +
+				"it had one. That settles the outcome and never acts twice. Without a Retry-After, do not " +
+				"repeat it: a repeat could act twice, or the outcome can never be known. Check at the " +
+				"provider, as the detail says.",
+			Retry: whenProviderIsBack,
 		},
 		{
 			Reason: fault.ReasonRateLimited, Code: code.Code_RESOURCE_EXHAUSTED, Status: http.StatusTooManyRequests,
 			Slug: "rate-limited", Title: "Too many requests",
 			Spoken: "I cannot do that right now. Can we try again {wait}?",
 			Sample: "The API key made more than 6,000 requests within a minute.",
-			Means:  "The API key, or all keys of its tenant together, made more requests than the operator allows. This request changed nothing.",
-			Remedy: "Wait as long as Retry-After says. The RateLimit header of every answer shows how many requests are left.", Retry: onceASecond,
+			Means: "The API key, or all keys of its tenant together, made more requests than the operator " +
+				"allows. This request changed nothing.",
+			Remedy: "Wait as long as Retry-After says. The RateLimit header of every answer shows how many " +
+				"requests are left.", Retry: onceASecond,
 		},
 		{
 			Reason: fault.ReasonProviderRateLimited, Code: code.Code_RESOURCE_EXHAUSTED, Status: http.StatusTooManyRequests,
@@ -511,14 +552,17 @@ func problemTypes() []problemType {
 			Spoken: "{System} does not answer right now. Can we try again {wait}?",
 			Sample: "The provider cannot be reached.",
 			Means:  "The provider cannot be reached, or reports that it is down.",
-			Remedy: "Wait as long as Retry-After says and repeat the request; repeat a write with its Idempotency-Key. Without a Retry-After, a repeat could act twice: check at the provider first.", Retry: whenProviderIsBack,
+			Remedy: "Wait as long as Retry-After says and repeat the request; repeat a write with its " +
+				"Idempotency-Key. Without a Retry-After, a repeat could act twice: check at the provider " +
+				"first.", Retry: whenProviderIsBack,
 		},
 		{
 			Reason: fault.ReasonBreakerOpen, Code: code.Code_UNAVAILABLE, Status: http.StatusServiceUnavailable,
 			Slug: "breaker-open", Title: "The provider has been failing",
 			Spoken: "{System} does not answer right now. Can we try again {wait}?",
 			Sample: "The provider has been failing. The gateway tries it again in a few seconds.",
-			Means:  "The provider has failed so often that the gateway does not call it for a while. This request never reached it.",
+			Means: "The provider has failed so often that the gateway does not call it for a while. This " +
+				"request never reached it.",
 			Remedy: "Repeat the request later.", Retry: whenProviderIsBack,
 		},
 		{
@@ -526,7 +570,8 @@ func problemTypes() []problemType {
 			Slug: "overloaded", Title: "The gateway is overloaded",
 			Spoken: "There is a lot going on right now. Can we try again {wait}?",
 			Sample: "The gateway has more requests than it can answer in time.",
-			Means:  "The gateway refuses some requests so that it can answer the others in time. This request changed nothing.",
+			Means: "The gateway refuses some requests so that it can answer the others in time. This " +
+				"request changed nothing.",
 			Remedy: "Wait as long as Retry-After says, and repeat the request.", Retry: onceASecond,
 		},
 		{
@@ -543,8 +588,10 @@ func problemTypes() []problemType {
 			Spoken: "That is taking longer than it should. Can we try again {wait}?",
 			Sample: "The deadline passed before there was an answer.",
 			Means:  "There was no answer within the request's deadline.",
-			Remedy: "With a Retry-After, wait that long and repeat the request. Repeat a write with its Idempotency-Key: the answer tells what became of the first request. Do not repeat a write without a key before somebody has checked what happened.",
-			Retry:  onceASecond,
+			Remedy: "With a Retry-After, wait that long and repeat the request. Repeat a write with its " +
+				"Idempotency-Key: the answer tells what became of the first request. Do not repeat a write " +
+				"without a key before somebody has checked what happened.",
+			Retry: onceASecond,
 		},
 		{
 			Reason: fault.ReasonCanceled, Code: code.Code_CANCELLED, Status: statusClientLeft,
@@ -552,7 +599,8 @@ func problemTypes() []problemType {
 			Spoken: "That was interrupted before I had an answer.",
 			Sample: "The caller left before there was an answer.",
 			Means:  "The caller closed the connection before there was an answer.",
-			Remedy: "Repeat the request. Repeat a write with its Idempotency-Key: the answer tells what became of the first request.",
+			Remedy: "Repeat the request. Repeat a write with its Idempotency-Key: the answer tells what " +
+				"became of the first request.",
 		},
 		{
 			Reason: fault.ReasonInternal, Code: code.Code_INTERNAL, Status: http.StatusInternalServerError,

@@ -125,7 +125,8 @@ func readUntil(c *gin.Context, end time.Time) error {
 func (a *api) aside(tenant string) func(wait func() error) error {
 	return func(wait func() error) error {
 		if !a.waiting.take(tenant) {
-			return fault.New(fault.Unavailable, fault.ReasonOverloaded, "Too many equal requests are waiting for the answer to the first one.")
+			return fault.New(fault.Unavailable, fault.ReasonOverloaded,
+				"Too many equal requests are waiting for the answer to the first one.")
 		}
 		defer a.waiting.give(tenant)
 		a.gate.leave(tenant, true)

@@ -37,7 +37,8 @@ func (l *Log) keys(ctx context.Context) (*ring, error) {
 	}
 	if there.current == "" {
 		if found > 0 {
-			l.Log.ErrorContext(ctx, "the key set opens no key of the audit; the gateway makes a new one, and earlier rows cannot be verified without the former key set")
+			l.Log.ErrorContext(ctx, "the key set opens no key of the audit; the gateway makes a new one, "+
+				"and earlier rows cannot be verified without the former key set")
 		}
 		made, err := l.makeKey(ctx)
 		if err != nil {
@@ -116,7 +117,8 @@ func (l *Log) Reseal(ctx context.Context) error {
 		}
 		key, err := l.Vault.UnsealAuditKey(row.ID, row.Sealed)
 		if err != nil {
-			l.Log.WarnContext(ctx, "a key of the audit cannot be opened, and so cannot be sealed again", "key", row.ID, "error", err)
+			l.Log.WarnContext(ctx, "a key of the audit cannot be opened, and so cannot be sealed again",
+				"key", row.ID, "error", err)
 			continue
 		}
 		again, err := l.Vault.SealAuditKey(row.ID, key)

@@ -53,7 +53,8 @@ func (l *Log) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), lastSeal)
 	defer cancel()
 	if err := l.Seal(ctx); err != nil {
-		l.Log.Warn("the last rows of the audit are not sealed yet; the next gateway will seal them", "error", err)
+		l.Log.Warn("the last rows of the audit are not sealed yet; the next gateway will seal them",
+			"error", err)
 	}
 }
 
@@ -205,7 +206,8 @@ func (l *Log) keepHead(ctx context.Context, head Head) error {
 }
 
 func (l *Log) notOn(ctx context.Context, kept Head) {
-	l.Log.ErrorContext(ctx, "the audit in the database does not continue from the head that is kept here; run frontdesk audit verify",
+	l.Log.ErrorContext(ctx, "the audit in the database does not continue from the head that is kept here; "+
+		"run frontdesk audit verify",
 		"file", l.HeadFile, "rows", kept.Rows)
 }
 

@@ -143,7 +143,8 @@ func (v *verifying) step(row store.AuditRow) *Problem {
 		return wrong("is sealed with the key " + row.KeyID + ", which the key set does not open")
 	}
 	if next := v.head.Rows + 1; row.ID != next {
-		return &Problem{Row: next, What: fmt.Sprintf("is missing: row %d is followed by row %d. Rows were removed, or the head of the chain was changed", v.head.Rows, row.ID)}
+		return &Problem{Row: next, What: fmt.Sprintf("is missing: row %d is followed by row %d. Rows were "+
+			"removed, or the head of the chain was changed", v.head.Rows, row.ID)}
 	}
 	if !same(row.MAC, v.keys.chained(row, v.head.Hash)) {
 		return wrong("is not as it was written: it was changed, moved or inserted")
@@ -164,11 +165,14 @@ func (v *verifying) end(h store.AuditHead) *Problem {
 	case h == store.AuditHead{} && v.head.Rows == 0 && v.unused:
 		return nil
 	case !same(h.Seal, v.keys.seal(h)):
-		return &Problem{What: fmt.Sprintf("the head of the chain was changed. It records %d rows; %d rows are present and intact", h.Count, v.head.Rows)}
+		return &Problem{What: fmt.Sprintf("the head of the chain was changed. It records %d rows; %d rows "+
+			"are present and intact", h.Count, v.head.Rows)}
 	case h.Count > v.head.Rows:
-		return &Problem{Row: v.head.Rows + 1, What: fmt.Sprintf("is missing: the head of the chain knows %d rows, and those after row %d were removed", h.Count, v.head.Rows)}
+		return &Problem{Row: v.head.Rows + 1, What: fmt.Sprintf("is missing: the head of the chain knows %d "+
+			"rows, and those after row %d were removed", h.Count, v.head.Rows)}
 	case h.Count < v.head.Rows, h.MAC != v.head.Hash:
-		return &Problem{Row: v.head.Rows, What: fmt.Sprintf("is beyond the head of the chain, which knows %d rows: the head was put back to an earlier state", h.Count)}
+		return &Problem{Row: v.head.Rows, What: fmt.Sprintf("is beyond the head of the chain, which knows "+
+			"%d rows: the head was put back to an earlier state", h.Count)}
 	}
 	return nil
 }
@@ -178,12 +182,16 @@ func (v *verifying) holdAgainst(known []Known) *Problem {
 	for _, k := range known {
 		switch {
 		case k.Rows == 0 && !v.hashes[k.Hash]:
-			return &Problem{What: fmt.Sprintf("no row has the hash of %s: rows were removed, or the hash belongs to another chain", k.From)}
+			return &Problem{What: fmt.Sprintf("no row has the hash of %s: rows were removed, or the hash "+
+				"belongs to another chain", k.From)}
 		case k.Rows == 0, k.Rows < v.skipped, k.Rows == v.skipped && k.Hash == v.head.Hash:
 		case k.Rows > v.head.Rows:
-			return &Problem{Row: v.head.Rows + 1, What: fmt.Sprintf("is missing: %s knows %d rows. Rows were removed from the end, or the database was put back to an earlier state", k.From, k.Rows)}
+			return &Problem{Row: v.head.Rows + 1, What: fmt.Sprintf("is missing: %s knows %d rows. Rows "+
+				"were removed from the end, or the database was put back to an earlier "+
+				"state", k.From, k.Rows)}
 		case v.at[k.Rows] != k.Hash:
-			return &Problem{Row: k.Rows, What: fmt.Sprintf("differs from the row that %s knows: it was rewritten, or belongs to another chain", k.From)}
+			return &Problem{Row: k.Rows, What: fmt.Sprintf("differs from the row that %s knows: it was "+
+				"rewritten, or belongs to another chain", k.From)}
 		}
 	}
 	return nil
@@ -198,7 +206,8 @@ func (v *verifying) unsealed(ctx context.Context, s *store.Store) (*Problem, err
 		}
 		for _, row := range rows {
 			if !same(row.MAC, v.keys.unchained(row)) {
-				return &Problem{UID: row.UID, At: row.At, What: "was not written by this gateway: it was changed or inserted"}, nil
+				return &Problem{UID: row.UID, At: row.At, What: "was not written by this gateway: it was " +
+					"changed or inserted"}, nil
 			}
 			v.waiting++
 			mark = row.Mark()

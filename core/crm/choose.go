@@ -35,7 +35,8 @@ func Choose(t NewTicket, found []Ticket) (Ticket, error) {
 	case len(fitting) == 1:
 		return fitting[0], nil
 	case len(fitting) > 1:
-		return Ticket{}, fault.Unknowable("Several new tickets match, and nothing shows which of them is this one.")
+		return Ticket{}, fault.Unknowable("Several new tickets match, and nothing shows which of them is " +
+			"this one.")
 	case resembling:
 		return Ticket{}, fault.Unknowable(
 			"A new ticket resembles this one but differs in part, so it may be another one.")

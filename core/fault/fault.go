@@ -157,7 +157,8 @@ func InvalidField(path, message string) *Error {
 
 // InvalidFields is an input fault with every field that is wrong.
 func InvalidFields(fields ...Field) *Error {
-	return &Error{Code: Invalid, Reason: ReasonInvalidRequest, Detail: "The request is not valid. See the listed fields.", Fields: fields}
+	return &Error{Code: Invalid, Reason: ReasonInvalidRequest, Detail: "The request is not valid. See the " +
+		"listed fields.", Fields: fields}
 }
 
 // With returns a copy that carries one more metadata pair.
@@ -231,5 +232,6 @@ func From(err error) *Error {
 	case errors.Is(err, context.Canceled):
 		return New(Canceled, ReasonCanceled, "The caller left before there was an answer.").Because(err)
 	}
-	return New(Internal, ReasonInternal, "The gateway has a defect. The operator can find the cause in its log.").Because(err)
+	return New(Internal, ReasonInternal, "The gateway has a defect. The operator can find the cause in its "+
+		"log.").Because(err)
 }

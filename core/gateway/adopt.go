@@ -43,8 +43,8 @@ func (g *Gateway) Migrate(ctx context.Context) error {
 	case at.Former > 0 && at.Sealed == 0:
 		return fault.Newf(fault.Unavailable, "ROWS_NOT_SEALED",
 			"The database has %d rows of a version that did not seal them, so nothing shows whether "+
-				"somebody changed them. If this is the first start after an upgrade, or with a backup from before it, "+
-				"run: frontdesk migrate --adopt", at.Former)
+				"somebody changed them. If this is the first start after an upgrade, or with a backup from "+
+				"before it, run: frontdesk migrate --adopt", at.Former)
 	case at.Former > 0:
 		g.log.ErrorContext(ctx, "some rows are refused because they are not sealed; run frontdesk doctor",
 			"rows", at.Former)
@@ -78,7 +78,8 @@ func (g *Gateway) adopt(ctx context.Context) error {
 	if adopted > 0 {
 		g.log.WarnContext(ctx, "rows of an earlier version were sealed as they are", "rows", adopted)
 		if err := g.store.Rebuild(ctx); err != nil { // what they said stays in free pages otherwise
-			g.log.WarnContext(ctx, "the database file could not be rebuilt; run VACUUM on it while no gateway serves",
+			g.log.WarnContext(ctx, "the database file could not be rebuilt; run VACUUM on it while no "+
+				"gateway serves",
 				"error", err)
 		}
 		if err := g.audit.Record(ctx, audit.Entry{Action: "adopt-rows", Outcome: audit.Done}); err != nil {
@@ -116,17 +117,19 @@ func (g *Gateway) examineRows(ctx context.Context) []Finding {
 	if bad := records.Plain + records.Unreadable; bad > 0 {
 		findings = append(findings, Finding{Subject: "rows",
 			Says: fmt.Sprintf("%d of %d calls and documents cannot be opened", bad, bad+records.Sealed),
-			Advice: "Somebody changed them in the database, or they belong to another key set, or they are from before an upgrade. " +
-				"In the last case, run frontdesk migrate --adopt."})
+			Advice: "Somebody changed them in the database, or they belong to another key set, or they are " +
+				"from before an upgrade. In the last case, run frontdesk migrate --adopt."})
 	}
 	if len(wrong)+len(findings) == 0 {
 		return []Finding{{Subject: "rows", OK: true,
-			Says: "every connection, key and link is as the gateway wrote it, and what callers said is sealed"}}
+			Says: "every connection, key and link is as the gateway wrote it, and what callers said is " +
+				"sealed"}}
 	}
 	for _, row := range wrong {
 		findings = append(findings, Finding{Subject: "rows", Says: row.String(),
-			Advice: "The gateway refuses this row. Find out who can write the database. Then enter the connection again, or revoke " +
-				"the key and create another. After an upgrade, or with a backup from before it, run frontdesk migrate --adopt."})
+			Advice: "The gateway refuses this row. Find out who can write the database. Then enter the " +
+				"connection again, or revoke the key and create another. After an upgrade, or with a backup " +
+				"from before it, run frontdesk migrate --adopt."})
 	}
 	return findings
 }

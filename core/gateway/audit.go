@@ -54,7 +54,8 @@ func (g *Gateway) VerifyAudit(ctx context.Context, head string) (audit.Report, e
 		from := "the head given"
 		if !isHead {
 			if h, err = audit.ReadHead(head); err != nil {
-				return audit.Report{}, fault.InvalidField("head", "must be a file that holds a head, or a head as audit verify prints it: "+err.Error()+".")
+				return audit.Report{}, fault.InvalidField("head",
+					"must be a file that holds a head, or a head as audit verify prints it: "+err.Error()+".")
 			}
 			from = head
 		}
@@ -89,10 +90,10 @@ func (g *Gateway) examineAudit(ctx context.Context) Finding {
 		f.Says, f.Advice = fault.From(err).Detail, "Check store.url and the database's own log."
 	case !report.Sound:
 		f.Says = report.Problem.String()
-		f.Advice = "Somebody changed the audit in the database, or replaced the database: by an older one, or by a " +
-			"copy of the file without what was in its -wal. If you did so on purpose, run frontdesk migrate " +
-			"--begin-anew; frontdesk backup and restore lose nothing. Otherwise run frontdesk audit verify, and find out who " +
-			"can write the database."
+		f.Advice = "Somebody changed the audit in the database, or replaced the database: by an older one, " +
+			"or by a copy of the file without what was in its -wal. If you did so on purpose, run frontdesk " +
+			"migrate --begin-anew; frontdesk backup and restore lose nothing. Otherwise run frontdesk audit " +
+			"verify, and find out who can write the database."
 	default:
 		f.OK, f.Says = true, fmt.Sprintf("intact, %d rows, %d not sealed yet", report.Head.Rows, report.Unsealed)
 		if report.Head.Rows > doctorRows {

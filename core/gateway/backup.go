@@ -73,8 +73,8 @@ func wantKeySet(cfg config.Config) error {
 		return nil
 	}
 	return fault.Newf(fault.NotFound, ReasonNoKeySet,
-		"There is no key set, and the copy holds none. Without one, the credentials in the copy cannot be opened. "+
-			"Put the key set at %s (mode 0600), or name it by secrets.keyset, and try again.", path)
+		"There is no key set, and the copy holds none. Without one, the credentials in the copy cannot be "+
+			"opened. Put the key set at %s (mode 0600), or name it by secrets.keyset, and try again.", path)
 }
 
 // prove opens the candidate as a gateway does. It returns whether the database is older than the head that is kept.
@@ -88,7 +88,8 @@ func prove(ctx context.Context, cfg config.Config, o Options, found *Restored) (
 	case err != nil:
 		return false, err
 	case version == 0:
-		return false, fault.New(fault.Invalid, store.ReasonNoBackup, "The file is not a backup of Frontdesk: it has none of its tables.")
+		return false, fault.New(fault.Invalid, store.ReasonNoBackup,
+			"The file is not a backup of Frontdesk: it has none of its tables.")
 	}
 	// Before any statement changes it.
 	if err := errors.Join(g.store.Check(ctx), g.store.Migrate(ctx), g.checkKeys(ctx)); err != nil {
@@ -119,8 +120,9 @@ func prove(ctx context.Context, cfg config.Config, o Options, found *Restored) (
 func copyFile(ctx context.Context, from, to string) error {
 	if _, err := os.Stat(from + "-wal"); err == nil {
 		return fault.Newf(fault.Invalid, store.ReasonNoBackup,
-			"The file %[1]s-wal holds the last changes of %[1]s, so this is not a copy that frontdesk backup wrote. "+
-				"Stop the gateway and put both files in the place of the database, or restore another copy.", from)
+			"The file %[1]s-wal holds the last changes of %[1]s, so this is not a copy that frontdesk "+
+				"backup wrote. Stop the gateway and put both files in the place of the database, or restore "+
+				"another copy.", from)
 	}
 	source, err := os.Open(from)
 	if err != nil {

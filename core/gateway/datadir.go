@@ -43,8 +43,9 @@ func checkDirectory(key, path string) error {
 	}
 	if mode := info.Mode().Perm(); mode&0o022 != 0 {
 		return fault.Newf(fault.Invalid, ReasonDirectoryExposed,
-			"%s: other users can write to the directory %s (mode %04o), and so can replace the database or the key set. "+
-				"Make sure that nothing in it was changed, then run: chmod go-w %s", key, path, mode, path)
+			"%s: other users can write to the directory %s (mode %04o), and so can replace the database or "+
+				"the key set. Make sure that nothing in it was changed, then run: chmod go-w "+
+				"%s", key, path, mode, path)
 	}
 	return nil
 }
@@ -67,13 +68,14 @@ func (g *Gateway) checkDatabase(ctx context.Context) error {
 		return err
 	case state == audit.LineageNone:
 		return fault.Newf(fault.Conflict, ReasonDatabaseEmpty,
-			"The database is empty, or its audit was emptied: %s knows %d rows of it. Check store.url, or restore "+
-				"the database with frontdesk restore. To start with this database, run: frontdesk migrate --begin-anew", path, head.Rows)
+			"The database is empty, or its audit was emptied: %s knows %d rows of it. Check store.url, or "+
+				"restore the database with frontdesk restore. To start with this database, run: frontdesk "+
+				"migrate --begin-anew", path, head.Rows)
 	case state == audit.LineageOther:
 		return fault.Newf(fault.Conflict, ReasonDatabaseUnknown,
-			"The database belongs to another gateway: the key set opens none of its audit keys, and it does not have the rows "+
-				"that %s knows. Check store.url and secrets.keyset. To continue with this database, run: "+
-				"frontdesk migrate --begin-anew", path)
+			"The database belongs to another gateway: the key set opens none of its audit keys, and it does "+
+				"not have the rows that %s knows. Check store.url and secrets.keyset. To continue with this "+
+				"database, run: frontdesk migrate --begin-anew", path)
 	}
 	return nil
 }

@@ -78,7 +78,8 @@ func (g *Gateway) examineConfig() Finding {
 	public, err := url.Parse(g.config.Server.PublicURL)
 	loopback := err == nil && (public.Hostname() == "127.0.0.1" || public.Hostname() == "localhost" || public.Hostname() == "::1")
 	if err == nil && public.Scheme != "https" && !loopback {
-		f.OK, f.Advice = false, "Put a proxy with TLS in front, and set server.public_url to its https address. API keys must not travel unencrypted."
+		f.OK, f.Advice = false, "Put a proxy with TLS in front, and set server.public_url to its https "+
+			"address. API keys must not travel unencrypted."
 	}
 	return f
 }
@@ -117,7 +118,8 @@ func (g *Gateway) examineClock(ctx context.Context) Finding {
 	case err != nil:
 		f.OK, f.Says = false, err.Error()
 	case g.now().Year() < earliestNow:
-		f.OK, f.Advice = false, "The clock is years behind. Run a time service such as chrony or systemd-timesyncd."
+		f.OK, f.Advice = false, "The clock is years behind. Run a time service such as chrony or "+
+			"systemd-timesyncd."
 	case skew.Abs() > mostSkew:
 		return skewed("the file system", skew)
 	}
@@ -151,7 +153,8 @@ func (g *Gateway) examineKeys(ctx context.Context) Finding {
 		return Finding{Subject: "key set", Says: fmt.Sprintf("%d credentials are sealed with the key %d, which is not in the key set", used[missing[0]], missing[0]),
 			Advice: "Restore the key set that holds this key, or enter those credentials again."}
 	}
-	return Finding{Subject: "key set", OK: true, Says: fmt.Sprintf("every credential can be opened; keys: %d", len(g.vault.Status()))}
+	return Finding{Subject: "key set", OK: true, Says: fmt.Sprintf("every credential can be opened; keys: "+
+		"%d", len(g.vault.Status()))}
 }
 
 // checkKeys refuses to serve with a key set that opens none of the credentials in the store: it is another gateway's, or
@@ -162,7 +165,8 @@ func (g *Gateway) checkKeys(ctx context.Context) error {
 	case err != nil:
 		return err
 	case len(missing) > 0 && len(missing) == len(used):
-		return fmt.Errorf("secrets.keyset: this key set opens none of the stored credentials, which are sealed with the keys %v. Give every replica the same key set", missing)
+		return fmt.Errorf("secrets.keyset: this key set opens none of the stored credentials, which are "+
+			"sealed with the keys %v. Give every replica the same key set", missing)
 	case len(missing) > 0:
 		g.log.WarnContext(ctx, "the key set lacks keys that some credentials are sealed with", "keys", missing)
 	}
@@ -193,7 +197,8 @@ func (g *Gateway) examineConnection(ctx context.Context, tenantName, name string
 	f := Finding{Subject: "connection " + tenantName + "/" + name}
 	v, err := g.directory.VerifyConnection(ctx, tenantName, name)
 	if err != nil {
-		f.Says, f.Advice = fault.From(err).Detail, "Check the connection's settings, and whether this machine can reach the provider."
+		f.Says, f.Advice = fault.From(err).Detail,
+			"Check the connection's settings, and whether this machine can reach the provider."
 		return f
 	}
 	f.OK, f.Says, f.Advice = v.OK, strings.Join(strings.Fields("works "+v.Email+" "+v.Name), " "), v.Advice

@@ -19,7 +19,8 @@ func (g *Gateway) forget(ctx context.Context) {
 		case <-tick.C:
 		}
 		if err := g.store.Forget(ctx); err != nil && ctx.Err() == nil {
-			g.log.WarnContext(ctx, "the database's write-ahead log could not be emptied; the gateway will try again", "error", err)
+			g.log.WarnContext(ctx, "the database's write-ahead log could not be emptied; the gateway will "+
+				"try again", "error", err)
 		}
 	}
 }

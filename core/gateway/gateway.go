@@ -133,7 +133,8 @@ func (g *Gateway) Close() {
 		ctx, cancel := context.WithTimeout(context.Background(), closeWait)
 		defer cancel()
 		if err := g.guard.Close(ctx); err != nil {
-			g.log.Warn("calls to providers were still running at shutdown; their intents are settled at the next start", "error", err)
+			g.log.Warn("calls to providers were still running at shutdown; their intents are settled at the "+
+				"next start", "error", err)
 		}
 	}
 	if g.directory != nil {

@@ -188,7 +188,8 @@ func outcome(f *fault.Error) string {
 // guarded sets the total deadline and takes a permit.
 func (g *Guard) guarded(ctx context.Context, c *call) (any, *fault.Error) {
 	if !g.enter() {
-		return nil, unsent(fault.Unavailable, fault.ReasonOverloaded, "The gateway is shutting down. Try again.", time.Second)
+		return nil, unsent(fault.Unavailable, fault.ReasonOverloaded,
+			"The gateway is shutting down. Try again.", time.Second)
 	}
 	defer g.exit()
 	ctx, cancel := context.WithTimeout(ctx, g.options.Deadline)

@@ -51,7 +51,8 @@ func (c *call) limited() *fault.Error {
 		return nil
 	}
 	return unsent(fault.RateLimited, fault.ReasonProviderRateLimited,
-		"The provider "+c.target.Provider+" limits how often it is called, and has asked for a pause. Try again later.", left).
+		"The provider "+c.target.Provider+" limits how often it is called, and has asked for a pause. Try "+
+			"again later.", left).
 		With("provider", c.target.Provider)
 }
 

@@ -178,7 +178,8 @@ func (s *TokenSource) refuse(ctx context.Context, r *renewal, v view) (*entry, e
 		s.postpone(ctx, r, v, errBusy)
 		return nil, errBusy
 	}
-	s.options.Log.LogAttrs(ctx, slog.LevelWarn, "the provider no longer renews the connection's tokens; the account must be connected again",
+	s.options.Log.LogAttrs(ctx, slog.LevelWarn, "the provider no longer renews the connection's tokens; the "+
+		"account must be connected again",
 		slog.String("tenant_id", row.TenantID), slog.String("connection_id", row.ConnectionID), slog.String("provider", v.credentials.Client.Provider))
 	s.options.Changed(row.ConnectionID)
 	return s.refusedEntry(r, v), nil
@@ -201,7 +202,8 @@ func (s *TokenSource) postpone(ctx context.Context, r *renewal, v view, why erro
 		next = until
 	}
 	if err := s.options.Store.PostponeTokens(ctx, v.row, next); err != nil {
-		s.options.Log.LogAttrs(ctx, slog.LevelWarn, "a lease of tokens could not be released, and will lapse", slog.String("connection_id", v.row.ConnectionID), slog.Any("error", err))
+		s.options.Log.LogAttrs(ctx, slog.LevelWarn,
+			"a lease of tokens could not be released, and will lapse", slog.String("connection_id", v.row.ConnectionID), slog.Any("error", err))
 	}
 	if !errors.Is(why, errBusy) && v.row.Failures == 0 {
 		s.options.Log.LogAttrs(ctx, slog.LevelWarn, "tokens could not be renewed", slog.String("tenant_id", v.row.TenantID),

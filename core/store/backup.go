@@ -29,13 +29,15 @@ func (s *Store) Backup(ctx context.Context, to string) error {
 		return noFile("pg_dump --format=custom")
 	}
 	if _, err := os.Lstat(to); err == nil {
-		return fault.Newf(fault.Conflict, ReasonBackupExists, "The file %s already exists and is not overwritten. Choose another name.", to)
+		return fault.Newf(fault.Conflict, ReasonBackupExists,
+			"The file %s already exists and is not overwritten. Choose another name.", to)
 	}
 	switch version, err := s.Version(ctx); {
 	case err != nil:
 		return err
 	case version == 0:
-		return fault.New(fault.NotFound, ReasonNoBackup, "The database has no tables yet, so there is nothing to copy.")
+		return fault.New(fault.NotFound, ReasonNoBackup,
+			"The database has no tables yet, so there is nothing to copy.")
 	}
 	temporary, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+".*") // mode 0600
 	if err != nil {
@@ -137,8 +139,8 @@ func PathOf(url string) (string, error) {
 
 func noFile(tool string) error {
 	return fault.Newf(fault.Unsupported, ReasonNoFile,
-		"The store is on PostgreSQL, whose own tools make consistent copies while gateways serve: "+
-			"use %s with the address in store.url. Keep the key set too, apart from the copy.", tool)
+		"The store is on PostgreSQL, whose own tools make consistent copies while gateways serve: use %s "+
+			"with the address in store.url. Keep the key set too, apart from the copy.", tool)
 }
 
 // exclusively keeps other processes from opening the file until release is called. The log is written into the file, so

@@ -182,5 +182,6 @@ func (s *Store) takeTurn(ctx context.Context, tx *sql.Tx, connectionID string) e
 }
 
 func changedMeanwhile() error {
-	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "The connection was changed in the meantime. Look at it again.")
+	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile,
+		"The connection was changed in the meantime. Look at it again.")
 }

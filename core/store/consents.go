@@ -39,8 +39,8 @@ type Consent struct {
 }
 
 const (
-	linkColumns = "hash, tenant_id, connection_id, reconnects, kind, provider, name, settings, is_default, other_account, " +
-		"created_at, expires_at, used_at, seal"
+	linkColumns = "hash, tenant_id, connection_id, reconnects, kind, provider, name, settings, is_default, " +
+		"other_account, created_at, expires_at, used_at, seal"
 	consentColumns = "hash, link_hash, browser_hash, sealed, redirect_uri, expires_at"
 
 	// linkMemory is how long a link that has ended is remembered, so that who opens it is told so.
@@ -144,7 +144,8 @@ func (s *Store) TakeConsent(ctx context.Context, hash []byte) (c Consent, err er
 		return err
 	})
 	if err == nil && !found {
-		return Consent{}, fault.New(fault.NotFound, ReasonConsentNotFound, "There is no such consent in progress.")
+		return Consent{}, fault.New(fault.NotFound, ReasonConsentNotFound,
+			"There is no such consent in progress.")
 	}
 	return c, err
 }
@@ -210,5 +211,6 @@ func linkNotFound() error {
 }
 
 func linkTaken() error {
-	return fault.New(fault.Conflict, ReasonLinkTaken, "The link was used, or another consent for its connection is being finished.")
+	return fault.New(fault.Conflict, ReasonLinkTaken,
+		"The link was used, or another consent for its connection is being finished.")
 }

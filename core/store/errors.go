@@ -52,7 +52,8 @@ func (s *Store) fault(ctx context.Context, err error) error {
 	case unique:
 		return fault.New(fault.Conflict, ReasonAlreadyExists, "This already exists.").Because(err)
 	case orphan:
-		return fault.New(fault.NotFound, ReasonConnectionNotFound, "The tenant or connection no longer exists.").Because(err)
+		return fault.New(fault.NotFound, ReasonConnectionNotFound,
+			"The tenant or connection no longer exists.").Because(err)
 	case again, down:
 		return unavailable(err)
 	case full:
@@ -91,8 +92,9 @@ func damaged(err error) *fault.Error {
 }
 
 func tooNew(version, last int64) *fault.Error {
-	f := fault.Newf(fault.Unavailable, ReasonSchemaTooNew, "A later version of Frontdesk has changed the database: "+
-		"its schema has version %d, and this program knows version %d at most. Run the later version, or restore an earlier backup.", version, last)
+	f := fault.Newf(fault.Unavailable, ReasonSchemaTooNew, "A later version of Frontdesk has changed the "+
+		"database: its schema has version %d, and this program knows version %d at most. Run the later "+
+		"version, or restore an earlier backup.", version, last)
 	f.NoRetry = true
 	return f
 }

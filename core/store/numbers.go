@@ -221,5 +221,6 @@ func heldElsewhere() error {
 }
 
 func numberChanged() error {
-	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "Someone else changed the number in the meantime.")
+	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile,
+		"Someone else changed the number in the meantime.")
 }

@@ -105,8 +105,9 @@ func notWritable(path string) error {
 		return cause(err)
 	}
 	if mode := info.Mode().Perm(); mode&0o022 != 0 {
-		f := fault.Newf(fault.Unavailable, ReasonFileExposed, "Other users can write to the database file %s (mode %04o). "+
-			"Make sure that it was not changed, or restore a backup. Then run: chmod 600 %s", path, mode, path)
+		f := fault.Newf(fault.Unavailable, ReasonFileExposed,
+			"Other users can write to the database file %s (mode %04o). Make sure that it was not changed, "+
+				"or restore a backup. Then run: chmod 600 %s", path, mode, path)
 		f.NoRetry = true
 		return f
 	}

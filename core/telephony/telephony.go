@@ -115,7 +115,8 @@ func (b Block) Fault() *fault.Error {
 	switch b {
 	case BlockEmergency:
 		return fault.New(fault.Conflict, fault.ReasonEmergencyAddress,
-			"An emergency address is registered for the number. Remove it at the provider, wait until it is gone, and then release the number.")
+			"An emergency address is registered for the number. Remove it at the provider, wait until it is "+
+				"gone, and then release the number.")
 	case BlockLock:
 		return fault.New(fault.Conflict, fault.ReasonNumberLocked, "The number is locked against deletion at the provider. Unlock it there first.")
 	}

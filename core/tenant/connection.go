@@ -67,7 +67,8 @@ func (d *Directory) createConnection(ctx context.Context, owner store.Tenant, n 
 	}
 	err = d.store.CreateConnection(ctx, row, audited...)
 	if errors.Is(err, fault.Conflict) {
-		return Connection{}, fault.Newf(fault.Conflict, ReasonNameTaken, "There is already a connection %q.", n.Name).Because(err)
+		return Connection{}, fault.Newf(fault.Conflict, ReasonNameTaken,
+			"There is already a connection %q.", n.Name).Because(err)
 	}
 	if err != nil {
 		return Connection{}, err

@@ -154,7 +154,8 @@ func (d *Directory) FinishConsent(ctx context.Context, a ConsentAnswer) (Consent
 		done.Missing = append(done.Missing, words)
 	}
 	if len(done.Missing) > 0 {
-		return done, fault.New(fault.Forbidden, ReasonScopesMissing, "The customer did not grant everything that the connection needs.")
+		return done, fault.New(fault.Forbidden, ReasonScopesMissing,
+			"The customer did not grant everything that the connection needs.")
 	}
 	if tokens.Refresh == "" {
 		return done, fault.Newf(fault.Unsupported, ReasonNotLasting,
@@ -342,7 +343,8 @@ func (d *Directory) connectClaimed(ctx context.Context, linkHash, claim []byte, 
 		return Connection{}, err
 	}
 	if known := l.there.Email; known != "" && !strings.EqualFold(known, email) && !l.row.OtherAccount {
-		return Connection{}, fault.New(fault.Conflict, ReasonOtherAccount, "The consent is for a different account from the connected one.")
+		return Connection{}, fault.New(fault.Conflict, ReasonOtherAccount,
+			"The consent is for a different account from the connected one.")
 	}
 	if err := d.prepare(ctx, l, email); err != nil {
 		return Connection{}, err
@@ -430,7 +432,8 @@ func hashOf(secret string) []byte {
 }
 
 func notThisConsent(why string) *fault.Error {
-	return fault.New(fault.Forbidden, ReasonNotThisConsent, "This does not answer a consent that is in progress in this browser.").Because(errors.New(why))
+	return fault.New(fault.Forbidden, ReasonNotThisConsent,
+		"This does not answer a consent that is in progress in this browser.").Because(errors.New(why))
 }
 
 func malformed(why string) error {

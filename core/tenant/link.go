@@ -156,11 +156,13 @@ func (d *Directory) goodLinkOf(ctx context.Context, hash []byte) (linked, error)
 		return linked{}, err
 	}
 	if !d.genuineLink(row) {
-		d.log.ErrorContext(ctx, "a link is refused: its row was changed or inserted; run frontdesk doctor", "tenant", row.TenantID)
+		d.log.ErrorContext(ctx, "a link is refused: its row was changed or inserted; run frontdesk doctor",
+			"tenant", row.TenantID)
 		return linked{}, linkUnknown()
 	}
 	if !row.UsedAt.IsZero() {
-		return linked{}, fault.New(fault.NotFound, ReasonLinkUsed, "This link has been used. It works for one connection.")
+		return linked{}, fault.New(fault.NotFound, ReasonLinkUsed,
+			"This link has been used. It works for one connection.")
 	}
 	if !d.now().Before(row.ExpiresAt) {
 		return linked{}, fault.New(fault.NotFound, ReasonLinkExpired, "This link has expired.")
@@ -170,7 +172,8 @@ func (d *Directory) goodLinkOf(ctx context.Context, hash []byte) (linked, error)
 	case f == nil:
 		return l, nil
 	case errors.Is(f, fault.NotFound), errors.Is(f, fault.Conflict), errors.Is(f, fault.Invalid), f.Reason == ReasonNoConsent:
-		return linked{}, fault.New(fault.NotFound, ReasonLinkObsolete, "Something has changed since this link was made.").Because(err)
+		return linked{}, fault.New(fault.NotFound, ReasonLinkObsolete,
+			"Something has changed since this link was made.").Because(err)
 	}
 	return linked{}, err
 }
@@ -272,8 +275,10 @@ func (d *Directory) consentClient(l linked) (oauth.Client, error) {
 	operator := d.operators[name]
 	if grant.ClientID == "" && (operator.ClientID == "" || operator.ClientSecret == "") {
 		return oauth.Client{}, fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
-			"There is no OAuth client that customers of %[2]s could give consent to. Set providers.%[1]s.client_id and providers.%[1]s.client_secret "+
-				"in the configuration, or give the connection a client of the tenant's own: connection add with the setting client_id and the credential client_secret.",
+			"There is no OAuth client that customers of %[2]s could give consent to. Set "+
+				"providers.%[1]s.client_id and providers.%[1]s.client_secret in the configuration, or give "+
+				"the connection a client of the tenant's own: connection add with the setting client_id and "+
+				"the credential client_secret.",
 			name, l.adapter.Title)
 	}
 	return d.oauthClient(l.adapter, l.values)
@@ -365,5 +370,6 @@ func originOf(address string) string {
 
 // linkUnknown does not say whether a link is mistyped or was never made: that helps only those who try links.
 func linkUnknown() error {
-	return fault.New(fault.NotFound, ReasonLinkUnknown, "There is no such link. It may be mistyped or incomplete.")
+	return fault.New(fault.NotFound, ReasonLinkUnknown,
+		"There is no such link. It may be mistyped or incomplete.")
 }

@@ -86,7 +86,8 @@ func (d *Directory) resealKeys(ctx context.Context, primary uint32, done *Reseal
 		case vault.KeyOf(k.Seal) == primary:
 			done.Already++
 		case d.wrongKey(k) != "":
-			d.log.ErrorContext(ctx, "the row of an API key is not as the gateway wrote it, and is not sealed again; run frontdesk doctor", "key", k.ID)
+			d.log.ErrorContext(ctx, "the row of an API key is not as the gateway wrote it, and is not "+
+				"sealed again; run frontdesk doctor", "key", k.ID)
 		default:
 			if _, err := d.sealKey(ctx, k); err != nil { // one that was revoked meanwhile is sealed already
 				return err

@@ -55,8 +55,9 @@ func (d *Directory) openConnection(row store.Connection) (map[string]string, err
 // unfounded is the failure of a connection whose row cannot be opened as a whole.
 func unfounded(err error) error {
 	f := fault.New(fault.Unavailable, vault.ReasonUnreadable,
-		"The stored credentials and settings of this connection cannot be opened together: the row was changed in the database, "+
-			"or the key set is another one. The gateway's operator must restore what was there, or enter both again.").Because(err)
+		"The stored credentials and settings of this connection cannot be opened together: the row was "+
+			"changed in the database, or the key set is another one. The gateway's operator must restore "+
+			"what was there, or enter both again.").Because(err)
 	f.Unsent = true
 	return f
 }
@@ -202,7 +203,8 @@ func (d *Directory) Adopt(ctx context.Context) (adopted int, err error) {
 			continue
 		}
 		if err := d.adoptConnection(ctx, row); err != nil {
-			d.log.ErrorContext(ctx, "a connection of an earlier version could not be sealed again", "connection", row.ID, "error", err)
+			d.log.ErrorContext(ctx, "a connection of an earlier version could not be sealed again",
+				"connection", row.ID, "error", err)
 			continue
 		}
 		adopted++

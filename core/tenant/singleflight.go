@@ -59,7 +59,8 @@ func (g *fetchGroup) start(key string, fetch func(context.Context) (any, error))
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
-		return nil, fault.New(fault.Unavailable, fault.ReasonOverloaded, "The gateway is shutting down. Try again in a moment.")
+		return nil, fault.New(fault.Unavailable, fault.ReasonOverloaded,
+			"The gateway is shutting down. Try again in a moment.")
 	}
 	if there, ok := g.running[key]; ok {
 		return there, nil

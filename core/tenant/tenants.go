@@ -128,7 +128,8 @@ func checkName(path, name string) []fault.Field {
 		return nil
 	}
 	return []fault.Field{{Path: path,
-		Message: "must be 1 to 63 lower-case letters, digits and hyphens, and must begin with a letter or digit."}}
+		Message: "must be 1 to 63 lower-case letters, digits and hyphens, and must begin with a letter or " +
+			"digit."}}
 }
 
 // checkSettings reports every unusable setting of a tenant; prefix is what their paths begin with.

@@ -44,6 +44,7 @@ func (d *Directory) writeUsage(ctx context.Context) {
 	}
 	if err := d.store.TouchKeys(ctx, taken); err != nil {
 		d.used.putBack(taken)
-		d.log.WarnContext(ctx, "the last uses of API keys could not be stored; the gateway will try again", "error", err)
+		d.log.WarnContext(ctx, "the last uses of API keys could not be stored; the gateway will try again",
+			"error", err)
 	}
 }

@@ -180,17 +180,21 @@ func (d *Directory) linkTo(row store.Connection, tenantName string) string {
 func advice(link string, f *fault.Error) string {
 	switch {
 	case f.Reason == fault.ReasonEgressRefused:
-		return "The address is in a network that the gateway may not reach. To allow it, add that network to egress.allow in the configuration."
+		return "The address is in a network that the gateway may not reach. To allow it, add that network " +
+			"to egress.allow in the configuration."
 	case f.Reason == vault.ReasonUnreadable:
-		return "Give the gateway the key set that the credentials were sealed with (secrets.keyset). If it has that key set, somebody changed the row in " +
-			"the database: find out who can write it, and enter the settings and credentials again with connection add."
+		return "Give the gateway the key set that the credentials were sealed with (secrets.keyset). If it " +
+			"has that key set, somebody changed the row in the database: find out who can write it, and " +
+			"enter the settings and credentials again with connection add."
 	case f.Reason == fault.ReasonProviderMisconfigured:
 		return "Correct the connection's settings, then verify again."
 	case f.Code == fault.Disconnected && link != "":
 		return fmt.Sprintf("Have the customer connect the account again: send the link that %q prints. "+
-			"Enter a service account's key or an application's secret again with connection add, under the same name.", link)
+			"Enter a service account's key or an application's secret again with connection add, under the "+
+			"same name.", link)
 	case f.Code == fault.Disconnected:
-		return "Enter the credentials again, with apply or with connection add and the same name. Then verify again."
+		return "Enter the credentials again, with apply or with connection add and the same name. Then " +
+			"verify again."
 	case f.Code == fault.Forbidden:
 		return "Grant the account the missing permissions at the provider. Then verify again."
 	case f.Code == fault.NotFound, f.Code == fault.Invalid, f.Code == fault.Unsupported:

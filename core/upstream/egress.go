@@ -33,7 +33,8 @@ func (e *egress) control(_ context.Context, network, address string, _ syscall.R
 // to is none of the tenant's business.
 func refusedAddress(address, why string) error {
 	f := fault.New(fault.Forbidden, fault.ReasonEgressRefused,
-		"The connection's address is in a network that the gateway may not reach. Use a public address, or ask the operator to allow the network (egress.allow).").
+		"The connection's address is in a network that the gateway may not reach. Use a public address, or "+
+			"ask the operator to allow the network (egress.allow).").
 		Because(fmt.Errorf("%s is %s", address, why))
 	f.Unsent = true
 	return f

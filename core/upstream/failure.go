@@ -44,9 +44,11 @@ func (t *transport) classify(ctx context.Context, u *url.URL, err error, sent bo
 	case errors.As(err, &notTLS):
 		return t.misconfigured("does not speak TLS at %s, though its address begins with https", host).Because(quiet{err})
 	case errors.As(err, &unknownHost) && unknownHost.IsNotFound && host != u.Hostname():
-		return t.unavailable(err, "A host that the provider %s names was not found. This may be a temporary DNS failure.", provider)
+		return t.unavailable(err, "A host that the provider %s names was not found. This may be a temporary "+
+			"DNS failure.", provider)
 	case errors.As(err, &unknownHost) && unknownHost.IsNotFound:
-		return t.unavailable(err, "The host %s of the provider %s was not found. If the address is right, this may be a temporary DNS failure.", host, provider)
+		return t.unavailable(err, "The host %s of the provider %s was not found. If the address is right, "+
+			"this may be a temporary DNS failure.", host, provider)
 	}
 	if sent {
 		return t.unavailable(err, "The connection to the provider %s was lost before there was an answer.", provider)

@@ -29,19 +29,24 @@ func StatusFault(provider string, status int, header http.Header, body []byte) *
 func plainFault(provider string, status int) *fault.Error {
 	switch status {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotAcceptable, http.StatusUnsupportedMediaType:
-		return fault.Newf(fault.Invalid, fault.ReasonProviderRefused, "The provider %s reports that the request is not valid.", provider)
+		return fault.Newf(fault.Invalid, fault.ReasonProviderRefused,
+			"The provider %s reports that the request is not valid.", provider)
 	case http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong, http.StatusRequestHeaderFieldsTooLarge:
 		return fault.Newf(fault.Invalid, fault.ReasonProviderRefused, "The request is larger than the provider %s accepts. Shorten its texts or lists.", provider)
 	case http.StatusUnauthorized:
 		return fault.Newf(fault.Disconnected, fault.ReasonReconnectRequired, "The provider %s refuses the connection's credentials. Connect the account again.", provider)
 	case http.StatusPaymentRequired, http.StatusForbidden, http.StatusUnavailableForLegalReasons:
-		return fault.Newf(fault.Forbidden, fault.ReasonPermissionDenied, "The provider %s does not allow the connected account to do this. Grant the account the permission, or connect another one.", provider)
+		return fault.Newf(fault.Forbidden, fault.ReasonPermissionDenied,
+			"The provider %s does not allow the connected account to do this. Grant the account the "+
+				"permission, or connect another one.", provider)
 	case http.StatusNotFound, http.StatusGone:
 		return fault.Newf(fault.NotFound, fault.ReasonNotFound, "The provider %s has no such record.", provider)
 	case http.StatusConflict, http.StatusLocked, http.StatusFailedDependency:
-		return fault.Newf(fault.Conflict, fault.ReasonProviderConflict, "The request conflicts with something else at the provider %s.", provider)
+		return fault.Newf(fault.Conflict, fault.ReasonProviderConflict,
+			"The request conflicts with something else at the provider %s.", provider)
 	case http.StatusPreconditionFailed, http.StatusPreconditionRequired:
-		return fault.Newf(fault.Conflict, fault.ReasonChangedMeanwhile, "Somebody changed the record at the provider %s in the meantime. Read it and try again.", provider)
+		return fault.Newf(fault.Conflict, fault.ReasonChangedMeanwhile,
+			"Somebody changed the record at the provider %s in the meantime. Read it and try again.", provider)
 	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
 		return fault.Newf(fault.Timeout, fault.ReasonDeadlineExceeded, "The provider %s did not finish in time.", provider)
 	case http.StatusTooManyRequests:
@@ -54,7 +59,8 @@ func plainFault(provider string, status int) *fault.Error {
 	if status >= 500 && status <= 599 {
 		return fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable, "The provider %s is not available at the moment.", provider)
 	}
-	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured, "The provider %s gave an unexpected answer (status %d). Check the connection's address.", provider, status)
+	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
+		"The provider %s gave an unexpected answer (status %d). Check the connection's address.", provider, status)
 }
 
 // unreached reports whether a status is of a proxy that could not reach the provider's server: those of Cloudflare

@@ -72,7 +72,8 @@ func (t *transport) acceptable(req *http.Request) error {
 	}
 	if req.URL.User != nil {
 		// http.Client would send it as a credential of its own accord, past the rules on where credentials go.
-		return t.unsent(t.misconfigured("has an address that contains a user name or password; put them into the credentials"))
+		return t.unsent(t.misconfigured("has an address that contains a user name or password; put them " +
+			"into the credentials"))
 	}
 	if t.client.AuthorizeFor == nil {
 		return nil

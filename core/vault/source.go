@@ -40,7 +40,8 @@ func parseSource(text, dataDir string) (source, error) {
 	case found && strings.Contains(scheme, "kms"):
 		return source{}, errors.New("key sets sealed by a key management service are not supported; use file:PATH or env:VAR")
 	}
-	return source{}, errors.New("a key set must be file:PATH or env:VAR; without either, it is a file in the data directory")
+	return source{}, errors.New("a key set must be file:PATH or env:VAR; without either, it is a file in " +
+		"the data directory")
 }
 
 // Missing returns where Open would make a key set, because there is none; "" where it would not.
@@ -133,8 +134,8 @@ func (s source) version() (string, error) {
 // that read the old keys would lose the new ones.
 func (s source) replace(change func(raw []byte) ([]byte, error)) error {
 	if s.env != "" {
-		return fmt.Errorf("the key set is in the variable %s, which the gateway cannot change; "+
-			"keep it in a file (file:PATH) to rotate it here, or rotate it where the variable is set", s.env)
+		return fmt.Errorf("the key set is in the variable %s, which the gateway cannot change; keep it in a "+
+			"file (file:PATH) to rotate it here, or rotate it where the variable is set", s.env)
 	}
 	path := s.path
 	if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -143,7 +144,8 @@ func (s source) replace(change func(raw []byte) ([]byte, error)) error {
 	next := path + ".next"
 	file, err := os.OpenFile(next, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("another rotation is running, or one was interrupted; if none is running, remove %s and try again", next)
+		return fmt.Errorf("another rotation is running, or one was interrupted; if none is running, remove "+
+			"%s and try again", next)
 	}
 	if err != nil {
 		return fmt.Errorf("the key set cannot be written: %w", err)

@@ -82,7 +82,8 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 		return calendar.Event{}, fault.InvalidField("timezone", "is not a known time zone.")
 	}
 	if b.Conferencing == calendar.ConferencingProvider {
-		return calendar.Event{}, fault.New(fault.Unsupported, fault.ReasonConferencing, "CalDAV calendars cannot make meeting links. Send one as location_url.")
+		return calendar.Event{}, fault.New(fault.Unsupported, fault.ReasonConferencing,
+			"CalDAV calendars cannot make meeting links. Send one as location_url.")
 	}
 	a, target, err := d.calendar(ctx, b.CalendarID)
 	if err != nil {

@@ -23,9 +23,11 @@ func refusal(a answer) *fault.Error {
 	case failed.has(davSpace, "number-of-matches-within-limits"):
 		told = tooMany()
 	case failed.has(caldavSpace, "max-attendees-per-instance"):
-		told = fault.New(fault.Invalid, fault.ReasonProviderRefused, "The calendar server does not accept that many attendees.")
+		told = fault.New(fault.Invalid, fault.ReasonProviderRefused,
+			"The calendar server does not accept that many attendees.")
 	case failed.has(caldavSpace, "max-resource-size"):
-		told = fault.New(fault.Invalid, fault.ReasonProviderRefused, "The event is larger than the calendar server accepts.")
+		told = fault.New(fault.Invalid, fault.ReasonProviderRefused,
+			"The event is larger than the calendar server accepts.")
 	case failed.has(caldavSpace, "min-date-time"), failed.has(caldavSpace, "max-date-time"):
 		told = fault.New(fault.Invalid, fault.ReasonProviderRefused, "The calendar server does not keep events at that time.")
 	case failed.has(caldavSpace, "allowed-attendee-scheduling-object-change"), failed.has(caldavSpace, "allowed-organizer-scheduling-object-change"):
@@ -57,7 +59,8 @@ func noCalendar() *fault.Error {
 }
 
 func changedMeanwhile() *fault.Error {
-	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "Someone else changed the event in the meantime.").With("provider", name)
+	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile,
+		"Someone else changed the event in the meantime.").With("provider", name)
 }
 
 // notOrganizer refuses a change of what somebody else organizes. Where the account's address is not known,
@@ -65,8 +68,9 @@ func changedMeanwhile() *fault.Error {
 func (d *driver) notOrganizer(a *account) *fault.Error {
 	detail := "Only the organizer can change this event. Ask the organizer to change it."
 	if a.email == "" {
-		detail = "Only the organizer can change this event, and the calendar server does not tell the account's " +
-			"e-mail address. If the account is the organizer, set its address as the connection's email."
+		detail = "Only the organizer can change this event, and the calendar server does not tell the " +
+			"account's e-mail address. If the account is the organizer, set its address as the connection's " +
+			"email."
 	}
 	return fault.New(fault.Forbidden, fault.ReasonPermissionDenied, detail).With("provider", name)
 }
@@ -74,8 +78,8 @@ func (d *driver) notOrganizer(a *account) *fault.Error {
 // notKept says that a server took a change and wrote something else.
 func notKept(fields []string) *fault.Error {
 	return fault.Newf(fault.Unsupported, fault.ReasonProviderRefused,
-		"The calendar server accepted the change, but did not keep the requested %s. "+
-			"Look at the event before changing it again.",
+		"The calendar server accepted the change, but did not keep the requested %s. Look at the event "+
+			"before changing it again.",
 		strings.Join(fields, ", ")).With("provider", name)
 }
 
@@ -87,12 +91,15 @@ func unreadable(resource string, err error) *fault.Error {
 	switch {
 	case errors.Is(err, recur.ErrBudget):
 		f = fault.Newf(fault.Exhausted, fault.ReasonTooManyEvents,
-			"The event at %s repeats more often than can be listed. Ask for a shorter window, or correct the event with a calendar program.", resource)
+			"The event at %s repeats more often than can be listed. Ask for a shorter window, or correct "+
+				"the event with a calendar program.", resource)
 	case errors.Is(err, errRule):
 		f = fault.Newf(fault.Unsupported, fault.ReasonProviderRefused,
-			"The event at %s repeats by a rule that cannot be understood. Correct or remove it with a calendar program.", resource)
+			"The event at %s repeats by a rule that cannot be understood. Correct or remove it with a "+
+				"calendar program.", resource)
 	case errors.Is(err, ical.ErrTooLarge):
-		f = fault.Newf(fault.Unsupported, fault.ReasonProviderRefused, "The event at %s is larger than the gateway reads.", resource)
+		f = fault.Newf(fault.Unsupported, fault.ReasonProviderRefused,
+			"The event at %s is larger than the gateway reads.", resource)
 	}
 	return f.With("provider", name).Because(err)
 }

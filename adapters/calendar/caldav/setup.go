@@ -22,7 +22,8 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 	switch {
 	case i < 0 && d.settings.Calendar != "":
 		return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
-			"The server has no calendar %q, which the connection's setting calendar names. Correct the setting.",
+			"The server has no calendar %q, which the connection's setting calendar names. Correct the "+
+				"setting.",
 			d.settings.Calendar).With("provider", name)
 	case i < 0:
 		return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,

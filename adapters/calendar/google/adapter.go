@@ -26,13 +26,14 @@ func Adapter() adapter.Adapter {
 	return adapter.Calendar(adapter.Declaration{
 		Name:  name,
 		Title: "Google Calendar",
-		Help:  "Calendars of Google Workspace and Google accounts. A customer connects by consent (connect-link), a company by a service account with domain-wide delegation.",
-		Auth:  adapter.Auth{Scheme: adapter.OAuth2, OAuth: &adapter.OAuth{API: "api_url", Grant: adapter.GrantOf(grant)}},
+		Help: "Calendars of Google Workspace and Google accounts. A customer connects by consent " +
+			"(connect-link), a company by a service account with domain-wide delegation.",
+		Auth: adapter.Auth{Scheme: adapter.OAuth2, OAuth: &adapter.OAuth{API: "api_url", Grant: adapter.GrantOf(grant)}},
 		Operator: &adapter.OperatorKeys{
 			Help: "Google Calendar. The OAuth client is of the type Web application, with the redirect URI " +
 				"PUBLIC_URL/oauth/callback/google.",
-			ClientIDHelp: "Id of the OAuth client. Without it, tenants use their own client or a " +
-				"service account.",
+			ClientIDHelp: "Id of the OAuth client. Without it, tenants use their own client or a service " +
+				"account.",
 			ClientSecretHelp: "Secret of the OAuth client; env:VAR or file:PATH reads it from there.",
 			Addresses: []adapter.Address{
 				{
@@ -60,7 +61,8 @@ func Adapter() adapter.Adapter {
 // scopes are the least that all calendar operations need: calendar.events does not let list calendars
 // (developers.google.com/workspace/calendar/api/auth).
 var scopes = []adapter.Scope{
-	{Name: "https://www.googleapis.com/auth/calendar.events", Words: "See, create, change and cancel events in your calendars"},
+	{Name: "https://www.googleapis.com/auth/calendar.events", Words: "See, create, change and cancel events " +
+		"in your calendars"},
 	{Name: "https://www.googleapis.com/auth/calendar.calendarlist.readonly", Words: "See the list of your calendars"},
 }
 
@@ -84,7 +86,8 @@ func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 	case s.Subject == "":
 		return g, fault.InvalidField("settings.subject", "is required with credentials.service_account: the address of the user to act for.")
 	case s.RefreshToken != "" || s.ClientID != "":
-		return g, fault.InvalidField("credentials.service_account", "cannot be combined with a refresh_token or client_id; choose one.")
+		return g, fault.InvalidField("credentials.service_account",
+			"cannot be combined with a refresh_token or client_id; choose one.")
 	}
 	return adapter.Grant{
 		Flow: adapter.JWTBearer, TokenURL: at["token_url"], Scopes: scopes,

@@ -82,7 +82,9 @@ func (d *driver) cannotMeetAnyMore(ctx context.Context, calendarID string) bool 
 
 func noMeet() *fault.Error {
 	return fault.New(fault.Unsupported, fault.ReasonConferencing,
-		"The Google calendar cannot make Google Meet links: it has no licence for them, or its administrator has turned them off. Nothing was booked. Send a link as location_url, or book without one.").
+		"The Google calendar cannot make Google Meet links: it has no licence for them, or its "+
+			"administrator has turned them off. Nothing was booked. Send a link as location_url, or book "+
+			"without one.").
 		With("provider", name)
 }
 
@@ -140,7 +142,8 @@ func afterBooking(err error) *fault.Error {
 	f.Unsent = false // this request may be; the booking is not
 	if f.Code != fault.Timeout && f.Code != fault.Canceled {
 		f.Code, f.Reason = fault.UnknownOutcome, fault.ReasonOutcomeUnknown
-		f.Detail = "Google has the event, but its state could not be read afterwards. Repeat the booking with the same key to settle it."
+		f.Detail = "Google has the event, but its state could not be read afterwards. Repeat the booking " +
+			"with the same key to settle it."
 	}
 	return &f
 }

@@ -115,17 +115,23 @@ func notAllowed(plain *fault.Error, first apiError, answer *googleapi.Error) *fa
 		limited := upstream.StatusFault(name, http.StatusTooManyRequests, answer.Header, nil)
 		return said(plain, limited.Code, limited.Reason, limited.Detail)
 	case "insufficientPermissions":
-		return forbidden("The Google account was connected without all the access that is needed. Connect it again, and leave all boxes ticked.")
+		return forbidden("The Google account was connected without all the access that is needed. Connect " +
+			"it again, and leave all boxes ticked.")
 	case "requiredAccessLevel":
-		return forbidden("The account can only read this Google calendar. Choose another one, or have its owner share it with permission to make changes.")
+		return forbidden("The account can only read this Google calendar. Choose another one, or have its " +
+			"owner share it with permission to make changes.")
 	case "forbiddenForNonOrganizer":
 		return forbidden("Only the organizer can change this event at Google. Ask the organizer to change it.")
 	case "forbiddenForServiceAccounts":
-		return forbidden("A service account cannot invite anybody in its own name. Give it domain-wide delegation in the Google Workspace admin console, and set the user to act for as the connection's subject.")
+		return forbidden("A service account cannot invite anybody in its own name. Give it domain-wide " +
+			"delegation in the Google Workspace admin console, and set the user to act for as the " +
+			"connection's subject.")
 	case "notACalendarUser":
-		return forbidden("The Google account has no calendar. Turn on Google Calendar for it, and open it once.")
+		return forbidden("The Google account has no calendar. Turn on Google Calendar for it, and open it " +
+			"once.")
 	case "domainPolicy":
-		return forbidden("The administrators of this Google Workspace do not let other applications use its calendars. Ask them to trust this one.")
+		return forbidden("The administrators of this Google Workspace do not let other applications use its " +
+			"calendars. Ask them to trust this one.")
 	case "accessNotConfigured":
 		return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured,
 			"The Google Calendar API is not enabled in the project of the OAuth client. Enable it in the Google Cloud console.")
@@ -170,7 +176,8 @@ func noCalendar() *fault.Error {
 
 func changedMeanwhile() *fault.Error {
 	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile,
-		"Someone changed or cancelled the event in the Google calendar in the meantime. Read it and try again.").With("provider", name)
+		"Someone changed or cancelled the event in the Google calendar in the meantime. Read it and try "+
+			"again.").With("provider", name)
 }
 
 func guestsHidden() *fault.Error {

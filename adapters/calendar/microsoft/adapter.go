@@ -27,8 +27,9 @@ func Adapter() adapter.Adapter {
 	return adapter.Calendar(adapter.Declaration{
 		Name:  name,
 		Title: "Microsoft 365 and Outlook.com",
-		Help:  "Calendars of Microsoft 365 and Outlook.com. A customer connects by consent (connect-link), a company by application permissions.",
-		Auth:  adapter.Auth{Scheme: adapter.OAuth2, OAuth: &adapter.OAuth{API: "api_url", Grant: adapter.GrantOf(grant)}},
+		Help: "Calendars of Microsoft 365 and Outlook.com. A customer connects by consent (connect-link), a " +
+			"company by application permissions.",
+		Auth: adapter.Auth{Scheme: adapter.OAuth2, OAuth: &adapter.OAuth{API: "api_url", Grant: adapter.GrantOf(grant)}},
 		Operator: &adapter.OperatorKeys{
 			Help: "Microsoft 365 and Outlook.com. The OAuth client is an app registration of the platform " +
 				"Web, with the redirect URI PUBLIC_URL/oauth/callback/microsoft.",
@@ -74,13 +75,15 @@ func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 			Scopes: []adapter.Scope{
 				{Name: "offline_access", Optional: true},
 				{Name: "User.Read", Words: "See your name and address"},
-				{Name: "Calendars.ReadWrite", Words: "See, create, change and cancel events in your calendars"},
+				{Name: "Calendars.ReadWrite", Words: "See, create, change and cancel events in your " +
+					"calendars"},
 			},
 		}, nil
 	}
 	switch {
 	case s.RefreshToken != "":
-		return adapter.Grant{}, fault.InvalidField("settings.mailbox", "is only for application permissions, not for a refresh_token.")
+		return adapter.Grant{}, fault.InvalidField("settings.mailbox",
+			"is only for application permissions, not for a refresh_token.")
 	case s.Directory == "":
 		return adapter.Grant{}, fault.InvalidField("settings.directory", "is required with settings.mailbox: the directory whose administrator granted the permissions.")
 	}

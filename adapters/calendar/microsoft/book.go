@@ -79,7 +79,8 @@ func (d *driver) booked(ctx context.Context, calendarID string, b calendar.Booki
 	case calendar.ConferencingNone:
 	case calendar.ConferencingURL:
 		if len(utf16.Encode([]rune(b.LocationURL))) > maxLocation {
-			return nil, noLink(fmt.Sprintf("The link is longer than the %d characters that Outlook keeps of a location. Send a shorter one.", maxLocation))
+			return nil, noLink(fmt.Sprintf("The link is longer than the %d characters that Outlook keeps of "+
+				"a location. Send a shorter one.", maxLocation))
 		}
 		// The body is left alone: Outlook shows a location's link so that it can be followed, and the description stays as given.
 		event.Location = &graph.Location{DisplayName: &b.LocationURL}
@@ -183,13 +184,14 @@ func (d *driver) linked(ctx context.Context, calendarID string, event *graph.Eve
 	if err := d.remove(ctx, calendarID, event, ""); err != nil && !errors.Is(err, fault.NotFound) {
 		return nil, leftBehind(err)
 	}
-	return nil, noLink("Microsoft made the meeting without a link, so it was removed again. " +
-		"Book with a link of your own, or check the account's licence for Teams.")
+	return nil, noLink("Microsoft made the meeting without a link, so it was removed again. Book with a " +
+		"link of your own, or check the account's licence for Teams.")
 }
 
 // leftBehind says that an event was made, and stands there without the link it should have.
 func leftBehind(err error) *fault.Error {
 	return fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-		"Microsoft made the meeting, but its link is not there yet, and Microsoft could not be asked again. Repeat the booking with the same key to settle it.").
+		"Microsoft made the meeting, but its link is not there yet, and Microsoft could not be asked again. "+
+			"Repeat the booking with the same key to settle it.").
 		With("provider", name).Because(err)
 }

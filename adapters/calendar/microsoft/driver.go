@@ -317,8 +317,9 @@ func (d *driver) online(ctx context.Context, calendarID string) (string, error) 
 	}
 	provider := d.learn(c)
 	if provider == "" {
-		return "", noLink("The account's calendar does not offer online meetings: personal accounts and those without a licence for Teams have none. " +
-			"Book with a link of your own, or connect an account that has them.")
+		return "", noLink("The account's calendar does not offer online meetings: personal accounts and " +
+			"those without a licence for Teams have none. Book with a link of your own, or connect an " +
+			"account that has them.")
 	}
 	return provider, nil
 }

@@ -62,7 +62,8 @@ func (d *driver) meaning(e *graph.Error, about exchange) *fault.Error {
 		"ErrorFolderNotFound", "ErrorCalendarNotFound", "ErrorParentFolderNotFound", "RequestBroker--ParseUri":
 		return about.missing
 	case "MailboxNotEnabledForRESTAPI", "MailboxNotSupportedForRESTAPI", "ErrorNonExistentMailbox", "ErrorMailboxMoveInProgress":
-		return misconfigured("has no mailbox in the cloud for this account. Give the account an Exchange Online mailbox, or connect another account")
+		return misconfigured("has no mailbox in the cloud for this account. Give the account an Exchange " +
+			"Online mailbox, or connect another account")
 	case "Request_ResourceNotFound", "ResourceNotFound", "ErrorInvalidUser":
 		if d.settings.Mailbox != "" {
 			return misconfigured("does not know this mailbox. Check settings.mailbox and settings.directory")
@@ -77,13 +78,16 @@ func (d *driver) meaning(e *graph.Error, about exchange) *fault.Error {
 	case "InvalidAuthenticationToken", "AuthenticationError", "ErrorInvalidToken":
 		return fault.New(fault.Disconnected, fault.ReasonReconnectRequired, "Microsoft refuses the connection's credentials. Connect the account again.")
 	case "TimeZoneNotSupportedException":
-		return fault.New(fault.Invalid, fault.ReasonProviderRefused, "Microsoft does not know this time zone. Send the times in another one.")
+		return fault.New(fault.Invalid, fault.ReasonProviderRefused,
+			"Microsoft does not know this time zone. Send the times in another one.")
 	case "ErrorOccurrenceCrossingBoundary":
 		return fault.New(fault.Invalid, fault.ReasonProviderRefused,
-			"Outlook does not let a meeting of a series move onto or past the one before or after it. Choose a time between the two.")
+			"Outlook does not let a meeting of a series move onto or past the one before or after it. "+
+				"Choose a time between the two.")
 	case "ErrorAccessDenied", "ErrorInsufficientPermissionsInAccessToken", "Authorization_RequestDenied":
 		return fault.New(fault.Forbidden, fault.ReasonPermissionDenied,
-			"Microsoft does not allow the connected account to do this: the calendar is read-only, or the permission to change calendars was not granted.")
+			"Microsoft does not allow the connected account to do this: the calendar is read-only, or the "+
+				"permission to change calendars was not granted.")
 	case "ErrorQuotaExceeded":
 		return fault.New(fault.Exhausted, fault.ReasonStorageFull, "The mailbox has no room left.")
 	}
@@ -143,7 +147,8 @@ func eventOf(err error) error {
 }
 
 func changedMeanwhile() *fault.Error {
-	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "Someone else changed the event in the meantime.").With("provider", name)
+	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile,
+		"Someone else changed the event in the meantime.").With("provider", name)
 }
 
 func notOrganizer() *fault.Error {
@@ -152,7 +157,8 @@ func notOrganizer() *fault.Error {
 }
 
 func removedSince() *fault.Error {
-	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "This booking was made earlier, and its event has since been moved or removed.").With("provider", name)
+	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile,
+		"This booking was made earlier, and its event has since been moved or removed.").With("provider", name)
 }
 
 func noLink(detail string) *fault.Error {

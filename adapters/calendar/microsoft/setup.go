@@ -20,16 +20,16 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 	c, err := d.readMeant(ctx)
 	if errors.Is(err, fault.NotFound) {
 		return misconfigured(
-			"does not have the calendar that the connection's setting calendar_id names. Correct the setting, or " +
-				"leave it out to use the mailbox's default calendar")
+			"does not have the calendar that the connection's setting calendar_id names. Correct the " +
+				"setting, or leave it out to use the mailbox's default calendar")
 	}
 	if err != nil {
 		return err
 	}
 	if c.CanEdit != nil && !*c.CanEdit {
 		return fault.New(fault.Forbidden, fault.ReasonPermissionDenied,
-			"The account can only read the calendar of the connection's setting calendar_id. "+
-				"Choose another one, or have its owner share it with permission to edit.").With("provider", name)
+			"The account can only read the calendar of the connection's setting calendar_id. Choose another "+
+				"one, or have its owner share it with permission to edit.").With("provider", name)
 	}
 	return d.mayWrite(ctx, text(c.ID))
 }

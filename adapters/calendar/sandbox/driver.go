@@ -68,7 +68,8 @@ func (d *driver) calendar(id string) (calendar.Calendar, error) {
 	all := d.calendars()
 	i := slices.IndexFunc(all, func(c calendar.Calendar) bool { return c.ID == id || id == "" && c.IsDefault })
 	if i < 0 {
-		return calendar.Calendar{}, fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "The account has no calendar with that id.")
+		return calendar.Calendar{}, fault.New(fault.NotFound, fault.ReasonCalendarNotFound,
+			"The account has no calendar with that id.")
 	}
 	return all[i], nil
 }

@@ -94,7 +94,8 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 	}
 	var faults []fault.Field
 	for _, path := range known.put(t.Status, t.Priority, &wanted) {
-		faults = append(faults, fault.Field{Path: path, Message: "is no longer a label of the Freshdesk account."})
+		faults = append(faults, fault.Field{Path: path, Message: "is no longer a label of the Freshdesk " +
+			"account."})
 	}
 	if len(faults) > 0 {
 		return crm.Ticket{}, fault.InvalidFields(faults...)

@@ -90,7 +90,8 @@ func notValid(plain *fault.Error, t told) *fault.Error {
 		return said(plain, f.Code, f.Reason, f.Detail)
 	}
 	return said(plain, fault.Invalid, fault.ReasonProviderRefused,
-		"Freshdesk's rules do not accept this ticket, and do not say which field is wrong. The gateway's log has the provider's message at debug level.")
+		"Freshdesk's rules do not accept this ticket, and do not say which field is wrong. The gateway's "+
+			"log has the provider's message at debug level.")
 }
 
 var fieldName = regexp.MustCompile(`^[A-Za-z0-9_]{1,100}$`)
@@ -116,9 +117,11 @@ func noTicket() *fault.Error {
 
 // unreadable is a success that says something other than expected.
 func unreadable(method string) *fault.Error {
-	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "Freshdesk gave an unexpected answer. Check the connection's base_url.")
+	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
+		"Freshdesk gave an unexpected answer. Check the connection's base_url.")
 	if method != http.MethodGet {
-		f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, "Freshdesk accepted the ticket, but its answer could not be read.")
+		f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+			"Freshdesk accepted the ticket, but its answer could not be read.")
 	}
 	return f.With("provider", name)
 }

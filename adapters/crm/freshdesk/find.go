@@ -69,7 +69,8 @@ func (d *driver) since(ctx context.Context, then time.Time) ([]ticket, error) {
 			return all, nil
 		}
 	}
-	return nil, fault.Unknowable("More tickets were opened at Freshdesk since then than the gateway looks through.").
+	return nil, fault.Unknowable("More tickets were opened at Freshdesk since then than the gateway looks "+
+		"through.").
 		With("provider", name)
 }
 
@@ -83,6 +84,6 @@ func (d *driver) surelyNone(ctx context.Context) error {
 	if me.Scope == globalAccess {
 		return noTicket()
 	}
-	return fault.Unknowable("Freshdesk does not show every ticket to the connection's agent, so the ticket may exist "+
-		"unseen. Give the agent global access.").With("provider", name)
+	return fault.Unknowable("Freshdesk does not show every ticket to the connection's agent, so the ticket "+
+		"may exist unseen. Give the agent global access.").With("provider", name)
 }

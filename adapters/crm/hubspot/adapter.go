@@ -35,7 +35,8 @@ func Adapter() adapter.Adapter {
 	return adapter.CRM(adapter.Declaration{
 		Name:  name,
 		Title: "HubSpot",
-		Help:  "Tickets of a HubSpot account. A customer connects by consent (connect-link), or by the access token of a private app with the same scopes.",
+		Help: "Tickets of a HubSpot account. A customer connects by consent (connect-link), or by the " +
+			"access token of a private app with the same scopes.",
 		AuthOf: adapter.AuthBy(func(s settings) (adapter.Auth, error) {
 			if s.AccessToken == "" {
 				return adapter.Auth{Scheme: adapter.OAuth2, OAuth: &adapter.OAuth{API: "api_url", Grant: adapter.GrantOf(grant)}}, nil

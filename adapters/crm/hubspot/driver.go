@@ -245,7 +245,8 @@ func (k *keyed) fit(ctx context.Context) error {
 	}
 	if err != nil || !property.Unique {
 		return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
-			"The HubSpot account has no ticket property %s that requires unique values. Create it as single-line text, or correct the connection's setting key_property.",
+			"The HubSpot account has no ticket property %s that requires unique values. Create it as "+
+				"single-line text, or correct the connection's setting key_property.",
 			k.property).With("provider", name)
 	}
 	k.unique.Store(true)

@@ -126,11 +126,13 @@ func (d *driver) notValid(plain *fault.Error, told apiError) *fault.Error {
 
 // ours are the fields that HubSpot's properties stand for.
 var ours = map[string]fault.Field{
-	subjectProperty:  {Path: "subject", Message: "is refused by HubSpot."},
-	contentProperty:  {Path: "description", Message: "is refused by HubSpot."},
-	stageProperty:    {Path: "status", Message: "is not a stage of the HubSpot pipeline, or a rule of the pipeline forbids it for new tickets."},
+	subjectProperty: {Path: "subject", Message: "is refused by HubSpot."},
+	contentProperty: {Path: "description", Message: "is refused by HubSpot."},
+	stageProperty: {Path: "status", Message: "is not a stage of the HubSpot pipeline, or a rule of the " +
+		"pipeline forbids it for new tickets."},
 	priorityProperty: {Path: "priority", Message: "is not a priority of the HubSpot account."},
-	ownerProperty:    {Path: "owner_id", Message: "is not the id of a HubSpot owner who can have tickets. An owner's id differs from the user's id."},
+	ownerProperty: {Path: "owner_id", Message: "is not the id of a HubSpot owner who can have tickets. An " +
+		"owner's id differs from the user's id."},
 }
 
 // paths are the fields of a call, by the properties that hold them.
@@ -178,9 +180,11 @@ func (e apiError) missingRecords() []fault.Field {
 		for _, kind := range kinds {
 			switch strings.ToLower(kind) {
 			case "contact", "0-1":
-				fields = append(fields, fault.Field{Path: "contact_id", Message: "is not the id of a contact in the HubSpot account."})
+				fields = append(fields, fault.Field{Path: "contact_id", Message: "is not the id of a " +
+					"contact in the HubSpot account."})
 			case "company", "0-2":
-				fields = append(fields, fault.Field{Path: "account_id", Message: "is not the id of a company in the HubSpot account."})
+				fields = append(fields, fault.Field{Path: "account_id", Message: "is not the id of a " +
+					"company in the HubSpot account."})
 			}
 		}
 	}
@@ -204,7 +208,8 @@ func notAllowed(plain *fault.Error, told apiError) *fault.Error {
 		which = "the scope " + strings.Join(missing[:min(len(missing), 8)], " or ")
 	}
 	return said(plain, fault.Forbidden, fault.ReasonPermissionDenied,
-		"The HubSpot connection lacks "+which+". Add it to the app at HubSpot. Then connect the account again, or enter the private app's new token.")
+		"The HubSpot connection lacks "+which+". Add it to the app at HubSpot. Then connect the account "+
+			"again, or enter the private app's new token.")
 }
 
 var scopeName = regexp.MustCompile(`^[a-z][a-z0-9._-]{0,79}$`)
@@ -226,7 +231,9 @@ func (d *driver) notThere(plain *fault.Error, told apiError) *fault.Error {
 func (d *driver) tooMany(plain *fault.Error, told apiError) *fault.Error {
 	switch told.PolicyName {
 	case "DAILY":
-		f := said(plain, plain.Code, plain.Reason, "The HubSpot account has used up its calls for today. The limit resets at midnight in the account's time zone.")
+		f := said(plain, plain.Code, plain.Reason,
+			"The HubSpot account has used up its calls for today. The limit resets at midnight in the "+
+				"account's time zone.")
 		return waiting(f, d.untilMidnight())
 	case "TEN_SECONDLY_ROLLING":
 		return waiting(plain, 10*time.Second)

@@ -91,7 +91,8 @@ func (d *driver) since(ctx context.Context, then time.Time) ([]crm.Ticket, error
 			return found, nil
 		}
 	}
-	return nil, fault.Unknowable("More tickets were opened at HubSpot since then than the gateway looks through.").
+	return nil, fault.Unknowable("More tickets were opened at HubSpot since then than the gateway looks "+
+		"through.").
 		With("provider", name)
 }
 

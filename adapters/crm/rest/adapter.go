@@ -152,8 +152,9 @@ func Adapter() adapter.Adapter {
 	return adapter.CRM(adapter.Declaration{
 		Name:  name,
 		Title: "Any ticket system by REST",
-		Help: "A ticket system with an HTTP API in JSON, described only by the connection's settings: its requests, and how to read their answers. " +
-			"Credentials are a username and password, a token, or an OAuth client's secret. There are many settings: write them in a file for apply.",
+		Help: "A ticket system with an HTTP API in JSON, described only by the connection's settings: its " +
+			"requests, and how to read their answers. Credentials are a username and password, a token, or " +
+			"an OAuth client's secret. There are many settings: write them in a file for apply.",
 		AuthOf: adapter.AuthBy(authOf),
 	}, open)
 }

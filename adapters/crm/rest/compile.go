@@ -247,7 +247,8 @@ func (c *compiled) step(operation, place string, s stepSettings, rules []rule) s
 		c.wrong(place+".body", "cannot be sent with GET.")
 	}
 	if made.acts && operation != "create" {
-		c.wrong(place+".method", "may change something, which this operation must not do; set reads: true if it only reads.")
+		c.wrong(place+".method", "may change something, which this operation must not do; set reads: true "+
+			"if it only reads.")
 	}
 	for _, status := range s.Expect {
 		if status < 200 || status > 599 {

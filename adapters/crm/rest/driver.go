@@ -103,7 +103,8 @@ func (d *driver) create(ctx context.Context, r *run) (made crm.Ticket, number st
 		return crm.Ticket{}, "", err
 	}
 	if !d.sendable(number) {
-		return crm.Ticket{}, "", misfit(d.createNumber.place, "does not give a number that number_pattern allows")
+		return crm.Ticket{}, "", misfit(d.createNumber.place,
+			"does not give a number that number_pattern allows")
 	}
 	made, err = d.read(ctx, number)
 	return made, number, err
@@ -200,7 +201,8 @@ func (f finder) Find(ctx context.Context, wanted crm.NewTicket) (crm.Ticket, err
 	t, err := d.read(ctx, number)
 	if f := fault.From(err); f != nil && f.Code == fault.NotFound {
 		// It is there, as the search says: only the reading lags.
-		return crm.Ticket{}, fault.NotKnownYet("The ticket system has the ticket, but does not show it yet.", readAgain).Because(err)
+		return crm.Ticket{}, fault.NotKnownYet("The ticket system has the ticket, but does not show it "+
+			"yet.", readAgain).Because(err)
 	}
 	if err != nil {
 		return crm.Ticket{}, err

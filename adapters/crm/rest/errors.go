@@ -115,7 +115,8 @@ func (u rule) plainNames(ctx context.Context, told answer) (names []string) {
 // refusedSetUp is for what the ticket system refuses and the caller cannot correct.
 func refusedSetUp(told answer) *fault.Error {
 	f := fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"The ticket system refuses a request that the connection's settings make (status %d). It may require a field that no step sets; run connection verify.",
+		"The ticket system refuses a request that the connection's settings make (status %d). It may "+
+			"require a field that no step sets; run connection verify.",
 		told.status).With("upstream_status", strconv.Itoa(told.status))
 	f.Upstream = upstream.StatusFault(name, told.status, nil, told.raw).Upstream
 	return f
@@ -161,7 +162,8 @@ func at(s step, f *fault.Error) *fault.Error {
 func afterActing(err error, number string) error {
 	f := fault.From(err)
 	unknown := fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-		"The ticket system accepted the ticket, but the outcome could not be read. Check in the ticket system. "+f.Detail)
+		"The ticket system accepted the ticket, but the outcome could not be read. Check in the ticket "+
+			"system. "+f.Detail)
 	if number != "" {
 		unknown = fault.Newf(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 			"The ticket %s was opened, but could not be read back. Check in the ticket system. %s", number, f.Detail)

@@ -38,7 +38,8 @@ func (c *compiled) fields(s createSettings) {
 	c.settable = map[string]bool{}
 	for _, name := range fieldNames {
 		if named[name] && !shows[name] {
-			c.wrong(place+name, "is required, because create uses .ticket."+name+": otherwise nothing shows whether it was kept.")
+			c.wrong(place+name, "is required, because create uses .ticket."+name+": otherwise nothing shows "+
+				"whether it was kept.")
 		}
 		c.settable[name] = (named[name] || all) && shows[name]
 	}

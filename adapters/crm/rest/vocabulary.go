@@ -73,7 +73,8 @@ func (d *driver) ask(ctx context.Context, r *run) (words, error) {
 		for _, item := range items {
 			l, ok := labelFrom(item)
 			if !ok {
-				return words{}, misfit(list.source.place, "gives a list of something other than labels or {label, value}")
+				return words{}, misfit(list.source.place,
+					"gives a list of something other than labels or {label, value}")
 			}
 			*list.into = append(*list.into, l)
 		}

@@ -40,21 +40,20 @@ type settings struct {
 // Adapter is the adapter's declaration.
 func Adapter() adapter.Adapter {
 	return adapter.CRM(adapter.Declaration{
-		Name:   name,
-		Title:  "Salesforce",
-		Help:   "Cases of Salesforce Service Cloud. A person connects by consent (connect-link), a company by a certificate (jwt_bearer) or by its own app (client_credentials).",
+		Name:  name,
+		Title: "Salesforce",
+		Help: "Cases of Salesforce Service Cloud. A person connects by consent (connect-link), a company by " +
+			"a certificate (jwt_bearer) or by its own app (client_credentials).",
 		AuthOf: adapter.AuthBy(auth),
 		Operator: &adapter.OperatorKeys{
 			Help: "Salesforce. The OAuth client is an external client app with the callback URL " +
 				"PUBLIC_URL/oauth/callback/salesforce.",
-			ClientIDHelp: "Consumer key of the external client app. Without it, tenants use their own " +
-				"app.",
+			ClientIDHelp:     "Consumer key of the external client app. Without it, tenants use their own app.",
 			ClientSecretHelp: "Consumer secret of the app; env:VAR or file:PATH reads it from there.",
 			Addresses: []adapter.Address{
 				{
 					Name: "login_url", Default: "https://login.salesforce.com",
-					Help: "Server for consent and tokens; " +
-						"https://test.salesforce.com for sandboxes.",
+					Help: "Server for consent and tokens; https://test.salesforce.com for sandboxes.",
 				},
 			},
 		},

@@ -84,7 +84,8 @@ func partRefusal(status int, body []byte, first apiError, t crm.NewTicket, setti
 		return f
 	case http.StatusNotFound:
 		return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured,
-			"The connection's external_id_field is not marked External ID at Salesforce, or the connected user cannot see it.")
+			"The connection's external_id_field is not marked External ID at Salesforce, or the connected "+
+				"user cannot see it.")
 	}
 	return meaning(plain, first, t, setting)
 }
@@ -111,23 +112,30 @@ func meaning(plain *fault.Error, e apiError, t crm.NewTicket, setting adapter.Ti
 	case "STORAGE_LIMIT_EXCEEDED":
 		return said(plain, fault.Exhausted, fault.ReasonStorageFull, "The Salesforce organisation has no room left for cases.")
 	case duplicateValue, "DUPLICATES_DETECTED":
-		f := said(plain, fault.Conflict, fault.ReasonProviderConflict, "The Salesforce organisation considers the ticket a duplicate.")
+		f := said(plain, fault.Conflict, fault.ReasonProviderConflict,
+			"The Salesforce organisation considers the ticket a duplicate.")
 		f.NoRetry = true
 		return f
 	case "API_DISABLED_FOR_ORG", "API_CURRENTLY_DISABLED":
 		return said(plain, fault.Forbidden, fault.ReasonPermissionDenied,
-			"The Salesforce organisation or the connected user has no API access. Grant the permission API Enabled.")
+			"The Salesforce organisation or the connected user has no API access. Grant the permission API "+
+				"Enabled.")
 	case "INVALID_FIELD", "INVALID_FIELD_FOR_INSERT_UPDATE", "INVALID_TYPE":
 		return said(plain, fault.Forbidden, fault.ReasonPermissionDenied,
-			"Salesforce does not let the connected user see or set every case field that is needed. Give the user field-level access; the log names the missing field. Also check the connection's comments and external_id_field.")
+			"Salesforce does not let the connected user see or set every case field that is needed. Give "+
+				"the user field-level access; the log names the missing field. Also check the connection's "+
+				"comments and external_id_field.")
 	case "INSUFFICIENT_ACCESS_OR_READONLY":
 		return said(plain, fault.Forbidden, fault.ReasonPermissionDenied,
-			"Salesforce does not allow the connected user to do this. Grant the user the permission, or connect another one.")
+			"Salesforce does not allow the connected user to do this. Grant the user the permission, or "+
+				"connect another one.")
 	case "INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST":
-		return invalid(plain, e, setting, "is not a value that the Salesforce organisation accepts for such a case.",
+		return invalid(plain, e, setting, "is not a value that the Salesforce organisation accepts for such "+
+			"a case.",
 			"Salesforce does not accept one of its own default values for such a case.")
 	case "STRING_TOO_LONG":
-		return invalid(plain, e, setting, "is longer than Salesforce accepts.", "A text of the ticket is longer than Salesforce accepts.")
+		return invalid(plain, e, setting, "is longer than Salesforce accepts.",
+			"A text of the ticket is longer than Salesforce accepts.")
 	case "REQUIRED_FIELD_MISSING":
 		return missing(plain, e, setting)
 	case "INVALID_CROSS_REFERENCE_KEY", "INVALID_ID_FIELD", "MALFORMED_ID", "FIELD_INTEGRITY_EXCEPTION", "ENTITY_IS_DELETED",
@@ -163,7 +171,8 @@ func invalid(plain *fault.Error, e apiError, setting adapter.TicketFields, messa
 		return said(plain, f.Code, f.Reason, f.Detail)
 	}
 	if len(faults) == 0 {
-		return said(plain, fault.Invalid, fault.ReasonProviderRefused, detail+" The gateway's log has the provider's message at debug level.")
+		return said(plain, fault.Invalid, fault.ReasonProviderRefused, detail+" The gateway's log has the "+
+			"provider's message at debug level.")
 	}
 	return named(plain, faults)
 }
@@ -185,7 +194,8 @@ func missing(plain *fault.Error, e apiError, setting adapter.TicketFields) *faul
 		}
 	}
 	if len(others) == 0 {
-		return invalid(plain, e, setting, "is required by the Salesforce organisation.", "The Salesforce organisation requires more values for a ticket.")
+		return invalid(plain, e, setting, "is required by the Salesforce organisation.",
+			"The Salesforce organisation requires more values for a ticket.")
 	}
 	f := adapter.MissingField(name, strings.Join(others, ", "))
 	return said(plain, f.Code, f.Reason, f.Detail)
@@ -202,7 +212,8 @@ func unknownRecord(plain *fault.Error, e apiError, t crm.NewTicket, setting adap
 	for _, r := range given {
 		message := "is not a record of this kind that the connected Salesforce user can use."
 		if len(given) > 1 {
-			message = "may be the id that Salesforce does not know, or does not let the connected user use; Salesforce does not say which id it means."
+			message = "may be the id that Salesforce does not know, or does not let the connected user use; " +
+				"Salesforce does not say which id it means."
 		}
 		faults = append(faults, fault.Field{Path: r.path, Message: message})
 	}
@@ -247,7 +258,8 @@ func noTicket() *fault.Error {
 
 func ambiguous() *fault.Error {
 	f := fault.New(fault.Conflict, fault.ReasonProviderConflict,
-		"Several cases at Salesforce have this number or key. Mark the field as unique, and correct the cases.").With("provider", name)
+		"Several cases at Salesforce have this number or key. Mark the field as unique, and correct the "+
+			"cases.").With("provider", name)
 	f.NoRetry = true
 	return f
 }
@@ -273,5 +285,6 @@ func unknown(err error) *fault.Error {
 // see.
 func unseen() *fault.Error {
 	return fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-		"Salesforce opened the case, but does not show it to the connected user. Let the user see the cases of the owner to whom they are assigned.").With("provider", name)
+		"Salesforce opened the case, but does not show it to the connected user. Let the user see the cases "+
+			"of the owner to whom they are assigned.").With("provider", name)
 }

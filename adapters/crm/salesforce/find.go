@@ -34,7 +34,8 @@ func (d *driver) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) 
 		return crm.Ticket{}, err
 	}
 	if len(found) > mostCases {
-		return crm.Ticket{}, fault.Unknowable("More cases were opened at Salesforce since then than the gateway looks through.").
+		return crm.Ticket{}, fault.Unknowable("More cases were opened at Salesforce since then than the "+
+			"gateway looks through.").
 			With("provider", name)
 	}
 	tickets := make([]crm.Ticket, 0, len(found))
@@ -74,8 +75,8 @@ func (d *driver) surelyNone(ctx context.Context) error {
 	if len(found) == 1 && slices.Contains([]string{"Read", "Edit", "ReadEditTransfer"}, found[0].DefaultCaseAccess) {
 		return noTicket()
 	}
-	return fault.Unknowable("Salesforce does not show every case to the connected user, so the case may exist unseen. "+
-		"The connection's external_id_field avoids that.").With("provider", name)
+	return fault.Unknowable("Salesforce does not show every case to the connected user, so the case may "+
+		"exist unseen. The connection's external_id_field avoids that.").With("provider", name)
 }
 
 var userID = regexp.MustCompile(`/(005[a-zA-Z0-9]{12}(?:[a-zA-Z0-9]{3})?)$`)

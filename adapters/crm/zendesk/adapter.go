@@ -34,8 +34,8 @@ func Adapter() adapter.Adapter {
 		AuthOf: adapter.AuthBy(authOf),
 		Operator: &adapter.OperatorKeys{
 			Help: "Zendesk. The OAuth client is a global one, with the redirect URL " +
-				"PUBLIC_URL/oauth/callback/zendesk. Each connection has the address of its account (base_url). " +
-				"The secret goes only to addresses under zendesk.com, and to base_url here.",
+				"PUBLIC_URL/oauth/callback/zendesk. Each connection has the address of its account " +
+				"(base_url). The secret goes only to addresses under zendesk.com, and to base_url here.",
 			ClientIDHelp: "Id of the global OAuth client. Without it, tenants use their own client or an " +
 				"API token.",
 			ClientSecretHelp: "Secret of the OAuth client; env:VAR or file:PATH reads it from there.",
@@ -68,9 +68,11 @@ func authOf(s settings) (adapter.Auth, error) {
 	case s.APIToken == "" && s.Email != "":
 		return adapter.Auth{}, fault.InvalidField("credentials.email", "is only for credentials.api_token.")
 	case s.APIToken != "" && (consent || s.AccessToken != ""):
-		return adapter.Auth{}, fault.InvalidField("credentials.api_token", "cannot be combined with an access_token, refresh_token or OAuth client; choose one.")
+		return adapter.Auth{}, fault.InvalidField("credentials.api_token",
+			"cannot be combined with an access_token, refresh_token or OAuth client; choose one.")
 	case s.AccessToken != "" && consent:
-		return adapter.Auth{}, fault.InvalidField("credentials.access_token", "cannot be combined with a refresh_token or OAuth client; choose one.")
+		return adapter.Auth{}, fault.InvalidField("credentials.access_token",
+			"cannot be combined with a refresh_token or OAuth client; choose one.")
 	case s.APIToken != "":
 		// developer.zendesk.com/api-reference/introduction/security-and-auth, "API token".
 		return adapter.Auth{Scheme: adapter.Basic, Username: "email", UsernameSuffix: "/token", Password: "api_token", BaseURL: "base_url"}, nil

@@ -132,7 +132,8 @@ func (d *driver) label(ctx context.Context, t crm.NewTicket, on *newTicket) (own
 	}
 	var faults []fault.Field
 	for _, path := range known.put(t.Status, t.Priority, on) {
-		faults = append(faults, fault.Field{Path: path, Message: "is no longer a label of the Zendesk account."})
+		faults = append(faults, fault.Field{Path: path, Message: "is no longer a label of the Zendesk " +
+			"account."})
 	}
 	if len(faults) > 0 {
 		return nil, fault.InvalidFields(faults...)

@@ -52,7 +52,8 @@ func (d *driver) refusal(method string, status int, header http.Header, body []b
 	switch status {
 	case http.StatusBadRequest:
 		if t.Error == "IdempotentRequestError" {
-			return said(plain, fault.Conflict, fault.ReasonProviderConflict, "Zendesk already has a ticket with this key but other values. Check in Zendesk.")
+			return said(plain, fault.Conflict, fault.ReasonProviderConflict,
+				"Zendesk already has a ticket with this key but other values. Check in Zendesk.")
 		}
 	case http.StatusUnprocessableEntity:
 		return d.notValid(plain, t)
@@ -126,7 +127,8 @@ func (d *driver) notValid(plain *fault.Error, t told) *fault.Error {
 		return said(plain, f.Code, f.Reason, f.Detail)
 	}
 	return said(plain, fault.Invalid, fault.ReasonProviderRefused,
-		"Zendesk's rules do not accept this ticket, and do not say which field is wrong. The gateway's log has the provider's message at debug level.")
+		"Zendesk's rules do not accept this ticket, and do not say which field is wrong. The gateway's log "+
+			"has the provider's message at debug level.")
 }
 
 // said is a fault that tells more than its status does.
@@ -160,9 +162,11 @@ func noTicket() *fault.Error {
 
 // unreadable is a success that says something other than expected.
 func unreadable(method string) *fault.Error {
-	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "Zendesk gave an unexpected answer. Check the connection's base_url.")
+	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
+		"Zendesk gave an unexpected answer. Check the connection's base_url.")
 	if method != http.MethodGet {
-		f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, "Zendesk accepted the ticket, but its answer could not be read.")
+		f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+			"Zendesk accepted the ticket, but its answer could not be read.")
 	}
 	return f.With("provider", name)
 }

@@ -55,8 +55,9 @@ func unknownNames(fields adapter.TicketFields) (faults []fault.Field) {
 		ours := func(f adapter.TicketField) bool { return f.Name == name }
 		if !customID.MatchString(name) && untaken[name] == "" && !slices.ContainsFunc(system, ours) {
 			faults = append(faults, fault.Field{
-				Path:    "settings.fields." + name,
-				Message: "must be the id of a custom field, or one of Zendesk's own fields that the setting accepts.",
+				Path: "settings.fields." + name,
+				Message: "must be the id of a custom field, or one of Zendesk's own fields that the setting " +
+					"accepts.",
 			})
 		}
 	}

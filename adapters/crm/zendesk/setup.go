@@ -61,8 +61,8 @@ func (d *driver) mayWrite(ctx context.Context) error {
 		return nil
 	}
 	return forbidden(
-		"The Zendesk token lacks the scope tickets:write. Connect the account again, or enter a token " +
-			"that has it.")
+		"The Zendesk token lacks the scope tickets:write. Connect the account again, or enter a token that " +
+			"has it.")
 }
 
 // mayOpenTickets reports an agent whose comments no customer sees, or who would not see the tickets they open
@@ -72,15 +72,16 @@ func (a userAnswer) mayOpenTickets() error {
 	switch {
 	case a.User.Role == "end-user":
 		return forbidden(
-			"The connection's credentials belong to a customer at Zendesk, not to an agent. Connect an agent.")
+			"The connection's credentials belong to a customer at Zendesk, not to an agent. Connect an " +
+				"agent.")
 	case a.User.RoleType == light, a.User.RoleType == chat, a.User.RoleType == contributor:
 		return forbidden(
-			"The connected Zendesk user has a role that cannot write public comments, such as light agent or" +
-				" contributor. Connect an agent.")
+			"The connected Zendesk user has a role that cannot write public comments, such as light agent " +
+				"or contributor. Connect an agent.")
 	case a.User.Restriction == "assigned", a.User.Restriction == "requested":
 		return forbidden(
-			"The connected Zendesk agent sees only tickets that are assigned to them, and so cannot " +
-				"read the tickets they open. Give the agent access to all tickets, or to those of their groups.")
+			"The connected Zendesk agent sees only tickets that are assigned to them, and so cannot read " +
+				"the tickets they open. Give the agent access to all tickets, or to those of their groups.")
 	}
 	return nil
 }

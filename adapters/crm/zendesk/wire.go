@@ -98,7 +98,8 @@ func newTicketOf(t crm.NewTicket) (newTicket, error) {
 		}
 		var ok bool
 		if *related.to, ok = parsed(related.given); !ok {
-			faults = append(faults, fault.Field{Path: related.path, Message: "is not a Zendesk id. Send its digits."})
+			faults = append(faults, fault.Field{Path: related.path, Message: "is not a Zendesk id. Send its " +
+				"digits."})
 		}
 	}
 	if len(faults) > 0 {

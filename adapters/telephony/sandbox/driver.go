@@ -200,7 +200,8 @@ func check(name string, r telephony.Routing) error {
 		return fault.InvalidField("name", "must have at most 64 characters.")
 	}
 	if r != (telephony.Routing{VoiceURL: r.VoiceURL}) && r != (telephony.Routing{Application: r.Application}) && r != (telephony.Routing{SIPTrunk: r.SIPTrunk}) {
-		return fault.New(fault.Invalid, fault.ReasonProviderRefused, "A number can have only one of a voice URL, a voice application and a SIP trunk.")
+		return fault.New(fault.Invalid, fault.ReasonProviderRefused,
+			"A number can have only one of a voice URL, a voice application and a SIP trunk.")
 	}
 	if r.VoiceURL == "" {
 		return nil
@@ -208,7 +209,8 @@ func check(name string, r telephony.Routing) error {
 	u, err := url.Parse(r.VoiceURL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return fault.New(fault.Invalid, fault.ReasonProviderRefused,
-			"The provider accepts only absolute http and https addresses for inbound calls. Correct the connection's voice_url_template.")
+			"The provider accepts only absolute http and https addresses for inbound calls. Correct the "+
+				"connection's voice_url_template.")
 	}
 	return nil
 }

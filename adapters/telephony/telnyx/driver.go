@@ -277,7 +277,8 @@ func changeOf(c telephony.Change) (numberChange, error) {
 func routable(to telephony.Routing) error {
 	if to.VoiceURL != "" || to.SIPTrunk != "" {
 		return fault.New(fault.Invalid, fault.ReasonProviderRefused,
-			"At Telnyx, calls go to a connection or an application. Set connection_id, and set the webhook or trunk there.").With("provider", name)
+			"At Telnyx, calls go to a connection or an application. Set connection_id, and set the webhook "+
+				"or trunk there.").With("provider", name)
 	}
 	return nil
 }

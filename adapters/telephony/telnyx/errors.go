@@ -83,7 +83,8 @@ func refusal(about subject, status int, header http.Header, body []byte) *fault.
 	case status == http.StatusForbidden && has(codeAuthFailed):
 		return said(plain, fault.Disconnected, fault.ReasonReconnectRequired, "Telnyx refuses the connection's API key. Connect the account again.")
 	case has(codeFeatureLimit):
-		return said(plain, fault.Exhausted, fault.ReasonTrialLimit, "The Telnyx account has reached a limit of its level. Upgrade the account in Telnyx's portal.")
+		return said(plain, fault.Exhausted, fault.ReasonTrialLimit,
+			"The Telnyx account has reached a limit of its level. Upgrade the account in Telnyx's portal.")
 	case status >= 500 || status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return plain
 	case about == oneNumber && has(codeNotFound, codeInvalidID):
@@ -99,17 +100,19 @@ func refusal(about subject, status int, header http.Header, body []byte) *fault.
 		f := lacking(!at("requirement"))
 		return said(plain, f.Code, f.Reason, f.Detail)
 	case about == aSearch && at("national_destination_code"):
-		return said(plain, fault.NotFound, fault.ReasonNoNumbersAvailable, "Telnyx has no numbers in this area code.")
+		return said(plain, fault.NotFound, fault.ReasonNoNumbersAvailable,
+			"Telnyx has no numbers in this area code.")
 	case status == http.StatusNotFound && len(errors) == 0:
-		return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured, "The configured address has no such Telnyx API. Check providers.telnyx.api_url.")
+		return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured,
+			"The configured address has no such Telnyx API. Check providers.telnyx.api_url.")
 	case plain.Reason == fault.ReasonProviderMisconfigured:
 		return said(plain, plain.Code, plain.Reason, unreadable(http.MethodGet).Detail)
 	}
 	return plain
 }
 
-const noConnection = "Telnyx has no connection with the id in the connection's settings. " +
-	"Check the connection's connection_id."
+const noConnection = "Telnyx has no connection with the id in the connection's settings. Check the " +
+	"connection's connection_id."
 
 func isNoConnection(err error) bool {
 	f := fault.From(err)
@@ -129,10 +132,12 @@ func untilReset(header http.Header) time.Duration {
 // lacking is an order that waits for what the law wants of the customer: an address, or other things as well.
 func lacking(addressAlone bool) *fault.Error {
 	f := fault.New(fault.Conflict, fault.ReasonBundleRequired,
-		"Telnyx requires documents of the customer for this number. Add them to the order in Telnyx's portal, or cancel the order there and choose another area code.")
+		"Telnyx requires documents of the customer for this number. Add them to the order in Telnyx's "+
+			"portal, or cancel the order there and choose another area code.")
 	if addressAlone {
 		f = fault.New(fault.Conflict, fault.ReasonAddressRequired,
-			"Telnyx requires an address of the customer for this number. Add it to the order in Telnyx's portal, or cancel the order there and choose another area code.")
+			"Telnyx requires an address of the customer for this number. Add it to the order in Telnyx's "+
+				"portal, or cancel the order there and choose another area code.")
 	}
 	return f.With("provider", name)
 }
@@ -154,14 +159,17 @@ func noNumber() *fault.Error {
 }
 
 func numberTaken() *fault.Error {
-	return fault.New(fault.Conflict, fault.ReasonNumberTaken, "The number is no longer for sale. Try another one.").With("provider", name)
+	return fault.New(fault.Conflict, fault.ReasonNumberTaken,
+		"The number is no longer for sale. Try another one.").With("provider", name)
 }
 
 // unreadable is a success that says something other than expected.
 func unreadable(method string) *fault.Error {
-	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "Telnyx gave an unexpected answer. Check providers.telnyx.api_url.")
+	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
+		"Telnyx gave an unexpected answer. Check providers.telnyx.api_url.")
 	if method != http.MethodGet {
-		f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, "Telnyx accepted the request, but its answer could not be read.")
+		f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+			"Telnyx accepted the request, but its answer could not be read.")
 	}
 	return f.With("provider", name)
 }

@@ -34,9 +34,10 @@ type settings struct {
 // Adapter is the adapter's declaration.
 func Adapter() adapter.Adapter {
 	return adapter.Telephony(adapter.Declaration{
-		Name:   name,
-		Title:  "Twilio",
-		Help:   "Phone numbers of a Twilio account or of one of its subaccounts. The account's auth token or an API key connects it.",
+		Name:  name,
+		Title: "Twilio",
+		Help: "Phone numbers of a Twilio account or of one of its subaccounts. The account's auth token or " +
+			"an API key connects it.",
 		AuthOf: adapter.AuthBy(authOf),
 		Operator: &adapter.OperatorKeys{
 			Help: "Twilio. Each connection has its own account.",
@@ -117,7 +118,8 @@ func (s settings) faults() []fault.Field {
 func (s settings) misfits() []fault.Field {
 	switch {
 	case s.AuthToken != "" && (s.APIKeySID != "" || s.APIKeySecret != ""):
-		return []fault.Field{{Path: "credentials.auth_token", Message: "cannot be combined with an API key; choose one."}}
+		return []fault.Field{{Path: "credentials.auth_token", Message: "cannot be combined with an API key; " +
+			"choose one."}}
 	case s.AuthToken != "":
 		return nil
 	case s.APIKeySID == "" && s.APIKeySecret == "":

@@ -33,12 +33,15 @@ var meanings = map[int]meaning{
 	21613: addressRequired, 21615: addressRequired, 21631: addressRequired,
 	21649: bundleRequired, 21650: bundleRequired, 21651: bundleRequired,
 	// A restricted API key that lacks a permission is answered 401.
-	70051: {fault.Forbidden, fault.ReasonPermissionDenied, "Twilio does not allow the connection's credentials to do this. " +
-		"Grant the API key the permission for phone numbers, or use another key."},
-	testCredentials: {fault.Forbidden, fault.ReasonPermissionDenied, "Twilio's test credentials cannot do this. Use the live credentials of the account."},
-	tooMany:         {fault.RateLimited, fault.ReasonProviderRateLimited, "Twilio limits how many calls an account makes at one time. Try again later."},
-	21401:           invalidNumber, 21421: invalidNumber,
-	21402: {fault.Unsupported, fault.ReasonProviderMisconfigured, "Twilio does not accept the address for calls. Check voice_url_template."},
+	70051: {fault.Forbidden, fault.ReasonPermissionDenied,
+		"Twilio does not allow the connection's credentials to do this. Grant the API key the permission " +
+			"for phone numbers, or use another key."},
+	testCredentials: {fault.Forbidden, fault.ReasonPermissionDenied,
+		"Twilio's test credentials cannot do this. Use the live credentials of the account."},
+	tooMany: {fault.RateLimited, fault.ReasonProviderRateLimited, "Twilio limits how many calls an account makes at one time. Try again later."},
+	21401:   invalidNumber, 21421: invalidNumber,
+	21402: {fault.Unsupported, fault.ReasonProviderMisconfigured,
+		"Twilio does not accept the address for calls. Check voice_url_template."},
 	21420: noApplication, 22108: noApplication,
 	notAvailable: {fault.Conflict, fault.ReasonNumberTaken, "The number is no longer for sale at Twilio."},
 }
@@ -46,12 +49,20 @@ var meanings = map[int]meaning{
 var (
 	// A balance used up suspends the account: the pages of 10001 and 20005.
 	inactive = meaning{fault.Forbidden, fault.ReasonAccountSuspended, "The Twilio account is not active: it is suspended or closed, or its balance is used up. Look in Twilio's Console."}
-	trial    = meaning{fault.Exhausted, fault.ReasonTrialLimit, "A trial account at Twilio can have only one number, and none in a subaccount. Upgrade the account, or release its number."}
+	trial    = meaning{fault.Exhausted, fault.ReasonTrialLimit,
+		"A trial account at Twilio can have only one number, and none in a subaccount. Upgrade the account, " +
+			"or release its number."}
 
-	addressRequired = meaning{fault.Conflict, fault.ReasonAddressRequired, "Twilio requires an address of the customer for this number. Add one in Twilio's Console, and set address_sid."}
-	bundleRequired  = meaning{fault.Conflict, fault.ReasonBundleRequired, "Twilio requires regulatory documents for this number. Have a bundle approved in Twilio's Console, and set bundle_sid."}
-	invalidNumber   = meaning{fault.Invalid, fault.ReasonProviderRefused, "Twilio does not recognise this as a phone number that can be bought."}
-	noApplication   = meaning{fault.Unsupported, fault.ReasonProviderMisconfigured, "The Twilio account does not have the application for calls. Check voice_application."}
+	addressRequired = meaning{fault.Conflict, fault.ReasonAddressRequired,
+		"Twilio requires an address of the customer for this number. Add one in Twilio's Console, and set " +
+			"address_sid."}
+	bundleRequired = meaning{fault.Conflict, fault.ReasonBundleRequired,
+		"Twilio requires regulatory documents for this number. Have a bundle approved in Twilio's Console, " +
+			"and set bundle_sid."}
+	invalidNumber = meaning{fault.Invalid, fault.ReasonProviderRefused,
+		"Twilio does not recognise this as a phone number that can be bought."}
+	noApplication = meaning{fault.Unsupported, fault.ReasonProviderMisconfigured,
+		"The Twilio account does not have the application for calls. Check voice_application."}
 )
 
 // refusal makes a fault of an answer that refuses, {code, message, more_info, status}
@@ -74,7 +85,8 @@ func refusal(status int, header http.Header, body []byte) *fault.Error {
 	case status == http.StatusPaymentRequired:
 		f = said(f, noFunds)
 	case status == http.StatusNotFound && answer.Code != notFound:
-		f = said(f, meaning{fault.Unsupported, fault.ReasonProviderMisconfigured, "The configured address has no Twilio API. Check providers.twilio.api_url."})
+		f = said(f, meaning{fault.Unsupported, fault.ReasonProviderMisconfigured,
+			"The configured address has no Twilio API. Check providers.twilio.api_url."})
 	}
 	// "An API Request that receives an error 429 response is never processed and is always safe to retry" (twilio.com/docs/errors/20429).
 	f.Unsent = f.Code == fault.RateLimited
@@ -84,7 +96,8 @@ func refusal(status int, header http.Header, body []byte) *fault.Error {
 // metadataCode names Twilio's code in a fault, which Twilio's pages explain.
 const metadataCode = "twilio_code"
 
-var noFunds = meaning{fault.Exhausted, fault.ReasonInsufficientFunds, "The balance of the Twilio account is too low for another number. Add funds in Twilio's Console."}
+var noFunds = meaning{fault.Exhausted, fault.ReasonInsufficientFunds,
+	"The balance of the Twilio account is too low for another number. Add funds in Twilio's Console."}
 
 // said is a fault that tells more than its status does.
 func said(plain *fault.Error, m meaning) *fault.Error {
@@ -130,7 +143,8 @@ func numberMissing(err error) error {
 func accountMissing(err error) error {
 	if told(err, notFound) {
 		return said(fault.From(err), meaning{fault.Unsupported, fault.ReasonProviderMisconfigured,
-			"Twilio has no such account for the connection's credentials. Check account_sid and subaccount_sid."})
+			"Twilio has no such account for the connection's credentials. Check account_sid and " +
+				"subaccount_sid."})
 	}
 	return err
 }
@@ -147,14 +161,16 @@ func heldBefore() *fault.Error {
 // unheeded is a change that was accepted and not made.
 func unheeded() *fault.Error {
 	return fault.New(fault.Conflict, fault.ReasonProviderConflict,
-		"Twilio accepted the change, but keeps another name or another destination for calls. Check the number in Twilio's Console.").With("provider", name)
+		"Twilio accepted the change, but keeps another name or another destination for calls. Check the "+
+			"number in Twilio's Console.").With("provider", name)
 }
 
 // unreadable is a success that says something other than expected.
 func unreadable(method string) *fault.Error {
 	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "Twilio gave an unexpected answer.")
 	if method != http.MethodGet {
-		f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, "Twilio accepted the request, but its answer could not be read.")
+		f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+			"Twilio accepted the request, but its answer could not be read.")
 	}
 	return f.With("provider", name)
 }

@@ -32,7 +32,8 @@ func Adapter() adapter.Adapter {
 			ClientIDHelp:     "Id of the app.",
 			ClientSecretHelp: "Secret of the app; env:VAR or file:PATH reads it from there.",
 			Addresses: []adapter.Address{
-				{Name: "token_url", Default: "https://desk.example/token", Help: "Endpoint that issues tokens."},
+				{Name: "token_url", Default: "https://desk.example/token", Help: "Endpoint that issues " +
+					"tokens."},
 				{Name: "api_url", Default: "https://api.desk.example/", Help: "Root of the API."},
 				{Name: "realm", Default: "https://desk.example/all", Optional: true, Help: "Whose accounts."},
 			},
