@@ -94,7 +94,7 @@ func damaged(err error) *fault.Error {
 func tooNew(version, last int64) *fault.Error {
 	f := fault.Newf(fault.Unavailable, ReasonSchemaTooNew, "A later version of Frontdesk has changed the "+
 		"database: its schema has version %d, and this program knows version %d at most. Run the later "+
-		"version, or restore an earlier backup.", version, last)
+		"version, or restore a backup from before the upgrade.", version, last)
 	f.NoRetry = true
 	return f
 }
