@@ -12,6 +12,15 @@ import (
 )
 
 // attempt is a consent that the customer has given, on its way back.
+// mistyped returns a token with another last character.
+func mistyped(token string) string {
+	last := len(token) - 1
+	if token[last] == 'x' {
+		return token[:last] + "y"
+	}
+	return token[:last] + "x"
+}
+
 type attempt struct {
 	*world
 	token string
@@ -241,7 +250,7 @@ func TestAttacks(t *testing.T) {
 		{"a neighbour of the same domain presses the button", func(a attempt) answer {
 			return a.send(http.MethodPost, a.url+"/connect/"+a.token, "Sec-Fetch-Site", "same-site")
 		}, 403, "This request came from another page", good},
-		{"a mistyped link", func(a attempt) answer { return get(a, a.url+"/connect/"+a.token[:41]+"x") }, 404, "This link does not work", good},
+		{"a mistyped link", func(a attempt) answer { return get(a, a.url+"/connect/"+mistyped(a.token)) }, 404, "This link does not work", good},
 		{"a link that was never made", func(a attempt) answer {
 			return get(a, a.url+"/connect/fdc_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA1Y6Bwo")
 		}, 404, "This link does not work", good},
