@@ -1,15 +1,16 @@
-// Package config reads what the operator sets: the configuration of the gateway ([Load]) and the file of tenants that
-// apply takes ([LoadTenants]). Both are YAML and both are strict: an unknown key or an unusable value is refused with the
-// key's path, all of them at once, and with the known key that is nearest.
+// Package config reads what the operator sets: the configuration of the gateway ([Load]) and the file of
+// tenants that apply takes ([LoadTenants]). Both are YAML and both are strict: an unknown key or an unusable
+// value is refused with the key's path, all of them at once, and with the known key that is nearest.
 //
 //	cfg, err := config.Load("frontdesk.yaml", os.Environ(), providers) // "" reads no file
 //
-// Every key of the configuration is also a variable: FRONTDESK_ and its path in capitals, with two underscores between
-// levels, such as FRONTDESK_SERVER__LISTEN; a list is separated by commas. Variables win over the file.
+// Every key of the configuration is also a variable: FRONTDESK_ and its path in capitals, with two
+// underscores between levels, such as FRONTDESK_SERVER__LISTEN; a list is separated by commas. Variables win
+// over the file.
 //
-// A key is declared once, as a field of [Config]: its tags give the name, the default, the bounds and the explanation,
-// which the loader and frontdesk.example.yaml share. The keys of a provider are declared by its adapter, as a
-// [Provider]. No error holds a secret: values are not quoted.
+// A key is declared once, as a field of [Config]: its tags give the name, the default, the bounds and the
+// explanation, which the loader and frontdesk.example.yaml share. The keys of a provider are declared by its
+// adapter, as a [Provider]. No error holds a secret: values are not quoted.
 package config
 
 import (
@@ -120,9 +121,9 @@ type Log struct {
 // maxFileBytes bounds what is read of a configuration or tenants file.
 const maxFileBytes = 16 << 20
 
-// Load reads the configuration: the defaults, the file at path unless that is "", and the variables in environ
-// (NAME=VALUE). It knows the keys of the providers that are declared and of no others. Its error is an *Error
-// with every fault. It panics where the default of a declared key is not of the key's kind.
+// Load reads the configuration: the defaults, the file at path unless that is "", and the variables in
+// environ (NAME=VALUE). It knows the keys of the providers that are declared and of no others. Its error is
+// an *Error with every fault. It panics where the default of a declared key is not of the key's kind.
 func Load(path string, environ []string, declared []Provider) (Config, error) {
 	d := decoder{environ: variables(environ), declared: declared}
 	cfg := defaults(declared)

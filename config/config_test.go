@@ -287,8 +287,8 @@ func TestEveryKeyIsExplainedAndUsable(t *testing.T) {
 	}
 }
 
-// FuzzLoad: whatever the file and a variable hold, there is a configuration or an explanation, and a configuration
-// that is read keeps the bounds.
+// FuzzLoad: whatever the file and a variable hold, there is a configuration or an explanation, and a
+// configuration that is read keeps the bounds.
 func FuzzLoad(f *testing.F) {
 	f.Add("server: {listen: ':80'}", "FRONTDESK_LOG__LEVEL=debug")
 	f.Add("a: &a [*a]", "FRONTDESK_=")

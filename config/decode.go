@@ -37,8 +37,8 @@ func (d *decoder) file(raw []byte, into any) {
 	d.value("", tree, root, form{})
 }
 
-// parse reads one YAML document. What the parser says is shortened to its first line: the rest quotes the file, which
-// may hold an address with a password.
+// parse reads one YAML document. What the parser says is shortened to its first line: the rest quotes the
+// file, which may hold an address with a password.
 func parse(raw []byte) (tree any, problem string) {
 	documents := yaml.NewDecoder(bytes.NewReader(raw))
 	if err := documents.Decode(&tree); err != nil && !errors.Is(err, io.EOF) {
@@ -151,8 +151,8 @@ func (d *decoder) list(path string, node any, into reflect.Value, is form) {
 	into.Set(made)
 }
 
-// entries reads a mapping whose keys are free. Of kind "secret", its values say where secrets are, and are replaced
-// by them.
+// entries reads a mapping whose keys are free. Of kind "secret", its values say where secrets are, and are
+// replaced by them.
 func (d *decoder) entries(path string, node any, into reflect.Value, is form) {
 	given, ok := node.(map[string]any)
 	if !ok {
@@ -185,7 +185,8 @@ func (d *decoder) secret(path string, node any, into reflect.Value) {
 	into.SetString(secret)
 }
 
-// scalar puts a single value of the tree into a Go value and answers what is wrong with it, "" when nothing is.
+// scalar puts a single value of the tree into a Go value and answers what is wrong with it, "" when nothing
+// is.
 func scalar(node any, into reflect.Value, is form) string {
 	switch given := node.(type) {
 	case map[string]any, []any:

@@ -26,7 +26,8 @@ func variables(environ []string) map[string]string {
 	return m
 }
 
-// variables sets the keys that the environment gives and refuses variables that are meant for a key but are none.
+// variables sets the keys that the environment gives and refuses variables that are meant for a key but are
+// none.
 func (d *decoder) variables(cfg *Config) {
 	known := map[string]key{}
 	for _, k := range cfg.keys(d.declared) {
@@ -56,8 +57,8 @@ func (d *decoder) variables(cfg *Config) {
 	}
 }
 
-// variableMeantBy answers the variable that one was most likely meant to be, "" when none is near. Underscores do not
-// count, since they are easily miscounted.
+// variableMeantBy answers the variable that one was most likely meant to be, "" when none is near.
+// Underscores do not count, since they are easily miscounted.
 func variableMeantBy(name string, known []string) string {
 	plain := func(s string) string {
 		return strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(s, prefix), "_", ""))
@@ -72,9 +73,10 @@ func variableMeantBy(name string, known []string) string {
 	return ""
 }
 
-// isForOthers reports whether a variable with our prefix is no key, but known to be set for something else: by our
-// tests, or by Kubernetes, which tells every container of a Service named frontdesk or frontdesk-* by variables such
-// as FRONTDESK_SERVICE_HOST and FRONTDESK_PORT_8080_TCP_ADDR ("Environment variables" in "Service", kubernetes.io).
+// isForOthers reports whether a variable with our prefix is no key, but known to be set for something else:
+// by our tests, or by Kubernetes, which tells every container of a Service named frontdesk or frontdesk-* by
+// variables such as FRONTDESK_SERVICE_HOST and FRONTDESK_PORT_8080_TCP_ADDR ("Environment variables" in
+// "Service", kubernetes.io).
 func isForOthers(name string) bool {
 	return name == "FRONTDESK_REQUIRE_ALL" || strings.HasPrefix(name, "FRONTDESK_TEST_") || serviceLink.MatchString(name)
 }

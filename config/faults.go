@@ -13,7 +13,8 @@ type Fault struct {
 	Message  string // what is wrong and what to do, as a sentence without the key
 }
 
-// Error is everything that is wrong with a configuration or a file of tenants. It holds no value that was given.
+// Error is everything that is wrong with a configuration or a file of tenants. It holds no value that was
+// given.
 type Error struct {
 	Source string // the file; "" when there is none
 	Faults []Fault
@@ -55,8 +56,8 @@ func (d *decoder) sorted() []Fault {
 	return slices.Compact(d.faults)
 }
 
-// meantBy answers the known key that a key was most likely meant to be, "" when none is near: one of the same level
-// that is written alike, else one of another level with the same last name.
+// meantBy answers the known key that a key was most likely meant to be, "" when none is near: one of the same
+// level that is written alike, else one of another level with the same last name.
 func meantBy(path string, known []string) string {
 	level, name := split(path)
 	var siblings []string

@@ -33,13 +33,13 @@ type Connection struct {
 	Default  bool           `yaml:"default" help:"Whether the connection serves API keys that are bound to no connection of this kind."`
 	Settings map[string]any `yaml:"settings" help:"The provider's settings, as JSON values."`
 
-	// Credentials are the secrets themselves: LoadTenants has fetched them. Nil when the file has none, which leaves
-	// those of an existing connection alone.
+	// Credentials are the secrets themselves: LoadTenants has fetched them. Nil when the file has none, which
+	// leaves those of an existing connection alone.
 	Credentials map[string]string `yaml:"credentials" kind:"secret" help:"Where the provider's credentials are: env:VAR or file:PATH, never the secret itself."`
 }
 
-// LoadTenants reads a file of tenants, "-" being standard input, and fetches the credentials it points to from environ
-// (NAME=VALUE) and from files. Its error is an *Error with every fault.
+// LoadTenants reads a file of tenants, "-" being standard input, and fetches the credentials it points to
+// from environ (NAME=VALUE) and from files. Its error is an *Error with every fault.
 func LoadTenants(path string, environ []string) (Tenants, error) {
 	raw, err := readFile(path)
 	if err != nil {

@@ -27,8 +27,8 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// createTenants makes a tenant for each list of connections, in a gateway that is not running yet, and returns their
-// keys.
+// createTenants makes a tenant for each list of connections, in a gateway that is not running yet, and
+// returns their keys.
 func (d *deployment) createTenants(s tenant.Settings, connections ...[]tenant.NewConnection) (keys []string) {
 	d.t.Helper()
 	keys, err := d.tryCreateTenants(context.Background(), s, connections)

@@ -52,8 +52,8 @@ type hostileAccounts struct {
 }
 
 // Whatever form a provider's answer has, it takes little memory and time, it is asked for once, its caller is
-// told why there is none, and another tenant is served as before. FRONTDESK_TROUBLE=full has every form compressed as well, and sixteen
-// callers at each provider.
+// told why there is none, and another tenant is served as before. FRONTDESK_TROUBLE=full has every form
+// compressed as well, and sixteen callers at each provider.
 func TestNoFormOfAnAnswerTakesTheProcessDown(t *testing.T) {
 	t.Parallel()
 	deployment := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__BREAKER__FAILURES=1000000")

@@ -33,8 +33,8 @@ func (d *deployment) audit(args ...string) []audited {
 	return rows
 }
 
-// A gateway that is killed at any moment leaves an audit that is sound, and in which every call that it acknowledged is
-// done once.
+// A gateway that is killed at any moment leaves an audit that is sound, and in which every call that it
+// acknowledged is done once.
 func TestAKilledGatewayLeavesASoundAudit(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {

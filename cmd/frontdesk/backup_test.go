@@ -20,8 +20,8 @@ func bookingAt(hour int) (body, key string) {
 		hour, 1+hour/24, hour%24), fmt.Sprintf("Idempotency-Key: hour-%d", hour)
 }
 
-// An operator makes a copy while callers book, loses the database, and goes on from the copy: what was answered before
-// the copy began is there, repeats are answered as they were, and new calls work.
+// An operator makes a copy while callers book, loses the database, and goes on from the copy: what was
+// answered before the copy began is there, repeats are answered as they were, and new calls work.
 func TestWhatWasBackedUpIsRestored(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, "", unhurried()...)

@@ -10,7 +10,8 @@ import (
 	"frontdesk/adapters/calendar/caldav/servertest"
 )
 
-// What a newcomer does with a calendar server of their own, and what another client of that server sees of it.
+// What a newcomer does with a calendar server of their own, and what another client of that server sees of
+// it.
 func TestNewcomerConnectsACalendarServer(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(testing.TB) servertest.Account{"Radicale": servertest.Radicale, "Xandikos": servertest.Xandikos} {

@@ -71,7 +71,8 @@ func (c connectionAdd) Run(ctx context.Context, s *session) error {
 	})
 }
 
-// settingsOf reads settings as flags give them: NAME=VALUE, or NAME.KEY=VALUE for a key of a setting that has keys.
+// settingsOf reads settings as flags give them: NAME=VALUE, or NAME.KEY=VALUE for a key of a setting that has
+// keys.
 func settingsOf(flags map[string]string) (map[string]any, error) {
 	settings := make(map[string]any, len(flags))
 	for _, flag := range slices.Sorted(maps.Keys(flags)) { // NAME comes before NAME.KEY
@@ -93,8 +94,8 @@ func settingsOf(flags map[string]string) (map[string]any, error) {
 	return settings, nil
 }
 
-// existing reports whether the tenant has the connection. One without a name takes the provider's, and the kind's too
-// where the provider's is taken. A connection of that name to another provider is in the way.
+// existing reports whether the tenant has the connection. One without a name takes the provider's, and the
+// kind's too where the provider's is taken. A connection of that name to another provider is in the way.
 func (s *session) existing(ctx context.Context, g *gateway.Gateway, tenantName string, n *tenant.NewConnection) (bool, error) {
 	all, err := g.Directory().Connections(ctx, tenantName)
 	if err != nil {
@@ -118,7 +119,8 @@ func (s *session) existing(ctx context.Context, g *gateway.Gateway, tenantName s
 		"The tenant already has a connection %q to %s %s. Choose another --name.", n.Name, other.Provider, other.Kind)
 }
 
-// secrets reads credentials from where they are; a literal is refused, since command lines end up in histories.
+// secrets reads credentials from where they are; a literal is refused, since command lines end up in
+// histories.
 func (s *session) secrets(sources map[string]string) (map[string]string, error) {
 	secrets := make(map[string]string, len(sources))
 	for _, name := range slices.Sorted(maps.Keys(sources)) {

@@ -51,7 +51,8 @@ func microsoftAt(redirect string) consenting {
 
 const accountEmail = "desk@acme.example"
 
-// From the operator's command to a meeting in the customer's calendar, over the providers' own forms of everything.
+// From the operator's command to a meeting in the customer's calendar, over the providers' own forms of
+// everything.
 func TestACustomerConnectsACalendarAndAnAgentBooksInIt(t *testing.T) {
 	t.Parallel()
 	for name, at := range map[string]func(redirect string) consenting{"google": googleAt, "microsoft": microsoftAt} {
@@ -102,7 +103,8 @@ type browser struct {
 	client *http.Client
 }
 
-// press sends the form of the page at an address, which has to lead to a page that says this. It answers the address there.
+// press sends the form of the page at an address, which has to lead to a page that says this. It answers the
+// address there.
 func (b browser) press(address string, form url.Values, says ...string) string {
 	b.t.Helper()
 	response, err := b.client.PostForm(address, form)

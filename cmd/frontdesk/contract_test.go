@@ -14,8 +14,9 @@ import (
 	"frontdesk/core/adapter/adaptertest"
 )
 
-// Every answer of every operation, success and error, passes a validating proxy that knows nothing but the written
-// interface. FRONTDESK_CONTRACT names that document and FRONTDESK_PRISM the proxy (@stoplight/prism-cli).
+// Every answer of every operation, success and error, passes a validating proxy that knows nothing but the
+// written interface. FRONTDESK_CONTRACT names that document and FRONTDESK_PRISM the proxy
+// (@stoplight/prism-cli).
 func TestEveryAnswerKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	contract, prism := os.Getenv("FRONTDESK_CONTRACT"), os.Getenv("FRONTDESK_PRISM")

@@ -17,9 +17,9 @@ import (
 	"time"
 )
 
-// A gateway that is killed at any moment loses nothing it acknowledged and doubles nothing it was asked again: bookings and
-// purchases, and what follows them, changes, cancellations and releases. FRONTDESK_KILLS says how many kills there are on
-// each store.
+// A gateway that is killed at any moment loses nothing it acknowledged and doubles nothing it was asked
+// again: bookings and purchases, and what follows them, changes, cancellations and releases. FRONTDESK_KILLS
+// says how many kills there are on each store.
 func TestKillLosesNothingAcknowledged(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {
@@ -75,8 +75,8 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 			c = r.as(key)
 		}
 
-		// Every request is asked again under its key. What was acknowledged is answered the same; what was cut off is
-		// settled, and no caller is told to come again because a dead process may still be at it.
+		// Every request is asked again under its key. What was acknowledged is answered the same; what was
+		// cut off is settled, and no caller is told to come again because a dead process may still be at it.
 		settled := map[string]string{}
 		var waits []time.Duration
 		for id, q := range asked {
@@ -112,8 +112,8 @@ type request struct {
 
 func (q request) method() string { return cmp.Or(q.verb, http.MethodPost) }
 
-// next is what follows a request that was answered with the id of what it made: for two of three meetings and numbers a
-// change, for one of three an end.
+// next is what follows a request that was answered with the id of what it made: for two of three meetings and
+// numbers a change, for one of three an end.
 func (q request) next(id string, i int, made string) request {
 	events := q.list == "events"
 	switch {

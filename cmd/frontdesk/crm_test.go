@@ -133,7 +133,8 @@ func requestTracker(t *testing.T) (*fakeProvider, func(*deployment, *running)) {
 	return p, func(d *deployment, _ *running) { d.must("apply", "-f", file) }
 }
 
-// One script for every ticket system: what is opened is fetched, by the number as a caller says it, with the same answers.
+// One script for every ticket system: what is opened is fetched, by the number as a caller says it, with the
+// same answers.
 func TestTicketsOfEveryCRM(t *testing.T) {
 	t.Parallel()
 	for name, start := range crmAccounts() {
@@ -189,7 +190,8 @@ func ticketScript(t *testing.T, r *running, key string) {
 	}
 }
 
-// An account with a field of its own that is required: what lacks is told before anybody calls, and the command line sets it.
+// An account with a field of its own that is required: what lacks is told before anybody calls, and the
+// command line sets it.
 func TestARequiredFieldIsSetOnTheCommandLine(t *testing.T) {
 	t.Parallel()
 	p := &fakeProvider{name: "freshdesk", title: "Freshdesk"}

@@ -59,14 +59,15 @@ func command(environ []string, args ...string) (code int, printed, said string) 
 	return code, out.String(), words.String()
 }
 
-// ways of writing addresses that must not be reached. Of the second kind some are no addresses to Go and names to a resolver,
-// which may read them as numbers, or know them.
+// ways of writing addresses that must not be reached. Of the second kind some are no addresses to Go and
+// names to a resolver, which may read them as numbers, or know them.
 func insideAddresses(port string) (addresses, names []string) {
 	for _, host := range []string{
 		"127.0.0.1", "127.1.2.3", "127.255.255.254", "0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255", "172.16.0.1", "172.31.255.255",
 		"192.168.0.1", "192.168.255.255", "100.64.0.1", "100.127.255.255", "169.254.0.1", "198.18.0.1", "198.19.255.255", "192.0.0.1", "192.0.2.1",
 		"198.51.100.1", "203.0.113.1", "224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255",
-		// Machines' metadata: AWS, Google, Azure and others; tasks and pods of AWS; Alibaba; Azure's host; Oracle; Tencent.
+		// Machines' metadata: AWS, Google, Azure and others; tasks and pods of AWS; Alibaba; Azure's host;
+		// Oracle; Tencent.
 		"169.254.169.254", "169.254.170.2", "169.254.170.23", "100.100.100.200", "168.63.129.16", "192.0.0.192", "169.254.0.23", "[fd00:ec2::254]", "[fd20:ce::254]",
 		"[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:ffff:127.0.0.1]", "[::127.0.0.1]", "[::ffff:0:127.0.0.1]", "[::ffff:169.254.169.254]",
 		"[64:ff9b::127.0.0.1]", "[64:ff9b::a9fe:a9fe]", "[64:ff9b:1::1]", "[2002:7f00:1::1]", "[2002:a9fe:a9fe::1]", "[2001:0:7f00:1::1]", "[2001::1]",
@@ -94,8 +95,8 @@ func insideAddresses(port string) (addresses, names []string) {
 	return addresses, names
 }
 
-// guide is a public server of a tenant's, as far as the gateway knows, that leads on to what must not be reached: by each status, to each
-// way of writing it, and by the addresses in what it answers.
+// guide is a public server of a tenant's, as far as the gateway knows, that leads on to what must not be
+// reached: by each status, to each way of writing it, and by the addresses in what it answers.
 func guide(t *testing.T, port string) (base string, paths []string) {
 	t.Helper()
 	targets := []string{
@@ -153,8 +154,8 @@ func restSettings(with map[string]any) map[string]any {
 	return settings
 }
 
-// No address that a tenant can give, and no server that it leads to, makes the gateway connect to what lies inside, by the way
-// that an operator's commands take: connections are added and verified.
+// No address that a tenant can give, and no server that it leads to, makes the gateway connect to what lies
+// inside, by the way that an operator's commands take: connections are added and verified.
 func TestNoConnectionOfATenantLeadsInside(t *testing.T) {
 	t.Parallel()
 	port, connections := inside(t)

@@ -146,7 +146,8 @@ func (p *fakeProvider) put(around func(http.ResponseWriter, *http.Request, http.
 	p.around = around
 }
 
-// connect makes a tenant and has its customer follow a link to consent. The gateway has to serve at its public address.
+// connect makes a tenant and has its customer follow a link to consent. The gateway has to serve at its
+// public address.
 func (p *fakeProvider) connect(d *deployment, r *running, more ...string) (page string) {
 	d.t.Helper()
 	link := d.must(append([]string{"connect-link", "--tenant", "acme", "--provider", p.name}, more...)...)
@@ -201,8 +202,8 @@ func (d *deployment) servePublicly() *running {
 	return d.serve()
 }
 
-// One script for every provider, from the link that a customer is sent to the meeting that is cancelled. Access tokens
-// expire again and again in between, and no call notices.
+// One script for every provider, from the link that a customer is sent to the meeting that is cancelled.
+// Access tokens expire again and again in between, and no call notices.
 func TestFromConsentToCancelledMeeting(t *testing.T) {
 	t.Parallel()
 	eachProvider(t, func(t *testing.T, start func(testing.TB) *fakeProvider) {
@@ -272,8 +273,8 @@ func TestFromConsentToCancelledMeeting(t *testing.T) {
 	})
 }
 
-// A consent that the customer takes back is told at once, shown to the operator, and mended by another link: the connection
-// keeps its id, and with it what the gateway knows.
+// A consent that the customer takes back is told at once, shown to the operator, and mended by another link:
+// the connection keeps its id, and with it what the gateway knows.
 func TestConsentIsTakenBackAndGivenAgain(t *testing.T) {
 	t.Parallel()
 	eachProvider(t, func(t *testing.T, start func(testing.TB) *fakeProvider) {
@@ -353,8 +354,8 @@ func TestATenantsOwnClient(t *testing.T) {
 	})
 }
 
-// Companies connect without a customer's consent: by a service account of Google, and by application permissions of
-// Microsoft.
+// Companies connect without a customer's consent: by a service account of Google, and by application
+// permissions of Microsoft.
 func TestCompaniesConnectWithoutConsent(t *testing.T) {
 	t.Parallel()
 	book := `{"title": "Once", "start_time": "2027-03-02T10:00:00Z", "end_time": "2027-03-02T10:30:00Z", "attendee_emails": ["sam@example.com"], "conferencing_type": "provider"}`

@@ -29,7 +29,8 @@ type target struct {
 	key string
 }
 
-// say sends bytes on a connection of its own and answers the statuses that came back, until the gateway closes or is quiet.
+// say sends bytes on a connection of its own and answers the statuses that came back, until the gateway
+// closes or is quiet.
 func (a target) say(raw string) []int {
 	a.t.Helper()
 	line, err := net.Dial("tcp", strings.TrimPrefix(a.r.api, "http://"))
@@ -124,8 +125,8 @@ func (a target) goroutines(most int) int {
 	return n
 }
 
-// attacks are requests that no decent client sends, each with the statuses that may come of it; nothing is the connection
-// closed without an answer.
+// attacks are requests that no decent client sends, each with the statuses that may come of it; nothing is
+// the connection closed without an answer.
 func (a target) attacks() map[string]struct {
 	raw  string
 	want []int
@@ -251,9 +252,9 @@ func (a target) attacks() map[string]struct {
 	}
 }
 
-// No request makes a defect of the gateway's, takes down a worker or holds memory: each is refused as what it is, and usual
-// callers are served meanwhile. FRONTDESK_HOSTILE_ROUNDS says how often all are sent (2), FRONTDESK_IDLE_CONNECTIONS how many
-// connections are held open at once (400).
+// No request makes a defect of the gateway's, takes down a worker or holds memory: each is refused as what it
+// is, and usual callers are served meanwhile. FRONTDESK_HOSTILE_ROUNDS says how often all are sent (2),
+// FRONTDESK_IDLE_CONNECTIONS how many connections are held open at once (400).
 func TestHostileRequestsAreRefusedAndHoldNothing(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, "")
@@ -323,8 +324,8 @@ func TestHostileRequestsAreRefusedAndHoldNothing(t *testing.T) {
 		len(attacks), grown, highest, idle, held)
 }
 
-// idleConnections holds connections open that send nothing, a header now and then, or a body now and then, while a usual caller is
-// served; then waits until the gateway has closed the slow ones by itself.
+// idleConnections holds connections open that send nothing, a header now and then, or a body now and then,
+// while a usual caller is served; then waits until the gateway has closed the slow ones by itself.
 func (a target) idleConnections(connections int) {
 	a.t.Helper()
 	var lines []net.Conn

@@ -27,8 +27,8 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// What a caller can say that may be another tenant's: each part of a request, with whose id it holds. A part that is not
-// here fails the test, so that whoever adds one decides.
+// What a caller can say that may be another tenant's: each part of a request, with whose id it holds. A part
+// that is not here fails the test, so that whoever adds one decides.
 var partsOfRequests = map[string]string{
 	"event_id": "event", "calendar_id": "calendar", "selected_calendar_ids": "calendar", "ticket_number": "ticket",
 	"owner_id": "record", "contact_id": "record", "account_id": "record", "id": "number", "Idempotency-Key": "idempotency key",
@@ -56,8 +56,8 @@ var calls = map[string]string{
 	"Beta_releasePhoneNumber":  "",
 }
 
-// otherRoutes are the routes beside the described operations: whether what stands in the place of a parameter is looked up.
-// A route that is not here fails the test.
+// otherRoutes are the routes beside the described operations: whether what stands in the place of a parameter
+// is looked up. A route that is not here fails the test.
 var otherRoutes = map[string]bool{
 	"GET /docs": false, "HEAD /docs": false, "GET /openapi.json": false, "HEAD /openapi.json": false, "GET /openapi.yaml": false, "HEAD /openapi.yaml": false,
 	"GET /healthz": false, "HEAD /healthz": false, "GET /readyz": false, "HEAD /readyz": false,
@@ -133,7 +133,8 @@ func describedBy(t testing.TB, document []byte) []described {
 	return list
 }
 
-// Who adds an operation, a field, a parameter or a route says here what of another tenant could be put into it.
+// Who adds an operation, a field, a parameter or a route says here what of another tenant could be put into
+// it.
 func TestEveryRouteAndFieldHasItsCaseOfIsolation(t *testing.T) {
 	cfg, err := (&session{world: world{environ: []string{"FRONTDESK_DATA_DIR=" + t.TempDir()}}}).config()
 	if err != nil {
@@ -339,10 +340,10 @@ func alike(id string, exists func(string) bool) string {
 
 var lastWord = regexp.MustCompile(`([0-9A-Za-z]{1,6})(?:\.ics|/)?$`)
 
-// What one tenant has is to another as what is not there, whatever the other says, with whatever key, and nothing of it
-// changes. The attempts are made from the description that is served: every id of the one in every place of every
-// operation that takes one. With FRONTDESK_ISOLATION=full the keys of single scopes make all attempts too; else they
-// say only ids of the kind that a place is for.
+// What one tenant has is to another as what is not there, whatever the other says, with whatever key, and
+// nothing of it changes. The attempts are made from the description that is served: every id of the one in
+// every place of every operation that takes one. With FRONTDESK_ISOLATION=full the keys of single scopes make
+// all attempts too; else they say only ids of the kind that a place is for.
 func TestNoTenantReachesAnother(t *testing.T) {
 	t.Parallel()
 	full := os.Getenv("FRONTDESK_ISOLATION") == "full"
@@ -450,7 +451,8 @@ type intruder struct {
 	foreign, absent time.Duration
 }
 
-// attempts puts every id of the other tenant into every part of a request that holds an id, alone and together.
+// attempts puts every id of the other tenant into every part of a request that holds an id, alone and
+// together.
 func (x *intruder) attempts(op described, keyKind, key string) {
 	parts := append(slices.Collect(maps.Keys(op.fields)), op.params...)
 	parts = slices.DeleteFunc(parts, func(part string) bool { return partsOfRequests[part] == "" })
@@ -559,7 +561,8 @@ func (x *intruder) holdsNothing(a answer, what string) {
 	}
 }
 
-// send makes a call with parts of it put in. The id of the request is the same for all, so that answers can be compared.
+// send makes a call with parts of it put in. The id of the request is the same for all, so that answers can
+// be compared.
 func (x *intruder) send(op described, key string, parts map[string]string) answer {
 	x.t.Helper()
 	path, headers := op.path, []string{"X-Request-Id: attempt"}
@@ -600,7 +603,8 @@ func (x *intruder) send(op described, key string, parts map[string]string) answe
 	return a
 }
 
-// pages puts what is the other tenant's into the paths of pages, and a consent of the other's into one's own browser.
+// pages puts what is the other tenant's into the paths of pages, and a consent of the other's into one's own
+// browser.
 func (x *intruder) pages(key string) {
 	c := x.r.as(key)
 	get := func(method, path string) answer {
@@ -655,7 +659,8 @@ func (x *intruder) pages(key string) {
 		map[string]string{"state": state}, map[string]string{"state": other})
 }
 
-// opsAddress holds what the operator's address tells of tenants against what they have: everybody in the operator's network may read it.
+// opsAddress holds what the operator's address tells of tenants against what they have: everybody in the
+// operator's network may read it.
 func (x *intruder) opsAddress() {
 	x.t.Helper()
 	ops := caller{t: x.t, base: x.r.ops}
@@ -672,8 +677,8 @@ func (x *intruder) opsAddress() {
 	x.r.as("").do(404, http.MethodGet, "/metrics", "")
 }
 
-// Two tenants whose operator connected them to one account share what is in it, and nothing that is the gateway's: keys of
-// repetition, equal calls, numbers, what is remembered, and what is told of trouble.
+// Two tenants whose operator connected them to one account share what is in it, and nothing that is the
+// gateway's: keys of repetition, equal calls, numbers, what is remembered, and what is told of trouble.
 func TestTwoTenantsOfOneAccountShareNothingElse(t *testing.T) {
 	t.Parallel()
 	accounts, environ := customerAccounts(t, "shared")

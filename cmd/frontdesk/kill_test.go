@@ -18,10 +18,11 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// TestKillAtEveryWriteOfEveryProvider kills the gateway at each writing request that each operation makes at each provider:
-// when the request has come and nothing is done yet, and when it is done and not answered. The call that is repeated under
-// its key, at another process, has one effect; where a provider cannot tell, it is said that the outcome is unknown, and
-// there is no second effect. With FRONTDESK_KILLS set, each is done on both stores.
+// TestKillAtEveryWriteOfEveryProvider kills the gateway at each writing request that each operation makes at
+// each provider: when the request has come and nothing is done yet, and when it is done and not answered. The
+// call that is repeated under its key, at another process, has one effect; where a provider cannot tell, it
+// is said that the outcome is unknown, and there is no second effect. With FRONTDESK_KILLS set, each is done
+// on both stores.
 func TestKillAtEveryWriteOfEveryProvider(t *testing.T) {
 	t.Parallel()
 	stores := []struct {
@@ -97,8 +98,9 @@ func killAtEveryWrite(t *testing.T, a account, storeURL string) {
 	t.Logf("%d kills", len(cuts))
 }
 
-// killAt has the gateway killed at its n-th writing request from now on, whichever call makes that: a gateway that was
-// started again carries on what was cut off before. What it returns ends that, and reports whether the gateway was killed.
+// killAt has the gateway killed at its n-th writing request from now on, whichever call makes that: a gateway
+// that was started again carries on what was cut off before. What it returns ends that, and reports whether
+// the gateway was killed.
 func (a account) killAt(r *running, n int, after bool) (killed func() bool) {
 	var mu sync.Mutex // held while it kills
 	made, dead := 0, false

@@ -22,9 +22,9 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// load sends requests to a gateway, each at its time whatever becomes of those before it (an open loop): who calls a
-// front desk does not wait until the caller before was served. It writes to connections itself: the sender must not need
-// more of the processors than the gateway that it measures.
+// load sends requests to a gateway, each at its time whatever becomes of those before it (an open loop): who
+// calls a front desk does not wait until the caller before was served. It writes to connections itself: the
+// sender must not need more of the processors than the gateway that it measures.
 type load struct {
 	host     func() string // where the next request goes
 	requests func(i int) loadRequest
@@ -112,8 +112,8 @@ func (l *load) until(ctx context.Context, perSecond float64) []loadResponse {
 	return all
 }
 
-// pressed sends from so many senders at once, each the next request when it has the answer to the one before, and
-// answers how many a second succeeded: what the gateway can do.
+// pressed sends from so many senders at once, each the next request when it has the answer to the one before,
+// and answers how many a second succeeded: what the gateway can do.
 func (l *load) pressed(senders int, lasting time.Duration) (perSecond float64) {
 	ctx, cancel := context.WithTimeout(context.Background(), lasting)
 	defer cancel()
@@ -267,7 +267,8 @@ func outcomes(responses []loadResponse) string {
 	return strings.Join(all, ", ")
 }
 
-// createSandboxTenants makes that many tenants whose sandboxes take that long for a call, and returns a key of each.
+// createSandboxTenants makes that many tenants whose sandboxes take that long for a call, and returns a key
+// of each.
 func (d *deployment) createSandboxTenants(tenants int, latency time.Duration) (keys []string) {
 	d.t.Helper()
 	settings := map[string]any{}

@@ -50,8 +50,8 @@ func phoneAccounts() map[string]func(t testing.TB) *phoneAccount {
 
 const voiceTemplate = "https://agents.example.com/voice?employee={cloud_employee_id}&number={e164}"
 
-// sold are the area codes that every provider has numbers of, and stock is how many at least: a purchase that came to an
-// unknown end keeps its number from the others of the account.
+// sold are the area codes that every provider has numbers of, and stock is how many at least: a purchase that
+// came to an unknown end keeps its number from the others of the account.
 var sold = []string{"415", "628", "303", "512", "416", "604"}
 
 const stock = 100
@@ -417,8 +417,8 @@ func TestAMissingSetupIsFoundBeforeANumberIsBought(t *testing.T) {
 	}
 }
 
-// A number is one tenant's, whichever of three gateways it is bought through: the tenants share an account in which an
-// order of what it holds is answered like a purchase.
+// A number is one tenant's, whichever of three gateways it is bought through: the tenants share an account in
+// which an order of what it holds is answered like a purchase.
 func TestTenantsOfOneAccountAtThreeGateways(t *testing.T) {
 	t.Parallel()
 	l := fakeTwilio(t)
@@ -554,8 +554,8 @@ func TestOnlyOnesOwnNumbers(t *testing.T) {
 	}
 }
 
-// A gateway is killed at the moment when its provider has done what it was asked. In another process there is one number,
-// named and pointed at its employee, whether its caller asks again or nobody does.
+// A gateway is killed at the moment when its provider has done what it was asked. In another process there is
+// one number, named and pointed at its employee, whether its caller asks again or nobody does.
 func TestKillWhileANumberIsBought(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

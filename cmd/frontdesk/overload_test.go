@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// BenchmarkOverload asks a gateway for three times what it can do. It prints how much of its peak it still answers, by the
-// clock and by its own processor time (the processors are the sender's too, and may be others'), how soon the others are
-// told to come back, and which share of reads and of writes is refused:
+// BenchmarkOverload asks a gateway for three times what it can do. It prints how much of its peak it still
+// answers, by the clock and by its own processor time (the processors are the sender's too, and may be
+// others'), how soon the others are told to come back, and which share of reads and of writes is refused:
 //
 //	go test -tags attack -run '^$' -bench Overload -benchtime 50x ./cmd/frontdesk
 //
@@ -33,7 +33,8 @@ func BenchmarkOverload(b *testing.B) {
 			r := d.serve()
 			l := newLoad(b, r.api, c.calls(keys))
 			capacity := l.capacity(32+int(c.latency/(500*time.Microsecond)), time.Second)
-			// The best that it does without being asked for too much, before and after: its store grows, and a booking gets dearer.
+			// The best that it does without being asked for too much, before and after: its store grows, and
+			// a booking gets dearer.
 			peak := func() (best measurement) {
 				for _, times := range []float64{1, 1.5} {
 					before := r.measured()
@@ -109,8 +110,8 @@ func measure(before map[string]float64, now func() map[string]float64, responses
 	}
 }
 
-// A neighbour that asks for fifty times its quota is refused before anything is read for it, and the others do not
-// notice.
+// A neighbour that asks for fifty times its quota is refused before anything is read for it, and the others
+// do not notice.
 func TestANeighboursExcessSlowsNobody(t *testing.T) {
 	const quota = 24 // a minute
 	h := newDeployment(t, "")
@@ -147,7 +148,8 @@ func TestANeighboursExcessSlowsNobody(t *testing.T) {
 	}
 	t.Logf("at %d a second against %d in a minute: neighbours' p50 %v (×%.2f), p99 %v (×%.2f); %s, told in %v",
 		50*quota/60, quota, quantile(beside, .5), ratio(.5), quantile(beside, .99), ratio(.99), outcomes(limited), quantile(limited, .5))
-	// One request waits for a processor that the refusals share: the bounds are those of a machine with other work to do.
+	// One request waits for a processor that the refusals share: the bounds are those of a machine with other
+	// work to do.
 	if slow := quantile(beside, .5); ratio(.5) > 5 && slow > 200*time.Millisecond {
 		t.Errorf("a neighbour's request takes %v, %.1f times as long as without", slow, ratio(.5))
 	}

@@ -21,11 +21,12 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// The tests run the real command in a process of its own, so that it can be killed: the test binary, told by this
-// variable, is the command.
+// The tests run the real command in a process of its own, so that it can be killed: the test binary, told by
+// this variable, is the command.
 const asCommand = "FRONTDESK_TEST_RUN_COMMAND"
 
-// extra are the adapters that the command knows besides the usual ones, each by the variable that asks for it.
+// extra are the adapters that the command knows besides the usual ones, each by the variable that asks for
+// it.
 var extra = map[string]func() adapter.Adapter{}
 
 func TestMain(m *testing.M) {
@@ -50,7 +51,8 @@ type deployment struct {
 	environ []string
 }
 
-// newDeployment makes a deployment on the store ("" is SQLite in a directory of its own). The tables are there.
+// newDeployment makes a deployment on the store ("" is SQLite in a directory of its own). The tables are
+// there.
 func newDeployment(t testing.TB, storeURL string, more ...string) *deployment {
 	dir := t.TempDir()
 	if storeURL == "" {
@@ -94,8 +96,8 @@ func (d *deployment) do(stdin string, args ...string) (string, string, int) {
 	return out.String(), errs.String(), c.ProcessState.ExitCode()
 }
 
-// wantNoRace fails the test when the race detector reported something in a process, which tells nobody else: those that
-// serve are killed.
+// wantNoRace fails the test when the race detector reported something in a process, which tells nobody else:
+// those that serve are killed.
 func wantNoRace(t testing.TB, said string) {
 	t.Helper()
 	if strings.Contains(said, "WARNING: DATA RACE") {

@@ -18,8 +18,8 @@ import (
 	"frontdesk/core/gateway"
 )
 
-// BenchmarkBookingWhilePurging books while a gateway at its start purges what was kept long enough, and beside it while
-// there is nothing to purge. It prints the latencies of both and their ratios:
+// BenchmarkBookingWhilePurging books while a gateway at its start purges what was kept long enough, and
+// beside it while there is nothing to purge. It prints the latencies of both and their ratios:
 //
 //	FRONTDESK_PURGE=200000 go test -run '^$' -bench WhilePurging -benchtime 1x ./cmd/frontdesk
 func BenchmarkBookingWhilePurging(b *testing.B) {

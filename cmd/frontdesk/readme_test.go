@@ -17,8 +17,8 @@ import (
 	"frontdesk/core/adapter/adaptertest"
 )
 
-// The walk of CalDAV's README works when it is pasted: only the ports are exchanged for free ones, and the binary is built
-// already.
+// The walk of CalDAV's README works when it is pasted: only the ports are exchanged for free ones, and the
+// binary is built already.
 func TestREADMEWalkWorks(t *testing.T) {
 	servertest.Radicale(t) // skips where there is none
 	readme, err := os.ReadFile("../../adapters/calendar/caldav/README.md")

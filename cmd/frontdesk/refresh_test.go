@@ -235,8 +235,8 @@ func (p *renewals) hold(token func(http.ResponseWriter, *http.Request, int)) {
 	p.token = token
 }
 
-// holdReply has the authorization server act on every request from now on, tell whose it was, and answer when reply is
-// closed.
+// holdReply has the authorization server act on every request from now on, tell whose it was, and answer when
+// reply is closed.
 func (p *renewals) holdReply() (acted chan int, reply chan struct{}) {
 	acted, reply = make(chan int, 100), make(chan struct{})
 	p.hold(func(w http.ResponseWriter, r *http.Request, gateway int) {
@@ -356,7 +356,8 @@ func (p *renewals) wantFamily(t *testing.T) {
 	}
 }
 
-// A rotated refresh token outlives the gateway, and applying the file that brought the first one changes nothing.
+// A rotated refresh token outlives the gateway, and applying the file that brought the first one changes
+// nothing.
 func TestRotatedTokenIsKeptWhenTheFileIsAppliedAgain(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {

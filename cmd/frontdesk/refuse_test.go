@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What is not the gateway's alone, or not its own, is refused by every command, with what to do and the exit code of a
-// failure.
+// What is not the gateway's alone, or not its own, is refused by every command, with what to do and the exit
+// code of a failure.
 func TestCommandsRefuseWhatIsNotTheGateways(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, "")

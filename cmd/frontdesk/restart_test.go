@@ -17,9 +17,9 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// Two replicas on one database are restarted in turn under load, behind a balancer that goes by /readyz alone and repeats
-// nothing: no request fails, each process ends by itself, and no call is left for another to settle. It restarts a few
-// times; FRONTDESK_RESTARTS=20 sets how often.
+// Two replicas on one database are restarted in turn under load, behind a balancer that goes by /readyz alone
+// and repeats nothing: no request fails, each process ends by itself, and no call is left for another to
+// settle. It restarts a few times; FRONTDESK_RESTARTS=20 sets how often.
 func TestRollingRestartsLoseNothing(t *testing.T) {
 	restarts := 3
 	if text := os.Getenv("FRONTDESK_RESTARTS"); text != "" {
@@ -68,8 +68,9 @@ func TestRollingRestartsLoseNothing(t *testing.T) {
 	}
 }
 
-// A gateway that is told to end says so at /readyz first and goes on answering, on connections that it closes after the
-// answer; a request that is on its way when the time is over is finished; then nothing listens any more.
+// A gateway that is told to end says so at /readyz first and goes on answering, on connections that it closes
+// after the answer; a request that is on its way when the time is over is finished; then nothing listens any
+// more.
 func TestReadinessTurnsBeforeAnythingCloses(t *testing.T) {
 	d := newDeployment(t, "", "FRONTDESK_SERVER__DRAIN=2s")
 	keys := d.createSandboxTenants(1, 3*time.Second)
@@ -143,7 +144,8 @@ func phoneCalls(keys []string) func(i int) loadRequest {
 	}
 }
 
-// balancer sends requests in turn to the gateways that say at /readyz that they are ready, which it asks all the time.
+// balancer sends requests in turn to the gateways that say at /readyz that they are ready, which it asks all
+// the time.
 type balancer struct {
 	mu    sync.Mutex
 	known map[*running]bool // whether it is ready

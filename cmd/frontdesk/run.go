@@ -166,7 +166,8 @@ func (s *session) config() (config.Config, error) {
 	return config.Load(s.path, s.environ, providers)
 }
 
-// quiet is the configuration for a command other than serve: what it logs goes to standard error, from warnings up.
+// quiet is the configuration for a command other than serve: what it logs goes to standard error, from
+// warnings up.
 func (s *session) quiet() (config.Config, error) {
 	cfg, err := s.config()
 	cfg.Log.Level, cfg.Log.Format = "warn", "text"

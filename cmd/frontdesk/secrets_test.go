@@ -39,8 +39,8 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// What must not come out: secrets nowhere, what callers say of people in no line of a log at info level. Every secret that a
-// test plants begins alike, so that a part of one is found as well.
+// What must not come out: secrets nowhere, what callers say of people in no line of a log at info level.
+// Every secret that a test plants begins alike, so that a part of one is found as well.
 const (
 	secretMark = "cnry"
 	personMark = "prsn"
@@ -51,7 +51,8 @@ const asPanicking = "FRONTDESK_TEST_PANICS"
 
 func init() { extra[asPanicking] = panicking }
 
-// panicking is an adapter whose driver was handed a secret, and that panics with it, each time in another form.
+// panicking is an adapter whose driver was handed a secret, and that panics with it, each time in another
+// form.
 func panicking() adapter.Adapter {
 	type settings struct {
 		Token string `credential:"token" required:"true" help:"A secret."`
@@ -98,8 +99,8 @@ func (p *panics) ByNumber(_ context.Context, number string) (crm.Ticket, error) 
 	return crm.Ticket{}, nil
 }
 
-// echoing is in front of the fake providers. While its mode says so, it answers in their place with everything that it was sent,
-// secrets and all, as careless servers and proxies do.
+// echoing is in front of the fake providers. While its mode says so, it answers in their place with
+// everything that it was sent, secrets and all, as careless servers and proxies do.
 type echoing struct{ mode atomic.Int64 } // 0: the provider answers; -1: nothing is answered; else the status
 
 func (l *echoing) before(h http.Handler) func(string) http.Handler {
@@ -133,8 +134,8 @@ func (l *echoing) before(h http.Handler) func(string) http.Handler {
 	}
 }
 
-// deploymentWithSecrets is a configuration whose every credential is a secret that is looked for, and a file of tenants that uses
-// every adapter.
+// deploymentWithSecrets is a configuration whose every credential is a secret that is looked for, and a file
+// of tenants that uses every adapter.
 func deploymentWithSecrets(t *testing.T, storeURL, level string) (h *deployment, l *echoing, tenants []string) {
 	t.Helper()
 	l = &echoing{}
@@ -250,9 +251,9 @@ func personalCalls(turn string) []request {
 	}
 }
 
-// Nothing secret comes out of any operation at any failure, whatever a provider sends back, by whatever way there is: logs at
-// debug level, answers, metrics, pages, what commands print, and the bytes of the database. At info level, nothing that a caller
-// said of people is in the log either.
+// Nothing secret comes out of any operation at any failure, whatever a provider sends back, by whatever way
+// there is: logs at debug level, answers, metrics, pages, what commands print, and the bytes of the database.
+// At info level, nothing that a caller said of people is in the log either.
 func TestNoSecretComesOut(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ level, store string }{{"debug", "SQLite"}, {"info", "PostgreSQL"}} {
@@ -414,7 +415,8 @@ func (o *sinks) look(of, text, mark string) {
 
 func around(text string, at int) string { return text[max(0, at-400):min(len(text), at+200)] }
 
-// database looks for secrets in every byte that is kept: files of the data directory but for the key set, or a dump.
+// database looks for secrets in every byte that is kept: files of the data directory but for the key set, or
+// a dump.
 func (o *sinks) database(h *deployment, storeURL string) {
 	o.t.Helper()
 	var dir string

@@ -23,8 +23,9 @@ func (c serveCommand) Run(ctx context.Context, s *session) error {
 	if c.Demo {
 		cfg.Server.Drain = 0 // no load balancer is in front of a demonstration
 	}
-	// With one processor the runtime looks for what has arrived only when nothing else can run: under load, requests would
-	// wait for a second before the gateway saw them, too late to refuse any. With two there is always a look.
+	// With one processor the runtime looks for what has arrived only when nothing else can run: under load,
+	// requests would wait for a second before the gateway saw them, too late to refuse any. With two there is
+	// always a look.
 	if runtime.GOMAXPROCS(0) == 1 {
 		runtime.GOMAXPROCS(2)
 	}

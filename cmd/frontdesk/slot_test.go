@@ -15,8 +15,9 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// TestOneSlotIsOneMeetingAtEveryProvider has a hundred callers book one slot through three gateways that share a store. One has
-// the meeting; the others are told so while the provider still books it, which here goes on until the last one was told.
+// TestOneSlotIsOneMeetingAtEveryProvider has a hundred callers book one slot through three gateways that
+// share a store. One has the meeting; the others are told so while the provider still books it, which here
+// goes on until the last one was told.
 func TestOneSlotIsOneMeetingAtEveryProvider(t *testing.T) {
 	t.Parallel()
 	const callers = 100

@@ -13,9 +13,10 @@ import (
 	"time"
 )
 
-// A gateway that is used for long keeps nothing of it: goroutines, open files and heap do not grow, while a hundredth of
-// the calls fail at their provider. It takes a few seconds; FRONTDESK_SOAK=1h makes it an hour, which is run by hand.
-// The bound in a short run is wide, since caches fill for as long as they have not seen everybody.
+// A gateway that is used for long keeps nothing of it: goroutines, open files and heap do not grow, while a
+// hundredth of the calls fail at their provider. It takes a few seconds; FRONTDESK_SOAK=1h makes it an hour,
+// which is run by hand. The bound in a short run is wide, since caches fill for as long as they have not seen
+// everybody.
 func TestSoak(t *testing.T) {
 	lasting := 6 * time.Second
 	if text := os.Getenv("FRONTDESK_SOAK"); text != "" {
@@ -72,8 +73,8 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// aliveTwice is twice what was alive after the last garbage collection, near enough; how much is in use beside it depends
-// on when one looks.
+// aliveTwice is twice what was alive after the last garbage collection, near enough; how much is in use
+// beside it depends on when one looks.
 const aliveTwice = "go_memstats_next_gc_bytes"
 
 // failing makes the sandbox answer as a provider in trouble.

@@ -28,7 +28,8 @@ func storeTroubles() map[string]storeTrouble {
 	return map[string]storeTrouble{
 		"the disk is full": {
 			open: sqlite, reads: true,
-			// No file may grow beyond its first page (setrlimit(2), RLIMIT_FSIZE): to the gateway, no byte can be written.
+			// No file may grow beyond its first page (setrlimit(2), RLIMIT_FSIZE): to the gateway, no byte
+			// can be written.
 			begin: func(t *testing.T, _ *deployment, r *running, _ *storetest.Cluster) func() {
 				limit := func(soft string) {
 					out, err := exec.Command("prlimit", "--pid", strconv.Itoa(r.cmd.Process.Pid), "--fsize="+soft+":").CombinedOutput()
@@ -73,8 +74,9 @@ func storeTroubles() map[string]storeTrouble {
 	}
 }
 
-// TestNothingIsDoneWithoutTheStore: no call reaches the provider that is not recorded, the caller is told at once and well
-// before the deadline, what was refused is not done later, and all is well within ten seconds of the store's return.
+// TestNothingIsDoneWithoutTheStore: no call reaches the provider that is not recorded, the caller is told at
+// once and well before the deadline, what was refused is not done later, and all is well within ten seconds
+// of the store's return.
 func TestNothingIsDoneWithoutTheStore(t *testing.T) {
 	t.Parallel()
 	for name, trouble := range storeTroubles() {

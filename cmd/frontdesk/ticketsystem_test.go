@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// ticketSystem is one that no adapter knows. It keeps the key that a ticket was opened with, and opens as many with one key
-// as it is asked for.
+// ticketSystem is one that no adapter knows. It keeps the key that a ticket was opened with, and opens as
+// many with one key as it is asked for.
 type ticketSystem struct {
 	mu      sync.Mutex
 	tickets []foreignTicket

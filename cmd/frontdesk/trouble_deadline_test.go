@@ -91,8 +91,8 @@ func begun(trickle bool) func(net.Conn) {
 	}
 }
 
-// Wherever a provider hangs, the caller is answered by the deadline it asked for. FRONTDESK_TROUBLE=full makes 2,000 calls and
-// tells how late the latest are.
+// Wherever a provider hangs, the caller is answered by the deadline it asked for. FRONTDESK_TROUBLE=full
+// makes 2,000 calls and tells how late the latest are.
 func TestWhereverAProviderHangsItsCallerIsAnsweredInTime(t *testing.T) {
 	t.Parallel()
 	const deadline = 400 * time.Millisecond
@@ -165,8 +165,8 @@ func TestWhereverAProviderHangsItsCallerIsAnsweredInTime(t *testing.T) {
 	t.Logf("after the deadline: %v", all)
 }
 
-// A write that was sent is followed to its end after its caller was told that the deadline has passed; and what came of it is
-// what a repeat is answered.
+// A write that was sent is followed to its end after its caller was told that the deadline has passed; and
+// what came of it is what a repeat is answered.
 func TestAWriteThatIsAnsweredLateIsSettled(t *testing.T) {
 	t.Parallel()
 	for name, open := range accounts() {

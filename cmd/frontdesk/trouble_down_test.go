@@ -19,8 +19,8 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// fullSize reports whether the tests of providers in trouble run with the sizes whose figures are told (FRONTDESK_TROUBLE=full),
-// rather than those that take seconds.
+// fullSize reports whether the tests of providers in trouble run with the sizes whose figures are told
+// (FRONTDESK_TROUBLE=full), rather than those that take seconds.
 func fullSize() bool { return os.Getenv("FRONTDESK_TROUBLE") == "full" }
 
 // outage is a Zendesk with one ticket, that can be taken away and put back, and counts what reaches it.
@@ -114,8 +114,8 @@ func (s sample) String() string {
 	return fmt.Sprintf("%d calls, p50 %v, p99 %v, most %v", len(s), s.at(0.5), s.at(0.99), s.at(1))
 }
 
-// One tenant of a hundred has credentials that its provider refuses, and calls and calls. What the others see is compared
-// with what they see while that tenant calls as much with good ones.
+// One tenant of a hundred has credentials that its provider refuses, and calls and calls. What the others see
+// is compared with what they see while that tenant calls as much with good ones.
 func TestBadCredentialsHarmNoOtherTenant(t *testing.T) {
 	t.Parallel()
 	tenants, calls := 20, 120
@@ -182,8 +182,8 @@ func TestBadCredentialsHarmNoOtherTenant(t *testing.T) {
 	}
 }
 
-// A provider is down in one of several ways. Soon its callers are told at once, by the breaker; it is asked by one probe at a
-// time; and when it is back, it is used again within five seconds.
+// A provider is down in one of several ways. Soon its callers are told at once, by the breaker; it is asked
+// by one probe at a time; and when it is back, it is used again within five seconds.
 func TestAProviderThatIsDownIsToldAtOnceAndUsedAgainSoon(t *testing.T) {
 	t.Parallel()
 	for how, trouble := range map[string]http.HandlerFunc{
@@ -332,8 +332,8 @@ func (d *steady) stop() time.Time {
 	return d.refused
 }
 
-// A provider that only answers 503 gets hardly more calls than there are callers, though every read may be made three times.
-// The breaker, which would spare it more, is set never to open.
+// A provider that only answers 503 gets hardly more calls than there are callers, though every read may be
+// made three times. The breaker, which would spare it more, is set never to open.
 func TestRetriesDoNotMultiplyTheLoadOfAProviderInTrouble(t *testing.T) {
 	t.Parallel()
 	const minimum = 3 // retries in ten seconds, however few calls there are
@@ -373,8 +373,8 @@ func TestRetriesDoNotMultiplyTheLoadOfAProviderInTrouble(t *testing.T) {
 	}
 }
 
-// What a provider asks for in Retry-After, in whatever way, is never undercut, neither by a retry nor by another call; it is
-// waited for only where it fits into the deadline; and the caller is told.
+// What a provider asks for in Retry-After, in whatever way, is never undercut, neither by a retry nor by
+// another call; it is waited for only where it fits into the deadline; and the caller is told.
 func TestRetryAfterIsHeeded(t *testing.T) {
 	t.Parallel()
 	date := func(d time.Duration, layout string, zone *time.Location) func() string {

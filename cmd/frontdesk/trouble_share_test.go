@@ -14,8 +14,8 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// One provider hangs while very many call it. Those who call another one are served as well as before: no error, and no
-// slower, beside what its callers cost this machine.
+// One provider hangs while very many call it. Those who call another one are served as well as before: no
+// error, and no slower, beside what its callers cost this machine.
 func TestAProviderThatHangsTakesNothingFromAnother(t *testing.T) {
 	t.Parallel()
 	crowd, hangs, lasting := 280, int64(60), 2*time.Second
@@ -83,7 +83,8 @@ func TestAProviderThatHangsTakesNothingFromAnother(t *testing.T) {
 	}
 }
 
-// What a provider allows at one time to one account is never exceeded by one gateway, whoever calls, and however many.
+// What a provider allows at one time to one account is never exceeded by one gateway, whoever calls, and
+// however many.
 func TestAProviderSeesNoMoreAtOnceThanItAllows(t *testing.T) {
 	t.Parallel()
 	most := map[string]int64{"microsoft": 4, "twilio": 20, "telnyx": 10, "zendesk": 8} // as their drivers say, and the default

@@ -113,8 +113,8 @@ func fiftyMegabytes(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Whatever a provider answers, its caller is told promptly and by the right reason that it did not work, or that nobody knows,
-// never that it did; and no answer is too large for the gateway's memory.
+// Whatever a provider answers, its caller is told promptly and by the right reason that it did not work, or
+// that nobody knows, never that it did; and no answer is too large for the gateway's memory.
 func TestNoAnswerOfAProviderIsTakenForWhatItIsNot(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__BREAKER__FAILURES=1000000",
@@ -172,8 +172,8 @@ func TestNoAnswerOfAProviderIsTakenForWhatItIsNot(t *testing.T) {
 	}
 }
 
-// spared reports whether an operation does not meet a misbehaviour: what looks like the misbehaviour is how it succeeds, or it is a large
-// one, which meets every operation at full size only (FRONTDESK_TROUBLE=full).
+// spared reports whether an operation does not meet a misbehaviour: what looks like the misbehaviour is how
+// it succeeds, or it is a large one, which meets every operation at full size only (FRONTDESK_TROUBLE=full).
 func (a account) spared(operation, how string, x misbehaviour) bool {
 	return (how == nothing || how == nothingInJSON && a.name != "caldav") && slices.Contains(a.emptyWhenDone, operation) ||
 		x.large && operation != "read" && !fullSize()

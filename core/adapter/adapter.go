@@ -1,14 +1,15 @@
-// Package adapter is what an adapter says of itself. An adapter is a value of [Adapter]: its name and kind, the settings
-// and credentials a connection to it needs, how its requests are authorised, and a function that opens a driver.
-// Nothing registers itself: adapters/all is one list, and a binary of one's own passes another.
+// Package adapter is what an adapter says of itself. An adapter is a value of [Adapter]: its name and kind,
+// the settings and credentials a connection to it needs, how its requests are authorised, and a function that
+// opens a driver. Nothing registers itself: adapters/all is one list, and a binary of one's own passes
+// another.
 //
 //	func Adapter() adapter.Adapter {
 //		return adapter.Calendar(adapter.Declaration{Name: "caldav", Title: "CalDAV", ...}, open)
 //	}
 //	func open(ctx context.Context, s settings, env adapter.Environment) (calendar.Driver, error) { ... }
 //
-// The settings struct declares each field once, by tags; that one declaration feeds strict decoding, the command
-// line, the documents and, later, forms:
+// The settings struct declares each field once, by tags; that one declaration feeds strict decoding, the
+// command line, the documents and, later, forms:
 //
 //	type settings struct {
 //		URL      string `setting:"url" kind:"url" required:"true" help:"Server, principal or calendar address."`
@@ -45,7 +46,8 @@ type Declaration struct {
 	Title string // for people, e.g. "Google Calendar"
 	Help  string // one or two sentences for the operator: what it connects and what is needed
 	Auth  Auth
-	// AuthOf chooses among several ways by what a connection has been given, in the place of Auth; make it with [AuthBy].
+	// AuthOf chooses among several ways by what a connection has been given, in the place of Auth; make it
+	// with [AuthBy].
 	AuthOf func(v Values) (Auth, error)
 	// Operator declares what the operator configures of the provider; nil: nothing.
 	Operator *OperatorKeys
@@ -55,18 +57,20 @@ type Declaration struct {
 	Sandbox bool
 }
 
-// Auth says how requests to the provider are authorised. It is data: core/vault does the work, so that a driver never
-// holds a secret.
+// Auth says how requests to the provider are authorised. It is data: core/vault does the work, so that a
+// driver never holds a secret.
 type Auth struct {
 	Scheme Scheme
-	// Username and Password (Basic), or Password alone (Bearer, Header), name credential fields of the settings struct.
+	// Username and Password (Basic), or Password alone (Bearer, Header), name credential fields of the
+	// settings struct.
 	Username, Password string
 	UsernameSuffix     string // put behind the user name (Basic), e.g. "/token"
 	FixedPassword      string // where the user name alone is the secret (Basic): what stands for a password
 	HeaderName         string // for Header
 	Prefix             string // put before the token (Header), e.g. "token "
-	// BaseURL names the setting whose address the credentials belong to: they are sent to that host, and to hosts of
-	// the same registrable domain over https, and to nothing else. Empty: the driver's own constant addresses.
+	// BaseURL names the setting whose address the credentials belong to: they are sent to that host, and to
+	// hosts of the same registrable domain over https, and to nothing else. Empty: the driver's own constant
+	// addresses.
 	BaseURL string
 	OAuth   *OAuth // for OAuth2
 }
@@ -89,20 +93,23 @@ type Environment struct {
 	ConnectionID string
 	Zone         string    // IANA name: the tenant's, never ""
 	Addresses    Addresses // of the provider, as the operator's configuration has them
-	// Instance answers where the account's API is, as its authorization server told (Grant.Instance); nil without that.
+	// Instance answers where the account's API is, as its authorization server told (Grant.Instance); nil
+	// without that.
 	Instance func(ctx context.Context) (string, error)
 	HTTP     *http.Client     // authorised, pooled, capped, and bound to the egress rules; see core/upstream
 	Storage  Storage          // for Declaration.Sandbox, else nil
 	Now      func() time.Time // the clock
 }
 
-// SetupChecker is a driver that can say whether the settings of its connection work at the provider. Verification and
-// the doctor call it, so that a fault of the setup is found before the first caller meets it.
+// SetupChecker is a driver that can say whether the settings of its connection work at the provider.
+// Verification and the doctor call it, so that a fault of the setup is found before the first caller meets
+// it.
 type SetupChecker interface {
-	// CheckSetup asks the provider live and changes nothing there. It looks at everything that a later call relies on
-	// and that a person has to set up: fields, applications, trunks, rights. The error names the first setting that does
-	// not work and says what to do: fault.Unsupported with the reason PROVIDER_MISCONFIGURED, or fault.Forbidden where a
-	// right is missing. nil means that every part was found to work.
+	// CheckSetup asks the provider live and changes nothing there. It looks at everything that a later call
+	// relies on and that a person has to set up: fields, applications, trunks, rights. The error names the
+	// first setting that does not work and says what to do: fault.Unsupported with the reason
+	// PROVIDER_MISCONFIGURED, or fault.Forbidden where a right is missing. nil means that every part was
+	// found to work.
 	CheckSetup(ctx context.Context) error
 }
 
@@ -111,8 +118,9 @@ type SetupChecker interface {
 type Storage interface {
 	// View runs read with a consistent picture.
 	View(ctx context.Context, read func(tx StorageTx) error) error
-	// Update runs change so that its reads and writes happen as one, serialised with every other Update of this
-	// connection on any replica, and durable when Update returns nil. An error of change undoes it. It may run twice.
+	// Update runs change so that its reads and writes happen as one, serialised with every other Update of
+	// this connection on any replica, and durable when Update returns nil. An error of change undoes it. It
+	// may run twice.
 	Update(ctx context.Context, change func(tx StorageTx) error) error
 }
 
@@ -172,7 +180,8 @@ func checker[S any]() func(Values) error {
 	}
 }
 
-// MayConsent reports whether customers can connect to the provider by consent, as far as the declaration tells.
+// MayConsent reports whether customers can connect to the provider by consent, as far as the declaration
+// tells.
 func (a Adapter) MayConsent() bool { return a.AuthOf != nil || a.Auth.Scheme == OAuth2 }
 
 // With returns the adapter with only the way to authorise that fits a connection's settings and credentials.
@@ -185,7 +194,8 @@ func (a Adapter) With(v Values) (Adapter, error) {
 	return a, err
 }
 
-// AuthBy makes a Declaration.AuthOf of a function of the settings struct S. Of credentials it sees only which there are.
+// AuthBy makes a Declaration.AuthOf of a function of the settings struct S. Of credentials it sees only which
+// there are.
 func AuthBy[S any](choose func(s S) (Auth, error)) func(Values) (Auth, error) {
 	return func(v Values) (Auth, error) {
 		s, err := decode[S](v)
@@ -196,12 +206,12 @@ func AuthBy[S any](choose func(s S) (Auth, error)) func(Values) (Auth, error) {
 	}
 }
 
-// Check reports every unusable, unknown or missing setting and credential as fault.Invalid, with paths such as
-// "settings.url" and "credentials.password".
+// Check reports every unusable, unknown or missing setting and credential as fault.Invalid, with paths such
+// as "settings.url" and "credentials.password".
 func (a Adapter) Check(v Values) error { return a.check(v) }
 
-// OpenCalendar opens a driver. It must not call the provider: discovery and the like happen on the first call.
-// It panics on an adapter of another kind.
+// OpenCalendar opens a driver. It must not call the provider: discovery and the like happen on the first
+// call. It panics on an adapter of another kind.
 func (a Adapter) OpenCalendar(ctx context.Context, v Values, env Environment) (calendar.Driver, error) {
 	return a.openCalendar(ctx, v, env)
 }

@@ -15,7 +15,8 @@ type Numbers struct {
 	ReleaseDelay time.Duration `setting:"release_delay" help:"How long a released number waits, unassigned, before it goes back to the provider, such as 72h. Until then the operator can restore it. By default it goes back at once."`
 }
 
-// HeldOwn is the choice of Numbers.Held under which a number of the account that came by other means is not taken in.
+// HeldOwn is the choice of Numbers.Held under which a number of the account that came by other means is not
+// taken in.
 const HeldOwn = "own"
 
 // longestReleaseDelay bounds what a number costs that nobody uses.
@@ -43,7 +44,8 @@ func splitNumbers(v Values) (own, shared Values) {
 	return own, shared
 }
 
-// Telephony declares a telephony adapter; see [Calendar]. Its connections have the settings of [Numbers] as well.
+// Telephony declares a telephony adapter; see [Calendar]. Its connections have the settings of [Numbers] as
+// well.
 func Telephony[S any](d Declaration, open func(context.Context, S, Environment) (telephony.Driver, error)) Adapter {
 	if choose := d.AuthOf; choose != nil {
 		d.AuthOf = func(v Values) (Auth, error) {

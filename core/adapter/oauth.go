@@ -17,16 +17,18 @@ const (
 
 // OAuth is how a provider gives out access tokens (RFC 6749), as data: core/oauth does the work.
 type OAuth struct {
-	// API names the address, of [Addresses], that access tokens are for: they are sent to its host and to nothing else. Where
-	// the address is a setting, Auth.BaseURL names it; where it comes with the tokens, neither.
+	// API names the address, of [Addresses], that access tokens are for: they are sent to its host and to
+	// nothing else. Where the address is a setting, Auth.BaseURL names it; where it comes with the tokens,
+	// neither.
 	API string
-	// Grant returns how to obtain the tokens of a connection with these settings; make it with [GrantOf]. It sees only
-	// which credentials there are. It fails with fault.Invalid, with a field for each thing that does not fit.
+	// Grant returns how to obtain the tokens of a connection with these settings; make it with [GrantOf]. It
+	// sees only which credentials there are. It fails with fault.Invalid, with a field for each thing that
+	// does not fit.
 	Grant func(v Values, at Addresses) (Grant, error)
 }
 
-// GrantOf makes an OAuth.Grant of a function of the adapter's settings struct S. A grant by which a tenant's settings would
-// have the secret of the operator's client told elsewhere is refused.
+// GrantOf makes an OAuth.Grant of a function of the adapter's settings struct S. A grant by which a tenant's
+// settings would have the secret of the operator's client told elsewhere is refused.
 func GrantOf[S any](grant func(s S, at Addresses) (Grant, error)) func(Values, Addresses) (Grant, error) {
 	return func(v Values, at Addresses) (Grant, error) {
 		s, err := decode[S](v)
@@ -41,7 +43,8 @@ func GrantOf[S any](grant func(s S, at Addresses) (Grant, error)) func(Values, A
 	}
 }
 
-// showsOperatorsClient reports an address of a tenant's choice at which the secret of the operator's client would be told.
+// showsOperatorsClient reports an address of a tenant's choice at which the secret of the operator's client
+// would be told.
 func (g Grant) showsOperatorsClient(at Addresses) error {
 	if g.ClientID != "" || g.Assertion != nil {
 		return nil
@@ -113,10 +116,12 @@ type Grant struct {
 
 	// TenantAddress marks addresses that come from the connection's settings: the egress rules apply to them.
 	TenantAddress bool
-	// Domains are those that the provider serves accounts beneath. Where the client is the operator's, AuthURL and TokenURL
-	// must be https addresses beneath one of them, or be at an origin of the Addresses; [GrantOf] holds them to that.
+	// Domains are those that the provider serves accounts beneath. Where the client is the operator's,
+	// AuthURL and TokenURL must be https addresses beneath one of them, or be at an origin of the Addresses;
+	// [GrantOf] holds them to that.
 	Domains []string
-	// Instance, where it is set, is what the token answer tells of where the account's API is (Salesforce's instance_url).
+	// Instance, where it is set, is what the token answer tells of where the account's API is (Salesforce's
+	// instance_url).
 	Instance *Instance
 
 	// With Consent:

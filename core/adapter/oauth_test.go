@@ -6,8 +6,8 @@ import (
 	"frontdesk/core/fault"
 )
 
-// A tenant's settings may say where an account is; the operator's client is shown to the provider and to whom the operator
-// named, whichever adapter it is.
+// A tenant's settings may say where an account is; the operator's client is shown to the provider and to whom
+// the operator named, whichever adapter it is.
 func TestTheOperatorsClientIsShownWhereTheOperatorNamed(t *testing.T) {
 	type settings struct {
 		Base     string `setting:"base" help:"Address."`

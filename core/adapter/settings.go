@@ -48,8 +48,8 @@ type Values struct {
 //
 //	setting:"NAME" or credential:"NAME", help:"...", required:"true", default:"...", choices:"a,b", kind:"url"
 //
-// Types: string, int, bool, time.Duration, []string, []int, map[string]string, TicketFields, and for settings structs
-// declared likewise and lists of them.
+// Types: string, int, bool, time.Duration, []string, []int, map[string]string, TicketFields, and for settings
+// structs declared likewise and lists of them.
 func fieldsOf[S any]() []Field { return fieldsIn(reflect.TypeFor[S](), true) }
 
 func fieldsIn(t reflect.Type, outermost bool) []Field {
@@ -141,7 +141,8 @@ func decode[S any](v Values) (S, error) {
 	return s, nil
 }
 
-// validator is a settings struct that knows what does not fit beyond its declaration, each fault with its whole path.
+// validator is a settings struct that knows what does not fit beyond its declaration, each fault with its
+// whole path.
 type validator interface{ Validate() []fault.Field }
 
 // fill stores what is given in the fields of a struct and answers what is wrong with it.
@@ -181,7 +182,8 @@ func unknown(prefix string, fields, known []Field, given map[string]any) []fault
 	return faults
 }
 
-// pathBelow names a field beside others: by its path among the outermost, and by its name alone inside an object.
+// pathBelow names a field beside others: by its path among the outermost, and by its name alone inside an
+// object.
 func (f Field) pathBelow(prefix string) string {
 	if prefix == "settings." || prefix == "credentials." {
 		return f.Path()

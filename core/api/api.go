@@ -48,7 +48,8 @@ type Options struct {
 	Deadline    time.Duration // the most a request takes; 0: 8 s
 	MaxInFlight int           // requests at one time before some are refused; 0: 1024
 
-	// StoreWaited is how many calls have waited for a connection of the store, and for how long together; nil: not known.
+	// StoreWaited is how many calls have waited for a connection of the store, and for how long together;
+	// nil: not known.
 	StoreWaited func() (calls int64, together time.Duration)
 
 	PerMinuteOfKey    int // requests of one API key in a minute; 0: no limit
@@ -90,9 +91,9 @@ type api struct {
 	rates       *rateLimits
 }
 
-// New builds the handler of every path of the interface, its description, and the health checks. Paths are matched
-// exactly and never redirected, so the handler must be reached as it is: behind an http.ServeMux, which cleans paths by
-// redirecting, what it promises of odd paths does not hold.
+// New builds the handler of every path of the interface, its description, and the health checks. Paths are
+// matched exactly and never redirected, so the handler must be reached as it is: behind an http.ServeMux,
+// which cleans paths by redirecting, what it promises of odd paths does not hold.
 func New(o Options) (http.Handler, error) {
 	if o.Keys == nil || o.Services.Calendar == nil || o.Services.Tickets == nil || o.Services.Numbers == nil {
 		return nil, errors.New("api: Keys and all three Services are needed")

@@ -14,8 +14,9 @@ const headerAPIKey = "X-Api-Key"
 
 var errNoKey = errors.New("no key was sent")
 
-// authenticate tells who calls, by X-Api-Key or by a bearer token (RFC 6750 section 2.1). Two different keys are
-// refused rather than one of them believed. Another scheme beside X-Api-Key is somebody else's, a proxy's for example.
+// authenticate tells who calls, by X-Api-Key or by a bearer token (RFC 6750 section 2.1). Two different keys
+// are refused rather than one of them believed. Another scheme beside X-Api-Key is somebody else's, a proxy's
+// for example.
 func (a *api) authenticate(ctx context.Context, h http.Header) (tenant.Caller, error) {
 	key, err := keyOf(h)
 	if err != nil {
@@ -58,8 +59,8 @@ func refused(detail string) *fault.Error {
 	return fault.New(fault.Unauthenticated, fault.ReasonInvalidAPIKey, detail)
 }
 
-// challenge is the WWW-Authenticate of a refused key (RFC 6750 section 3): with no key there is no error to name. Only
-// answers of 401 carry one.
+// challenge is the WWW-Authenticate of a refused key (RFC 6750 section 3): with no key there is no error to
+// name. Only answers of 401 carry one.
 func challenge(err error) string {
 	switch {
 	case !errors.Is(err, fault.Unauthenticated):

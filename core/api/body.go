@@ -27,8 +27,8 @@ const (
 	bodyWithin    = 2 * time.Second // the time that a body may take: callers are servers, which have it at hand
 )
 
-// readBody takes the body of a request under the cap. Whether it is JSON is for [wellFormed] to say; of an operation
-// that takes none, it is nil.
+// readBody takes the body of a request under the cap. Whether it is JSON is for [wellFormed] to say; of an
+// operation that takes none, it is nil.
 func readBody(ctx context.Context, r *http.Request, wanted bool) ([]byte, error) {
 	if wanted {
 		if err := checkMediaType(r); err != nil {
@@ -51,7 +51,8 @@ func readBody(ctx context.Context, r *http.Request, wanted bool) ([]byte, error)
 	case err != nil && r.Context().Err() != nil:
 		return nil, fault.From(r.Context().Err())
 	case err != nil:
-		// The body ended before what its framing announced, or its chunks are no chunks: nobody but the sender did it.
+		// The body ended before what its framing announced, or its chunks are no chunks: nobody but the
+		// sender did it.
 		return nil, malformed("it ended too early").Because(err)
 	case !wanted:
 		return nil, nil
@@ -65,8 +66,8 @@ func passed(ctx context.Context) bool {
 	return ok && !time.Now().Before(end)
 }
 
-// tooLarge reads a while longer: a sender that is refused in the midst of sending often loses the answer with the
-// connection.
+// tooLarge reads a while longer: a sender that is refused in the midst of sending often loses the answer with
+// the connection.
 func tooLarge(r *http.Request) error {
 	_, err := io.CopyN(io.Discard, r.Body, drainBodySize)
 	f := fault.Newf(fault.Invalid, reasonBodyTooLarge, "The body is larger than %s bytes.", thousands(maxBodyBytes))
@@ -76,8 +77,8 @@ func tooLarge(r *http.Request) error {
 	return f
 }
 
-// checkMediaType accepts JSON in UTF-8, RFC 8259 section 8.1. A missing Content-Type is read as JSON; so is that of an
-// empty body, since clients that post nothing still announce a form.
+// checkMediaType accepts JSON in UTF-8, RFC 8259 section 8.1. A missing Content-Type is read as JSON; so is
+// that of an empty body, since clients that post nothing still announce a form.
 func checkMediaType(r *http.Request) error {
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return fault.New(fault.Invalid, reasonMediaType, "The body must be sent without a Content-Encoding.")
@@ -94,7 +95,8 @@ func checkMediaType(r *http.Request) error {
 	return nil
 }
 
-// malformed is the fault of a body that cannot be read as JSON at all, as opposed to JSON that says something wrong.
+// malformed is the fault of a body that cannot be read as JSON at all, as opposed to JSON that says something
+// wrong.
 func malformed(why string) *fault.Error {
 	return &fault.Error{
 		Code: fault.Invalid, Reason: reasonMalformed, Detail: "The body is not valid JSON: " + why + ".",
@@ -102,10 +104,11 @@ func malformed(why string) *fault.Error {
 	}
 }
 
-// wellFormed holds a body against RFC 8259 and against what RFC 7493 section 2 adds, without which two readers may
-// understand one text differently: UTF-8 without lone surrogates, and no name twice in an object.
+// wellFormed holds a body against RFC 8259 and against what RFC 7493 section 2 adds, without which two
+// readers may understand one text differently: UTF-8 without lone surrogates, and no name twice in an object.
 //
-// How much there is in it is bounded first, by a look at its bytes: names and values are compared, and cost memory.
+// How much there is in it is bounded first, by a look at its bytes: names and values are compared, and cost
+// memory.
 func wellFormed(body []byte) error {
 	if err := bounded(body); err != nil {
 		return err
@@ -168,8 +171,8 @@ type member struct {
 	value json.RawMessage
 }
 
-// membersIn takes an object that is valid JSON apart. No object in it may have a name twice. Values are parts of the
-// body and are not looked into otherwise: a long text costs no more than a look at its bytes.
+// membersIn takes an object that is valid JSON apart. No object in it may have a name twice. Values are parts
+// of the body and are not looked into otherwise: a long text costs no more than a look at its bytes.
 func membersIn(object []byte) ([]member, error) {
 	var members []member
 	var levels []map[string]bool // the names of each object around, nil for an array
@@ -232,8 +235,8 @@ func endOfText(body []byte, i int) int {
 // blanks counts the blanks at the beginning.
 func blanks(text []byte) int { return len(text) - len(bytes.TrimLeft(text, " \t\r\n")) }
 
-// loneSurrogate finds an escape such as \ud800 that is not one half of a pair; encoding/json would quietly replace it.
-// It answers the offset, or -1. The body is known to be valid JSON.
+// loneSurrogate finds an escape such as \ud800 that is not one half of a pair; encoding/json would quietly
+// replace it. It answers the offset, or -1. The body is known to be valid JSON.
 func loneSurrogate(body []byte) int {
 	for i := 0; i < len(body); i++ {
 		next := bytes.IndexByte(body[i:], '\\')

@@ -12,8 +12,8 @@ import (
 	"frontdesk/core/normalize"
 )
 
-// The paths of faults that are not of a field of the body. Paths that start with "path." and "header." are such too;
-// the name of a field never looks like one, see [quoteName].
+// The paths of faults that are not of a field of the body. Paths that start with "path." and "header." are
+// such too; the name of a field never looks like one, see [quoteName].
 const (
 	locationBody   = "body"
 	prefixOfPath   = "path."
@@ -65,8 +65,8 @@ func (c *checks) full() bool { return len(c.faults) == maxFaults }
 // passed tells whether nothing is wrong with the value so far.
 func (c *checks) passed(path string) bool { return !c.wrong[path] }
 
-// remember keeps a scalar so that problem details can show what was refused. Values of names we do not know are never
-// kept: they may be anything, a secret too.
+// remember keeps a scalar so that problem details can show what was refused. Values of names we do not know
+// are never kept: they may be anything, a secret too.
 func (c *checks) remember(path string, value json.RawMessage) {
 	if c.surface == surfaceV1 || len(value) > maxValueEchoed || value[0] == '{' || value[0] == '[' || value[0] == 'n' {
 		return
@@ -148,9 +148,9 @@ func (c *checks) zone(path, given string) string {
 	return given
 }
 
-// ordered reports an end that is not after its start, where the two can be compared: both have an offset, both are
-// local times of one zone, or the zone of the local one is given. Elsewhere only the calendar's own zone can tell, and
-// the service asks it.
+// ordered reports an end that is not after its start, where the two can be compared: both have an offset,
+// both are local times of one zone, or the zone of the local one is given. Elsewhere only the calendar's own
+// zone can tell, and the service asks it.
 func (c *checks) ordered(start, end normalize.InputTime, timezone string) {
 	if start.IsZero() || end.IsZero() || !c.passed("start_time") || !c.passed("end_time") || !c.passed("timezone") {
 		return
@@ -262,8 +262,8 @@ func (c *checks) areaCode(path, given string) string {
 	return given
 }
 
-// quoteName writes a name of the body as a path. One that could be read as another path, or is not printable, is
-// quoted; a long one is cut.
+// quoteName writes a name of the body as a path. One that could be read as another path, or is not printable,
+// is quoted; a long one is cut.
 func quoteName(name string) string {
 	name = shortened(name, maxNameEchoed)
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"

@@ -84,8 +84,8 @@ func (s *shape) body(name string) (field, bool) {
 	return field{}, false
 }
 
-// decode fills a request from the path and the body and reports what is wrong with its form to the call's checks. The
-// error is one of a body that cannot be read at all.
+// decode fills a request from the path and the body and reports what is wrong with its form to the call's
+// checks. The error is one of a body that cannot be read at all.
 func decode[In any](c *call, s *shape, in *In) error {
 	target := reflect.ValueOf(in).Elem()
 	for _, f := range s.fields {
@@ -222,8 +222,8 @@ func (c *checks) text(path string, value json.RawMessage, maxBytes int) (string,
 	return text, true
 }
 
-// texts decodes an array of strings. An element that is wrong is reported by its index and left empty, so that the
-// others keep theirs.
+// texts decodes an array of strings. An element that is wrong is reported by its index and left empty, so
+// that the others keep theirs.
 func (c *checks) texts(path string, value json.RawMessage, maxBytes int) []string {
 	if value[0] != '[' {
 		c.fail(path, "must be an array of strings, not "+kindOf(value))
@@ -241,8 +241,8 @@ func (c *checks) texts(path string, value json.RawMessage, maxBytes int) []strin
 	return texts
 }
 
-// integer decodes an int64. 1.0 and 1e3 are refused: they are how a number gets here that went through a float, and
-// above 2^53 such a number is no longer the one that was meant.
+// integer decodes an int64. 1.0 and 1e3 are refused: they are how a number gets here that went through a
+// float, and above 2^53 such a number is no longer the one that was meant.
 func (c *checks) integer(path string, value json.RawMessage, want string) (int64, bool) {
 	kind := kindOf(value)
 	if kind != "a number" {
@@ -273,7 +273,8 @@ func (c *checks) pathID(name, given string) int64 {
 	return n
 }
 
-// controlCharacter returns the offset of the first control character but newline and tab, -1 when there is none.
+// controlCharacter returns the offset of the first control character but newline and tab, -1 when there is
+// none.
 func controlCharacter(text string) int {
 	return strings.IndexFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' })
 }

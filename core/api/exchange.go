@@ -93,8 +93,8 @@ func (a *api) observe(c *gin.Context) {
 	a.log.LogAttrs(c.Request.Context(), levelOf(status, x), "request answered", attrs...)
 }
 
-// levelOf makes a defect an error, what the operator may have to look at a warning, and the rest, which are most and
-// are the caller's own affair, information. Health checks and pages are of no interest.
+// levelOf makes a defect an error, what the operator may have to look at a warning, and the rest, which are
+// most and are the caller's own affair, information. Health checks and pages are of no interest.
 func levelOf(status int, x *exchange) slog.Level {
 	switch {
 	case status == http.StatusInternalServerError:
@@ -180,7 +180,8 @@ func shortened(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit], "") + "…"
 }
 
-// newRequestID is 48 bits of milliseconds and 80 bits of chance in Crockford's base 32, as a ULID: ids sort by time.
+// newRequestID is 48 bits of milliseconds and 80 bits of chance in Crockford's base 32, as a ULID: ids sort
+// by time.
 func newRequestID(now time.Time) string {
 	var raw [16]byte
 	binary.BigEndian.PutUint64(raw[:8], uint64(now.UnixMilli())<<16)

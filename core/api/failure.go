@@ -13,8 +13,8 @@ import (
 	"frontdesk/core/fault"
 )
 
-// failure is an error made ready to be shown: what the caller may know of it and nothing else. Both styles are written
-// from it.
+// failure is an error made ready to be shown: what the caller may know of it and nothing else. Both styles
+// are written from it.
 type failure struct {
 	problemType
 	reason    string
@@ -67,8 +67,8 @@ func (a *api) failureOf(err error, x *exchange) failure {
 // metadataKey is what google.rpc.ErrorInfo allows.
 var metadataKey = regexp.MustCompile(`^[a-z][a-zA-Z0-9_-]{0,63}$`)
 
-// wholeSeconds is the delay to tell: Retry-After knows no fractions (RFC 9110 section 10.2.3), and both places tell the
-// same.
+// wholeSeconds is the delay to tell: Retry-After knows no fractions (RFC 9110 section 10.2.3), and both
+// places tell the same.
 func wholeSeconds(known, usual time.Duration) time.Duration {
 	d := known
 	if d <= 0 {

@@ -8,14 +8,15 @@ import (
 	"time"
 )
 
-// gate bounds the requests being answered, so that those let in are answered in time and the others are told at once.
-// What reads is refused first: a list can be asked for again, a booking that is refused may be lost with the call it
-// came from.
+// gate bounds the requests being answered, so that those let in are answered in time and the others are told
+// at once. What reads is refused first: a list can be asked for again, a booking that is refused may be lost
+// with the call it came from.
 //
-// No fixed bound is right: a thousand requests that wait for a slow provider cost nothing, and a hundred that want a
-// processor are too many for two. So the bound follows the queues that tell the two apart, those in this process: for a
-// processor and for a connection of the store. While one is too long, fewer requests are let in, and more as soon as
-// none is. How long providers take does not enter into it; the guard has bounds for them.
+// No fixed bound is right: a thousand requests that wait for a slow provider cost nothing, and a hundred that
+// want a processor are too many for two. So the bound follows the queues that tell the two apart, those in
+// this process: for a processor and for a connection of the store. While one is too long, fewer requests are
+// let in, and more as soon as none is. How long providers take does not enter into it; the guard has bounds
+// for them.
 //
 // No tenant can take all of it, see [gate.share].
 type gate struct {
@@ -48,8 +49,9 @@ const (
 	mayWait    = 25 * time.Millisecond // for a connection of the store, of which a booking needs one four times
 	lookEvery  = 10 * time.Millisecond // so that a rush is noticed before it has filled the queue
 
-	// How many requests for each processor are let in whatever the queue is. It may be refusals that fill the queue, or
-	// other programs: then to let in fewer does not shorten it, and those inside wait for providers.
+	// How many requests for each processor are let in whatever the queue is. It may be refusals that fill the
+	// queue, or other programs: then to let in fewer does not shorten it, and those inside wait for
+	// providers.
 	fewestEach = 64
 )
 
@@ -62,9 +64,9 @@ func newGate(most int, queue func() float64) *gate {
 // readsOf is how many of a limit reads may take.
 func readsOf(limit int) int { return max(1, int(float64(limit)*readsShare)) }
 
-// share is how many requests a tenant may have inside: as many as are free, as in [shares]. Where the limit has sunk
-// beneath what others have inside, that would be none: then it is an equal part of the limit, so that who has more waits
-// for its own to end and nobody else does.
+// share is how many requests a tenant may have inside: as many as are free, as in [shares]. Where the limit
+// has sunk beneath what others have inside, that would be none: then it is an equal part of the limit, so
+// that who has more waits for its own to end and nobody else does.
 func (g *gate) share(others int) int {
 	free := g.most - g.inside
 	return max(g.limit-g.inside, min(g.limit/(others+2), free))
@@ -128,8 +130,8 @@ func (g *gate) leave(tenant string, writes bool) {
 	}
 }
 
-// look adjusts the limit when it is time: up by a sixteenth, or down by a fifth of those inside. Requests do it in
-// passing: while none come, there is nothing to adjust.
+// look adjusts the limit when it is time: up by a sixteenth, or down by a fifth of those inside. Requests do
+// it in passing: while none come, there is nothing to adjust.
 func (g *gate) look(now time.Time) {
 	if now.Sub(g.looked) < lookEvery {
 		return
@@ -144,8 +146,8 @@ func (g *gate) look(now time.Time) {
 	g.limit = min(max(limit, g.fewest), g.most)
 }
 
-// look adjusts the limit of a tenant's reads: to a half when a write of its own found no place, for then it is reads
-// that have to go.
+// look adjusts the limit of a tenant's reads: to a half when a write of its own found no place, for then it
+// is reads that have to go.
 func (t *guest) look(now time.Time, limit int) {
 	if now.Sub(t.looked) < lookEvery {
 		return
@@ -170,8 +172,8 @@ func (g *gate) countRefusal(now time.Time) (refused int64, due bool) {
 	return g.refused.Swap(0), true
 }
 
-// queues measures those of this process. Waited is how many calls have waited for the store, and for how long together;
-// nil where that is not known.
+// queues measures those of this process. Waited is how many calls have waited for the store, and for how long
+// together; nil where that is not known.
 func queues(waited func() (calls int64, together time.Duration)) func() float64 {
 	processors := queueForProcessor()
 	if waited == nil {

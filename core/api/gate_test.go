@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// The processors are what a fixed bound does not see: the gate lets in fewer while goroutines queue for it, and as
-// many as before when they do not.
+// The processors are what a fixed bound does not see: the gate lets in fewer while goroutines queue for it,
+// and as many as before when they do not.
 func TestTheGateFollowsTheQueueForProcessors(t *testing.T) {
 	queue, now := 0.0, time.Unix(1_800_000_000, 0)
 	g := newGate(1000, func() float64 { return queue })

@@ -159,7 +159,8 @@ func (g generator) value(depth int) any {
 
 func pick[T any](g generator, from ...T) T { return from[g.IntN(len(from))] }
 
-// FuzzDecode holds the decoder against encoding/json: it never panics, and what both take, they understand alike.
+// FuzzDecode holds the decoder against encoding/json: it never panics, and what both take, they understand
+// alike.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, with(nil), with(fields{"attendee_emails": []string{"a@example.com"}}), `{"title":null,"attendee_emails":[]}`, `{"title":"\ud83d\ude00"}`,

@@ -53,8 +53,8 @@ const (
 	numberPath    = "/beta/phone-numbers/4711"
 )
 
-// fakeServices answers every use case and remembers what it was asked. With err set it fails instead, with hook set
-// that runs first.
+// fakeServices answers every use case and remembers what it was asked. With err set it fails instead, with
+// hook set that runs first.
 type fakeServices struct {
 	mu       sync.Mutex
 	input    any

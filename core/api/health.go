@@ -12,7 +12,8 @@ import (
 // readyLimit is how long a readiness check may take; probes give up sooner or later themselves.
 const readyLimit = 2 * time.Second
 
-// healthz says that the process answers. Nothing else decides over it: restarting a gateway does not mend its store.
+// healthz says that the process answers. Nothing else decides over it: restarting a gateway does not mend its
+// store.
 func (a *api) healthz(c *gin.Context) {
 	c.Data(http.StatusOK, "application/json", []byte(`{"status":"ok"}`))
 }

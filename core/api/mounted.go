@@ -9,14 +9,14 @@ import (
 	"frontdesk/core/fault"
 )
 
-// Page is a page for people that another room serves. What its path and query hold may be secret: the log tells the
-// operation's name in their place.
+// Page is a page for people that another room serves. What its path and query hold may be secret: the log
+// tells the operation's name in their place.
 type Page struct {
 	Method    string
 	Path      string // "/connect/{token}"; Serve reads the token with Request.PathValue
 	Operation string // its name in the log
-	// Serve answers the request, whatever becomes of it. Its error is for the log; the caller sees it only where nothing
-	// was answered.
+	// Serve answers the request, whatever becomes of it. Its error is for the log; the caller sees it only
+	// where nothing was answered.
 	Serve func(http.ResponseWriter, *http.Request) error
 }
 
@@ -39,8 +39,8 @@ func (a *api) mount(e *gin.Engine, p Page) {
 	})
 }
 
-// loggedPath is what the log tells of a path that leads nowhere: of one that begins as that of a page, no more than that,
-// since the rest may be a secret with something attached.
+// loggedPath is what the log tells of a path that leads nowhere: of one that begins as that of a page, no
+// more than that, since the rest may be a secret with something attached.
 func (a *api) loggedPath(path string) string {
 	for _, p := range a.pages {
 		if begin, _, open := strings.Cut(p.Path, "{"); open && strings.HasPrefix(path, begin) {

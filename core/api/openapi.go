@@ -18,8 +18,8 @@ import (
 	"frontdesk/core/record"
 )
 
-// Document is the OpenAPI 3.1 description of the interface, in both formats. It needs of the options what describes:
-// no services and no store.
+// Document is the OpenAPI 3.1 description of the interface, in both formats. It needs of the options what
+// describes: no services and no store.
 func Document(o Options) (asYAML, asJSON []byte, err error) {
 	a, err := newAPI(o)
 	if err != nil {
@@ -28,7 +28,8 @@ func Document(o Options) (asYAML, asJSON []byte, err error) {
 	return documentOf(a.describe(o, operations(Services{})))
 }
 
-// documentOf writes a document with its parts in the order that the specification lists them, for those who read it.
+// documentOf writes a document with its parts in the order that the specification lists them, for those who
+// read it.
 func documentOf(d *huma.OpenAPI) (asYAML, asJSON []byte, err error) {
 	parts := []struct {
 		name  string
@@ -179,8 +180,9 @@ func (a *api) requestBody(op operation, schemas huma.Registry) *huma.RequestBody
 	}
 }
 
-// completeFields adds to the descriptions what the decoder enforces and the schema leaves open: /v1 may not grow
-// required fields or limits in its schema without breaking those who validate against the written interface.
+// completeFields adds to the descriptions what the decoder enforces and the schema leaves open: /v1 may not
+// grow required fields or limits in its schema without breaking those who validate against the written
+// interface.
 func completeFields(schema *huma.Schema, s *shape) {
 	for _, f := range s.fields {
 		property := schema.Properties[f.name]
@@ -240,7 +242,8 @@ func headersOf(names ...string) map[string]*huma.Header {
 	return out
 }
 
-// describeErrors documents each status that the operation's reasons lead to, and the default that stands for all.
+// describeErrors documents each status that the operation's reasons lead to, and the default that stands for
+// all.
 func (a *api) describeErrors(op operation, out *huma.Operation, components *huma.Components) {
 	on := op.surface()
 	model, mediaType := reflect.TypeFor[ErrorModel](), "application/problem+json"

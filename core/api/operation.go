@@ -22,8 +22,8 @@ const (
 	surfaceNone surface = ""     // outside both: problem details
 )
 
-// surfaceOf tells the surface by the first segment of the path, so that a path that names nothing is refused in the
-// style its caller expects.
+// surfaceOf tells the surface by the first segment of the path, so that a path that names nothing is refused
+// in the style its caller expects.
 func surfaceOf(path string) surface {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	switch first {
@@ -86,8 +86,8 @@ type reply struct {
 
 func (o operation) surface() surface { return surfaceOf(o.Path) }
 
-// takesBody tells whether requests carry JSON. RFC 9110 section 9.3.1 and 9.3.5 give content in GET and DELETE no
-// meaning, so it is only read away there.
+// takesBody tells whether requests carry JSON. RFC 9110 section 9.3.1 and 9.3.5 give content in GET and
+// DELETE no meaning, so it is only read away there.
 func (o operation) takesBody() bool {
 	return o.Method == http.MethodPost || o.Method == http.MethodPatch
 }
@@ -109,9 +109,9 @@ func (o operation) reasons() []string {
 		fault.ReasonOverloaded, fault.ReasonStoreUnavailable, fault.ReasonDeadlineExceeded, fault.ReasonInternal)
 }
 
-// mutation is the endpoint of a use case that changes something. The read function turns the decoded request into the
-// use case's input and reports what is wrong with it; do is the use case as a method expression, so that declarations
-// can be made, and documented, without a service behind them.
+// mutation is the endpoint of a use case that changes something. The read function turns the decoded request
+// into the use case's input and reports what is wrong with it; do is the use case as a method expression, so
+// that declarations can be made, and documented, without a service behind them.
 func mutation[S, In, Rec, Ans any](s S,
 	do func(S, context.Context, tenant.Caller, service.Write, Rec) (service.Answer[Ans], error),
 	read func(In, *checks) Rec,

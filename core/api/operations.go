@@ -9,7 +9,8 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// operations declares the interface. The services may be missing: then the declarations describe but cannot serve.
+// operations declares the interface. The services may be missing: then the declarations describe but cannot
+// serve.
 func operations(s Services) []operation {
 	all := calendarOperations(s.Calendar)
 	all = append(all, ticketOperations(s.Tickets)...)

@@ -18,8 +18,9 @@ import (
 //go:embed pages
 var pageFiles embed.FS
 
-// pages are the documents that are served. Each is made when it is first asked for, since most processes, every command
-// among them, are asked for none; and once, since the declarations do not change while the process runs.
+// pages are the documents that are served. Each is made when it is first asked for, since most processes,
+// every command among them, are asked for none; and once, since the declarations do not change while the
+// process runs.
 type pages struct {
 	fixed    map[string]gin.HandlerFunc
 	problems map[string]gin.HandlerFunc // by slug

@@ -78,7 +78,8 @@ func TestLinksLeadAReaderToWhatTheyName(t *testing.T) {
 		}
 	}
 
-	// A reader opens the errors of an operation, follows one to the table, from there to its page, and comes back.
+	// A reader opens the errors of an operation, follows one to the table, from there to its page, and comes
+	// back.
 	var shown []bool
 	b.Eval(`(() => {
 		const details = document.getElementById('bookMeeting').closest('section').querySelector('details');

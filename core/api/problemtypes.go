@@ -64,8 +64,8 @@ func (s problemType) status(on surface) int {
 // repeats tells whether the same request can succeed later.
 func (s problemType) repeats() bool { return s.Retry > 0 }
 
-// catalogue finds the problem type of a fault: by its reason, else by its code, so that an adapter may name a reason of
-// its own.
+// catalogue finds the problem type of a fault: by its reason, else by its code, so that an adapter may name a
+// reason of its own.
 type catalogue struct {
 	all      []problemType
 	byReason map[string]problemType

@@ -21,16 +21,16 @@ const (
 	headerRate       = "RateLimit"
 )
 
-// rateWindow is the time that quotas are counted in. A bucket holds a whole window's quota, so that who keeps to the
-// announced policy is never refused, however unevenly the requests come.
+// rateWindow is the time that quotas are counted in. A bucket holds a whole window's quota, so that who keeps
+// to the announced policy is never refused, however unevenly the requests come.
 const rateWindow = time.Minute
 
-// maxBuckets is how many buckets of a policy are made before those not used since are forgotten. It bounds the memory:
-// twice as many are kept at most.
+// maxBuckets is how many buckets of a policy are made before those not used since are forgotten. It bounds
+// the memory: twice as many are kept at most.
 const maxBuckets = 1 << 16
 
-// rateLimits are the policies in force and what is left under each. It never waits and its lock is held for no longer
-// than the look-up of two buckets, so that one tenant's excess does not delay another.
+// rateLimits are the policies in force and what is left under each. It never waits and its lock is held for
+// no longer than the look-up of two buckets, so that one tenant's excess does not delay another.
 type rateLimits struct {
 	mu       sync.Mutex
 	policies []*ratePolicy
@@ -44,7 +44,8 @@ type ratePolicy struct {
 	of     func(tenant.Caller) string // whose bucket a request is taken from
 	detail string                     // of the refusal
 
-	// The buckets in two generations. One that was not used for a window is full, so that forgetting it forgets nothing.
+	// The buckets in two generations. One that was not used for a window is full, so that forgetting it
+	// forgets nothing.
 	young, old map[string]*rate.Limiter
 	since      time.Time // when the young generation began
 }
@@ -75,8 +76,8 @@ func (l *rateLimits) add(quota int, p ratePolicy) {
 	l.policy += fmt.Sprintf("%q;q=%d;w=%d", p.name, quota, int(rateWindow.Seconds()))
 }
 
-// admit takes one request off every quota of the caller, or off none when one is used up, and tells in the headers what
-// is left.
+// admit takes one request off every quota of the caller, or off none when one is used up, and tells in the
+// headers what is left.
 func (l *rateLimits) admit(caller tenant.Caller, now time.Time, h http.Header) error {
 	if l.policy == "" {
 		return nil
@@ -149,9 +150,9 @@ func (p *ratePolicy) refuse(earlier *fault.Error, tokens float64) *fault.Error {
 	}
 }
 
-// describe writes a service limit item (section 4.1): how many requests are left, and the window that they are for: as
-// long as so many take to come back, so that who spreads them over it keeps to the policy (section 8.5). With none left
-// it ends when there is one, which is when Retry-After ends (section 6).
+// describe writes a service limit item (section 4.1): how many requests are left, and the window that they
+// are for: as long as so many take to come back, so that who spreads them over it keeps to the policy
+// (section 8.5). With none left it ends when there is one, which is when Retry-After ends (section 6).
 func (p *ratePolicy) describe(b *strings.Builder, tokens float64) {
 	left := math.Floor(tokens)
 	window := p.lasting(left)

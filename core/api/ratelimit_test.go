@@ -70,7 +70,8 @@ func TestTheKeysOfATenantShareItsQuotaAndNotThatOfAnother(t *testing.T) {
 	}
 }
 
-// A key that was refused because of its tenant keeps its own quota: nothing is taken off one bucket unless off both.
+// A key that was refused because of its tenant keeps its own quota: nothing is taken off one bucket unless
+// off both.
 func TestARefusalTakesNothing(t *testing.T) {
 	l, at := newRateLimits(60, 60), newClock()
 	admitted(l, ofKey("a", "x"), at.now(), 60)

@@ -10,9 +10,9 @@ import (
 	"frontdesk/core/fault"
 )
 
-// refusal is the answer to requests for one operation that the gate turned away. It is written beforehand, with a gap
-// for the request's id: at three times what the gateway can do, two are refused for each that is answered, and what the
-// refusals cost is lost to the answers.
+// refusal is the answer to requests for one operation that the gate turned away. It is written beforehand,
+// with a gap for the request's id: at three times what the gateway can do, two are refused for each that is
+// answered, and what the refusals cost is lost to the answers.
 type refusal struct {
 	err           *fault.Error
 	failure       failure

@@ -23,8 +23,8 @@ const (
 
 const answerWithin = 5 * time.Second // for a caller to read its answer
 
-// serve is the way of every request for an operation: a deadline, a caller and what is left of its quota, a body, a
-// place, the use case, the answer. Who sends a body slowly, or never, has no place yet.
+// serve is the way of every request for an operation: a deadline, a caller and what is left of its quota, a
+// body, a place, the use case, the answer. Who sends a body slowly, or never, has no place yet.
 func (a *api) serve(op operation) gin.HandlerFunc {
 	on, refusal := op.surface(), a.refusal(op)
 	return func(c *gin.Context) {
@@ -91,8 +91,8 @@ func (a *api) admit(c *gin.Context, op operation, x *exchange, checks *checks, c
 	return in, err
 }
 
-// body reads the body, also of operations that take none: what is not read here, the server would wait for before it
-// answers. Those that are being read are bounded, since each takes memory and a connection.
+// body reads the body, also of operations that take none: what is not read here, the server would wait for
+// before it answers. Those that are being read are bounded, since each takes memory and a connection.
 func (a *api) body(c *gin.Context, ctx context.Context, op operation, tenant string) ([]byte, error) {
 	if !a.bodies.take(tenant) {
 		c.Header("Connection", "close") // or the server would wait for what is refused
@@ -108,8 +108,8 @@ func (a *api) body(c *gin.Context, ctx context.Context, op operation, tenant str
 	return body, readUntil(c, time.Time{})
 }
 
-// readUntil sets the end of the time in which the rest of a request is read, whoever reads it. It is none of a request
-// that has come as a whole: the server notices by reading on whether the caller leaves.
+// readUntil sets the end of the time in which the rest of a request is read, whoever reads it. It is none of
+// a request that has come as a whole: the server notices by reading on whether the caller leaves.
 func readUntil(c *gin.Context, end time.Time) error {
 	if c.Request.ContentLength == 0 {
 		return nil
@@ -151,7 +151,8 @@ func (a *api) withDeadline(r *http.Request, checks *checks) (context.Context, co
 	return context.WithTimeout(r.Context(), limit)
 }
 
-// idempotencyKey reads the caller's key. An empty one is refused: who sends it believes to be safe from repeats.
+// idempotencyKey reads the caller's key. An empty one is refused: who sends it believes to be safe from
+// repeats.
 func (c *checks) idempotencyKey(h http.Header) string {
 	given := h.Values(headerIdempotency)
 	if len(given) == 0 {
@@ -164,8 +165,8 @@ func (c *checks) idempotencyKey(h http.Header) string {
 	return given[0]
 }
 
-// ended tells a deadline of ours that passed from a caller who left: both reach a use case as the end of its context,
-// and code below may have seen either first.
+// ended tells a deadline of ours that passed from a caller who left: both reach a use case as the end of its
+// context, and code below may have seen either first.
 func ended(ctx context.Context, err error) error {
 	if !errors.Is(err, fault.Canceled) && !errors.Is(err, context.Canceled) {
 		return err
@@ -192,7 +193,8 @@ func write(c *gin.Context, op operation, answer reply) {
 	}
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(answer.body)))
-	// A caller who does not read holds its place and the answer for no longer; where no deadline can be set, nobody waits.
+	// A caller who does not read holds its place and the answer for no longer; where no deadline can be set,
+	// nobody waits.
 	_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(answerWithin))
 	c.Status(op.Success)
 	_, _ = c.Writer.Write(answer.body) // a caller who left reads no complaint either

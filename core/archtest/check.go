@@ -85,7 +85,8 @@ func (c *checker) imports(f *file) {
 	}
 }
 
-// may reports whether the row of a file's folder lets it import another folder. An external test imports its own.
+// may reports whether the row of a file's folder lets it import another folder. An external test imports its
+// own.
 func may(wall Wall, f *file, folder string) bool {
 	if f.test && (folder == f.folder || allowed(wall.Tests, f.folder, folder)) {
 		return true
@@ -98,7 +99,8 @@ func (c *checker) forTests(folder string) bool {
 	return wall.ForTests
 }
 
-// allowed reports whether one of the patterns stands for the folder imported, as seen from the folder that imports.
+// allowed reports whether one of the patterns stands for the folder imported, as seen from the folder that
+// imports.
 func allowed(patterns []string, from, to string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
 		if strings.HasPrefix(p, ".") {

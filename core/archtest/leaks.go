@@ -5,8 +5,8 @@ import (
 	"go/token"
 )
 
-// leaks wants of every package that starts goroutines a test that none is left over (go.uber.org/goleak): what starts one
-// owes that it ends. Code for tests may leave that to the tests that use it.
+// leaks wants of every package that starts goroutines a test that none is left over (go.uber.org/goleak):
+// what starts one owes that it ends. Code for tests may leave that to the tests that use it.
 func (c *checker) leaks() {
 	looked := map[string]bool{}
 	for _, f := range c.files {
@@ -26,7 +26,8 @@ func (c *checker) leaks() {
 	}
 }
 
-// startsGoroutine is where a file starts one, itself or by the method Go of a sync.WaitGroup or errgroup.Group.
+// startsGoroutine is where a file starts one, itself or by the method Go of a sync.WaitGroup or
+// errgroup.Group.
 func startsGoroutine(tree *ast.File) (at token.Pos) {
 	ast.Inspect(tree, func(n ast.Node) bool {
 		switch n := n.(type) {

@@ -25,8 +25,8 @@ type file struct {
 	tree   *ast.File
 }
 
-// parse reads every Go file of the module, whatever its build constraints. Folders that the go command leaves out
-// ("testdata", "vendor", those that begin with a dot or an underscore, other modules) are left out.
+// parse reads every Go file of the module, whatever its build constraints. Folders that the go command leaves
+// out ("testdata", "vendor", those that begin with a dot or an underscore, other modules) are left out.
 func parse(source fs.FS, modulePath string) (module, error) {
 	m := module{path: modulePath, positions: token.NewFileSet()}
 	err := fs.WalkDir(source, ".", func(name string, entry fs.DirEntry, err error) error {

@@ -14,9 +14,9 @@ import (
 // secretName is how a variable or field is called that holds a secret, or what stands for one.
 var secretName = regexp.MustCompile(`(?i)(secret|token|passw(or)?d|verifier|browser|hash|mac|checksum|sum|refresh|access|apikey|credential)$`)
 
-// Comparisons returns where the Go files of a folder compare what is called like a secret by a way whose time tells how much of it
-// was right: ==, !=, switch, bytes.Equal, bytes.Compare, slices.Equal, strings.Compare, strings.EqualFold. To ask whether there is one
-// at all, against a literal or nil, is none.
+// Comparisons returns where the Go files of a folder compare what is called like a secret by a way whose time
+// tells how much of it was right: ==, !=, switch, bytes.Equal, bytes.Compare, slices.Equal, strings.Compare,
+// strings.EqualFold. To ask whether there is one at all, against a literal or nil, is none.
 func Comparisons(folder string) ([]string, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// Where somebody outside shows a secret, or guesses at one, the time of the answer does not tell how much of it was right.
+// Where somebody outside shows a secret, or guesses at one, the time of the answer does not tell how much of
+// it was right.
 func TestSecretsAreComparedInConstantTime(t *testing.T) {
 	// Tokens of providers, which the gateway holds against others of its own: nobody outside chooses either.
 	own := []string{

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// state wants packages without state: no init function, and no variable of a package that anything changes. Tests are
-// left alone.
+// state wants packages without state: no init function, and no variable of a package that anything changes.
+// Tests are left alone.
 func (c *checker) state() {
 	var folders []string
 	code := map[string][]*ast.File{}
@@ -120,8 +120,8 @@ func root(e ast.Expr) *ast.Ident {
 	return nil
 }
 
-// meanings returns what each name of a package's code refers to. What is imported stays unknown, which names of the
-// package's own do not need.
+// meanings returns what each name of a package's code refers to. What is imported stays unknown, which names
+// of the package's own do not need.
 func meanings(positions *token.FileSet, folder string, code []*ast.File) map[*ast.Ident]types.Object {
 	info := types.Info{Uses: map[*ast.Ident]types.Object{}}
 	config := types.Config{Importer: nobody{}, Error: func(error) {}}

@@ -1,18 +1,19 @@
-// Package archtest holds the walls of the house: which folder may import which. Its test parses every Go file of the
-// module and fails when an import crosses a wall, when a folder has no row in the table, and when a row has lost its
-// folder. It looks besides that no package keeps state of the whole program, and that who starts a goroutine tests that it
-// ends. To add a room, add its row to [Walls]; to let a room see another, say why in a review of this file.
+// Package archtest holds the walls of the house: which folder may import which. Its test parses every Go file
+// of the module and fails when an import crosses a wall, when a folder has no row in the table, and when a
+// row has lost its folder. It looks besides that no package keeps state of the whole program, and that who
+// starts a goroutine tests that it ends. To add a room, add its row to [Walls]; to let a room see another,
+// say why in a review of this file.
 package archtest
 
-// Wall is what one folder, or every folder of one form, may import of the module. Patterns are folders of the module in
-// which "*" stands for one name and a last "**" for any number of them, and "./**" is the folder itself with all
-// beneath. A row stands for the folders that no earlier row stands for.
+// Wall is what one folder, or every folder of one form, may import of the module. Patterns are folders of the
+// module in which "*" stands for one name and a last "**" for any number of them, and "./**" is the folder
+// itself with all beneath. A row stands for the folders that no earlier row stands for.
 type Wall struct {
 	Folder string
 	May    []string // what it may import
 	Tests  []string // what its tests may import besides
-	// ForTests marks a folder that is there for tests: nothing but tests and folders of this kind may import it, and it
-	// alone may import package testing.
+	// ForTests marks a folder that is there for tests: nothing but tests and folders of this kind may import
+	// it, and it alone may import package testing.
 	ForTests bool
 	Why      string
 }

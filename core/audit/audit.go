@@ -1,26 +1,27 @@
-// Package audit keeps one row for each change: who made it, what, when, with what outcome and for which request. A row
-// is recorded in the transaction that keeps the change itself:
+// Package audit keeps one row for each change: who made it, what, when, with what outcome and for which
+// request. A row is recorded in the transaction that keeps the change itself:
 //
 //	row, err := log.Row(ctx, audit.Entry{Action: "add-connection", TenantID: id, Tenant: name, Subject: connection, Outcome: audit.Done})
 //	err = store.CreateConnection(ctx, connection, row)
 //
 // A row holds no secret, no title, no e-mail address and no value of a setting: names and ids only.
 //
-// What makes tampering show: a row is recorded with a MAC of its own, and within a second a sealer chains it. A sealed
-// row has the next id, without gaps, and its MAC is over its content, its id and the MAC of the row before; the head of
-// the chain, with its own MAC, says how many rows there are. The key of the MACs (HMAC-SHA-256) is in the database,
-// sealed by core/vault: who can write the database but has not the key set can make no row, change none, move none and
-// take none away without [Log.Verify] telling. A rotation of the key set seals the audit's key again, so that old rows
-// stay as good as they were.
+// What makes tampering show: a row is recorded with a MAC of its own, and within a second a sealer chains it.
+// A sealed row has the next id, without gaps, and its MAC is over its content, its id and the MAC of the row
+// before; the head of the chain, with its own MAC, says how many rows there are. The key of the MACs
+// (HMAC-SHA-256) is in the database, sealed by core/vault: who can write the database but has not the key set
+// can make no row, change none, move none and take none away without [Log.Verify] telling. A rotation of the
+// key set seals the audit's key again, so that old rows stay as good as they were.
 //
-// The chain is one for all tenants, and those who record do not touch it: they insert, and wait for nobody. Only sealers
-// take turns, one of all replicas at a time. Ids are therefore in the order of sealing; the times of neighbours may be
-// the wrong way round by as long as a transaction takes.
+// The chain is one for all tenants, and those who record do not touch it: they insert, and wait for nobody.
+// Only sealers take turns, one of all replicas at a time. Ids are therefore in the order of sealing; the
+// times of neighbours may be the wrong way round by as long as a transaction takes.
 //
 // What does not show:
 //   - a row that is taken away before it was sealed, within a second of being written;
-//   - the whole audit being put back to how it was at an earlier time, head and all, or emptied with its keys. Heads kept
-//     elsewhere show that: each gateway keeps the last one it knows in its data directory, and Verify takes others;
+//   - the whole audit being put back to how it was at an earlier time, head and all, or emptied with its
+//     keys. Heads kept elsewhere show that: each gateway keeps the last one it knows in its data directory,
+//     and Verify takes others;
 //   - what is done by somebody who has the key set, or the running gateway.
 //
 // Rows are kept for ever, also those of tenants that were deleted.
@@ -83,8 +84,8 @@ const Done = "done"
 // Failed is the outcome of a call that changed nothing.
 func Failed(reason string) string { return "failed:" + reason }
 
-// Unknown is the outcome of a call of which it is not known whether it changed something. Once it is known, there is
-// another row with the same Effect.
+// Unknown is the outcome of a call of which it is not known whether it changed something. Once it is known,
+// there is another row with the same Effect.
 func Unknown(reason string) string { return "unknown:" + reason }
 
 // Actors that are neither a key nor an operator's command.

@@ -423,8 +423,8 @@ func (h hooked) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// TestRowsOfAKeyThatWasJustMadeAreNoAlarm has another process make a key, and record with it, right after the sealer has
-// read the keys again.
+// TestRowsOfAKeyThatWasJustMadeAreNoAlarm has another process make a key, and record with it, right after the
+// sealer has read the keys again.
 func TestRowsOfAKeyThatWasJustMadeAreNoAlarm(t *testing.T) {
 	onBoth(t, func(t *testing.T, w *world) {
 		record := func(l *Log) { w.check(l.Record(t.Context(), Entry{Tenant: "t", Action: "a", Outcome: Done})) }

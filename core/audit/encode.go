@@ -16,8 +16,8 @@ const (
 	ofHead     = "frontdesk audit head 1"
 )
 
-// encoding is the canonical form of what a MAC is over: each text has its length before it and each list its count, so
-// that no two things read alike.
+// encoding is the canonical form of what a MAC is over: each text has its length before it and each list its
+// count, so that no two things read alike.
 type encoding []byte
 
 func (e encoding) number(n int64) encoding { return binary.BigEndian.AppendUint64(e, uint64(n)) }

@@ -64,7 +64,8 @@ func (l *Log) reread(ctx context.Context) (*ring, error) {
 	return there, nil
 }
 
-// readKeys returns the keys that the key set opens, and how many there are in all. The newest is the one in use.
+// readKeys returns the keys that the key set opens, and how many there are in all. The newest is the one in
+// use.
 func (l *Log) readKeys(ctx context.Context) (*ring, int, error) {
 	rows, err := l.Store.AuditKeys(ctx)
 	if err != nil {
@@ -101,7 +102,8 @@ func (l *Log) makeKey(ctx context.Context) (*ring, error) {
 	return made, nil
 }
 
-// Reseal seals the keys with the key set's primary key. The keys themselves stay, and with them what rows are worth.
+// Reseal seals the keys with the key set's primary key. The keys themselves stay, and with them what rows are
+// worth.
 func (l *Log) Reseal(ctx context.Context) error {
 	primary, err := l.Vault.Primary()
 	if err != nil {

@@ -58,8 +58,8 @@ func (l *Log) Close() {
 	}
 }
 
-// Seal puts every row that is not in the chain into it. A row that the gateway did not write is left where it is, for
-// Verify to find.
+// Seal puts every row that is not in the chain into it. A row that the gateway did not write is left where it
+// is, for Verify to find.
 func (l *Log) Seal(ctx context.Context) error {
 	waiting, err := l.Store.UnsealedAudit(ctx, store.AuditMark{}, 1)
 	if err != nil || len(waiting) == 0 {
@@ -80,7 +80,8 @@ func (l *Log) Seal(ctx context.Context) error {
 		if s.strange == 0 || !s.reread {
 			continue
 		}
-		// Another gateway may have made a key, and another one since. Rows that are strange with all keys stay so.
+		// Another gateway may have made a key, and another one since. Rows that are strange with all keys
+		// stay so.
 		had := len(s.keys.held)
 		if s.keys, err = l.reread(ctx); err != nil {
 			return err
@@ -134,8 +135,8 @@ type sealing struct {
 	broken  bool // the head was not what it was left as
 }
 
-// chain gives rows their positions. After a head that is not what a sealer left, one position stays free: whatever was done
-// to it, the chain shows it from then on.
+// chain gives rows their positions. After a head that is not what a sealer left, one position stays free:
+// whatever was done to it, the chain shows it from then on.
 func (s *sealing) chain(head store.AuditHead, last int64, rows []store.AuditRow) ([]store.AuditRow, store.AuditHead) {
 	s.strange = 0
 	position, before := max(head.Count, last), head.MAC
@@ -174,8 +175,8 @@ func (s *sealing) genuine(h store.AuditHead) bool {
 	return !back && same(h.Seal, s.keys.seal(h))
 }
 
-// keepHead moves the head that is kept in a file on along the chain. One that the chain does not lead on from is left:
-// it is the proof that something was taken away.
+// keepHead moves the head that is kept in a file on along the chain. One that the chain does not lead on from
+// is left: it is the proof that something was taken away.
 func (l *Log) keepHead(ctx context.Context, head Head) error {
 	if l.HeadFile == "" || head.Rows == 0 {
 		return nil

@@ -51,8 +51,8 @@ func (p Problem) String() string {
 
 const verifyAtOnce = 1000
 
-// Verify looks whether every row is as it was written, in its position, and none is missing. It changes nothing. Rows that
-// come meanwhile are looked at too.
+// Verify looks whether every row is as it was written, in its position, and none is missing. It changes
+// nothing. Rows that come meanwhile are looked at too.
 func (l *Log) Verify(ctx context.Context, o VerifyOptions) (Report, error) {
 	for {
 		keys, there, err := l.readKeys(ctx)

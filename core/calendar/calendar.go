@@ -1,10 +1,10 @@
-// Package calendar is the contract between the gateway and a calendar provider. An adapter implements [Driver] for one
-// account; the services speak to nothing else. What a driver must do is said here at each method and proven by
-// core/calendar/calendartest; what it may also do is a small optional interface ([FreeBusyer], [ManyLister]); what is
-// merely so about a provider is a fact in [Traits].
+// Package calendar is the contract between the gateway and a calendar provider. An adapter implements
+// [Driver] for one account; the services speak to nothing else. What a driver must do is said here at each
+// method and proven by core/calendar/calendartest; what it may also do is a small optional interface
+// ([FreeBusyer], [ManyLister]); what is merely so about a provider is a fact in [Traits].
 //
-// The types are loose on purpose: a driver hands over what the provider said, and core/normalize makes the interface's
-// records of it.
+// The types are loose on purpose: a driver hands over what the provider said, and core/normalize makes the
+// interface's records of it.
 package calendar
 
 import (
@@ -12,27 +12,29 @@ import (
 	"time"
 )
 
-// Driver is one tenant's calendar account. It is safe for concurrent use. It never retries, never sleeps between
-// tries and holds no secret: the guard around it does the first two, the client it was opened with the third.
-// Every error is a *fault.Error, or the context's.
+// Driver is one tenant's calendar account. It is safe for concurrent use. It never retries, never sleeps
+// between tries and holds no secret: the guard around it does the first two, the client it was opened with
+// the third. Every error is a *fault.Error, or the context's.
 type Driver interface {
 	// Traits are constant for the life of the driver and cost nothing to ask.
 	Traits() Traits
 
-	// Account asks the provider live whose account this is. It fails with fault.Disconnected when the provider
-	// refuses the credentials, and never answers from a cache.
+	// Account asks the provider live whose account this is. It fails with fault.Disconnected when the
+	// provider refuses the credentials, and never answers from a cache.
 	Account(ctx context.Context) (Account, error)
 
-	// Calendars lists every calendar of the account that holds events, the default one marked. All pages are followed.
+	// Calendars lists every calendar of the account that holds events, the default one marked. All pages are
+	// followed.
 	Calendars(ctx context.Context) ([]Calendar, error)
 
-	// Book creates one event in b.CalendarID ("" means the default calendar) and lets the provider notify the attendees.
-	// Where Traits().IdempotentBook, a second Book with the same Key in the same calendar makes no second event and
-	// answers with the event as it now is; an event of that key that was cancelled since is answered, where
-	// Traits().KeepsCancelled, with fault.Conflict, reason CHANGED_MEANWHILE. An unknown calendar is fault.NotFound,
-	// reason CALENDAR_NOT_FOUND; one that can only be read is fault.Forbidden. A meeting link that cannot be made or
-	// carried is fault.Unsupported, reason CONFERENCING_UNAVAILABLE, and nothing is booked.
-	// The event answered has ID, CalendarID, Version, Start, End and, with b.Conferencing, URL set.
+	// Book creates one event in b.CalendarID ("" means the default calendar) and lets the provider notify the
+	// attendees. Where Traits().IdempotentBook, a second Book with the same Key in the same calendar makes no
+	// second event and answers with the event as it now is; an event of that key that was cancelled since is
+	// answered, where Traits().KeepsCancelled, with fault.Conflict, reason CHANGED_MEANWHILE. An unknown
+	// calendar is fault.NotFound, reason CALENDAR_NOT_FOUND; one that can only be read is fault.Forbidden. A
+	// meeting link that cannot be made or carried is fault.Unsupported, reason CONFERENCING_UNAVAILABLE, and
+	// nothing is booked. The event answered has ID, CalendarID, Version, Start, End and, with b.Conferencing,
+	// URL set.
 	Book(ctx context.Context, b Booking) (Event, error)
 
 	// Event reads one event, or one instance of a series, by the id that Book or Events gave.
@@ -59,10 +61,10 @@ type Driver interface {
 	Cancel(ctx context.Context, ref EventRef, c Cancellation) error
 
 	// Events reads one page of one calendar: the events and expanded instances that overlap [q.From, q.To),
-	// in any order. Page.Next is the cursor of the following page, "" on the last. A page may be empty.
-	// What Cancel removed is listed only where Traits().KeepsCancelled; what the provider itself says is cancelled, such
-	// as an invitation that its organizer withdrew, is listed with IsCancelled. An unknown calendar is fault.NotFound, reason
-	// CALENDAR_NOT_FOUND, here and in the optional calls.
+	// in any order. Page.Next is the cursor of the following page, "" on the last. A page may be empty. What
+	// Cancel removed is listed only where Traits().KeepsCancelled; what the provider itself says is
+	// cancelled, such as an invitation that its organizer withdrew, is listed with IsCancelled. An unknown
+	// calendar is fault.NotFound, reason CALENDAR_NOT_FOUND, here and in the optional calls.
 	Events(ctx context.Context, q Query) (Page, error)
 }
 
@@ -159,7 +161,8 @@ type EventRef struct {
 	ID         string
 }
 
-// Change is what to change of an event: nil fields stay. A *Attendees replaces the whole list, an empty list clears it.
+// Change is what to change of an event: nil fields stay. A *Attendees replaces the whole list, an empty list
+// clears it.
 type Change struct {
 	IfUnchanged string // the Version read; "" does not check
 	Title       *string
@@ -194,9 +197,9 @@ type Event struct {
 // Person is a name and address.
 type Person struct{ Email, Name string }
 
-// Attendee is one invited. Type and Response hold the common words where the driver knows them
-// ("required", "optional", "resource"; "needs_action", "accepted", "declined", "tentative"), the provider's own
-// otherwise: core/normalize maps what it knows and falls back to "required" and "needs_action".
+// Attendee is one invited. Type and Response hold the common words where the driver knows them ("required",
+// "optional", "resource"; "needs_action", "accepted", "declined", "tentative"), the provider's own otherwise:
+// core/normalize maps what it knows and falls back to "required" and "needs_action".
 type Attendee struct {
 	Email    string
 	Name     string

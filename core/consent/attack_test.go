@@ -12,6 +12,12 @@ import (
 )
 
 // attempt is a consent that the customer has given, on its way back.
+type attempt struct {
+	*world
+	token string
+	back  *url.URL
+}
+
 // mistyped returns a token with another last character.
 func mistyped(token string) string {
 	last := len(token) - 1
@@ -19,12 +25,6 @@ func mistyped(token string) string {
 		return token[:last] + "y"
 	}
 	return token[:last] + "x"
-}
-
-type attempt struct {
-	*world
-	token string
-	back  *url.URL
 }
 
 // with changes the answer's query.
@@ -45,8 +45,8 @@ const (
 	over               // what the link is for was changed before, or the link has ended
 )
 
-// TestAttacks is what a stranger, a thief or a careless customer can send. Each is refused with the status and words named,
-// and nothing is stored.
+// TestAttacks is what a stranger, a thief or a careless customer can send. Each is refused with the status
+// and words named, and nothing is stored.
 func TestAttacks(t *testing.T) {
 	get := func(a attempt, address string) answer { return a.send(http.MethodGet, address) }
 	set := func(name, value string) func(a attempt) answer {

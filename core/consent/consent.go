@@ -1,14 +1,15 @@
-// Package consent serves the pages on which a customer connects an account: /connect/{token}, which a link leads to, and
-// /oauth/callback/{provider}, which the provider sends the customer back to. Where the OAuth client or the authorization
-// server is a tenant's own, its callback is an address beneath that, which nothing else has.
+// Package consent serves the pages on which a customer connects an account: /connect/{token}, which a link
+// leads to, and /oauth/callback/{provider}, which the provider sends the customer back to. Where the OAuth
+// client or the authorization server is a tenant's own, its callback is an address beneath that, which
+// nothing else has.
 //
 //	GET  /connect/fdc_...          who asks, and for what; nothing happens yet, since messengers look into links
 //	POST /connect/fdc_...          on to the provider, with a cookie that binds the consent to this browser
 //	GET  /oauth/callback/google    what came of it
 //
-// What it promises: pages work without script, and show nothing that a stranger could make them show; none holds a secret but
-// the link's own token, which leads back to it; every answer is kept out of caches, referrers and search engines. What is
-// right and wrong about a consent is decided in core/tenant.
+// What it promises: pages work without script, and show nothing that a stranger could make them show; none
+// holds a secret but the link's own token, which leads back to it; every answer is kept out of caches,
+// referrers and search engines. What is right and wrong about a consent is decided in core/tenant.
 package consent
 
 import (
@@ -89,8 +90,9 @@ func (p *Pages) Ask(w http.ResponseWriter, r *http.Request) error {
 		forms = append(forms, link.SignIn)
 	}
 	if strings.HasPrefix(link.SignIn, "https:") {
-		// Chromium holds the redirects after a form to this as well, and sign-in services redirect among hosts of their own
-		// at once, such as from login.microsoftonline.com to login.live.com (w3c/webappsec-csp issue 8).
+		// Chromium holds the redirects after a form to this as well, and sign-in services redirect among
+		// hosts of their own at once, such as from login.microsoftonline.com to login.live.com
+		// (w3c/webappsec-csp issue 8).
 		forms = append(forms, "https:")
 	}
 	return p.write(w, http.StatusOK, "ask.html", struct {
@@ -145,8 +147,9 @@ func (p *Pages) Finish(w http.ResponseWriter, r *http.Request) error {
 // finishTimeout is beyond all that core/tenant gives a provider and the store.
 const finishTimeout = 45 * time.Second
 
-// cookie is what binds a consent to a browser; a negative life removes it. Lax, since it is another site that sends the
-// browser back. With https its name keeps other hosts of the domain from setting it (RFC 6265bis section 4.1.3.2).
+// cookie is what binds a consent to a browser; a negative life removes it. Lax, since it is another site that
+// sends the browser back. With https its name keeps other hosts of the domain from setting it (RFC 6265bis
+// section 4.1.3.2).
 func (p *Pages) cookie(name, value string, life time.Duration) *http.Cookie {
 	c := &http.Cookie{
 		Name: "frontdesk-consent-" + name, Value: value, Path: p.base.Path + strings.TrimRight(callbackPath, "/"),

@@ -13,8 +13,8 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// mixup is a world in which a customer of the tenant acme has given consent at meet, where an attacker wanted the answer
-// to be taken for that of another authorization server (RFC 9700 section 4.4).
+// mixup is a world in which a customer of the tenant acme has given consent at meet, where an attacker wanted
+// the answer to be taken for that of another authorization server (RFC 9700 section 4.4).
 type mixup struct {
 	*world
 	own      *consenttest.Provider // an authorization server of acme's own
@@ -35,7 +35,8 @@ func startMixup(t *testing.T) *mixup {
 	return m
 }
 
-// linkTo is a link to a connection of acme with an OAuth client, and perhaps an authorization server, of the tenant's own.
+// linkTo is a link to a connection of acme with an OAuth client, and perhaps an authorization server, of the
+// tenant's own.
 func (m *mixup) linkTo(name string, settings map[string]any, secret string) string {
 	m.t.Helper()
 	c := tenant.NewConnection{
@@ -61,7 +62,8 @@ func (m *mixup) asked(token string) url.Values {
 	return to.Query()
 }
 
-// sentOn has the customer give consent at meet, to the gateway's client, for a state that was made for another server.
+// sentOn has the customer give consent at meet, to the gateway's client, for a state that was made for
+// another server.
 func (m *mixup) sentOn(asked url.Values) *url.URL {
 	m.t.Helper()
 	asked.Set("client_id", consenttest.ClientID)
@@ -69,8 +71,8 @@ func (m *mixup) sentOn(asked url.Values) *url.URL {
 	return m.meet.Decide(m.t, m.meet.URL+"/auth?"+asked.Encode(), "approve")
 }
 
-// TestMixUp has answers arrive at addresses that are not the one given to the authorization server. Each is refused,
-// nothing is stored, the state is spent, and no code leaves for another server.
+// TestMixUp has answers arrive at addresses that are not the one given to the authorization server. Each is
+// refused, nothing is stored, the state is spent, and no code leaves for another server.
 func TestMixUp(t *testing.T) {
 	replaced := func(u *url.URL, path string) string {
 		c := *u
@@ -174,7 +176,8 @@ func (m *mixup) change(name string, settings map[string]any) {
 	}
 }
 
-// What is a tenant's own has an address of its own, which stays; the gateway's client has the one it was registered with.
+// What is a tenant's own has an address of its own, which stays; the gateway's client has the one it was
+// registered with.
 func TestWhatIsATenantsOwnHasACallbackOfItsOwn(t *testing.T) {
 	m := startMixup(t)
 	shared := m.asked(m.link()).Get("redirect_uri")

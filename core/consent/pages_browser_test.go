@@ -65,7 +65,8 @@ func TestACustomerConnectsAnAccount(t *testing.T) {
 	p.connected()
 	var bad []string
 	for _, complaint := range p.b.Complaints(w.url, w.meet.URL) {
-		// The pages that tell of a failure have its status, which the browser notes on the console; and it asks for an icon.
+		// The pages that tell of a failure have its status, which the browser notes on the console; and it
+		// asks for an icon.
 		if !strings.Contains(complaint, "is answered with 40") && !strings.Contains(complaint, "Failed to load resource") {
 			bad = append(bad, complaint)
 		}
@@ -83,7 +84,8 @@ func (p person) connected() {
 	}
 }
 
-// Every page can be read in every window, its controls can be reached by keyboard and by finger, and its text stands out.
+// Every page can be read in every window, its controls can be reached by keyboard and by finger, and its text
+// stands out.
 func TestEveryPageCanBeReadAndUsed(t *testing.T) {
 	w := start(t)
 	p := person{w, browsertest.Start(t)}
@@ -136,8 +138,8 @@ func TestEveryPageCanBeReadAndUsed(t *testing.T) {
 	}
 }
 
-// examine looks at a page: what is wider than the window, controls too small for a finger (24 CSS pixels, WCAG 2.2 success
-// criterion 2.5.8), and text whose contrast is below 4.5 to 1 (1.4.3).
+// examine looks at a page: what is wider than the window, controls too small for a finger (24 CSS pixels,
+// WCAG 2.2 success criterion 2.5.8), and text whose contrast is below 4.5 to 1 (1.4.3).
 const examine = `(() => {
 	const light = c => { const [r, g, b] = c.match(/[\d.]+/g).map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
 		return 0.2126 * r + 0.7152 * g + 0.0722 * b; };

@@ -72,7 +72,8 @@ func TestTheRedirectDoesNotFollowTheHostOfARequest(t *testing.T) {
 	}
 }
 
-// A provider that takes any redirect URI gives its code away to whoever changed the request; it is no use at the callback.
+// A provider that takes any redirect URI gives its code away to whoever changed the request; it is no use at
+// the callback.
 func TestACodeForAnotherRedirectGivesNoTokens(t *testing.T) {
 	w := start(t, func(o *oauthtest.Options) { o.Redirects = nil })
 	token, before := w.link(), w.stored()

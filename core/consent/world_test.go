@@ -33,7 +33,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is a gateway's surface over real use cases, two providers that customers consent to, and a customer's browser.
+// world is a gateway's surface over real use cases, two providers that customers consent to, and a customer's
+// browser.
 type world struct {
 	t         *testing.T
 	url       string
@@ -210,7 +211,8 @@ func (w *world) begin(token string) string {
 	return a.header.Get("Location")
 }
 
-// back is the address that the provider sends the browser back to, once the customer has pressed the button there.
+// back is the address that the provider sends the browser back to, once the customer has pressed the button
+// there.
 func (w *world) back(token, button string) *url.URL {
 	w.t.Helper()
 	return w.meet.Decide(w.t, w.begin(token), button)

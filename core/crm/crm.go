@@ -1,5 +1,5 @@
-// Package crm is the contract between the gateway and a ticket system. See package calendar for how contracts, optional
-// capabilities and traits divide the work; core/crm/crmtest proves what is said here.
+// Package crm is the contract between the gateway and a ticket system. See package calendar for how
+// contracts, optional capabilities and traits divide the work; core/crm/crmtest proves what is said here.
 package crm
 
 import (
@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// Driver is one tenant's CRM account. It is safe for concurrent use, never retries, never sleeps, holds no secret.
-// Every error is a *fault.Error, or the context's.
+// Driver is one tenant's CRM account. It is safe for concurrent use, never retries, never sleeps, holds no
+// secret. Every error is a *fault.Error, or the context's.
 type Driver interface {
 	// Traits are constant for the life of the driver and cost nothing to ask.
 	Traits() Traits
 
-	// Account asks the provider live whose account this is; fault.Disconnected when the credentials are refused.
+	// Account asks the provider live whose account this is; fault.Disconnected when the credentials are
+	// refused.
 	Account(ctx context.Context) (Account, error)
 
 	// Vocabulary returns the labels a new ticket may carry, in the CRM's own order. The service caches it.
@@ -29,16 +30,18 @@ type Driver interface {
 	Create(ctx context.Context, t NewTicket) (Ticket, error)
 
 	// ByNumber returns the ticket with exactly this number, as padded by the CRM; fault.NotFound, reason
-	// TICKET_NOT_FOUND, otherwise. The number is data from a caller: it never becomes part of a query unescaped.
+	// TICKET_NOT_FOUND, otherwise. The number is data from a caller: it never becomes part of a query
+	// unescaped.
 	ByNumber(ctx context.Context, number string) (Ticket, error)
 }
 
 // Finder is a Driver that can say what became of an interrupted Create.
 type Finder interface {
-	// Find returns the ticket that a Create of t made, and none of t.Others. Where the CRM keeps no key, that is the one
-	// ticket that says what t says; see [Choose]. It fails with fault.NotFound, reason TICKET_NOT_FOUND, when there is
-	// surely none; with fault.NotKnownYet while that cannot be known, because a search lags; and with fault.Unknowable
-	// when it can never be known, such as where two tickets fit equally. It never guesses.
+	// Find returns the ticket that a Create of t made, and none of t.Others. Where the CRM keeps no key, that
+	// is the one ticket that says what t says; see [Choose]. It fails with fault.NotFound, reason
+	// TICKET_NOT_FOUND, when there is surely none; with fault.NotKnownYet while that cannot be known, because
+	// a search lags; and with fault.Unknowable when it can never be known, such as where two tickets fit
+	// equally. It never guesses.
 	Find(ctx context.Context, t NewTicket) (Ticket, error)
 }
 
@@ -47,11 +50,11 @@ type IDFinder interface {
 	ByID(ctx context.Context, id string) (Ticket, error)
 }
 
-// Explainer is a Driver that can say how it comes to its answers, for people who verify a connection that they described
-// themselves.
+// Explainer is a Driver that can say how it comes to its answers, for people who verify a connection that
+// they described themselves.
 type Explainer interface {
-	// Explain asks the provider live, changes nothing there, and answers a line for each thing it did and what came of it,
-	// without secrets; with an error, the lines of what went well before it.
+	// Explain asks the provider live, changes nothing there, and answers a line for each thing it did and
+	// what came of it, without secrets; with an error, the lines of what went well before it.
 	Explain(ctx context.Context) ([]string, error)
 }
 

@@ -1,12 +1,12 @@
-// Package fault is the one vocabulary of failure. Adapters, the guard and the services say what went wrong with a
-// [Code], a stable [Error.Reason] and a sentence that is safe to show to the tenant; only core/api turns that into
-// HTTP. A fault is an ordinary error:
+// Package fault is the one vocabulary of failure. Adapters, the guard and the services say what went wrong
+// with a [Code], a stable [Error.Reason] and a sentence that is safe to show to the tenant; only core/api
+// turns that into HTTP. A fault is an ordinary error:
 //
 //	if errors.Is(err, fault.NotFound) { ... }
 //
-// It promises that Detail and Fields carry no secret and nothing of another tenant. What the provider really said
-// belongs in Upstream, which reaches logs of level debug only: providers repeat what they were sent, and that is what a
-// caller said.
+// It promises that Detail and Fields carry no secret and nothing of another tenant. What the provider really
+// said belongs in Upstream, which reaches logs of level debug only: providers repeat what they were sent, and
+// that is what a caller said.
 package fault
 
 import (
@@ -172,8 +172,8 @@ func (e *Error) With(key, value string) *Error {
 	return &c
 }
 
-// Unacted is a failure as one of a write that did nothing: it failed before the write was sent, or the provider refused
-// the write.
+// Unacted is a failure as one of a write that did nothing: it failed before the write was sent, or the
+// provider refused the write.
 func Unacted(err error) *Error {
 	f := *From(err)
 	f.Unsent = true
@@ -187,8 +187,8 @@ func (e *Error) Because(err error) *Error {
 	return &c
 }
 
-// Unknowable is an unknown outcome that nothing can settle: the provider cannot say what became of the call, however often
-// it is asked. The detail tells why.
+// Unknowable is an unknown outcome that nothing can settle: the provider cannot say what became of the call,
+// however often it is asked. The detail tells why.
 func Unknowable(detail string) *Error {
 	f := New(UnknownOutcome, ReasonOutcomeUnknown, detail).With(metaOutcome, unknowable)
 	f.NoRetry = true
@@ -217,8 +217,8 @@ const (
 	unknowable  = "unknowable"
 )
 
-// From makes any error a fault: a fault stays what it is, an ended context becomes Timeout or Canceled, and anything
-// else is Internal with nothing of its text in the detail.
+// From makes any error a fault: a fault stays what it is, an ended context becomes Timeout or Canceled, and
+// anything else is Internal with nothing of its text in the detail.
 func From(err error) *Error {
 	if err == nil {
 		return nil

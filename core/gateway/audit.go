@@ -42,8 +42,8 @@ func (g *Gateway) Audit(ctx context.Context, f AuditFilter) ([]store.AuditRow, e
 // AuditReport is what a look at the audit found.
 type AuditReport = audit.Report
 
-// VerifyAudit looks whether the audit was tampered with. It is held against the head in the data directory, and against
-// another one where it is given: a file with one, or as text, COUNT:HASH or HASH.
+// VerifyAudit looks whether the audit was tampered with. It is held against the head in the data directory,
+// and against another one where it is given: a file with one, or as text, COUNT:HASH or HASH.
 func (g *Gateway) VerifyAudit(ctx context.Context, head string) (audit.Report, error) {
 	known, err := g.knownHeads()
 	if err != nil {

@@ -29,9 +29,9 @@ type Restored struct {
 	HeadFile string     // where the head that was kept is now, if the restored database is older; "" where it stays
 }
 
-// Restore puts a copy that Backup wrote in the place of the database, once it is proven good: the file is sound, its
-// schema is known and was brought up to date, the key set opens its credentials, and nobody changed its audit. Nothing
-// may have the database open. The copy itself stays as it is.
+// Restore puts a copy that Backup wrote in the place of the database, once it is proven good: the file is
+// sound, its schema is known and was brought up to date, the key set opens its credentials, and nobody
+// changed its audit. Nothing may have the database open. The copy itself stays as it is.
 func Restore(ctx context.Context, cfg config.Config, file string, o Options) (done Restored, err error) {
 	path, err := store.PathOf(storeURL(cfg))
 	if err != nil {
@@ -77,7 +77,8 @@ func wantKeySet(cfg config.Config) error {
 			"opened. Put the key set at %s (mode 0600), or name it by secrets.keyset, and try again.", path)
 }
 
-// prove opens the candidate as a gateway does. It returns whether the database is older than the head that is kept.
+// prove opens the candidate as a gateway does. It returns whether the database is older than the head that is
+// kept.
 func prove(ctx context.Context, cfg config.Config, o Options, found *Restored) (older bool, err error) {
 	g, err := Open(ctx, cfg, o)
 	if err != nil {

@@ -21,8 +21,8 @@ const (
 	ReasonDatabaseUnknown  = "DATABASE_UNKNOWN"  // it is another gateway's
 )
 
-// checkDirectories refuses directories that others can write. Who can put a file in the place of the database or of the
-// key set acts for every tenant.
+// checkDirectories refuses directories that others can write. Who can put a file in the place of the database
+// or of the key set acts for every tenant.
 func checkDirectories(cfg config.Config) error {
 	if err := checkDirectory("data_dir", cfg.DataDir); err != nil {
 		return err
@@ -50,9 +50,10 @@ func checkDirectory(key, path string) error {
 	return nil
 }
 
-// checkDatabase refuses a database that is not the one that the gateway worked with last: an empty one, in which every
-// tenant is gone, or another gateway's. The head of the audit that is kept in the data directory tells: nothing writes
-// one before the database has a row, and a key to seal it with. A gateway without a head is new, or a further replica.
+// checkDatabase refuses a database that is not the one that the gateway worked with last: an empty one, in
+// which every tenant is gone, or another gateway's. The head of the audit that is kept in the data directory
+// tells: nothing writes one before the database has a row, and a key to seal it with. A gateway without a
+// head is new, or a further replica.
 func (g *Gateway) checkDatabase(ctx context.Context) error {
 	path := filepath.Join(g.config.DataDir, headFile)
 	head, err := audit.ReadHead(path)
@@ -83,8 +84,8 @@ func (g *Gateway) checkDatabase(ctx context.Context) error {
 // asideStamp is the end of the name of what is put aside.
 const asideStamp = ".until-20060102T150405Z"
 
-// BeginAnew accepts the database as it is, where checkDatabase refuses it: the head of the audit that was kept so far is
-// put aside. It returns where it is now, or "" where there was none.
+// BeginAnew accepts the database as it is, where checkDatabase refuses it: the head of the audit that was
+// kept so far is put aside. It returns where it is now, or "" where there was none.
 func (g *Gateway) BeginAnew() (aside string, err error) {
 	path := filepath.Join(g.config.DataDir, headFile)
 	aside = path + g.now().UTC().Format(asideStamp)

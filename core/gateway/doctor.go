@@ -31,9 +31,9 @@ const (
 	earliestNow = 2026 // a clock before this year is wrong
 )
 
-// Examine checks the configuration, the store, the clock, the key set and every connection, or those of one tenant.
-// It changes nothing but the connections' state, which it learns from their providers; with repair it also sets right
-// where phone numbers differ from their provider's account.
+// Examine checks the configuration, the store, the clock, the key set and every connection, or those of one
+// tenant. It changes nothing but the connections' state, which it learns from their providers; with repair it
+// also sets right where phone numbers differ from their provider's account.
 func (g *Gateway) Examine(ctx context.Context, tenantName string, repair bool) ([]Finding, error) {
 	findings := []Finding{g.examineConfig(), g.examineClock(ctx), g.examineStore(ctx)}
 	if !findings[len(findings)-1].OK {
@@ -103,8 +103,8 @@ func (g *Gateway) examineStore(ctx context.Context) Finding {
 	return f
 }
 
-// examineClock compares the clock with those of the database and of the file system, and with common sense. Tokens,
-// dedupe windows and "now" in a request's window all depend on it.
+// examineClock compares the clock with those of the database and of the file system, and with common sense.
+// Tokens, dedupe windows and "now" in a request's window all depend on it.
 func (g *Gateway) examineClock(ctx context.Context) Finding {
 	f := Finding{Subject: "clock", OK: true, Says: g.now().UTC().Format(time.RFC3339)}
 	file, err := os.CreateTemp(g.config.DataDir, ".clock-*")
@@ -157,8 +157,8 @@ func (g *Gateway) examineKeys(ctx context.Context) Finding {
 		"%d", len(g.vault.Status()))}
 }
 
-// checkKeys refuses to serve with a key set that opens none of the credentials in the store: it is another gateway's, or
-// was made anew because the right one is not where it is looked for.
+// checkKeys refuses to serve with a key set that opens none of the credentials in the store: it is another
+// gateway's, or was made anew because the right one is not where it is looked for.
 func (g *Gateway) checkKeys(ctx context.Context) error {
 	used, missing, err := g.keysInUse(ctx)
 	switch {
@@ -215,8 +215,9 @@ type Rotation struct {
 	Dropped []uint32 `json:"dropped,omitempty"`
 }
 
-// RotateKeys makes a new primary key, seals every credential with it, and drops keys that nothing needs. The key that
-// was primary until now stays until the next rotation, for gateways that have not read the new set yet.
+// RotateKeys makes a new primary key, seals every credential with it, and drops keys that nothing needs. The
+// key that was primary until now stays until the next rotation, for gateways that have not read the new set
+// yet.
 func (g *Gateway) RotateKeys(ctx context.Context) (Rotation, error) {
 	key, err := g.vault.Rotate()
 	if err != nil {

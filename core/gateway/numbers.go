@@ -23,7 +23,8 @@ type HeldNumber struct {
 	Going      bool       `json:"going,omitempty"`      // on its way back to the provider
 }
 
-// Numbers lists the phone numbers of a tenant as the gateway's table has them, those waiting to go back among them.
+// Numbers lists the phone numbers of a tenant as the gateway's table has them, those waiting to go back among
+// them.
 func (g *Gateway) Numbers(ctx context.Context, tenantName string) ([]HeldNumber, error) {
 	t, err := g.directory.TenantByName(ctx, tenantName)
 	if err != nil {

@@ -18,11 +18,11 @@ type Addresses struct {
 
 const shutdownWait = 4 * time.Second // beyond the deadline of a request
 
-// Serve answers requests until ctx ends. Then nothing that was taken is lost: /readyz says 503 while requests are still
-// answered, each with word that its connection closes, until a load balancer that follows it has gone elsewhere
-// (server.drain); after that the connections that are idle are closed, the requests that run are finished, and what works
-// in the background ends with what it has in hand. started is told the addresses once requests are answered; it may be
-// nil.
+// Serve answers requests until ctx ends. Then nothing that was taken is lost: /readyz says 503 while requests
+// are still answered, each with word that its connection closes, until a load balancer that follows it has
+// gone elsewhere (server.drain); after that the connections that are idle are closed, the requests that run
+// are finished, and what works in the background ends with what it has in hand. started is told the addresses
+// once requests are answered; it may be nil.
 func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	if err := g.Migrate(ctx); err != nil {
 		return err
@@ -103,9 +103,9 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	return err
 }
 
-// closing tells callers to use no connection again of a gateway that is shutting down (RFC 9112 section 9.6; on HTTP/2
-// net/http makes GOAWAY of it). A connection that is merely closed while it is idle can have a request on its way, and
-// no caller knows whether that was taken.
+// closing tells callers to use no connection again of a gateway that is shutting down (RFC 9112 section 9.6;
+// on HTTP/2 net/http makes GOAWAY of it). A connection that is merely closed while it is idle can have a
+// request on its way, and no caller knows whether that was taken.
 func (g *Gateway) closing(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if g.draining.Load() {

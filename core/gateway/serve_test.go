@@ -18,8 +18,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// Told to end, a gateway says that it is not ready, tells its callers to use no connection again, and leaves nothing that
-// runs.
+// Told to end, a gateway says that it is not ready, tells its callers to use no connection again, and leaves
+// nothing that runs.
 func TestServeDrainsAndEnds(t *testing.T) {
 	cfg := config.Default(nil)
 	cfg.DataDir = t.TempDir()

@@ -10,8 +10,8 @@ import (
 	"frontdesk/core/telemetry"
 )
 
-// BenchmarkDo prints what the guard adds, as a ratio to what the least of it costs: the same call in a goroutine of its own
-// under a deadline, which no guard against a driver that does not return can do without.
+// BenchmarkDo prints what the guard adds, as a ratio to what the least of it costs: the same call in a
+// goroutine of its own under a deadline, which no guard against a driver that does not return can do without.
 //
 //	go test -run '^$' -bench Do ./core/guard
 func BenchmarkDo(b *testing.B) {

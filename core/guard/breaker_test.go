@@ -15,7 +15,8 @@ import (
 	"frontdesk/core/telemetry"
 )
 
-// fail makes calls one after the other that the driver answers with the fault, and answers how many reached it.
+// fail makes calls one after the other that the driver answers with the fault, and answers how many reached
+// it.
 func fail(t *testing.T, g *Guard, to Target, calls int, f *fault.Error) (reached int) {
 	t.Helper()
 	for range calls {
@@ -215,7 +216,8 @@ func TestAHostsOpenBreakerDoesNotUseUpAConnectionsProbe(t *testing.T) {
 	})
 }
 
-// TestACallerInAHurryIsNotAnOutage: whoever waits 300 ms for a provider that takes 400 learns nothing about its health.
+// TestACallerInAHurryIsNotAnOutage: whoever waits 300 ms for a provider that takes 400 learns nothing about
+// its health.
 func TestACallerInAHurryIsNotAnOutage(t *testing.T) {
 	ends := map[string]func(context.Context) (context.Context, context.CancelFunc){
 		"by a deadline": func(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -271,8 +273,8 @@ func (o *outage) call(ctx context.Context) (string, error) {
 	return "", ctx.Err()
 }
 
-// TestARecoveredProviderIsUsedWithinFiveSeconds has a provider hang under steady calls of reads and writes, and come back
-// at each of several moments of the breaker's cycle.
+// TestARecoveredProviderIsUsedWithinFiveSeconds has a provider hang under steady calls of reads and writes,
+// and come back at each of several moments of the breaker's cycle.
 func TestARecoveredProviderIsUsedWithinFiveSeconds(t *testing.T) {
 	for _, op := range []Op{read, write} {
 		for offset := time.Duration(0); offset < 4*time.Second; offset += 500 * time.Millisecond {
@@ -343,7 +345,8 @@ func wantGauge(t *testing.T, m *telemetry.Metrics, name string, want float64) {
 	}
 }
 
-// TestASlowProviderIsNotLockedOut: it answers after three seconds, which is longer than a probe's verdict waits.
+// TestASlowProviderIsNotLockedOut: it answers after three seconds, which is longer than a probe's verdict
+// waits.
 func TestASlowProviderIsNotLockedOut(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, g *Guard) {
 		fail(t, g, target, 10, failing(fault.Unavailable))
@@ -377,8 +380,9 @@ func TestAnOpenBreakerAnswersThoughAllPlacesAreTaken(t *testing.T) {
 	})
 }
 
-// TestAHangingProviderSeesOneProbeAtATime counts at the provider. Reads are left to one at a time; a write that was begun is
-// finished, so that several can hang there, each begun when the one before had been given up.
+// TestAHangingProviderSeesOneProbeAtATime counts at the provider. Reads are left to one at a time; a write
+// that was begun is finished, so that several can hang there, each begun when the one before had been given
+// up.
 func TestAHangingProviderSeesOneProbeAtATime(t *testing.T) {
 	for _, c := range []struct {
 		op   Op
@@ -421,7 +425,8 @@ func TestAHangingProviderSeesOneProbeAtATime(t *testing.T) {
 	}
 }
 
-// TestASlowProviderIsLetBackInUnderLoad: a provider that answers after four seconds is no worse than before it was down.
+// TestASlowProviderIsLetBackInUnderLoad: a provider that answers after four seconds is no worse than before
+// it was down.
 func TestASlowProviderIsLetBackInUnderLoad(t *testing.T) {
 	bubble(t, Options{ConnectionConcurrency: 1000}, func(t *testing.T, g *Guard) {
 		for i := range 30 {

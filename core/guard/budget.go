@@ -11,8 +11,9 @@ const (
 )
 
 // budget bounds the retries at one host to a share of its first attempts over a sliding ten seconds: when
-// everything fails, retries must not multiply the load (Google SRE book, "Handling Overload"). The minimum lets
-// a quiet host's calls be repeated too. It is not added to the share, so that the share is exact under traffic.
+// everything fails, retries must not multiply the load (Google SRE book, "Handling Overload"). The minimum
+// lets a quiet host's calls be repeated too. It is not added to the share, so that the share is exact under
+// traffic.
 type budget struct {
 	ratio   float64
 	minimum int

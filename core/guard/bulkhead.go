@@ -100,8 +100,8 @@ type permit struct {
 }
 
 // acquire takes the connection's permit first, so that calls of a connection at its limit do not fill the
-// host's. All calls that wait at one host are bounded together, whichever permit they wait for: the callers of
-// a provider that hangs must not fill the gateway, however many accounts it has. A call that finds both
+// host's. All calls that wait at one host are bounded together, whichever permit they wait for: the callers
+// of a provider that hangs must not fill the gateway, however many accounts it has. A call that finds both
 // permits free neither waits nor counts.
 func (c *call) acquire(ctx context.Context) (*permit, *fault.Error) {
 	if permit := c.tryAcquire(); permit != nil {

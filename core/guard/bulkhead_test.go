@@ -275,8 +275,8 @@ func TestCallsAreMeasured(t *testing.T) {
 	}
 }
 
-// TestAHostHoldsNoMoreCallsThanItsPlacesAndQueue: calls wait for permits of their connections, of which there may be any number;
-// but who finds permits free is served, however many wait for others.
+// TestAHostHoldsNoMoreCallsThanItsPlacesAndQueue: calls wait for permits of their connections, of which there
+// may be any number; but who finds permits free is served, however many wait for others.
 func TestAHostHoldsNoMoreCallsThanItsPlacesAndQueue(t *testing.T) {
 	bubble(t, Options{HostConcurrency: 100, HostQueue: 50}, func(t *testing.T, g *Guard) {
 		var mu sync.Mutex

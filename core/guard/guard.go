@@ -8,13 +8,15 @@
 // the circuit breakers, and sets the deadline of one attempt. It promises:
 //   - Do returns no later than 50 ms after the deadline, whatever the driver does.
 //   - A write is never sent a second time unless the first attempt certainly did not reach the provider, was
-//     refused by its rate limit, or the operation is repeatable. If an earlier attempt may have taken effect, the
-//     fault says so (Unsent is false, the code Unavailable or Timeout), whatever a later attempt returned.
-//   - A write that was begun is finished, not cancelled, when its caller gives up. Op.Late learns how it ended.
-//   - No retry is earlier than the provider's Retry-After, and none starts that the deadline would cut off. After
-//     a rate limit, no other call of the connection makes that operation earlier either.
-//   - A host whose breaker is open gets one probe at a time. A read that still hangs when the next probe starts
-//     is cancelled.
+//     refused by its rate limit, or the operation is repeatable. If an earlier attempt may have taken effect,
+//     the fault says so (Unsent is false, the code Unavailable or Timeout), whatever a later attempt
+//     returned.
+//   - A write that was begun is finished, not cancelled, when its caller gives up. Op.Late learns how it
+//     ended.
+//   - No retry is earlier than the provider's Retry-After, and none starts that the deadline would cut off.
+//     After a rate limit, no other call of the connection makes that operation earlier either.
+//   - A host whose breaker is open gets one probe at a time. A read that still hangs when the next probe
+//     starts is cancelled.
 //   - A panic of a driver is a fault.Internal.
 //
 // Breakers, budgets and permits belong to this process: each replica finds out for itself. The guard knows no
@@ -50,8 +52,9 @@ type Op struct {
 	Read       bool // changes nothing, so it may be cancelled and repeated
 	Repeatable bool // a write that carries a key and whose trait says idempotent
 
-	// Late gets the outcome of a write that was still running when Do returned Timeout or Canceled. It is called
-	// at most once, from a goroutine that Close waits for, possibly before the caller has seen what Do returned.
+	// Late gets the outcome of a write that was still running when Do returned Timeout or Canceled. It is
+	// called at most once, from a goroutine that Close waits for, possibly before the caller has seen what Do
+	// returned.
 	Late func(result any, err error)
 }
 
@@ -147,13 +150,13 @@ func New(o Options) *Guard {
 	return g
 }
 
-// WriteGrace returns how long a write may go on after its caller's deadline. A lease on what the write touches
-// has to last that much longer.
+// WriteGrace returns how long a write may go on after its caller's deadline. A lease on what the write
+// touches has to last that much longer.
 func (g *Guard) WriteGrace() time.Duration { return g.options.WriteGrace }
 
-// Do calls a driver under the guard's rules. The error is a *fault.Error. The driver runs in a goroutine of its
-// own, may run several times, and may still be running when Do has returned. So it must return its result, and
-// set no variable of its caller.
+// Do calls a driver under the guard's rules. The error is a *fault.Error. The driver runs in a goroutine of
+// its own, may run several times, and may still be running when Do has returned. So it must return its
+// result, and set no variable of its caller.
 func Do[T any](ctx context.Context, g *Guard, t Target, op Op, call func(context.Context) (T, error)) (T, error) {
 	var none T
 	result, f := g.do(ctx, t, op, func(ctx context.Context) (any, error) { return call(ctx) })
@@ -210,8 +213,8 @@ func (g *Guard) guarded(ctx context.Context, c *call) (any, *fault.Error) {
 	return c.retrying(ctx)
 }
 
-// admitted takes a permit. It does not queue for a provider in doubt: the queue behind calls that hang is long,
-// and waiting in it is useless.
+// admitted takes a permit. It does not queue for a provider in doubt: the queue behind calls that hang is
+// long, and waiting in it is useless.
 func (c *call) admitted(ctx context.Context) (*permit, *fault.Error) {
 	doubtful, open := c.inDoubt()
 	if open {
@@ -251,7 +254,8 @@ func (g *Guard) enter() bool {
 	return true
 }
 
-// retain counts an attempt, which may outlive its call. The call is counted, so the guard cannot be idle here.
+// retain counts an attempt, which may outlive its call. The call is counted, so the guard cannot be idle
+// here.
 func (g *Guard) retain() {
 	g.mu.Lock()
 	g.running++

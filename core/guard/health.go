@@ -51,10 +51,10 @@ func (c *call) allow() (*report, *fault.Error) {
 }
 
 // watch bounds how long other calls wait for a probe's verdict. Without it, a provider that recovers while a
-// probe hangs would stay shut out until the probe's own deadline. The probe itself goes on. A read goes on until
-// the next probe starts (see replaces), so its verdict waits until that one is due, just before the read's
-// attempt would end by itself. A slow provider, whose probes would otherwise all be ended too soon, is let back
-// in this way.
+// probe hangs would stay shut out until the probe's own deadline. The probe itself goes on. A read goes on
+// until the next probe starts (see replaces), so its verdict waits until that one is due, just before the
+// read's attempt would end by itself. A slow provider, whose probes would otherwise all be ended too soon, is
+// let back in this way.
 func (v *report) watch() {
 	o := v.call.guard.options
 	patience := o.Patience
@@ -90,7 +90,8 @@ func (v *report) replaces(a *attempt) {
 	v.call.host.breaker.nextProbe(end)()
 }
 
-// record gives the verdict of an answer. A late success of a probe that counted as failed closes the breakers.
+// record gives the verdict of an answer. A late success of a probe that counted as failed closes the
+// breakers.
 func (v *report) record(says verdict) {
 	if v.give(says) || says != success {
 		return

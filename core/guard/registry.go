@@ -17,7 +17,8 @@ type entry struct {
 	pins     int          // under registry.mu: calls that are using it
 }
 
-// registry keeps the most recently used entries. It never forgets one in use: its permits would be given twice.
+// registry keeps the most recently used entries. It never forgets one in use: its permits would be given
+// twice.
 type registry struct {
 	level       string
 	options     Options

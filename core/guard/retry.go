@@ -28,8 +28,8 @@ func (c *call) retrying(ctx context.Context) (any, *fault.Error) {
 	}
 }
 
-// truthful returns the fault for the caller: a definite refusal of a later attempt does not undo what an earlier
-// one may have done.
+// truthful returns the fault for the caller: a definite refusal of a later attempt does not undo what an
+// earlier one may have done.
 func truthful(doubt, last *fault.Error) *fault.Error {
 	if doubt == nil || mayHaveHappened(last) {
 		return last
@@ -89,8 +89,8 @@ func mayRepeat(f *fault.Error, op Op) bool {
 	return false
 }
 
-// wait returns full jitter (AWS Architecture Blog, "Exponential Backoff And Jitter"): between zero and a bound
-// that doubles, added to the provider's Retry-After.
+// wait returns full jitter (AWS Architecture Blog, "Exponential Backoff And Jitter"): between zero and a
+// bound that doubles, added to the provider's Retry-After.
 func (c *call) wait(f *fault.Error, tries int) time.Duration {
 	o := c.guard.options
 	bound := min(o.BackoffBase<<(tries-1), o.BackoffMax)

@@ -70,7 +70,8 @@ func TestARetryThatSucceedsIsTheAnswer(t *testing.T) {
 	})
 }
 
-// TestALaterRefusalDoesNotHideWhatMayHaveHappened: the first try's reply was lost, so the service has to find out.
+// TestALaterRefusalDoesNotHideWhatMayHaveHappened: the first try's reply was lost, so the service has to find
+// out.
 func TestALaterRefusalDoesNotHideWhatMayHaveHappened(t *testing.T) {
 	for _, later := range []*fault.Error{failing(fault.RateLimited), failing(fault.Conflict), failing(fault.Disconnected),
 		failingUnsent(fault.Unavailable), failing(fault.Invalid)} {

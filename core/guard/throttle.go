@@ -7,11 +7,12 @@ import (
 	"frontdesk/core/fault"
 )
 
-// throttle remembers until when a provider's rate limit forbids an operation to one connection. Providers count
-// the calls that they refuse (learn.microsoft.com/graph/throttling, "Best practices to handle throttling"), so
-// who calls too early waits longer in the end. It is by operation, as many limits are (Zendesk, "Rate limits",
-// "Endpoint-specific"): one limit must not block the other operations. The Retry-After of a 503 is not
-// remembered: it guesses when the provider is back, and the breaker finds that out sooner.
+// throttle remembers until when a provider's rate limit forbids an operation to one connection. Providers
+// count the calls that they refuse (learn.microsoft.com/graph/throttling, "Best practices to handle
+// throttling"), so who calls too early waits longer in the end. It is by operation, as many limits are
+// (Zendesk, "Rate limits", "Endpoint-specific"): one limit must not block the other operations. The
+// Retry-After of a 503 is not remembered: it guesses when the provider is back, and the breaker finds that
+// out sooner.
 type throttle struct {
 	mu    sync.Mutex
 	until map[string]time.Time // by operation
@@ -40,8 +41,8 @@ func (w *throttle) left(operation string, now time.Time) time.Duration {
 	return left
 }
 
-// limited returns the fault of a call that would come too early, or nil. A provider inside the process is always
-// called: a sandbox limits only the one call that it was told to.
+// limited returns the fault of a call that would come too early, or nil. A provider inside the process is
+// always called: a sandbox limits only the one call that it was told to.
 func (c *call) limited() *fault.Error {
 	if c.target.Host == "" {
 		return nil

@@ -12,7 +12,8 @@ import (
 	"frontdesk/core/telemetry"
 )
 
-// cancelGrace is how long after its deadline a read may still return the fault that explains best what happened.
+// cancelGrace is how long after its deadline a read may still return the fault that explains best what
+// happened.
 const cancelGrace = 20 * time.Millisecond
 
 type driverCall func(context.Context) (any, error)
@@ -108,8 +109,8 @@ type attempt struct {
 	ended    bool // the context had ended when the driver returned
 }
 
-// wait reports whether the attempt returned in time. A read whose time is over is cancelled and gets a moment to
-// say what happened. A write is not cancelled.
+// wait reports whether the attempt returned in time. A read whose time is over is cancelled and gets a moment
+// to say what happened. A write is not cancelled.
 func (a *attempt) wait(ctx, tryCtx context.Context, read bool) bool {
 	if !read {
 		select {

@@ -49,8 +49,8 @@ func (w *world) hold(j *Journal, key, name string) (finish func() result) {
 	return func() result { close(let); return <-done }
 }
 
-// TestALiveProcessKeepsItsRuns: another process on the same file of SQLite, and on PostgreSQL one whose leases are
-// renewed, waits for the answer.
+// TestALiveProcessKeepsItsRuns: another process on the same file of SQLite, and on PostgreSQL one whose
+// leases are renewed, waits for the answer.
 func TestALiveProcessKeepsItsRuns(t *testing.T) {
 	eachStore(t, func(t *testing.T, w *world) {
 		one, two, hasty := w.journal(Operation{}), w.journal(Operation{}), w.journal(Operation{})
@@ -82,7 +82,8 @@ func TestALiveProcessKeepsItsRuns(t *testing.T) {
 	})
 }
 
-// TestBothRunsOfATakenOverCallHaveOneAnswer: a replica that was slow to renew its lease finds that another was faster.
+// TestBothRunsOfATakenOverCallHaveOneAnswer: a replica that was slow to renew its lease finds that another
+// was faster.
 func TestBothRunsOfATakenOverCallHaveOneAnswer(t *testing.T) {
 	w := newWorld(t, storetest.Postgres)
 	finish := w.hold(w.journal(Operation{}), "k", "front")

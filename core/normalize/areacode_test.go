@@ -66,8 +66,8 @@ func TestIsAssignedAreaCode(t *testing.T) {
 	}
 }
 
-// TestAreaCodesAgreeWithTheMetadata holds the table against libphonenumber's: what that takes for geographic is in the
-// table, and what only the table has is named here. When the metadata catches up, a line goes.
+// TestAreaCodesAgreeWithTheMetadata holds the table against libphonenumber's: what that takes for geographic
+// is in the table, and what only the table has is named here. When the metadata catches up, a line goes.
 func TestAreaCodesAgreeWithTheMetadata(t *testing.T) {
 	ahead := []string{
 		"357", // California, over 559

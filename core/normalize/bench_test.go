@@ -10,8 +10,8 @@ import (
 	"frontdesk/core/record"
 )
 
-// BenchmarkEvents makes the records of 2,000 events, as a long list-events does, and encodes them. It reports how long
-// making them takes as a share of encoding them, which nobody can save:
+// BenchmarkEvents makes the records of 2,000 events, as a long list-events does, and encodes them. It reports
+// how long making them takes as a share of encoding them, which nobody can save:
 //
 //	go test ./core/normalize -run '^$' -bench Events
 func BenchmarkEvents(b *testing.B) {
@@ -39,7 +39,8 @@ func BenchmarkEvents(b *testing.B) {
 	}
 }
 
-// manyEvents are events of a year in no order, with two attendees each, in four zones; each tenth is a whole day.
+// manyEvents are events of a year in no order, with two attendees each, in four zones; each tenth is a whole
+// day.
 func manyEvents(n int) []calendar.Event {
 	zones := []string{"America/New_York", "America/Los_Angeles", "Europe/Berlin", "Asia/Kolkata"}
 	begin := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)

@@ -4,11 +4,12 @@
 //	zone, err := normalize.LoadZone("America/New_York")
 //	start.In(zone) // 2026-12-01 10:00:00 -0500 EST
 //
-// It is pure: no clock, no network, no state, and the same input always gives the same output. Only [LoadZone] looks
-// outside: the time package prefers the machine's time-zone data, which an operator can update, to the compiled-in copy.
+// It is pure: no clock, no network, no state, and the same input always gives the same output. Only
+// [LoadZone] looks outside: the time package prefers the machine's time-zone data, which an operator can
+// update, to the compiled-in copy.
 //
-// Every error is a sentence for the caller without its subject, which is the field's name: "must be an IANA time zone
-// name, …". No error repeats the input, except for a short name that is nearly right.
+// Every error is a sentence for the caller without its subject, which is the field's name: "must be an IANA
+// time zone name, …". No error repeats the input, except for a short name that is nearly right.
 package normalize
 
 // refusal says what is wrong with a value, and what to send in its place.

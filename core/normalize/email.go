@@ -9,18 +9,18 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// The longest address, and the longest part before its @ (RFC 5321 sections 4.5.3.1.3 and 4.5.3.1.1: a path of 256
-// octets, less its angle brackets).
+// The longest address, and the longest part before its @ (RFC 5321 sections 4.5.3.1.3 and 4.5.3.1.1: a path
+// of 256 octets, less its angle brackets).
 const (
 	longestAddressBytes   = 254
 	longestLocalPartBytes = 64
 )
 
-// Email checks that s is one addr-spec (RFC 5322 section 3.4.1) to which mail can be sent, and answers it as given.
-// The part before the @ is a dot-atom (section 3.2.3), where RFC 6531 section 3.3 also allows letters beyond ASCII; the
-// domain is a fully qualified name (RFC 5321 section 2.3.5), internationalized ones as RFC 5891 writes them or in their
-// own letters. Refused, though the grammar knows them: quoted strings, which RFC 5321 section 4.1.2 advises against,
-// address literals, comments, display names and lists.
+// Email checks that s is one addr-spec (RFC 5322 section 3.4.1) to which mail can be sent, and answers it as
+// given. The part before the @ is a dot-atom (section 3.2.3), where RFC 6531 section 3.3 also allows letters
+// beyond ASCII; the domain is a fully qualified name (RFC 5321 section 2.3.5), internationalized ones as RFC
+// 5891 writes them or in their own letters. Refused, though the grammar knows them: quoted strings, which RFC
+// 5321 section 4.1.2 advises against, address literals, comments, display names and lists.
 //
 // The error is a sentence that follows the field's name, see the package.
 func Email(s string) (string, error) {
@@ -53,7 +53,8 @@ func Email(s string) (string, error) {
 	return s, nil
 }
 
-// doesNotShow reports the characters that do not show, or change how others show, such as those that turn the direction.
+// doesNotShow reports the characters that do not show, or change how others show, such as those that turn the
+// direction.
 func doesNotShow(r rune) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Noncharacter_Code_Point)
 }

@@ -10,17 +10,18 @@ import (
 	"frontdesk/core/record"
 )
 
-// Meeting is the record of a booked or changed event. Its times are shown in the requested zone; with none requested in
-// the zone the event is kept in; and where the event names none, or none that is known, in the fallback.
+// Meeting is the record of a booked or changed event. Its times are shown in the requested zone; with none
+// requested in the zone the event is kept in; and where the event names none, or none that is known, in the
+// fallback.
 func Meeting(e calendar.Event, requested, fallback *time.Location) record.Meeting {
 	zone := newZones(requested, fallback).of(&e)
 	start, end := span(&e, zone)
 	return record.Meeting{EventID: e.ID, EventURL: e.URL, StartTime: Format(start, zone), EndTime: Format(end, zone)}
 }
 
-// Events are the records of events, each with its times as Meeting shows them, in the order of their starts, then of
-// their ids. Whole days lie between midnights of the zone they are shown in. The list and the attendees in it are never
-// nil.
+// Events are the records of events, each with its times as Meeting shows them, in the order of their starts,
+// then of their ids. Whole days lie between midnights of the zone they are shown in. The list and the
+// attendees in it are never nil.
 func Events(list []calendar.Event, requested, fallback *time.Location) []record.Event {
 	type placed struct{ start, end time.Time }
 	zones := newZones(requested, fallback)
@@ -62,15 +63,16 @@ func Events(list []calendar.Event, requested, fallback *time.Location) []record.
 	return records
 }
 
-// sortKey is what events are ordered by. It holds no pointer: moving those about would cost more than comparing.
+// sortKey is what events are ordered by. It holds no pointer: moving those about would cost more than
+// comparing.
 type sortKey struct {
 	second     int64
 	nanosecond int
 	index      int
 }
 
-// span places an event's times. An end before the start, which RFC 5545 section 3.8.2.2 forbids but some calendars hold,
-// is taken for none: the event has no length.
+// span places an event's times. An end before the start, which RFC 5545 section 3.8.2.2 forbids but some
+// calendars hold, is taken for none: the event has no length.
 func span(e *calendar.Event, zone *time.Location) (start, end time.Time) {
 	start, end = Instant(e.Start, zone), Instant(e.End, zone)
 	if end.Before(start) {
@@ -92,8 +94,8 @@ func newZones(requested, fallback *time.Location) *zones {
 	return &zones{requested: requested, fallback: fallback, known: map[string]*time.Location{"": fallback}}
 }
 
-// of is one zone for the start and the end, so that the two can be compared by eye and ear. An event may begin in one
-// zone and end in another (RFC 5545 section 3.8.2.2): the zone of its start is its own.
+// of is one zone for the start and the end, so that the two can be compared by eye and ear. An event may
+// begin in one zone and end in another (RFC 5545 section 3.8.2.2): the zone of its start is its own.
 func (z *zones) of(e *calendar.Event) *time.Location {
 	if z.requested != nil {
 		return z.requested
@@ -111,9 +113,9 @@ func (z *zones) of(e *calendar.Event) *time.Location {
 	return zone
 }
 
-// attendeeType maps what providers call the part of an attendee to the interface's three words: our own, Google's and
-// Graph's, and ROLE and CUTYPE of RFC 5545 sections 3.2.16 and 3.2.3. Whoever is not known to be less is required,
-// which is ROLE's default.
+// attendeeType maps what providers call the part of an attendee to the interface's three words: our own,
+// Google's and Graph's, and ROLE and CUTYPE of RFC 5545 sections 3.2.16 and 3.2.3. Whoever is not known to be
+// less is required, which is ROLE's default.
 func attendeeType(word string) string {
 	switch word {
 	case "required", "optional", "resource":
@@ -128,8 +130,9 @@ func attendeeType(word string) string {
 	return "required"
 }
 
-// responseStatus maps what providers call an answer to the interface's four words: our own, Google's and Graph's, and
-// PARTSTAT of RFC 5545 section 3.2.12. Whoever is not known to have answered has not, which is PARTSTAT's default.
+// responseStatus maps what providers call an answer to the interface's four words: our own, Google's and
+// Graph's, and PARTSTAT of RFC 5545 section 3.2.12. Whoever is not known to have answered has not, which is
+// PARTSTAT's default.
 func responseStatus(word string) string {
 	switch word {
 	case "needs_action", "accepted", "declined", "tentative":

@@ -6,9 +6,9 @@ import (
 	"frontdesk/core/calendar"
 )
 
-// Format writes t in RFC 3339 with the offset of the zone, whole seconds unless t has a fraction. "Z" is written for
-// UTC alone: in London's winter the offset is +00:00, since "Z" says that the offset of the place is not known
-// (RFC 9557 section 2.2).
+// Format writes t in RFC 3339 with the offset of the zone, whole seconds unless t has a fraction. "Z" is
+// written for UTC alone: in London's winter the offset is +00:00, since "Z" says that the offset of the place
+// is not known (RFC 9557 section 2.2).
 func Format(t time.Time, zone *time.Location) string {
 	return string(appendTime(make([]byte, 0, len(time.RFC3339)), t, zone))
 }
@@ -25,9 +25,9 @@ func appendTime(to []byte, t time.Time, zone *time.Location) []byte {
 	return t.AppendFormat(to, time.RFC3339Nano)
 }
 
-// writable is t as RFC 3339 section 5.6 can write it: with four digits of a year, and an offset of whole minutes.
-// Before standard time clocks followed the sun, to the second: the instant is kept, and shown with the minutes of its
-// offset.
+// writable is t as RFC 3339 section 5.6 can write it: with four digits of a year, and an offset of whole
+// minutes. Before standard time clocks followed the sun, to the second: the instant is kept, and shown with
+// the minutes of its offset.
 func writable(t time.Time) time.Time {
 	if _, offset := t.Zone(); offset%60 != 0 {
 		t = t.In(time.FixedZone("", offset/60*60))
@@ -41,8 +41,8 @@ func writable(t time.Time) time.Time {
 	return t
 }
 
-// Instant is the moment a provider's time means. A whole day begins at its midnight in the zone (RFC 5545 section
-// 3.3.4), and a floating time is the zone's local time (section 3.3.5, form 1). A nil zone is UTC.
+// Instant is the moment a provider's time means. A whole day begins at its midnight in the zone (RFC 5545
+// section 3.3.4), and a floating time is the zone's local time (section 3.3.5, form 1). A nil zone is UTC.
 func Instant(t calendar.Time, zone *time.Location) time.Time {
 	if zone == nil {
 		zone = time.UTC

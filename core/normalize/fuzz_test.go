@@ -11,7 +11,8 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// sentence holds what an error of this package promises: it goes behind a field's name, in one line of bounded length.
+// sentence holds what an error of this package promises: it goes behind a field's name, in one line of
+// bounded length.
 func sentence(t *testing.T, err error) {
 	t.Helper()
 	says := err.Error()

@@ -10,13 +10,14 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// deepestIndent bounds how far a list is moved in: a hostile one nests thousands deep, and each level would write more.
+// deepestIndent bounds how far a list is moved in: a hostile one nests thousands deep, and each level would
+// write more.
 const deepestIndent = 6
 
-// HTMLToText is what a person reads of an HTML text: paragraphs with an empty line between them, lists with their
-// bullets and numbers, the rows of a table as lines, an image's alternative text; links are their text. Scripts, styles
-// and whatever else is not shown is dropped. The work and the output grow with the input and no faster, however the
-// input nests or breaks off: tokens are read once, and no tree is built.
+// HTMLToText is what a person reads of an HTML text: paragraphs with an empty line between them, lists with
+// their bullets and numbers, the rows of a table as lines, an image's alternative text; links are their text.
+// Scripts, styles and whatever else is not shown is dropped. The work and the output grow with the input and
+// no faster, however the input nests or breaks off: tokens are read once, and no tree is built.
 func HTMLToText(source string) string {
 	w := textWriter{}
 	tokens := html.NewTokenizer(strings.NewReader(source))
@@ -53,8 +54,8 @@ func (a attributes) get(name string) string {
 	return ""
 }
 
-// textWriter writes the text of the tags it is told of. White space is owed until a word follows, so that none is
-// written twice or at an end.
+// textWriter writes the text of the tags it is told of. White space is owed until a word follows, so that
+// none is written twice or at an end.
 type textWriter struct {
 	out     strings.Builder
 	lines   int    // line ends owed
@@ -240,7 +241,8 @@ func (w *textWriter) indent() int {
 	return max(0, min(depth, deepestIndent))
 }
 
-// dropFiller takes out the invisible characters with which mails fill their previews and offer places to break lines.
+// dropFiller takes out the invisible characters with which mails fill their previews and offer places to
+// break lines.
 func dropFiller(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch r {
@@ -251,8 +253,8 @@ func dropFiller(s string) string {
 	}, tidy(s))
 }
 
-// tidy makes every line end a newline, drops the other control characters but tabs, and puts U+FFFD in the place of
-// what is not UTF-8.
+// tidy makes every line end a newline, drops the other control characters but tabs, and puts U+FFFD in the
+// place of what is not UTF-8.
 func tidy(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

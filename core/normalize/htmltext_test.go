@@ -70,8 +70,8 @@ func TestHTMLToText(t *testing.T) {
 	}
 }
 
-// TestHostileHTML proves that no input makes more of itself: each is a quarter of a mebibyte of what would, if nesting, numbering or
-// references cost anything.
+// TestHostileHTML proves that no input makes more of itself: each is a quarter of a mebibyte of what would,
+// if nesting, numbering or references cost anything.
 func TestHostileHTML(t *testing.T) {
 	for rule, part := range map[string]string{
 		"nested lists":             "<ul><li>x",

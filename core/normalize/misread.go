@@ -5,8 +5,8 @@ import "regexp"
 // fullTime is the part of a time that is written as it should be.
 const fullTime = `^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?`
 
-// misreadings are the forms of a time that callers send besides the right ones, and what to tell them. The first that
-// fits is told.
+// misreadings are the forms of a time that callers send besides the right ones, and what to tell them. The
+// first that fits is told.
 var misreadings = []struct {
 	looksLike *regexp.Regexp
 	sentence  string

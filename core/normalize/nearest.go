@@ -8,9 +8,9 @@ import (
 // longestName bounds the work of comparing: nothing longer is a mistyped name.
 const longestName = 64
 
-// Nearest returns the known name that was most likely meant, "" when none is near. A name is near when few of its
-// letters differ, in any case; or when the given one consists of some of its words, as "attendees" does of
-// "attendee_emails", and of no other's as well.
+// Nearest returns the known name that was most likely meant, "" when none is near. A name is near when few of
+// its letters differ, in any case; or when the given one consists of some of its words, as "attendees" does
+// of "attendee_emails", and of no other's as well.
 func Nearest(given string, known []string) string {
 	given = strings.TrimSpace(given)
 	if given == "" || utf8.RuneCountInString(given) > longestName {
@@ -72,8 +72,9 @@ func within(wanted, words []string) bool {
 	return len(wanted) > 0
 }
 
-// distance is how many letters have to be put in, taken out, changed or swapped with their neighbour to make one name
-// of the other (optimal string alignment), letter case aside. Names of very different lengths are far apart.
+// distance is how many letters have to be put in, taken out, changed or swapped with their neighbour to make
+// one name of the other (optimal string alignment), letter case aside. Names of very different lengths are
+// far apart.
 func distance(a, b string) int {
 	from, to := []rune(strings.ToLower(a)), []rune(strings.ToLower(b))
 	if len(from) > longestName || len(to) > longestName {

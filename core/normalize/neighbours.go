@@ -9,14 +9,15 @@ import (
 	"strings"
 )
 
-// numberingAreas are the areas that area codes serve, one per line: the country, degrees north and east of about the
-// middle of where people live in it, and the area codes, the oldest first. A code that serves several areas has a line
-// for each.
+// numberingAreas are the areas that area codes serve, one per line: the country, degrees north and east of
+// about the middle of where people live in it, and the area codes, the oldest first. A code that serves
+// several areas has a line for each.
 //
-// Which codes share an area is what NANPA (nanpa.com, Area Code Relief Planning) and the Canadian Numbering Administrator
-// (cnac.ca) announced. The places are the averages of the Area Code Geolocation Database, "free to use for any purpose
-// (commercial or not)" (github.com/ravisorg/Area-Code-Geolocation-Database), rounded to a tenth of a degree; where that
-// has none or is far off (231, 276, 321, 606, 906, 907, Canada and the islands), the largest city's.
+// Which codes share an area is what NANPA (nanpa.com, Area Code Relief Planning) and the Canadian Numbering
+// Administrator (cnac.ca) announced. The places are the averages of the Area Code Geolocation Database, "free
+// to use for any purpose (commercial or not)" (github.com/ravisorg/Area-Code-Geolocation-Database), rounded
+// to a tenth of a degree; where that has none or is far off (231, 276, 321, 606, 906, 907, Canada and the
+// islands), the largest city's.
 //
 //go:embed areas.txt
 var numberingAreas string
@@ -26,9 +27,9 @@ const (
 	farthest       = 400 // kilometres between areas: what is farther is not near for anybody
 )
 
-// NeighbouringAreaCodes are the area codes to try where one has no numbers, at most eight, the nearest first: those that
-// serve the same area, then those of other areas by distance. All are of the same country. A code that is not assigned
-// has none, and neither has one whose country or surroundings have no other.
+// NeighbouringAreaCodes are the area codes to try where one has no numbers, at most eight, the nearest first:
+// those that serve the same area, then those of other areas by distance. All are of the same country. A code
+// that is not assigned has none, and neither has one whose country or surroundings have no other.
 func NeighbouringAreaCodes(code string) []string {
 	var own, others []area
 	for line := range strings.Lines(numberingAreas) {

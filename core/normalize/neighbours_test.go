@@ -37,7 +37,8 @@ func TestNeighbouringAreaCodes(t *testing.T) {
 	}
 }
 
-// TestEveryAreaCodeHasNeighbours names those that have none: islands, and what is more than 400 km from the next.
+// TestEveryAreaCodeHasNeighbours names those that have none: islands, and what is more than 400 km from the
+// next.
 func TestEveryAreaCodeHasNeighbours(t *testing.T) {
 	alone := strings.Fields("242 246 264 268 284 340 345 441 473 649 664 670 671 684 721 758 767 784 807 808 867 868 869 907")
 	for _, code := range strings.Fields(areaCodes) {
@@ -109,8 +110,9 @@ func TestOverlaysAreMutual(t *testing.T) {
 	}
 }
 
-// TestAreasAreWithinOneState holds the table against libphonenumber's places: the short name of a state, behind a city,
-// or the long one, where a code has no one city. What is ahead of the metadata has no place there.
+// TestAreasAreWithinOneState holds the table against libphonenumber's places: the short name of a state,
+// behind a city, or the long one, where a code has no one city. What is ahead of the metadata has no place
+// there.
 func TestAreasAreWithinOneState(t *testing.T) {
 	known := 0
 	for line := range strings.Lines(numberingAreas) {

@@ -14,8 +14,8 @@ const (
 	DateTimeOrDate                 // a date alone is the day's start
 )
 
-// The first and the last time taken: the four-digit years of RFC 3339 section 5.6, less the day that a zone may be
-// ahead of or behind UTC, so that each can be shown in all of them. Year 0 is none of a caller's.
+// The first and the last time taken: the four-digit years of RFC 3339 section 5.6, less the day that a zone
+// may be ahead of or behind UTC, so that each can be shown in all of them. Year 0 is none of a caller's.
 var (
 	earliest = time.Date(1, time.January, 2, 0, 0, 0, 0, time.UTC).Unix()
 	latest   = time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC).Unix() - 1
@@ -24,20 +24,20 @@ var (
 // longestTime bounds what is looked at. RFC 3339 knows no longest fraction of a second.
 const longestTime = 64
 
-// ParseTime reads a time of the input: RFC 3339, or an ISO 8601 local time in extended format without an offset.
-// Precisely, with RFC 3339's names (section 5.6):
+// ParseTime reads a time of the input: RFC 3339, or an ISO 8601 local time in extended format without an
+// offset. Precisely, with RFC 3339's names (section 5.6):
 //
 //	time   = full-date [ ("T" / "t" / " ") hh ":" mm [ ":" ss [ ("." / ",") 1*DIGIT ] ] [ offset ] ]
 //	offset = "Z" / "z" / ("+" / "-") hh [ [ ":" ] mm ]
 //
-// That is RFC 3339 itself, with its own leniency in letter case and the space, and beside it what ISO 8601 allows and
-// callers send with one possible meaning: no seconds (web forms), a comma, an offset without colon (strftime) or without
-// minutes (PostgreSQL). Digits of a fraction beyond nanoseconds are dropped. The offset -00:00 is UTC (section 4.3).
-// A date alone is taken with DateTimeOrDate.
+// That is RFC 3339 itself, with its own leniency in letter case and the space, and beside it what ISO 8601
+// allows and callers send with one possible meaning: no seconds (web forms), a comma, an offset without colon
+// (strftime) or without minutes (PostgreSQL). Digits of a fraction beyond nanoseconds are dropped. The offset -00:00
+// is UTC (section 4.3). A date alone is taken with DateTimeOrDate.
 //
-// A leap second (section 5.7) is read as the second before it, as RFC 5545 section 3.3.12 tells those who keep none;
-// it is taken only where there can be one, at the end of a month in UTC. There is no hour 24: RFC 3339 ends at 23 and
-// ISO 8601 dropped it in 2019.
+// A leap second (section 5.7) is read as the second before it, as RFC 5545 section 3.3.12 tells those who
+// keep none; it is taken only where there can be one, at the end of a month in UTC. There is no hour 24: RFC
+// 3339 ends at 23 and ISO 8601 dropped it in 2019.
 //
 // The error is a sentence that follows the field's name, see the package.
 func ParseTime(s string, form TimeForm) (InputTime, error) {
@@ -202,8 +202,8 @@ func (c clock) check() error {
 	return nil
 }
 
-// mayLeap reports whether the minute is the last of a month in UTC, at whose end a leap second is put (ITU-R TF.460;
-// RFC 3339 appendix D). A local time cannot tell.
+// mayLeap reports whether the minute is the last of a month in UTC, at whose end a leap second is put (ITU-R
+// TF.460; RFC 3339 appendix D). A local time cannot tell.
 func (c clock) mayLeap() bool {
 	if !c.hasOffset {
 		return false

@@ -52,8 +52,8 @@ func TestNothingIsFarFromTheEndOfALeapYear(t *testing.T) {
 	}
 }
 
-// TestEveryChangeOfClocksInEveryZone holds place against the rule, worked out by trial from nothing but what clocks
-// show: around each change of clocks, in each zone, in all of recorded time and some of the future.
+// TestEveryChangeOfClocksInEveryZone holds place against the rule, worked out by trial from nothing but what
+// clocks show: around each change of clocks, in each zone, in all of recorded time and some of the future.
 func TestEveryChangeOfClocksInEveryZone(t *testing.T) {
 	end := time.Date(2045, time.January, 1, 0, 0, 0, 0, time.UTC)
 	changes := 0
@@ -104,8 +104,8 @@ func newTrial(change time.Time, z *time.Location) trial {
 	return tr
 }
 
-// place tries every offset: the earliest instant that shows the wall time is its first occurrence. Where none does,
-// clocks jumped over it, and the offset that counts is the one of the second before.
+// place tries every offset: the earliest instant that shows the wall time is its first occurrence. Where none
+// does, clocks jumped over it, and the offset that counts is the one of the second before.
 func (tr trial) place(wall time.Time) time.Time {
 	var first time.Time
 	for offset := range tr.offsets {

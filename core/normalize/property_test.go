@@ -58,8 +58,8 @@ func TestFormattedTimesAreReadBack(t *testing.T) {
 	})
 }
 
-// A local time shows in its zone as it was written, or it lies in a gap, and then it shows later by the gap's length,
-// with the offset from before the gap when written in that.
+// A local time shows in its zone as it was written, or it lies in a gap, and then it shows later by the gap's
+// length, with the offset from before the gap when written in that.
 func TestLocalTimesShowAsWritten(t *testing.T) {
 	zones := zoneGen(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -140,7 +140,8 @@ func eventGen(t *testing.T) *rapid.Generator[calendar.Event] {
 	})
 }
 
-// However events come in, their records come out in order of instant and id, each once, whatever zones they show.
+// However events come in, their records come out in order of instant and id, each once, whatever zones they
+// show.
 func TestRecordsAreOrderedAcrossZones(t *testing.T) {
 	zones, events := zoneGen(t), eventGen(t)
 	rapid.Check(t, func(t *rapid.T) {

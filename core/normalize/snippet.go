@@ -11,9 +11,10 @@ import (
 // ellipsis stands for what a snippet leaves out.
 const ellipsis = "…"
 
-// Snippet is the beginning of a text, without the white space around it, in at most so many characters; the ellipsis of
-// a shortened one is among them. Characters are counted as code points, as JSON Schema's maxLength counts them, and a
-// text is cut between grapheme clusters only (Unicode Standard Annex 29), so that no emoji and no accent is torn.
+// Snippet is the beginning of a text, without the white space around it, in at most so many characters; the
+// ellipsis of a shortened one is among them. Characters are counted as code points, as JSON Schema's
+// maxLength counts them, and a text is cut between grapheme clusters only (Unicode Standard Annex 29), so
+// that no emoji and no accent is torn.
 func Snippet(text string, most int) string {
 	text = strings.TrimSpace(text)
 	if len(text) <= most || utf8.RuneCountInString(text) <= most {

@@ -10,17 +10,17 @@ import (
 	_ "time/tzdata" // so that a zone is found on a machine without time-zone data, such as an empty container
 )
 
-// zoneNames are the names of the time-zone database of the Go release, backward links included, one per line and
-// sorted. "Factory" is left out: it stands for a zone that nobody set.
+// zoneNames are the names of the time-zone database of the Go release, backward links included, one per line
+// and sorted. "Factory" is left out: it stands for a zone that nobody set.
 //
 //go:embed zones.txt
 var zoneNames string
 
 const longestZoneName = 64
 
-// LoadZone returns the zone of an IANA name, spelled as the time-zone database spells it (RFC 6557, RFC 9557 section
-// 4.1). Whatever else time.LoadLocation takes is refused: "" and "Local", which mean the machine's own zone, paths,
-// and names in other case. The error names the zones that were probably meant.
+// LoadZone returns the zone of an IANA name, spelled as the time-zone database spells it (RFC 6557, RFC 9557
+// section 4.1). Whatever else time.LoadLocation takes is refused: "" and "Local", which mean the machine's
+// own zone, paths, and names in other case. The error names the zones that were probably meant.
 func LoadZone(name string) (*time.Location, error) {
 	if isZoneName(name) {
 		if zone, err := time.LoadLocation(name); err == nil {
@@ -47,9 +47,9 @@ func isZoneName(name string) bool {
 // mostSuggestions is how many names a refusal offers.
 const mostSuggestions = 3
 
-// suggestZones returns the names that may have been meant, the likeliest first. What counts is the last part, the city,
-// in whatever case and with spaces or hyphens for its underscores; one letter of four may be wrong, those of the region
-// included. A city that is right makes up for any region: there is no US/New_York.
+// suggestZones returns the names that may have been meant, the likeliest first. What counts is the last part,
+// the city, in whatever case and with spaces or hyphens for its underscores; one letter of four may be wrong,
+// those of the region included. A city that is right makes up for any region: there is no US/New_York.
 func suggestZones(name string) []string {
 	key := zoneKey(name)
 	if key == "" || len(name) > longestZoneName {

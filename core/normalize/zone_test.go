@@ -73,8 +73,8 @@ func TestLoadZoneRefuses(t *testing.T) {
 	}
 }
 
-// TestZonesAreThoseOfTheGoRelease holds the list against the time-zone data that Go compiles in. A newer Go may bring
-// zones that the list lacks: they are told, and -update adds them.
+// TestZonesAreThoseOfTheGoRelease holds the list against the time-zone data that Go compiles in. A newer Go
+// may bring zones that the list lacks: they are told, and -update adds them.
 func TestZonesAreThoseOfTheGoRelease(t *testing.T) {
 	for name := range strings.Lines(zoneNames) {
 		zone(t, strings.TrimSpace(name))

@@ -27,7 +27,8 @@ func (s said) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// FuzzTokenAnswers: whatever a token endpoint answers is tokens that can be used, or a fault that shows no secret.
+// FuzzTokenAnswers: whatever a token endpoint answers is tokens that can be used, or a fault that shows no
+// secret.
 func FuzzTokenAnswers(f *testing.F) {
 	for _, seed := range []said{
 		{200, "application/json", `{"access_token":"a","token_type":"Bearer","expires_in":3600,"refresh_token":"r","scope":"x y"}`},

@@ -68,7 +68,8 @@ func (c Client) Exchange(ctx context.Context, code, redirect, verifier string) (
 	return c.answered(t, err, w, code, verifier)
 }
 
-// Token gets an access token: with Consent by redeeming the refresh token, else by the application's own means.
+// Token gets an access token: with Consent by redeeming the refresh token, else by the application's own
+// means.
 func (c Client) Token(ctx context.Context, refresh string) (Tokens, error) {
 	w := &wire{ctx: ctx, next: c.HTTP.Transport}
 	var source oauth2.TokenSource
@@ -113,8 +114,8 @@ func (c Client) context(ctx context.Context, w *wire) context.Context {
 	return context.WithValue(ctx, oauth2.HTTPClient, &client)
 }
 
-// wire carries one request for a token. It holds it to the caller's context, which x/oauth2 does not for assertions, and
-// keeps what went wrong, which x/oauth2 turns into text.
+// wire carries one request for a token. It holds it to the caller's context, which x/oauth2 does not for
+// assertions, and keeps what went wrong, which x/oauth2 turns into text.
 type wire struct {
 	ctx    context.Context
 	next   http.RoundTripper
@@ -149,7 +150,8 @@ func (b *wireBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// answered makes tokens of an answer. The secrets are those that were sent: servers may repeat them in what they say.
+// answered makes tokens of an answer. The secrets are those that were sent: servers may repeat them in what
+// they say.
 func (c Client) answered(t *oauth2.Token, err error, w *wire, secrets ...string) (Tokens, error) {
 	if err != nil {
 		return Tokens{}, c.fault(err, w, append(secrets, c.Secret, c.Key))
@@ -167,8 +169,8 @@ func (c Client) answered(t *oauth2.Token, err error, w *wire, secrets ...string)
 	return answer, nil
 }
 
-// Missing lists the scopes that were asked for, are needed, and were not granted: customers may untick them. Names compare
-// by their last part without case, since Microsoft answers "Calendars.ReadWrite" for
+// Missing lists the scopes that were asked for, are needed, and were not granted: customers may untick them.
+// Names compare by their last part without case, since Microsoft answers "Calendars.ReadWrite" for
 // "https://graph.microsoft.com/Calendars.ReadWrite".
 func (c Client) Missing(granted []string) []adapter.Scope {
 	if granted == nil {
@@ -191,8 +193,9 @@ func lastPart(scope string) string {
 	return strings.ToLower(scope[strings.LastIndexByte(scope, '/')+1:])
 }
 
-// IsRefused reports whether err says that the authorization server refuses what the customer or administrator once gave,
-// so that a person has to give it again; RFC 6749 section 5.2 and OpenID Connect Core section 3.1.2.6 have the codes.
+// IsRefused reports whether err says that the authorization server refuses what the customer or administrator
+// once gave, so that a person has to give it again; RFC 6749 section 5.2 and OpenID Connect Core section 3.1.2.6
+// have the codes.
 func IsRefused(err error) bool {
 	return err != nil && errors.Is(err, fault.Disconnected)
 }
@@ -262,16 +265,16 @@ func (c Client) refusal(e *oauth2.RetrieveError, secrets []string) *fault.Error 
 		told = told.With("oauth_error", e.ErrorCode)
 	}
 	told.RetryAfter, told.Upstream = plain.RetryAfter, plain.Upstream
-	// A refusal in words of OAuth gave nothing (RFC 6749 section 5.2). A plain 5xx, but 503, may be of a proxy
-	// that lost the answer.
+	// A refusal in words of OAuth gave nothing (RFC 6749 section 5.2). A plain 5xx, but 503, may be of a
+	// proxy that lost the answer.
 	status := e.Response.StatusCode
 	told.Unsent = e.ErrorCode != "" || status < http.StatusInternalServerError ||
 		status == http.StatusServiceUnavailable
 	return told
 }
 
-// isErrorCode reports whether a code is one of the specifications' (RFC 6749, RFC 8707, OpenID Connect Core). Any other is a
-// text of the server's, which callers are not told.
+// isErrorCode reports whether a code is one of the specifications' (RFC 6749, RFC 8707, OpenID Connect Core).
+// Any other is a text of the server's, which callers are not told.
 func isErrorCode(code string) bool {
 	switch code {
 	case "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type", "invalid_scope",

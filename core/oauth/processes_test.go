@@ -188,8 +188,8 @@ func (p *replicas) wantToken(replicas ...*replica) {
 	}
 }
 
-// A process that is stopped in the middle of a redeem keeps its turn though its lease lapses, and goes on to wait
-// for the answer afterwards, though more time has passed than a redeem may take.
+// A process that is stopped in the middle of a redeem keeps its turn though its lease lapses, and goes on to
+// wait for the answer afterwards, though more time has passed than a redeem may take.
 func TestAReplicaIsStoppedWhileItRedeems(t *testing.T) {
 	t.Parallel()
 	p := newReplicas(t, storetest.Postgres(t)) // SQLite has no turns

@@ -10,8 +10,8 @@ import (
 	"frontdesk/core/fault"
 )
 
-// renew asks the provider for new tokens if nobody else does. The promises rest on this order: turn and lease,
-// then the provider, then the store, and only then the callers.
+// renew asks the provider for new tokens if nobody else does. The promises rest on this order: turn and
+// lease, then the provider, then the store, and only then the callers.
 func (s *TokenSource) renew(ctx context.Context, r *renewal, v view) (*entry, error) {
 	if v.row.LeaseUntil.After(s.options.Now()) {
 		return nil, errBusy
@@ -86,9 +86,9 @@ func (s *TokenSource) lease(ctx context.Context, v *view) (bool, error) {
 	return leased, err
 }
 
-// redeem asks the provider, and once more after a refusal: a provider may be wrong for a moment, and no failure
-// costs more than one that a person has to repair. It returns errBusy if newer tokens or other credentials
-// explain the refusal.
+// redeem asks the provider, and once more after a refusal: a provider may be wrong for a moment, and no
+// failure costs more than one that a person has to repair. It returns errBusy if newer tokens or other
+// credentials explain the refusal.
 func (s *TokenSource) redeem(ctx context.Context, v view) (Tokens, error) {
 	ctx, cancel := withLiveTimeout(ctx, s.limits.Redeem)
 	defer cancel()

@@ -35,7 +35,8 @@ type renewal struct {
 	err       error
 }
 
-// get returns an entry with an access token. If there is none, it starts the renewal or joins the one under way.
+// get returns an entry with an access token. If there is none, it starts the renewal or joins the one under
+// way.
 func (s *TokenSource) get(ctx context.Context, wanted *renewal) (*entry, error) {
 	refused := wanted.refused
 	for {
@@ -257,8 +258,8 @@ func (s *TokenSource) read(ctx context.Context, tenantID, connectionID string) (
 var (
 	// errBusy says that another replica renews the tokens, or that there are newer ones.
 	errBusy = errors.New("oauth: someone else renews the tokens")
-	// errTaken is an errBusy where the turn is held though the lease has expired: its holder is stopped, or about
-	// to end.
+	// errTaken is an errBusy where the turn is held though the lease has expired: its holder is stopped, or
+	// about to end.
 	errTaken = fmt.Errorf("%w, and does not go on", errBusy)
 )
 

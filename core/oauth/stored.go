@@ -38,8 +38,8 @@ func (s *TokenSource) storedForm(t Tokens, fingerprint string) storedTokens {
 	return stored
 }
 
-// refreshAt returns a point between 75 and 90 % of the token's life, earlier where Run would come too late for
-// a short one. It is zero for a token without an end.
+// refreshAt returns a point between 75 and 90 % of the token's life, earlier where Run would come too late
+// for a short one. It is zero for a token without an end.
 func (s *TokenSource) refreshAt(stored storedTokens) time.Time {
 	if stored.Expires.IsZero() {
 		return time.Time{}

@@ -320,8 +320,8 @@ func TestARefusal(t *testing.T) {
 func TestATokenEndpointThatIsDown(t *testing.T) {
 	for name, c := range map[string]struct {
 		down func(h *harness) (up func())
-		// How often the provider is asked ahead of time: of a redeem that hangs nobody knows whether it was acted
-		// on.
+		// How often the provider is asked ahead of time: of a redeem that hangs nobody knows whether it was
+		// acted on.
 		least, most int
 	}{
 		"answers 503": {func(h *harness) func() { return h.fake.Fail(http.StatusServiceUnavailable, "no") }, 2, 29},

@@ -1,13 +1,13 @@
-// Package page makes the HTML pages that the gateway serves to people. A page is a template of its room's, with one style
-// sheet for all:
+// Package page makes the HTML pages that the gateway serves to people. A page is a template of its room's,
+// with one style sheet for all:
 //
 //	pages, err := page.Parse(files, "pages/*.html")
 //	html, err := pages.Render("problem.html", view)
 //	w.Header().Set("Content-Security-Policy", pages.Policy())
 //
-// A template puts {{.Style}} into its one style element and takes everything else from .View. It promises that a page works
-// without script and without anything from elsewhere: the policy allows the style, by its hash, and nothing more than the
-// addresses named that a form may lead to.
+// A template puts {{.Style}} into its one style element and takes everything else from .View. It promises
+// that a page works without script and without anything from elsewhere: the policy allows the style, by its
+// hash, and nothing more than the addresses named that a form may lead to.
 package page
 
 import (
@@ -45,7 +45,8 @@ func (s *Set) Render(name string, view any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Policy is the Content-Security-Policy of a page whose form may lead to these sources; without any it has no form.
+// Policy is the Content-Security-Policy of a page whose form may lead to these sources; without any it has no
+// form.
 func (s *Set) Policy(forms ...string) string {
 	sum := sha256.Sum256([]byte(style))
 	if len(forms) == 0 {

@@ -1,6 +1,6 @@
-// Package record holds the interface's records: exactly the shapes that go over the wire, section 2 of the written
-// interface, and nothing that a provider knows. core/normalize makes them, core/service hands them on, core/api writes
-// them with encoding/json as they stand.
+// Package record holds the interface's records: exactly the shapes that go over the wire, section 2 of the
+// written interface, and nothing that a provider knows. core/normalize makes them, core/service hands them
+// on, core/api writes them with encoding/json as they stand.
 package record
 
 // Meeting is the metadata of a booked or updated event.

@@ -25,7 +25,8 @@ import (
 	"frontdesk/core/vault"
 )
 
-// keySet is one for all worlds, in a variable: a file of each world's own would have to reach the disk each time.
+// keySet is one for all worlds, in a variable: a file of each world's own would have to reach the disk each
+// time.
 var keySet = sync.OnceValues(func() (*vault.Vault, error) {
 	dir, err := os.MkdirTemp("", "frontdesk-keys-")
 	if err != nil {
@@ -54,7 +55,8 @@ func (w *world) audit(s *store.Store) *audit.Log {
 	return audit.New(audit.Options{Store: s, Vault: keys, Now: w.clock.now, Log: slog.New(slog.DiscardHandler)})
 }
 
-// recorded answers what the audit says: "tenant actor action subject outcome" of each row, in the order of time.
+// recorded answers what the audit says: "tenant actor action subject outcome" of each row, in the order of
+// time.
 func (w *world) recorded() []string {
 	w.tb.Helper()
 	l := w.audit(w.store)
@@ -267,8 +269,8 @@ func TestADeletedTenantsRowsStay(t *testing.T) {
 	}
 }
 
-// TestAnEffectThatCannotBeRecordedStands lets the audit refuse rows. What the caller is told stays true, and the row is
-// written once the audit takes rows again.
+// TestAnEffectThatCannotBeRecordedStands lets the audit refuse rows. What the caller is told stays true, and
+// the row is written once the audit takes rows again.
 func TestAnEffectThatCannotBeRecordedStands(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	db, err := sql.Open("sqlite", strings.TrimPrefix(w.url, "sqlite:"))

@@ -10,9 +10,9 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// BenchmarkBooking measures what a booking costs beside the provider's call: the use case against the bare driver, whose
-// provider answers after the time that a fast one takes. On two shared cores the ratio was 1.03 on SQLite and on
-// PostgreSQL, and 1.11 and 1.06 where double booking is prevented.
+// BenchmarkBooking measures what a booking costs beside the provider's call: the use case against the bare
+// driver, whose provider answers after the time that a fast one takes. On two shared cores the ratio was 1.03
+// on SQLite and on PostgreSQL, and 1.11 and 1.06 where double booking is prevented.
 //
 //	go test -run '^$' -bench Booking -benchtime 200x ./core/service
 func BenchmarkBooking(b *testing.B) {

@@ -144,8 +144,9 @@ func (w *world) heal() {
 	w.phones.script(nil)
 }
 
-// TestCrash kills the process at every call of a driver, before and after the provider acts. In another process, either
-// a repeat finishes the call, or recovery does and the repeat is told its answer: with one effect, always.
+// TestCrash kills the process at every call of a driver, before and after the provider acts. In another
+// process, either a repeat finishes the call, or recovery does and the repeat is told its answer: with one
+// effect, always.
 func TestCrash(t *testing.T) {
 	for _, c := range crashCases(t) {
 		for _, by := range []string{"a repeat", "recovery", "late recovery"} {
@@ -260,8 +261,8 @@ var storeSteps = []string{
 	"INSERT ON number_claims", "UPDATE ON number_claims", "DELETE ON number_claims",
 }
 
-// TestStoreFailsAtOneStep lets one kind of write fail during the call, as when the store goes away there, and the
-// process die after it. What the call told its caller stays true, and there is one effect in the end.
+// TestStoreFailsAtOneStep lets one kind of write fail during the call, as when the store goes away there, and
+// the process die after it. What the call told its caller stays true, and there is one effect in the end.
 func TestStoreFailsAtOneStep(t *testing.T) {
 	for _, c := range crashCases(t) {
 		for i, when := range storeSteps {

@@ -334,8 +334,8 @@ func (d *drill) answered(r *request, body, made string, replayed bool) {
 	}
 }
 
-// overtake lets changes of the same meeting that are in doubt be made once more when their callers ask again: the title was
-// another one meanwhile.
+// overtake lets changes of the same meeting that are in doubt be made once more when their callers ask again:
+// the title was another one meanwhile.
 func (d *drill) overtake(newer *request) {
 	for _, r := range d.asked {
 		if r != newer && r.operation == opUpdate && r.event == newer.event && r.state == unsure {
@@ -374,8 +374,8 @@ func (d *drill) refused(r *request, before standing, f *fault.Error, faults bool
 	}
 }
 
-// excused is what may fail though nothing is wrong: what is changed may be gone, and a slot may be taken by the meeting that
-// was made when the same was asked before.
+// excused is what may fail though nothing is wrong: what is changed may be gone, and a slot may be taken by
+// the meeting that was made when the same was asked before.
 func (d *drill) excused(r *request, f *fault.Error) bool {
 	switch r.operation {
 	case opBook:

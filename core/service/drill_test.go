@@ -18,9 +18,9 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// drill is one sequence of calls, faults, deaths and waits, drawn from a seed. Two tenants call two processes with the same
-// few keys for every operation; what they may rely on is in ask. The worlds are used again by the next drill: to make a
-// database takes longer than a drill.
+// drill is one sequence of calls, faults, deaths and waits, drawn from a seed. Two tenants call two processes
+// with the same few keys for every operation; what they may rely on is in ask. The worlds are used again by
+// the next drill: to make a database takes longer than a drill.
 type drill struct {
 	t       *testing.T
 	seed    uint64
@@ -148,20 +148,20 @@ func size(variable string, standard int) int {
 	return standard
 }
 
-// TestEveryKeyHasOneEffect draws sequences of every mutating operation, with and without keys, repeated in the same words and
-// in others, while they run and after they ended, before and after their 72 hours; while providers refuse, are down, act
-// and lose their answers, and processes die. FRONTDESK_SEQUENCES says how many there are on each store, FRONTDESK_SEED which
-// is the first.
+// TestEveryKeyHasOneEffect draws sequences of every mutating operation, with and without keys, repeated in
+// the same words and in others, while they run and after they ended, before and after their 72 hours; while
+// providers refuse, are down, act and lose their answers, and processes die. FRONTDESK_SEQUENCES says how
+// many there are on each store, FRONTDESK_SEED which is the first.
 func TestEveryKeyHasOneEffect(t *testing.T) {
 	for _, s := range stores {
 		t.Run(s.name, func(t *testing.T) { drills(t, s.open, size("FRONTDESK_SEQUENCES", 2*s.runs), false) })
 	}
 }
 
-// TestADeathAnywhereLosesAndDoublesNothing kills processes at every point that they pass, again and again: before and after
-// each call of a driver, and before and after each write in the store. What was left open is settled within 30 seconds.
-// FRONTDESK_CRASHES says how many sequences there are on each store, each with about four deaths, FRONTDESK_SEED which is the
-// first.
+// TestADeathAnywhereLosesAndDoublesNothing kills processes at every point that they pass, again and again:
+// before and after each call of a driver, and before and after each write in the store. What was left open is
+// settled within 30 seconds. FRONTDESK_CRASHES says how many sequences there are on each store, each with
+// about four deaths, FRONTDESK_SEED which is the first.
 func TestADeathAnywhereLosesAndDoublesNothing(t *testing.T) {
 	for _, s := range stores {
 		t.Run(s.name, func(t *testing.T) { drills(t, s.open, size("FRONTDESK_CRASHES", s.runs), true) })
@@ -477,7 +477,8 @@ func (d *drill) blind(operation string) bool {
 	return false
 }
 
-// compareNumbers holds the numbers of the account against what callers list, and both against what they were told.
+// compareNumbers holds the numbers of the account against what callers list, and both against what they were
+// told.
 func (d *drill) compareNumbers() {
 	listed := map[string]string{}
 	for _, c := range d.callers {

@@ -542,7 +542,8 @@ func TestLateAnswerSettlesTheCall(t *testing.T) {
 			close(let)
 			p.stop() // waits for the late write
 			body, replayed, err := test.call(w.start(), c, background)
-			// What came of a purchase is looked up, since the number may not be there yet: then the repeat finishes it.
+			// What came of a purchase is looked up, since the number may not be there yet: then the repeat
+			// finishes it.
 			if err != nil || !replayed && name != "buy" || body == "" || test.made(w) != 1 {
 				t.Fatalf("got %s, replayed %v, %v; %d effects", body, replayed, err, test.made(w))
 			}

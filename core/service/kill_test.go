@@ -18,10 +18,10 @@ import (
 	"frontdesk/core/store"
 )
 
-// trap kills a process at a named point: before or after it calls a driver, before or after it writes in the store. The
-// write is carried out as a whole or not at all, as the database promises; what the process learns of it is nothing. On
-// SQLite the point is a commit, on PostgreSQL any message to the server, so that a process dies in the midst of
-// transactions and after reads as well.
+// trap kills a process at a named point: before or after it calls a driver, before or after it writes in the
+// store. The write is carried out as a whole or not at all, as the database promises; what the process learns
+// of it is nothing. On SQLite the point is a commit, on PostgreSQL any message to the server, so that a
+// process dies in the midst of transactions and after reads as well.
 type trap struct {
 	process *process
 
@@ -106,8 +106,8 @@ func (w *world) startMortal() *trap {
 // committers are what watches the commits on a file of SQLite, by the path that its process opened it under.
 var committers sync.Map
 
-// watchCommits registers the hook for the whole process. The driver's list of hooks has no lock: TestMain calls this
-// before any test opens a connection.
+// watchCommits registers the hook for the whole process. The driver's list of hooks has no lock: TestMain
+// calls this before any test opens a connection.
 func watchCommits() {
 	sqlite.RegisterConnectionHook(func(conn sqlite.ExecQuerierContext, dsn string) error {
 		parsed, err := url.Parse(dsn)
@@ -155,7 +155,8 @@ func (t *trap) commit(name string) int32 {
 	return 1
 }
 
-// onSQLite answers a path of the file that is the process's own, so that its connections are told from others'.
+// onSQLite answers a path of the file that is the process's own, so that its connections are told from
+// others'.
 func (t *trap) onSQLite(p *process) string {
 	tb := p.world.tb
 	tb.Helper()
@@ -293,8 +294,8 @@ func (r *relay) ask(client, server net.Conn, last chan<- struct{}) {
 // prepared are a connection's statements by the names that its client gave them.
 type prepared map[string]string
 
-// name is what a message does, and whether it does anything: a client prepares statements and asks whether the server is
-// there as well.
+// name is what a message does, and whether it does anything: a client prepares statements and asks whether
+// the server is there as well.
 func (p prepared) name(message []byte) (string, bool) {
 	const header = 5
 	if len(message) < header {
@@ -351,15 +352,16 @@ func (r *relay) answer(client, server net.Conn, last <-chan struct{}) {
 	}
 }
 
-// readyLength is the length of the message ReadyForQuery, with which an answer ends (PostgreSQL's manual, Message Formats).
+// readyLength is the length of the message ReadyForQuery, with which an answer ends (PostgreSQL's manual,
+// Message Formats).
 const readyLength = 6
 
 func readyForQuery(tail []byte) bool {
 	return len(tail) == readyLength && string(tail[:readyLength-1]) == "Z\x00\x00\x00\x05"
 }
 
-// TestATrapKillsWhereItSays proves the traps themselves: what a process writes as it dies is there or not, as the trap was
-// armed, and the process can do nothing more.
+// TestATrapKillsWhereItSays proves the traps themselves: what a process writes as it dies is there or not, as
+// the trap was armed, and the process can do nothing more.
 func TestATrapKillsWhereItSays(t *testing.T) {
 	eachStore(t, func(t *testing.T, w *world) {
 		called := w.startMortal()

@@ -45,8 +45,8 @@ func TestARepeatAfterAKillIsAnsweredWithinItsDeadline(t *testing.T) {
 	}
 }
 
-// TestAStepOfTheClockTakesNoRunOver: what runs in this process runs, whatever the clock says. Ticket systems that cannot
-// tell what became of a call would have two tickets.
+// TestAStepOfTheClockTakesNoRunOver: what runs in this process runs, whatever the clock says. Ticket systems
+// that cannot tell what became of a call would have two tickets.
 func TestAStepOfTheClockTakesNoRunOver(t *testing.T) {
 	eachStore(t, func(t *testing.T, w *world) {
 		c := w.tenant("acme")
@@ -92,7 +92,8 @@ func TestADeadCallIsNotBlockedByAClockThatWasAhead(t *testing.T) {
 	})
 }
 
-// storeAway cuts each connection to PostgreSQL at the n-th message from now on, before or after the server has it.
+// storeAway cuts each connection to PostgreSQL at the n-th message from now on, before or after the server
+// has it.
 func storeAway(t *testing.T, w *world) *trap {
 	t.Helper()
 	cut := w.startMortal()
@@ -140,7 +141,8 @@ func TestAnAnswerThatWasGivenStaysGiven(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatTheStoreNeverTakesHoldsUpNothing: other answers are written, and what others left is settled.
+// TestAnAnswerThatTheStoreNeverTakesHoldsUpNothing: other answers are written, and what others left is
+// settled.
 func TestAnAnswerThatTheStoreNeverTakesHoldsUpNothing(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	_, err := w.database().Exec(`CREATE TRIGGER failing BEFORE UPDATE OF state ON intents WHEN NEW.state = 'done' AND NEW.key = 'key:stuck'
@@ -161,8 +163,8 @@ func TestAnAnswerThatTheStoreNeverTakesHoldsUpNothing(t *testing.T) {
 	}
 }
 
-// TestPeersLeaveWhatTheStoreRefused: the caller was told that the call is not recorded, and it was. While its process
-// cannot take it back, no other replica carries it out.
+// TestPeersLeaveWhatTheStoreRefused: the caller was told that the call is not recorded, and it was. While its
+// process cannot take it back, no other replica carries it out.
 func TestPeersLeaveWhatTheStoreRefused(t *testing.T) {
 	w := newWorld(t, storetest.Postgres)
 	c := w.tenant("acme")
@@ -194,7 +196,8 @@ func TestPeersLeaveWhatTheStoreRefused(t *testing.T) {
 	}
 }
 
-// TestAnUnsettledCallWithoutAKeyIsNoSecondMeeting: the provider is away until equal calls no longer count as one.
+// TestAnUnsettledCallWithoutAKeyIsNoSecondMeeting: the provider is away until equal calls no longer count as
+// one.
 func TestAnUnsettledCallWithoutAKeyIsNoSecondMeeting(t *testing.T) {
 	for name, act := range map[string]func(w *world, p *process){
 		"the recovery worker settles it in time": func(w *world, p *process) {

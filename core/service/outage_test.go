@@ -10,8 +10,9 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// TestACallThatTheStoreRefusedIsNotCarriedOutLater loses each message between a booking and PostgreSQL, or its answer: the
-// connection breaks, the process lives. Who is told that the store does not answer may book something else instead.
+// TestACallThatTheStoreRefusedIsNotCarriedOutLater loses each message between a booking and PostgreSQL, or
+// its answer: the connection breaks, the process lives. Who is told that the store does not answer may book
+// something else instead.
 func TestACallThatTheStoreRefusedIsNotCarriedOutLater(t *testing.T) {
 	w := newWorld(t, storetest.Postgres)
 	c := w.tenant("acme")

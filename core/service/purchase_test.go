@@ -93,8 +93,8 @@ func TestAFailedPurchaseDoesNotCount(t *testing.T) {
 	buyOne(t, p, c, BuyNumber{})
 }
 
-// TestTenantsOfOneAccountNeverGetTheSameNumber: at some providers, ordering a number that the account holds already is
-// answered as if it had been bought.
+// TestTenantsOfOneAccountNeverGetTheSameNumber: at some providers, ordering a number that the account holds
+// already is answered as if it had been bought.
 func TestTenantsOfOneAccountNeverGetTheSameNumber(t *testing.T) {
 	eachStore(t, func(t *testing.T, w *world) {
 		if strings.HasPrefix(w.url, "postgres") {
@@ -126,8 +126,8 @@ func TestTenantsOfOneAccountNeverGetTheSameNumber(t *testing.T) {
 	})
 }
 
-// slow has writes take up to a moment longer on PostgreSQL, so that others come in between. They are named as triggers
-// name them, such as "UPDATE ON purchases".
+// slow has writes take up to a moment longer on PostgreSQL, so that others come in between. They are named as
+// triggers name them, such as "UPDATE ON purchases".
 func (w *world) slow(most time.Duration, writes ...string) {
 	w.tb.Helper()
 	db, err := sql.Open("pgx", w.url)
@@ -801,10 +801,11 @@ func TestChangesAtOnceEndAlikeInBothPlaces(t *testing.T) {
 	})
 }
 
-// TestSagaSurvivesEveryKill kills processes at random calls of the provider, again and again, over purchases at providers
-// of every character, and lets repeats and recovery finish them. In the end every key has bought one number at most,
-// no number is lost: each that the account holds is in the table, named and routed, and each that was told is held.
-// FRONTDESK_SAGA_SEED repeats one run; FRONTDESK_SAGA_RUNS says how many there are, 60 by default.
+// TestSagaSurvivesEveryKill kills processes at random calls of the provider, again and again, over purchases
+// at providers of every character, and lets repeats and recovery finish them. In the end every key has bought
+// one number at most, no number is lost: each that the account holds is in the table, named and routed, and
+// each that was told is held. FRONTDESK_SAGA_SEED repeats one run; FRONTDESK_SAGA_RUNS says how many there
+// are, 60 by default.
 func TestSagaSurvivesEveryKill(t *testing.T) {
 	runs, first := 60, uint64(1)
 	if n, err := strconv.Atoi(os.Getenv("FRONTDESK_SAGA_RUNS")); err == nil {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// A purge goes on until all is done, rests longer than it works, and does less at a time where that takes long.
+// A purge goes on until all is done, rests longer than it works, and does less at a time where that takes
+// long.
 func TestAPurgeRestsLongerThanItWorks(t *testing.T) {
 	for name, perRow := range map[string]time.Duration{"quick": 10 * time.Microsecond, "slow": 3 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {

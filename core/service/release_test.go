@@ -167,7 +167,8 @@ func TestDriftIsReportedAndRepairedWhereThatIsSafe(t *testing.T) {
 	}
 }
 
-// TestAListThatIsBehindChangesNothing: while an account is read, a number of it is released, and bought again.
+// TestAListThatIsBehindChangesNothing: while an account is read, a number of it is released, and bought
+// again.
 func TestAListThatIsBehindChangesNothing(t *testing.T) {
 	for name, again := range map[string]bool{"released": false, "released and bought again": true} {
 		for _, lister := range []string{"acme", "bolt"} {
@@ -246,8 +247,8 @@ func TestAnOvertakenChangeThatComesLateIsPutRight(t *testing.T) {
 	}
 }
 
-// TestAChangeInDoubtDoesNotUndoOneThatWasAnsweredSince: which of the two was asked for first does not matter to a caller who
-// was told that it is done.
+// TestAChangeInDoubtDoesNotUndoOneThatWasAnsweredSince: which of the two was asked for first does not matter
+// to a caller who was told that it is done.
 func TestAChangeInDoubtDoesNotUndoOneThatWasAnsweredSince(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	mine := buyOne(t, p, c, BuyNumber{Name: "Front"})

@@ -43,7 +43,8 @@ func newPhoneAccount() *phoneAccount {
 	return a
 }
 
-// ordersTake makes the account one whose orders are filled only after they were looked at so often, and are not repeatable.
+// ordersTake makes the account one whose orders are filled only after they were looked at so often, and are
+// not repeatable.
 func (a *phoneAccount) ordersTake(looks int) {
 	a.traits, a.slow = telephony.Traits{AsyncBuy: true}, looks
 }

@@ -24,8 +24,8 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// world is one installation: a store, the providers' accounts behind it, a clock, and any number of processes of the
-// gateway that share them. A process can be killed at any call of a driver.
+// world is one installation: a store, the providers' accounts behind it, a clock, and any number of processes
+// of the gateway that share them. A process can be killed at any call of a driver.
 type world struct {
 	tb    testing.TB
 	url   string
@@ -172,7 +172,8 @@ func (p *process) stop() {
 	p.world.mu.Unlock()
 }
 
-// kill cuts the process off from the store and from the providers: whatever its goroutines still do changes nothing.
+// kill cuts the process off from the store and from the providers: whatever its goroutines still do changes
+// nothing.
 func (p *process) kill() {
 	if p.dead.CompareAndSwap(false, true) {
 		_ = p.store.Close()
@@ -279,8 +280,8 @@ func (d *directory) MarkVerified(_ context.Context, c tenant.Connection, email s
 	return nil
 }
 
-// reaction is what happens to one call of a driver besides what the driver does: before it acts, and after. An error
-// is what the call answers.
+// reaction is what happens to one call of a driver besides what the driver does: before it acts, and after.
+// An error is what the call answers.
 type reaction struct {
 	before, after func(context.Context) error
 }

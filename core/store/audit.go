@@ -135,8 +135,8 @@ func (s *Store) recorded(ctx context.Context, rows []AuditRow, query string, arg
 	return touched, err
 }
 
-// execRecorded is recorded within a transaction. Where the database takes both in one statement, recording costs no
-// round trip.
+// execRecorded is recorded within a transaction. Where the database takes both in one statement, recording
+// costs no round trip.
 func (s *Store) execRecorded(ctx context.Context, q querier, rows []AuditRow, query string, args ...any) (touched int64, err error) {
 	if len(rows) == 1 && s.dialect.joins {
 		row, err := auditArgs(rows[0])
@@ -176,7 +176,8 @@ func (s *Store) AuditRow(ctx context.Context, id int64) (AuditRow, bool, error) 
 	return findIn(ctx, s, scanAudit, "SELECT "+auditColumns+" FROM audit WHERE id = $1", id)
 }
 
-// AuditChain returns sealed rows after an id, in the order of the chain, and the head as it was at that moment.
+// AuditChain returns sealed rows after an id, in the order of the chain, and the head as it was at that
+// moment.
 func (s *Store) AuditChain(ctx context.Context, after int64, most int) (rows []AuditRow, head AuditHead, err error) {
 	err = s.try(ctx, func(ctx context.Context) error {
 		return inTx(ctx, s.read, s.dialect.reading, func(ctx context.Context, tx *sql.Tx) error {
@@ -200,10 +201,11 @@ const unsealedAudit = "SELECT " + auditColumns + " FROM audit WHERE COALESCE(id,
 // Mark is the row's place among those that are not sealed.
 func (r AuditRow) Mark() AuditMark { return AuditMark{At: millis(r.At), UID: r.UID} }
 
-// SealAudit hands rows that are not in the chain, after a mark, to chain, with the head and the greatest id there is,
-// and keeps the rows and the head that it answers: the rows with their ID, KeyID and MAC. One caller at a time, of all
-// replicas, gets to the chain; those who write rows do not wait for it. It answers how many rows it looked at and the
-// last one's mark. chain may be called more than once and must not call the store.
+// SealAudit hands rows that are not in the chain, after a mark, to chain, with the head and the greatest id
+// there is, and keeps the rows and the head that it answers: the rows with their ID, KeyID and MAC. One
+// caller at a time, of all replicas, gets to the chain; those who write rows do not wait for it. It answers
+// how many rows it looked at and the last one's mark. chain may be called more than once and must not call
+// the store.
 func (s *Store) SealAudit(
 	ctx context.Context, after AuditMark, most int, chain func(head AuditHead, last int64, rows []AuditRow) ([]AuditRow, AuditHead),
 ) (seen int, mark AuditMark, err error) {

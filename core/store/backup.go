@@ -22,8 +22,9 @@ const (
 	ReasonNoBackup     = "NOT_A_BACKUP"
 )
 
-// Backup writes a copy of the database as it is at one moment, what is in the write-ahead log included, to a file that
-// is not there yet and that its owner alone can read. Calls go on meanwhile. A copy that is cut off leaves no file.
+// Backup writes a copy of the database as it is at one moment, what is in the write-ahead log included, to a
+// file that is not there yet and that its owner alone can read. Calls go on meanwhile. A copy that is cut off
+// leaves no file.
 func (s *Store) Backup(ctx context.Context, to string) error {
 	if s.path == "" {
 		return noFile("pg_dump --format=custom")
@@ -53,8 +54,8 @@ func (s *Store) Backup(ctx context.Context, to string) error {
 	return place(temporary.Name(), to)
 }
 
-// copyInto copies within one reading transaction. The copy gives freed pages back, also where the original was made by a
-// version that did not.
+// copyInto copies within one reading transaction. The copy gives freed pages back, also where the original
+// was made by a version that did not.
 func (s *Store) copyInto(ctx context.Context, path string) error {
 	connector, err := sqliteConnector(s.path, url.Values{"_busy_timeout": {"200"}}, url.Values{"_auto_vacuum": {incremental}})
 	if err != nil {
@@ -88,12 +89,13 @@ func place(temporary, name string) error {
 	return errors.Join(directory.Sync(), directory.Close())
 }
 
-// besides are the ends of the names of files that belong to a database file. A log that is left behind by a file that
-// was removed would be written into the next one of that name.
+// besides are the ends of the names of files that belong to a database file. A log that is left behind by a
+// file that was removed would be written into the next one of that name.
 var besides = []string{"-wal", "-shm", "-journal"}
 
-// Replace puts a database file, which nobody has open, in the place of the one at url. What was there is not removed:
-// it gets another name, which Replace returns; "" where there was nothing. It refuses while any process has it open.
+// Replace puts a database file, which nobody has open, in the place of the one at url. What was there is not
+// removed: it gets another name, which Replace returns; "" where there was nothing. It refuses while any
+// process has it open.
 func Replace(ctx context.Context, url, file, aside string) (moved string, err error) {
 	path, err := PathOf(url)
 	if err != nil {
@@ -114,7 +116,8 @@ func Replace(ctx context.Context, url, file, aside string) (moved string, err er
 	return moved, err
 }
 
-// rename gives a database file and what lies beside it another name, and returns that; "" where there is no such file.
+// rename gives a database file and what lies beside it another name, and returns that; "" where there is no
+// such file.
 func rename(from, to string) (moved string, err error) {
 	for _, end := range append([]string{""}, besides...) {
 		switch err := os.Rename(from+end, to+end); {
@@ -143,8 +146,8 @@ func noFile(tool string) error {
 			"with the address in store.url. Keep the key set too, apart from the copy.", tool)
 }
 
-// exclusively keeps other processes from opening the file until release is called. The log is written into the file, so
-// that it is whole under another name. A file that is damaged has nobody who works with it.
+// exclusively keeps other processes from opening the file until release is called. The log is written into
+// the file, so that it is whole under another name. A file that is damaged has nobody who works with it.
 func exclusively(ctx context.Context, path string) (release func(), err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return func() {}, nil

@@ -12,7 +12,8 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// Both print how many times as long they take as the same without the store: one bare query, two bare commits.
+// Both print how many times as long they take as the same without the store: one bare query, two bare
+// commits.
 //
 //	go test -run=- -bench=. ./core/store
 

@@ -21,8 +21,8 @@ func scanConnection(row scanner) (c Connection, err error) {
 	return c, err
 }
 
-// CreateConnection adds a connection with revision 1. The first of a kind becomes the tenant's default, and one that
-// is made the default takes that from the others. A name that is taken is a Conflict.
+// CreateConnection adds a connection with revision 1. The first of a kind becomes the tenant's default, and
+// one that is made the default takes that from the others. A name that is taken is a Conflict.
 func (s *Store) CreateConnection(ctx context.Context, c Connection, audit ...AuditRow) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := lockTenant(ctx, tx, c.TenantID); err != nil {
@@ -50,9 +50,9 @@ func (s *Store) CreateConnection(ctx context.Context, c Connection, audit ...Aud
 	})
 }
 
-// UpdateConnection replaces all but the kind and the creation of a connection, and makes its revision fromRevision+1.
-// Where the revision is another one by now, it is a Conflict with the reason CHANGED_MEANWHILE. A default is replaced
-// by another, never taken away.
+// UpdateConnection replaces all but the kind and the creation of a connection, and makes its revision
+// fromRevision+1. Where the revision is another one by now, it is a Conflict with the reason
+// CHANGED_MEANWHILE. A default is replaced by another, never taken away.
 func (s *Store) UpdateConnection(ctx context.Context, c Connection, fromRevision int64, audit ...AuditRow) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := lockTenant(ctx, tx, c.TenantID); err != nil {
@@ -85,8 +85,8 @@ func (s *Store) UpdateConnection(ctx context.Context, c Connection, fromRevision
 	})
 }
 
-// DeleteConnection removes a connection with its documents, numbers, holds and the events seen through it. Where it
-// was the tenant's default, the oldest other one of its kind becomes that.
+// DeleteConnection removes a connection with its documents, numbers, holds and the events seen through it.
+// Where it was the tenant's default, the oldest other one of its kind becomes that.
 func (s *Store) DeleteConnection(ctx context.Context, tenantID, id string, audit ...AuditRow) error {
 	err := s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := lockTenant(ctx, tx, tenantID); err != nil {
@@ -138,8 +138,8 @@ func (s *Store) Connection(ctx context.Context, tenantID, id string) (c Connecti
 	return c, err
 }
 
-// SetConnectionEmail keeps the account's address as last verified. The revision does not grow, so that a driver
-// that works stays open. Where the revision is another one by now, it is a Conflict with the reason
+// SetConnectionEmail keeps the account's address as last verified. The revision does not grow, so that a
+// driver that works stays open. Where the revision is another one by now, it is a Conflict with the reason
 // CHANGED_MEANWHILE: the credentials may be those of another account, or refused.
 func (s *Store) SetConnectionEmail(ctx context.Context, tenantID, id, email string, revision int64) error {
 	touched, err := s.exec(ctx, "UPDATE connections SET email = $4 WHERE tenant_id = $1 AND id = $2 AND revision = $3",

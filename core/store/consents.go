@@ -45,7 +45,8 @@ const (
 
 	// linkMemory is how long a link that has ended is remembered, so that who opens it is told so.
 	linkMemory = 30 * 24 * time.Hour
-	// maxConsents is how many consents of one link may be open at one time: who has a link can begin as many as he likes.
+	// maxConsents is how many consents of one link may be open at one time: who has a link can begin as many
+	// as he likes.
 	maxConsents = 16
 )
 
@@ -111,7 +112,8 @@ func (s *Store) SealConnectLink(ctx context.Context, l ConnectLink, seal []byte)
 	return touched == 1, err
 }
 
-// BeginConsent adds a consent, and forgets those that have expired and the oldest of a link that has too many.
+// BeginConsent adds a consent, and forgets those that have expired and the oldest of a link that has too
+// many.
 func (s *Store) BeginConsent(ctx context.Context, c Consent, now time.Time) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		// The consents of one link are begun one after the other, so that all are counted.
@@ -150,8 +152,9 @@ func (s *Store) TakeConsent(ctx context.Context, hash []byte) (c Consent, err er
 	return c, err
 }
 
-// ClaimConnectLink makes the caller the one who stores what a consent gave, until the time given. Where the link was
-// used, or somebody else's claim on it or on another link to its connection still holds, it is a Conflict.
+// ClaimConnectLink makes the caller the one who stores what a consent gave, until the time given. Where the
+// link was used, or somebody else's claim on it or on another link to its connection still holds, it is a
+// Conflict.
 func (s *Store) ClaimConnectLink(ctx context.Context, hash, claim []byte, now, until time.Time) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		// The claims of one tenant are made one after the other, so that each sees those before it.
@@ -178,15 +181,15 @@ func (s *Store) ReleaseConnectLink(ctx context.Context, hash, claim []byte) erro
 	return err
 }
 
-// FinishConnectLink marks a link as used and its connection as working, with the account's address, in one. It is a
-// Conflict where the claim is not the caller's any more, and with the reason CHANGED_MEANWHILE where the connection's
-// revision is another one.
+// FinishConnectLink marks a link as used and its connection as working, with the account's address, in one.
+// It is a Conflict where the claim is not the caller's any more, and with the reason CHANGED_MEANWHILE where
+// the connection's revision is another one.
 func (s *Store) FinishConnectLink(
 	ctx context.Context, hash, claim []byte, at time.Time, c Connection, fromRevision int64, audit ...AuditRow,
 ) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		// The connection comes first, as in the removal of a tenant, so that no two transactions wait for each
-		// other.
+		// The connection comes first, as in the removal of a tenant, so that no two transactions wait for
+		// each other.
 		connections, err := exec(ctx, tx, `UPDATE connections SET status = 'ok', email = $4, revision = revision + 1
 			WHERE tenant_id = $1 AND id = $2 AND revision = $3`, c.TenantID, c.ID, fromRevision, c.Email)
 		if err != nil {

@@ -9,8 +9,8 @@ import (
 	"frontdesk/core/fault"
 )
 
-// Documents is the document store of one connection. Its updates take turns with each other and with nothing else on
-// PostgreSQL; on SQLite they share the one writer, so that a change must not wait for anything.
+// Documents is the document store of one connection. Its updates take turns with each other and with nothing
+// else on PostgreSQL; on SQLite they share the one writer, so that a change must not wait for anything.
 func (s *Store) Documents(connectionID string) adapter.Storage {
 	return documents{store: s, connectionID: connectionID}
 }
@@ -62,7 +62,8 @@ func (d documents) run(ctx context.Context, db *sql.DB, options *sql.TxOptions, 
 	return err
 }
 
-// documentTx is one transaction. It keeps the first error of the database, so that the whole can be tried again.
+// documentTx is one transaction. It keeps the first error of the database, so that the whole can be tried
+// again.
 type documentTx struct {
 	documents
 	ctx      context.Context
@@ -104,8 +105,8 @@ func (t *documentTx) Delete(key string) error {
 	return t.noted(err)
 }
 
-// Scans read in batches, small at first, because many stop early. Between batches no query is open, so that each may
-// call the other methods.
+// Scans read in batches, small at first, because many stop early. Between batches no query is open, so that
+// each may call the other methods.
 const (
 	firstBatch   = 64
 	largestBatch = 4096

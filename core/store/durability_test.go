@@ -41,7 +41,8 @@ func TestWhatWasAnsweredIsThereAfterReopening(t *testing.T) {
 // writeToUntilKilled names the store that a child of the test process writes to.
 const writeToUntilKilled = "FRONTDESK_STORE_TEST_WRITES_TO"
 
-// writeUntilKilled is the child: it says each key on standard output once the store has answered that it is kept.
+// writeUntilKilled is the child: it says each key on standard output once the store has answered that it is
+// kept.
 func writeUntilKilled(url string) {
 	ctx := context.Background()
 	s, err := store.Open(ctx, url)

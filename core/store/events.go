@@ -18,7 +18,8 @@ func scanEventSeen(row scanner) (e EventSeen, err error) {
 	return e, err
 }
 
-// SeeEvents remembers where events were seen and which are gone. What was seen later wins, in whatever order it comes.
+// SeeEvents remembers where events were seen and which are gone. What was seen later wins, in whatever order
+// it comes.
 func (s *Store) SeeEvents(ctx context.Context, seen []EventSeen) error {
 	if len(seen) == 0 {
 		return nil
@@ -35,8 +36,9 @@ func (s *Store) EventSeen(ctx context.Context, tenantID, connectionID, eventID s
 // seenBatch is the most rows of one statement: a power of two, see seeEvents.
 const seenBatch = 128
 
-// seeEvents writes in batches whose sizes are powers of two, so that the few texts stay prepared. The rows are sorted,
-// so that two transactions never wait for each other, and one event is written once: PostgreSQL refuses twice.
+// seeEvents writes in batches whose sizes are powers of two, so that the few texts stay prepared. The rows
+// are sorted, so that two transactions never wait for each other, and one event is written once: PostgreSQL
+// refuses twice.
 func seeEvents(ctx context.Context, tx *sql.Tx, seen []EventSeen) error {
 	rows := slices.Clone(seen)
 	slices.SortStableFunc(rows, func(a, b EventSeen) int { return cmp.Or(compareEvents(a, b), b.UpdatedAt.Compare(a.UpdatedAt)) })

@@ -9,7 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// OpenInterrupted opens a store on PostgreSQL that calls before ahead of each of its statements, COMMIT among them.
+// OpenInterrupted opens a store on PostgreSQL that calls before ahead of each of its statements, COMMIT among
+// them.
 func OpenInterrupted(ctx context.Context, url string, before func()) (*Store, error) {
 	s, err := Open(ctx, url)
 	if err != nil {
@@ -111,8 +112,8 @@ func RepeatedQueries() []RepeatedQuery {
 	}
 }
 
-// FillForPlans adds so many ended purchases, finished intents and sealed rows of the audit, and one of each that is open,
-// to the tenant "acme" and its connection "front".
+// FillForPlans adds so many ended purchases, finished intents and sealed rows of the audit, and one of each
+// that is open, to the tenant "acme" and its connection "front".
 func FillForPlans(ctx context.Context, s *Store, rows int) error {
 	const counted = "WITH RECURSIVE n (i) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < $1) "
 	for _, insert := range []string{

@@ -16,8 +16,8 @@ func scanHold(row scanner) (h Hold, err error) {
 	return h, err
 }
 
-// TakeHolds takes all the holds or none. It answers the hold in the way of one of them, nil when they are taken.
-// Stretches that only touch are not in each other's way. Holds that have ended do not count, and go.
+// TakeHolds takes all the holds or none. It answers the hold in the way of one of them, nil when they are
+// taken. Stretches that only touch are not in each other's way. Holds that have ended do not count, and go.
 func (s *Store) TakeHolds(ctx context.Context, holds []Hold, now time.Time) (taken *Hold, err error) {
 	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		for _, id := range connectionsOf(holds) {

@@ -19,10 +19,10 @@ import (
 //	                          |                                  |
 //	                          +---------- TakeOver --------------+   (also of running, once its run is over)
 //
-// The Owner names one run of an intent: no two runs share one. Only the run that the row names may write its plan or
-// end it without an answer. An answer is the exception: whoever has one may finish the intent, because the effect
-// stands whoever runs the intent by now. Whether a run is over is for the caller to say: its lease has passed, its
-// process is gone (see ProcessState), or it was this process's own.
+// The Owner names one run of an intent: no two runs share one. Only the run that the row names may write its
+// plan or end it without an answer. An answer is the exception: whoever has one may finish the intent,
+// because the effect stands whoever runs the intent by now. Whether a run is over is for the caller to say:
+// its lease has passed, its process is gone (see ProcessState), or it was this process's own.
 
 const intentColumns = `tenant_id, operation, key, kept, request_hash, connection_id, effect_key, plan, state, answer, effect_ref,
 	dedupe_key, owner, lease_until, created_at, updated_at`
@@ -55,8 +55,8 @@ func scanSealedIntent(row scanner) (i Intent, err error) {
 	return i, err
 }
 
-// BeginIntent records an intent as running, or answers the one that is there under its tenant, operation and key. Of
-// any number of calls at the same time exactly one begins.
+// BeginIntent records an intent as running, or answers the one that is there under its tenant, operation and
+// key. Of any number of calls at the same time exactly one begins.
 func (s *Store) BeginIntent(ctx context.Context, i Intent) (existing Intent, began bool, err error) {
 	plan, err := s.sealPlan(i)
 	if err != nil {
@@ -89,8 +89,8 @@ func (s *Store) Intent(ctx context.Context, tenantID, operation, key string) (In
 		"SELECT "+intentColumns+" FROM intents WHERE tenant_id = $1 AND operation = $2 AND key = $3", tenantID, operation, key)
 }
 
-// TakeOverIntent makes the intent that was read as there ours, unless it has changed hands or state since. The caller
-// knows that the run of there is over. Of ours, the Owner and LeaseUntil are kept.
+// TakeOverIntent makes the intent that was read as there ours, unless it has changed hands or state since.
+// The caller knows that the run of there is over. Of ours, the Owner and LeaseUntil are kept.
 func (s *Store) TakeOverIntent(ctx context.Context, there, ours Intent, now time.Time) (bool, error) {
 	touched, err := s.exec(ctx, `UPDATE intents SET state = 'running', owner = $4, lease_until = $5, updated_at = $6
 		WHERE tenant_id = $1 AND operation = $2 AND key = $3 AND owner = $7 AND state = $8 AND state <> 'done'`,
@@ -110,8 +110,8 @@ func (s *Store) sealPlan(i Intent) (string, error) {
 	return string(sealed), err
 }
 
-// SaveIntentPlan keeps a step before it is taken. A run that does not hold the intent any more gets a Conflict with
-// the reason INTENT_LOST, and must not take the step.
+// SaveIntentPlan keeps a step before it is taken. A run that does not hold the intent any more gets a
+// Conflict with the reason INTENT_LOST, and must not take the step.
 func (s *Store) SaveIntentPlan(ctx context.Context, i Intent) error {
 	plan, err := s.sealPlan(i)
 	if err != nil {
@@ -124,8 +124,8 @@ func (s *Store) SaveIntentPlan(ctx context.Context, i Intent) error {
 	return err
 }
 
-// ExtendIntent lengthens the lease to i.LeaseUntil; a lease never becomes shorter. A run that does not hold the intent
-// any more gets a Conflict with the reason INTENT_LOST, and nothing of it is recorded.
+// ExtendIntent lengthens the lease to i.LeaseUntil; a lease never becomes shorter. A run that does not hold
+// the intent any more gets a Conflict with the reason INTENT_LOST, and nothing of it is recorded.
 func (s *Store) ExtendIntent(ctx context.Context, i Intent, audit ...AuditRow) error {
 	touched, err := s.recorded(ctx, audit,
 		"UPDATE intents SET lease_until = CASE WHEN lease_until < $5 THEN $5 ELSE lease_until END WHERE "+held, heldBy(i, millis(i.LeaseUntil))...)
@@ -156,8 +156,8 @@ func (s *Store) FinishIntent(ctx context.Context, i Intent, with Attached, audit
 		return err
 	}
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		// The events come first because they lock their connection. Its removal locks it before its intents as
-		// well, so that no two transactions wait for each other.
+		// The events come first because they lock their connection. Its removal locks it before its intents
+		// as well, so that no two transactions wait for each other.
 		if err := seeEvents(ctx, tx, with.Seen); err != nil {
 			return err
 		}
@@ -172,9 +172,9 @@ func (s *Store) FinishIntent(ctx context.Context, i Intent, with Attached, audit
 const finish = `UPDATE intents SET state = 'done', owner = $4, answer = $5, effect_ref = $6
 	WHERE tenant_id = $1 AND operation = $2 AND key = $3 AND effect_key = $7 AND state <> 'done'`
 
-// ReleaseIntent ends a run without an answer. With IntentUnknown the intent stays and can be taken over at once; with
-// "" it goes, because nothing happened. It may also let a finished intent go. An intent that is not as i says any more
-// is left alone, and nothing of it is recorded.
+// ReleaseIntent ends a run without an answer. With IntentUnknown the intent stays and can be taken over at
+// once; with "" it goes, because nothing happened. It may also let a finished intent go. An intent that is
+// not as i says any more is left alone, and nothing of it is recorded.
 func (s *Store) ReleaseIntent(ctx context.Context, i Intent, state string, audit ...AuditRow) error {
 	if state == IntentUnknown {
 		_, err := s.recorded(ctx, audit, "UPDATE intents SET state = 'unknown' WHERE "+held, heldBy(i)...)
@@ -185,8 +185,8 @@ func (s *Store) ReleaseIntent(ctx context.Context, i Intent, state string, audit
 	return err
 }
 
-// DropIntentsOfEffect makes an equal call a new one, after its effect was undone: intents of callers without a key go,
-// and those with a key no longer answer for others.
+// DropIntentsOfEffect makes an equal call a new one, after its effect was undone: intents of callers without
+// a key go, and those with a key no longer answer for others.
 func (s *Store) DropIntentsOfEffect(ctx context.Context, tenantID, connectionID, operation, effectRef string) error {
 	const ofEffect = " WHERE tenant_id = $1 AND connection_id = $2 AND operation = $3 AND effect_ref = $4 AND state = 'done'"
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
@@ -199,18 +199,19 @@ func (s *Store) DropIntentsOfEffect(ctx context.Context, tenantID, connectionID,
 	})
 }
 
-// EffectsSince returns the effects of other intents of the same operation and connection as i, of which a run began then or
-// later.
+// EffectsSince returns the effects of other intents of the same operation and connection as i, of which a run
+// began then or later.
 func (s *Store) EffectsSince(ctx context.Context, i Intent, since time.Time) ([]string, error) {
 	return listOf(ctx, s, func(row scanner) (ref string, err error) { return ref, row.Scan(&ref) },
 		`SELECT effect_ref FROM intents WHERE connection_id = $1 AND operation = $2 AND tenant_id = $3 AND key <> $4
 		AND effect_ref IS NOT NULL AND updated_at >= $5 ORDER BY effect_ref`, i.ConnectionID, i.Operation, i.TenantID, i.Key, millis(since))
 }
 
-// ClaimEffect records that a running intent has had the effect of that name, before its answer is known. It is judged in the
-// same transaction, in which claims of the connection take turns, by all other intents of the operation that have that
-// effect or are not done: where judge returns an error, nothing is claimed. A run that does not hold the intent any more
-// gets a Conflict with the reason INTENT_LOST. Judge may be called more than once.
+// ClaimEffect records that a running intent has had the effect of that name, before its answer is known. It
+// is judged in the same transaction, in which claims of the connection take turns, by all other intents of
+// the operation that have that effect or are not done: where judge returns an error, nothing is claimed. A
+// run that does not hold the intent any more gets a Conflict with the reason INTENT_LOST. Judge may be called
+// more than once.
 func (s *Store) ClaimEffect(ctx context.Context, i Intent, ref string, judge func(others []Intent) error) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := s.takeTurn(ctx, tx, i.ConnectionID); err != nil {
@@ -240,8 +241,8 @@ func (s *Store) RecentIntent(ctx context.Context, tenantID, operation, dedupeKey
 		tenantID, operation, dedupeKey, millis(since))
 }
 
-// Overtaken reports whether another call for the same thing (of the same dedupe key) began later than i, or was made and
-// answered since i's last run began.
+// Overtaken reports whether another call for the same thing (of the same dedupe key) began later than i, or
+// was made and answered since i's last run began.
 func (s *Store) Overtaken(ctx context.Context, i Intent) (bool, error) {
 	_, found, err := findIn(ctx, s, scanSealedIntent, "SELECT "+intentColumns+` FROM intents
 		WHERE tenant_id = $1 AND operation = $2 AND dedupe_key = $3 AND key <> $4
@@ -250,9 +251,10 @@ func (s *Store) Overtaken(ctx context.Context, i Intent) (bool, error) {
 	return found, err
 }
 
-// UnsettledIntents lists intents without an answer: those whose outcome is unknown, and those that run under a lease
-// that ends at from or earlier, or after to. First come those that run, then those that were taken up the longest ago.
-// Without their connection nothing can settle them, so those are left out; and those that cannot be opened.
+// UnsettledIntents lists intents without an answer: those whose outcome is unknown, and those that run under
+// a lease that ends at from or earlier, or after to. First come those that run, then those that were taken up
+// the longest ago. Without their connection nothing can settle them, so those are left out; and those that
+// cannot be opened.
 func (s *Store) UnsettledIntents(ctx context.Context, from, to time.Time, limit int) ([]Intent, error) {
 	all, err := listOf(ctx, s, func(row scanner) (readable []Intent, err error) {
 		i, err := s.scanIntent(row)
@@ -266,13 +268,13 @@ func (s *Store) UnsettledIntents(ctx context.Context, from, to time.Time, limit 
 	return append([]Intent{}, slices.Concat(all...)...), err
 }
 
-// PurgeIntents removes so many intents that were kept long enough, and answers how many: finished ones whose caller gave
-// a key and that began before keptBefore, and other finished ones that began before unkeptBefore. What is still not
-// settled at keptBefore goes as well: the time in which a repeat could settle it is over.
+// PurgeIntents removes so many intents that were kept long enough, and answers how many: finished ones whose
+// caller gave a key and that began before keptBefore, and other finished ones that began before unkeptBefore.
+// What is still not settled at keptBefore goes as well: the time in which a repeat could settle it is over.
 //
-// This and the other purges remove one batch, so that their callers choose how long other writers wait. A row that
-// someone else has locked changes at this moment, and is left for the next purge. To wait for it with others locked
-// could be a deadlock.
+// This and the other purges remove one batch, so that their callers choose how long other writers wait. A row
+// that someone else has locked changes at this moment, and is left for the next purge. To wait for it with
+// others locked could be a deadlock.
 func (s *Store) PurgeIntents(ctx context.Context, keptBefore, unkeptBefore time.Time, most int) (int64, error) {
 	return s.exec(ctx, "DELETE FROM intents WHERE (tenant_id, operation, key) IN ("+purgeable+s.dialect.lockFree+")",
 		millis(keptBefore), millis(unkeptBefore), most)

@@ -55,8 +55,8 @@ func (o operation) method() string {
 	return name
 }
 
-// leavesLocked are the methods that leave to their next call what another one has locked. They are called once
-// more when both are over, and their answers do not count.
+// leavesLocked are the methods that leave to their next call what another one has locked. They are called
+// once more when both are over, and their answers do not count.
 var leavesLocked = map[string]bool{"PurgeIntents": true, "PurgeTickets": true, "PurgePurchases": true}
 
 // TestEveryMethodIsInterleaved keeps a new method of the store from being forgotten.

@@ -86,8 +86,8 @@ func (s *Store) AllKeys(ctx context.Context) ([]APIKey, error) {
 	return all, err
 }
 
-// RevokeKey ends a key, and keeps the seal of the row as it is then. One that was revoked before keeps its time, which is no
-// change.
+// RevokeKey ends a key, and keeps the seal of the row as it is then. One that was revoked before keeps its
+// time, which is no change.
 func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time, seal []byte, audit ...AuditRow) error {
 	touched, err := s.recorded(ctx, audit, "UPDATE api_keys SET revoked_at = $2, seal = $3 WHERE id = $1 AND revoked_at IS NULL",
 		id, millis(at), seal)

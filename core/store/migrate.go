@@ -17,9 +17,10 @@ var migrations embed.FS
 // migrateLimit bounds Migrate when its context does not.
 const migrateLimit = 5 * time.Minute
 
-// Migrate brings the schema up to date. Replicas may do it at the same time, and one that is killed half-way leaves
-// whole steps: each step and the note that it was taken are one transaction, so of several that try the same step one
-// succeeds, and the others fail on what is there already, look again and go on with what is left.
+// Migrate brings the schema up to date. Replicas may do it at the same time, and one that is killed half-way
+// leaves whole steps: each step and the note that it was taken are one transaction, so of several that try
+// the same step one succeeds, and the others fail on what is there already, look again and go on with what is
+// left.
 func (s *Store) Migrate(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, migrateLimit)
 	defer cancel()
@@ -66,8 +67,8 @@ func (s *Store) migrator() (*goose.Provider, error) {
 	return goose.NewProvider(s.dialect.goose, s.write, files, goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
 }
 
-// Version returns the last step that was taken, 0 in a database without tables. It changes nothing. A step that this
-// program does not know is an error.
+// Version returns the last step that was taken, 0 in a database without tables. It changes nothing. A step
+// that this program does not know is an error.
 func (s *Store) Version(ctx context.Context) (version int64, err error) {
 	migrator, err := s.migrator()
 	if err != nil {

@@ -127,8 +127,8 @@ func (s *Store) NumberHolder(ctx context.Context, realm, e164 string) (Number, b
 const holderQuery = "SELECT " + numberColumns + ` FROM numbers
 	WHERE id = (SELECT number_id FROM number_claims WHERE realm = $1 AND e164 = $2)`
 
-// UpdateNumber replaces the name, the employees and where a number leads, if it is still as it was when it was read: else
-// fault.Conflict.
+// UpdateNumber replaces the name, the employees and where a number leads, if it is still as it was when it
+// was read: else fault.Conflict.
 func (s *Store) UpdateNumber(ctx context.Context, n Number) error {
 	touched, err := s.exec(ctx, `UPDATE numbers SET name = $4, inbound = $5, outbound = $6, leads = $7, version = version + 1
 		WHERE tenant_id = $1 AND id = $2 AND version = $3 AND `+inUse, n.TenantID, n.ID, n.Version, n.Name, n.Inbound, n.Outbound, n.Leads)
@@ -185,7 +185,8 @@ func (s *Store) ParkedNumbers(ctx context.Context, tenantID string) ([]Number, e
 		WHERE tenant_id = $1 AND released_at IS NULL AND release_at IS NOT NULL ORDER BY release_at, id`, tenantID)
 }
 
-// RestoreNumber takes a number that waits to go back into use again. It is fault.NotFound once it is on its way.
+// RestoreNumber takes a number that waits to go back into use again. It is fault.NotFound once it is on its
+// way.
 func (s *Store) RestoreNumber(ctx context.Context, tenantID string, id int64, audit ...AuditRow) (n Number, err error) {
 	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var found bool
@@ -207,8 +208,8 @@ func (s *Store) TenantNumbers(ctx context.Context, tenantID string) ([]Number, e
 	return listOf(ctx, s, scanNumber, "SELECT "+numberColumns+" FROM numbers WHERE tenant_id = $1 AND released_at IS NULL ORDER BY id", tenantID)
 }
 
-// SendBack marks the numbers whose wait is over, and answers all that are on their way to their providers: from now on
-// they cannot be restored.
+// SendBack marks the numbers whose wait is over, and answers all that are on their way to their providers:
+// from now on they cannot be restored.
 func (s *Store) SendBack(ctx context.Context, now time.Time) (going []Number, err error) {
 	if _, err := s.exec(ctx, "UPDATE numbers SET going = 1 WHERE released_at IS NULL AND going = 0 AND release_at IS NOT NULL AND release_at <= $1", millis(now)); err != nil {
 		return nil, err

@@ -7,7 +7,8 @@ import (
 	"frontdesk/core/store"
 )
 
-// What is asked every second or quarter of an hour reads the rows that it answers, and not all that there are.
+// What is asked every second or quarter of an hour reads the rows that it answers, and not all that there
+// are.
 func TestWhatIsAskedAgainAndAgainGoesByAnIndex(t *testing.T) {
 	both(t, func(t *testing.T, s *store.Store) {
 		connection(t, s, "front")

@@ -57,7 +57,8 @@ func openPostgres(url string, pool newPool) (*Store, error) {
 	}}, nil
 }
 
-// dialer bounds the whole of connecting: pgx counts its own timeout anew for each address and for TLS and plain.
+// dialer bounds the whole of connecting: pgx counts its own timeout anew for each address and for TLS and
+// plain.
 type dialer struct {
 	driver.Connector
 	limit time.Duration
@@ -74,8 +75,8 @@ func (d dialer) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// unreachable is a connection that could not be made. It hides the words of its cause, which name the user, the
-// database and every address, but not what the cause is.
+// unreachable is a connection that could not be made. It hides the words of its cause, which name the user,
+// the database and every address, but not what the cause is.
 type unreachable struct{ err error }
 
 func (u *unreachable) Error() string {

@@ -9,7 +9,8 @@ import (
 // probeBytes is about what a booking writes, so that a disk that takes the probe takes a booking.
 const probeBytes = 4 << 10
 
-// Probe writes a row that means nothing. A disk that is full, or a server that has become a standby, still answers reads.
+// Probe writes a row that means nothing. A disk that is full, or a server that has become a standby, still
+// answers reads.
 func (s *Store) Probe(ctx context.Context) error {
 	filler := make([]byte, probeBytes)
 	_, _ = rand.Read(filler) // it never fails, and what a database compresses takes no room

@@ -19,10 +19,10 @@ const (
 	ProcessGone                        // it has ended, however it ended
 )
 
-// Processes that share a file of SQLite run on one machine, and its kernel knows which of them live: each holds a lock
-// (flock(2)) on a file of its own beside the database. The kernel drops the lock with the process, even after SIGKILL,
-// and keeps it while the process is stopped. A file is named after its process and stays behind; whoever announces
-// itself removes the old ones.
+// Processes that share a file of SQLite run on one machine, and its kernel knows which of them live: each
+// holds a lock (flock(2)) on a file of its own beside the database. The kernel drops the lock with the
+// process, even after SIGKILL, and keeps it while the process is stopped. A file is named after its process
+// and stays behind; whoever announces itself removes the old ones.
 const (
 	processFile     = "-process-"    // between the path of the database and the name of the process
 	processFileKept = 24 * time.Hour // longer than any lease
@@ -31,8 +31,8 @@ const (
 // TracksProcesses reports whether the store can tell that a process is gone: on SQLite, not on PostgreSQL.
 func (s *Store) TracksProcesses() bool { return s.path != "" }
 
-// Announce makes it known to others that this process lives, until it ends or closes the store. name must be new for
-// each process and fit for a file name. On PostgreSQL it does nothing.
+// Announce makes it known to others that this process lives, until it ends or closes the store. name must be
+// new for each process and fit for a file name. On PostgreSQL it does nothing.
 func (s *Store) Announce(name string) error {
 	if !s.TracksProcesses() {
 		return nil
@@ -80,7 +80,8 @@ func lock(file *os.File, how int) error {
 	return syscall.Flock(int(file.Fd()), how|syscall.LOCK_NB)
 }
 
-// removeOldProcesses removes the files of processes that ended long ago. What cannot be removed is left for the next.
+// removeOldProcesses removes the files of processes that ended long ago. What cannot be removed is left for
+// the next.
 func (s *Store) removeOldProcesses() {
 	files, err := os.ReadDir(filepath.Dir(s.path))
 	if err != nil {

@@ -153,7 +153,8 @@ func limitReached(ctx context.Context, tx *sql.Tx, p Purchase, limits PurchaseLi
 		}
 	}
 	if limits.Held >= 0 {
-		// In one statement, and so at one moment: a purchase that is done meanwhile is counted as one or as the other.
+		// In one statement, and so at one moment: a purchase that is done meanwhile is counted as one or as
+		// the other.
 		count, _, err := find(ctx, tx, number, `SELECT
 			(SELECT COUNT(*) FROM numbers WHERE tenant_id = $1 AND released_at IS NULL)
 			+ (SELECT COUNT(*) FROM purchases WHERE tenant_id = $1 AND NOT `+ended+")", p.TenantID)

@@ -18,7 +18,8 @@ func pool(connector driver.Connector, size int) *sql.DB {
 	return db
 }
 
-// try runs op, again and again while another writer is in its way, within the caller's time and our own limit.
+// try runs op, again and again while another writer is in its way, within the caller's time and our own
+// limit.
 func (s *Store) try(ctx context.Context, op func(context.Context) error) error {
 	return s.tryFor(ctx, callLimit, op)
 }

@@ -86,7 +86,8 @@ const (
 	IntentUnknown = "unknown" // the outcome could not be learned yet
 )
 
-// EventSeen is a row of events_seen: where an event was seen, and whether it was cancelled through the gateway.
+// EventSeen is a row of events_seen: where an event was seen, and whether it was cancelled through the
+// gateway.
 type EventSeen struct {
 	TenantID     string
 	ConnectionID string

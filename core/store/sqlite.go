@@ -19,8 +19,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// openSQLite opens the file with one connection that writes, since SQLite has one writer anyway and a queue in Go is
-// fairer than its busy handler, and several that read beside it (write-ahead log).
+// openSQLite opens the file with one connection that writes, since SQLite has one writer anyway and a queue
+// in Go is fairer than its busy handler, and several that read beside it (write-ahead log).
 func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) {
 	if path == "" {
 		return nil, fault.InvalidField("store.url", `must name a file: "sqlite:PATH".`)
@@ -32,9 +32,9 @@ func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) 
 	if err := private(path); err != nil {
 		return nil, orUnavailable(err)
 	}
-	// FULL: a commit is on the disk before it is answered. The busy timeout is short because Store.try waits itself,
-	// and unlike SQLite it stops when the caller's context ends. What the log leaves on the disk is bounded. What is
-	// deleted is overwritten with zeros; see Forget for the log.
+	// FULL: a commit is on the disk before it is answered. The busy timeout is short because Store.try waits
+	// itself, and unlike SQLite it stops when the caller's context ends. What the log leaves on the disk is
+	// bounded. What is deleted is overwritten with zeros; see Forget for the log.
 	common := url.Values{"_busy_timeout": {"200"}, "_foreign_keys": {"1"}, "_synchronous": {"FULL"}, "_dqs": {"0"}, "_error_rc": {"1"}}
 	writer, err := sqliteConnector(path, common, url.Values{
 		"_journal_mode": {"WAL"}, "_txlock": {"immediate"}, "_auto_vacuum": {incremental},
@@ -67,8 +67,9 @@ func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) 
 	return s, nil
 }
 
-// private makes the file when there is none and takes it from other users. It never opens a file that is there: to
-// close any descriptor of it would take away the locks of other connections of this process (fcntl(2)).
+// private makes the file when there is none and takes it from other users. It never opens a file that is
+// there: to close any descriptor of it would take away the locks of other connections of this process
+// (fcntl(2)).
 func private(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -159,8 +160,8 @@ func classifySQLite(err error) class {
 	return defect
 }
 
-// forgetSQLite moves what the write-ahead log holds into the file and makes the log empty: it has pages as they were before a
-// deletion. While somebody reads an earlier state, it can not.
+// forgetSQLite moves what the write-ahead log holds into the file and makes the log empty: it has pages as
+// they were before a deletion. While somebody reads an earlier state, it can not.
 func forgetSQLite(ctx context.Context, db *sql.DB) error {
 	_, _, err := find(ctx, db, func(row scanner) (busy int, err error) {
 		var frames, moved int

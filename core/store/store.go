@@ -1,5 +1,6 @@
-// Package store keeps what the gateway must not forget: tenants and their connections, keys, intents, holds, numbers,
-// and the documents of the sandbox. It works on SQLite and on PostgreSQL with one text of every query.
+// Package store keeps what the gateway must not forget: tenants and their connections, keys, intents, holds,
+// numbers, and the documents of the sandbox. It works on SQLite and on PostgreSQL with one text of every
+// query.
 //
 //	s, err := store.Open(ctx, "sqlite:/var/lib/frontdesk/frontdesk.db") // or "postgres://..."
 //	err = s.Migrate(ctx)
@@ -7,11 +8,12 @@
 // It promises:
 //   - What a method has answered without an error is durable, and seen by every later call on any replica.
 //   - A method does one thing as a whole or not at all, and may be called from many goroutines and processes.
-//   - Errors are faults: NotFound, Conflict (what must be unique is there already), Unavailable with the reason
-//     STORE_UNAVAILABLE (the database is down, busy or full), Timeout and Canceled (the caller's context ended). None
-//     of them holds the database's address or password.
-//   - No call takes longer than four seconds, however dead, busy or full the database is, so that its callers can be told
-//     well before their own deadlines; one that cannot be reached is told in two. To open and to migrate may take ten.
+//   - Errors are faults: NotFound, Conflict (what must be unique is there already), Unavailable with the
+//     reason STORE_UNAVAILABLE (the database is down, busy or full), Timeout and Canceled (the caller's
+//     context ended). None of them holds the database's address or password.
+//   - No call takes longer than four seconds, however dead, busy or full the database is, so that its callers
+//     can be told well before their own deadlines; one that cannot be reached is told in two. To open and to
+//     migrate may take ten.
 //
 // It knows no clock: every time comes from the caller and is kept in whole milliseconds.
 package store
@@ -71,8 +73,8 @@ const (
 	longLimit = 10 * time.Second // of what happens once in a process, while others may migrate
 )
 
-// Open opens the database at "sqlite:PATH" or "postgres://...". It does not migrate. A SQLite file is made when there
-// is none; a PostgreSQL server need not be up yet.
+// Open opens the database at "sqlite:PATH" or "postgres://...". It does not migrate. A SQLite file is made
+// when there is none; a PostgreSQL server need not be up yet.
 func Open(ctx context.Context, url string) (*Store, error) { return open(ctx, url, pool) }
 
 // open opens with pools of the caller's making.
@@ -103,8 +105,8 @@ func (s *Store) Clock(ctx context.Context) (time.Time, error) {
 	return instant(ms), err
 }
 
-// Check examines the database file of SQLite for damage; a PostgreSQL server looks after its own files, so that there
-// it is Ping. It is not bounded in time: the file may be large.
+// Check examines the database file of SQLite for damage; a PostgreSQL server looks after its own files, so
+// that there it is Ping. It is not bounded in time: the file may be large.
 func (s *Store) Check(ctx context.Context) error {
 	if err := s.dialect.check(ctx, s.read); err != nil {
 		return s.fault(ctx, err)
@@ -112,9 +114,10 @@ func (s *Store) Check(ctx context.Context) error {
 	return nil
 }
 
-// Forget sees to it that nothing is left of what was deleted, or written over, outside the rows that are there: on SQLite it
-// empties the write-ahead log, unless somebody is reading an earlier state just now. The deletion of a tenant or connection
-// does it by itself. On PostgreSQL it does nothing: there VACUUM and the server's settings for its log decide.
+// Forget sees to it that nothing is left of what was deleted, or written over, outside the rows that are
+// there: on SQLite it empties the write-ahead log, unless somebody is reading an earlier state just now. The
+// deletion of a tenant or connection does it by itself. On PostgreSQL it does nothing: there VACUUM and the
+// server's settings for its log decide.
 func (s *Store) Forget(ctx context.Context) error {
 	if s.dialect.forget == nil {
 		return nil
@@ -122,8 +125,8 @@ func (s *Store) Forget(ctx context.Context) error {
 	return s.try(ctx, func(ctx context.Context) error { return s.dialect.forget(ctx, s.write) })
 }
 
-// Rebuild writes the file of SQLite anew, so that nothing is left of what was deleted before its pages were overwritten.
-// It is not bounded in time.
+// Rebuild writes the file of SQLite anew, so that nothing is left of what was deleted before its pages were
+// overwritten. It is not bounded in time.
 func (s *Store) Rebuild(ctx context.Context) error {
 	if s.dialect.rebuild == "" {
 		return nil
@@ -142,8 +145,8 @@ func (s *Store) erased(ctx context.Context, err error) error {
 	return err
 }
 
-// Waited returns how many calls have had to wait for a connection, because all were in use, and for how long together,
-// since the store was opened.
+// Waited returns how many calls have had to wait for a connection, because all were in use, and for how long
+// together, since the store was opened.
 func (s *Store) Waited() (calls int64, together time.Duration) {
 	stats := s.write.Stats()
 	calls, together = stats.WaitCount, stats.WaitDuration

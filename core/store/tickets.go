@@ -28,7 +28,8 @@ func (s *Store) TicketSeen(ctx context.Context, tenantID, connectionID, number s
 		"SELECT ticket_id FROM tickets_seen WHERE tenant_id = $1 AND connection_id = $2 AND number = $3", tenantID, connectionID, number)
 }
 
-// PurgeTickets forgets so many tickets that were made before then, and answers how many: a search knows them by now.
+// PurgeTickets forgets so many tickets that were made before then, and answers how many: a search knows them
+// by now.
 func (s *Store) PurgeTickets(ctx context.Context, before time.Time, most int) (int64, error) {
 	return s.exec(ctx, `DELETE FROM tickets_seen WHERE (tenant_id, connection_id, number) IN (
 		SELECT tenant_id, connection_id, number FROM tickets_seen WHERE created_at < $1 LIMIT $2`+s.dialect.lockFree+")",

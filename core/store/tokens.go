@@ -13,10 +13,10 @@ import (
 //	          Lease             Save (renewed), Refuse, Postpone (failed), Put, Reset
 //	at rest -------> renewing --------------------------------------------------------> at rest
 //
-// A lease keeps replicas from renewing at the same time, but it lapses while its holder is merely stopped. On PostgreSQL
-// HoldTurn closes that gap: who renews holds the connection's turn as well, which a stopped process keeps and a dead one
-// does not. What was obtained for a version is saved by that version alone: a refresh token that was redeemed for is kept even
-// where the lease has lapsed.
+// A lease keeps replicas from renewing at the same time, but it lapses while its holder is merely stopped. On
+// PostgreSQL HoldTurn closes that gap: who renews holds the connection's turn as well, which a stopped
+// process keeps and a dead one does not. What was obtained for a version is saved by that version alone: a
+// refresh token that was redeemed for is kept even where the lease has lapsed.
 
 const tokenColumns = "tenant_id, connection_id, sealed, version, refresh_at, refused, failures, lease_owner, lease_until"
 
@@ -38,8 +38,8 @@ func (s *Store) AllTokens(ctx context.Context) ([]Tokens, error) {
 	return listOf(ctx, s, scanTokens, "SELECT "+tokenColumns+" FROM tokens ORDER BY tenant_id, connection_id")
 }
 
-// DueTokens lists tokens that are to be renewed by now and that nobody renews, those that wait the longest first. After
-// is the last one of the page before; the zero value begins.
+// DueTokens lists tokens that are to be renewed by now and that nobody renews, those that wait the longest
+// first. After is the last one of the page before; the zero value begins.
 func (s *Store) DueTokens(ctx context.Context, now time.Time, after Tokens, limit int) ([]Tokens, error) {
 	from := int64(-1)
 	if !after.RefreshAt.IsZero() {
@@ -55,8 +55,9 @@ const putTokens = "INSERT INTO tokens (" + tokenColumns + `) VALUES ($1, $2, $3,
 	ON CONFLICT (tenant_id, connection_id) DO UPDATE SET sealed = excluded.sealed, version = tokens.version + 1,
 	refresh_at = excluded.refresh_at, refused = FALSE, failures = 0, lease_owner = '', lease_until = 0`
 
-// PutTokens keeps what a consent gave, whatever was there before. The connection is one that works from then on, and its
-// revision grows, so that every replica opens it anew. Of t, the ids, Sealed and RefreshAt are taken.
+// PutTokens keeps what a consent gave, whatever was there before. The connection is one that works from then
+// on, and its revision grows, so that every replica opens it anew. Of t, the ids, Sealed and RefreshAt are
+// taken.
 func (s *Store) PutTokens(ctx context.Context, t Tokens) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		// The connection first, as its removal has them, so that no two transactions wait for each other.
@@ -73,15 +74,16 @@ func (s *Store) PutTokens(ctx context.Context, t Tokens) error {
 	})
 }
 
-// ResetTokens replaces the tokens of a connection whose credentials were replaced. Of t, the ids, Sealed and RefreshAt are
-// taken.
+// ResetTokens replaces the tokens of a connection whose credentials were replaced. Of t, the ids, Sealed and
+// RefreshAt are taken.
 func (s *Store) ResetTokens(ctx context.Context, t Tokens) error {
 	_, err := s.exec(ctx, putTokens, t.TenantID, t.ConnectionID, t.Sealed, optional(t.RefreshAt))
 	return err
 }
 
-// LeaseTokens takes the lease of the tokens that were read as there, where it is free by now and there are no newer ones.
-// A connection that has no row yet gets there.Sealed as its first. Of ours, LeaseOwner and LeaseUntil are taken.
+// LeaseTokens takes the lease of the tokens that were read as there, where it is free by now and there are no
+// newer ones. A connection that has no row yet gets there.Sealed as its first. Of ours, LeaseOwner and
+// LeaseUntil are taken.
 func (s *Store) LeaseTokens(ctx context.Context, there, ours Tokens, now time.Time) (bool, error) {
 	touched, err := s.exec(ctx, "INSERT INTO tokens ("+tokenColumns+`) VALUES ($1, $2, $7, 0, $3, FALSE, 0, $4, $5)
 		ON CONFLICT (tenant_id, connection_id) DO UPDATE SET lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
@@ -90,8 +92,8 @@ func (s *Store) LeaseTokens(ctx context.Context, there, ours Tokens, now time.Ti
 	return touched == 1, err
 }
 
-// SaveTokens keeps what was had with the tokens of fromVersion, and ends the lease; false where there are others by now.
-// Of t, the ids, Sealed and RefreshAt are taken.
+// SaveTokens keeps what was had with the tokens of fromVersion, and ends the lease; false where there are
+// others by now. Of t, the ids, Sealed and RefreshAt are taken.
 func (s *Store) SaveTokens(ctx context.Context, t Tokens, fromVersion int64) (bool, error) {
 	touched, err := s.exec(ctx, `UPDATE tokens SET sealed = $3, version = version + 1, refresh_at = $4, refused = FALSE, failures = 0,
 		lease_owner = '', lease_until = 0 WHERE tenant_id = $1 AND connection_id = $2 AND version = $5`,
@@ -99,8 +101,8 @@ func (s *Store) SaveTokens(ctx context.Context, t Tokens, fromVersion int64) (bo
 	return touched == 1, err
 }
 
-// PostponeTokens ends the lease that t holds after a failure, and has it tried again at next; zero is never by itself. A
-// lease that t does not hold any more is left alone.
+// PostponeTokens ends the lease that t holds after a failure, and has it tried again at next; zero is never
+// by itself. A lease that t does not hold any more is left alone.
 func (s *Store) PostponeTokens(ctx context.Context, t Tokens, next time.Time) error {
 	_, err := s.exec(ctx, `UPDATE tokens SET failures = failures + 1, refresh_at = $3, lease_owner = '', lease_until = 0
 		WHERE tenant_id = $1 AND connection_id = $2 AND version = $4 AND lease_owner = $5 AND lease_until = $6`,
@@ -108,9 +110,9 @@ func (s *Store) PostponeTokens(ctx context.Context, t Tokens, next time.Time) er
 	return err
 }
 
-// RefuseTokens notes that the provider renews them no more, and makes the connection one to be reconnected. Both happen
-// only where the tokens are still those of fromVersion and the connection is of that revision. Of t, the ids and Sealed
-// are taken.
+// RefuseTokens notes that the provider renews them no more, and makes the connection one to be reconnected.
+// Both happen only where the tokens are still those of fromVersion and the connection is of that revision. Of
+// t, the ids and Sealed are taken.
 func (s *Store) RefuseTokens(ctx context.Context, t Tokens, fromVersion, revision int64) (refused bool, err error) {
 	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		refused = false

@@ -2,8 +2,8 @@ package telemetry
 
 import "sync"
 
-// maxNames is how many values one label takes. The interface has fewer operations, reasons and providers than that
-// by far; the bound is for the defect that lets something unbounded through.
+// maxNames is how many values one label takes. The interface has fewer operations, reasons and providers than
+// that by far; the bound is for the defect that lets something unbounded through.
 const maxNames = 200
 
 // bound keeps the values of a label few: once a label has seen maxNames of them, new ones become "other".

@@ -2,8 +2,8 @@ package telemetry
 
 import "strings"
 
-// clues say which of the patterns can match a text at all. Every attribute of every line passes Redact, and most hold
-// nothing to look for: one pass over the bytes is a hundred times cheaper than the patterns.
+// clues say which of the patterns can match a text at all. Every attribute of every line passes Redact, and
+// most hold nothing to look for: one pass over the bytes is a hundred times cheaper than the patterns.
 type clues struct {
 	pair      bool // ":" or "="
 	parameter bool // "=" behind "?", "&" or "#"

@@ -43,7 +43,8 @@ func Took(d time.Duration) slog.Attr {
 
 type attrsKey struct{}
 
-// With adds attributes to every line logged with the context. A later value of a name replaces the earlier one.
+// With adds attributes to every line logged with the context. A later value of a name replaces the earlier
+// one.
 func With(ctx context.Context, attrs ...slog.Attr) context.Context {
 	old := Attrs(ctx)
 	merged := make([]slog.Attr, 0, len(old)+len(attrs))
@@ -70,15 +71,16 @@ func named(attrs []slog.Attr, key string) bool {
 	return false
 }
 
-// ContinueTrace takes up the trace that a request's traceparent header names (W3C Trace Context). A missing or
-// malformed header leaves the context as it is. Since no spans are exported, the parent id stays the caller's: a
-// participant that records nothing must not put itself in the chain (section 3.2 of that recommendation).
+// ContinueTrace takes up the trace that a request's traceparent header names (W3C Trace Context). A missing
+// or malformed header leaves the context as it is. Since no spans are exported, the parent id stays the
+// caller's: a participant that records nothing must not put itself in the chain (section 3.2 of that
+// recommendation).
 func ContinueTrace(ctx context.Context, header http.Header) context.Context {
 	return propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(header))
 }
 
-// PropagateTrace writes the context's traceparent to an outgoing header. The caller's tracestate is not passed on:
-// it holds what other systems wrote for themselves (section 7 of the recommendation, privacy).
+// PropagateTrace writes the context's traceparent to an outgoing header. The caller's tracestate is not
+// passed on: it holds what other systems wrote for themselves (section 7 of the recommendation, privacy).
 func PropagateTrace(ctx context.Context, header http.Header) {
 	span := trace.SpanContextFromContext(ctx)
 	if !span.IsValid() {

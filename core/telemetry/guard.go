@@ -47,8 +47,8 @@ func (m *Metrics) Late(l CallLabels, outcome string) {
 	m.late.WithLabelValues(l.Kind, l.Provider, l.Operation, m.names.of("outcome", outcome)).Inc()
 }
 
-// BreakerChanged records that a breaker went from one state to another. The closed ones are not counted: there are
-// as many as connections.
+// BreakerChanged records that a breaker went from one state to another. The closed ones are not counted:
+// there are as many as connections.
 func (m *Metrics) BreakerChanged(level, provider, from, to string) {
 	if m == nil {
 		return

@@ -33,8 +33,9 @@ func NewLogger(w io.Writer, o LogOptions) (*slog.Logger, error) {
 	return nil, fmt.Errorf("log format %q is not json or text", o.Format)
 }
 
-// NewHandler wraps a handler so that each record is redacted and carries the attributes of its context. What others said
-// about an error (its method Words) is told where debug level is in force, and left out elsewhere.
+// NewHandler wraps a handler so that each record is redacted and carries the attributes of its context. What
+// others said about an error (its method Words) is told where debug level is in force, and left out
+// elsewhere.
 func NewHandler(inner slog.Handler) slog.Handler { return &handler{inner: inner} }
 
 type handler struct{ inner slog.Handler }

@@ -19,8 +19,8 @@ type Build struct {
 	Revision string
 }
 
-// Metrics are the gateway's own measurements. Its methods work on a nil *Metrics and do nothing there, so that a room
-// can be used without.
+// Metrics are the gateway's own measurements. Its methods work on a nil *Metrics and do nothing there, so
+// that a room can be used without.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -51,8 +51,8 @@ type Metrics struct {
 	names bound
 }
 
-// requestBuckets and callBuckets are the upper edges in seconds: our own share is a fraction of a millisecond, a
-// provider's answer takes from ten milliseconds to the deadline of eight seconds.
+// requestBuckets and callBuckets are the upper edges in seconds: our own share is a fraction of a
+// millisecond, a provider's answer takes from ten milliseconds to the deadline of eight seconds.
 var (
 	requestBuckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 8, 10}
 	callBuckets    = []float64{.005, .01, .025, .05, .1, .2, .3, .5, .75, 1, 1.5, 2.5, 4, 6, 8, 10}
@@ -142,7 +142,8 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry, MaxRequestsInFlight: 4})
 }
 
-// Registry is for what another room measures itself, such as the pool of the store. Names begin with frontdesk_.
+// Registry is for what another room measures itself, such as the pool of the store. Names begin with
+// frontdesk_.
 func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
 
 // Request records an answered request. The reason is the fault's, "" for none.
@@ -181,7 +182,8 @@ func (m *Metrics) UnsettledIntents(count int) {
 	m.unsettled.Set(float64(count))
 }
 
-// Exchange counts one HTTP exchange with a provider. The status is 0 where there was no answer, and code says why.
+// Exchange counts one HTTP exchange with a provider. The status is 0 where there was no answer, and code says
+// why.
 func (m *Metrics) Exchange(provider string, status int, code string) {
 	if m == nil {
 		return

@@ -18,7 +18,8 @@ const secretNames = `authorization|cookie|passw(?:or)?d|passphrase|secret|token|
 	`private[-_]?key|credential|session[-_]?id|client[-_]?assertion|signature`
 
 var (
-	// An API key or the token of a link of our own; their prefixes are fixed so that they can be found wherever they stand.
+	// An API key or the token of a link of our own; their prefixes are fixed so that they can be found
+	// wherever they stand.
 	ownKey = regexp.MustCompile(`\b(fd_live|fd_test|fdc)_[0-9A-Za-z]+`)
 
 	// RFC 6750 and RFC 7617 credentials without the header's name before them.
@@ -27,12 +28,12 @@ var (
 	// A header as it stands on the wire or in a dump: the value runs to the end of the line.
 	secretHeader = regexp.MustCompile(`(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|x-[a-z-]*(?:key|token|secret|signature))(["']?\s*:\s*)(?:REDACTED\b|\[[^\]\r\n]*\]|"(?:[^"\\\r\n]|\\.)*"?|'[^'\r\n]*'?|[^\r\n"']+)`)
 
-	// name=value and "name": "value", in queries, forms and JSON, and in JSON inside of JSON. A text that was cut off has
-	// no closing quote.
+	// name=value and "name": "value", in queries, forms and JSON, and in JSON inside of JSON. A text that was
+	// cut off has no closing quote.
 	secretPair = regexp.MustCompile(`(?i)([0-9a-z._-]*(?:` + secretNames + `)[0-9a-z._-]*)(\\?["']?\s*[:=]\s*)(?:\\"(?:[^"\\\r\n]|\\[^"\r\n])*(?:\\")?|"(?:[^"\\\r\n]|\\.)*"?|'[^'\r\n]*'?|[^\s&;,"'<>)}\]]+)`)
 
-	// The parameters of OAuth (RFC 6749) and of signed addresses whose names are common words, so that they count only
-	// behind "?", "&" or "#".
+	// The parameters of OAuth (RFC 6749) and of signed addresses whose names are common words, so that they
+	// count only behind "?", "&" or "#".
 	secretParameter = regexp.MustCompile(`(?i)([?&#](?:code|state|sig|key|auth|assertion|code_verifier|x-amz-[a-z-]+|login_hint)=)[^\s&#"'<>]+`)
 
 	// A JSON Web Token, whatever stands around it.
@@ -42,9 +43,10 @@ var (
 	userinfo = regexp.MustCompile(`([A-Za-z][0-9A-Za-z+.-]*://)[^\s/?#"'<>]*@`)
 )
 
-// Redact takes secrets out of a text that others wrote: API keys of ours, bearer and basic credentials, Authorization
-// and Cookie values, the userinfo of addresses, and the values of parameters and fields whose names say that they are
-// secret. It is for what providers answer and for errors of libraries. It rather takes too much than too little.
+// Redact takes secrets out of a text that others wrote: API keys of ours, bearer and basic credentials,
+// Authorization and Cookie values, the userinfo of addresses, and the values of parameters and fields whose
+// names say that they are secret. It is for what providers answer and for errors of libraries. It rather
+// takes too much than too little.
 func Redact(s string) string {
 	seen := look(s)
 	if seen.address {
@@ -71,7 +73,8 @@ func Redact(s string) string {
 	return s
 }
 
-// redactScheme leaves words alone: "basic authentication", "bearer token". A credential has a digit, or is long.
+// redactScheme leaves words alone: "basic authentication", "bearer token". A credential has a digit, or is
+// long.
 func redactScheme(match string) string {
 	parts := authScheme.FindStringSubmatch(match)
 	if credential := parts[3]; len(credential) >= 16 || strings.ContainsAny(credential, "0123456789=") {

@@ -1,5 +1,5 @@
-// Package telemetry is how the gateway tells its operator what it does: structured logs, the identity of a request
-// through all of them, and metrics.
+// Package telemetry is how the gateway tells its operator what it does: structured logs, the identity of a
+// request through all of them, and metrics.
 //
 //	log, err := telemetry.NewLogger(os.Stderr, telemetry.LogOptions{Format: "json", Level: "info"})
 //	metrics := telemetry.NewMetrics(telemetry.Build{Version: "1.4.0"})
@@ -7,9 +7,10 @@
 //	ctx = telemetry.With(ctx, telemetry.RequestID(id), telemetry.Tenant("acme"))
 //	log.InfoContext(ctx, "meeting booked") // carries request_id, tenant and trace_id
 //
-// It promises that what looks like a secret does not reach a log line (see [Redact]), and that the number of metric
-// series is bounded whatever callers and tenants do: no label holds a tenant, an address, an id or a text.
+// It promises that what looks like a secret does not reach a log line (see [Redact]), and that the number of
+// metric series is bounded whatever callers and tenants do: no label holds a tenant, an address, an id or a
+// text.
 //
-// It does not export spans: a trace id that a caller sends is written to the logs and can be passed on, which is
-// enough to find a request in both places.
+// It does not export spans: a trace id that a caller sends is written to the logs and can be passed on, which
+// is enough to find a request in both places.
 package telemetry

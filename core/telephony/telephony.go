@@ -1,5 +1,6 @@
-// Package telephony is the contract between the gateway and a provider of phone numbers. See package calendar for how
-// contracts, optional capabilities and traits divide the work; core/telephony/telephonytest proves what is said here.
+// Package telephony is the contract between the gateway and a provider of phone numbers. See package calendar
+// for how contracts, optional capabilities and traits divide the work; core/telephony/telephonytest proves
+// what is said here.
 package telephony
 
 import (
@@ -11,20 +12,22 @@ import (
 	"frontdesk/core/fault"
 )
 
-// Driver is one tenant's telephony account. It is safe for concurrent use, never retries, never sleeps, holds no secret.
-// Every error is a *fault.Error, or the context's.
+// Driver is one tenant's telephony account. It is safe for concurrent use, never retries, never sleeps, holds
+// no secret. Every error is a *fault.Error, or the context's.
 type Driver interface {
 	// Traits are constant for the life of the driver and cost nothing to ask.
 	Traits() Traits
 
-	// Account asks the provider live whose account this is; fault.Disconnected when the credentials are refused.
+	// Account asks the provider live whose account this is; fault.Disconnected when the credentials are
+	// refused.
 	Account(ctx context.Context) (Account, error)
 
-	// Search offers numbers for sale in a NANP area code, at most s.Limit. No stock is an empty answer, not a fault.
+	// Search offers numbers for sale in a NANP area code, at most s.Limit. No stock is an empty answer, not a
+	// fault.
 	Search(ctx context.Context, s Search) ([]Offer, error)
 
-	// Route returns where inbound calls of a number go that an employee answers, by the connection's settings; false
-	// where they do not say. It costs nothing to ask.
+	// Route returns where inbound calls of a number go that an employee answers, by the connection's
+	// settings; false where they do not say. It costs nothing to ask.
 	Route(employee int64, e164 string) (Routing, bool)
 
 	// Buy orders exactly the number o.E164, which nobody else behind this gateway has. Name and routing come
@@ -36,23 +39,25 @@ type Driver interface {
 	// nothing. With Traits().AsyncBuy the number answered may have Pending set; its Ref may then be "".
 	Buy(ctx context.Context, o Order) (Number, error)
 
-	// Ordered returns what became of an order: the number, Pending while the order is under way; fault.Conflict, reason
-	// NUMBER_TAKEN, where it was refused or the number is someone else's; fault.NotFound where the provider knows of no
-	// such order and the account does not hold the number. An order that Buy was told of is known at once.
+	// Ordered returns what became of an order: the number, Pending while the order is under way;
+	// fault.Conflict, reason NUMBER_TAKEN, where it was refused or the number is someone else's;
+	// fault.NotFound where the provider knows of no such order and the account does not hold the number. An
+	// order that Buy was told of is known at once.
 	Ordered(ctx context.Context, o Order) (Number, error)
 
 	// Numbers reads one page of the account's numbers, in any order.
 	Numbers(ctx context.Context, q Query) (Page, error)
 
-	// Number reads one number by Number.Ref; fault.NotFound, reason PHONE_NUMBER_NOT_FOUND, when the account has it not.
+	// Number reads one number by Number.Ref; fault.NotFound, reason PHONE_NUMBER_NOT_FOUND, when the account
+	// has it not.
 	Number(ctx context.Context, ref string) (Number, error)
 
-	// Change changes what c names: the display name, or where inbound calls go. It answers the number as it is after.
-	// A name that is refused is a fault of the field "name".
+	// Change changes what c names: the display name, or where inbound calls go. It answers the number as it
+	// is after. A name that is refused is a fault of the field "name".
 	Change(ctx context.Context, ref string, c Change) (Number, error)
 
-	// Release gives the number back for good; fault.NotFound when the account has it not, fault.Conflict with the reason
-	// of Number.Block where the provider does not take it back.
+	// Release gives the number back for good; fault.NotFound when the account has it not, fault.Conflict with
+	// the reason of Number.Block where the provider does not take it back.
 	Release(ctx context.Context, ref string) error
 }
 
@@ -123,15 +128,16 @@ func (b Block) Fault() *fault.Error {
 	return nil
 }
 
-// Routing is where inbound calls go. The zero value leads nowhere, or to the provider's default. At most one is set.
+// Routing is where inbound calls go. The zero value leads nowhere, or to the provider's default. At most one
+// is set.
 type Routing struct {
 	VoiceURL    string // webhook asked for each inbound call
 	Application string // the provider's id of what answers calls: a voice application, a connection
 	SIPTrunk    string // the provider's id of a SIP trunk
 }
 
-// VoiceURL fills an employee's id and a number into a template of addresses, which has {cloud_employee_id} and {e164} in
-// their places. The plus of the number is escaped: in a query it would mean a space.
+// VoiceURL fills an employee's id and a number into a template of addresses, which has {cloud_employee_id}
+// and {e164} in their places. The plus of the number is escaped: in a query it would mean a space.
 func VoiceURL(template string, employee int64, e164 string) string {
 	return strings.NewReplacer("{cloud_employee_id}", strconv.FormatInt(employee, 10), "{e164}", strings.Replace(e164, "+", "%2B", 1)).Replace(template)
 }

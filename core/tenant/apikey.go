@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// An API key is a prefix, 32 base62 characters from the system's secure random source, and 6 base62 characters that
-// are the CRC-32 (IEEE) of what precedes them: secret scanners can tell a key from noise, and a mistyped one is refused
-// without a query.
+// An API key is a prefix, 32 base62 characters from the system's secure random source, and 6 base62
+// characters that are the CRC-32 (IEEE) of what precedes them: secret scanners can tell a key from noise, and
+// a mistyped one is refused without a query.
 const (
 	livePrefix     = "fd_live_"
 	testPrefix     = "fd_test_"
@@ -21,8 +21,8 @@ const (
 	base62         = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-// keyHash is what is stored of a key. A plain SHA-256 is enough: a key has 190 bits of randomness, so there is nothing
-// to guess that a slow hash would protect.
+// keyHash is what is stored of a key. A plain SHA-256 is enough: a key has 190 bits of randomness, so there
+// is nothing to guess that a slow hash would protect.
 type keyHash = [sha256.Size]byte
 
 // makeKey makes a new key.

@@ -62,9 +62,10 @@ func (c Change) String() string {
 	return line
 }
 
-// Apply makes tenants and connections as desired and answers what it changed, or would change. Every fault of what is
-// desired is reported before anything is changed. Nothing is deleted unless o.Prune. A second run finds nothing to do,
-// and one that was interrupted is completed by the next. On an error the changes made until then are answered with it.
+// Apply makes tenants and connections as desired and answers what it changed, or would change. Every fault of
+// what is desired is reported before anything is changed. Nothing is deleted unless o.Prune. A second run
+// finds nothing to do, and one that was interrupted is completed by the next. On an error the changes made
+// until then are answered with it.
 func (d *Directory) Apply(ctx context.Context, want Desired, o ApplyOptions) ([]Change, error) {
 	p := planner{directory: d, prune: o.Prune}
 	if err := p.plan(ctx, want); err != nil {
@@ -267,7 +268,8 @@ func (p *planner) connection(path, tenantName string, want NewConnection, row st
 	return nil
 }
 
-// pruneConnections plans the end of connections that are not desired. One that a key is bound to stops the whole.
+// pruneConnections plans the end of connections that are not desired. One that a key is bound to stops the
+// whole.
 func (p *planner) pruneConnections(ctx context.Context, want DesiredTenant, there []store.Connection) error {
 	for _, row := range there {
 		if slices.ContainsFunc(want.Connections, func(c NewConnection) bool { return c.Name == row.Name }) {
@@ -292,8 +294,8 @@ func (p *planner) pruneConnections(ctx context.Context, want DesiredTenant, ther
 	return nil
 }
 
-// difference tells, by name, which values differ between two things that are JSON objects. A value that JSON cannot
-// hold is told by the check of the connection.
+// difference tells, by name, which values differ between two things that are JSON objects. A value that JSON
+// cannot hold is told by the check of the connection.
 func difference(prefix string, now, want any) []string {
 	before, after := members(now), members(want)
 	names := slices.Sorted(maps.Keys(after))

@@ -20,7 +20,8 @@ func withAudit(o *Options) {
 	o.Audit = audit.New(audit.Options{Store: o.Store, Vault: o.Vault, Now: o.Now, Log: slog.New(slog.DiscardHandler)})
 }
 
-// recorded returns what the audit says that is new: "actor action tenant subject [names]" of each row, and of all the whole.
+// recorded returns what the audit says that is new: "actor action tenant subject [names]" of each row, and of
+// all the whole.
 func (h *house) recorded(seen map[string]bool) (said []string, all string) {
 	h.t.Helper()
 	rows, err := h.store.AuditRows(h.t.Context(), store.AuditFilter{Limit: 1000})
@@ -47,7 +48,8 @@ func (h *house) recorded(seen map[string]bool) (said []string, all string) {
 	return said, fmt.Sprintf("%+v", rows)
 }
 
-// TestEveryChangeIsInTheAuditOnce goes through all that an administrator can change, and through what is refused.
+// TestEveryChangeIsInTheAuditOnce goes through all that an administrator can change, and through what is
+// refused.
 func TestEveryChangeIsInTheAuditOnce(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, url string) {
 		h := build(t, url, withAudit)

@@ -15,8 +15,9 @@ import (
 	"frontdesk/core/store"
 )
 
-// Authenticate returns whose key it is and what the key reaches; fault.Unauthenticated when it is not a key in force.
-// A key that is malformed or mistyped is refused without a query. What is answered is shared: it must not be changed.
+// Authenticate returns whose key it is and what the key reaches; fault.Unauthenticated when it is not a key
+// in force. A key that is malformed or mistyped is refused without a query. What is answered is shared: it
+// must not be changed.
 func (d *Directory) Authenticate(ctx context.Context, key string) (Caller, error) {
 	hash, ok := readKey(key)
 	if !ok {
@@ -40,8 +41,8 @@ func (d *Directory) Authenticate(ctx context.Context, key string) (Caller, error
 	return known.caller, nil
 }
 
-// CallerOf returns a caller for work of the gateway's own on one connection, such as settling what a crash left open.
-// It has no key and no scope, and reaches that connection alone.
+// CallerOf returns a caller for work of the gateway's own on one connection, such as settling what a crash
+// left open. It has no key and no scope, and reaches that connection alone.
 func (d *Directory) CallerOf(ctx context.Context, tenantID, connectionID string) (Caller, error) {
 	owner, err := d.store.TenantByID(ctx, tenantID)
 	if err != nil {
@@ -67,7 +68,8 @@ func (d *Directory) fetchCaller(ctx context.Context, hash keyHash, generation ui
 	return shared(ctx, d.fetches, callerFetchKey(hash, generation), d.callerFetch(hash, generation))
 }
 
-// refreshCaller asks the store about a key that is in use before its answer is too old, so that its calls do not wait.
+// refreshCaller asks the store about a key that is in use before its answer is too old, so that its calls do
+// not wait.
 func (d *Directory) refreshCaller(hash keyHash, generation uint64) {
 	fetch := d.callerFetch(hash, generation)
 	// Where this fails, a call finds the answer too old and asks itself.
@@ -131,9 +133,10 @@ func (d *Directory) loadCaller(ctx context.Context, hash keyHash) (Caller, error
 	return caller, nil
 }
 
-// reached returns the connections a key reaches: those it is bound to, and the tenant's defaults of other kinds. When
-// a connection it is bound to is gone, its kind is not known any more, so that no default may take its place.
-// For a test key the sandbox connection that was made first stands in for a default that is not a sandbox.
+// reached returns the connections a key reaches: those it is bound to, and the tenant's defaults of other
+// kinds. When a connection it is bound to is gone, its kind is not known any more, so that no default may
+// take its place. For a test key the sandbox connection that was made first stands in for a default that is
+// not a sandbox.
 func (d *Directory) reached(key store.APIKey, all []Connection) map[adapter.Kind]Connection {
 	reach := make(map[adapter.Kind]Connection, len(adapter.Kinds()))
 	bound := 0
@@ -184,8 +187,8 @@ type knownKey struct {
 	at     time.Time // when the store was asked; zero: not remembered
 }
 
-// callers remembers what the store said about keys. Keys that are not valid have a small room of their own, so that
-// whoever tries keys cannot push out those in use.
+// callers remembers what the store said about keys. Keys that are not valid have a small room of their own,
+// so that whoever tries keys cannot push out those in use.
 type callers struct {
 	mu         sync.RWMutex
 	generation uint64 // grows with every change made here

@@ -96,8 +96,8 @@ func TestMistypedKeyCostsNoQuery(t *testing.T) {
 	}
 }
 
-// Keys that are guessed, or made from one that was seen, are refused for the price of a checksum. FRONTDESK_FORGERIES says how many
-// are tried (20000).
+// Keys that are guessed, or made from one that was seen, are refused for the price of a checksum.
+// FRONTDESK_FORGERIES says how many are tried (20000).
 func TestForgedKeysCostNoQuery(t *testing.T) {
 	tries := 20_000
 	if given := os.Getenv("FRONTDESK_FORGERIES"); given != "" {

@@ -84,7 +84,8 @@ func (d *Directory) createConnection(ctx context.Context, owner store.Tenant, n 
 	return connectionOf(row)
 }
 
-// UpdateConnection changes a connection. It keeps its id, and with it everything the gateway remembers for it.
+// UpdateConnection changes a connection. It keeps its id, and with it everything the gateway remembers for
+// it.
 func (d *Directory) UpdateConnection(ctx context.Context, tenantName, name string, c ConnectionChange) (Connection, error) {
 	owner, row, err := d.connectionRow(ctx, tenantName, name)
 	if err != nil {
@@ -101,8 +102,8 @@ func (d *Directory) UpdateConnection(ctx context.Context, tenantName, name strin
 	return changed, d.fetchToken(ctx, changed.TenantID, changed.ID, tokens)
 }
 
-// change applies a change to a row, checks what comes of it, and answers what the connection's tokens grow from, where that
-// is to be tried anew.
+// change applies a change to a row, checks what comes of it, and answers what the connection's tokens grow
+// from, where that is to be tried anew.
 func (d *Directory) change(row *store.Connection, c ConnectionChange) (growth, error) {
 	now, err := connectionOf(*row)
 	if err != nil {
@@ -138,11 +139,12 @@ func (d *Directory) change(row *store.Connection, c ConnectionChange) (growth, e
 	return is, nil
 }
 
-// writeAttempts is how often a row that others change at the same time is read again. Each time, one of them got on.
+// writeAttempts is how often a row that others change at the same time is read again. Each time, one of them
+// got on.
 const writeAttempts = 20
 
-// changeConnection writes a changed row and what the audit says of it, reading it again when someone else changed it in
-// between.
+// changeConnection writes a changed row and what the audit says of it, reading it again when someone else
+// changed it in between.
 func (d *Directory) changeConnection(
 	ctx context.Context, row store.Connection,
 	audited func(ctx context.Context, was, is store.Connection) ([]store.AuditRow, error), change func(*store.Connection) error,
@@ -206,8 +208,8 @@ func (d *Directory) RealOnes(ctx context.Context, kind adapter.Kind) ([]Connecti
 	return all, nil
 }
 
-// RemoveConnection deletes a connection and what is kept for it. It is refused while a key is bound to it: the key
-// would silently lose what it was made for.
+// RemoveConnection deletes a connection and what is kept for it. It is refused while a key is bound to it:
+// the key would silently lose what it was made for.
 func (d *Directory) RemoveConnection(ctx context.Context, tenantName, name string) error {
 	owner, row, err := d.connectionRow(ctx, tenantName, name)
 	if err != nil {
@@ -256,8 +258,9 @@ func inUse(connectionName string, holders []string) error {
 		"The connection %q is what these API keys are bound to: %s. Revoke them first.", connectionName, strings.Join(holders, ", "))
 }
 
-// MarkReconnect records that the provider refuses the connection's credentials, so that calls fail at once until a
-// person acts. It does nothing when the connection was changed since it was opened: the refusal is then of what was.
+// MarkReconnect records that the provider refuses the connection's credentials, so that calls fail at once
+// until a person acts. It does nothing when the connection was changed since it was opened: the refusal is
+// then of what was.
 func (d *Directory) MarkReconnect(ctx context.Context, c Connection, why string) error {
 	row, err := d.store.Connection(ctx, c.TenantID, c.ID)
 	if errors.Is(err, fault.NotFound) {
@@ -283,8 +286,8 @@ func (d *Directory) MarkReconnect(ctx context.Context, c Connection, why string)
 	return nil
 }
 
-// MarkVerified records that the provider accepts the connection's credentials, and whose account it said they are;
-// email "" keeps the address known. It does nothing when the connection was changed since it was opened.
+// MarkVerified records that the provider accepts the connection's credentials, and whose account it said they
+// are; email "" keeps the address known. It does nothing when the connection was changed since it was opened.
 func (d *Directory) MarkVerified(ctx context.Context, c Connection, email string) error {
 	row, err := d.store.Connection(ctx, c.TenantID, c.ID)
 	if errors.Is(err, fault.NotFound) {

@@ -64,15 +64,15 @@ type Consented struct {
 	Missing    []string // what the customer did not allow, in words
 }
 
-// ConsentName is the name under which a browser keeps what shows that it began the consent of a state: each has its own,
-// so that two windows do not disturb each other.
+// ConsentName is the name under which a browser keeps what shows that it began the consent of a state: each
+// has its own, so that two windows do not disturb each other.
 func ConsentName(state string) string {
 	sum := sha256.Sum256([]byte(state))
 	return hex.EncodeToString(sum[:8])
 }
 
-// BeginConsent begins a consent with a link that is good. The provider is to send the customer back to the address that is
-// callbacks with the link's own attached.
+// BeginConsent begins a consent with a link that is good. The provider is to send the customer back to the
+// address that is callbacks with the link's own attached.
 func (d *Directory) BeginConsent(ctx context.Context, token, callbacks string) (BegunConsent, error) {
 	l, err := d.goodLink(ctx, token)
 	if err != nil {
@@ -106,8 +106,8 @@ func (d *Directory) BeginConsent(ctx context.Context, token, callbacks string) (
 	}, nil
 }
 
-// hinting returns the client with the address of the account that is expected, which spares its owner choosing (OpenID
-// Connect Core section 3.1.2.1; Google and Microsoft know it also in plain OAuth).
+// hinting returns the client with the address of the account that is expected, which spares its owner
+// choosing (OpenID Connect Core section 3.1.2.1; Google and Microsoft know it also in plain OAuth).
 func (l linked) hinting() oauth.Client {
 	c := l.client
 	if l.there.Email == "" || l.row.OtherAccount {
@@ -121,9 +121,9 @@ func (l linked) hinting() oauth.Client {
 	return c
 }
 
-// FinishConsent takes what a provider answered, and makes or mends the connection of the link. Whatever comes of it, the
-// consent is no longer under way; the link stays good until it has led to a connection. Nothing is stored until the
-// provider has told whose account it is.
+// FinishConsent takes what a provider answered, and makes or mends the connection of the link. Whatever comes
+// of it, the consent is no longer under way; the link stays good until it has led to a connection. Nothing is
+// stored until the provider has told whose account it is.
 func (d *Directory) FinishConsent(ctx context.Context, a ConsentAnswer) (Consented, error) {
 	taken, l, err := d.takeConsent(ctx, a)
 	if err != nil {
@@ -168,8 +168,8 @@ func (d *Directory) FinishConsent(ctx context.Context, a ConsentAnswer) (Consent
 	return done, err
 }
 
-// takeConsent ends the consent that an answer is for, and answers it with its link. What it is refused for is told in the
-// log only: to whoever brings a state that is not his, all of it is the same.
+// takeConsent ends the consent that an answer is for, and answers it with its link. What it is refused for is
+// told in the log only: to whoever brings a state that is not his, all of it is the same.
 func (d *Directory) takeConsent(ctx context.Context, a ConsentAnswer) (store.Consent, linked, error) {
 	states := a.Query["state"]
 	if len(states) > 1 {
@@ -207,8 +207,8 @@ func (d *Directory) takeConsent(ctx context.Context, a ConsentAnswer) (store.Con
 	return taken, l, nil
 }
 
-// codeIn returns the code of a provider's answer (RFC 6749 section 4.1.2) after looking whether it is one, and from that
-// provider.
+// codeIn returns the code of a provider's answer (RFC 6749 section 4.1.2) after looking whether it is one,
+// and from that provider.
 func (l linked) codeIn(query url.Values) (string, error) {
 	for _, name := range []string{"code", "iss", "error", "error_description", "error_uri"} {
 		if len(query[name]) > 1 { // section 3.1 forbids it
@@ -298,9 +298,10 @@ func (l linked) connectionID() string {
 	return l.row.ConnectionID
 }
 
-// connect stores what a consent gave. The customer may have left meanwhile; that does not end it. The order keeps anything
-// from claiming to work that does not: the connection is first one that is to be reconnected, then its tokens are kept, and
-// with its being in order the link is used up. Of several consents with one link one gets here at a time.
+// connect stores what a consent gave. The customer may have left meanwhile; that does not end it. The order
+// keeps anything from claiming to work that does not: the connection is first one that is to be reconnected,
+// then its tokens are kept, and with its being in order the link is used up. Of several consents with one
+// link one gets here at a time.
 func (d *Directory) connect(ctx context.Context, l linked, email string, tokens oauth.Tokens) (Connection, error) {
 	ctx, cancel := context.WithTimeout(audit.By(context.WithoutCancel(ctx), audit.Consent), keepTimeout)
 	defer cancel()
@@ -335,8 +336,8 @@ func (d *Directory) claimed(ctx context.Context, hash []byte, err error) error {
 	return fault.New(fault.Conflict, ReasonLinkBusy, "Another consent for this connection is being finished.")
 }
 
-// connectClaimed is connect for who holds the claim. What the link leads to is looked at once more: an answer of the
-// provider is a while ago.
+// connectClaimed is connect for who holds the claim. What the link leads to is looked at once more: an answer
+// of the provider is a while ago.
 func (d *Directory) connectClaimed(ctx context.Context, linkHash, claim []byte, email string, tokens oauth.Tokens) (Connection, error) {
 	l, err := d.goodLinkOf(ctx, linkHash)
 	if err != nil {
@@ -374,8 +375,8 @@ func (d *Directory) connectClaimed(ctx context.Context, linkHash, claim []byte, 
 	}
 }
 
-// prepare makes the connection of a link, or gives it the link's settings, as one of that account that is to be
-// reconnected.
+// prepare makes the connection of a link, or gives it the link's settings, as one of that account that is to
+// be reconnected.
 func (d *Directory) prepare(ctx context.Context, l linked, email string) error {
 	defer d.callers.forget()
 	if l.there.ID == "" {
@@ -425,7 +426,8 @@ func (d *Directory) prepare(ctx context.Context, l linked, email string) error {
 // consentID is what the secrets of a consent are sealed for, in place of a connection.
 func consentID(hash []byte) string { return "consent " + hex.EncodeToString(hash) }
 
-// hashOf is what is stored of a secret that somebody shows. They are random enough for a plain hash; see keyHash.
+// hashOf is what is stored of a secret that somebody shows. They are random enough for a plain hash; see
+// keyHash.
 func hashOf(secret string) []byte {
 	sum := sha256.Sum256([]byte(secret))
 	return sum[:]

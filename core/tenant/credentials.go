@@ -16,18 +16,20 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// withheld stands in for the secret in what an adapter is opened with: it needs to know that there is one, not which.
+// withheld stands in for the secret in what an adapter is opened with: it needs to know that there is one,
+// not which.
 const withheld = "withheld"
 
-// authority is what puts a connection's credentials on a request, and others in the place of those that are refused.
+// authority is what puts a connection's credentials on a request, and others in the place of those that are
+// refused.
 type authority struct {
 	authorise func(*http.Request) error
 	renew     func(refused *http.Request) (bool, error) // nil: there are no others
 }
 
-// credentials unseals a connection's credentials. It returns the authority that puts them on a request, and the
-// credentials as the adapter may see them. Only the authority keeps the secret that authorises. In a, it chooses the
-// way to authorise.
+// credentials unseals a connection's credentials. It returns the authority that puts them on a request, and
+// the credentials as the adapter may see them. Only the authority keeps the secret that authorises. In a, it
+// chooses the way to authorise.
 func (d *Directory) credentials(a *adapter.Adapter, c Connection, row store.Connection) (authority, map[string]string, error) {
 	plain, err := d.openConnection(row)
 	if err != nil {
@@ -109,8 +111,8 @@ func parsed(address string) *url.URL {
 	return u
 }
 
-// targetOf names what a connection's calls go to. A sandbox has no host: what fails there, on demand, is that one
-// connection, and no other tenant may be kept from theirs by it.
+// targetOf names what a connection's calls go to. A sandbox has no host: what fails there, on demand, is that
+// one connection, and no other tenant may be kept from theirs by it.
 func targetOf(a adapter.Adapter, c Connection) Target {
 	t := Target{Kind: string(c.Kind), Provider: c.Provider, Host: c.Provider, Connection: c.ID, Sandbox: a.Sandbox}
 	if a.Sandbox {
@@ -130,8 +132,8 @@ func hostOf(u *url.URL) string {
 	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
-// unfit reports credentials that cannot be put on a request: a stray line break comes with copying, and a colon would
-// end a user name early (RFC 7617 section 2).
+// unfit reports credentials that cannot be put on a request: a stray line break comes with copying, and a
+// colon would end a user name early (RFC 7617 section 2).
 func unfit(auth adapter.Auth, credentials map[string]string) []fault.Field {
 	var faults []fault.Field
 	for _, name := range []string{auth.Username, auth.Password} {

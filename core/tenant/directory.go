@@ -1,17 +1,18 @@
-// Package tenant knows the tenants, their connections and their API keys, and opens the drivers that connections stand
-// for. A request comes in with a key and leaves with a driver:
+// Package tenant knows the tenants, their connections and their API keys, and opens the drivers that
+// connections stand for. A request comes in with a key and leaves with a driver:
 //
 //	caller, err := directory.Authenticate(ctx, key)
 //	err = caller.Require(tenant.ScopeCalendarWrite)
 //	open, err := directory.Calendar(ctx, caller)
 //	event, err := open.Driver.Book(ctx, booking)
 //
-// What it promises: a key that is mistyped costs no query; one that is revoked stops working within Options.CacheFor on
-// every replica; a fd_test_ key reaches sandbox connections only; a driver is opened once and kept until its connection
-// changes; a credential leaves the vault only to be put on a request to the provider it belongs to, and is in no error,
-// log line or listing.
+// What it promises: a key that is mistyped costs no query; one that is revoked stops working within
+// Options.CacheFor on every replica; a fd_test_ key reaches sandbox connections only; a driver is opened once
+// and kept until its connection changes; a credential leaves the vault only to be put on a request to the
+// provider it belongs to, and is in no error, log line or listing.
 //
-// What it does not do: it neither guards nor retries calls, and it does not know what a driver's answers mean.
+// What it does not do: it neither guards nor retries calls, and it does not know what a driver's answers
+// mean.
 package tenant
 
 import (

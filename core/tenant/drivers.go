@@ -32,7 +32,8 @@ type Opened[D any] struct {
 	Target     Target
 }
 
-// Calendar returns the caller's calendar. It fails with fault.Disconnected, reason NOT_CONNECTED or RECONNECT_REQUIRED.
+// Calendar returns the caller's calendar. It fails with fault.Disconnected, reason NOT_CONNECTED or
+// RECONNECT_REQUIRED.
 func (d *Directory) Calendar(ctx context.Context, c Caller) (Opened[calendar.Driver], error) {
 	return open(ctx, d, c, adapter.KindCalendar, inForce, adapter.Adapter.OpenCalendar)
 }
@@ -47,8 +48,8 @@ func (d *Directory) Telephony(ctx context.Context, c Caller) (Opened[telephony.D
 	return open(ctx, d, c, adapter.KindTelephony, inForce, adapter.Adapter.OpenTelephony)
 }
 
-// CalendarToVerify is Calendar for asking the provider whether the credentials work: it opens a connection that is to
-// be reconnected as well.
+// CalendarToVerify is Calendar for asking the provider whether the credentials work: it opens a connection
+// that is to be reconnected as well.
 func (d *Directory) CalendarToVerify(ctx context.Context, c Caller) (Opened[calendar.Driver], error) {
 	return open(ctx, d, c, adapter.KindCalendar, inAnyState, adapter.Adapter.OpenCalendar)
 }
@@ -82,7 +83,8 @@ func notConnected(kind adapter.Kind) error {
 // opener is one of the Open methods of adapter.Adapter.
 type opener[D any] func(adapter.Adapter, context.Context, adapter.Values, adapter.Environment) (D, error)
 
-// open returns the driver of the caller's connection of the kind, opening it where it is not open as it now is.
+// open returns the driver of the caller's connection of the kind, opening it where it is not open as it now
+// is.
 func open[D any](
 	ctx context.Context, d *Directory, caller Caller, kind adapter.Kind, must demand, opener opener[D],
 ) (Opened[D], error) {
@@ -138,8 +140,8 @@ func openRow[D any](ctx context.Context, d *Directory, c Connection, zone string
 	return o, nil
 }
 
-// environment makes what the adapter opens the connection with. The secret that the requests are authorised with is
-// not among the values: see credentials.
+// environment makes what the adapter opens the connection with. The secret that the requests are authorised
+// with is not among the values: see credentials.
 func (d *Directory) environment(
 	c Connection, row store.Connection, zone string,
 ) (adapter.Adapter, adapter.Values, adapter.Environment, error) {
@@ -204,8 +206,8 @@ type opened struct {
 	target     Target
 }
 
-// drivers keeps the drivers used last. One that is dropped may still serve the calls that hold it; what it holds are
-// shared connections of the pool and memory, so there is nothing to close.
+// drivers keeps the drivers used last. One that is dropped may still serve the calls that hold it; what it
+// holds are shared connections of the pool and memory, so there is nothing to close.
 type drivers struct {
 	limit int
 

@@ -263,7 +263,8 @@ func TestConnectionThatCannotBeOpened(t *testing.T) {
 	}
 }
 
-// overwrite puts into the store what the directory would not; nil is what an earlier version, with other rules, would seal.
+// overwrite puts into the store what the directory would not; nil is what an earlier version, with other
+// rules, would seal.
 func (h *house) overwrite(c Connection, provider, settings string, sealed []byte) {
 	h.t.Helper()
 	row := h.row(c)

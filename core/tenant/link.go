@@ -79,9 +79,9 @@ type linked struct {
 	client   oauth.Client
 }
 
-// NewConnectLink makes a link with which a customer connects an account by consent, and answers its token, which is
-// shown this once. It is refused where consent would lead nowhere: no such provider, none that customers consent to, no OAuth
-// client, settings that do not fit.
+// NewConnectLink makes a link with which a customer connects an account by consent, and answers its token,
+// which is shown this once. It is refused where consent would lead nowhere: no such provider, none that
+// customers consent to, no OAuth client, settings that do not fit.
 func (d *Directory) NewConnectLink(ctx context.Context, tenantName string, n NewLink) (token string, made ConnectLink, err error) {
 	if n.Life == 0 {
 		n.Life = DefaultLinkLife
@@ -302,9 +302,10 @@ func (l linked) shown() ConnectLink {
 // callback is what of the address where customers are sent back to is behind that of all callbacks.
 func (l linked) callback() string { return callbackOf(l.tenant.ID, l.row.Provider, l.client.Grant) }
 
-// callbackOf is the provider's name where the OAuth client is the operator's: its redirect URI is registered, and the
-// server is the provider's. A tenant's own client or server has an address of its own, which is the same for as long as
-// the server is: nothing that such a server sends on elsewhere comes back as an answer of its own.
+// callbackOf is the provider's name where the OAuth client is the operator's: its redirect URI is registered,
+// and the server is the provider's. A tenant's own client or server has an address of its own, which is the
+// same for as long as the server is: nothing that such a server sends on elsewhere comes back as an answer of
+// its own.
 func callbackOf(tenantID, provider string, g adapter.Grant) string {
 	if g.ClientID == "" {
 		return provider
@@ -317,8 +318,9 @@ func callbackOf(tenantID, provider string, g adapter.Grant) string {
 	return provider + "/" + hex.EncodeToString(sum[:12])
 }
 
-// Callbacks returns, by the names of a tenant's connections, where customers who give consent for them are sent back to,
-// behind the address of all callbacks. Connections that customers do not consent to are not among them.
+// Callbacks returns, by the names of a tenant's connections, where customers who give consent for them are
+// sent back to, behind the address of all callbacks. Connections that customers do not consent to are not
+// among them.
 func (d *Directory) Callbacks(ctx context.Context, tenantName string) (map[string]string, error) {
 	owner, err := d.tenantRow(ctx, tenantName)
 	if err != nil {
@@ -337,8 +339,8 @@ func (d *Directory) Callbacks(ctx context.Context, tenantName string) (map[strin
 	return callbacks, nil
 }
 
-// consentGrant returns how a connection gets its tokens; ok is false where no customer consents to it, or it cannot
-// be used as it is.
+// consentGrant returns how a connection gets its tokens; ok is false where no customer consents to it, or it
+// cannot be used as it is.
 func (d *Directory) consentGrant(row store.Connection) (g adapter.Grant, ok bool) {
 	c, err := connectionOf(row)
 	if err != nil {

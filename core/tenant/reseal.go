@@ -16,8 +16,8 @@ type Resealed struct {
 	InUse   map[uint32]int // how many each key is needed for now
 }
 
-// Reseal seals all credentials and tokens, and the rows of keys and links, with the key set's primary key. It can be ended and begun again at any point: what is
-// sealed with the primary key already is passed over.
+// Reseal seals all credentials and tokens, and the rows of keys and links, with the key set's primary key. It
+// can be ended and begun again at any point: what is sealed with the primary key already is passed over.
 func (d *Directory) Reseal(ctx context.Context) (Resealed, error) {
 	primary, err := d.vault.Primary()
 	if err != nil {
@@ -75,7 +75,8 @@ func (d *Directory) reseal(ctx context.Context, row store.Connection) error {
 	return err
 }
 
-// resealKeys seals the rows of keys and links again. What is wrong with a row is not made right: it is passed over.
+// resealKeys seals the rows of keys and links again. What is wrong with a row is not made right: it is passed
+// over.
 func (d *Directory) resealKeys(ctx context.Context, primary uint32, done *Resealed) error {
 	keys, err := d.store.AllKeys(ctx)
 	if err != nil {
@@ -115,8 +116,8 @@ func (d *Directory) resealKeys(ctx context.Context, primary uint32, done *Reseal
 	return nil
 }
 
-// resealTokens seals one connection's tokens again. They may be renewed meanwhile, by a process that has not noticed the new
-// key yet, so it looks until they are.
+// resealTokens seals one connection's tokens again. They may be renewed meanwhile, by a process that has not
+// noticed the new key yet, so it looks until they are.
 func (d *Directory) resealTokens(ctx context.Context, row store.Tokens, primary uint32) (sealed bool, err error) {
 	for there := true; there && vault.KeyOf(row.Sealed) != primary; {
 		plain, err := d.vault.UnsealTokens(row.TenantID, row.ConnectionID, row.Sealed)

@@ -96,7 +96,8 @@ func (d *Directory) UpdateTenant(ctx context.Context, name string, s Settings) (
 	return t, nil
 }
 
-// DeleteTenant deletes a tenant with its connections, keys and everything that is kept for them but for the audit.
+// DeleteTenant deletes a tenant with its connections, keys and everything that is kept for them but for the
+// audit.
 func (d *Directory) DeleteTenant(ctx context.Context, name string) error {
 	t, err := d.tenantRow(ctx, name)
 	if err != nil {
@@ -120,7 +121,8 @@ func (d *Directory) DeleteTenant(ctx context.Context, name string) error {
 	return nil
 }
 
-// named is how tenants and connections may be called: what is safe in a path, a metric's label and a file's name.
+// named is how tenants and connections may be called: what is safe in a path, a metric's label and a file's
+// name.
 var named = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
 func checkName(path, name string) []fault.Field {

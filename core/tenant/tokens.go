@@ -15,8 +15,8 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// oauthClient returns the OAuth client that a connection with these settings and credentials has its tokens by: the
-// tenant's own, else the operator's.
+// oauthClient returns the OAuth client that a connection with these settings and credentials has its tokens
+// by: the tenant's own, else the operator's.
 func (d *Directory) oauthClient(a adapter.Adapter, v adapter.Values) (oauth.Client, error) {
 	operator := d.operators[a.Name]
 	grant, err := a.Auth.OAuth.Grant(v, operator.Addresses)
@@ -41,8 +41,9 @@ func (d *Directory) oauthClient(a adapter.Adapter, v adapter.Values) (oauth.Clie
 	return c, nil
 }
 
-// redeemLimit ends a redeem that nothing else ends. The token source bounds redeems by the time that the process lived through: an
-// answer that waits for one that was stopped is to be read, since its refresh token may be good for one use.
+// redeemLimit ends a redeem that nothing else ends. The token source bounds redeems by the time that the
+// process lived through: an answer that waits for one that was stopped is to be read, since its refresh token
+// may be good for one use.
 const redeemLimit = 5 * time.Minute
 
 // tokenCredentials returns how to get the tokens of a connection, as the store has it now.
@@ -79,7 +80,8 @@ func (d *Directory) tokenCredentials(ctx context.Context, tenantID, connectionID
 	}, nil
 }
 
-// tokenAuthority puts a connection's access token on requests, and another one in the place of one that is refused.
+// tokenAuthority puts a connection's access token on requests, and another one in the place of one that is
+// refused.
 func (d *Directory) tokenAuthority(c Connection) authority {
 	return authority{
 		authorise: func(r *http.Request) error {
@@ -121,8 +123,9 @@ func (d *Directory) growthOf(kind adapter.Kind, provider string, v adapter.Value
 	return growth{isOAuth: true, id: grantID(g, v), awaitsConsent: g.Flow == adapter.Consent && v.Credentials[adapter.FieldRefreshToken] == ""}
 }
 
-// statusAfter returns the state of a connection whose tokens grow from something else now, or whose credentials were given
-// again: another chance for what was refused. One that lives by a consent keeps its state until there is another one.
+// statusAfter returns the state of a connection whose tokens grow from something else now, or whose
+// credentials were given again: another chance for what was refused. One that lives by a consent keeps its
+// state until there is another one.
 func (g growth) statusAfter(was growth, status string) string {
 	switch {
 	case !g.awaitsConsent:
@@ -145,8 +148,8 @@ func (d *Directory) fetchToken(ctx context.Context, tenantID, connectionID strin
 	return d.tokens.Schedule(ctx, tenantID, connectionID)
 }
 
-// grantID is a fingerprint of what a connection's tokens grow from, as far as the tenant gave it. Tokens with another one
-// belong to credentials that were replaced since.
+// grantID is a fingerprint of what a connection's tokens grow from, as far as the tenant gave it. Tokens with
+// another one belong to credentials that were replaced since.
 func grantID(g adapter.Grant, v adapter.Values) string {
 	parts := []string{string(g.Flow), g.ClientID, v.Credentials[adapter.FieldRefreshToken]}
 	if g.Assertion != nil {

@@ -29,8 +29,8 @@ type Verification struct {
 // verifyTimeout bounds what a provider is asked to verify a connection.
 const verifyTimeout = 20 * time.Second
 
-// VerifyConnection asks the provider live whether a connection works, and records what it says. The error is about
-// the asking, such as a name that is not there; what the provider says is in the answer.
+// VerifyConnection asks the provider live whether a connection works, and records what it says. The error is
+// about the asking, such as a name that is not there; what the provider says is in the answer.
 func (d *Directory) VerifyConnection(ctx context.Context, tenantName, name string) (Verification, error) {
 	owner, row, err := d.connectionRow(ctx, tenantName, name)
 	if err != nil {
@@ -60,8 +60,8 @@ func (d *Directory) VerifyConnection(ctx context.Context, tenantName, name strin
 	return found, nil
 }
 
-// ask opens the caller's connection in whatever state and puts harmless questions to it. It answers what it learned
-// before it failed, too.
+// ask opens the caller's connection in whatever state and puts harmless questions to it. It answers what it
+// learned before it failed, too.
 func (d *Directory) ask(ctx context.Context, caller Caller, kind adapter.Kind) (v Verification, used Connection, err error) {
 	defer func() { // no guard stands before the driver here
 		if cause := recover(); cause != nil {
@@ -162,8 +162,8 @@ func (d *Directory) refused(ctx context.Context, link string, c Connection, foun
 	return found, d.MarkReconnect(ctx, c, f.Detail)
 }
 
-// linkTo returns the command that makes a link to connect the account again, "" where the connection does not live by
-// tokens.
+// linkTo returns the command that makes a link to connect the account again, "" where the connection does not
+// live by tokens.
 func (d *Directory) linkTo(row store.Connection, tenantName string) string {
 	c, err := connectionOf(row)
 	if err != nil {

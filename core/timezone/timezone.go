@@ -1,10 +1,10 @@
-// Package timezone translates between the names that Windows gives time zones, which Outlook and Exchange write, and
-// those of the IANA database:
+// Package timezone translates between the names that Windows gives time zones, which Outlook and Exchange
+// write, and those of the IANA database:
 //
 //	name, ok := timezone.ToWindows("Europe/Berlin") // "W. Europe Standard Time", true
 //
-// A name of Windows stands for many IANA names, so the way back answers one of them: the rules of the others are the same
-// today, not always those of the past.
+// A name of Windows stands for many IANA names, so the way back answers one of them: the rules of the others
+// are the same today, not always those of the past.
 package timezone
 
 import (

@@ -9,9 +9,9 @@ import (
 	"frontdesk/core/fault"
 )
 
-// egress decides which addresses a connection that a tenant asked for may be opened to. It looks at the address that
-// is about to be dialled, after DNS and for each one of a name's, so neither a name that changes its answer between
-// check and use nor any way of writing an address gets past it.
+// egress decides which addresses a connection that a tenant asked for may be opened to. It looks at the
+// address that is about to be dialled, after DNS and for each one of a name's, so neither a name that changes
+// its answer between check and use nor any way of writing an address gets past it.
 type egress struct{ allowed []netip.Prefix }
 
 // control is a net.Dialer's ControlContext.
@@ -29,8 +29,8 @@ func (e *egress) control(_ context.Context, network, address string, _ syscall.R
 	return nil
 }
 
-// refusedAddress tells the tenant neither the address nor its kind: what a name inside the operator's network resolves
-// to is none of the tenant's business.
+// refusedAddress tells the tenant neither the address nor its kind: what a name inside the operator's network
+// resolves to is none of the tenant's business.
 func refusedAddress(address, why string) error {
 	f := fault.New(fault.Forbidden, fault.ReasonEgressRefused,
 		"The connection's address is in a network that the gateway may not reach. Use a public address, or "+
@@ -106,8 +106,8 @@ type network struct {
 	what   string
 }
 
-// specialNetworks are the special-purpose registries of IANA (RFC 6890), without the few entries that are reachable from
-// anywhere and of use to a client; the newest of them as of RFC 9637.
+// specialNetworks are the special-purpose registries of IANA (RFC 6890), without the few entries that are
+// reachable from anywhere and of use to a client; the newest of them as of RFC 9637.
 var specialNetworks = []network{
 	{netip.MustParsePrefix("0.0.0.0/8"), "unspecified or this network (RFC 791)"},
 	{netip.MustParsePrefix("10.0.0.0/8"), "private (RFC 1918)"},

@@ -15,7 +15,8 @@ import (
 // ReasonAnswerTooLarge is the reason of an answer above the cap.
 const ReasonAnswerTooLarge = "PROVIDER_ANSWER_TOO_LARGE"
 
-// failure makes the error of an exchange a fault. The context tells first: an ended one shows up as any network error.
+// failure makes the error of an exchange a fault. The context tells first: an ended one shows up as any
+// network error.
 func (t *transport) failure(ctx context.Context, u *url.URL, err error, sent bool) *fault.Error {
 	f := t.classify(ctx, u, err, sent)
 	f.Unsent = f.Unsent || !sent

@@ -11,14 +11,15 @@ import (
 
 type nothingKey struct{}
 
-// ForNothing marks a request whose success has no body, such as a removal. A library that drives the client leaves such an
-// answer unread, and would take the page of a proxy, a firewall or a sign-in service for it, since they answer 200 as well.
+// ForNothing marks a request whose success has no body, such as a removal. A library that drives the client
+// leaves such an answer unread, and would take the page of a proxy, a firewall or a sign-in service for it,
+// since they answer 200 as well.
 func ForNothing(ctx context.Context) context.Context {
 	return context.WithValue(ctx, nothingKey{}, true)
 }
 
-// Nothing reports whether a body says nothing: it is empty, or the empty value that servers which answer everything in
-// JSON put in the place of it.
+// Nothing reports whether a body says nothing: it is empty, or the empty value that servers which answer
+// everything in JSON put in the place of it.
 func Nothing(body []byte) bool {
 	switch string(bytes.TrimSpace(body)) {
 	case "", "{}", "null", `""`:
@@ -27,7 +28,8 @@ func Nothing(body []byte) bool {
 	return false
 }
 
-// unexpected is the fault of a success that says something where there is nothing to say; nil where it says nothing.
+// unexpected is the fault of a success that says something where there is nothing to say; nil where it says
+// nothing.
 func (t *transport) unexpected(req *http.Request, resp *http.Response) error {
 	if wanted, _ := req.Context().Value(nothingKey{}).(bool); !wanted || resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return nil

@@ -14,13 +14,14 @@ import (
 
 // progress knows how far a request got, and keeps net/http from repeating one that changes something.
 //
-// net/http repeats requests by itself in three cases: (1) on a reused HTTP/1 connection that failed before a byte was
-// written, which is harmless; (2) on a reused HTTP/1 connection that failed before a byte of the answer, when the
-// request is "replayable": a safe method, or any with an Idempotency-Key header (Request.isReplayable); (3) on HTTP/2
-// after GOAWAY, REFUSED_STREAM and a PROTOCOL_ERROR of the peer, the last without any promise that nothing was done.
-// In (2) and (3) the request may have taken effect. Whether to risk it again is for the guard to say, who knows whether
-// the operation is repeatable and counts what it repeats. So (2) is kept out by hideIdempotencyKey and (3) by
-// ending the exchange when a second connection is got after bytes were written.
+// net/http repeats requests by itself in three cases: (1) on a reused HTTP/1 connection that failed before a
+// byte was written, which is harmless; (2) on a reused HTTP/1 connection that failed before a byte of the
+// answer, when the request is "replayable": a safe method, or any with an Idempotency-Key header
+// (Request.isReplayable); (3) on HTTP/2 after GOAWAY, REFUSED_STREAM and a PROTOCOL_ERROR of the peer, the
+// last without any promise that nothing was done. In (2) and (3) the request may have taken effect. Whether
+// to risk it again is for the guard to say, who knows whether the operation is repeatable and counts what it
+// repeats. So (2) is kept out by hideIdempotencyKey and (3) by ending the exchange when a second connection
+// is got after bytes were written.
 type progress struct {
 	safe bool
 	stop context.CancelCauseFunc
@@ -70,8 +71,9 @@ func (p *progress) sent() bool {
 	return p.earlier || p.written()
 }
 
-// written is for the present connection. The header is written to a buffer first, so its beginning alone says little;
-// on a connection of our own the bytes that went down tell. On HTTP/2, others write on it too, and the beginning has to do.
+// written is for the present connection. The header is written to a buffer first, so its beginning alone says
+// little; on a connection of our own the bytes that went down tell. On HTTP/2, others write on it too, and
+// the beginning has to do.
 func (p *progress) written() bool {
 	if !p.headers {
 		return false
@@ -108,8 +110,8 @@ func countable(conn net.Conn) *countedConn {
 	}
 }
 
-// safe methods change nothing (RFC 9110 section 9.2.1; PROPFIND: RFC 4918 section 9.1; REPORT: RFC 3253 section 3.6;
-// SEARCH: RFC 5323).
+// safe methods change nothing (RFC 9110 section 9.2.1; PROPFIND: RFC 4918 section 9.1; REPORT: RFC 3253
+// section 3.6; SEARCH: RFC 5323).
 func safe(method string) bool {
 	switch method {
 	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, "PROPFIND", "REPORT", "SEARCH":
@@ -118,8 +120,9 @@ func safe(method string) bool {
 	return false
 }
 
-// hideIdempotencyKey writes the header's name in small letters. Names are compared without case (RFC 9110 section 5.1),
-// so the provider sees the same header; Request.isReplayable, which looks for the canonical spelling, does not.
+// hideIdempotencyKey writes the header's name in small letters. Names are compared without case (RFC 9110
+// section 5.1), so the provider sees the same header; Request.isReplayable, which looks for the canonical
+// spelling, does not.
 func hideIdempotencyKey(h http.Header) {
 	for _, name := range [...]string{"Idempotency-Key", "X-Idempotency-Key"} {
 		if values, ok := h[name]; ok {

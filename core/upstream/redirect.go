@@ -17,12 +17,13 @@ const maxRedirects = 5
 // credentialHeaders never go to a host that the credentials do not belong to, whoever set them.
 var credentialHeaders = []string{"Authorization", "Proxy-Authorization", "Cookie"}
 
-// portableHeaders are the only ones that follow a redirect to another origin: any other may be a secret of the
-// provider's own naming.
+// portableHeaders are the only ones that follow a redirect to another origin: any other may be a secret of
+// the provider's own naming.
 var portableHeaders = []string{"Accept", "Accept-Language", "Content-Type", "Depth", "Prefer", "User-Agent",
 	"If-Match", "If-None-Match", "If-Modified-Since"}
 
-// redirected returns the request that a response redirects to, or nil when the response is the one to hand out.
+// redirected returns the request that a response redirects to, or nil when the response is the one to hand
+// out.
 func (t *transport) redirected(hop *http.Request, resp *http.Response, anchor *url.URL) (*http.Request, error) {
 	given := resp.Header.Get("Location")
 	if given == "" || !redirects(resp.StatusCode) {
@@ -45,9 +46,9 @@ func (t *transport) redirected(hop *http.Request, resp *http.Response, anchor *u
 	return redirectedRequest(hop, target, sameOrigin(hop.URL, target))
 }
 
-// Reference resolves an address that an answer from another one names, by the rules of redirects: it is http or https, https
-// does not lead to plain http, and there is no user name or password in it, which would be a credential of somebody else's
-// choice. An error does not repeat the address.
+// Reference resolves an address that an answer from another one names, by the rules of redirects: it is http
+// or https, https does not lead to plain http, and there is no user name or password in it, which would be a
+// credential of somebody else's choice. An error does not repeat the address.
 func Reference(from *url.URL, given string) (*url.URL, error) {
 	target, err := from.Parse(given)
 	switch {
@@ -62,8 +63,8 @@ func Reference(from *url.URL, given string) (*url.URL, error) {
 	return target, nil
 }
 
-// leaves refuses a request that leaves the site at home and changes something: its body holds a customer's data, or a client
-// secret, to which another site has no claim.
+// leaves refuses a request that leaves the site at home and changes something: its body holds a customer's
+// data, or a client secret, to which another site has no claim.
 func (t *transport) leaves(home, target *url.URL, method string) error {
 	if safe(method) || mayCarryCredentials(home, target) {
 		return nil
@@ -106,9 +107,10 @@ func redirects(status int) bool {
 	return false
 }
 
-// follows reports whether the redirect keeps the meaning of the request. 307 and 308 do (RFC 9110 section 15.4). On 301
-// and 302 a method may become GET, and on 303 it has to: a POST that came back as the 200 of a GET would be taken for
-// done. So those are followed for methods that change nothing, unaltered, and handed to the driver otherwise.
+// follows reports whether the redirect keeps the meaning of the request. 307 and 308 do (RFC 9110 section 15.4).
+// On 301 and 302 a method may become GET, and on 303 it has to: a POST that came back as the 200 of a GET
+// would be taken for done. So those are followed for methods that change nothing, unaltered, and handed to
+// the driver otherwise.
 func follows(status int, method string) bool {
 	switch status {
 	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
@@ -119,9 +121,9 @@ func follows(status int, method string) bool {
 	return safe(method)
 }
 
-// mayCarryCredentials reports whether credentials that belong to the address at home may go to target: to the same
-// scheme, host and port, or over https to a host of the same registrable domain. Addresses, single labels and hosts
-// under a suffix that is not listed have no registrable domain.
+// mayCarryCredentials reports whether credentials that belong to the address at home may go to target: to the
+// same scheme, host and port, or over https to a host of the same registrable domain. Addresses, single
+// labels and hosts under a suffix that is not listed have no registrable domain.
 func mayCarryCredentials(home, target *url.URL) bool {
 	if sameOrigin(home, target) {
 		return true

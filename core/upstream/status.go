@@ -16,8 +16,8 @@ import (
 // maxUpstreamBytes is how much of a provider's words goes into a log line.
 const maxUpstreamBytes = 512
 
-// StatusFault makes a plain HTTP status a fault. An adapter looks itself only at the answers whose status misleads.
-// Upstream holds the beginning of the body, redacted.
+// StatusFault makes a plain HTTP status a fault. An adapter looks itself only at the answers whose status
+// misleads. Upstream holds the beginning of the body, redacted.
 func StatusFault(provider string, status int, header http.Header, body []byte) *fault.Error {
 	f := plainFault(provider, status).With("provider", provider).With("upstream_status", strconv.Itoa(status))
 	f.RetryAfter = RetryAfter(header, time.Now())
@@ -63,9 +63,10 @@ func plainFault(provider string, status int) *fault.Error {
 		"The provider %s gave an unexpected answer (status %d). Check the connection's address.", provider, status)
 }
 
-// unreached reports whether a status is of a proxy that could not reach the provider's server: those of Cloudflare
-// (developers.cloudflare.com, "5xx errors") where the connection, or TLS on it, failed, and 511, which only a network in
-// between answers (RFC 6585 section 6). 520, 522 and 524 may come after the request was delivered.
+// unreached reports whether a status is of a proxy that could not reach the provider's server: those of
+// Cloudflare (developers.cloudflare.com, "5xx errors") where the connection, or TLS on it, failed, and 511,
+// which only a network in between answers (RFC 6585 section 6). 520, 522 and 524 may come after the request
+// was delivered.
 func unreached(status int) bool {
 	switch status {
 	case http.StatusNetworkAuthenticationRequired, 521, 523, 525, 526:
@@ -74,8 +75,9 @@ func unreached(status int) bool {
 	return false
 }
 
-// shorten makes a body a line for the logs: one line, no control characters, redacted before it is cut, so that no
-// half of a secret escapes by losing its name. Of what was meant as a success, which is data and not words, it tells the size.
+// shorten makes a body a line for the logs: one line, no control characters, redacted before it is cut, so
+// that no half of a secret escapes by losing its name. Of what was meant as a success, which is data and not
+// words, it tells the size.
 func shorten(status int, body []byte) string {
 	if status >= 200 && status <= 299 {
 		return fmt.Sprintf("%d and %d bytes", status, len(body))

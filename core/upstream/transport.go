@@ -12,8 +12,8 @@ import (
 	"frontdesk/core/telemetry"
 )
 
-// transport is the http.RoundTripper of one client: it follows redirects, authorises each hop and turns failures into
-// faults.
+// transport is the http.RoundTripper of one client: it follows redirects, authorises each hop and turns
+// failures into faults.
 type transport struct {
 	pool   *Pool
 	base   *http.Transport
@@ -71,7 +71,8 @@ func (t *transport) acceptable(req *http.Request) error {
 		return t.unsent(t.misconfigured("has an address that is not an absolute http or https URL"))
 	}
 	if req.URL.User != nil {
-		// http.Client would send it as a credential of its own accord, past the rules on where credentials go.
+		// http.Client would send it as a credential of its own accord, past the rules on where credentials
+		// go.
 		return t.unsent(t.misconfigured("has an address that contains a user name or password; put them " +
 			"into the credentials"))
 	}
@@ -85,8 +86,8 @@ func (t *transport) acceptable(req *http.Request) error {
 	return nil
 }
 
-// exchange is one request and its answer. One whose credentials are refused is made again with renewed ones: a provider
-// that answers 401 has done nothing (RFC 9110 section 15.5.2).
+// exchange is one request and its answer. One whose credentials are refused is made again with renewed ones:
+// a provider that answers 401 has done nothing (RFC 9110 section 15.5.2).
 func (t *transport) exchange(ctx context.Context, hop *http.Request, trusted bool) (*http.Response, error) {
 	resp, sent, err := t.send(ctx, hop, trusted)
 	if err != nil || resp.StatusCode != http.StatusUnauthorized || !trusted || t.client.Renew == nil {

@@ -172,8 +172,8 @@ func TestABodyThatBreaksOff(t *testing.T) {
 	wantFault(t, err, fault.Unavailable, fault.ReasonProviderUnavailable, false)
 }
 
-// TestNothingIsRepeatedThatChangesSomething lets a server take a request on a reused connection and hang up, which is when
-// net/http sends what it thinks replayable once more.
+// TestNothingIsRepeatedThatChangesSomething lets a server take a request on a reused connection and hang up,
+// which is when net/http sends what it thinks replayable once more.
 func TestNothingIsRepeatedThatChangesSomething(t *testing.T) {
 	for _, c := range []struct {
 		method, body string
@@ -235,8 +235,8 @@ func TestNothingIsRepeatedThatChangesSomething(t *testing.T) {
 	}
 }
 
-// TestNothingIsRepeatedOverHTTP2 lets a server take a request and end its stream with the error after which net/http
-// repeats, though it promises nothing about what was done.
+// TestNothingIsRepeatedOverHTTP2 lets a server take a request and end its stream with the error after which
+// net/http repeats, though it promises nothing about what was done.
 func TestNothingIsRepeatedOverHTTP2(t *testing.T) {
 	for _, c := range []struct {
 		method, body string

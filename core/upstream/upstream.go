@@ -1,5 +1,5 @@
-// Package upstream is the HTTP client that adapters share. A driver is handed an *http.Client made here and uses it as
-// any other; what every provider needs alike is already in it:
+// Package upstream is the HTTP client that adapters share. A driver is handed an *http.Client made here and
+// uses it as any other; what every provider needs alike is already in it:
 //
 //	pool := upstream.NewPool(upstream.PoolOptions{AllowTenantNetworks: allowed})
 //	client := pool.Client(upstream.ClientOptions{Provider: "caldav", TenantAddress: true,
@@ -7,16 +7,18 @@
 //	err := upstream.JSON(ctx, client, http.MethodGet, address, nil, nil, &calendars, "caldav")
 //
 // It promises:
-//   - Every failure to get an answer is a *fault.Error for errors.As, though http.Client wraps it in a *url.Error. Its text
-//     holds neither userinfo nor query. Unsent is set only when no byte of the request left this machine.
+//   - Every failure to get an answer is a *fault.Error for errors.As, though http.Client wraps it in a *url.Error.
+//     Its text holds neither userinfo nor query. Unsent is set only when no byte of the request left this
+//     machine.
 //   - A request that changes something goes out once: net/http's own repeats are kept from it.
-//   - Credentials reach the origin they belong to and https hosts of its registrable domain, and nothing else. So do requests
-//     that change something. What begins by https stays so, wherever redirects lead, and addresses read by [Reference].
-//   - A client of an address that a tenant gave connects to public addresses and allowed networks only, whatever
-//     DNS says and wherever redirects lead.
-//   - An answer is read whole and within bounds before anything is decoded of it: its bytes, how far they were
-//     compressed, and how much of structure they hold. All answers have one budget of memory. An answer beyond
-//     the bounds is a fault that is not tried again.
+//   - Credentials reach the origin they belong to and https hosts of its registrable domain, and nothing
+//     else. So do requests that change something. What begins by https stays so, wherever redirects lead, and
+//     addresses read by [Reference].
+//   - A client of an address that a tenant gave connects to public addresses and allowed networks only,
+//     whatever DNS says and wherever redirects lead.
+//   - An answer is read whole and within bounds before anything is decoded of it: its bytes, how far they
+//     were compressed, and how much of structure they hold. All answers have one budget of memory. An answer
+//     beyond the bounds is a fault that is not tried again.
 //   - Each wait has an end even where the context has none.
 //
 // It does not retry, queue or remember failures: that is the guard's.
@@ -45,9 +47,9 @@ const (
 
 // PoolOptions configure a Pool. The zero value is usable.
 type PoolOptions struct {
-	// AllowTenantNetworks are the networks that addresses given by tenants may reach besides public ones. A cloud's
-	// metadata address is opened only by a prefix that names it alone (/32 or /128): who allows fd00::/8 for a
-	// server in the house does not mean to hand out the machine's credentials.
+	// AllowTenantNetworks are the networks that addresses given by tenants may reach besides public ones. A
+	// cloud's metadata address is opened only by a prefix that names it alone (/32 or /128): who allows
+	// fd00::/8 for a server in the house does not mean to hand out the machine's credentials.
 	AllowTenantNetworks []netip.Prefix
 
 	MaxResponseBytes int64         // of a decompressed answer that lists no events; 0 is 2 MiB
@@ -133,15 +135,16 @@ func newTransport(o PoolOptions, d *net.Dialer) *http.Transport {
 		},
 		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.RootCAs},
 		TLSHandshakeTimeout: o.TLSTimeout,
-		// Shorter than the 60 s or more after which usual servers close: a write on a connection that the server is
-		// just closing has an unknown outcome.
+		// Shorter than the 60 s or more after which usual servers close: a write on a connection that the
+		// server is just closing has an unknown outcome.
 		IdleConnTimeout:        50 * time.Second,
 		MaxIdleConns:           2048,
 		MaxIdleConnsPerHost:    64,
 		MaxResponseHeaderBytes: 256 << 10,
 		ForceAttemptHTTP2:      true, // a DialContext of one's own switches it off otherwise
-		// net/http keeps an HTTP/2 connection whose peer is gone for minutes (golang/go#36026), unless it pings. Together
-		// these are less than the time of one try of a read, so that a read that met a dead connection is made again.
+		// net/http keeps an HTTP/2 connection whose peer is gone for minutes (golang/go#36026), unless it
+		// pings. Together these are less than the time of one try of a read, so that a read that met a dead
+		// connection is made again.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 2500 * time.Millisecond, PingTimeout: 2 * time.Second, WriteByteTimeout: 4 * time.Second},
 	}
 }
@@ -156,8 +159,8 @@ func (p *Pool) Close() {
 type ClientOptions struct {
 	// Authorize adds credentials to a request. It is called for each hop that may carry them. Nil: none.
 	Authorize func(*http.Request) error
-	// Renew is asked when a request is answered 401, with the request as it was sent: whether there are other credentials
-	// by now, so that it is worth sending once more. Nil: never. Its error is the call's.
+	// Renew is asked when a request is answered 401, with the request as it was sent: whether there are other
+	// credentials by now, so that it is worth sending once more. Nil: never. Its error is the call's.
 	Renew func(refused *http.Request) (bool, error)
 	// AuthorizeFor is the address the credentials belong to. Nil: the address each call starts at.
 	AuthorizeFor *url.URL
@@ -174,8 +177,8 @@ type ClientOptions struct {
 	Connection, Provider string // for metrics, logs and the words of a fault
 }
 
-// Client makes a client on the pool's connections. It follows redirects itself, so that PROPFIND and REPORT stay what
-// they are (RFC 4918, RFC 3253): net/http would turn them into GET on 301 and 302.
+// Client makes a client on the pool's connections. It follows redirects itself, so that PROPFIND and REPORT
+// stay what they are (RFC 4918, RFC 3253): net/http would turn them into GET on 301 and 302.
 func (p *Pool) Client(o ClientOptions) *http.Client {
 	base := p.operator
 	switch {

@@ -21,8 +21,8 @@ type source struct {
 // fileName is the generated key set's name in the data directory.
 const fileName = "keyset.json"
 
-// Who may read a key set: of a file we made, only its owner. A file given by the operator may be readable by its group,
-// since mounted secrets are (Kubernetes with fsGroup, systemd's LoadCredential).
+// Who may read a key set: of a file we made, only its owner. A file given by the operator may be readable by
+// its group, since mounted secrets are (Kubernetes with fsGroup, systemd's LoadCredential).
 const (
 	ownerOnly  fs.FileMode = 0o077
 	groupReads fs.FileMode = 0o027
@@ -64,7 +64,8 @@ func (s source) String() string {
 	return s.path
 }
 
-// create makes the generated key set where there is none. Of two processes that start at once, the first one's stays.
+// create makes the generated key set where there is none. Of two processes that start at once, the first
+// one's stays.
 func (s source) create() error {
 	if !s.ours {
 		return nil
@@ -130,8 +131,8 @@ func (s source) version() (string, error) {
 	return fmt.Sprint(info.ModTime().UnixNano(), info.Size()), nil
 }
 
-// replace rewrites the file as a whole. The new file's fixed name is the lock that keeps out a second rotation: one
-// that read the old keys would lose the new ones.
+// replace rewrites the file as a whole. The new file's fixed name is the lock that keeps out a second
+// rotation: one that read the old keys would lose the new ones.
 func (s source) replace(change func(raw []byte) ([]byte, error)) error {
 	if s.env != "" {
 		return fmt.Errorf("the key set is in the variable %s, which the gateway cannot change; keep it in a "+

@@ -1,18 +1,20 @@
-// Package vault seals the credentials of connections, the tokens had with them, what rows say about people, and the keys of
-// the audit. A sealed value can be opened only for the purpose, tenant, connection or row that it was sealed for: they are
-// the associated data of the AEAD (AES-256-GCM, by Tink), so that a row copied onto another is refused. The keys are a Tink
-// key set in cleartext JSON, in a file or an environment variable:
+// Package vault seals the credentials of connections, the tokens had with them, what rows say about people,
+// and the keys of the audit. A sealed value can be opened only for the purpose, tenant, connection or row
+// that it was sealed for: they are the associated data of the AEAD (AES-256-GCM, by Tink), so that a row
+// copied onto another is refused. The keys are a Tink key set in cleartext JSON, in a file or an environment
+// variable:
 //
 //	v, err := vault.Open("", "./frontdesk-data") // ./frontdesk-data/keyset.json, made on first use
 //	row := vault.Row{Purpose: vault.ConnectionRow, Columns: []string{tenantID, connectionID, settings}}
 //	sealed, err := v.SealRow(row, credentials)
 //	credentials, err := v.OpenRow(row, sealed)
 //
-// Sealing nothing authenticates the columns: AES-GCM over associated data alone is the MAC that NIST SP 800-38D calls GMAC.
+// Sealing nothing authenticates the columns: AES-GCM over associated data alone is the MAC that NIST SP
+// 800-38D calls GMAC.
 //
 // A rotation is three steps: [Vault.Rotate] adds a new primary key, its caller seals every row again, and
-// [Vault.Prune] drops the keys that no row needs. A running process notices: it reads the key set again before it
-// seals, when the file changed, and before it gives up on a key it does not know.
+// [Vault.Prune] drops the keys that no row needs. A running process notices: it reads the key set again
+// before it seals, when the file changed, and before it gives up on a key it does not know.
 //
 // No error of this package holds a credential or key material.
 package vault
@@ -33,7 +35,8 @@ import (
 	"frontdesk/core/fault"
 )
 
-// ReasonUnreadable is the reason of a fault that says stored credentials cannot be opened with the key set at hand.
+// ReasonUnreadable is the reason of a fault that says stored credentials cannot be opened with the key set at
+// hand.
 const ReasonUnreadable = "CREDENTIALS_UNREADABLE"
 
 // Vault seals and unseals. It is safe for concurrent use.
@@ -58,8 +61,8 @@ type Key struct {
 	Primary bool // new credentials are sealed with it
 }
 
-// Open reads the key set: "" is keyset.json in dataDir, made with mode 0600 on first use; "file:PATH" and "env:VAR"
-// must hold one.
+// Open reads the key set: "" is keyset.json in dataDir, made with mode 0600 on first use; "file:PATH" and
+// "env:VAR" must hold one.
 func Open(source, dataDir string) (*Vault, error) {
 	from, err := parseSource(source, dataDir)
 	if err != nil {
@@ -127,8 +130,8 @@ func (v *Vault) encrypt(plain, binding []byte) ([]byte, error) {
 	return sealed, nil
 }
 
-// Unseal opens what Seal made for the same tenant and connection. A key that is not known makes it read the key set
-// again, since another process may have rotated it.
+// Unseal opens what Seal made for the same tenant and connection. A key that is not known makes it read the
+// key set again, since another process may have rotated it.
 func (v *Vault) Unseal(tenantID, connectionID string, sealed []byte) (map[string]string, error) {
 	if len(sealed) == 0 {
 		return nil, nil
@@ -172,9 +175,9 @@ func (v *Vault) decrypt(sealed, binding []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// KeyOf returns the id of the key that sealed it; 0 when there is none. Tink prefixes a ciphertext with a one byte
-// version and the key's id (Tink wire format, "Tink output prefix"). What [Vault.SealRow] made has its own byte before
-// that.
+// KeyOf returns the id of the key that sealed it; 0 when there is none. Tink prefixes a ciphertext with a one
+// byte version and the key's id (Tink wire format, "Tink output prefix"). What [Vault.SealRow] made has its
+// own byte before that.
 func KeyOf(sealed []byte) uint32 {
 	if IsRow(sealed) {
 		sealed = sealed[1:]
@@ -190,8 +193,8 @@ func (v *Vault) Status() []Key {
 	return v.current().list()
 }
 
-// Primary returns the id of the key that new credentials are sealed with, after reading the key set again if it
-// changed.
+// Primary returns the id of the key that new credentials are sealed with, after reading the key set again if
+// it changed.
 func (v *Vault) Primary() (uint32, error) {
 	if err := v.refresh(); err != nil {
 		return 0, err
@@ -213,8 +216,8 @@ func (v *Vault) Rotate() (Key, error) {
 	return added, err
 }
 
-// Prune drops the keys that inUse does not name and answers their ids. The primary and the one before it always stay:
-// a running server that has not noticed the rotation yet may still seal with the latter.
+// Prune drops the keys that inUse does not name and answers their ids. The primary and the one before it
+// always stay: a running server that has not noticed the rotation yet may still seal with the latter.
 func (v *Vault) Prune(inUse func(id uint32) bool) ([]uint32, error) {
 	var dropped []uint32
 	err := v.rewrite(func(m *keyset.Manager, k keys) error {
@@ -326,7 +329,8 @@ func (k keys) has(id uint32) bool {
 	return slices.ContainsFunc(k.held, func(key Key) bool { return key.ID == id })
 }
 
-// parse reads a key set in Tink's cleartext JSON. It answers nothing of the parser's text, which may quote keys.
+// parse reads a key set in Tink's cleartext JSON. It answers nothing of the parser's text, which may quote
+// keys.
 func parse(raw []byte) (keys, error) {
 	handle, err := insecurecleartextkeyset.Read(keyset.NewJSONReader(bytes.NewReader(raw)))
 	if err != nil {
@@ -357,8 +361,8 @@ func fresh() ([]byte, error) {
 	return render(handle)
 }
 
-// binding is the associated data: the purpose and both ids, with the length of the first so that no other pair reads the
-// same.
+// binding is the associated data: the purpose and both ids, with the length of the first so that no other
+// pair reads the same.
 func (p purpose) binding(tenantID, connectionID string) []byte {
 	return fmt.Appendf(nil, "frontdesk %s 1\n%d\n%s\n%s", p, len(tenantID), tenantID, connectionID)
 }

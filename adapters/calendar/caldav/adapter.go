@@ -1,11 +1,14 @@
-// Package caldav connects to calendars by CalDAV (RFC 4791): Nextcloud, iCloud, Fastmail, Radicale, Xandikos and others.
+// Package caldav connects to calendars by CalDAV (RFC 4791): Nextcloud, iCloud, Fastmail, Radicale, Xandikos
+// and others.
 //
-// A calendar's id is the path of its collection; an event's is the path of its resource, and that of one instance of a
-// series has the instance's original start behind a '#'. So an id says everything, and nothing is looked up by it.
+// A calendar's id is the path of its collection; an event's is the path of its resource, and that of one
+// instance of a series has the instance's original start behind a '#'. So an id says everything, and nothing
+// is looked up by it.
 //
-// Book names the resource and the UID after its key and puts it with If-None-Match, so that repeating it makes no second
-// event. A server that ignores If-None-Match (Google's CalDAV documents that it does) would overwrite; use the adapter made for it.
-// A removed resource leaves no trace on a CalDAV server, so a Book repeated after the event was cancelled makes it anew.
+// Book names the resource and the UID after its key and puts it with If-None-Match, so that repeating it
+// makes no second event. A server that ignores If-None-Match (Google's CalDAV documents that it does) would
+// overwrite; use the adapter made for it. A removed resource leaves no trace on a CalDAV server, so a Book
+// repeated after the event was cancelled makes it anew.
 //
 // Invitations are the server's to send (RFC 6638). Whether it does is known only once it was asked, and
 // traits have to be known before, so the connection says it: with auto_schedule on, a server that does not
@@ -16,9 +19,9 @@
 // Of a meeting that somebody else organizes the account has a copy. It is not changed (RFC 6638 section
 // 3.2.2.1). Cancelling removes it, and a server that schedules tells the organizer.
 //
-// Recurrence is expanded here, not by the server, from all that an object holds. The iCalendar and the recurrence rules
-// are read by packages of our own: the libraries at hand panic on malformed lines, lose what they do not know, or follow
-// a rule for ever.
+// Recurrence is expanded here, not by the server, from all that an object holds. The iCalendar and the
+// recurrence rules are read by packages of our own: the libraries at hand panic on malformed lines, lose what
+// they do not know, or follow a rule for ever.
 package caldav
 
 import (

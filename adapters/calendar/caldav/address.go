@@ -8,8 +8,8 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// id is how an address of the account is known outside: its path, escaped in one way whatever way the server writes it,
-// and with the origin only where it is another one than the calendars'.
+// id is how an address of the account is known outside: its path, escaped in one way whatever way the server
+// writes it, and with the origin only where it is another one than the calendars'.
 func (d *driver) id(a *account, address *url.URL) string {
 	p := canonicalPath(address.EscapedPath())
 	if address.Host == "" || address.Host == a.base.Host && address.Scheme == a.base.Scheme {
@@ -21,7 +21,8 @@ func (d *driver) id(a *account, address *url.URL) string {
 // locate is the way back from an id.
 func (a *account) locate(id string) (*url.URL, error) { return a.base.Parse(id) }
 
-// named resolves an address that an answer names; ok is false where the rules of redirects do not let it be followed.
+// named resolves an address that an answer names; ok is false where the rules of redirects do not let it be
+// followed.
 func (a answer) named(href string) (address *url.URL, ok bool) { return named(a.url, href) }
 
 func named(from *url.URL, href string) (address *url.URL, ok bool) {
@@ -33,7 +34,8 @@ func named(from *url.URL, href string) (address *url.URL, ok bool) {
 	return address, err == nil
 }
 
-// canonicalPath escapes each segment of a path anew, so that /a%40b/ and /a@b/ are one address. An escaped slash stays.
+// canonicalPath escapes each segment of a path anew, so that /a%40b/ and /a@b/ are one address. An escaped
+// slash stays.
 func canonicalPath(escaped string) string {
 	segments := strings.Split(escaped, "/")
 	for i, segment := range segments {
@@ -49,8 +51,8 @@ func split(id string) (resource, key string, isInstance bool) {
 	return strings.Cut(id, seriesSeparator)
 }
 
-// within reports whether the resource is a direct member of the collection, and no collection itself: nothing else may
-// be read, changed or removed as an event.
+// within reports whether the resource is a direct member of the collection, and no collection itself: nothing
+// else may be read, changed or removed as an event.
 func within(collection, resource string) bool {
 	member, ok := strings.CutPrefix(resource, strings.TrimSuffix(collection, "/")+"/")
 	if !ok || member == "" || strings.ContainsAny(member, "/?#") || member == "." || member == ".." {

@@ -61,8 +61,8 @@ func (d *driver) noCalendar(id string) error {
 		"The account has no calendar %q, which the connection names as its default.", d.settings.Calendar).With("provider", name)
 }
 
-// missing explains an answer that may mean that the calendar is gone: 404, and 409 for a PUT into it (RFC 4918 section
-// 9.7.1). What is known is asked for anew.
+// missing explains an answer that may mean that the calendar is gone: 404, and 409 for a PUT into it (RFC
+// 4918 section 9.7.1). What is known is asked for anew.
 func (d *driver) missing(ctx context.Context, calendarID string, answered answer) error {
 	if answered.status != http.StatusNotFound && answered.status != http.StatusGone && answered.status != http.StatusConflict {
 		return refusal(answered)

@@ -25,7 +25,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const email = "alice@example.com"
 
-// open opens a driver as the gateway does: with a client that authorises, and a driver that knows no password.
+// open opens a driver as the gateway does: with a client that authorises, and a driver that knows no
+// password.
 func open(tb testing.TB, address, user, password string, more map[string]any) calendar.Driver {
 	tb.Helper()
 	return openAt(tb, address, user, password, more, time.Now)
@@ -114,8 +115,8 @@ func (p *provider) Notices(_ context.Context, ref calendar.EventRef) ([]calendar
 	return list, nil
 }
 
-// lostByXandikos are the checks that Xandikos itself fails: it writes objects anew with a library that takes an escaped
-// backslash before "n" for a line break (python-icalendar, unescape_char).
+// lostByXandikos are the checks that Xandikos itself fails: it writes objects anew with a library that takes
+// an escaped backslash before "n" for a line break (python-icalendar, unescape_char).
 var lostByXandikos = []string{"a title is kept exactly", "a description is kept exactly", "changed texts are kept exactly"}
 
 func TestContractOnXandikos(t *testing.T) {

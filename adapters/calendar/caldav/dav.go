@@ -62,8 +62,8 @@ func (d *driver) exchange(
 	return a, err
 }
 
-// foreign reports whether a success is none of a calendar server's. One says 201 or 204, or 200 with nothing or with XML
-// (Radicale, to DELETE); proxies, firewalls and sign-in services say 200 with a page of theirs.
+// foreign reports whether a success is none of a calendar server's. One says 201 or 204, or 200 with nothing
+// or with XML (Radicale, to DELETE); proxies, firewalls and sign-in services say 200 with a page of theirs.
 func (a answer) foreign() bool {
 	return a.status == http.StatusOK && len(bytes.TrimSpace(a.body)) > 0 && !strings.Contains(a.header.Get("Content-Type"), "xml")
 }
@@ -194,8 +194,8 @@ func statusOf(line string) int {
 	return status
 }
 
-// conditions are the names in a DAV:error body: the precondition that failed (RFC 4918 section 16), and the resource that
-// no-uid-conflict names (RFC 4791 section 5.3.2.1).
+// conditions are the names in a DAV:error body: the precondition that failed (RFC 4918 section 16), and the
+// resource that no-uid-conflict names (RFC 4791 section 5.3.2.1).
 func conditions(body []byte) (failed elements, uidHref string) {
 	var e struct {
 		XMLName xml.Name `xml:"DAV: error"`
@@ -216,9 +216,9 @@ func conditions(body []byte) (failed elements, uidHref string) {
 	return failed, uidHref
 }
 
-// strongTag makes an ETag fit for If-Match, which compares strongly (RFC 9110 section 13.1.1). Front ends that compress on
-// the fly weaken the server's tag (nginx) or add to it (Apache, Jetty), but hand conditions on to the server, which knows
-// its own tag only.
+// strongTag makes an ETag fit for If-Match, which compares strongly (RFC 9110 section 13.1.1). Front ends
+// that compress on the fly weaken the server's tag (nginx) or add to it (Apache, Jetty), but hand conditions
+// on to the server, which knows its own tag only.
 func strongTag(tag string) string {
 	tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/")
 	tag = strings.Trim(tag, `"`)

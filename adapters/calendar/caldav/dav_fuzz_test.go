@@ -7,7 +7,8 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// FuzzMultistatus: whatever a server answers to PROPFIND and REPORT, reading it ends, and expands no entity of its making.
+// FuzzMultistatus: whatever a server answers to PROPFIND and REPORT, reading it ends, and expands no entity
+// of its making.
 func FuzzMultistatus(f *testing.F) {
 	for _, seed := range []string{
 		`<multistatus xmlns="DAV:"><response><href>/a/</href><propstat><prop><displayname>x</displayname></prop><status>HTTP/1.1 200 OK</status></propstat></response></multistatus>`,

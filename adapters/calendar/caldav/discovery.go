@@ -13,7 +13,8 @@ import (
 	"frontdesk/core/fault"
 )
 
-// account is what discovery finds out: who the account is and where its calendars are. It is not changed once made.
+// account is what discovery finds out: who the account is and where its calendars are. It is not changed once
+// made.
 type account struct {
 	base         *url.URL // the origin of the calendars: ids are paths on it
 	principal    *url.URL
@@ -35,7 +36,8 @@ type place struct {
 	syncToken string // as of the discovery (RFC 6578 section 4); "" where the server cannot synchronize
 }
 
-// fresh is for how long the discovered is used without asking again. Whatever is found missing is asked for at once.
+// fresh is for how long the discovered is used without asking again. Whatever is found missing is asked for
+// at once.
 const fresh = 10 * time.Minute
 
 const (
@@ -49,8 +51,8 @@ const (
 	maxHomes = 8
 )
 
-// discover asks the server from the start: who am I (RFC 5397), where are my calendars (RFC 4791 section 6.2.1), and which
-// are there.
+// discover asks the server from the start: who am I (RFC 5397), where are my calendars (RFC 4791 section 6.2.1),
+// and which are there.
 func (d *driver) discover(ctx context.Context) (*account, error) {
 	entry, err := d.enter(ctx)
 	if err != nil {
@@ -134,8 +136,8 @@ type entry struct {
 	autoSchedule bool
 }
 
-// enter finds the principal from the connection's address, by way of the well-known address where the address says
-// nothing (RFC 6764 section 6).
+// enter finds the principal from the connection's address, by way of the well-known address where the address
+// says nothing (RFC 6764 section 6).
 func (d *driver) enter(ctx context.Context) (entry, error) {
 	wellKnown := d.base.ResolveReference(&url.URL{Path: "/.well-known/caldav"})
 	tries := []*url.URL{d.base, wellKnown}
@@ -224,7 +226,8 @@ func schedules(header http.Header) bool {
 	})
 }
 
-// list reads the calendars of a home, or one calendar at depth 0, and the default one if the home's inbox tells it.
+// list reads the calendars of a home, or one calendar at depth 0, and the default one if the home's inbox
+// tells it.
 func (d *driver) list(ctx context.Context, home *url.URL, depth string, a *account) (list []place, standard *url.URL, err error) {
 	m, answered, err := d.query(ctx, methodPropfind, home, depth, calendarProps)
 	if err != nil {
@@ -274,8 +277,8 @@ func holdsEvents(p prop) bool {
 	return false
 }
 
-// writable reports whether events can be added and changed (RFC 3744 section 3). A server that does not tell is believed
-// to allow it, and refuses by itself.
+// writable reports whether events can be added and changed (RFC 3744 section 3). A server that does not tell
+// is believed to allow it, and refuses by itself.
 func writable(p prop) bool {
 	if p.Privileges == nil || len(p.Privileges.Held) == 0 {
 		return true
@@ -302,8 +305,8 @@ func (d *driver) zoneOf(p prop) string {
 	return zoneName([]byte(p.Zone), known)
 }
 
-// schedulingDefault asks the scheduling inbox for the default calendar (RFC 6638 section 9.2). It is an offer of the
-// server's: where it cannot be had, there is none.
+// schedulingDefault asks the scheduling inbox for the default calendar (RFC 6638 section 9.2). It is an offer
+// of the server's: where it cannot be had, there is none.
 func (d *driver) schedulingDefault(ctx context.Context, e entry) (*url.URL, error) {
 	inboxes := resolveAll(e.at, e.own.Inbox)
 	if len(inboxes) == 0 {
@@ -324,8 +327,8 @@ func (d *driver) schedulingDefault(ctx context.Context, e entry) (*url.URL, erro
 	return nil, nil
 }
 
-// markDefault marks the calendar that is meant when none is named: the one the connection names, the one its address is
-// of, the one the server calls so, else the first that can be written.
+// markDefault marks the calendar that is meant when none is named: the one the connection names, the one its
+// address is of, the one the server calls so, else the first that can be written.
 func (d *driver) markDefault(a *account, given, standard *url.URL) {
 	mark := func(is func(place) bool) bool {
 		i := slices.IndexFunc(a.calendars, is)

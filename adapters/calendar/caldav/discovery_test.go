@@ -230,7 +230,8 @@ func TestCalendarsOnAnotherHostAreFollowedThere(t *testing.T) {
 	}
 }
 
-// TestOnlyEventsCanBeNamedAsEvents: whatever an id says, nothing but a member of a calendar is read, changed or removed.
+// TestOnlyEventsCanBeNamedAsEvents: whatever an id says, nothing but a member of a calendar is read, changed
+// or removed.
 func TestOnlyEventsCanBeNamedAsEvents(t *testing.T) {
 	a := newAccount(t, fake.Options{})
 	driver := a.open(t, "", nil)

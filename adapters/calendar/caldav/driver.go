@@ -114,8 +114,8 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 		r = r.movedTo(d, a, answered)
 		made, err := d.stored(ctx, r, root, answered)
 		if errors.Is(err, fault.Conflict) {
-			// Not there although it was accepted: shown late, or never kept. That it was removed in between is for an
-			// earlier booking of the key to say, after which another would be made.
+			// Not there although it was accepted: shown late, or never kept. That it was removed in between
+			// is for an earlier booking of the key to say, after which another would be made.
 			return calendar.Event{}, notUnderstood().Because(err)
 		}
 		return made, err
@@ -150,8 +150,8 @@ func (d *driver) bookedBefore(ctx context.Context, r resource, uid string) (cale
 	return o.event(i, r.calendarID, r.id, r.version), nil
 }
 
-// uidOf names the event of a key in one calendar. UIDs are unique in an account where the server schedules (RFC 6638
-// section 3.2.4.1), keys in a calendar, so the calendar is part of the name.
+// uidOf names the event of a key in one calendar. UIDs are unique in an account where the server schedules
+// (RFC 6638 section 3.2.4.1), keys in a calendar, so the calendar is part of the name.
 func uidOf(key, calendarID string) string {
 	sum := sha256.Sum256([]byte(calendarID))
 	return key + "-" + hex.EncodeToString(sum[:6])
@@ -278,8 +278,8 @@ func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.C
 	return d.cancelled(ctx, r)
 }
 
-// Events asks for the objects of a time and expands them. There are no pages in CalDAV: each call reads all, and answers
-// those behind the cursor.
+// Events asks for the objects of a time and expands them. There are no pages in CalDAV: each call reads all,
+// and answers those behind the cursor.
 func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, error) {
 	a, target, err := d.calendar(ctx, q.CalendarID)
 	if err != nil {

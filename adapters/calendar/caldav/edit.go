@@ -77,8 +77,9 @@ func (e edit) move(event *ical.Component, from, to time.Time, zoneName string) e
 	return nil
 }
 
-// shiftSeries moves what is written relative to the start of a series: exceptions, single dates, UNTIL. A rule that names
-// days or hours of its own would no longer fit a start on other ones; which ones are meant then, nobody has said.
+// shiftSeries moves what is written relative to the start of a series: exceptions, single dates, UNTIL. A
+// rule that names days or hours of its own would no longer fit a start on other ones; which ones are meant
+// then, nobody has said.
 func (e edit) shiftSeries(begin ical.Moment) error {
 	o := e.object
 	old := startOf(o.master)

@@ -11,8 +11,8 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// refusal makes a fault of an answer that refuses. WebDAV names the precondition that failed in the body; where it does,
-// the status alone would mislead.
+// refusal makes a fault of an answer that refuses. WebDAV names the precondition that failed in the body;
+// where it does, the status alone would mislead.
 func refusal(a answer) *fault.Error {
 	f := upstream.StatusFault(name, a.status, a.header, a.body)
 	failed, _ := conditions(a.body)
@@ -83,8 +83,8 @@ func notKept(fields []string) *fault.Error {
 		strings.Join(fields, ", ")).With("provider", name)
 }
 
-// unreadable says that an object cannot be understood. It is named, so that a person can mend or remove it: passing it over
-// would show time as free that is not.
+// unreadable says that an object cannot be understood. It is named, so that a person can mend or remove it:
+// passing it over would show time as free that is not.
 func unreadable(resource string, err error) *fault.Error {
 	f := fault.Newf(fault.Unsupported, fault.ReasonProviderRefused,
 		"The calendar holds an event that cannot be read, at %s. Correct or remove it with a calendar program.", resource)

@@ -23,8 +23,8 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// sink is a server that a hostile calendar server names in its answers. It serves the same calendars, so that whoever is
-// led there goes on.
+// sink is a server that a hostile calendar server names in its answers. It serves the same calendars, so that
+// whoever is led there goes on.
 type sink struct {
 	*httptest.Server
 	mu  sync.Mutex
@@ -107,9 +107,9 @@ func hostile(next http.Handler, which *regexp.Regexp, elsewhere func() string, r
 	})
 }
 
-// TestAddressesInAnswersObeyTheRulesOfRedirects has a calendar server name others wherever it names an address: nothing
-// that was https goes in the clear, nothing reaches a network inside, and another site sees neither the credentials nor
-// what was booked.
+// TestAddressesInAnswersObeyTheRulesOfRedirects has a calendar server name others wherever it names an
+// address: nothing that was https goes in the clear, nothing reaches a network inside, and another site sees
+// neither the credentials nor what was booked.
 func TestAddressesInAnswersObeyTheRulesOfRedirects(t *testing.T) {
 	for place, which := range map[string]string{
 		"the principal": `/dav/principals/`, "the home": `/dav/calendars/alice/$`, "a calendar": `/dav/calendars/alice/[a-z-]+/$`, "an event": `\.ics$`,

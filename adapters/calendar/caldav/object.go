@@ -9,8 +9,8 @@ import (
 	"frontdesk/adapters/calendar/caldav/recur"
 )
 
-// object is a calendar object resource (RFC 4791 section 4.1): one event, or one series with what differs in single
-// instances of it.
+// object is a calendar object resource (RFC 4791 section 4.1): one event, or one series with what differs in
+// single instances of it.
 type object struct {
 	root      *ical.Component
 	known     zones
@@ -94,7 +94,8 @@ func (o *object) zone(tzid string) zone {
 	return z
 }
 
-// place returns the instant of a moment. Local times of no zone that anything tells are as clocks show in the fallback.
+// place returns the instant of a moment. Local times of no zone that anything tells are as clocks show in the
+// fallback.
 func (o *object) place(m ical.Moment, fallback *time.Location) time.Time {
 	switch m.Form {
 	case ical.UTC:
@@ -107,7 +108,8 @@ func (o *object) place(m ical.Moment, fallback *time.Location) time.Time {
 	return namedZone{fallback}.place(m.Wall)
 }
 
-// isLocal reports whether the moment is no instant by itself: a date, a floating time, or a time of an unknown zone.
+// isLocal reports whether the moment is no instant by itself: a date, a floating time, or a time of an
+// unknown zone.
 func (o *object) isLocal(m ical.Moment) bool {
 	return m.Form == ical.Date || m.Form == ical.Floating || m.Form == ical.Zoned && o.zone(m.TZID) == nil
 }
@@ -195,8 +197,8 @@ func (o *object) within(from, to time.Time, fallback *time.Location, l *limits) 
 	return found, nil
 }
 
-// exceptions are the original starts at which the series itself has no instance. A date takes out whatever starts on it,
-// as Exchange writes it for timed events too.
+// exceptions are the original starts at which the series itself has no instance. A date takes out whatever
+// starts on it, as Exchange writes it for timed events too.
 type exceptions struct {
 	object      *object
 	keys, dates map[string]bool
@@ -281,8 +283,8 @@ func (o *object) single() instance {
 	return instance{event: o.master, of: begin, start: begin, end: o.end(o.master, begin)}
 }
 
-// instance places a member of the set: as the series says, or as the last override before it that holds for those that
-// follow (RFC 5545 section 3.2.13).
+// instance places a member of the set: as the series says, or as the last override before it that holds for
+// those that follow (RFC 5545 section 3.2.13).
 func (o *object) instance(s start) instance {
 	i := instance{event: o.master, of: s.Moment, start: s.Moment}
 	if ov, ok := o.following(s.Moment); ok {
@@ -336,8 +338,8 @@ func (o *object) written(at time.Time, model ical.Moment) ical.Moment {
 	return ical.Moment{Wall: at.UTC(), Form: ical.UTC}
 }
 
-// end returns when an event with that start ends. DTEND gives every instance the same exact length, DURATION the same
-// nominal one (RFC 5545 section 3.8.5.3).
+// end returns when an event with that start ends. DTEND gives every instance the same exact length, DURATION
+// the same nominal one (RFC 5545 section 3.8.5.3).
 func (o *object) end(event *ical.Component, begin ical.Moment) ical.Moment {
 	if property, ok := event.Get("DTEND"); ok {
 		if last, err := property.Moment(); err == nil {

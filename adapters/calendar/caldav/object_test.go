@@ -196,7 +196,8 @@ func TestRulesThatAreNotUnderstoodAreSaid(t *testing.T) {
 	}
 }
 
-// TestWindowsShowPartsOfTheWhole: what two windows side by side show together is what one of both lengths shows.
+// TestWindowsShowPartsOfTheWhole: what two windows side by side show together is what one of both lengths
+// shows.
 func TestWindowsShowPartsOfTheWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		location, err := time.LoadLocation(rapid.SampledFrom([]string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia"}).Draw(t, "zone"))

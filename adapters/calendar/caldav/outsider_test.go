@@ -14,7 +14,8 @@ import (
 	"frontdesk/core/calendar/calendartest"
 )
 
-// outsider is another program at the same account. It speaks plain HTTP and knows nothing of the adapter's code.
+// outsider is another program at the same account. It speaks plain HTTP and knows nothing of the adapter's
+// code.
 type outsider struct {
 	url, user, password string
 	client              *http.Client

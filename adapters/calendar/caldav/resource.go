@@ -31,8 +31,8 @@ type resource struct {
 	data        []byte
 }
 
-// identify takes over what the server says of the version. Where it gives no ETag, the content stands in for it: changes
-// are then seen, though not those made in the moment between reading and writing.
+// identify takes over what the server says of the version. Where it gives no ETag, the content stands in for
+// it: changes are then seen, though not those made in the moment between reading and writing.
 func (r *resource) identify(etag, scheduleTag string) {
 	r.tag, r.scheduleTag = strongTag(etag), strongTag(scheduleTag)
 	r.version = r.tag
@@ -61,8 +61,8 @@ func (r resource) movedTo(d *driver, a *account, answered answer) resource {
 	return r
 }
 
-// resource finds what a reference means: its id says it all. The calendars are asked for anew when none of the known ones
-// holds such an id, since one may have been made since.
+// resource finds what a reference means: its id says it all. The calendars are asked for anew when none of
+// the known ones holds such an id, since one may have been made since.
 func (d *driver) resource(ctx context.Context, ref calendar.EventRef) (*account, resource, error) {
 	id, key, isInstance := split(ref.ID)
 	a, again, err := d.account(ctx)
@@ -215,8 +215,8 @@ func (d *driver) write(ctx context.Context, r resource, root *ical.Component) (a
 	return a, refusal(a)
 }
 
-// stored returns the event as it is after a write. A strong ETag in the answer says that it is what was sent (RFC 4791
-// section 5.3.4); without one the server may have altered it, so it is read.
+// stored returns the event as it is after a write. A strong ETag in the answer says that it is what was sent
+// (RFC 4791 section 5.3.4); without one the server may have altered it, so it is read.
 func (d *driver) stored(ctx context.Context, r resource, root *ical.Component, a answer) (calendar.Event, error) {
 	var o *object
 	var err error
@@ -243,8 +243,8 @@ func (d *driver) stored(ctx context.Context, r resource, root *ical.Component, a
 	return o.picked(i, r), nil
 }
 
-// vanished is a failure to read back what was written, or what the server says is there. That it is not there any more
-// means that someone removed it in between; and the write went out, whether or not the reading did.
+// vanished is a failure to read back what was written, or what the server says is there. That it is not there
+// any more means that someone removed it in between; and the write went out, whether or not the reading did.
 func vanished(err error) error {
 	f := *fault.From(err)
 	f.Unsent = false

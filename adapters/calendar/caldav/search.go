@@ -48,8 +48,8 @@ type located struct {
 
 // search finds the objects that may have instances within a time. What servers find of series by a time
 // differs: by the first instance only (Xandikos 0.2), by RRULE and not by RDATE (sabre/vobject,
-// VEvent::isInTimeRange), rightly. So the driver reads the series as well, at the same time, unless the connection
-// trusts its server.
+// VEvent::isInTimeRange), rightly. So the driver reads the series as well, at the same time, unless the
+// connection trusts its server.
 //
 // The objects hold room in the budget of answers until they are released.
 func (d *driver) search(
@@ -177,8 +177,8 @@ func (s *seriesSet) join(objects []located) ([]located, error) {
 	return append(objects, series...), err
 }
 
-// refusesFilter reports whether a server does not take a filter by property (RFC 4791 section 7.8, the precondition
-// supported-filter): such a server has to be trusted with times.
+// refusesFilter reports whether a server does not take a filter by property (RFC 4791 section 7.8, the
+// precondition supported-filter): such a server has to be trusted with times.
 func refusesFilter(err error) bool {
 	if err == nil {
 		return false

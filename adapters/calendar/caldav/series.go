@@ -13,8 +13,8 @@ import (
 
 var errRule = errors.New("caldav: a recurrence rule cannot be understood")
 
-// starts lists the original starts of the series whose wall clocks lie between two, in order and each once. What EXDATE
-// takes out is still in it.
+// starts lists the original starts of the series whose wall clocks lie between two, in order and each once.
+// What EXDATE takes out is still in it.
 func (o *object) starts(from, to time.Time, budget *recur.Budget) ([]start, error) {
 	first := startOf(o.master)
 	var all []start
@@ -74,8 +74,8 @@ func (o *object) expand(property ical.Property, first ical.Moment, from, to time
 	}), nil
 }
 
-// isBehind compares with an UNTIL. It should be of the same kind as the start, or in UTC for a zoned one; real ones are
-// anything.
+// isBehind compares with an UNTIL. It should be of the same kind as the start, or in UTC for a zoned one;
+// real ones are anything.
 func (o *object) isBehind(wall time.Time, first, until ical.Moment) bool {
 	switch {
 	case until.Form == ical.Date:
@@ -129,8 +129,8 @@ func (o *object) excluded() ([]ical.Moment, error) {
 	return list, nil
 }
 
-// reach returns how long before a window an instance may start and still lie in it, and how far overrides for all that
-// follow move theirs.
+// reach returns how long before a window an instance may start and still lie in it, and how far overrides for
+// all that follow move theirs.
 func (o *object) reach() (length, shift time.Duration) {
 	longest := func(event *ical.Component) time.Duration {
 		begin := startOf(event)

@@ -212,8 +212,8 @@ func TestAServerIsExaminedAgainNowAndThen(t *testing.T) {
 	}
 }
 
-// What the time range finds of series and the synchronization did not tell shows that it tells not all: then the
-// calendar is examined before anybody is answered.
+// What the time range finds of series and the synchronization did not tell shows that it tells not all: then
+// the calendar is examined before anybody is answered.
 func TestASynchronizationThatTellsNotAllIsNoticed(t *testing.T) {
 	a := newAccount(t, fake.Options{})
 	driver := a.open(t, "", nil)

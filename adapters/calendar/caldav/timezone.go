@@ -13,8 +13,8 @@ import (
 	"frontdesk/core/timezone"
 )
 
-// zone places wall clocks in time. A wall clock in a gap is read with the offset before the gap, one that comes twice
-// as the first (RFC 5545 section 3.3.5).
+// zone places wall clocks in time. A wall clock in a gap is read with the offset before the gap, one that
+// comes twice as the first (RFC 5545 section 3.3.5).
 type zone interface {
 	place(wall time.Time) time.Time
 	name() string // IANA; "" for a zone that only the object itself defines
@@ -48,8 +48,8 @@ func wallIn(t time.Time, location *time.Location) time.Time {
 // zones finds the zones that TZIDs name. It is for one call, not for concurrent use.
 type zones map[string]*time.Location // by TZID; nil: looked for and not found
 
-// find returns the zone of a TZID within an object, or nil when nothing tells what it is. The database goes first:
-// objects carry outdated copies of its rules.
+// find returns the zone of a TZID within an object, or nil when nothing tells what it is. The database goes
+// first: objects carry outdated copies of its rules.
 func (zs zones) find(object *ical.Component, tzid string) zone {
 	if location := zs.location(tzid); location != nil {
 		return namedZone{location}
@@ -79,8 +79,9 @@ func (zs zones) location(tzid string) *time.Location {
 
 const maxZoneNameBytes = 256
 
-// findLocation reads a TZID as an IANA name, as a name that Windows uses, or as an IANA name behind the prefix of a
-// vendor: "/freeassociation.sourceforge.net/Europe/Berlin", "/softwarestudio.org/Olson_20011030_5/America/New_York".
+// findLocation reads a TZID as an IANA name, as a name that Windows uses, or as an IANA name behind the
+// prefix of a vendor: "/freeassociation.sourceforge.net/Europe/Berlin",
+// "/softwarestudio.org/Olson_20011030_5/America/New_York".
 func findLocation(tzid string) *time.Location {
 	tzid = strings.Trim(strings.TrimSpace(tzid), `"`)
 	if tzid == "" || len(tzid) > maxZoneNameBytes {
@@ -113,7 +114,8 @@ func loadZone(name string) *time.Location {
 	return location
 }
 
-// ruledZone is a zone as a VTIMEZONE defines it (RFC 5545 section 3.6.5), written out for the years that calendars are about.
+// ruledZone is a zone as a VTIMEZONE defines it (RFC 5545 section 3.6.5), written out for the years that
+// calendars are about.
 type ruledZone struct {
 	before  int // offset before the first change
 	changes []change
@@ -160,7 +162,8 @@ func readZone(definition *ical.Component) zone {
 		if err != nil {
 			from = to
 		}
-		// Onsets are wall clocks of the offset before. Where clocks are set forward, those in the gap are still read with it.
+		// Onsets are wall clocks of the offset before. Where clocks are set forward, those in the gap are
+		// still read with it.
 		gap := time.Duration(max(0, to-from)) * time.Second
 		for _, onset := range onsets(part, from, &budget) {
 			if earliest.IsZero() || onset.Before(earliest) {
@@ -176,7 +179,8 @@ func readZone(definition *ical.Component) zone {
 	return z
 }
 
-// onsets lists when a STANDARD or DAYLIGHT part begins to hold: its start, the dates it lists, and what its rule says.
+// onsets lists when a STANDARD or DAYLIGHT part begins to hold: its start, the dates it lists, and what its
+// rule says.
 func onsets(part *ical.Component, from int, budget *recur.Budget) []time.Time {
 	begin, _ := part.Get("DTSTART")
 	start, err := begin.Moment()
@@ -211,7 +215,8 @@ func onsets(part *ical.Component, from int, budget *recur.Budget) []time.Time {
 	return list
 }
 
-// zoneName returns the IANA name of the first zone that an object defines; "" when there is none, or none with such a name.
+// zoneName returns the IANA name of the first zone that an object defines; "" when there is none, or none
+// with such a name.
 func zoneName(data []byte, known zones) string {
 	root, err := ical.Decode(bytes.TrimSpace(data))
 	if err != nil {

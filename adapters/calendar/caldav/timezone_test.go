@@ -83,8 +83,8 @@ func TestTheDatabaseGoesBeforeAnOutdatedDefinition(t *testing.T) {
 	}
 }
 
-// TestWallClocksArePlacedAsRFC5545Says compares with the definition of gap and fold in section 3.3.5, minute by minute of
-// the offset's change.
+// TestWallClocksArePlacedAsRFC5545Says compares with the definition of gap and fold in section 3.3.5, minute
+// by minute of the offset's change.
 func TestWallClocksArePlacedAsRFC5545Says(t *testing.T) {
 	ny := namedZone{mustZone(t, "America/New_York")}
 	for wall, want := range map[string]string{

@@ -8,7 +8,8 @@ import (
 	"frontdesk/adapters/calendar/caldav/ical"
 )
 
-// zoneYears is for how many years behind an event its zone's changes are written out, where no yearly rule tells them.
+// zoneYears is for how many years behind an event its zone's changes are written out, where no yearly rule
+// tells them.
 const zoneYears = 10
 
 // transition is one change of a zone's clocks.
@@ -19,9 +20,9 @@ type transition struct {
 	isDST    bool
 }
 
-// defineZone makes the VTIMEZONE of a location (RFC 5545 section 3.6.5) that is right from the year before from on. Changes
-// that follow one yearly rule are written as that rule, others as a list of dates for the years up to to and some
-// beyond.
+// defineZone makes the VTIMEZONE of a location (RFC 5545 section 3.6.5) that is right from the year before
+// from on. Changes that follow one yearly rule are written as that rule, others as a list of dates for the
+// years up to to and some beyond.
 func defineZone(location *time.Location, from, to time.Time) *ical.Component {
 	begin := time.Date(from.Year()-1, 1, 1, 0, 0, 0, 0, time.UTC)
 	end := time.Date(to.Year()+zoneYears+1, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -78,8 +79,8 @@ func transitions(location *time.Location, begin, end time.Time) []transition {
 		}
 		_, from := at.Zone()
 		if !next.After(at) {
-			// In the last day of a leap year after a zone's table ends, the time package answers an end that has
-			// passed (go.dev/issue/81583).
+			// In the last day of a leap year after a zone's table ends, the time package answers an end that
+			// has passed (go.dev/issue/81583).
 			next = at.Add(24 * time.Hour)
 		}
 		at = next.In(location)
@@ -118,8 +119,8 @@ func yearlyRule(group []transition, firstYear, endYear int) string {
 	return ""
 }
 
-// rulesOf are the yearly rules that may name a date: by the week from either end of its month, by the first such weekday
-// on or after a date, or by the date.
+// rulesOf are the yearly rules that may name a date: by the week from either end of its month, by the first
+// such weekday on or after a date, or by the date.
 func rulesOf(date time.Time) []string {
 	month, day := int(date.Month()), date.Day()
 	weekday := [...]string{"SU", "MO", "TU", "WE", "TH", "FR", "SA"}[date.Weekday()]
@@ -141,8 +142,8 @@ func rulesOf(date time.Time) []string {
 
 func midnight(t time.Time) time.Time { return t.Truncate(24 * time.Hour) }
 
-// withZone makes sure that the object defines the zone, in a way that is right at the moments given. A definition that
-// came with the object stays if it is.
+// withZone makes sure that the object defines the zone, in a way that is right at the moments given. A
+// definition that came with the object stays if it is.
 func withZone(object *ical.Component, location *time.Location, moments ...time.Time) {
 	if isUTC(location) {
 		return

@@ -13,7 +13,8 @@ import (
 // product names us in the objects we make (RFC 5545 section 3.7.3).
 const product = "-//Frontdesk//Frontdesk CalDAV//EN"
 
-// seriesSeparator parts a resource's path from the original start of one instance. A path as it travels has none.
+// seriesSeparator parts a resource's path from the original start of one instance. A path as it travels has
+// none.
 const seriesSeparator = "#"
 
 // event makes the contract's event of an instance. resource is its address as an id.
@@ -43,7 +44,8 @@ func (o *object) event(i instance, calendarID, resource, version string) calenda
 // ownZone names the zone of an event whose times had to be written in UTC; see momentIn.
 const ownZone = "X-FRONTDESK-ZONE"
 
-// zoneBehind is the zone of an event of which a time is in UTC: the one it was booked in, or that of its other end.
+// zoneBehind is the zone of an event of which a time is in UTC: the one it was booked in, or that of its
+// other end.
 func zoneBehind(event *ical.Component, start, end string) string {
 	for _, zone := range []string{event.Text(ownZone), start, end} {
 		if zone != "" && zone != "UTC" && loadZone(zone) != nil {
@@ -112,8 +114,8 @@ func attendee(p ical.Property) calendar.Attendee {
 	return a
 }
 
-// addressOf reads the e-mail address of a CAL-ADDRESS; "" when it names somebody in another way. Apple's servers put a urn
-// there and the address into EMAIL (RFC 7986 section 6.2).
+// addressOf reads the e-mail address of a CAL-ADDRESS; "" when it names somebody in another way. Apple's
+// servers put a urn there and the address into EMAIL (RFC 7986 section 6.2).
 func addressOf(p ical.Property) string {
 	const scheme = "mailto:"
 	value := strings.TrimSpace(p.Value)
@@ -127,19 +129,20 @@ func addressOf(p ical.Property) string {
 	return strings.ToValidUTF8(address, "\uFFFD")
 }
 
-// mailto writes an address as a URI (RFC 6068). Only what would end the address is escaped: few programs undo it.
+// mailto writes an address as a URI (RFC 6068). Only what would end the address is escaped: few programs undo
+// it.
 func mailto(address string) string {
 	return "mailto:" + strings.NewReplacer("%", "%25", "?", "%3F", " ", "%20").Replace(address)
 }
 
-// meetingLinks are the properties that hold a meeting's link, the best first: RFC 7986 section 5.11, then what Google and
-// Microsoft write.
+// meetingLinks are the properties that hold a meeting's link, the best first: RFC 7986 section 5.11, then
+// what Google and Microsoft write.
 var meetingLinks = []string{
 	"CONFERENCE", "X-GOOGLE-CONFERENCE", "X-MICROSOFT-SKYPETEAMSMEETINGURL", "X-MICROSOFT-ONLINEMEETINGEXTERNALLINK", "URL", "LOCATION",
 }
 
-// link returns the meeting's link. Where several properties hold it the longest counts: Radicale's library cuts CONFERENCE at
-// the first comma of the address.
+// link returns the meeting's link. Where several properties hold it the longest counts: Radicale's library
+// cuts CONFERENCE at the first comma of the address.
 func link(event *ical.Component) string {
 	best := ""
 	for _, name := range meetingLinks {
@@ -180,8 +183,8 @@ func newObject(b calendar.Booking, uid string, location *time.Location, organize
 	return object
 }
 
-// momentIn writes an instant as the clocks of the location show it. An instant that they show for the second time, when
-// clocks were set back, cannot be written so, and is written in UTC.
+// momentIn writes an instant as the clocks of the location show it. An instant that they show for the second
+// time, when clocks were set back, cannot be written so, and is written in UTC.
 func momentIn(t time.Time, location *time.Location) ical.Moment {
 	t = t.Truncate(time.Second)
 	wall := wallIn(t, location)
@@ -196,8 +199,8 @@ func isUTC(location *time.Location) bool {
 	return location.String() == "UTC" || location.String() == "Etc/UTC"
 }
 
-// setAttendees makes the list of attendees that. Who stays keeps the line they had, with their answer and all else; so does
-// the organizer, whom some programs list among the attendees.
+// setAttendees makes the list of attendees that. Who stays keeps the line they had, with their answer and all
+// else; so does the organizer, whom some programs list among the attendees.
 func setAttendees(event *ical.Component, emails []string, organizer string) {
 	if len(emails) == 0 {
 		event.Remove("ATTENDEE")

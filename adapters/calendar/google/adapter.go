@@ -69,11 +69,11 @@ var scopes = []adapter.Scope{
 func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 	g := adapter.Grant{
 		Flow: adapter.Consent, AuthURL: at["auth_url"], TokenURL: at["token_url"], Issuer: at["issuer"], ClientID: s.ClientID, Scopes: scopes,
-		// A refresh token is given with access_type=offline, and given again only where consent is asked for again
-		// (developers.google.com/identity/protocols/oauth2/web-server).
+		// A refresh token is given with access_type=offline, and given again only where consent is asked for
+		// again (developers.google.com/identity/protocols/oauth2/web-server).
 		Ask: map[string]string{"access_type": "offline", "prompt": "consent"},
-		// The answer to a refresh has no refresh token: the one that was sent stays (the same page, "Refreshing an
-		// access token").
+		// The answer to a refresh has no refresh token: the one that was sent stays (the same page,
+		// "Refreshing an access token").
 		Rotation: adapter.RotationNone,
 	}
 	if s.ServiceAccount == "" {
@@ -95,8 +95,8 @@ func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 	}, nil
 }
 
-// serviceAccountKey reads the JSON that Google's console gives. Its token_uri is not heeded: a file that a tenant brings
-// does not say where the gateway sends requests.
+// serviceAccountKey reads the JSON that Google's console gives. Its token_uri is not heeded: a file that a
+// tenant brings does not say where the gateway sends requests.
 func serviceAccountKey(secret string) (adapter.SigningKey, error) {
 	var file struct {
 		Type         string `json:"type"`

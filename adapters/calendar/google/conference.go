@@ -14,8 +14,9 @@ import (
 // hangoutsMeet is Google Meet; eventHangout and eventNamedHangout cannot be made any more.
 const hangoutsMeet = "hangoutsMeet"
 
-// abilities remembers which calendars make meeting links, so that only the first such booking pays for the question. That
-// one cannot is not remembered: its owner is about to change that, and who is refused is not waiting for an event.
+// abilities remembers which calendars make meeting links, so that only the first such booking pays for the
+// question. That one cannot is not remembered: its owner is about to change that, and who is refused is not
+// waiting for an event.
 type abilities struct {
 	now   func() time.Time
 	mu    sync.Mutex
@@ -50,13 +51,14 @@ func (a *abilities) has(calendarID string) bool {
 	return a.now().Before(a.until[calendarID])
 }
 
-// makesLinks reports whether nothing is known against it: where Google does not tell, it refuses without booking anything.
+// makesLinks reports whether nothing is known against it: where Google does not tell, it refuses without
+// booking anything.
 func makesLinks(entry *gcal.CalendarListEntry) bool {
 	return entry.ConferenceProperties == nil || slices.Contains(entry.ConferenceProperties.AllowedConferenceSolutionTypes, hangoutsMeet)
 }
 
-// canMeet fails when the calendar makes no meeting links. Of a calendar that the account does not list nothing is known
-// before it is asked for one: it refuses then, without booking anything.
+// canMeet fails when the calendar makes no meeting links. Of a calendar that the account does not list
+// nothing is known before it is asked for one: it refuses then, without booking anything.
 func (d *driver) canMeet(ctx context.Context, calendarID string) error {
 	if d.meet.has(calendarID) {
 		return nil
@@ -73,8 +75,8 @@ func (d *driver) canMeet(ctx context.Context, calendarID string) error {
 	return nil
 }
 
-// cannotMeetAnyMore looks anew after a booking was refused as not valid: Google's answer ("Invalid conference type value.")
-// says so in words alone.
+// cannotMeetAnyMore looks anew after a booking was refused as not valid: Google's answer ("Invalid conference
+// type value.") says so in words alone.
 func (d *driver) cannotMeetAnyMore(ctx context.Context, calendarID string) bool {
 	entry, err := d.listed(ctx, calendarID)
 	return err == nil && !makesLinks(entry)
@@ -108,7 +110,8 @@ const (
 	longestPause = time.Second
 )
 
-// meeting waits until the event has its link: Google makes it after the event. An event whose link fails is removed.
+// meeting waits until the event has its link: Google makes it after the event. An event whose link fails is
+// removed.
 func (d *driver) meeting(ctx context.Context, calendarID string, made *gcal.Event) (*gcal.Event, error) {
 	for pause := firstPause; meetLink(made) == "" && meetStatus(made) == meetPending; pause = min(2*pause, longestPause) {
 		timer := time.NewTimer(pause)

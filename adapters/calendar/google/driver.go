@@ -21,7 +21,8 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// driver is one Google account. What it remembers is only ever a saving: another replica's driver answers the same.
+// driver is one Google account. What it remembers is only ever a saving: another replica's driver answers the
+// same.
 type driver struct {
 	api      *gcal.Service
 	standard string // the calendar that is meant when none is named
@@ -59,9 +60,9 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 type callersKey struct{}
 
-// kept is a context for Google's library that does not end, and carries the one that does. Where a context has ended, the
-// library answers its error in place of the transport's (gensupport.SendRequest), which alone knows whether anything
-// was sent.
+// kept is a context for Google's library that does not end, and carries the one that does. Where a context
+// has ended, the library answers its error in place of the transport's (gensupport.SendRequest), which alone
+// knows whether anything was sent.
 func kept(ctx context.Context) context.Context {
 	return context.WithValue(context.WithoutCancel(ctx), callersKey{}, ctx)
 }
@@ -70,7 +71,8 @@ func kept(ctx context.Context) context.Context {
 // (support.google.com/calendar, "Invite people to your Calendar event").
 const mostGuests = 200
 
-// Traits are Google's, of any account. Whether an account's calendar makes meeting links is asked when one is wanted.
+// Traits are Google's, of any account. Whether an account's calendar makes meeting links is asked when one is
+// wanted.
 func (d *driver) Traits() calendar.Traits {
 	return calendar.Traits{
 		IdempotentBook: true, // the id of an event is ours to choose, and stays taken after it is deleted
@@ -121,8 +123,8 @@ func (d *driver) note(entry *gcal.CalendarListEntry) {
 	}
 }
 
-// Calendars lists the calendars whose events can be read. Those that the customer hid in Google's pages are among them:
-// they can be booked in as well.
+// Calendars lists the calendars whose events can be read. Those that the customer hid in Google's pages are
+// among them: they can be booked in as well.
 func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
 	const fields = "kind,nextPageToken,items(" + calendarFields + ")"
 	call := d.api.CalendarList.List().MinAccessRole("reader").ShowHidden(true).MaxResults(250).Fields(fields).Context(kept(ctx))
@@ -149,7 +151,8 @@ func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
 	}
 }
 
-// Book inserts an event under an id made of the key. That the id is taken means that this booking was made before.
+// Book inserts an event under an id made of the key. That the id is taken means that this booking was made
+// before.
 func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, error) {
 	calendarID, err := d.named(b.CalendarID)
 	if err != nil {
@@ -205,8 +208,8 @@ func (d *driver) bookedBefore(ctx context.Context, calendarID string, b calendar
 	return found, nil
 }
 
-// idOf names the event of a key. Ids are 5 to 1024 characters of base32hex in lower case, and unique in a calendar
-// (developers.google.com/workspace/calendar/api/v3/reference/events#id).
+// idOf names the event of a key. Ids are 5 to 1024 characters of base32hex in lower case, and unique in a
+// calendar (developers.google.com/workspace/calendar/api/v3/reference/events#id).
 func idOf(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return "fd" + strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:]))
@@ -233,8 +236,9 @@ func (d *driver) get(ctx context.Context, calendarID, id string, fields googleap
 	return found, nil
 }
 
-// Change patches what is named. It reads the event first only where it has to: for the entries of the guests who stay, and,
-// where the caller holds no version, for one that keeps a deleted event from coming back to life.
+// Change patches what is named. It reads the event first only where it has to: for the entries of the guests
+// who stay, and, where the caller holds no version, for one that keeps a deleted event from coming back to
+// life.
 func (d *driver) Change(ctx context.Context, ref calendar.EventRef, c calendar.Change) (calendar.Event, error) {
 	calendarID, err := d.locate(ref)
 	if err != nil {
@@ -281,8 +285,8 @@ func (d *driver) Change(ctx context.Context, ref calendar.EventRef, c calendar.C
 	return d.event(ctx, calendarID, changed, writing)
 }
 
-// Cancel deletes the event or instance. Google tells the attendees of one's own event; of another's it removes this
-// calendar's copy. It has no place for a comment.
+// Cancel deletes the event or instance. Google tells the attendees of one's own event; of another's it
+// removes this calendar's copy. It has no place for a comment.
 func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.Cancellation) error {
 	calendarID, err := d.locate(ref)
 	if err != nil {
@@ -302,9 +306,9 @@ func (d *driver) remove(ctx context.Context, calendarID, id, version string) err
 	return nil
 }
 
-// Events reads a page. What was deleted is not in it: Google lists that only on demand, beside all that anybody ever
-// deleted. Whole days lie in the zone given: it says what is answered, and, though that is not documented, how timeMin
-// and timeMax are held against days (googleapis/google-api-dotnet-client#1778).
+// Events reads a page. What was deleted is not in it: Google lists that only on demand, beside all that
+// anybody ever deleted. Whole days lie in the zone given: it says what is answered, and, though that is not
+// documented, how timeMin and timeMax are held against days (googleapis/google-api-dotnet-client#1778).
 func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, error) {
 	const most, usual = 2500, 500
 	calendarID, err := d.named(q.CalendarID)
@@ -369,8 +373,9 @@ func (d *driver) event(ctx context.Context, calendarID string, told *gcal.Event,
 	return event, nil
 }
 
-// listedAs is the id under which a calendar is listed: for primary, the account's address. Mostly an event in it tells
-// that: of its own events, a calendar is the organizer. Where it cannot be had, primary will do, since it is taken as well.
+// listedAs is the id under which a calendar is listed: for primary, the account's address. Mostly an event in
+// it tells that: of its own events, a calendar is the organizer. Where it cannot be had, primary will do,
+// since it is taken as well.
 func (d *driver) listedAs(ctx context.Context, calendarID string, told []*gcal.Event) string {
 	if calendarID != primary {
 		return calendarID
@@ -401,7 +406,8 @@ func (d *driver) named(calendarID string) (string, error) {
 	return calendarID, nil
 }
 
-// locate returns the calendar of a reference. An id that Google would not give is not sent: ".." would lead elsewhere.
+// locate returns the calendar of a reference. An id that Google would not give is not sent: ".." would lead
+// elsewhere.
 func (d *driver) locate(ref calendar.EventRef) (string, error) {
 	calendarID, err := d.named(ref.CalendarID)
 	if err != nil || !addressable(ref.ID) || strings.ContainsFunc(ref.ID, foreignToIDs) {

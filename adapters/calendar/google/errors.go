@@ -30,8 +30,9 @@ func present[T any](answer *T, err error) (*T, error) {
 	return answer, err
 }
 
-// refusal makes a fault of what Google's library answered; nil for nil. The meaning is in the first error's reason
-// (developers.google.com/workspace/calendar/api/guides/errors); where the status says as much, the status has to do.
+// refusal makes a fault of what Google's library answered; nil for nil. The meaning is in the first error's
+// reason (developers.google.com/workspace/calendar/api/guides/errors); where the status says as much, the
+// status has to do.
 func refusal(err error, doing doing) *fault.Error {
 	var (
 		known  *fault.Error

@@ -27,11 +27,13 @@ const (
 )
 
 // longestProperty is how many characters of a property's value Google keeps
-// (developers.google.com/workspace/calendar/api/guides/extended-properties, "Limits"). A longer link is the location alone.
+// (developers.google.com/workspace/calendar/api/guides/extended-properties, "Limits"). A longer link is the
+// location alone.
 const longestProperty = 1024
 
-// newEvent is a booking as Google takes it. Google's pages take a description for HTML where it looks like it; what is
-// written here is the caller's text as it is, since attendees elsewhere are shown it as plain text.
+// newEvent is a booking as Google takes it. Google's pages take a description for HTML where it looks like
+// it; what is written here is the caller's text as it is, since attendees elsewhere are shown it as plain
+// text.
 func newEvent(b calendar.Booking) (*gcal.Event, error) {
 	start, err := timeIn(b.Start, b.Zone)
 	if err != nil {
@@ -59,8 +61,8 @@ func newEvent(b calendar.Booking) (*gcal.Event, error) {
 	return e, nil
 }
 
-// timeIn is an instant with the zone that it is kept in. The offset tells the two passes of an hour apart that a clock
-// shows twice.
+// timeIn is an instant with the zone that it is kept in. The offset tells the two passes of an hour apart
+// that a clock shows twice.
 func timeIn(t time.Time, zone string) (*gcal.EventDateTime, error) {
 	location, err := time.LoadLocation(zone)
 	if err != nil || zone == "" || zone == "Local" {
@@ -101,8 +103,8 @@ func newPatch(c calendar.Change) (*gcal.Event, error) {
 	return patch, nil
 }
 
-// merged is the list of attendees to write. A patch replaces the list whole, so those who stay are written as they were
-// read, with their answers; so is the organizer, who is listed beside the guests and is none.
+// merged is the list of attendees to write. A patch replaces the list whole, so those who stay are written as
+// they were read, with their answers; so is the organizer, who is listed beside the guests and is none.
 func merged(before []*gcal.EventAttendee, emails []string) []*gcal.EventAttendee {
 	list := []*gcal.EventAttendee{}
 	known := map[string]*gcal.EventAttendee{}
@@ -174,7 +176,8 @@ func attendeeOf(a *gcal.EventAttendee) calendar.Attendee {
 	return attendee
 }
 
-// timeOf reads a date or a time. The time's offset is that of the zone asked for; its own zone stands beside it.
+// timeOf reads a date or a time. The time's offset is that of the zone asked for; its own zone stands beside
+// it.
 func timeOf(t *gcal.EventDateTime) (calendar.Time, error) {
 	switch {
 	case t == nil:
@@ -196,8 +199,8 @@ func private(e *gcal.Event, property string) string {
 	return e.ExtendedProperties.Private[property]
 }
 
-// linkOf is where the event takes place: the link it was booked with, Google Meet or what else makes its conferences, a
-// location that is a link; else Google's page of it.
+// linkOf is where the event takes place: the link it was booked with, Google Meet or what else makes its
+// conferences, a location that is a link; else Google's page of it.
 func linkOf(e *gcal.Event) string {
 	return cmp.Or(private(e, linkProperty), meetLink(e), webAddress(e.Location), e.HtmlLink)
 }

@@ -14,13 +14,14 @@ import (
 	"frontdesk/core/fault"
 )
 
-// Book makes an event in one request; with a link of the provider's own, after one that asks what links there are.
+// Book makes an event in one request; with a link of the provider's own, after one that asks what links there
+// are.
 //
-// The booking's key goes out as transactionId. Of that Microsoft says that it avoids redundant POST operations
-// (learn.microsoft.com/graph/api/resources/event); seen was that a repeat answers 201 with the event that is there
-// (blog.rykoma.net/2020/10/05/1559), and ErrorDuplicateTransactionId where the event is another than the request would
-// make. What becomes of the id after the event was removed nobody tells. So an answer with an event from before this call
-// is not believed but read.
+// The booking's key goes out as transactionId. Of that Microsoft says that it avoids redundant POST
+// operations (learn.microsoft.com/graph/api/resources/event); seen was that a repeat answers 201 with the
+// event that is there (blog.rykoma.net/2020/10/05/1559), and ErrorDuplicateTransactionId where the event is
+// another than the request would make. What becomes of the id after the event was removed nobody tells. So an
+// answer with an event from before this call is not believed but read.
 func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, error) {
 	id, err := d.calendarID(ctx, b.CalendarID)
 	if err != nil {
@@ -64,8 +65,8 @@ func written(e *graph.Event, calendarID string) (calendar.Event, error) {
 	return event, nil
 }
 
-// maxLocation is what Exchange keeps of a location, in UTF-16 units ([MS-OXCICAL], "Property: LOCATION", which has longer ones
-// cut): a link that is cut leads nowhere.
+// maxLocation is what Exchange keeps of a location, in UTF-16 units ([MS-OXCICAL], "Property: LOCATION",
+// which has longer ones cut): a link that is cut leads nowhere.
 const maxLocation = 255
 
 // booked is the event that a booking asks for.
@@ -82,7 +83,8 @@ func (d *driver) booked(ctx context.Context, calendarID string, b calendar.Booki
 			return nil, noLink(fmt.Sprintf("The link is longer than the %d characters that Outlook keeps of "+
 				"a location. Send a shorter one.", maxLocation))
 		}
-		// The body is left alone: Outlook shows a location's link so that it can be followed, and the description stays as given.
+		// The body is left alone: Outlook shows a location's link so that it can be followed, and the
+		// description stays as given.
 		event.Location = &graph.Location{DisplayName: &b.LocationURL}
 	case calendar.ConferencingProvider:
 		provider, err := d.online(ctx, calendarID)
@@ -106,8 +108,8 @@ func transactionID(calendarID, key string) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
 }
 
-// madeBefore reports whether an event is older than the call that asked for it. A clock that is wrong costs one read too
-// many, or lets a repeat within seconds go unread.
+// madeBefore reports whether an event is older than the call that asked for it. A clock that is wrong costs
+// one read too many, or lets a repeat within seconds go unread.
 func madeBefore(e *graph.Event, began time.Time) bool {
 	const apart = 10 * time.Second
 	made, err := time.Parse(time.RFC3339, text(e.CreatedDateTime))
@@ -126,8 +128,8 @@ func (d *driver) still(ctx context.Context, calendarID, id string) (*graph.Event
 	return event, err
 }
 
-// lookUp finds the event of a transaction near the time it was booked for. calendarView and $filter know no transactionId,
-// but show it.
+// lookUp finds the event of a transaction near the time it was booked for. calendarView and $filter know no
+// transactionId, but show it.
 func (d *driver) lookUp(ctx context.Context, calendarID string, b calendar.Booking, transaction string) (*graph.Event, error) {
 	const around = 31 * 24 * time.Hour
 	top := int32(maxTop)
@@ -159,8 +161,8 @@ const (
 	longestPause = 800 * time.Millisecond
 )
 
-// linked returns the event with its link. Exchange may make the link a moment after the event; where it makes none, the
-// event goes again.
+// linked returns the event with its link. Exchange may make the link a moment after the event; where it makes
+// none, the event goes again.
 func (d *driver) linked(ctx context.Context, calendarID string, event *graph.Event) (*graph.Event, error) {
 	for pause := firstPause; pause <= longestPause; pause *= 2 {
 		if joinURL(event) != "" {

@@ -39,8 +39,8 @@ func (d *driver) read(ctx context.Context, calendarID, id string, fields []strin
 	if err != nil {
 		return nil, err
 	}
-	// What has no id is no event: "delta" names a function in the place of an id. What its own organizer cancelled lies among
-	// the deleted items, where an immutable id still finds it.
+	// What has no id is no event: "delta" names a function in the place of an id. What its own organizer
+	// cancelled lies among the deleted items, where an immutable id still finds it.
 	if text(event.ID) == "" || is(event.IsCancelled) && is(event.IsOrganizer) {
 		return nil, noEvent()
 	}
@@ -104,8 +104,8 @@ func (d *driver) Change(ctx context.Context, ref calendar.EventRef, c calendar.C
 	return written(answer, calendarID)
 }
 
-// merge returns the list to write, nil where it is the one that is there. Who stays is written as they are, by which Exchange
-// keeps their answer (microsoftgraph/msgraph-sdk-java#1898); who is left out is uninvited.
+// merge returns the list to write, nil where it is the one that is there. Who stays is written as they are,
+// by which Exchange keeps their answer (microsoftgraph/msgraph-sdk-java#1898); who is left out is uninvited.
 func merge(now []*graph.Attendee, want []string) []*graph.Attendee {
 	invited := map[string]*graph.Attendee{}
 	for _, a := range now {
@@ -139,9 +139,10 @@ func attendeeKey(a *graph.Attendee) string {
 	return strings.ToLower(text(a.EmailAddress.Address))
 }
 
-// described returns the body that says the description, nil where the event's own does. In the body of an online meeting
-// lies how to join; without it the meeting is none any more (learn.microsoft.com/graph/api/event-update, "update the body
-// property of an event"), so it is read as the page it is, and written back with the rest of it as it was.
+// described returns the body that says the description, nil where the event's own does. In the body of an
+// online meeting lies how to join; without it the meeting is none any more
+// (learn.microsoft.com/graph/api/event-update, "update the body property of an event"), so it is read as the
+// page it is, and written back with the rest of it as it was.
 func (d *driver) described(ctx context.Context, calendarID string, now *graph.Event, description string) (*graph.ItemBody, error) {
 	if readBody(now) == description {
 		return nil, nil

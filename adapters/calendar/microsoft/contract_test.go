@@ -116,7 +116,8 @@ func (a *account) token() string {
 
 func (a *account) open() calendar.Driver { return a.openWith(a.token()) }
 
-// openWith opens a driver as the gateway does: with a client that authorises, and a driver that knows no secret.
+// openWith opens a driver as the gateway does: with a client that authorises, and a driver that knows no
+// secret.
 func (a *account) openWith(token string) calendar.Driver {
 	a.t.Helper()
 	client := adaptertest.Client(a.t, "microsoft", a.url, func(r *http.Request) error {
@@ -144,8 +145,8 @@ func openDriver(t testing.TB, client *http.Client, api, mailbox string, more map
 	return driver
 }
 
-// held holds every request against the description, each part of a batch as a request of its own. What Graph put into a
-// link is its own affair.
+// held holds every request against the description, each part of a batch as a request of its own. What Graph
+// put into a link is its own affair.
 func held(api *described.Description) func(http.Handler) http.Handler {
 	check := api.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	note := func(r *http.Request) {

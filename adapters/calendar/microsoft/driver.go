@@ -24,7 +24,8 @@ type driver struct {
 	base     *url.URL // of the API
 	now      func() time.Time
 
-	// slots are the requests that may run on the mailbox at one time. The guard counts calls; a batch is several requests.
+	// slots are the requests that may run on the mailbox at one time. The guard counts calls; a batch is
+	// several requests.
 	slots *semaphore.Weighted
 
 	mu       sync.Mutex
@@ -37,8 +38,8 @@ var (
 	_ calendar.ManyLister = (*driver)(nil)
 )
 
-// atOnce is what Outlook runs for one app and mailbox at a time; the fifth request is refused with MailboxConcurrency
-// (learn.microsoft.com/graph/throttling-limits, "Outlook service limits").
+// atOnce is what Outlook runs for one app and mailbox at a time; the fifth request is refused with
+// MailboxConcurrency (learn.microsoft.com/graph/throttling-limits, "Outlook service limits").
 const atOnce = 4
 
 func open(_ context.Context, s settings, env adapter.Environment) (calendar.Driver, error) {
@@ -61,9 +62,9 @@ func open(_ context.Context, s settings, env adapter.Environment) (calendar.Driv
 // (learn.microsoft.com/graph/api/resources/event, property attendees).
 const maxAttendees = 500
 
-// Traits tells what Exchange does. A repeated POST with one transactionId makes no second event; what else is known of
-// that is said at Book. That free/busy is left out: getSchedule takes addresses, not calendars, and does not serve
-// personal accounts (learn.microsoft.com/graph/api/calendar-getschedule).
+// Traits tells what Exchange does. A repeated POST with one transactionId makes no second event; what else is
+// known of that is said at Book. That free/busy is left out: getSchedule takes addresses, not calendars, and
+// does not serve personal accounts (learn.microsoft.com/graph/api/calendar-getschedule).
 func (d *driver) Traits() calendar.Traits {
 	return calendar.Traits{
 		IdempotentBook: true, SendsInvites: true, Instances: true, Conferencing: true, LocationURL: true,
@@ -71,9 +72,10 @@ func (d *driver) Traits() calendar.Traits {
 	}
 }
 
-// The preferences that requests are made with. Without immutable ids an event that is moved to another folder gets another
-// id; they count only if every request asks for them (learn.microsoft.com/graph/outlook-immutable-id). Without a zone
-// Graph answers in UTC today, and in the one a header names.
+// The preferences that requests are made with. Without immutable ids an event that is moved to another folder
+// gets another id; they count only if every request asks for them
+// (learn.microsoft.com/graph/outlook-immutable-id). Without a zone Graph answers in UTC today, and in the one
+// a header names.
 const (
 	immutable  = `IdType="ImmutableId"`
 	inUTC      = `outlook.timezone="UTC"`
@@ -121,8 +123,8 @@ func (d *driver) user() *graph.UserItemRequestBuilder {
 	return d.api.Me()
 }
 
-// Account asks whose account it is. Application permissions on calendars allow no look at the user: there the owner of
-// the calendar is asked for, which proves the mailbox as well.
+// Account asks whose account it is. Application permissions on calendars allow no look at the user: there the
+// owner of the calendar is asked for, which proves the mailbox as well.
 func (d *driver) Account(ctx context.Context) (calendar.Account, error) {
 	if d.settings.Mailbox != "" {
 		return d.owner(ctx)
@@ -137,8 +139,8 @@ func (d *driver) Account(ctx context.Context) (calendar.Account, error) {
 	if account.Email != "" {
 		return account, nil
 	}
-	// Personal accounts have no mail. The name to sign in with is an address there; in a directory it need not be one, and
-	// that of a guest holds #EXT#.
+	// Personal accounts have no mail. The name to sign in with is an address there; in a directory it need
+	// not be one, and that of a guest holds #EXT#.
 	owner, err := d.owner(ctx)
 	switch name := text(user.UserPrincipalName); {
 	case err != nil:
@@ -179,7 +181,8 @@ func (d *driver) readStandard(ctx context.Context) (*graph.Calendar, error) {
 	return c, nil
 }
 
-// calendarID names the calendar that is meant: calendars keep their ids, so the default one's is asked for once.
+// calendarID names the calendar that is meant: calendars keep their ids, so the default one's is asked for
+// once.
 func (d *driver) calendarID(ctx context.Context, id string) (string, error) {
 	if id == "" {
 		id = d.settings.CalendarID
@@ -203,16 +206,16 @@ func (d *driver) calendarID(ctx context.Context, id string) (string, error) {
 	return *c.ID, nil
 }
 
-// segment reports whether an id can be a segment of a path. Builders escape all but what needs no escape, so that these
-// alone would lead elsewhere.
+// segment reports whether an id can be a segment of a path. Builders escape all but what needs no escape, so
+// that these alone would lead elsewhere.
 func segment(id string) bool { return id != "" && id != "." && id != ".." }
 
 func (d *driver) calendar(id string) *graph.CalendarItemRequestBuilder {
 	return d.user().Calendars().ByCalendarID(id)
 }
 
-// Calendars lists the mailbox's calendars. Graph tells no zone of a calendar, and the mailbox's own is in settings that
-// need another permission.
+// Calendars lists the mailbox's calendars. Graph tells no zone of a calendar, and the mailbox's own is in
+// settings that need another permission.
 func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
 	const most = 100
 	calendars, top := d.user().Calendars(), int32(most)
@@ -254,7 +257,8 @@ func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
 // mostPages ends what follows pages by itself, should they lead in a circle.
 const mostPages = 100
 
-// follow returns the address of a further page, relative to the API's, if it lies within the API: the token goes with it.
+// follow returns the address of a further page, relative to the API's, if it lies within the API: the token
+// goes with it.
 func (d *driver) follow(link string) (string, error) {
 	u, err := url.Parse(link)
 	if err != nil || u.User != nil || u.Scheme != d.base.Scheme || !strings.EqualFold(u.Host, d.base.Host) ||
@@ -273,7 +277,8 @@ type meetings struct {
 // remembered is how long a calendar is taken to have the online meetings that it had.
 const remembered = time.Hour
 
-// learn remembers what online meetings a calendar can have. That it can have none is not: a licence may come any time.
+// learn remembers what online meetings a calendar can have. That it can have none is not: a licence may come
+// any time.
 func (d *driver) learn(c *graph.Calendar) string {
 	provider := meetingProvider(c)
 	if provider != "" && text(c.ID) != "" {
@@ -300,8 +305,8 @@ func meetingProvider(c *graph.Calendar) string {
 	return allowed[0]
 }
 
-// online returns the kind of online meeting to ask for, before anything is booked: an account that has none gets an event
-// without a link and no error (elie222/inbox-zero#3442).
+// online returns the kind of online meeting to ask for, before anything is booked: an account that has none
+// gets an event without a link and no error (elie222/inbox-zero#3442).
 func (d *driver) online(ctx context.Context, calendarID string) (string, error) {
 	d.mu.Lock()
 	known := d.meetings[calendarID]

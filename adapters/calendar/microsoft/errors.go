@@ -13,7 +13,8 @@ import (
 // duplicateTransaction is the code for a transactionId that was used for another event.
 const duplicateTransaction = "ErrorDuplicateTransactionId"
 
-// told makes a fault of how a request failed. What the transport says is a fault already, and stays what it is.
+// told makes a fault of how a request failed. What the transport says is a fault already, and stays what it
+// is.
 func (d *driver) told(err error, about exchange) error {
 	var (
 		refused *graph.Error

@@ -110,7 +110,8 @@ func TestAWriteWhoseAnswerCannotBeReadIsOfUnknownOutcome(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatIsNoListIsNotAnEmptyOne: a caller would be told that the day is free, or that there is no calendar.
+// TestAnAnswerThatIsNoListIsNotAnEmptyOne: a caller would be told that the day is free, or that there is no
+// calendar.
 func TestAnAnswerThatIsNoListIsNotAnEmptyOne(t *testing.T) {
 	for _, body := range []string{`{}`, `{"error":{"code":"500"}}`, `{"value":null}`, `{"id":"x"}`} {
 		d := answering(t, http.StatusOK, body, nil)

@@ -17,8 +17,8 @@ const (
 	defaultTop = 250
 	// longestView is refused beyond (learn.microsoft.com/graph/api/calendar-list-calendarview).
 	longestView = 1825 * 24 * time.Hour
-	// aDayAnywhere is how far apart the midnights of one day lie on earth, from UTC+14 to UTC-12: a whole day lies in the
-	// zone of who asks, and Exchange looks for it in the zone it was made in.
+	// aDayAnywhere is how far apart the midnights of one day lie on earth, from UTC+14 to UTC-12: a whole day
+	// lies in the zone of who asks, and Exchange looks for it in the zone it was made in.
 	aDayAnywhere = 26 * time.Hour
 )
 
@@ -104,7 +104,8 @@ func overlaps(start, end, from, to time.Time) bool {
 	return end.After(from) || start.Equal(end) && start.Equal(from)
 }
 
-// place is when a time is: a whole day begins at midnight in the zone, or where that is skipped just after it.
+// place is when a time is: a whole day begins at midnight in the zone, or where that is skipped just after
+// it.
 func place(t calendar.Time, zone *time.Location) time.Time {
 	if !t.AllDay {
 		return t.Instant
@@ -143,7 +144,8 @@ func (d *driver) batch(ctx context.Context, queries []calendar.Query) ([]calenda
 			ID: strconv.Itoa(i), Method: "GET", Address: address, Headers: map[string]string{"Prefer": preferText},
 		})
 	}
-	// Outlook runs up to four parts at a time by itself (learn.microsoft.com/graph/json-batching, "Request dependencies").
+	// Outlook runs up to four parts at a time by itself (learn.microsoft.com/graph/json-batching, "Request
+	// dependencies").
 	about := exchange{slots: min(atOnce, int64(len(queries)))}
 	response, err := ask(upstream.ForListing(ctx), d, about, func(ctx context.Context) (*graph.BatchResponse, error) {
 		return d.api.Batch().Post(ctx, request, graph.Options{})
@@ -184,7 +186,8 @@ func (d *driver) pageAddress(ctx context.Context, calendarID string, q calendar.
 	return address, nil
 }
 
-// part is the page that a part of a batch answered: what the batch as a whole answered says nothing of its parts.
+// part is the page that a part of a batch answered: what the batch as a whole answered says nothing of its
+// parts.
 func (d *driver) part(answer *graph.BatchAnswer) (*graph.EventCollectionResponse, error) {
 	if answer == nil || answer.Status == nil {
 		return nil, unreadable(&graph.Unreadable{Reason: "a batch lacks the answer of a part"}, false)

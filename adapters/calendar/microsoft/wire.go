@@ -108,11 +108,13 @@ func link(e *graph.Event) string {
 	return text(e.WebLink)
 }
 
-// The form of a wall clock; Graph tells seven digits of a second (learn.microsoft.com/graph/api/resources/datetimetimezone).
+// The form of a wall clock; Graph tells seven digits of a second
+// (learn.microsoft.com/graph/api/resources/datetimetimezone).
 const wallClock = "2006-01-02T15:04:05.0000000"
 
-// writeSpan writes a start and an end in the zone, under the name that Windows gives it. A wall clock that comes twice, or
-// that the zone of Windows would read otherwise, is written in UTC: the instant counts more than the zone it is shown in.
+// writeSpan writes a start and an end in the zone, under the name that Windows gives it. A wall clock that
+// comes twice, or that the zone of Windows would read otherwise, is written in UTC: the instant counts more
+// than the zone it is shown in.
 func writeSpan(start, end time.Time, zone string) (from, to *graph.DateTimeTimeZone) {
 	windows, location := zoneOf(zone)
 	if !unmistakable(location, windows, start) || !unmistakable(location, windows, end) {
@@ -124,7 +126,8 @@ func writeSpan(start, end time.Time, zone string) (from, to *graph.DateTimeTimeZ
 	return write(start), write(end)
 }
 
-// zoneOf names a zone for Graph. The IANA names that Graph takes beside those of Windows are all among those that have one.
+// zoneOf names a zone for Graph. The IANA names that Graph takes beside those of Windows are all among those
+// that have one.
 func zoneOf(name string) (windows string, location *time.Location) {
 	windows, known := timezone.ToWindows(name)
 	location, err := time.LoadLocation(name)
@@ -134,7 +137,8 @@ func zoneOf(name string) (windows string, location *time.Location) {
 	return windows, location
 }
 
-// unmistakable reports whether the wall clock that the location shows at t means t, and no other instant, in the zone of Windows.
+// unmistakable reports whether the wall clock that the location shows at t means t, and no other instant, in
+// the zone of Windows.
 func unmistakable(location *time.Location, windows string, t time.Time) bool {
 	iana, _ := timezone.FromWindows(windows)
 	theirs, err := time.LoadLocation(iana)
@@ -155,9 +159,9 @@ func unmistakable(location *time.Location, windows string, t time.Time) bool {
 	return true
 }
 
-// readTime reads a time that was asked for in UTC. The zone to show it in is the one it was made in, under whichever name
-// Graph has for it; "tzone://Microsoft/Custom" and its kind are none. Whole days are midnight to midnight in any zone, so
-// that only the date counts (microsoftgraph/microsoft-graph-docs#1802).
+// readTime reads a time that was asked for in UTC. The zone to show it in is the one it was made in, under
+// whichever name Graph has for it; "tzone://Microsoft/Custom" and its kind are none. Whole days are midnight
+// to midnight in any zone, so that only the date counts (microsoftgraph/microsoft-graph-docs#1802).
 func readTime(t *graph.DateTimeTimeZone, original *string, allDay bool) (calendar.Time, error) {
 	if t == nil {
 		return calendar.Time{}, badTime("")

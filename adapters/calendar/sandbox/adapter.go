@@ -1,11 +1,12 @@
-// Package sandbox is the built-in calendar: an account that needs no provider, for building and testing a voice agent. Its
-// events live in the gateway's own store. It behaves as the real ones do (ids that belong to a calendar, versions, time
-// zones, series with instances, answers of attendees, calendars that can only be read) and can be told to fail.
+// Package sandbox is the built-in calendar: an account that needs no provider, for building and testing a
+// voice agent. Its events live in the gateway's own store. It behaves as the real ones do (ids that belong to
+// a calendar, versions, time zones, series with instances, answers of attendees, calendars that can only be
+// read) and can be told to fail.
 //
-// An account has three calendars: "primary" (the default one, empty at first, in the connection's zone), "team" (in
-// Europe/Berlin, with a weekly meeting, a whole day and an invitation that was withdrawn) and "holidays" (read only).
-// Attendees answer nothing until someone answers for them, but accepts@, declines@ and tentative@ any domain answer at
-// once. No mail is sent to anybody.
+// An account has three calendars: "primary" (the default one, empty at first, in the connection's zone),
+// "team" (in Europe/Berlin, with a weekly meeting, a whole day and an invitation that was withdrawn) and
+// "holidays" (read only). Attendees answer nothing until someone answers for them, but accepts@, declines@
+// and tentative@ any domain answer at once. No mail is sent to anybody.
 //
 // A magic value in a title, or beside or in place of an event's or calendar's id, or the connection's fault
 // setting for every call, makes a call fail:
@@ -21,7 +22,8 @@
 //	sandbox:outcome_unknown  any write    acts, then loses the reply, and the event stays out of reach for 10 s
 //	sandbox:slot_taken       book, change is refused as if somebody else had taken the time
 //
-// So a meeting titled "Haircut sandbox:down" cannot be booked, and listing the calendar "team sandbox:slow" takes long.
+// So a meeting titled "Haircut sandbox:down" cannot be booked, and listing the calendar "team sandbox:slow"
+// takes long.
 package sandbox
 
 import (

@@ -29,7 +29,8 @@ const (
 	withdrawn state = "withdrawn" // by an organizer who is somebody else: it stays in the list, marked
 )
 
-// stored is an event, a series (with a Rule), or an instance of one that differs from it, as the store keeps it.
+// stored is an event, a series (with a Rule), or an instance of one that differs from it, as the store keeps
+// it.
 type stored struct {
 	ID          string             `json:"id"`
 	Calendar    string             `json:"cal"`

@@ -82,7 +82,8 @@ func TestTimesThatNoCalendarKeepsAreRefused(t *testing.T) {
 	}
 }
 
-// TestListingAgreesWithLookingAtEverything compares the ordered, paged listing with the plain definition of it.
+// TestListingAgreesWithLookingAtEverything compares the ordered, paged listing with the plain definition of
+// it.
 func TestListingAgreesWithLookingAtEverything(t *testing.T) {
 	base := time.Date(2026, 10, 20, 0, 0, 0, 0, time.UTC) // clocks are set in these weeks, in all three zones
 	zones := []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe"}

@@ -14,7 +14,8 @@ import (
 	"frontdesk/core/calendar"
 )
 
-// The stamp of an instance is its original start, which names it for good: moved, it is still the same instance.
+// The stamp of an instance is its original start, which names it for good: moved, it is still the same
+// instance.
 const (
 	stampOfTime = "20060102T150405Z"
 	stampOfDay  = "20060102"
@@ -30,8 +31,8 @@ func (s stored) stamp(start time.Time) string {
 	return start.UTC().Format(stampOfTime)
 }
 
-// starts are the original starts of the series, in order. A rule is followed on the wall clock of the series' zone, so
-// that a meeting at nine stays at nine when clocks are set.
+// starts are the original starts of the series, in order. A rule is followed on the wall clock of the series'
+// zone, so that a meeting at nine stays at nine when clocks are set.
 func (s stored) starts() (iter.Seq[time.Time], error) {
 	zone := time.UTC
 	if s.Form == instantForm {
@@ -110,7 +111,8 @@ type window struct {
 
 func (w window) holds(s stored) bool { return overlaps(s.span(w.zone), w.Span) }
 
-// within returns at most limit instances in the window whose stamp is after the given one, in the order of stamps.
+// within returns at most limit instances in the window whose stamp is after the given one, in the order of
+// stamps.
 func (s stored) within(w window, after string, limit int) ([]stored, error) {
 	starts, err := s.starts()
 	if err != nil {

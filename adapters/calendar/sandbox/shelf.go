@@ -16,9 +16,9 @@ import (
 //	series/CALENDAR/ID                a series with all its instances
 //	gone/CALENDAR/ID                  what was cancelled
 //
-// Events lie in the order in which they end, so that a listing starts at the first one that has not ended when the
-// window begins, and stops when all that follow begin after it. The times are part of the key, so that what lies outside
-// is passed without looking inside.
+// Events lie in the order in which they end, so that a listing starts at the first one that has not ended
+// when the window begins, and stops when all that follow begin after it. The times are part of the key, so
+// that what lies outside is passed without looking inside.
 
 const (
 	stampWidth = len("20060102T150405Z")
@@ -110,8 +110,9 @@ type shelf struct {
 	window   window
 }
 
-// page returns at most limit events after the cursor, and the cursor of the next page, "" when there is none. First come
-// the instances of series, then the long events, then the others. A cursor names the last event of its page.
+// page returns at most limit events after the cursor, and the cursor of the next page, "" when there is none.
+// First come the instances of series, then the long events, then the others. A cursor names the last event of
+// its page.
 func (f shelf) page(cursor string, limit int) (list []stored, next string, err error) {
 	room, _, _ := strings.Cut(cursor, "/")
 	if room != "long" && room != "event" {

@@ -23,8 +23,8 @@ func wallClock(t time.Time, zone *time.Location) time.Time {
 	return t.UTC().Add(time.Duration(offset) * time.Second)
 }
 
-// place is the moment when a clock in the zone shows the wall clock. RFC 5545 section 3.3.5: of two such moments the
-// first is meant, and a time that is skipped is read with the offset before the gap.
+// place is the moment when a clock in the zone shows the wall clock. RFC 5545 section 3.3.5: of two such
+// moments the first is meant, and a time that is skipped is read with the offset before the gap.
 func place(wall time.Time, zone *time.Location) time.Time {
 	const day = 24 * time.Hour
 	offsetAt := func(t time.Time) time.Duration {
@@ -74,8 +74,8 @@ func (s stored) span(zone *time.Location) calendar.Span {
 	return calendar.Span{From: place(s.Start, zone), To: place(s.End, zone)}
 }
 
-// overlaps reports whether an event lies in the window, both ends exclusive of the other. An event without a length lies
-// where it starts (RFC 4791 section 9.9).
+// overlaps reports whether an event lies in the window, both ends exclusive of the other. An event without a
+// length lies where it starts (RFC 4791 section 9.9).
 func overlaps(event, window calendar.Span) bool {
 	if event.From.Equal(event.To) {
 		return !event.From.Before(window.From) && event.From.Before(window.To)

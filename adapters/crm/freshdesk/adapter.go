@@ -28,12 +28,14 @@ func Adapter() adapter.Adapter {
 		Name:  name,
 		Title: "Freshdesk",
 		Help:  "Tickets of Freshdesk. An agent's API key connects it.",
-		// developers.freshdesk.com/api, "Authentication": the key is the user name, and the password may be anything.
+		// developers.freshdesk.com/api, "Authentication": the key is the user name, and the password may be
+		// anything.
 		Auth: adapter.Auth{Scheme: adapter.Basic, Username: "api_key", FixedPassword: "X", BaseURL: "base_url"},
 	}, open)
 }
 
-// Validate implements the check of settings. Beneath what people copy from a browser, such as /a/tickets, there is no API.
+// Validate implements the check of settings. Beneath what people copy from a browser, such as /a/tickets,
+// there is no API.
 func (s settings) Validate() []fault.Field {
 	faults := s.Fields.Without(always)
 	if u, err := url.Parse(s.BaseURL); err != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {

@@ -154,8 +154,8 @@ const (
 	mostPages            = 5
 )
 
-// lastComment reads the conversations to their end, since they come oldest first and in no other order. Where the end is too
-// far the newest comment is not known, and an older one is not told in its place.
+// lastComment reads the conversations to their end, since they come oldest first and in no other order. Where
+// the end is too far the newest comment is not known, and an older one is not told in its place.
 func (d *driver) lastComment(ctx context.Context, path string) (crm.Text, error) {
 	var all []conversation
 	for n := range mostPages {

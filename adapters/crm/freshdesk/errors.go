@@ -47,8 +47,8 @@ var fields = map[string]string{
 	"status": "status", "priority": "priority", "subject": "subject", "description": "description",
 }
 
-// notValid names the fields that Freshdesk names. One that no call has is the setup's: the setting fields gives it a value
-// that does not fit, or none.
+// notValid names the fields that Freshdesk names. One that no call has is the setup's: the setting fields
+// gives it a value that does not fit, or none.
 func notValid(plain *fault.Error, t told) *fault.Error {
 	var named []fault.Field
 	var missing, unfit []string

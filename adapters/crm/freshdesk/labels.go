@@ -11,8 +11,8 @@ import (
 	"frontdesk/core/crm"
 )
 
-// field is one of the fields of tickets (developers.freshdesk.com/api, "Ticket fields"). What the choices look like is
-// another thing in each kind of field.
+// field is one of the fields of tickets (developers.freshdesk.com/api, "Ticket fields"). What the choices
+// look like is another thing in each kind of field.
 type field struct {
 	Name     string          `json:"name"`
 	Type     string          `json:"type"`
@@ -43,8 +43,8 @@ var standard = labels{
 	priorities: choices{{priorityLow, "Low"}, {priorityMedium, "Medium"}, {priorityHigh, "High"}, {priorityUrgent, "Urgent"}},
 }
 
-// labelsOf reads the choices of the two fields: of statuses, the labels for agents and for customers by number; of
-// priorities, the number by label.
+// labelsOf reads the choices of the two fields: of statuses, the labels for agents and for customers by
+// number; of priorities, the number by label.
 func labelsOf(fields []field) labels {
 	known := labels{fields: ticketFields(fields)}
 	for _, f := range fields {

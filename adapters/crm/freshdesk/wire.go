@@ -56,8 +56,8 @@ const (
 	priorityUrgent = 4
 )
 
-// ticketOf makes a ticket of what Freshdesk told, but for the last comment. Of a ticket that was opened again, the times of
-// its earlier end stay in the stats.
+// ticketOf makes a ticket of what Freshdesk told, but for the last comment. Of a ticket that was opened
+// again, the times of its earlier end stay in the stats.
 func ticketOf(t ticket, words labels) crm.Ticket {
 	id := strconv.FormatInt(t.ID, 10)
 	told := crm.Ticket{

@@ -67,8 +67,9 @@ func Adapter() adapter.Adapter {
 	}, open)
 }
 
-// scopes are the least that all ticket operations need. Pipelines and properties of tickets come with tickets; owners are
-// named by their ids, which HubSpot itself checks (developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/scopes).
+// scopes are the least that all ticket operations need. Pipelines and properties of tickets come with
+// tickets; owners are named by their ids, which HubSpot itself checks
+// (developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/scopes).
 var scopes = []adapter.Scope{
 	{Name: "oauth"}, // which every app has, and the account's own details need
 	{Name: "tickets", Words: "See and create tickets"},
@@ -80,7 +81,8 @@ var scopes = []adapter.Scope{
 func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 	return adapter.Grant{Flow: adapter.Consent, AuthURL: at["auth_url"], TokenURL: at["token_url"], ClientID: s.ClientID, Scopes: scopes,
 		// Among the others, a scope that the account's plan does not have would end the consent
-		// (developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/oauth/working-with-oauth, "optional_scope").
+		// (developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/oauth/working-with-oauth,
+		// "optional_scope").
 		Optionals: "optional_scope"}, nil
 }
 

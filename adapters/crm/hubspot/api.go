@@ -17,7 +17,8 @@ func (d *driver) get(ctx context.Context, path string, query url.Values, out any
 	return d.ask(ctx, http.MethodGet, path, nil, out)
 }
 
-// ask sends one request and reads the answer into out. What refuses is in HubSpot's own words, which [driver.refusal] knows.
+// ask sends one request and reads the answer into out. What refuses is in HubSpot's own words, which
+// [driver.refusal] knows.
 func (d *driver) ask(ctx context.Context, method, path string, in, out any) error {
 	return upstream.Exchange{
 		Method: method, URL: d.base + path, In: in, Out: out, Provider: name,

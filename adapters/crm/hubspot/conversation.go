@@ -13,7 +13,8 @@ import (
 	"frontdesk/core/fault"
 )
 
-// thread is a conversation with a contact (developers.hubspot.com/docs/api-reference/latest/conversations/conversations/guide).
+// thread is a conversation with a contact
+// (developers.hubspot.com/docs/api-reference/latest/conversations/conversations/guide).
 type thread struct {
 	ID           string `json:"id"`
 	Latest       string `json:"latestMessageTimestamp"`
@@ -34,16 +35,18 @@ type message struct {
 }
 
 const (
-	// readThreads is how many of a ticket's conversations are looked into; most have one, and another after each reopening.
+	// readThreads is how many of a ticket's conversations are looked into; most have one, and another after
+	// each reopening.
 	readThreads = 2
 	// noComments is how long to take it that conversations cannot be read.
 	noComments = time.Hour
 )
 
-// lastComment is the newest message to or from the contact about the ticket. Threads cannot be asked for by ticket, so
-// that the contact's own newest hundred of each status are looked through: at most four calls. It is empty where the
-// connection may not read conversations, or the API's version has none, which is not asked again for a while. Any other
-// failure is one of the whole reading: a ticket does not lose its comment because HubSpot is busy.
+// lastComment is the newest message to or from the contact about the ticket. Threads cannot be asked for by
+// ticket, so that the contact's own newest hundred of each status are looked through: at most four calls. It
+// is empty where the connection may not read conversations, or the API's version has none, which is not asked
+// again for a while. Any other failure is one of the whole reading: a ticket does not lose its comment
+// because HubSpot is busy.
 func (d *driver) lastComment(ctx context.Context, ticketID, contactID string) (crm.Text, error) {
 	if _, silent := d.silence.get(d.now()); silent || !isID(contactID) {
 		return crm.Text{}, nil

@@ -24,8 +24,9 @@ var (
 	_ crm.IDFinder = (*keyed)(nil)
 )
 
-// driver is one HubSpot account. What it remembers is only ever a saving: another replica's driver answers the same.
-// It searches for nothing but a ticket whose making was cut off: HubSpot's search misses what was just made.
+// driver is one HubSpot account. What it remembers is only ever a saving: another replica's driver answers
+// the same. It searches for nothing but a ticket whose making was cut off: HubSpot's search misses what was
+// just made.
 type driver struct {
 	client        *http.Client
 	base, version string
@@ -135,8 +136,9 @@ func (d *driver) create(ctx context.Context, t crm.NewTicket, more map[string]st
 	return d.created(ctx, t, body, made), nil
 }
 
-// created is the new ticket. It is not read again, since that could fail and tell of a failure where there is none; for the
-// same reason labels that cannot be had are left empty. What the answer leaves out is as it was sent: HubSpot took it.
+// created is the new ticket. It is not read again, since that could fail and tell of a failure where there is
+// none; for the same reason labels that cannot be had are left empty. What the answer leaves out is as it was
+// sent: HubSpot took it.
 func (d *driver) created(ctx context.Context, t crm.NewTicket, sent creation, made record) crm.Ticket {
 	for property, value := range sent.Properties {
 		if _, told := made.Properties[property]; !told {
@@ -196,9 +198,9 @@ func (d *driver) read(ctx context.Context, id, idProperty string) (crm.Ticket, e
 
 func (d *driver) objects() string { return "/crm/objects/" + d.version + "/tickets" }
 
-// keyed is a driver whose account keeps the key of each ticket in a property with unique values, by which HubSpot refuses
-// a second one. It does not make tickets by batch/upsert, which takes the same property: that has no associations, and
-// sets an existing ticket back to how it began.
+// keyed is a driver whose account keeps the key of each ticket in a property with unique values, by which
+// HubSpot refuses a second one. It does not make tickets by batch/upsert, which takes the same property: that
+// has no associations, and sets an existing ticket back to how it began.
 type keyed struct {
 	*driver
 	property string
@@ -208,8 +210,9 @@ type keyed struct {
 // Traits implements crm.Driver.
 func (k *keyed) Traits() crm.Traits { return crm.Traits{IdempotentCreate: true, FindsByKey: true} }
 
-// Create implements crm.Driver. Whether a refusal is because of the key is not read out of HubSpot's words: the ticket of
-// the key is there, or not. It may be there and the request not valid any more, such as where a stage was removed since.
+// Create implements crm.Driver. Whether a refusal is because of the key is not read out of HubSpot's words:
+// the ticket of the key is there, or not. It may be there and the request not valid any more, such as where a
+// stage was removed since.
 func (k *keyed) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	if err := k.fit(ctx); err != nil {
 		return crm.Ticket{}, err
@@ -233,8 +236,8 @@ func (k *keyed) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	return k.read(ctx, t.Key, k.property)
 }
 
-// fit looks once whether the property does what is promised of it: with values that need not be unique HubSpot would
-// take a second ticket without a word.
+// fit looks once whether the property does what is promised of it: with values that need not be unique
+// HubSpot would take a second ticket without a word.
 func (k *keyed) fit(ctx context.Context) error {
 	if k.unique.Load() {
 		return nil

@@ -18,8 +18,8 @@ import (
 // (developers.hubspot.com/docs/api-reference/error-handling).
 const statusMigrating = 477
 
-// refusal makes a fault of an answer that refuses. Where the status says as much, the status has to do. A call to a record
-// that is locked, or to an account on the move, has surely done nothing.
+// refusal makes a fault of an answer that refuses. Where the status says as much, the status has to do. A
+// call to a record that is locked, or to an account on the move, has surely done nothing.
 func (d *driver) refusal(status int, header http.Header, body []byte) *fault.Error {
 	plain := upstream.StatusFault(name, status, header, body)
 	var told apiError
@@ -89,8 +89,9 @@ func (e apiError) problems() []problem {
 	return append(slices.Clone(e.Errors), problem{Message: e.Message, Context: e.Context})
 }
 
-// notValid names what is wrong by our fields, or by HubSpot's property where it is none of ours: then the setting fields
-// gives it a value that does not fit, or the account's rules for tickets, which hold for API writes too, require one.
+// notValid names what is wrong by our fields, or by HubSpot's property where it is none of ours: then the
+// setting fields gives it a value that does not fit, or the account's rules for tickets, which hold for API
+// writes too, require one.
 func (d *driver) notValid(plain *fault.Error, told apiError) *fault.Error {
 	var fields []fault.Field
 	foreign := ""
@@ -140,8 +141,8 @@ var paths = map[string]string{contentProperty: "description", priorityProperty: 
 
 var shortName = regexp.MustCompile(`^[A-Za-z0-9_]{1,100}$`)
 
-// properties lists the properties that the error is about. Those with unusable values are in the message, as JSON; those
-// that are missing in the context.
+// properties lists the properties that the error is about. Those with unusable values are in the message, as
+// JSON; those that are missing in the context.
 func (e apiError) properties() []string {
 	var list []string
 	for _, p := range e.problems() {
@@ -214,7 +215,8 @@ func notAllowed(plain *fault.Error, told apiError) *fault.Error {
 
 var scopeName = regexp.MustCompile(`^[a-z][a-z0-9._-]{0,79}$`)
 
-// notThere tells a record that is not there, of which HubSpot's own error speaks, from an address that is not.
+// notThere tells a record that is not there, of which HubSpot's own error speaks, from an address that is
+// not.
 func (d *driver) notThere(plain *fault.Error, told apiError) *fault.Error {
 	if told.CorrelationID != "" || told.Category == "OBJECT_NOT_FOUND" {
 		if fields := told.missingRecords(); len(fields) > 0 {

@@ -64,7 +64,8 @@ type associationType struct {
 }
 
 // Types of association from a ticket
-// (developers.hubspot.com/docs/api-reference/latest/crm/associations/associate-records/guide, "Association type ID values").
+// (developers.hubspot.com/docs/api-reference/latest/crm/associations/associate-records/guide, "Association
+// type ID values").
 const (
 	ticketToContact        = 16
 	ticketToPrimaryCompany = 26
@@ -133,8 +134,8 @@ func (r record) ticket(s stage, priority string) crm.Ticket {
 	return t
 }
 
-// related is the record of a kind that the ticket is about. A company is associated by several types at once; the one
-// named is the primary company's.
+// related is the record of a kind that the ticket is about. A company is associated by several types at once;
+// the one named is the primary company's.
 func (r record) related(kind, first string) string {
 	list := r.Associations[kind].Results
 	if len(list) == 0 {
@@ -143,8 +144,8 @@ func (r record) related(kind, first string) string {
 	return list[max(0, slices.IndexFunc(list, func(r related) bool { return r.Type == first }))].ID
 }
 
-// description tells text from HTML. The property is plain text, and what people type there stays so; forms and mails
-// put whole HTML into it, which begins and ends with a tag of a block.
+// description tells text from HTML. The property is plain text, and what people type there stays so; forms
+// and mails put whole HTML into it, which begins and ends with a tag of a block.
 func description(content string) crm.Text {
 	return crm.Text{Body: content, HTML: blocks.MatchString(content)}
 }

@@ -1,22 +1,24 @@
-// Package rest connects to ticket systems that no other adapter knows, by nothing but settings: which requests open, find
-// and describe a ticket, and what of their answers is what. README.md beside this file is the guide to them, and the folder
-// examples has whole connections, which the tests run.
+// Package rest connects to ticket systems that no other adapter knows, by nothing but settings: which
+// requests open, find and describe a ticket, and what of their answers is what. README.md beside this file is
+// the guide to them, and the folder examples has whole connections, which the tests run.
 //
 // An operation (account, vocabulary, check, create, get, by_key) is a list of steps, each one request. What
 // is sent and what is made of answers are jq expressions on one object; see run. They are read when the
-// settings are given, and reach nothing but that object. Each ends after a second, and earlier where it makes more than
-// its share of memory; see limiter.
+// settings are given, and reach nothing but that object. Each ends after a second, and earlier where it makes
+// more than its share of memory; see limiter.
 //
 // It promises, whatever the settings are:
-//   - A number from a caller is sent only where number_pattern matches all of it and it has no character but letters, digits,
-//     "-", "_" and ".": no number ends a text, begins a condition or leaves its path.
-//   - A value in a path is a part of one segment, a value in a query is one parameter, and bodies are values, not texts.
-//   - A field of a new ticket that no step sends or no expression reads back is refused before anything is sent.
+//   - A number from a caller is sent only where number_pattern matches all of it and it has no character but
+//     letters, digits, "-", "_" and ".": no number ends a text, begins a condition or leaves its path.
+//   - A value in a path is a part of one segment, a value in a query is one parameter, and bodies are values,
+//     not texts.
+//   - A field of a new ticket that no step sends or no expression reads back is refused before anything is
+//     sent.
 //   - A caller is told to correct a field only if the caller gave it.
 //   - Nothing that the ticket system answers is in what a caller is told of a failure.
 //   - A ticket that was found counts only if its number is exactly the one asked for.
-//   - When a create fails after a request that may have acted, it is UnknownOutcome, unless the system takes a repeated
-//     one for the same (idempotency_header).
+//   - When a create fails after a request that may have acted, it is UnknownOutcome, unless the system takes
+//     a repeated one for the same (idempotency_header).
 //
 // It does not follow the pages of a list.
 package rest
@@ -159,8 +161,8 @@ func Adapter() adapter.Adapter {
 	}, open)
 }
 
-// authOf chooses the way by what there is, and refuses settings that cannot be used, so that they are refused when they
-// are given rather than when they are needed.
+// authOf chooses the way by what there is, and refuses settings that cannot be used, so that they are refused
+// when they are given rather than when they are needed.
 func authOf(s settings) (adapter.Auth, error) {
 	c := compile(s)
 	faults := c.faults

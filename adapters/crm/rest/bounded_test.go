@@ -54,8 +54,9 @@ var attacks = []string{
 	`.text | indices("a") | map([.]) | map([.]) | map([.]) | map([.])`, `[.text | indices("")]`, `.list | map_values([limit(1000; repeat(1))])`, `$__loc__`, `input`, `[inputs]`, `getpath([.n])`, `.text[.minus:] * 100000000`, `def test(x): 1; 1`, `. as $fd_work | 1`, `$fd_work`, `{$fd_work}`,
 }
 
-// TestNoExpressionMakesMoreThanItsShare evaluates expressions that are written to take the process down, on answers that are
-// meant to. Whatever they make counts, that which was collected since too, so that what is held at one time is less.
+// TestNoExpressionMakesMoreThanItsShare evaluates expressions that are written to take the process down, on
+// answers that are meant to. Whatever they make counts, that which was collected since too, so that what is
+// held at one time is less.
 func TestNoExpressionMakesMoreThanItsShare(t *testing.T) {
 	input := hostileAnswers(t)
 	const most = 96 << 20
@@ -86,7 +87,8 @@ func TestNoExpressionMakesMoreThanItsShare(t *testing.T) {
 	t.Logf("%d attacks, %d refused when given, the others make %d MiB at most", len(attacks), refused, worst>>20)
 }
 
-// TestCountingChangesNoValue holds expressions that count what they make against the same ones as they are written.
+// TestCountingChangesNoValue holds expressions that count what they make against the same ones as they are
+// written.
 func TestCountingChangesNoValue(t *testing.T) {
 	input := map[string]any{
 		"a": 7, "b": 2.5, "s": "a-b-c", "t": "Größe: 3 x", "n": nil, "y": true, "l": []any{3, 1, 2, 1}, "o": map[string]any{"k": "v", "m": nil},

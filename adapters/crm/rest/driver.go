@@ -147,8 +147,8 @@ func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error
 	return d.read(ctx, number)
 }
 
-// harmless are characters that neither end a text nor begin a condition in any query language, and stay in their segment
-// of a path.
+// harmless are characters that neither end a text nor begin a condition in any query language, and stay in
+// their segment of a path.
 var harmless = regexp.MustCompile(`\A[A-Za-z0-9._-]{1,64}\z`)
 
 // sendable reports whether a number may be sent.
@@ -156,7 +156,8 @@ func (d *driver) sendable(number string) bool {
 	return harmless.MatchString(number) && strings.Trim(number, ".") != "" && d.number.MatchString(number)
 }
 
-// read looks a ticket up by its number, and takes it only if the number is exactly that: systems read "007" as 7.
+// read looks a ticket up by its number, and takes it only if the number is exactly that: systems read "007"
+// as 7.
 func (d *driver) read(ctx context.Context, number string) (crm.Ticket, error) {
 	return d.reading(ctx, d.begin(map[string]any{"number": number}), number)
 }

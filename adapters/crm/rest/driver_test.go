@@ -446,8 +446,8 @@ func TestVerifyingTellsTheNamesInAnAnswer(t *testing.T) {
 	}
 }
 
-// TestNothingOfAnAnswerIsTold puts a word into every place of answers and has every kind of expression fail on them. The word
-// must not be in anything that a caller is told, nor in what is logged above debug level.
+// TestNothingOfAnAnswerIsTold puts a word into every place of answers and has every kind of expression fail
+// on them. The word must not be in anything that a caller is told, nor in what is logged above debug level.
 func TestNothingOfAnAnswerIsTold(t *testing.T) {
 	const canary = "canary"
 	bodies := []string{

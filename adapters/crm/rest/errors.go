@@ -72,8 +72,8 @@ func (r *run) asks(field string) bool {
 	return ticket[field] != nil
 }
 
-// setUp is the fault of an answer that a person has to change the settings for, or the ticket system. That person is told
-// the names in the answer; a caller is not, to whom they are words of a stranger.
+// setUp is the fault of an answer that a person has to change the settings for, or the ticket system. That
+// person is told the names in the answer; a caller is not, to whom they are words of a stranger.
 func (u rule) setUp(ctx context.Context, told answer, forOperator bool) *fault.Error {
 	f := refusedSetUp(told)
 	if u.message != "" {
@@ -158,7 +158,8 @@ func at(s step, f *fault.Error) *fault.Error {
 	return f
 }
 
-// afterActing is for what fails when the ticket may be there already: it must not look as if nothing had happened.
+// afterActing is for what fails when the ticket may be there already: it must not look as if nothing had
+// happened.
 func afterActing(err error, number string) error {
 	f := fault.From(err)
 	unknown := fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,

@@ -72,7 +72,8 @@ func (d *driver) Explain(ctx context.Context) ([]string, error) {
 // rehearsalKey names a ticket that is never opened.
 const rehearsalKey = "0verify0"
 
-// rehearse makes the request that opens a ticket, or the one that has to be answered before it, and sends nothing.
+// rehearse makes the request that opens a ticket, or the one that has to be answered before it, and sends
+// nothing.
 func (d *driver) rehearse(ctx context.Context) (string, error) {
 	sample := crm.NewTicket{Key: rehearsalKey, Subject: "A subject", Description: "A description.", OwnerID: "1", AccountID: "1", ContactID: "1"}
 	known, err := d.ask(ctx, d.begin(map[string]any{}))

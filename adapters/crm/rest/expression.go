@@ -32,8 +32,8 @@ type expression struct {
 // given reports whether the settings have the expression.
 func (e expression) given() bool { return e.code != nil }
 
-// parse compiles an expression. It reaches no environment, no input beside its own and no module. What is wrong with it
-// is answered with the place inside it.
+// parse compiles an expression. It reaches no environment, no input beside its own and no module. What is
+// wrong with it is answered with the place inside it.
 func parse(place, source string) (expression, string) {
 	query, err := gojq.Parse(source)
 	if err != nil {
@@ -74,7 +74,8 @@ func given(v any, _ []any) any {
 	return kept
 }
 
-// quoted puts a text into single quotes for a query language that escapes by backslash, as SOQL and TicketSQL do.
+// quoted puts a text into single quotes for a query language that escapes by backslash, as SOQL and TicketSQL
+// do.
 func quoted(v any, _ []any) any {
 	text, ok := textOf(v)
 	if !ok {
@@ -117,7 +118,8 @@ var failures = regexp.MustCompile(`\A((?:cannot (?:iterate over|add|subtract|mul
 	`tonumber|length|keys|has|ascii_downcase|ltrimstr|rtrimstr)(?:\([^)]*\))? cannot be applied to): ` +
 	`(?:null|boolean|number|string|array|object))\b`)
 
-// fails is a failure of the expression, in words that nothing of an answer is in. The log has it whole at debug level.
+// fails is a failure of the expression, in words that nothing of an answer is in. The log has it whole at
+// debug level.
 func (e expression) fails(err error) error {
 	what := "fails on the ticket system's answer"
 	var raised gojq.ValueError
@@ -208,7 +210,8 @@ func (b *budget) exceeds(v any) bool {
 	return b.bytes < 0 || b.members < 0
 }
 
-// misfit is for settings that do not fit what the ticket system answers. Callers are told it: nothing of an answer is in it.
+// misfit is for settings that do not fit what the ticket system answers. Callers are told it: nothing of an
+// answer is in it.
 func misfit(place, what string) *fault.Error {
 	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"The connection's settings do not fit its ticket system: settings.%s: %s.", place, what).With("setting", "settings."+place)

@@ -15,8 +15,8 @@ import (
 )
 
 func TestALeavingCallerEndsAnExpression(t *testing.T) {
-	// A step takes so long that the deadline passes before anything else ends the expression: two texts are compared
-	// that differ at their ends.
+	// A step takes so long that the deadline passes before anything else ends the expression: two texts are
+	// compared that differ at their ends.
 	long := strings.Repeat("x", 16<<20)
 	e, problem := parse("place", "[range(20000) as $i | select(.a == .b)]")
 	if problem != "" {
@@ -129,7 +129,8 @@ func TestSingleValuesAsText(t *testing.T) {
 	}
 }
 
-// FuzzTemplate holds that no template, whatever is in it and in its values, gives a path that leaves its place.
+// FuzzTemplate holds that no template, whatever is in it and in its values, gives a path that leaves its
+// place.
 func FuzzTemplate(f *testing.F) {
 	f.Add("tickets/{.v}", "7")
 	f.Add("a/{.v}/b{.v}", "../..")

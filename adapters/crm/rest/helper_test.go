@@ -154,7 +154,8 @@ func (s *testServer) authorise(r *http.Request) error {
 	return nil
 }
 
-// open opens a driver as the gateway does: its client authorises, and of secrets it knows only that there are some.
+// open opens a driver as the gateway does: its client authorises, and of secrets it knows only that there are
+// some.
 func (s *testServer) open(t testing.TB, settings map[string]any) crm.Driver {
 	t.Helper()
 	d, err := s.tryOpen(t, settings)

@@ -193,7 +193,8 @@ func (r *run) body(ctx context.Context, s step) (io.Reader, string, error) {
 	return bytes.NewReader(encoded), "application/json", nil
 }
 
-// formOf writes an object as a form. A member that is a list is sent as often as it is long, null is not sent.
+// formOf writes an object as a form. A member that is a list is sent as often as it is long, null is not
+// sent.
 func formOf(place string, v any) (string, error) {
 	members, ok := v.(map[string]any)
 	if !ok {
@@ -226,7 +227,8 @@ type answer struct {
 	body   any
 }
 
-// read reads the body and reports whether it is one that a step can have: JSON, nothing, or text that is said to be text.
+// read reads the body and reports whether it is one that a step can have: JSON, nothing, or text that is said
+// to be text.
 func (a *answer) read(isText bool) bool {
 	if isText {
 		a.body = strings.ToValidUTF8(string(a.raw), "\uFFFD")

@@ -62,7 +62,8 @@ func parseTemplate(place, source string) (template, string) {
 	return t, ""
 }
 
-// closing returns where the brace is that ends an expression, past those in objects and texts of its own; -1 for nowhere.
+// closing returns where the brace is that ends an expression, past those in objects and texts of its own; -1
+// for nowhere.
 func closing(s string) int {
 	depth, inText := 0, false
 	for i := 0; i < len(s); i++ {

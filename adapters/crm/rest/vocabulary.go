@@ -21,8 +21,8 @@ type words struct{ statuses, priorities []label }
 func (w words) statusLabels() []label   { return w.statuses }
 func (w words) priorityLabels() []label { return w.priorities }
 
-// Vocabulary implements crm.Driver. Labels that stand in the settings are answered when the account does: who may not use
-// it learns that now.
+// Vocabulary implements crm.Driver. Labels that stand in the settings are answered when the account does: who
+// may not use it learns that now.
 func (d *driver) Vocabulary(ctx context.Context) (crm.Vocabulary, error) {
 	return d.labels(ctx, d.begin(map[string]any{}))
 }

@@ -100,8 +100,8 @@ var layouts = []string{
 // milliseconds is from where on a number counts milliseconds: as seconds it would be the year 5138.
 const milliseconds = 100_000_000_000
 
-// readTime reads a time as ticket systems write it. Nothing, and what stands for nothing (1970, year 0 or 1), is the
-// zero time. It is false for what cannot be read.
+// readTime reads a time as ticket systems write it. Nothing, and what stands for nothing (1970, year 0 or 1),
+// is the zero time. It is false for what cannot be read.
 func readTime(text, layout string, zone *time.Location) (time.Time, bool) {
 	if text == "" || text == "0000-00-00 00:00:00" || text == "0000-00-00" {
 		return time.Time{}, true

@@ -69,15 +69,15 @@ func auth(s settings) (adapter.Auth, error) {
 	return a, nil
 }
 
-// The default addresses of the authorization server, which the audience of an assertion names as well ("OAuth 2.0 JWT
-// Bearer Flow for Server-to-Server Integration", Salesforce Help).
+// The default addresses of the authorization server, which the audience of an assertion names as well ("OAuth 2.0
+// JWT Bearer Flow for Server-to-Server Integration", Salesforce Help).
 const (
 	production = "https://login.salesforce.com"
 	sandboxes  = "https://test.salesforce.com"
 )
 
-// scopes are what the web server flow asks for. The other flows have what the app is allowed in the organisation: the
-// client credentials flow takes no scope parameter.
+// scopes are what the web server flow asks for. The other flows have what the app is allowed in the
+// organisation: the client credentials flow takes no scope parameter.
 var scopes = []adapter.Scope{
 	{Name: "api", Words: "See and open cases for you"},
 	{Name: "refresh_token", Words: "Stay connected while you are away"},
@@ -129,7 +129,8 @@ func isPrivateKey(text string) bool {
 	return err == nil && isRSA
 }
 
-// audience is the authorization server as an assertion names it: of a sandbox's My Domain that is the sandboxes' own.
+// audience is the authorization server as an assertion names it: of a sandbox's My Domain that is the
+// sandboxes' own.
 func audience(home, login string) string {
 	if u, err := url.Parse(home); err == nil && strings.HasSuffix(u.Hostname(), ".sandbox.my.salesforce.com") {
 		return sandboxes
@@ -137,12 +138,12 @@ func audience(home, login string) string {
 	return login
 }
 
-// domains are those that Salesforce serves organisations at ("My Domain URL Formats", Salesforce Help), government cloud
-// and China included.
+// domains are those that Salesforce serves organisations at ("My Domain URL Formats", Salesforce Help),
+// government cloud and China included.
 var domains = []string{"salesforce.com", "force.com", "salesforce.mil", "sfcrmproducts.cn"}
 
-// ownAddress reports an address for the API that is not Salesforce's: access tokens go there. An emulator that the
-// operator has set as login_url may name itself.
+// ownAddress reports an address for the API that is not Salesforce's: access tokens go there. An emulator
+// that the operator has set as login_url may name itself.
 func ownAddress(address, login string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil {
@@ -164,8 +165,8 @@ var (
 	externalField = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,76}__c$`)
 )
 
-// oldest is the first version that answers an upsert with the id of a case that was there already ("Upsert Records", REST
-// API Developer Guide); the answer before was empty.
+// oldest is the first version that answers an upsert with the id of a case that was there already ("Upsert
+// Records", REST API Developer Guide); the answer before was empty.
 const oldest = 46
 
 // Validate implements the check of settings.

@@ -54,15 +54,15 @@ func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, e
 	return d, nil
 }
 
-// Traits implements crm.Driver. Salesforce limits calls at one time only among those that take 20 s or more ("API Request
-// Limits and Allocations").
+// Traits implements crm.Driver. Salesforce limits calls at one time only among those that take 20 s or more
+// ("API Request Limits and Allocations").
 func (d *driver) Traits() crm.Traits {
 	return crm.Traits{IdempotentCreate: d.keyField != "", FindsByKey: d.keyField != "", NumberWidth: d.width}
 }
 
-// Account names the organisation. Who signed in is told by /services/oauth2/userinfo alone, which answers an access token
-// that has ended with 403 ("Query for User Information", Salesforce Help), where it could not be told from a refusal and
-// would not be renewed.
+// Account names the organisation. Who signed in is told by /services/oauth2/userinfo alone, which answers an
+// access token that has ended with 403 ("Query for User Information", Salesforce Help), where it could not be
+// told from a refusal and would not be renewed.
 func (d *driver) Account(ctx context.Context) (crm.Account, error) {
 	found, err := query[struct{ Name string }](ctx, d, "SELECT Name FROM Organization LIMIT 1")
 	if err != nil {
@@ -94,8 +94,8 @@ func (d *driver) describe(ctx context.Context) (*picklists, error) {
 	return lists, nil
 }
 
-// body is a call in the API's words. What is remembered of the description is read anew before a label or an entry of the
-// setting is refused.
+// body is a call in the API's words. What is remembered of the description is read anew before a label or an
+// entry of the setting is refused.
 func (d *driver) body(ctx context.Context, t crm.NewTicket) (map[string]any, error) {
 	if lists := d.labels.Load(); lists != nil {
 		if body, err := lists.body(t, d.fields); err == nil {
@@ -109,8 +109,9 @@ func (d *driver) body(ctx context.Context, t crm.NewTicket) (map[string]any, err
 	return lists.body(t, d.fields)
 }
 
-// Create makes the case and reads it back in one call, of which all happens or nothing ("Send Multiple Requests Using
-// Composite", REST API Developer Guide). With a field for keys it is an upsert, which makes no second case of a key.
+// Create makes the case and reads it back in one call, of which all happens or nothing ("Send Multiple
+// Requests Using Composite", REST API Developer Guide). With a field for keys it is an upsert, which makes no
+// second case of a key.
 func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	if faults := malformed(t); len(faults) > 0 {
 		return crm.Ticket{}, fault.InvalidFields(faults...)
@@ -124,8 +125,9 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 		write.Method, write.URL = http.MethodPatch, d.path("/sobjects/Case/"+d.keyField+"/"+url.PathEscape(t.Key))
 	}
 	if body["OwnerId"] != nil {
-		// Otherwise the organisation's rules, or its default owner, take the place of the one that is given. A part of a
-		// composite call has headers of its own ("Composite Subrequest"; "Assignment Rule Header").
+		// Otherwise the organisation's rules, or its default owner, take the place of the one that is given.
+		// A part of a composite call has headers of its own ("Composite Subrequest"; "Assignment Rule
+		// Header").
 		write.Headers = map[string]string{"Sforce-Auto-Assign": "FALSE"}
 	}
 	read := part{Method: http.MethodGet, URL: d.path("/query?q=" + escapedQuery(d.selected+" WHERE Id = '"+reference+"'")), ReferenceID: "read"}
@@ -145,8 +147,8 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 	return withShortIDs(t, ticket), err
 }
 
-// Create looks for the key first: an upsert would set back what agents have changed of the case since, and have it
-// assigned anew. Between two that look at one time the upsert still makes one case.
+// Create looks for the key first: an upsert would set back what agents have changed of the case since, and
+// have it assigned anew. Between two that look at one time the upsert still makes one case.
 func (d keyed) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	found, err := d.Find(ctx, t)
 	if err == nil || fault.From(err).Code != fault.NotFound {

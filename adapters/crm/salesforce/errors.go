@@ -18,8 +18,9 @@ import (
 
 var errNoObject = errors.New("salesforce: the answer is not the JSON that was expected")
 
-// apiError is one of the errors in an answer ("Status Codes and Error Responses", REST API Developer Guide). Its message
-// is for the logs: what administrators write into validation rules and triggers is in it, with whatever data they add.
+// apiError is one of the errors in an answer ("Status Codes and Error Responses", REST API Developer Guide).
+// Its message is for the logs: what administrators write into validation rules and triggers is in it, with
+// whatever data they add.
 type apiError struct {
 	Code   string   `json:"errorCode"`
 	Fields []string `json:"fields"`
@@ -31,8 +32,9 @@ const (
 	processingHalted = "PROCESSING_HALTED" // another part failed
 )
 
-// limitWait is told where the organisation's calls of the day are used up: the allowance is of the last 24 hours, so
-// that some come back all the time, and Salesforce names no moment ("API Request Limits and Allocations").
+// limitWait is told where the organisation's calls of the day are used up: the allowance is of the last 24
+// hours, so that some come back all the time, and Salesforce names no moment ("API Request Limits and
+// Allocations").
 const limitWait = 5 * time.Minute
 
 func firstError(body []byte) apiError {
@@ -53,8 +55,8 @@ func refusal(status int, header http.Header, body []byte) *fault.Error {
 	return meaning(plain, firstError(body), crm.NewTicket{}, nil)
 }
 
-// refusal makes a fault of a part that failed, and answers its code; nil where none did. Of all that failed it is the
-// one that did so by itself.
+// refusal makes a fault of a part that failed, and answers its code; nil where none did. Of all that failed
+// it is the one that did so by itself.
 func (a compositeAnswer) refusal(t crm.NewTicket, setting adapter.TicketFields) (code string, f *fault.Error) {
 	for _, p := range a.Parts {
 		if p.Status >= 200 && p.Status <= 299 {
@@ -90,8 +92,8 @@ func partRefusal(status int, body []byte, first apiError, t crm.NewTicket, setti
 	return meaning(plain, first, t, setting)
 }
 
-// meaning reads the codes whose status says too little: most are 400, and 403 can mean a limit. See "Core Data Types Used
-// in API Calls", StatusCode and ExceptionCode, SOAP API Developer Guide.
+// meaning reads the codes whose status says too little: most are 400, and 403 can mean a limit. See "Core
+// Data Types Used in API Calls", StatusCode and ExceptionCode, SOAP API Developer Guide.
 func meaning(plain *fault.Error, e apiError, t crm.NewTicket, setting adapter.TicketFields) *fault.Error {
 	switch e.Code {
 	case "INVALID_SESSION_ID":
@@ -157,8 +159,8 @@ var paths = map[string]string{
 	"OwnerId": "owner_id", "AccountId": "account_id", "ContactId": "contact_id",
 }
 
-// invalid names those of our fields that Salesforce names, with the message, or else those of the setting's; the detail is
-// for when there is none.
+// invalid names those of our fields that Salesforce names, with the message, or else those of the setting's;
+// the detail is for when there is none.
 func invalid(plain *fault.Error, e apiError, setting adapter.TicketFields, message, detail string) *fault.Error {
 	var faults []fault.Field
 	for _, field := range e.Fields {
@@ -201,8 +203,8 @@ func missing(plain *fault.Error, e apiError, setting adapter.TicketFields) *faul
 	return said(plain, f.Code, f.Reason, f.Detail)
 }
 
-// unknownRecord names the related record that does not exist, or that the user may not use. Salesforce often does not say
-// which one it means: then it can be each that was given.
+// unknownRecord names the related record that does not exist, or that the user may not use. Salesforce often
+// does not say which one it means: then it can be each that was given.
 func unknownRecord(plain *fault.Error, e apiError, t crm.NewTicket, setting adapter.TicketFields) *fault.Error {
 	given := related(t)
 	if of := slices.DeleteFunc(slices.Clone(given), func(r relation) bool { return !slices.Contains(e.Fields, r.field) }); len(of) > 0 {
@@ -281,8 +283,8 @@ func unknown(err error) *fault.Error {
 		"Salesforce accepted the ticket, but its answer could not be read.").With("provider", name).Because(err)
 }
 
-// unseen is a case that was made and cannot be read: an assignment rule gave it to somebody whose cases the user does not
-// see.
+// unseen is a case that was made and cannot be read: an assignment rule gave it to somebody whose cases the
+// user does not see.
 func unseen() *fault.Error {
 	return fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 		"Salesforce opened the case, but does not show it to the connected user. Let the user see the cases "+

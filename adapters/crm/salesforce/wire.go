@@ -22,9 +22,10 @@ import (
 const fields = "Id, CaseNumber, Subject, Description, toLabel(Status), toLabel(Priority), OwnerId, AccountId, ContactId, " +
 	"IsClosed, ClosedDate, CreatedDate, LastModifiedDate"
 
-// lastComment is the query, for each choice of the setting, of the most recent public comment among a case's children.
-// CaseComment.IsPublished is what customers see; every email of a case but a draft went to or came from one; of posts
-// Visibility AllUsers are those that customers see as well (Object Reference: CaseComment, EmailMessage, CaseFeed).
+// lastComment is the query, for each choice of the setting, of the most recent public comment among a case's
+// children. CaseComment.IsPublished is what customers see; every email of a case but a draft went to or came
+// from one; of posts Visibility AllUsers are those that customers see as well (Object Reference: CaseComment,
+// EmailMessage, CaseFeed).
 var lastComment = map[string]string{
 	"case_comments": "SELECT CommentBody FROM CaseComments WHERE IsPublished = true ORDER BY CreatedDate DESC, Id DESC LIMIT 1",
 	"emails":        "SELECT TextBody, HtmlBody FROM EmailMessages WHERE Status != '5' ORDER BY MessageDate DESC, Id DESC LIMIT 1",
@@ -36,7 +37,8 @@ func selection(comments string) string {
 	return "SELECT " + fields + ", (" + lastComment[comments] + ") FROM Case"
 }
 
-// quoted makes a text a literal of SOQL: quote and backslash are the characters reserved in one ("Reserved Characters").
+// quoted makes a text a literal of SOQL: quote and backslash are the characters reserved in one ("Reserved
+// Characters").
 func quoted(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }
@@ -191,7 +193,8 @@ func (a compositeAnswer) ticket() (crm.Ticket, error) {
 	return found.Records[0].ticket(), nil
 }
 
-// description is what describes cases, as the connected user sees them ("sObject Describe", REST API Developer Guide).
+// description is what describes cases, as the connected user sees them ("sObject Describe", REST API
+// Developer Guide).
 type description struct {
 	Createable bool             `json:"createable"`
 	Fields     []describedField `json:"fields"`
@@ -248,8 +251,8 @@ func (p picklist) value(label string) (value string, known bool) {
 	return "", false
 }
 
-// picklists leaves out what is not active, and of labels that are alike but for case all but the first: nobody could say
-// which one is meant. A field that the user may not set has no label to give.
+// picklists leaves out what is not active, and of labels that are alike but for case all but the first:
+// nobody could say which one is meant. A field that the user may not set has no label to give.
 func (d description) picklists() *picklists {
 	lists := picklists{phone: d.offersPhone(), createable: d.Createable, fields: d.ticketFields(), references: map[string][]string{}}
 	for _, field := range d.Fields {
@@ -282,7 +285,8 @@ func (d description) picklists() *picklists {
 	return &lists
 }
 
-// recordID is the form of ids: 15 characters, with or without the three that make them safe where case is lost.
+// recordID is the form of ids: 15 characters, with or without the three that make them safe where case is
+// lost.
 var recordID = regexp.MustCompile(`\A[a-zA-Z0-9]{15}(?:[a-zA-Z0-9]{3})?\z`)
 
 // related are the records that a new ticket names, by our path and by the API's field.

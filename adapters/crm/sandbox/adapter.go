@@ -1,10 +1,11 @@
-// Package sandbox is the built-in CRM: an account that needs no provider, for building and testing a voice agent. Its
-// tickets live in the gateway's own store. It behaves as the real ones do (labels of the account's own, numbers padded
-// with zeros, related records that exist or do not, comments for the customer and comments for colleagues) and can be
-// told to fail.
+// Package sandbox is the built-in CRM: an account that needs no provider, for building and testing a voice
+// agent. Its tickets live in the gateway's own store. It behaves as the real ones do (labels of the account's
+// own, numbers padded with zeros, related records that exist or do not, comments for the customer and
+// comments for colleagues) and can be told to fail.
 //
-// An account has the statuses New, Open, Pending, Solved and Closed and the priorities Low, Normal, High and Urgent, which
-// settings change, the owners usr_1 to usr_3, the accounts acc_1 to acc_3, the contacts con_1 to con_5, and four tickets:
+// An account has the statuses New, Open, Pending, Solved and Closed and the priorities Low, Normal, High and
+// Urgent, which settings change, the owners usr_1 to usr_3, the accounts acc_1 to acc_3, the contacts con_1
+// to con_5, and four tickets:
 //
 //	00001001  Open     plain text; a comment for the customer, and a later one for colleagues only
 //	00001002  Pending  a description and a comment in HTML
@@ -27,7 +28,8 @@
 //	sandbox:outcome_unknown  create  acts, then loses the reply, and the ticket stays out of reach for 10 s
 //	sandbox:rejected         create  is refused: a validation rule of the account forbids it
 //
-// So a ticket on "Broken heating sandbox:down" cannot be opened, and reading number "sandbox:slow 1001" takes long.
+// So a ticket on "Broken heating sandbox:down" cannot be opened, and reading number "sandbox:slow 1001" takes
+// long.
 package sandbox
 
 import (

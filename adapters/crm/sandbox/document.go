@@ -139,7 +139,8 @@ func (d *driver) add(tx adapter.StorageTx, id string, t crm.NewTicket) (document
 	return doc, put(tx, ticketKey+number, doc)
 }
 
-// touch keeps the times that a ticket's status brings with it: a closed one stays resolved, an open one is neither.
+// touch keeps the times that a ticket's status brings with it: a closed one stays resolved, an open one is
+// neither.
 func (d *driver) touch(doc *document, at time.Time) {
 	doc.UpdatedAt = at
 	resolved, closed := d.settings.resolves(doc.Status), d.settings.closes(doc.Status)
@@ -157,8 +158,8 @@ func (d *driver) touch(doc *document, at time.Time) {
 	}
 }
 
-// nextNumber takes the number after the last one given. Where the change that asks for it is undone, so is the taking:
-// there are no gaps.
+// nextNumber takes the number after the last one given. Where the change that asks for it is undone, so is
+// the taking: there are no gaps.
 func (d *driver) nextNumber(tx adapter.StorageTx) (string, error) {
 	last := firstNumber - 1 + len(d.seeds())
 	kept, err := tx.Get(lastKey)

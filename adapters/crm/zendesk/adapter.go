@@ -82,15 +82,16 @@ func authOf(s settings) (adapter.Auth, error) {
 	return adapter.Auth{Scheme: adapter.OAuth2, BaseURL: "base_url", OAuth: &adapter.OAuth{Grant: adapter.GrantOf(grant)}}, nil
 }
 
-// scopes are the least that serves: of the resources that have a scope of their own, ticket fields and custom statuses are
-// none, so that reading them takes read (developer.zendesk.com/api-reference/ticketing/oauth/oauth_tokens, "Scopes").
+// scopes are the least that serves: of the resources that have a scope of their own, ticket fields and custom
+// statuses are none, so that reading them takes read
+// (developer.zendesk.com/api-reference/ticketing/oauth/oauth_tokens, "Scopes").
 var scopes = []adapter.Scope{
 	{Name: "read", Words: "See your tickets, and the statuses and priorities they can have"},
 	{Name: "tickets:write", Words: "Open tickets"},
 }
 
-// grant is by the endpoints of the account (support.zendesk.com, "Using OAuth authentication with your application").
-// Refresh tokens are good for one use, and the access token goes with them
+// grant is by the endpoints of the account (support.zendesk.com, "Using OAuth authentication with your
+// application"). Refresh tokens are good for one use, and the access token goes with them
 // (developer.zendesk.com/api-reference/ticketing/oauth/grant_type_tokens).
 func grant(s settings, _ adapter.Addresses) (adapter.Grant, error) {
 	base, err := root(s.BaseURL)
@@ -103,8 +104,8 @@ func grant(s settings, _ adapter.Addresses) (adapter.Grant, error) {
 	}, nil
 }
 
-// root is the address that paths are put behind. What people copy from a browser, such as /agent/dashboard, is refused:
-// beneath it there is no API.
+// root is the address that paths are put behind. What people copy from a browser, such as /agent/dashboard,
+// is refused: beneath it there is no API.
 func root(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {

@@ -59,8 +59,8 @@ func (d *driver) Vocabulary(ctx context.Context) (crm.Vocabulary, error) {
 	return known.vocabulary(), nil
 }
 
-// askLabels reads statuses and fields, and remembers them. An account without custom statuses, or an agent who may not see
-// them, has the system's.
+// askLabels reads statuses and fields, and remembers them. An account without custom statuses, or an agent
+// who may not see them, has the system's.
 func (d *driver) askLabels(ctx context.Context) (labels, error) {
 	var statuses customStatusesAnswer
 	err := d.get(ctx, "/custom_statuses", nil, &statuses)
@@ -84,9 +84,10 @@ func (d *driver) knownLabels(ctx context.Context, enough func(labels) bool) (lab
 	return d.askLabels(ctx)
 }
 
-// Create makes a ticket under two names of its key. The Idempotency-Key lives for two hours, and Zendesk has all tries of
-// that time make one ticket (developer.zendesk.com/api-reference/ticketing/introduction, "Idempotency"). A try that is
-// later, such as one that a gateway takes up when it is started again the next day, finds the ticket by its external id.
+// Create makes a ticket under two names of its key. The Idempotency-Key lives for two hours, and Zendesk has
+// all tries of that time make one ticket (developer.zendesk.com/api-reference/ticketing/introduction,
+// "Idempotency"). A try that is later, such as one that a gateway takes up when it is started again the next
+// day, finds the ticket by its external id.
 func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	wanted, err := newTicketOf(t)
 	if err != nil {
@@ -117,8 +118,8 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 	return d.created(ctx, made.Ticket), nil
 }
 
-// label puts the labels on a ticket and answers the setting's fields for it, which takes a look at the account's only where
-// there are any.
+// label puts the labels on a ticket and answers the setting's fields for it, which takes a look at the
+// account's only where there are any.
 func (d *driver) label(ctx context.Context, t crm.NewTicket, on *newTicket) (own map[string]any, err error) {
 	if t.Status == "" && t.Priority == "" && len(d.fields) == 0 {
 		return nil, nil
@@ -207,8 +208,8 @@ func (d *driver) whole(ctx context.Context, t ticket) (crm.Ticket, error) {
 	return told, nil
 }
 
-// readEnd reads when a ticket was solved and closed. Zendesk keeps no time of closing of its own; but nothing changes the
-// status of a closed ticket any more, so that the time of the last change of status is it.
+// readEnd reads when a ticket was solved and closed. Zendesk keeps no time of closing of its own; but nothing
+// changes the status of a closed ticket any more, so that the time of the last change of status is it.
 func (d *driver) readEnd(ctx context.Context, t ticket, told *crm.Ticket) error {
 	var m metricsAnswer
 	if err := d.get(ctx, path(t.ID, "/metrics"), nil, &m); err != nil {
@@ -226,8 +227,9 @@ const (
 	mostPages       = 4
 )
 
-// lastComment looks for the newest public comment, since Zendesk does not pick comments by that. The ticket's first
-// comment is its description and none. Beyond so many notes for colleagues nobody looks for what was said before them.
+// lastComment looks for the newest public comment, since Zendesk does not pick comments by that. The ticket's
+// first comment is its description and none. Beyond so many notes for colleagues nobody looks for what was
+// said before them.
 func (d *driver) lastComment(ctx context.Context, id int64) (crm.Text, error) {
 	query := url.Values{"sort": {"-created_at"}, "page[size]": {strconv.Itoa(commentsPerPage)}}
 	for range mostPages {

@@ -14,8 +14,9 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// told is an answer that refuses. Zendesk has three shapes of them, {error, description, details}, {error: {title,
-// message}} and {status, error}, and says some things as plain text. Only the first shape has words to go by.
+// told is an answer that refuses. Zendesk has three shapes of them, {error, description, details}, {error:
+// {title, message}} and {status, error}, and says some things as plain text. Only the first shape has words
+// to go by.
 type told struct {
 	Error   string
 	Details map[string][]detail
@@ -63,8 +64,9 @@ func (d *driver) refusal(method string, status int, header http.Header, body []b
 				"The connection's address has no Zendesk account, or no such API. Check base_url.")
 		}
 	case http.StatusConflict:
-		// Two writes met, and the later one is undone (developer.zendesk.com/api-reference/introduction/requests,
-		// "409"). A repetition succeeds; that of a try which is still running (IdempotentRequestInProgress) does not yet.
+		// Two writes met, and the later one is undone
+		// (developer.zendesk.com/api-reference/introduction/requests, "409"). A repetition succeeds; that of
+		// a try which is still running (IdempotentRequestInProgress) does not yet.
 		if t.Error == "DatabaseConflict" && method == http.MethodPost {
 			return fault.Unacted(said(plain, fault.Unavailable, fault.ReasonProviderUnavailable, "Zendesk was busy with another change and did not open the ticket. Try again."))
 		}
@@ -79,8 +81,8 @@ var fields = map[string]string{
 	"priority": "priority", "subject": "subject", "comment": "description", "description": "description",
 }
 
-// notValid names the fields that Zendesk names. One that no call has is the setup's: the setting fields gives it a value
-// that does not fit, or none.
+// notValid names the fields that Zendesk names. One that no call has is the setup's: the setting fields gives
+// it a value that does not fit, or none.
 func (d *driver) notValid(plain *fault.Error, t told) *fault.Error {
 	var named []fault.Field
 	var missing, unfit []string

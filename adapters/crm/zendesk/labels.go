@@ -26,8 +26,8 @@ type customStatus struct {
 // option is one value of a field of Zendesk's own.
 type option struct{ value, label string }
 
-// systemStatuses are what Zendesk calls its own statuses in English. The options of the field leave out those that agents
-// do not choose.
+// systemStatuses are what Zendesk calls its own statuses in English. The options of the field leave out those
+// that agents do not choose.
 var systemStatuses = []option{
 	{"new", "New"}, {"open", "Open"}, {"pending", "Pending"}, {"hold", "On-hold"}, {solved, "Solved"}, {closed, "Closed"},
 }
@@ -76,7 +76,8 @@ func (l labels) vocabulary() crm.Vocabulary {
 	return v
 }
 
-// with adds a label that is not there. Two statuses of one name cannot be told apart by it: the first one is meant.
+// with adds a label that is not there. Two statuses of one name cannot be told apart by it: the first one is
+// meant.
 func with(list []string, label string) []string {
 	if slices.ContainsFunc(list, func(known string) bool { return strings.EqualFold(known, label) }) {
 		return list
@@ -124,7 +125,8 @@ func (l labels) knows(t ticket) bool {
 	return slices.ContainsFunc(l.custom, func(s customStatus) bool { return s.id == *t.CustomStatusID })
 }
 
-// statusOf is the status as agents see it. Closed is no custom status: a ticket keeps the one that it was solved with.
+// statusOf is the status as agents see it. Closed is no custom status: a ticket keeps the one that it was
+// solved with.
 func (l labels) statusOf(t ticket) string {
 	if t.CustomStatusID != nil && t.Status != closed {
 		for _, s := range l.custom {

@@ -9,7 +9,8 @@ import (
 	"frontdesk/core/fault"
 )
 
-// ticketAnswer is what creating and reading a ticket answer (developer.zendesk.com/api-reference/ticketing/tickets/tickets).
+// ticketAnswer is what creating and reading a ticket answer
+// (developer.zendesk.com/api-reference/ticketing/tickets/tickets).
 type ticketAnswer struct {
 	Ticket ticket `json:"ticket"`
 }
@@ -38,7 +39,8 @@ const (
 // done reports whether the ticket's work has an end, of which the metrics tell the time.
 func (t ticket) done() bool { return t.Status == solved || t.Status == closed }
 
-// ticketOf makes a ticket of what Zendesk told. Times of an end and the last comment are asked for separately.
+// ticketOf makes a ticket of what Zendesk told. Times of an end and the last comment are asked for
+// separately.
 func ticketOf(t ticket, words labels) crm.Ticket {
 	id := strconv.FormatInt(t.ID, 10)
 	return crm.Ticket{
@@ -56,7 +58,8 @@ func text(id *int64) string {
 	return strconv.FormatInt(*id, 10)
 }
 
-// newTicket is what a call gives of a ticket to be made. A first comment is asked for; it becomes the description.
+// newTicket is what a call gives of a ticket to be made. A first comment is asked for; it becomes the
+// description.
 type newTicket struct {
 	Subject        string  `json:"subject"`
 	Comment        comment `json:"comment"`
@@ -131,7 +134,8 @@ type commentsAnswer struct {
 	} `json:"meta"`
 }
 
-// metricsAnswer is the times of one ticket (developer.zendesk.com/api-reference/ticketing/tickets/ticket_metrics).
+// metricsAnswer is the times of one ticket
+// (developer.zendesk.com/api-reference/ticketing/tickets/ticket_metrics).
 type metricsAnswer struct {
 	Metric struct {
 		SolvedAt        time.Time `json:"solved_at"`
@@ -181,5 +185,6 @@ type fieldOption struct {
 	Value string `json:"value"`
 }
 
-// text is a comment's, without markup: what its author wrote, or what its HTML says. A comment on a call has no plain body.
+// text is a comment's, without markup: what its author wrote, or what its HTML says. A comment on a call has
+// no plain body.
 func (c comment) text() crm.Text { return crm.Plain(cmp.Or(c.PlainBody, c.Body)) }

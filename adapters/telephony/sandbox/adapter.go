@@ -1,10 +1,11 @@
-// Package sandbox is the built-in provider of phone numbers: an account that needs no provider, for building and testing a
-// voice agent. Its numbers live in the gateway's own store. It behaves as the real ones do (stock that runs out and comes
-// back, numbers that somebody else takes first, routing, pages) and can be told to fail.
+// Package sandbox is the built-in provider of phone numbers: an account that needs no provider, for building
+// and testing a voice agent. Its numbers live in the gateway's own store. It behaves as the real ones do
+// (stock that runs out and comes back, numbers that somebody else takes first, routing, pages) and can be
+// told to fail.
 //
-// Five numbers are for sale in every area code (the stock setting says how many), +1 AAA 555-0100 to 555-0104 for area
-// code AAA. They ring nowhere: 555-0100 to 555-0199 are kept for fiction in every area code. Each connection has a stock of
-// its own. Some area codes are special:
+// Five numbers are for sale in every area code (the stock setting says how many), +1 AAA 555-0100 to 555-0104
+// for area code AAA. They ring nowhere: 555-0100 to 555-0199 are kept for fiction in every area code. Each
+// connection has a stock of its own. Some area codes are special:
 //
 //	area code  what happens
 //	212        nothing is for sale; it is in its neighbours, 646 and 332
@@ -12,8 +13,8 @@
 //	214        a number cannot be released, since an emergency address is registered for it
 //	215        a number cannot be released, since it is locked against deletion
 //
-// With the order_time setting a number that is bought is on order first: it has no reference yet, is not listed and not
-// for sale, and is there when the time is over.
+// With the order_time setting a number that is bought is on order first: it has no reference yet, is not
+// listed and not for sale, and is there when the time is over.
 //
 // A magic value in the name of a number that is bought or renamed, or the connection's fault setting for
 // every call, makes a call fail:

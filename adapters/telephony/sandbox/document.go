@@ -13,7 +13,8 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// The documents: a number of the account by its E.164 form, that by its reference, and how many were ever paid for.
+// The documents: a number of the account by its E.164 form, that by its reference, and how many were ever
+// paid for.
 const (
 	numberKey    = "number/"
 	refKey       = "number-ref/"
@@ -52,7 +53,8 @@ func (d *driver) told(doc document) telephony.Number {
 	return telephony.Number{Ref: doc.Ref, E164: doc.E164, Name: doc.Name, Routing: doc.routing(), Block: doc.Block}
 }
 
-// buy adds a number to the account. The account's number under the same key is the order's own, from an earlier try.
+// buy adds a number to the account. The account's number under the same key is the order's own, from an
+// earlier try.
 func (d *driver) buy(tx adapter.StorageTx, o telephony.Order) (document, error) {
 	if !d.settings.sold(o.E164) {
 		return document{}, numberTaken("if it ever was")

@@ -235,7 +235,8 @@ func TestAnOrderMayTakeATime(t *testing.T) {
 	})
 }
 
-// TestAPageIsFullWhateverIsOnOrder has numbers on order between others: a page ends at its limit, and at none of them.
+// TestAPageIsFullWhateverIsOnOrder has numbers on order between others: a page ends at its limit, and at none
+// of them.
 func TestAPageIsFullWhateverIsOnOrder(t *testing.T) {
 	a := newAccount(t, map[string]any{"order_time": orderTime.String()})
 	d := a.open()
@@ -267,7 +268,8 @@ func TestAPageIsFullWhateverIsOnOrder(t *testing.T) {
 	}
 }
 
-// TestManyBuyersShareAStockOfFive has each of fifty callers try one number after the other, as the gateway does.
+// TestManyBuyersShareAStockOfFive has each of fifty callers try one number after the other, as the gateway
+// does.
 func TestManyBuyersShareAStockOfFive(t *testing.T) {
 	a := newAccount(t, nil)
 	var mu sync.Mutex

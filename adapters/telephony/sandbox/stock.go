@@ -20,8 +20,8 @@ const (
 // mostStock leaves one number of the hundred for nobody: 555-0199 is for sale nowhere.
 const mostStock = 99
 
-// assignable is the form of a geographic area code: N[0-8]X, but no N11, which is a service, and no 37X or 96X, which
-// are kept for expansion.
+// assignable is the form of a geographic area code: N[0-8]X, but no N11, which is a service, and no 37X or
+// 96X, which are kept for expansion.
 var assignable = regexp.MustCompile(`^[2-9][0-8][0-9]$`)
 
 func hasStock(areaCode string) bool {
@@ -64,7 +64,8 @@ func blocked(areaCode string) telephony.Block {
 	return telephony.BlockNone
 }
 
-// contestedNumber reports whether somebody else is always faster: the first number offered where several are after them.
+// contestedNumber reports whether somebody else is always faster: the first number offered where several are
+// after them.
 func contestedNumber(e164 string) bool { return e164 == "+1"+contested+"5550100" }
 
 // areaCodeOf returns the area code of one of the sandbox's numbers.

@@ -1,8 +1,9 @@
-// Package telnyx buys and keeps phone numbers of a Telnyx account by its API v2 (developers.telnyx.com/api-reference).
+// Package telnyx buys and keeps phone numbers of a Telnyx account by its API v2
+// (developers.telnyx.com/api-reference).
 //
-// An order is asynchronous and carries the purchase's key as its customer reference: orders can be listed by it, so that what
-// became of one can always be told. The number itself has its display name there, Telnyx having no field for names; what
-// an order left in it is no name. Tags are left to the people who set them.
+// An order is asynchronous and carries the purchase's key as its customer reference: orders can be listed by
+// it, so that what became of one can always be told. The number itself has its display name there, Telnyx
+// having no field for names; what an order left in it is no name. Tags are left to the people who set them.
 package telnyx
 
 import (

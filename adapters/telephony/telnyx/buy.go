@@ -13,9 +13,10 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// Buy orders a number that a search has lately shown; others Telnyx does not sell, a number of the account's own among
-// them (developers.telnyx.com/docs/numbers/phone-numbers/number-orders, step 1). The connection comes with the order, the name
-// after it: its field names the order. A name that could not be given is refused before.
+// Buy orders a number that a search has lately shown; others Telnyx does not sell, a number of the account's
+// own among them (developers.telnyx.com/docs/numbers/phone-numbers/number-orders, step 1). The connection
+// comes with the order, the name after it: its field names the order. A name that could not be given is
+// refused before.
 func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, error) {
 	if _, err := changeOf(telephony.Change{Name: &o.Name, Routing: &o.Routing}); err != nil {
 		return telephony.Number{}, err
@@ -46,8 +47,8 @@ func isRefusal(err error) bool {
 		isFault(err, fault.NotFound, fault.ReasonNotFound)
 }
 
-// refused finds out what the refusal of an order means, since Telnyx documents no code of it: that the number is this
-// order's already, that it is not for sale any more, or that the order is wrong in another way.
+// refused finds out what the refusal of an order means, since Telnyx documents no code of it: that the number
+// is this order's already, that it is not for sale any more, or that the order is wrong in another way.
 func (d *driver) refused(ctx context.Context, o telephony.Order, refusal error) (telephony.Number, error) {
 	n, err := d.Ordered(ctx, o)
 	switch {
@@ -68,8 +69,9 @@ func (d *driver) refused(ctx context.Context, o telephony.Order, refusal error) 
 	return telephony.Number{}, numberTaken()
 }
 
-// Ordered looks for the orders of the key, and for the number where there is none: the list of orders may be behind. Since
-// when the purchase is, it need not ask: a number that the account came by in another way is of no order of the key.
+// Ordered looks for the orders of the key, and for the number where there is none: the list of orders may be
+// behind. Since when the purchase is, it need not ask: a number that the account came by in another way is of
+// no order of the key.
 func (d *driver) Ordered(ctx context.Context, o telephony.Order) (telephony.Number, error) {
 	made, err := d.order(ctx, o)
 	if err != nil {
@@ -90,8 +92,8 @@ func (d *driver) Ordered(ctx context.Context, o telephony.Order) (telephony.Numb
 	return n.told(), nil
 }
 
-// order returns the order of a key and a number, and none with "" for its id. One key may have ordered several numbers, one
-// after the other, and one number again after that failed.
+// order returns the order of a key and a number, and none with "" for its id. One key may have ordered
+// several numbers, one after the other, and one number again after that failed.
 func (d *driver) order(ctx context.Context, o telephony.Order) (order, error) {
 	var listed ordersAnswer
 	if err := d.get(ctx, "/number_orders", url.Values{
@@ -159,8 +161,8 @@ func (l orderLine) addressAlone() bool {
 	return true
 }
 
-// holding finds a number of the account, and answers none with "" for its id. The filter takes digits alone, and may find
-// others that have them too.
+// holding finds a number of the account, and answers none with "" for its id. The filter takes digits alone,
+// and may find others that have them too.
 func (d *driver) holding(ctx context.Context, e164 string) (number, error) {
 	var found numbersAnswer
 	if err := d.get(ctx, "/phone_numbers", url.Values{

@@ -86,14 +86,15 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 }
 
 // Search looks in one country and, where it has nothing there, in the other: a search names its country
-// (developers.telnyx.com/docs/numbers/phone-numbers/number-search, "Constraints"), and which country an area code is in
-// Telnyx knows better than a table of ours, which would age.
+// (developers.telnyx.com/docs/numbers/phone-numbers/number-search, "Constraints"), and which country an area
+// code is in Telnyx knows better than a table of ours, which would age.
 func (d *driver) Search(ctx context.Context, s telephony.Search) ([]telephony.Offer, error) {
 	return d.search(ctx, s, url.Values{})
 }
 
-// search is Search with more to filter by. That a country is refused may mean that there is no coverage of the area
-// (developers.telnyx.com/docs/numbers/phone-numbers/advanced-orders, "Overview"), and counts where both are.
+// search is Search with more to filter by. That a country is refused may mean that there is no coverage of
+// the area (developers.telnyx.com/docs/numbers/phone-numbers/advanced-orders, "Overview"), and counts where
+// both are.
 func (d *driver) search(ctx context.Context, s telephony.Search, filter url.Values) ([]telephony.Offer, error) {
 	for name, value := range map[string]string{
 		"filter[national_destination_code]": s.AreaCode, "filter[phone_number_type]": "local", "filter[features][]": "voice",
@@ -136,9 +137,9 @@ func (d *driver) Route(int64, string) (telephony.Routing, bool) {
 // mostPerPage is what a page has at most.
 const mostPerPage = 250
 
-// Numbers reads one page, in the order of the numbers: in the order of their making, which is the default, one that is
-// bought in the meantime would push all others on. One that is released in the meantime pulls them back, and one would be
-// passed over; the count of all tells.
+// Numbers reads one page, in the order of the numbers: in the order of their making, which is the default,
+// one that is bought in the meantime would push all others on. One that is released in the meantime pulls
+// them back, and one would be passed over; the count of all tells.
 func (d *driver) Numbers(ctx context.Context, q telephony.Query) (telephony.Page, error) {
 	at, err := placeOf(q)
 	if err != nil {
@@ -206,8 +207,8 @@ func placeOf(q telephony.Query) (place, error) {
 	return at, nil
 }
 
-// refs are the ids of phone numbers. In their place Telnyx takes numbers as well, which would let one be changed that is
-// not meant.
+// refs are the ids of phone numbers. In their place Telnyx takes numbers as well, which would let one be
+// changed that is not meant.
 var refs = regexp.MustCompile(`^[0-9]{1,20}$`)
 
 func path(ref string) string { return "/phone_numbers/" + ref }
@@ -230,9 +231,9 @@ func (d *driver) Number(ctx context.Context, ref string) (telephony.Number, erro
 	return found.Data.told(), nil
 }
 
-// Change puts the name and the connection. What Telnyx answers has to show them: settings take up to three seconds to be
-// everywhere (support.telnyx.com, "Understanding Configuration Propagation Delays"), and a change that is not seen may
-// still come.
+// Change puts the name and the connection. What Telnyx answers has to show them: settings take up to three
+// seconds to be everywhere (support.telnyx.com, "Understanding Configuration Propagation Delays"), and a
+// change that is not seen may still come.
 func (d *driver) Change(ctx context.Context, ref string, c telephony.Change) (telephony.Number, error) {
 	if c.Name == nil && c.Routing == nil || !refs.MatchString(ref) {
 		return d.Number(ctx, ref)

@@ -23,7 +23,8 @@ const (
 	aConnection         // that numbers lead to
 )
 
-// told is one of the errors of an answer that refuses (developers.telnyx.com/development/api-fundamentals/api-errors).
+// told is one of the errors of an answer that refuses
+// (developers.telnyx.com/development/api-fundamentals/api-errors).
 type told struct {
 	Code   code `json:"code"`
 	Source struct {
@@ -119,8 +120,9 @@ func isNoConnection(err error) bool {
 	return f.Reason == fault.ReasonProviderMisconfigured && f.Detail == noConnection
 }
 
-// untilReset is how long the limit lasts (developers.telnyx.com/development/api-fundamentals/reliability/rate-limiting: "the
-// time in seconds until the rate limit resets").
+// untilReset is how long the limit lasts
+// (developers.telnyx.com/development/api-fundamentals/reliability/rate-limiting: "the time in seconds until
+// the rate limit resets").
 func untilReset(header http.Header) time.Duration {
 	seconds, err := strconv.ParseUint(strings.TrimSpace(header.Get("X-Ratelimit-Reset")), 10, 31)
 	if err != nil {

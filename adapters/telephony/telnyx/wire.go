@@ -9,7 +9,8 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// offersAnswer is what a search finds (developers.telnyx.com/api-reference/phone-number-search/list-available-phone-numbers).
+// offersAnswer is what a search finds
+// (developers.telnyx.com/api-reference/phone-number-search/list-available-phone-numbers).
 type offersAnswer struct {
 	Data []struct {
 		PhoneNumber string `json:"phone_number"`
@@ -33,7 +34,8 @@ func (a offersAnswer) offers(s telephony.Search) []telephony.Offer {
 	return offers
 }
 
-// newOrder is what ordering takes (developers.telnyx.com/api-reference/phone-number-orders/create-a-number-order).
+// newOrder is what ordering takes
+// (developers.telnyx.com/api-reference/phone-number-orders/create-a-number-order).
 type newOrder struct {
 	PhoneNumbers []orderedNumber `json:"phone_numbers"`
 	Reference    string          `json:"customer_reference"`
@@ -168,8 +170,9 @@ func (n number) told() telephony.Number {
 	return told
 }
 
-// block is why the number is not to be given back. Telnyx itself refuses to delete a locked one. One that emergency calls
-// are registered for, or are just being, or not yet not any more, keeps its place with the emergency services.
+// block is why the number is not to be given back. Telnyx itself refuses to delete a locked one. One that
+// emergency calls are registered for, or are just being, or not yet not any more, keeps its place with the
+// emergency services.
 func (n number) block() telephony.Block {
 	switch n.EmergencyStatus {
 	case "active", "provisioning", "deprovisioning":
@@ -190,7 +193,8 @@ type numberChange struct {
 	ConnectionID *string `json:"connection_id,omitempty"`
 }
 
-// whoAmI is whose key it is. TeXML's account id is the organization's (github.com/team-telnyx/telnyx-api-cli checks keys so).
+// whoAmI is whose key it is. TeXML's account id is the organization's (github.com/team-telnyx/telnyx-api-cli
+// checks keys so).
 type whoAmI struct {
 	Data struct {
 		OrganizationID   string `json:"organization_id"`

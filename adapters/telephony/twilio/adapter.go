@@ -51,7 +51,8 @@ func Adapter() adapter.Adapter {
 	}, open)
 }
 
-// authOf chooses the way by the credentials that there are (twilio.com/docs/usage/requests-to-twilio, "Credentials").
+// authOf chooses the way by the credentials that there are (twilio.com/docs/usage/requests-to-twilio,
+// "Credentials").
 func authOf(s settings) (adapter.Auth, error) {
 	if faults := s.faults(); len(faults) > 0 {
 		return adapter.Auth{}, fault.InvalidFields(faults...)

@@ -166,8 +166,8 @@ func TestEveryRequestIsAsTwilioDescribesThem(t *testing.T) {
 	}
 }
 
-// foreign are requests for what the suite calls by references that are not Twilio's: whether there is such a number is
-// Twilio's to say, and its description is of its own references.
+// foreign are requests for what the suite calls by references that are not Twilio's: whether there is such a
+// number is Twilio's to say, and its description is of its own references.
 var foreign = regexp.MustCompile(`/IncomingPhoneNumbers/[0-9]+\.json$`)
 
 // beside holds a request against the description, and has next serve it as it came. An empty value clears

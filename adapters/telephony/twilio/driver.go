@@ -32,18 +32,19 @@ type driver struct {
 
 var _ telephony.Driver = (*driver)(nil)
 
-// mostConcurrent is prudence: Twilio limits how many calls an account makes at one time, and tells nobody how many
-// (twilio.com/docs/errors/20429).
+// mostConcurrent is prudence: Twilio limits how many calls an account makes at one time, and tells nobody how
+// many (twilio.com/docs/errors/20429).
 const mostConcurrent = 20
 
-// Traits are Twilio's, of any account. Buying a number again that the account holds is answered as an update of it that
-// changes nothing (github.com/danielberkompas/ex_twilio/pull/116).
+// Traits are Twilio's, of any account. Buying a number again that the account holds is answered as an update
+// of it that changes nothing (github.com/danielberkompas/ex_twilio/pull/116).
 func (d *driver) Traits() telephony.Traits {
 	return telephony.Traits{IdempotentBuy: true, MaxConcurrent: mostConcurrent}
 }
 
 // Account reads the account. A standard API key may use all but the account itself
-// (twilio.com/docs/iam/api-keys/keys-in-console, "Types of keys"); that it counts, the account's numbers tell.
+// (twilio.com/docs/iam/api-keys/keys-in-console, "Types of keys"); that it counts, the account's numbers
+// tell.
 func (d *driver) Account(ctx context.Context) (telephony.Account, error) {
 	var a accountAnswer
 	err := d.get(ctx, d.account+".json", nil, &a)
@@ -67,7 +68,8 @@ func (d *driver) accountOfKey(ctx context.Context) (telephony.Account, error) {
 	return telephony.Account{Name: d.account, Ref: d.account}, nil
 }
 
-// Search asks for local numbers of the area code. Which country it is in, Twilio knows: codes are added every year.
+// Search asks for local numbers of the area code. Which country it is in, Twilio knows: codes are added every
+// year.
 func (d *driver) Search(ctx context.Context, s telephony.Search) ([]telephony.Offer, error) {
 	if s.Limit <= 0 {
 		return nil, nil
@@ -89,7 +91,8 @@ func (d *driver) Search(ctx context.Context, s telephony.Search) ([]telephony.Of
 	return nil, none
 }
 
-// offers asks for what is for sale in one country. What cannot be bought as the connection is set is left out.
+// offers asks for what is for sale in one country. What cannot be bought as the connection is set is left
+// out.
 func (d *driver) offers(ctx context.Context, country string, s telephony.Search) ([]telephony.Offer, error) {
 	query := url.Values{"AreaCode": {s.AreaCode}, "VoiceEnabled": {"true"}, "PageSize": {strconv.Itoa(min(s.Limit, mostPerPage))}}
 	if d.address == "" {
@@ -162,8 +165,8 @@ func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, 
 	return ordered(bought, o, http.MethodPost)
 }
 
-// notBought looks why an order was refused. One that is not for sale may be the account's own, bought by an earlier try:
-// that buying it again is an update is what people found, and not in Twilio's documents.
+// notBought looks why an order was refused. One that is not for sale may be the account's own, bought by an
+// earlier try: that buying it again is an update is what people found, and not in Twilio's documents.
 func (d *driver) notBought(ctx context.Context, o telephony.Order, refused error) (telephony.Number, error) {
 	switch {
 	case told(refused, notAvailable):
@@ -185,11 +188,13 @@ func (d *driver) notBought(ctx context.Context, o telephony.Order, refused error
 	return telephony.Number{}, refused
 }
 
-// leastFunds is less than a local number costs a month (twilio.com/en-us/voice/pricing/us), in the account's currency.
+// leastFunds is less than a local number costs a month (twilio.com/en-us/voice/pricing/us), in the account's
+// currency.
 const leastFunds = 1
 
-// outOfFunds asks for the balance, which the parent has for all its subaccounts (twilio.com/docs/iam/api/subaccounts,
-// "Billing"). No error code says that a purchase failed for the lack of it.
+// outOfFunds asks for the balance, which the parent has for all its subaccounts
+// (twilio.com/docs/iam/api/subaccounts, "Billing"). No error code says that a purchase failed for the lack of
+// it.
 func (d *driver) outOfFunds(ctx context.Context) bool {
 	var b balanceAnswer
 	if d.get(ctx, d.owner+"/Balance.json", nil, &b) != nil {
@@ -199,11 +204,12 @@ func (d *driver) outOfFunds(ctx context.Context) bool {
 	return err == nil && left < leastFunds
 }
 
-// clockSlack is how far the clocks of Twilio and of the gateway may be apart: a number that came into the account so
-// shortly before the order is still taken for the order's own.
+// clockSlack is how far the clocks of Twilio and of the gateway may be apart: a number that came into the
+// account so shortly before the order is still taken for the order's own.
 const clockSlack = 5 * time.Minute
 
-// ordered tells a number of the account as an order's own, if it is. Of one whose beginning cannot be read nobody knows.
+// ordered tells a number of the account as an order's own, if it is. Of one whose beginning cannot be read
+// nobody knows.
 func ordered(n number, o telephony.Order, method string) (telephony.Number, error) {
 	created, dated := n.created()
 	switch {
@@ -295,7 +301,8 @@ func (d *driver) exchange(ctx context.Context, method, ref string, form url.Valu
 	return n, nil
 }
 
-// mostNameRunes is the length of a friendly name (twilio.com/docs/phone-numbers/api/incomingphonenumber-resource).
+// mostNameRunes is the length of a friendly name
+// (twilio.com/docs/phone-numbers/api/incomingphonenumber-resource).
 const mostNameRunes = 64
 
 func checkName(given string) error {
@@ -330,9 +337,10 @@ func (d *driver) Change(ctx context.Context, ref string, c telephony.Change) (te
 	return numberOf(n), nil
 }
 
-// lead leaves one way for calls to go. An empty value clears (github.com/twilio/twilio-cli-core/pull/57). Of trunk and
-// application, setting either deletes the other (twilio.com/docs/phone-numbers/api/incomingphonenumber-resource), so that
-// naming the other here could delete what was just set.
+// lead leaves one way for calls to go. An empty value clears (github.com/twilio/twilio-cli-core/pull/57). Of
+// trunk and application, setting either deletes the other
+// (twilio.com/docs/phone-numbers/api/incomingphonenumber-resource), so that naming the other here could
+// delete what was just set.
 func lead(form url.Values, to telephony.Routing) {
 	form.Set("VoiceUrl", to.VoiceURL)
 	switch {

@@ -88,7 +88,8 @@ func refusal(status int, header http.Header, body []byte) *fault.Error {
 		f = said(f, meaning{fault.Unsupported, fault.ReasonProviderMisconfigured,
 			"The configured address has no Twilio API. Check providers.twilio.api_url."})
 	}
-	// "An API Request that receives an error 429 response is never processed and is always safe to retry" (twilio.com/docs/errors/20429).
+	// "An API Request that receives an error 429 response is never processed and is always safe to retry"
+	// (twilio.com/docs/errors/20429).
 	f.Unsent = f.Code == fault.RateLimited
 	return f
 }

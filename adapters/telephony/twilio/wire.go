@@ -11,8 +11,8 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// number is a number of the account (twilio.com/docs/phone-numbers/api/incomingphonenumber-resource). What is not set is
-// null in some answers and "" in others.
+// number is a number of the account (twilio.com/docs/phone-numbers/api/incomingphonenumber-resource). What is
+// not set is null in some answers and "" in others.
 type number struct {
 	SID         string `json:"sid"`
 	E164        string `json:"phone_number"`
@@ -46,8 +46,8 @@ func (n number) routing() telephony.Routing {
 	return telephony.Routing{VoiceURL: n.VoiceURL}
 }
 
-// block tells whether a registered emergency address stands against a release (help.twilio.com, "Cancel or release a
-// Twilio number"). Registering one and removing it take their time, and until then it is not gone.
+// block tells whether a registered emergency address stands against a release (help.twilio.com, "Cancel or
+// release a Twilio number"). Registering one and removing it take their time, and until then it is not gone.
 func (n number) block() telephony.Block {
 	switch n.EmergencyStatus {
 	case "registered", "pending-registration", "pending-unregistration", "unregistration-failure":
@@ -84,7 +84,8 @@ type offersAnswer struct {
 	} `json:"available_phone_numbers"`
 }
 
-// accountAnswer is an account (twilio.com/docs/iam/api/account). Its auth_token is there, too, and is not read.
+// accountAnswer is an account (twilio.com/docs/iam/api/account). Its auth_token is there, too, and is not
+// read.
 type accountAnswer struct {
 	SID    string `json:"sid"`
 	Name   string `json:"friendly_name"`
@@ -95,8 +96,9 @@ type balanceAnswer struct {
 	Balance json.Number `json:"balance"`
 }
 
-// Twilio names the next page by an address (twilio.com/docs/usage/twilios-response, "Pagination"), of which the cursor
-// keeps the two parameters that say which page it is: an address of somebody else's making leads nowhere.
+// Twilio names the next page by an address (twilio.com/docs/usage/twilios-response, "Pagination"), of which
+// the cursor keeps the two parameters that say which page it is: an address of somebody else's making leads
+// nowhere.
 var (
 	pageIndex = regexp.MustCompile(`^[0-9]{1,9}$`)
 	pageToken = regexp.MustCompile(`^[!-~]{1,512}$`)

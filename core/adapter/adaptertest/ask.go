@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// Get asks at an address, with what as puts on the request, and answers the status and the body. A nil as puts nothing.
+// Get asks at an address, with what as puts on the request, and answers the status and the body. A nil as
+// puts nothing.
 func Get(t testing.TB, address string, as func(*http.Request)) (status int, body string) {
 	t.Helper()
 	return ask(t, http.MethodGet, address, "", as)

@@ -8,8 +8,8 @@ import (
 	"frontdesk/core/fault"
 )
 
-// Gate is what a test does to a pretended provider: it can be shut in every way that a provider fails, and is the
-// failing half of a conformance harness's Provider. The zero value is open.
+// Gate is what a test does to a pretended provider: it can be shut in every way that a provider fails, and is
+// the failing half of a conformance harness's Provider. The zero value is open.
 //
 //	func (p *provider) read(ctx context.Context) error {
 //		if err := p.Enter(ctx); err != nil {

@@ -17,12 +17,12 @@ import (
 	"time"
 )
 
-// Program is a fake provider that can run on its own. It declares its flags, and returns how it begins once they
-// are parsed.
+// Program is a fake provider that can run on its own. It declares its flags, and returns how it begins once
+// they are parsed.
 type Program func(flags *flag.FlagSet) Begin
 
-// Begin returns the handler of a provider at the base address, and what to print as NAME=VALUE: how to connect to
-// it.
+// Begin returns the handler of a provider at the base address, and what to print as NAME=VALUE: how to
+// connect to it.
 type Begin func(base string) (http.Handler, [][2]string)
 
 // Fake is a program and the address at which it serves unless the flag listen names another one.

@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// Trouble is what every pretended provider's server can be told to do wrong. A fake embeds it, asks [Trouble.Meet] before it
-// serves a call and [Trouble.Drops] before it answers one, and says in its provider's own shape that it is stopped, that
-// the calls are too many, or that something is forbidden. The zero value is no trouble.
+// Trouble is what every pretended provider's server can be told to do wrong. A fake embeds it, asks
+// [Trouble.Meet] before it serves a call and [Trouble.Drops] before it answers one, and says in its
+// provider's own shape that it is stopped, that the calls are too many, or that something is forbidden. The
+// zero value is no trouble.
 type Trouble struct {
 	mu                          sync.Mutex
 	calls                       int

@@ -23,8 +23,8 @@ type Call struct {
 	Run  func(ctx context.Context) error
 }
 
-// Conduct lists the clauses that every contract opens with: a driver never retries, never sleeps, holds no secret, and
-// says what went wrong in the one vocabulary. of makes the subject of a suite's harness.
+// Conduct lists the clauses that every contract opens with: a driver never retries, never sleeps, holds no
+// secret, and says what went wrong in the one vocabulary. of makes the subject of a suite's harness.
 func Conduct[H any](of func(H) Subject) []Check[H] {
 	on := func(prove func(context.Context, Subject) error) func(context.Context, H) error {
 		return func(ctx context.Context, h H) error { return prove(ctx, of(h)) }

@@ -1,11 +1,12 @@
-// Package conformance is the machinery that the contracts' suites share (calendartest, crmtest, telephonytest): what a
-// check is, how a test runs a list of them, and how mutants prove that each check detects a fault. H is the suite's harness: an
-// account under test, and what can be done to it from the provider's side.
+// Package conformance is the machinery that the contracts' suites share (calendartest, crmtest,
+// telephonytest): what a check is, how a test runs a list of them, and how mutants prove that each check
+// detects a fault. H is the suite's harness: an account under test, and what can be done to it from the
+// provider's side.
 //
 //	func Checks() []Check { return []Check{{Name: "a new ticket has a number", Do: newTicketHasNumber}} }
 //
-// Checks answer errors and take no *testing.T, so that the same code runs in tests, against real servers and from a
-// command. A check leaves the account as it found it where the contract offers a way.
+// Checks answer errors and take no *testing.T, so that the same code runs in tests, against real servers and
+// from a command. A check leaves the account as it found it where the contract offers a way.
 package conformance
 
 import (
@@ -30,8 +31,8 @@ func (c Check[H]) Binds(h H) bool { return c.Bound == nil || c.Bound(h) }
 // patience is how long one check may take. It bounds drivers that hang; no check waits for it otherwise.
 const patience = time.Minute
 
-// Run runs every check that binds the harness's driver as a test of its own, one after the other. Each gets a harness
-// of its own from open, which may be the same account each time.
+// Run runs every check that binds the harness's driver as a test of its own, one after the other. Each gets a
+// harness of its own from open, which may be the same account each time.
 func Run[H any](t *testing.T, checks []Check[H], open func(t *testing.T) H) {
 	t.Helper()
 	for _, check := range checks {
@@ -57,9 +58,9 @@ type Mutant[H any] struct {
 	Mutate func(reference H) H
 }
 
-// Catch proves the checks themselves. Each passes the reference driver, each has a mutant, and each catches its
-// mutants. Every harness that open makes is fresh, in memory, and keeps every clause. Time is synctest's, so that a
-// mutant may hang without delaying the test.
+// Catch proves the checks themselves. Each passes the reference driver, each has a mutant, and each catches
+// its mutants. Every harness that open makes is fresh, in memory, and keeps every clause. Time is synctest's,
+// so that a mutant may hang without delaying the test.
 func Catch[H any](t *testing.T, checks []Check[H], mutants []Mutant[H], open func(t *testing.T) H) {
 	t.Helper()
 	left := map[string]int{}

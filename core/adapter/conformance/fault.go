@@ -35,7 +35,8 @@ func WantInvalid(what string, err error, path string) error {
 	return nil
 }
 
-// WantEnded answers nil when err says that the context was cancelled: as the context's own error or as a fault.
+// WantEnded answers nil when err says that the context was cancelled: as the context's own error or as a
+// fault.
 func WantEnded(what string, err error) error {
 	switch {
 	case err == nil:

@@ -13,8 +13,8 @@ type ConductMutant struct {
 	Around     func(ctx context.Context, call func(context.Context) error) error
 }
 
-// ConductMutants lists the mutants of the clauses of [Conduct]. None is for the secret: where a driver keeps one is
-// its own affair.
+// ConductMutants lists the mutants of the clauses of [Conduct]. None is for the secret: where a driver keeps
+// one is its own affair.
 func ConductMutants() []ConductMutant {
 	return []ConductMutant{
 		{"an ended context ends every call", "goes on", goOn},

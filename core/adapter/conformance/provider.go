@@ -2,9 +2,10 @@ package conformance
 
 import "time"
 
-// What can be done to a provider behind a driver's back, whatever the contract. A harness's Provider implements what it
-// can: a fake by being told, the storage of a sandbox by [frontdesk/core/adapter/adaptertest.GatedStorage], a real server mostly
-// not at all. Each lasts until the harness ends.
+// What can be done to a provider behind a driver's back, whatever the contract. A harness's Provider
+// implements what it can: a fake by being told, the storage of a sandbox by
+// [frontdesk/core/adapter/adaptertest.GatedStorage], a real server mostly not at all. Each lasts until the
+// harness ends.
 type (
 	// Revoker has the provider refuse the credentials from now on.
 	Revoker interface{ Revoke() }
@@ -12,8 +13,8 @@ type (
 	Forbidder interface{ Forbid() }
 	// Stopper has the provider be down from now on: unreachable, or answering that it is unavailable.
 	Stopper interface{ Stop() }
-	// Limiter has the provider refuse every call from now on because there were too many, and name this wait; a
-	// provider that never names one ignores it and has NamesNoWait.
+	// Limiter has the provider refuse every call from now on because there were too many, and name this wait;
+	// a provider that never names one ignores it and has NamesNoWait.
 	Limiter interface{ Limit(wait time.Duration) }
 	// NamesNoWait marks a Limiter whose provider does not say how long to wait.
 	NamesNoWait interface{ NamesNoWait() }

@@ -1,13 +1,13 @@
-// Package described holds the requests of an adapter's tests against the provider's own description of its API, an OpenAPI
-// document. It stands around the provider's fake, which answers as ever:
+// Package described holds the requests of an adapter's tests against the provider's own description of its
+// API, an OpenAPI document. It stands around the provider's fake, which answers as ever:
 //
 //	api := described.Open(t, "google-calendar.openapi.json", "/calendar/v3")
 //	server := httptest.NewServer(api.Handler(fake))
 //	...
 //	api.Report(t)
 //
-// Checked are path, method, parameters, headers and body of requests; a query parameter that is not described is refused
-// as well. Who may call and what is answered are the fake's business.
+// Checked are path, method, parameters, headers and body of requests; a query parameter that is not described
+// is refused as well. Who may call and what is answered are the fake's business.
 package described
 
 import (
@@ -38,8 +38,8 @@ type Description struct {
 	violations []string
 }
 
-// Open reads a description. The file lies in shared/providers beside the repository; where that folder is not there, the
-// test is skipped. Base is the path under which the API is served, such as "/calendar/v3".
+// Open reads a description. The file lies in shared/providers beside the repository; where that folder is not
+// there, the test is skipped. Base is the path under which the API is served, such as "/calendar/v3".
 func Open(t testing.TB, file, base string) *Description {
 	t.Helper()
 	folder := filepath.Join(filepath.Dir(repository(t)), "shared", "providers")
@@ -137,8 +137,8 @@ func (d *Description) check(r *http.Request) error {
 	})
 }
 
-// describes reports whether an operation has a query parameter of that name, or one of style deepObject with that property:
-// filter[status] is the property status of filter (OpenAPI 3.0, "Parameter Object").
+// describes reports whether an operation has a query parameter of that name, or one of style deepObject with
+// that property: filter[status] is the property status of filter (OpenAPI 3.0, "Parameter Object").
 func describes(route *routers.Route, name string) bool {
 	if parameter(route, name) != nil {
 		return true
@@ -149,7 +149,8 @@ func describes(route *routers.Route, name string) bool {
 	return deep && p != nil && p.Style == openapi3.SerializationDeepObject && p.Schema != nil && p.Schema.Value.Properties[property] != nil
 }
 
-// numbered writes the items of a list inside an object with their places, as the filter reads them: a[b][]=c is a[b][0]=c.
+// numbered writes the items of a list inside an object with their places, as the filter reads them: a[b][]=c
+// is a[b][0]=c.
 func numbered(query url.Values) url.Values {
 	for name, values := range query {
 		list, isList := strings.CutSuffix(name, "][]")

@@ -16,8 +16,8 @@ func Read[T any](ctx context.Context, p Provider, c Call, act func(context.Conte
 	return act(ctx)
 }
 
-// Write runs a call with an effect, or fails it as its scenario says. A lost reply is lost after act succeeded: so act
-// must be safe to repeat.
+// Write runs a call with an effect, or fails it as its scenario says. A lost reply is lost after act
+// succeeded: so act must be safe to repeat.
 func Write[T any](ctx context.Context, p Provider, c Call, act func(context.Context) (T, error)) (T, error) {
 	var none T
 	if err := p.before(ctx, c); err != nil {

@@ -1,8 +1,7 @@
-// Package scenario brings about the sandboxes' test scenarios, so that the unhappy paths of a voice agent can be built
-// and tested without an account. A magic value such as "sandbox:down" in a text of the request (a title, an id), in any
-// letter case, makes the call fail that way. A connection's fault setting does the same to every call. A sandbox passes
-// each call through
-// [Read] or [Write]:
+// Package scenario brings about the sandboxes' test scenarios, so that the unhappy paths of a voice agent can
+// be built and tested without an account. A magic value such as "sandbox:down" in a text of the request (a
+// title, an id), in any letter case, makes the call fail that way. A connection's fault setting does the same
+// to every call. A sandbox passes each call through [Read] or [Write]:
 //
 //	return scenario.Write(ctx, p, scenario.Call{About: id, Request: "book", Texts: []string{b.Title}},
 //		func(ctx context.Context) (calendar.Event, error) { ... })
@@ -17,8 +16,8 @@
 //	sandbox:reply_lost       acts, then loses the reply, once: a repeat of the same request finds what was done
 //	sandbox:outcome_unknown  acts, then loses the reply, and whatever the call was about stays out of reach for 10 s
 //
-// The last two do nothing to a call that only reads. A sandbox may have scenarios of its own. An unknown value
-// is text like any other. In an id, the value is not part of the id: "team sandbox:slow" names "team".
+// The last two do nothing to a call that only reads. A sandbox may have scenarios of its own. An unknown
+// value is text like any other. In an id, the value is not part of the id: "team sandbox:slow" names "team".
 package scenario
 
 import (
@@ -46,7 +45,8 @@ const (
 	OutcomeUnknown Name = "outcome_unknown"
 )
 
-// Names lists the scenarios of every sandbox, in the order of the table above: the choices of a fault setting.
+// Names lists the scenarios of every sandbox, in the order of the table above: the choices of a fault
+// setting.
 func Names() []Name {
 	return []Name{Slow, Hang, RateLimited, Revoked, Forbidden, Down, ReplyLost, OutcomeUnknown}
 }

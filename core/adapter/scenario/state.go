@@ -46,7 +46,8 @@ func (p Provider) silence(ctx context.Context, c Call) error {
 	return nil
 }
 
-// lose loses the reply of a request, unless that was done lately: then the request is a repeat, and is answered.
+// lose loses the reply of a request, unless that was done lately: then the request is a repeat, and is
+// answered.
 func (p Provider) lose(ctx context.Context, c Call, w Name) error {
 	var lose bool
 	err := p.Storage.Update(ctx, func(tx adapter.StorageTx) error {

@@ -120,7 +120,8 @@ func textsAreKept(ctx context.Context, r *run, set func(*calendar.Booking, strin
 }
 
 func zoneIsKept(ctx context.Context, r *run) error {
-	// In none of them do clocks that are set back show these hours twice, for which a provider may need another zone.
+	// In none of them do clocks that are set back show these hours twice, for which a provider may need
+	// another zone.
 	for i, zone := range []string{zoneUsed, "Europe/Berlin", "Asia/Kathmandu", "Pacific/Auckland", "UTC"} {
 		b := r.booking("In its zone", i)
 		b.Zone = zone
@@ -142,8 +143,8 @@ func zoneIsKept(ctx context.Context, r *run) error {
 	return nil
 }
 
-// foldIsKept: a local time alone cannot tell the hour's second pass from its first, and RFC 5545 section 3.3.5 reads it
-// as the first.
+// foldIsKept: a local time alone cannot tell the hour's second pass from its first, and RFC 5545 section 3.3.5
+// reads it as the first.
 func foldIsKept(ctx context.Context, r *run) error {
 	zone, err := time.LoadLocation("America/New_York")
 	if err != nil {

@@ -39,7 +39,8 @@ func subject(h Harness) conformance.Subject {
 	})}
 }
 
-// calls are all of a driver's calls. The event that Book makes, should it succeed, is the one that Cancel removes.
+// calls are all of a driver's calls. The event that Book makes, should it succeed, is the one that Cancel
+// removes.
 func calls(driver calendar.Driver, ref calendar.EventRef, query calendar.Query, booking calendar.Booking) []conformance.Call {
 	list := []conformance.Call{
 		{Name: "Account", Run: func(ctx context.Context) error { _, err := driver.Account(ctx); return err }},

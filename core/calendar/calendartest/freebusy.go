@@ -119,7 +119,8 @@ func freeIsNotBusy(ctx context.Context, r *run) error {
 	})
 }
 
-// busyOf is what events in a window make busy. Events of other forms than instants are placed in the zone used.
+// busyOf is what events in a window make busy. Events of other forms than instants are placed in the zone
+// used.
 func busyOf(events []calendar.Event, within calendar.Span) []calendar.Span {
 	zone, err := time.LoadLocation(zoneUsed)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package calendartest proves that a driver keeps the contract of core/calendar, clause by clause. An adapter's test runs
-// it against a fake of the provider, and the same checks run against real servers:
+// Package calendartest proves that a driver keeps the contract of core/calendar, clause by clause. An
+// adapter's test runs it against a fake of the provider, and the same checks run against real servers:
 //
 //	func TestContract(t *testing.T) {
 //		calendartest.Run(t, func(t *testing.T) calendartest.Harness {
@@ -13,8 +13,8 @@
 //	}
 //
 // A check is bound by the driver's traits, by its optional capabilities, by what the harness has, and by what
-// Harness.Provider can do; what is not bound is not run. The checks look at nothing but their own events, so an account
-// may hold others, and they remove what they book.
+// Harness.Provider can do; what is not bound is not run. The checks look at nothing but their own events, so
+// an account may hold others, and they remove what they book.
 package calendartest
 
 import (
@@ -60,8 +60,9 @@ type Harness struct {
 	Secrets []string         // the credentials the driver was opened with: it must not hold them
 	Now     func() time.Time // the provider's clock; checks book in the year after it
 
-	// Provider is the provider's own side: what can be done to the account, or to the provider, behind the driver's
-	// back. It implements what it can of the interfaces below and of those in package conformance; nil can do nothing.
+	// Provider is the provider's own side: what can be done to the account, or to the provider, behind the
+	// driver's back. It implements what it can of the interfaces below and of those in package conformance;
+	// nil can do nothing.
 	Provider any
 }
 

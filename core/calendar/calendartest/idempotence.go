@@ -85,7 +85,8 @@ func bookCancelled(ctx context.Context, r *run) error {
 	return conformance.WantFault("Book again", err, fault.Conflict, fault.ReasonChangedMeanwhile)
 }
 
-// keysDiffer also tries the limits of what a key may be: 64 characters, and letters that Google's event ids do not take.
+// keysDiffer also tries the limits of what a key may be: 64 characters, and letters that Google's event ids
+// do not take.
 func keysDiffer(ctx context.Context, r *run) error {
 	b := r.booking("Under several keys", 0)
 	long := strings.Repeat("zyxw9876", 8)[:64-len(b.Key)] + b.Key

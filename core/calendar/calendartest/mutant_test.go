@@ -31,7 +31,8 @@ type (
 	Busy         = calendar.Busy
 )
 
-// mutation is what a mutant does differently; nil is as the reference. Each function gets the reference driver.
+// mutation is what a mutant does differently; nil is as the reference. Each function gets the reference
+// driver.
 type mutation struct {
 	traits     func(calendar.Traits) calendar.Traits
 	account    func(context.Context, full) (Account, error)

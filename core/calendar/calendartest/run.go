@@ -166,7 +166,8 @@ func (r *run) listTitled(ctx context.Context, q calendar.Query, title string) ([
 	return titled(all, title), err
 }
 
-// seen tries a look at a listing until it is as wanted: once where reads are consistent, for a while elsewhere.
+// seen tries a look at a listing until it is as wanted: once where reads are consistent, for a while
+// elsewhere.
 func (r *run) seen(ctx context.Context, look func() error) error {
 	const pause, longest = 100 * time.Millisecond, 15 * time.Second
 	if r.traits.ConsistentReads {

@@ -149,8 +149,8 @@ func seriesKeepsWallClock(ctx context.Context, r *run) error {
 	return nil
 }
 
-// instanceThatNeverWas asks for an instance of one series by the id of another's, with the series exchanged where the
-// id lets it be: the id of an instance at a time when the series has none.
+// instanceThatNeverWas asks for an instance of one series by the id of another's, with the series exchanged
+// where the id lets it be: the id of an instance at a time when the series has none.
 func instanceThatNeverWas(ctx context.Context, r *run) error {
 	_, all, err := r.makeSeries(ctx, "Asked beyond its end", 2)
 	if err != nil {
@@ -192,7 +192,8 @@ func instanceIsChangedAlone(ctx context.Context, r *run) error {
 	return r.others(ctx, q, all, 2, title)
 }
 
-// others holds that the instances but one are as they were, and that the one is listed under its title, "" when not.
+// others holds that the instances but one are as they were, and that the one is listed under its title, ""
+// when not.
 func (r *run) others(ctx context.Context, q calendar.Query, before []calendar.Event, one int, title string) error {
 	rest := slices.Delete(slices.Clone(before), one, one+1)
 	return r.seen(ctx, func() error {

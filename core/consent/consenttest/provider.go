@@ -1,5 +1,5 @@
-// Package consenttest is a calendar provider at which customers give consent, for tests of how they do: an authorization
-// server (oauthtest), an API of two questions, and the adapter for it.
+// Package consenttest is a calendar provider at which customers give consent, for tests of how they do: an
+// authorization server (oauthtest), an API of two questions, and the adapter for it.
 //
 //	p := consenttest.Start(t, "meet")
 //	registry, err := adapter.NewRegistry([]adapter.Adapter{p.Adapter()})
@@ -46,7 +46,8 @@ type Provider struct {
 	called  string // the calendar's name
 }
 
-// Start starts a provider, which ends with the test. Its accounts are desk@acme.example and other@acme.example.
+// Start starts a provider, which ends with the test. Its accounts are desk@acme.example and
+// other@acme.example.
 func Start(t testing.TB, name string, change ...func(*oauthtest.Options)) *Provider {
 	t.Helper()
 	p := &Provider{name: name, called: "Front desk"}
@@ -147,7 +148,8 @@ func (p *Provider) overheard(next http.Handler) http.Handler {
 	})
 }
 
-// Decide is a customer who presses a button of the page at the address, "approve" or "deny". It answers where he is sent.
+// Decide is a customer who presses a button of the page at the address, "approve" or "deny". It answers where
+// he is sent.
 func (p *Provider) Decide(t testing.TB, address, button string) *url.URL {
 	t.Helper()
 	client := &http.Client{

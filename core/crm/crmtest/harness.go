@@ -1,5 +1,5 @@
-// Package crmtest proves that a driver keeps the contract of core/crm, clause by clause. An adapter's test runs it against
-// a fake of the provider, and the same checks run against real servers:
+// Package crmtest proves that a driver keeps the contract of core/crm, clause by clause. An adapter's test
+// runs it against a fake of the provider, and the same checks run against real servers:
 //
 //	func TestContract(t *testing.T) {
 //		crmtest.Run(t, func(t *testing.T) crmtest.Harness {
@@ -12,9 +12,10 @@
 //		})
 //	}
 //
-// A check is bound by the driver's traits, by its optional capabilities, by what the harness knows, and by what
-// Harness.Provider can do; what is not bound is not run. The checks look at nothing but their own tickets, so an account
-// may hold others. They leave those tickets behind, since the contract cannot remove one; the harmless ones make none.
+// A check is bound by the driver's traits, by its optional capabilities, by what the harness knows, and by
+// what Harness.Provider can do; what is not bound is not run. The checks look at nothing but their own
+// tickets, so an account may hold others. They leave those tickets behind, since the contract cannot remove
+// one; the harmless ones make none.
 package crmtest
 
 import (
@@ -58,8 +59,9 @@ type Harness struct {
 	Secrets []string         // the credentials the driver was opened with: it must not hold them
 	Now     func() time.Time // the provider's clock
 
-	// Provider is the provider's own side: what can be done to the account, or to the provider, behind the driver's
-	// back. It implements what it can of the interfaces below and of those in package conformance; nil can do nothing.
+	// Provider is the provider's own side: what can be done to the account, or to the provider, behind the
+	// driver's back. It implements what it can of the interfaces below and of those in package conformance;
+	// nil can do nothing.
 	Provider any
 }
 
@@ -95,8 +97,8 @@ type ValueDropper interface {
 type Mover interface {
 	// Move gives the ticket a status.
 	Move(ctx context.Context, ticketID, status string) error
-	// Labels are the statuses of a ticket that is resolved, that is closed, and that was opened again after being
-	// resolved; each may be "" where there is none.
+	// Labels are the statuses of a ticket that is resolved, that is closed, and that was opened again after
+	// being resolved; each may be "" where there is none.
 	Labels() (resolved, closed, reopened string)
 }
 

@@ -34,7 +34,8 @@ type mutant struct {
 	alter    func(t crm.Ticket) crm.Ticket // of every ticket returned
 }
 
-// mutate makes a mutant of the reference driver. What make keeps outside the mutant is shared by all opened drivers.
+// mutate makes a mutant of the reference driver. What make keeps outside the mutant is shared by all opened
+// drivers.
 func mutate(check, how string, make func(d full) mutant) conformance.Mutant[Harness] {
 	return conformance.Mutant[Harness]{Check: check, How: how, Mutate: func(h Harness) Harness {
 		d := h.Open().(full)

@@ -32,8 +32,8 @@ type scopeBox struct {
 	Ticked bool
 }
 
-// authorize is the authorization endpoint (RFC 6749 section 3.1). What is wrong with the client or the address to go back
-// to is told to the person, never by a redirect (section 4.1.2.1).
+// authorize is the authorization endpoint (RFC 6749 section 3.1). What is wrong with the client or the
+// address to go back to is told to the person, never by a redirect (section 4.1.2.1).
 func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	ask := r.URL.Query()
 	s.mu.Lock()
@@ -107,8 +107,8 @@ func (s *Server) show(w http.ResponseWriter, ask url.Values) {
 	}{account, ask.Get("client_id"), boxes}) // who asked may have left
 }
 
-// decide takes the form. Scopes count as they are ticked there; a form without any box, from a client that shows no page,
-// grants what is not unticked.
+// decide takes the form. Scopes count as they are ticked there; a form without any box, from a client that
+// shows no page, grants what is not unticked.
 func (s *Server) decide(w http.ResponseWriter, r *http.Request, ask url.Values, back *url.URL) {
 	if err := r.ParseForm(); err != nil {
 		http.Error(w, "the form cannot be read", http.StatusBadRequest)

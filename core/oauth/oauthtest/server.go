@@ -1,6 +1,6 @@
-// Package oauthtest is an authorization server for tests: stateful, strict, and able to fail on demand. It is written
-// from RFC 6749 (OAuth 2.0), RFC 7636 (PKCE, S256 only), RFC 7523 (JWT bearer), RFC 9207 (iss) and RFC 9700 (security).
-// The fakes of providers mount it for the paths that their provider has:
+// Package oauthtest is an authorization server for tests: stateful, strict, and able to fail on demand. It is
+// written from RFC 6749 (OAuth 2.0), RFC 7636 (PKCE, S256 only), RFC 7523 (JWT bearer), RFC 9207 (iss) and
+// RFC 9700 (security). The fakes of providers mount it for the paths that their provider has:
 //
 //	server := oauthtest.New(oauthtest.Options{AuthorizePath: "/auth", TokenPath: "/token", Clients: map[string]string{"id": "secret"}})
 //	mux.Handle("/auth", server)
@@ -8,7 +8,8 @@
 //	...
 //	who, ok := server.Bearer(r)
 //
-// Its page asks as a provider's does: title "Sign in", a checkbox for each scope, buttons named approve and deny.
+// Its page asks as a provider's does: title "Sign in", a checkbox for each scope, buttons named approve and
+// deny.
 package oauthtest
 
 import (
@@ -130,7 +131,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Bearer returns who asks with an access token (RFC 6750 section 2.1); false where there is none, or none that is good.
+// Bearer returns who asks with an access token (RFC 6750 section 2.1); false where there is none, or none
+// that is good.
 func (s *Server) Bearer(r *http.Request) (Token, bool) {
 	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -180,8 +182,8 @@ func (s *Server) ExpireAccess() {
 	clear(s.access)
 }
 
-// Revoke makes every token and refresh token given so far one that is refused, as when the customers take their consent
-// back.
+// Revoke makes every token and refresh token given so far one that is refused, as when the customers take
+// their consent back.
 func (s *Server) Revoke() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

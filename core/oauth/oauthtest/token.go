@@ -106,8 +106,8 @@ func (s *Server) answerTo(r *http.Request) reply {
 	return refusal(http.StatusBadRequest, "unsupported_grant_type", "The grant type is not known.")
 }
 
-// client authenticates the client, by HTTP Basic or in the body but not both (RFC 6749 section 2.3.1); "" when the request
-// names none.
+// client authenticates the client, by HTTP Basic or in the body but not both (RFC 6749 section 2.3.1); ""
+// when the request names none.
 func (s *Server) client(r *http.Request) (string, *reply) {
 	id, secret := r.PostForm.Get("client_id"), r.PostForm.Get("client_secret")
 	if name, password, basic := r.BasicAuth(); basic {
@@ -162,8 +162,8 @@ func (s *Server) byCode(client string, form url.Values) reply {
 	return answer
 }
 
-// verified compares a PKCE verifier with its challenge (RFC 7636 section 4.6). A verifier without a challenge is refused as
-// well (RFC 9700 section 2.1.1, downgrade).
+// verified compares a PKCE verifier with its challenge (RFC 7636 section 4.6). A verifier without a challenge
+// is refused as well (RFC 9700 section 2.1.1, downgrade).
 func verified(challenge string, form url.Values) bool {
 	verifier := form.Get("code_verifier")
 	if challenge == "" {

@@ -27,8 +27,9 @@ const (
 	browserPatient = 60 * time.Second    // for an answer of a browser on a busy machine
 )
 
-// Browser is a headless Chromium, spoken to over its debugging pipe: messages of the Chrome DevTools Protocol, each
-// ended by a zero byte. Commands and events are read in turn, so that nothing runs beside the test.
+// Browser is a headless Chromium, spoken to over its debugging pipe: messages of the Chrome DevTools
+// Protocol, each ended by a zero byte. Commands and events are read in turn, so that nothing runs beside the
+// test.
 type Browser struct {
 	t       *testing.T
 	to      *os.File
@@ -209,8 +210,8 @@ func (b *Browser) Look(width, height int, scheme string) {
 		map[string]any{"features": []any{map[string]any{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 }
 
-// Screenshot writes a picture of the whole page to the directory that FRONTDESK_TEST_SCREENSHOTS names, for people to
-// look at.
+// Screenshot writes a picture of the whole page to the directory that FRONTDESK_TEST_SCREENSHOTS names, for
+// people to look at.
 func (b *Browser) Screenshot(name string) {
 	b.t.Helper()
 	dir := os.Getenv("FRONTDESK_TEST_SCREENSHOTS")
@@ -228,7 +229,8 @@ func (b *Browser) Screenshot(name string) {
 	}
 }
 
-// Complaints returns what the pages wrote to the console, and every request that was not for one of the origins or failed.
+// Complaints returns what the pages wrote to the console, and every request that was not for one of the
+// origins or failed.
 func (b *Browser) Complaints(origins ...string) []string {
 	var out []string
 	for _, m := range b.seen {

@@ -20,8 +20,8 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 )
 
-// Postgres returns the URL of a new database that has every table and no row. All tests of a process share one cluster,
-// which ends with the process however that ends.
+// Postgres returns the URL of a new database that has every table and no row. All tests of a process share
+// one cluster, which ends with the process however that ends.
 func Postgres(tb testing.TB) (url string) {
 	tb.Helper()
 	c, err := shared()
@@ -54,7 +54,8 @@ func (c *Cluster) database(tb testing.TB, from string) (url string) {
 	return c.URL(name)
 }
 
-// template is the database that others are copied from: to copy takes a fraction of the time that the migrations take.
+// template is the database that others are copied from: to copy takes a fraction of the time that the
+// migrations take.
 const template = "with_tables"
 
 func (c *Cluster) makeTemplate() error {
@@ -102,8 +103,8 @@ type Cluster struct {
 	template  func() error // makes the template at its first call
 }
 
-// start starts a cluster. It is stopped and its directory removed when this process ends: a shell waits for that on a
-// pipe, so that it happens after a crash as well.
+// start starts a cluster. It is stopped and its directory removed when this process ends: a shell waits for
+// that on a pipe, so that it happens after a crash as well.
 func start() (*Cluster, error) {
 	bin, err := binaries()
 	if err != nil {

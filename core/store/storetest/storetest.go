@@ -1,11 +1,12 @@
-// Package storetest gives tests a database: a SQLite file of their own, or a database in a PostgreSQL cluster that the
-// test process starts for itself from Debian's binaries.
+// Package storetest gives tests a database: a SQLite file of their own, or a database in a PostgreSQL cluster
+// that the test process starts for itself from Debian's binaries.
 //
 //	for _, open := range []func(testing.TB) string{storetest.SQLite, storetest.Postgres} {
 //		s := storetest.Open(t, open(t))
 //	}
 //
-// Without the binaries, tests that ask for PostgreSQL skip and say so; with FRONTDESK_REQUIRE_ALL=1 they fail.
+// Without the binaries, tests that ask for PostgreSQL skip and say so; with FRONTDESK_REQUIRE_ALL=1 they
+// fail.
 package storetest
 
 import (
@@ -48,8 +49,8 @@ func Open(tb testing.TB, url string) *store.Store {
 	return s
 }
 
-// tables is a SQLite file with every table and no row. The migrations take a quarter of a second under the race detector,
-// and a test process opens hundreds of stores.
+// tables is a SQLite file with every table and no row. The migrations take a quarter of a second under the
+// race detector, and a test process opens hundreds of stores.
 var tables = sync.OnceValues(func() ([]byte, error) {
 	folder, err := os.MkdirTemp("", "frontdesk-tables-")
 	if err != nil {

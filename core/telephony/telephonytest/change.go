@@ -81,7 +81,8 @@ func changeName(ctx context.Context, h Harness) error {
 	return changed(ctx, h, telephony.Change{Name: &name}, func(n *telephony.Number) { n.Name = name })
 }
 
-// changeRouting goes from one webhook to another, or from the provider's default where numbers have no webhooks.
+// changeRouting goes from one webhook to another, or from the provider's default where numbers have no
+// webhooks.
 func changeRouting(ctx context.Context, h Harness) error {
 	from, to := h.routes()[0], telephony.Routing{VoiceURL: "https://agents.example.com/voice?employee=8"}
 	if h.NoVoiceURL {

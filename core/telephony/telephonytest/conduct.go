@@ -45,7 +45,8 @@ func subject(h Harness) conformance.Subject {
 	}}
 }
 
-// nobodys is a number that nobody sells: exchange 555 is for directories and, from line 0100 to 0199, for fiction.
+// nobodys is a number that nobody sells: exchange 555 is for directories and, from line 0100 to 0199, for
+// fiction.
 const nobodys = "+12025550199"
 
 func traitsAreConstant(ctx context.Context, h Harness) error {

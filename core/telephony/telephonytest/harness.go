@@ -1,5 +1,5 @@
-// Package telephonytest proves that a driver keeps the contract of core/telephony, clause by clause. An adapter's test
-// runs it against a fake of the provider, and the same checks run against real servers:
+// Package telephonytest proves that a driver keeps the contract of core/telephony, clause by clause. An
+// adapter's test runs it against a fake of the provider, and the same checks run against real servers:
 //
 //	func TestContract(t *testing.T) {
 //		telephonytest.Run(t, func(t *testing.T) telephonytest.Harness {
@@ -12,9 +12,9 @@
 //		})
 //	}
 //
-// A check is bound by the driver's traits, by what the harness knows, and by what Harness.Provider can do; what is not
-// bound is not run. The checks look at nothing but their own numbers, so an account may hold others, and they release
-// what they buy: all but the harmless ones cost money at a real provider.
+// A check is bound by the driver's traits, by what the harness knows, and by what Harness.Provider can do;
+// what is not bound is not run. The checks look at nothing but their own numbers, so an account may hold
+// others, and they release what they buy: all but the harmless ones cost money at a real provider.
 package telephonytest
 
 import (
@@ -63,8 +63,9 @@ type Harness struct {
 
 	Now func() time.Time // the gateway's clock; nil is the machine's
 
-	// Provider is the provider's own side: what can be done to the account, or to the provider, behind the driver's
-	// back. It implements what it can of the interfaces below and of those in package conformance; nil can do nothing.
+	// Provider is the provider's own side: what can be done to the account, or to the provider, behind the
+	// driver's back. It implements what it can of the interfaces below and of those in package conformance;
+	// nil can do nothing.
 	Provider any
 }
 

@@ -32,7 +32,8 @@ type mutant struct {
 	alter   func(n telephony.Number) telephony.Number // of every number returned
 }
 
-// mutate makes a mutant of the reference driver. What make keeps outside the mutant is shared by all opened drivers.
+// mutate makes a mutant of the reference driver. What make keeps outside the mutant is shared by all opened
+// drivers.
 func mutate(check, how string, make func(d telephony.Driver) mutant) conformance.Mutant[Harness] {
 	return conformance.Mutant[Harness]{Check: check, How: how, Mutate: func(h Harness) Harness {
 		d := h.Open()

@@ -20,7 +20,8 @@ func (h Harness) order(e164, name string) telephony.Order {
 	return telephony.Order{Key: newKey(), Since: h.now(), E164: e164, Name: name}
 }
 
-// later is the same purchase as one that began when everything was in the account that is there now, by any clock.
+// later is the same purchase as one that began when everything was in the account that is there now, by any
+// clock.
 func later(o telephony.Order) telephony.Order {
 	o.Since = o.Since.Add(time.Hour)
 	return o
@@ -91,8 +92,8 @@ func buy(ctx context.Context, h Harness, o telephony.Order) (telephony.Number, e
 // soon is how long an order may take whose provider cannot be told to fill it.
 const soon = 10 * time.Second
 
-// filled waits for an order that Buy or Ordered answered as pending. Where nobody can hurry the provider, a number that
-// is pending and has its reference will do.
+// filled waits for an order that Buy or Ordered answered as pending. Where nobody can hurry the provider, a
+// number that is pending and has its reference will do.
 func filled(ctx context.Context, h Harness, o telephony.Order, n telephony.Number) (telephony.Number, error) {
 	if !n.Pending || !h.Open().Traits().AsyncBuy {
 		return n, nil
@@ -124,7 +125,8 @@ func filled(ctx context.Context, h Harness, o telephony.Order, n telephony.Numbe
 	return n, nil
 }
 
-// completed does to a number bought what its buyer does: what Buy left to Change, of name and routing, is changed.
+// completed does to a number bought what its buyer does: what Buy left to Change, of name and routing, is
+// changed.
 func completed(ctx context.Context, h Harness, o telephony.Order, n telephony.Number) (telephony.Number, error) {
 	var c telephony.Change
 	if n.Name != o.Name {

@@ -62,8 +62,8 @@ func harnessOf(h *reference) Harness {
 	}
 }
 
-// TestTheReferencePassesWhateverTheProvider holds the checks against providers that keep the contract in other ways than
-// the one that the mutants are made from.
+// TestTheReferencePassesWhateverTheProvider holds the checks against providers that keep the contract in
+// other ways than the one that the mutants are made from.
 func TestTheReferencePassesWhateverTheProvider(t *testing.T) {
 	for name, open := range map[string]func() Harness{
 		"name and routing are left to Change": func() Harness { return harnessOf(&reference{bare: true}) },

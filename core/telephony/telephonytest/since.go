@@ -47,7 +47,8 @@ func boughtIsLeft(ctx context.Context, h Harness) error {
 	return withNumber(ctx, h, nil, func(n telephony.Number) error { return isLeft(ctx, h, n) })
 }
 
-// isLeft wants a number of the account refused to a later purchase, which would name it and lead it elsewhere.
+// isLeft wants a number of the account refused to a later purchase, which would name it and lead it
+// elsewhere.
 func isLeft(ctx context.Context, h Harness, n telephony.Number) error {
 	o := later(h.order(n.E164, "Somebody else's desk"))
 	o.Routing = h.routes()[0]
@@ -60,8 +61,8 @@ func isLeft(ctx context.Context, h Harness, n telephony.Number) error {
 	})
 }
 
-// boughtIsNotPaidTwice has a second purchase begin at the same moment: a provider that knows no keys cannot tell the two
-// apart, and may answer the number to both.
+// boughtIsNotPaidTwice has a second purchase begin at the same moment: a provider that knows no keys cannot
+// tell the two apart, and may answer the number to both.
 func boughtIsNotPaidTwice(ctx context.Context, h Harness) error {
 	return asBought(ctx, h, nil, func(first telephony.Order, n telephony.Number) error {
 		second := h.order(n.E164, "Somebody else's desk")

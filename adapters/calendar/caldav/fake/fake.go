@@ -1,6 +1,6 @@
-// Package fake is a CalDAV server for tests: stateful, strict, and able to fail on demand. It is written from RFC 4918
-// (WebDAV), RFC 4791 (CalDAV), RFC 5397, RFC 6764 and RFC 6638 (scheduling), and shares no code with the adapter: it
-// reads iCalendar with go-ical and expands rules with rrule-go.
+// Package fake is a CalDAV server for tests: stateful, strict, and able to fail on demand. It is written from
+// RFC 4918 (WebDAV), RFC 4791 (CalDAV), RFC 5397, RFC 6764 and RFC 6638 (scheduling), and shares no code with
+// the adapter: it reads iCalendar with go-ical and expands rules with rrule-go.
 //
 //	server := fake.New(fake.Options{User: "alice", Password: "secret", Email: "alice@example.com"})
 //	http.ListenAndServe("127.0.0.1:5232", server)

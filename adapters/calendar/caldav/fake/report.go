@@ -169,7 +169,8 @@ func (o *stored) has(name string) bool {
 	return slices.ContainsFunc(calendar.Events(), func(e ical.Event) bool { return e.Props.Get(name) != nil })
 }
 
-// overlaps reports whether any instance lies within a time (RFC 4791 section 9.9). What it cannot read, it lists.
+// overlaps reports whether any instance lies within a time (RFC 4791 section 9.9). What it cannot read, it
+// lists.
 func (o *stored) overlaps(from, to time.Time, quirks Quirks) bool {
 	calendar := read(o.data)
 	if calendar == nil {

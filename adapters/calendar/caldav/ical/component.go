@@ -1,14 +1,14 @@
-// Package ical reads and writes iCalendar objects (RFC 5545) without losing what it does not know. An object is a tree
-// of components with their properties in order; whoever changes one property leaves the others, and the components
-// around them, as they came:
+// Package ical reads and writes iCalendar objects (RFC 5545) without losing what it does not know. An object
+// is a tree of components with their properties in order; whoever changes one property leaves the others, and
+// the components around them, as they came:
 //
 //	object, err := ical.Decode(data)
 //	event := object.Named("VEVENT")[0]
 //	event.SetText("SUMMARY", "Moved")
 //	data = ical.Encode(object)
 //
-// It is lenient as real calendars ask for: bare line feeds, lines folded within a character, lines that are no
-// property. Decode never panics, and its work is bounded by the size of its input.
+// It is lenient as real calendars ask for: bare line feeds, lines folded within a character, lines that are
+// no property. Decode never panics, and its work is bounded by the size of its input.
 package ical
 
 import (

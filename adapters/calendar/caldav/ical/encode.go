@@ -54,8 +54,8 @@ func (p Property) line() string {
 	return b.String()
 }
 
-// writeLine folds a line. A break within the line cannot come from Decode nor from Text; were one there, what follows
-// it would be a line of its own choice, so it ends the line.
+// writeLine folds a line. A break within the line cannot come from Decode nor from Text; were one there, what
+// follows it would be a line of its own choice, so it ends the line.
 func writeLine(b *bytes.Buffer, line string) {
 	if i := strings.IndexAny(line, "\r\n"); i >= 0 {
 		line = line[:i]

@@ -62,8 +62,8 @@ func (m Moment) Property(name string, more ...Moment) Property {
 	return p
 }
 
-// Moments reads the moments of a property such as DTSTART, EXDATE or RDATE; of a period only its start. A value that
-// cannot be read is an error.
+// Moments reads the moments of a property such as DTSTART, EXDATE or RDATE; of a period only its start. A
+// value that cannot be read is an error.
 func (p Property) Moments() ([]Moment, error) {
 	var list []Moment
 	for text := range strings.SplitSeq(p.Value, ",") {
@@ -114,8 +114,8 @@ func ParseMoment(text, tzid string) (Moment, error) {
 
 var errNoMoment = errors.New("ical: a value is neither a date nor a date-time")
 
-// Duration is a duration as written: its days and weeks are nominal, of 23 to 25 hours where clocks are set (RFC 5545
-// section 3.3.6).
+// Duration is a duration as written: its days and weeks are nominal, of 23 to 25 hours where clocks are set
+// (RFC 5545 section 3.3.6).
 type Duration struct {
 	Days  int
 	Exact time.Duration

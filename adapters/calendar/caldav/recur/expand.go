@@ -25,8 +25,9 @@ const (
 	lastYear   = 9999
 )
 
-// Between lists the starts from from to to, both inclusive, in order. The first is start itself, whether the rule names
-// it or not (RFC 5545 section 3.8.5.3: it counts as the first instance). Until is left to the caller.
+// Between lists the starts from from to to, both inclusive, in order. The first is start itself, whether the
+// rule names it or not (RFC 5545 section 3.8.5.3: it counts as the first instance). Until is left to the
+// caller.
 func (r Rule) Between(start, from, to time.Time, budget *Budget) ([]time.Time, error) {
 	x := expansion{rule: r.completed(start), start: start.Unix(), from: from.Unix(), to: to.Unix(), budget: budget}
 	if x.to < x.start {
@@ -53,8 +54,8 @@ type expansion struct {
 	found           []time.Time
 }
 
-// completed fills in what the start implies (RFC 5545 section 3.3.10: information that the rule does not contain comes
-// from DTSTART).
+// completed fills in what the start implies (RFC 5545 section 3.3.10: information that the rule does not
+// contain comes from DTSTART).
 func (r Rule) completed(start time.Time) Rule {
 	if r.Freq >= Daily && len(r.WeekNumbers)+len(r.YearDays)+len(r.MonthDays)+len(r.Days) == 0 {
 		switch r.Freq {
@@ -137,7 +138,8 @@ func (x *expansion) byDate(start time.Time) error {
 	}
 }
 
-// firstPeriod skips the periods that end before what is wanted. A rule with COUNT has to be walked from its start.
+// firstPeriod skips the periods that end before what is wanted. A rule with COUNT has to be walked from its
+// start.
 func (x *expansion) firstPeriod(start time.Time) int {
 	if x.rule.Count > 0 || x.from <= x.start {
 		return 0
@@ -157,8 +159,8 @@ func (x *expansion) firstPeriod(start time.Time) int {
 	return max(0, periods/x.rule.Interval-1)
 }
 
-// period returns the first day, as a day number since 1970, and the number of days of the period that lies n periods
-// after that of the start.
+// period returns the first day, as a day number since 1970, and the number of days of the period that lies n
+// periods after that of the start.
 func (x *expansion) period(start time.Time, n int) (first int64, length int, ok bool) {
 	switch x.rule.Freq {
 	case Yearly:
@@ -249,7 +251,8 @@ func positions(named []int, of int) []int {
 	return slices.Compact(indices)
 }
 
-// byClock walks the periods shorter than a day: it leaps over days, hours and minutes that the rule does not name.
+// byClock walks the periods shorter than a day: it leaps over days, hours and minutes that the rule does not
+// name.
 func (x *expansion) byClock() error {
 	unit := int64(1)
 	switch x.rule.Freq {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// matches reports whether every BY part of the rule that speaks of days names the date. The table of RFC 5545 section
-// 3.3.10 tells expanding parts from limiting ones; taken over all days of a period, both are filters.
+// matches reports whether every BY part of the rule that speaks of days names the date. The table of RFC 5545
+// section 3.3.10 tells expanding parts from limiting ones; taken over all days of a period, both are filters.
 func (r Rule) matches(date time.Time) bool {
 	year, month, day := date.Date()
 	if len(r.Months) > 0 && !slices.Contains(r.Months, int(month)) {
@@ -32,8 +32,8 @@ func named(list []int, n, of int) bool {
 	return slices.Contains(list, n) || slices.Contains(list, n-of-1)
 }
 
-// isDay reports whether the date is that day of the week; a number counts within the month, or within the year in a yearly
-// rule without BYMONTH. Elsewhere a number has no meaning and is not looked at.
+// isDay reports whether the date is that day of the week; a number counts within the month, or within the
+// year in a yearly rule without BYMONTH. Elsewhere a number has no meaning and is not looked at.
 func (r Rule) isDay(date time.Time, w Weekday) bool {
 	if date.Weekday() != w.Day {
 		return false
@@ -51,8 +51,8 @@ func (r Rule) isDay(date time.Time, w Weekday) bool {
 	return (length-n)/7+1 == -w.N
 }
 
-// week returns the number of the date's week and how many its year has. The first week of a year is the first with at
-// least four days in it (RFC 5545 section 3.3.10, BYWEEKNO).
+// week returns the number of the date's week and how many its year has. The first week of a year is the first
+// with at least four days in it (RFC 5545 section 3.3.10, BYWEEKNO).
 func week(date time.Time, start time.Weekday) (number, weeks int) {
 	day := floorDiv(date.Unix(), daySeconds)
 	year := date.Year()

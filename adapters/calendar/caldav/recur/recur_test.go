@@ -116,8 +116,8 @@ func numbers(below int) string {
 	return strings.Join(texts, ",")
 }
 
-// rules draws rules that both we and rrule-go read alike: it takes BYWEEKNO without BYDAY for whole weeks, and does not
-// count a start that its rule does not name.
+// rules draws rules that both we and rrule-go read alike: it takes BYWEEKNO without BYDAY for whole weeks,
+// and does not count a start that its rule does not name.
 func rules(t *rapid.T) string {
 	freq := rapid.SampledFrom([]string{"YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY", "MINUTELY"}).Draw(t, "freq")
 	text := "FREQ=" + freq
@@ -174,8 +174,9 @@ func TestExpansionAgreesWithAnotherOne(t *testing.T) {
 			t.Skip("rrule-go does not read it")
 		}
 		if strings.Contains(text, "WEEKLY") && strings.Contains(text, "BYSETPOS") {
-			// rrule-go, like the dateutil it follows, counts positions in the first week from the start on, not from the
-			// week's first day (RFC 5545, section 3.3.10: BYSETPOS counts within one whole interval).
+			// rrule-go, like the dateutil it follows, counts positions in the first week from the start on,
+			// not from the week's first day (RFC 5545, section 3.3.10: BYSETPOS counts within one whole
+			// interval).
 			weekStart := (option.Wkst.Day() + 1) % 7 // theirs begin on Monday, Go's on Sunday
 			start = start.AddDate(0, 0, -((int(start.Weekday()) - weekStart + 7) % 7))
 		}

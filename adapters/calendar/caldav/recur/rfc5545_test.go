@@ -11,7 +11,8 @@ import (
 	"frontdesk/adapters/calendar/caldav/recur"
 )
 
-// days reads lists of days as RFC 5545 prints them: "1997 Sep 2,9-11; Oct 1; 1998 Jan 5". All at the clock given.
+// days reads lists of days as RFC 5545 prints them: "1997 Sep 2,9-11; Oct 1; 1998 Jan 5". All at the clock
+// given.
 func days(t *testing.T, text, clock string) []string {
 	t.Helper()
 	var list []string
@@ -52,8 +53,8 @@ func wall(t *testing.T, text string) time.Time {
 	return at
 }
 
-// TestExamplesOfRFC5545 are the examples of section 3.8.5.3, in its order. Endless ones are followed as far as it prints
-// them. UNTIL is the caller's, so those rules end where the window does.
+// TestExamplesOfRFC5545 are the examples of section 3.8.5.3, in its order. Endless ones are followed as far
+// as it prints them. UNTIL is the caller's, so those rules end where the window does.
 func TestExamplesOfRFC5545(t *testing.T) {
 	const nine = "1997-09-02 09:00"
 	for _, c := range []struct {

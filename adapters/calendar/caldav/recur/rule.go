@@ -1,10 +1,12 @@
-// Package recur expands recurrence rules (RFC 5545 section 3.3.10) over wall-clock times. A rule says when clocks show
-// what; which instants those are is for who knows the time zone. Wall clocks are time.Time values as if UTC.
+// Package recur expands recurrence rules (RFC 5545 section 3.3.10) over wall-clock times. A rule says when
+// clocks show what; which instants those are is for who knows the time zone. Wall clocks are time.Time values
+// as if UTC.
 //
 //	rule, err := recur.Parse("FREQ=MONTHLY;BYDAY=-1FR")
 //	walls, err := rule.Between(start, from, to, &recur.Budget{Steps: 100_000})
 //
-// Work is bounded by a Budget, whatever the rule: a rule that never matches, or matches every second, ends in ErrBudget.
+// Work is bounded by a Budget, whatever the rule: a rule that never matches, or matches every second, ends in
+// ErrBudget.
 package recur
 
 import (
@@ -37,7 +39,8 @@ var frequencies = map[string]Frequency{
 	"WEEKLY": Weekly, "MONTHLY": Monthly, "YEARLY": Yearly,
 }
 
-// Weekday is a day of the week, every one of the period (N 0) or the N-th, counted from its end when negative.
+// Weekday is a day of the week, every one of the period (N 0) or the N-th, counted from its end when
+// negative.
 type Weekday struct {
 	N   int
 	Day time.Weekday
@@ -197,7 +200,8 @@ func days(text string) ([]Weekday, error) {
 	return list, nil
 }
 
-// Dependent reports whether the rule names days or times of its own, so that a start at another one would leave it.
+// Dependent reports whether the rule names days or times of its own, so that a start at another one would
+// leave it.
 func (r Rule) Dependent() (onDay, onClock bool) {
 	onDay = len(r.Days)+len(r.MonthDays)+len(r.YearDays)+len(r.WeekNumbers)+len(r.Months)+len(r.Positions) > 0
 	onClock = len(r.Hours)+len(r.Minutes)+len(r.Seconds) > 0

@@ -1,5 +1,6 @@
-// Package servertest starts real CalDAV servers for tests: on loopback, with storage of their own, for as long as the test
-// runs. A server that is not installed skips the test, unless FRONTDESK_REQUIRE_ALL=1 says that all have to be there.
+// Package servertest starts real CalDAV servers for tests: on loopback, with storage of their own, for as
+// long as the test runs. A server that is not installed skips the test, unless FRONTDESK_REQUIRE_ALL=1 says
+// that all have to be there.
 package servertest
 
 import (
@@ -71,8 +72,8 @@ collection: {user}/[^/]+
 permissions: rw
 `)
 	address := "127.0.0.1:" + adaptertest.FreePort(tb)
-	// Radicale lets five connections wait to be accepted, as Python's socketserver does: on a busy machine, those of a
-	// suite that come at once would be dropped. Python imports sitecustomize before a program.
+	// Radicale lets five connections wait to be accepted, as Python's socketserver does: on a busy machine,
+	// those of a suite that come at once would be dropped. Python imports sitecustomize before a program.
 	write("sitecustomize.py", "import socketserver\nsocketserver.TCPServer.request_queue_size = 128\n")
 	config := write("config", fmt.Sprintf(`
 [server]

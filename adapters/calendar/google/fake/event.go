@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// event is a resource as it is kept: times with the zone they are kept in, and no property that a mask would make.
+// event is a resource as it is kept: times with the zone they are kept in, and no property that a mask would
+// make.
 type event struct {
 	data    map[string]any
 	polls   int // reads until its conference is there
@@ -171,7 +172,8 @@ func (c call) ifMatch(e *event) *refusal {
 	return nil
 }
 
-// complete checks an event and fills in what the server does. Before is the event as it was; nil for a new one.
+// complete checks an event and fills in what the server does. Before is the event as it was; nil for a new
+// one.
 func (c call) complete(cal *collection, e, before *event) *refusal {
 	if refused := settle(cal, e.data); refused != nil {
 		return refused

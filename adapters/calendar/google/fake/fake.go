@@ -1,15 +1,16 @@
-// Package fake is Google Calendar for tests: stateful, strict, and able to fail on demand. It is written from Google's
-// documentation (developers.google.com/workspace/calendar/api/v3/reference and .../guides) and shares no code with the
-// adapter. Beside the API it serves Google's OAuth endpoints, by core/oauth/oauthtest.
+// Package fake is Google Calendar for tests: stateful, strict, and able to fail on demand. It is written from
+// Google's documentation (developers.google.com/workspace/calendar/api/v3/reference and .../guides) and
+// shares no code with the adapter. Beside the API it serves Google's OAuth endpoints, by
+// core/oauth/oauthtest.
 //
 //	server := fake.New(fake.Options{Accounts: []string{"alice@example.com"}})
 //	http.ListenAndServe("127.0.0.1:9101", server)
 //
-// Each account has a primary calendar, whose id is its address; [Server.AddCalendar] adds others. What happens in one
-// account does not show in another's: an attendee is somebody to notify, and no more.
+// Each account has a primary calendar, whose id is its address; [Server.AddCalendar] adds others. What
+// happens in one account does not show in another's: an attendee is somebody to notify, and no more.
 //
-// It is stricter than Google where a mistake should fail a test: a property or parameter that is not known is refused, and
-// a deleted event that is patched comes back to life, as some have seen it do.
+// It is stricter than Google where a mistake should fail a test: a property or parameter that is not known is
+// refused, and a deleted event that is patched comes back to life, as some have seen it do.
 package fake
 
 import (

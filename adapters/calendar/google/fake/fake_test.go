@@ -145,7 +145,8 @@ func TestTokensAndScopes(t *testing.T) {
 	}
 }
 
-// A deleted event stays readable, keeps its id, and comes back to life when it is patched without a condition.
+// A deleted event stays readable, keeps its id, and comes back to life when it is patched without a
+// condition.
 func TestLifeOfAnEvent(t *testing.T) {
 	a := signedIn(t, Options{})
 	one := events + "/meeting0"
@@ -215,7 +216,8 @@ func TestWhatTheMaskLeavesOutIsNotAnswered(t *testing.T) {
 	}
 }
 
-// A series is one event to who does not ask for single ones. Its instances keep their wall clock when clocks are set.
+// A series is one event to who does not ask for single ones. Its instances keep their wall clock when clocks
+// are set.
 func TestSeries(t *testing.T) {
 	a := signedIn(t, Options{})
 	a.ask(t, "POST", events, `{"id":"each0","recurrence":["RRULE:FREQ=DAILY;COUNT=3"],

@@ -11,8 +11,8 @@ import (
 
 var errNoEvent = errors.New("there is no such event")
 
-// Make puts an event into a calendar, written as the API writes it, and answers its id. What is given is kept as it is,
-// an organizer and a status of its own among it.
+// Make puts an event into a calendar, written as the API writes it, and answers its id. What is given is kept
+// as it is, an organizer and a status of its own among it.
 func (s *Server) Make(email, calendarID string, given map[string]any) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

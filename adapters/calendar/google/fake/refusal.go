@@ -5,7 +5,8 @@ import (
 	"net/http"
 )
 
-// refusal is an answer that refuses, in the shape of developers.google.com/workspace/calendar/api/guides/errors.
+// refusal is an answer that refuses, in the shape of
+// developers.google.com/workspace/calendar/api/guides/errors.
 type refusal struct {
 	code                    int
 	domain, reason, message string

@@ -23,8 +23,9 @@ const (
 
 var timeShape = object{"date": text, "dateTime": text, "timeZone": text}
 
-// eventShape is the Event resource (developers.google.com/workspace/calendar/api/v3/reference/events#resource), with what
-// nobody here writes left unexamined.
+// eventShape is the Event resource
+// (developers.google.com/workspace/calendar/api/v3/reference/events#resource), with what nobody here writes
+// left unexamined.
 var eventShape = object{
 	"id": text, "summary": text, "description": text, "location": text, "status": text, "transparency": text, "visibility": text,
 	"colorId": text, "eventType": text, "iCalUID": text, "etag": text, "kind": text, "htmlLink": text, "hangoutLink": text, "created": text,
@@ -116,8 +117,8 @@ func misfitOf(at string, value any, shapeOf func(name string) (any, bool)) strin
 	return ""
 }
 
-// merge patches an object: what is named is replaced, objects are patched in turn, lists are replaced whole, null removes
-// (developers.google.com/workspace/calendar/api/guides/performance#patch).
+// merge patches an object: what is named is replaced, objects are patched in turn, lists are replaced whole,
+// null removes (developers.google.com/workspace/calendar/api/guides/performance#patch).
 func merge(into, patch map[string]any) {
 	for name, value := range patch {
 		inner, isObject := value.(map[string]any)

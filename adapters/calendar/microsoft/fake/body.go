@@ -43,7 +43,8 @@ func textOf(page string) string {
 	return html.UnescapeString(tag.ReplaceAllString(page, ""))
 }
 
-// as is the body in the form preferred, html where none is. As text its lines end as in mail, the last as well.
+// as is the body in the form preferred, html where none is. As text its lines end as in mail, the last as
+// well.
 func (b itemBody) as(kind string) itemBody {
 	if kind != "text" {
 		if strings.EqualFold(b.ContentType, "text") {

@@ -1,7 +1,8 @@
-// Package fake is Microsoft Graph's calendar for tests: stateful, strict, and able to fail on demand. It is written from
-// Microsoft's documentation (learn.microsoft.com/graph/api/resources/calendar and the pages it leads to: event,
-// calendar-list-calendarview, event-cancel, event-update, outlook-immutable-id, json-batching, paging, throttling,
-// errors) and from what threads tell where that is silent, and shares no code with the adapter.
+// Package fake is Microsoft Graph's calendar for tests: stateful, strict, and able to fail on demand. It is
+// written from Microsoft's documentation (learn.microsoft.com/graph/api/resources/calendar and the pages it
+// leads to: event, calendar-list-calendarview, event-cancel, event-update, outlook-immutable-id,
+// json-batching, paging, throttling, errors) and from what threads tell where that is silent, and shares no
+// code with the adapter.
 //
 //	server := fake.New(fake.Options{Clients: map[string]string{"id": "secret"}, Account: "alice@example.com"})
 //	http.ListenAndServe("127.0.0.1:9102", server)
@@ -38,8 +39,8 @@ type Options struct {
 	Silent    bool // online meetings are allowed, and events made without one
 	LateLinks int  // reads of an event before its link is there
 
-	// Forgets has a transactionId count no longer once its event was removed. Otherwise it stays taken. What Exchange does,
-	// nobody tells.
+	// Forgets has a transactionId count no longer once its event was removed. Otherwise it stays taken. What
+	// Exchange does, nobody tells.
 	Forgets bool
 
 	Zone string // IANA name of the mailbox's zone; "" is UTC
@@ -91,8 +92,8 @@ func New(o Options) *Server {
 	s.oauth = oauthtest.New(oauthtest.Options{
 		AuthorizePath: oauthPath + "authorize", TokenPath: oauthPath + "token",
 		Clients: o.Clients, Redirects: o.Redirects, Accounts: []string{o.Account}, Rotation: oauthtest.Renew, Now: o.Now,
-		// learn.microsoft.com/entra/identity-platform/scopes-oidc: a refresh token needs offline_access, which is not named
-		// among what was granted; scopes of Graph come with its address.
+		// learn.microsoft.com/entra/identity-platform/scopes-oidc: a refresh token needs offline_access,
+		// which is not named among what was granted; scopes of Graph come with its address.
 		Offline: func(ask url.Values) bool { return slices.Contains(strings.Fields(ask.Get("scope")), "offline_access") },
 		Granted: func(scopes []string) string {
 			var granted []string

@@ -17,8 +17,8 @@ type fail struct {
 // Revoke has every token refused.
 func (s *Server) Revoke() { s.oauth.Revoke() }
 
-// Fail has requests, or parts of batches, whose method and path hold the words answered by an error, until restore is
-// called.
+// Fail has requests, or parts of batches, whose method and path hold the words answered by an error, until
+// restore is called.
 func (s *Server) Fail(path string, status int, code string, header http.Header) (restore func()) {
 	a := refuse(status, code, "As the test wants it.")
 	a.header = header

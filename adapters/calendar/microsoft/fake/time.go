@@ -7,8 +7,8 @@ import (
 	"frontdesk/core/timezone"
 )
 
-// zoneOf is the zone of a name: of Windows, or one of the IANA names that are known (learn.microsoft.com/graph/api/resources/datetimetimezone
-// lists some); nil when it is not known.
+// zoneOf is the zone of a name: of Windows, or one of the IANA names that are known
+// (learn.microsoft.com/graph/api/resources/datetimetimezone lists some); nil when it is not known.
 func zoneOf(name string) *time.Location {
 	iana, ok := timezone.FromWindows(name)
 	if !ok {
@@ -24,7 +24,8 @@ func zoneOf(name string) *time.Location {
 	return zone
 }
 
-// instant reads a time. Days are midnights as if UTC. A wall clock that comes twice is standard time, the second.
+// instant reads a time. Days are midnights as if UTC. A wall clock that comes twice is standard time, the
+// second.
 func (t dateTimeTimeZone) instant(days bool) (time.Time, *answer) {
 	zone := zoneOf(t.TimeZone)
 	if zone == nil {

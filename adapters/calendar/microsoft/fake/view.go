@@ -14,7 +14,8 @@ import (
 // longest is the span that calendarView takes (learn.microsoft.com/graph/api/calendar-list-calendarview).
 const longest = 1825 * 24 * time.Hour
 
-// view lists a calendar with series expanded. It is generous at the edges: what only touches the span is listed too.
+// view lists a calendar with series expanded. It is generous at the edges: what only touches the span is
+// listed too.
 func (s *Server) view(c *call, b *box) answer {
 	from, err1 := readMoment(c.query.Get("startDateTime"))
 	to, err2 := readMoment(c.query.Get("endDateTime"))
@@ -68,7 +69,8 @@ type further struct {
 	after int
 }
 
-// Sizes of pages (learn.microsoft.com/graph/paging; microsoftgraph/microsoft-graph-docs#6201 for the default).
+// Sizes of pages (learn.microsoft.com/graph/paging; microsoftgraph/microsoft-graph-docs#6201 for the
+// default).
 const (
 	defaultSize = 10
 	longestPage = 1000

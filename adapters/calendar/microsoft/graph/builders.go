@@ -20,7 +20,8 @@ func newUser(adapter abstractions.RequestAdapter, path string, parameters map[st
 
 const selected = "{?%24select}"
 
-// below is a builder of a deeper path. Builders keep the path alone as their template; each call adds its parameters.
+// below is a builder of a deeper path. Builders keep the path alone as their template; each call adds its
+// parameters.
 func below(b *abstractions.BaseRequestBuilder, path string, parameters ...string) abstractions.BaseRequestBuilder {
 	all := maps.Clone(b.PathParameters)
 	if all == nil {

@@ -118,7 +118,8 @@ func do(ctx context.Context, b *abstractions.BaseRequestBuilder, info *abstracti
 	return b.RequestAdapter.SendNoContent(ctx, info, nil)
 }
 
-// read reads an answer. Kiota's own reading loses the body of an error that is no JSON, and fails on an empty one.
+// read reads an answer. Kiota's own reading loses the body of an error that is no JSON, and fails on an empty
+// one.
 func read(resp *http.Response, create serialization.ParsableFactory) (any, error) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)

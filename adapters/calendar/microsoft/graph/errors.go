@@ -40,7 +40,8 @@ func (e *Error) said(main *MainError) {
 	}
 }
 
-// Unreadable is an answer that accepts, and is not what was asked for: a sign-in page, nothing, another API's.
+// Unreadable is an answer that accepts, and is not what was asked for: a sign-in page, nothing, another
+// API's.
 type Unreadable struct {
 	Status int
 	Body   []byte

@@ -8,8 +8,9 @@ import (
 	khttp "github.com/microsoft/kiota-http-go"
 )
 
-// pipelined is the client with Kiota's pipeline in front of its transport. The default set of middlewares repeats POST on
-// 503, compresses, and follows redirects by itself; all three are the given client's business or nobody's.
+// pipelined is the client with Kiota's pipeline in front of its transport. The default set of middlewares
+// repeats POST on 503, compresses, and follows redirects by itself; all three are the given client's business
+// or nobody's.
 func pipelined(client *http.Client) *http.Client {
 	c := *client
 	parent := c.Transport
@@ -23,9 +24,10 @@ func pipelined(client *http.Client) *http.Client {
 // plain is the middleware next to the wire.
 type plain struct{}
 
-// Intercept gives a request's body a length and a way back to its beginning, which Kiota does not: without them it goes out
-// in chunks, and cannot go out again with renewed credentials. It hides challenges, on which Kiota would send the request
-// a second time (and, where one is malformed, panic: its regular expression's match is not checked).
+// Intercept gives a request's body a length and a way back to its beginning, which Kiota does not: without
+// them it goes out in chunks, and cannot go out again with renewed credentials. It hides challenges, on which
+// Kiota would send the request a second time (and, where one is malformed, panic: its regular expression's
+// match is not checked).
 func (plain) Intercept(next khttp.Pipeline, index int, req *http.Request) (*http.Response, error) {
 	out := req
 	if req.Body != nil && req.Body != http.NoBody {

@@ -1,11 +1,11 @@
-// Package fake is Freshdesk for tests: stateful, strict, and able to fail on demand. It is written from Freshdesk's
-// documentation (developers.freshdesk.com/api) and shares no code with the adapter.
+// Package fake is Freshdesk for tests: stateful, strict, and able to fail on demand. It is written from
+// Freshdesk's documentation (developers.freshdesk.com/api) and shares no code with the adapter.
 //
 //	server := fake.New(fake.Options{APIKey: "key"})
 //	http.ListenAndServe("127.0.0.1:9112", server)
 //
-// There is one account with two agents, one company and one contact. It is stricter than Freshdesk where a mistake should
-// fail a test: a parameter that is not known is refused, and so is another password than X.
+// There is one account with two agents, one company and one contact. It is stricter than Freshdesk where a
+// mistake should fail a test: a parameter that is not known is refused, and so is another password than X.
 package fake
 
 import (

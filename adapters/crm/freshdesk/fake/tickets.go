@@ -177,7 +177,8 @@ func (c call) create(r *http.Request) (int, any, *refusal) {
 	return http.StatusCreated, t.shown(), nil
 }
 
-// custom refuses fields of the account's own that are not there or have another type, and wants those that are required.
+// custom refuses fields of the account's own that are not there or have another type, and wants those that
+// are required.
 func (c call) custom(given map[string]any) *refusal {
 	for _, own := range c.options.Fields {
 		value, there := given[own.Name]
@@ -334,8 +335,9 @@ func pageOf[T any](c call, all []T) ([]T, *refusal) {
 	return all[from:min(from+size, len(all))], nil
 }
 
-// list responds with a page of the tickets ("List All Tickets"): newest first where nothing else is asked, those of the last 30
-// days where no other time is, and without their descriptions where those are not. What is deleted is left out.
+// list responds with a page of the tickets ("List All Tickets"): newest first where nothing else is asked,
+// those of the last 30 days where no other time is, and without their descriptions where those are not. What
+// is deleted is left out.
 func (c call) list() (any, *refusal) {
 	since := c.options.Now().AddDate(0, 0, -30)
 	changed := func(t *ticket) time.Time { return t.created }

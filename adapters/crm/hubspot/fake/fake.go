@@ -1,14 +1,15 @@
-// Package fake is HubSpot's ticket API for tests: stateful, strict, and able to fail on demand. It is written from HubSpot's
-// documentation (developers.hubspot.com/docs/api-reference/latest and .../error-handling) and from errors that others have
-// recorded, and shares no code with the adapter. Beside the API it serves HubSpot's OAuth endpoints, by
-// core/oauth/oauthtest.
+// Package fake is HubSpot's ticket API for tests: stateful, strict, and able to fail on demand. It is written
+// from HubSpot's documentation (developers.hubspot.com/docs/api-reference/latest and .../error-handling) and
+// from errors that others have recorded, and shares no code with the adapter. Beside the API it serves
+// HubSpot's OAuth endpoints, by core/oauth/oauthtest.
 //
 //	server := fake.New(fake.Options{Tokens: map[string][]string{"pat-eu1-secret": nil}})
 //	http.ListenAndServe("127.0.0.1:9104", server)
 //
-// The account has two ticket pipelines, the owners 6166860 and 6166861, the contacts 101 to 103 and the companies 202 and
-// 203. It is stricter than HubSpot where a mistake should fail a test: a parameter or a member of a body that is not known
-// is refused.
+// The account has two ticket pipelines, the owners 6166860 and 6166861, the contacts 101 to 103 and the
+// companies 202 and
+// 203. It is stricter than HubSpot where a mistake should fail a test: a parameter or a member of a body that
+// is not known is refused.
 package fake
 
 import (

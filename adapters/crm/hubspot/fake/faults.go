@@ -24,13 +24,15 @@ func (s *Server) Revoke() {
 	s.revoked = true
 }
 
-// LimitBy has the server refuse every call by a policy: DAILY, TEN_SECONDLY_ROLLING or SECONDLY. It names no wait.
+// LimitBy has the server refuse every call by a policy: DAILY, TEN_SECONDLY_ROLLING or SECONDLY. It names no
+// wait.
 func (s *Server) LimitBy(policy string) {
 	s.Limit(0)
 	s.with(func(f *faults) { f.policy = policy })
 }
 
-// Answer has the server answer a bare status, such as 423 or 477, and name a wait where it is not zero; 0 ends that.
+// Answer has the server answer a bare status, such as 423 or 477, and name a wait where it is not zero; 0
+// ends that.
 func (s *Server) Answer(status int, wait time.Duration) {
 	s.with(func(f *faults) { f.status, f.wait = status, wait })
 }
@@ -79,7 +81,8 @@ func (s *Server) faulty(w http.ResponseWriter, r *http.Request) bool {
 const searchesPerSecond = 5
 
 // metered counts a call against the limits and tells what is left of them, which search does not
-// (developers.hubspot.com/docs/developer-tooling/platform/usage-guidelines). Daily limits are told to private apps only.
+// (developers.hubspot.com/docs/developer-tooling/platform/usage-guidelines). Daily limits are told to private
+// apps only.
 func (s *Server) metered(w http.ResponseWriter, r *http.Request, private bool) *refusal {
 	now := s.options.Now()
 	if strings.HasSuffix(r.URL.Path, "/search") {

@@ -18,8 +18,8 @@ type Entry struct {
 
 var tag = regexp.MustCompile(`<[^>]*>`)
 
-// Write puts an entry into the ticket's conversation. A ticket without contact or conversation gets them, as one that is made
-// of a conversation has them.
+// Write puts an entry into the ticket's conversation. A ticket without contact or conversation gets them, as
+// one that is made of a conversation has them.
 func (s *Server) Write(ticketID string, e Entry) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,7 +5,8 @@ import (
 	"net/http"
 )
 
-// refusal is an answer that refuses, in the shape of developers.hubspot.com/docs/api-reference/error-handling.
+// refusal is an answer that refuses, in the shape of
+// developers.hubspot.com/docs/api-reference/error-handling.
 type refusal struct {
 	status            int
 	message, category string

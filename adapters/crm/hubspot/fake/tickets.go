@@ -152,7 +152,8 @@ func (s *Server) own(name string) *Field {
 }
 
 // takes reports whether a text is a value of the property
-// (developers.hubspot.com/docs/api-reference/latest/crm/properties/guide, "Property type and fieldType values").
+// (developers.hubspot.com/docs/api-reference/latest/crm/properties/guide, "Property type and fieldType
+// values").
 func (f Field) takes(value string) bool {
 	switch f.Type {
 	case "number":
@@ -216,7 +217,8 @@ func (c call) update(parts []string) (any, *refusal) {
 	return nil, &refusal{status: http.StatusNotFound, category: "OBJECT_NOT_FOUND", message: "resource not found"}
 }
 
-// associate reads what the ticket is about. What does not exist is told as HubSpot's check of associations does.
+// associate reads what the ticket is about. What does not exist is told as HubSpot's check of associations
+// does.
 func (c call) associate(t *ticket, in creation) *refusal {
 	for _, a := range in.Associations {
 		if len(a.Types) == 0 || a.To.ID == "" {
@@ -373,8 +375,8 @@ func stamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.00
 // mostFound is how many tickets a search answers at once.
 const mostFound = 200
 
-// search finds tickets by filters that want a property to have a value, or the ticket to be made at a time or later. It
-// learns of new ones late, and answers them in pages ("Search the CRM").
+// search finds tickets by filters that want a property to have a value, or the ticket to be made at a time or
+// later. It learns of new ones late, and answers them in pages ("Search the CRM").
 func (c call) search([]string) (any, *refusal) {
 	var in struct {
 		FilterGroups []struct {

@@ -1,5 +1,6 @@
-// Package servertest starts a real ticket system for tests: on loopback, with a database of its own, for as long as the test
-// runs. One that is not installed skips the test, unless FRONTDESK_REQUIRE_ALL=1 says that all have to be there.
+// Package servertest starts a real ticket system for tests: on loopback, with a database of its own, for as
+// long as the test runs. One that is not installed skips the test, unless FRONTDESK_REQUIRE_ALL=1 says that
+// all have to be there.
 package servertest
 
 import (
@@ -29,7 +30,8 @@ const (
 	setUp   = "/usr/sbin/rt-setup-database-5"
 )
 
-// RequestTracker starts a Request Tracker 5 with its first user and its first queue, General. It needs no root.
+// RequestTracker starts a Request Tracker 5 with its first user and its first queue, General. It needs no
+// root.
 func RequestTracker(tb testing.TB) Account {
 	tb.Helper()
 	for _, file := range []string{program, setUp} {

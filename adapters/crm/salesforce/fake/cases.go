@@ -55,7 +55,8 @@ func (s *Server) insert(c call, field, key string) reply {
 	return reply{http.StatusCreated, map[string]any{"id": made.row["Id"], "success": true, "errors": []any{}, "created": true}}
 }
 
-// upsert makes a case, or changes the one that has the key ("Insert or Update (Upsert) a Record Using an External ID").
+// upsert makes a case, or changes the one that has the key ("Insert or Update (Upsert) a Record Using an
+// External ID").
 func (s *Server) upsert(c call, field, key string) reply {
 	if field != s.options.ExternalID || field == "" || s.options.NotMarked {
 		return refuse(http.StatusNotFound, "NOT_FOUND", "Provided external ID field does not exist or is not accessible: "+field)
@@ -192,8 +193,8 @@ func (f Field) takes(value any) *reply {
 	return nil
 }
 
-// set gives a case its fields. Unless the header forbids it, the case is then assigned, whatever owner was given
-// ("Assignment Rule Header"): no rule is active, so the default owner gets it.
+// set gives a case its fields. Unless the header forbids it, the case is then assigned, whatever owner was
+// given ("Assignment Rule Header"): no rule is active, so the default owner gets it.
 func (s *Server) set(c *caseRow, given map[string]any, by call) {
 	for field, value := range given {
 		if references[field] != nil {

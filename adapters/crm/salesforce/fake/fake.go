@@ -1,14 +1,14 @@
-// Package fake is Salesforce for tests: stateful, strict, and able to fail on demand. It is written from Salesforce's
-// documentation (REST API Developer Guide, SOQL and SOSL Reference, Object Reference, and of Salesforce Help "OAuth
-// Authorization Flows") and shares no code with the adapter. Beside the API it serves the OAuth endpoints, by
-// core/oauth/oauthtest.
+// Package fake is Salesforce for tests: stateful, strict, and able to fail on demand. It is written from
+// Salesforce's documentation (REST API Developer Guide, SOQL and SOSL Reference, Object Reference, and of
+// Salesforce Help "OAuth Authorization Flows") and shares no code with the adapter. Beside the API it serves
+// the OAuth endpoints, by core/oauth/oauthtest.
 //
 //	server := fake.New(fake.Options{})
 //	http.ListenAndServe("127.0.0.1:9104", server)
 //
-// It is one organisation. Of the API it has what handles cases: query, describe, insert and upsert, alone and in composite
-// calls, and the list of resources. Of SOQL it knows fields, toLabel, one level of child queries, comparisons by =, != and
-// >=, AND, ORDER BY and LIMIT.
+// It is one organisation. Of the API it has what handles cases: query, describe, insert and upsert, alone and
+// in composite calls, and the list of resources. Of SOQL it knows fields, toLabel, one level of child
+// queries, comparisons by =, != and >=, AND, ORDER BY and LIMIT.
 package fake
 
 import (

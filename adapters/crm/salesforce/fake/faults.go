@@ -8,7 +8,8 @@ func (s *Server) Revoke() { s.OAuth.Revoke() }
 // NamesNoWait marks that Salesforce does not say how long to wait.
 func (s *Server) NamesNoWait() {}
 
-// faulty counts a call, and answers in place of the server where it was told to. Too many are the calls of the last 24 hours.
+// faulty counts a call, and answers in place of the server where it was told to. Too many are the calls of
+// the last 24 hours.
 func (s *Server) faulty(w http.ResponseWriter, r *http.Request) bool {
 	met := s.Meet(w, r)
 	switch {

@@ -297,8 +297,8 @@ func tokenize(text string) (tokens []token, err error) {
 	return tokens, nil
 }
 
-// quotedText reads a literal from behind its opening quote ("Quoted String Escape Sequences": a backslash in any other
-// context is an error).
+// quotedText reads a literal from behind its opening quote ("Quoted String Escape Sequences": a backslash in
+// any other context is an error).
 func quotedText(runes []rune, i int) (token, int, error) {
 	escapes := map[rune]rune{'n': '\n', 'r': '\r', 't': '\t', 'b': '\b', 'f': '\f', '"': '"', '\'': '\'', '\\': '\\'}
 	var b strings.Builder

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// token is the token endpoint. The flows without a person are looked at here, where Salesforce has ways of its own, and
-// are then redeemed as a refresh token.
+// token is the token endpoint. The flows without a person are looked at here, where Salesforce has ways of
+// its own, and are then redeemed as a refresh token.
 func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	if err != nil {
@@ -94,8 +94,8 @@ func (r *recorder) Write(part []byte) (int, error) { return r.body.Write(part) }
 // longest is how far ahead an assertion may end. The documentation asks for three minutes; clocks differ.
 const longest = 5 * time.Minute
 
-// asserted looks at an assertion ("OAuth 2.0 JWT Bearer Flow for Server-to-Server Integration"): iss is the app, sub the
-// user, aud the authorization server, signed with RS256 by the key of the app's certificate.
+// asserted looks at an assertion ("OAuth 2.0 JWT Bearer Flow for Server-to-Server Integration"): iss is the
+// app, sub the user, aud the authorization server, signed with RS256 by the key of the app's certificate.
 func (s *Server) asserted(r *http.Request, assertion string) (client, account, wrong string) {
 	parts := strings.Split(assertion, ".")
 	if len(parts) != 3 {

@@ -8,7 +8,8 @@ import (
 	"strconv"
 )
 
-// comments responds with a page by cursor (developer.zendesk.com/api-reference/ticketing/tickets/ticket_comments).
+// comments responds with a page by cursor
+// (developer.zendesk.com/api-reference/ticketing/tickets/ticket_comments).
 func (c call) comments() (map[string]any, *refusal) {
 	t, refused := c.find(c.id)
 	if refused != nil {

@@ -1,12 +1,12 @@
-// Package fake is Zendesk Support for tests: stateful, strict, and able to fail on demand. It is written from Zendesk's
-// documentation (developer.zendesk.com/api-reference/ticketing) and shares no code with the adapter. Beside the API it
-// serves the account's OAuth endpoints, by core/oauth/oauthtest.
+// Package fake is Zendesk Support for tests: stateful, strict, and able to fail on demand. It is written from
+// Zendesk's documentation (developer.zendesk.com/api-reference/ticketing) and shares no code with the
+// adapter. Beside the API it serves the account's OAuth endpoints, by core/oauth/oauthtest.
 //
 //	server := fake.New(fake.Options{})
 //	http.ListenAndServe("127.0.0.1:9111", server)
 //
-// There is one account with two agents, one organization and one customer. It is stricter than Zendesk where a mistake
-// should fail a test: a property or parameter that is not known is refused.
+// There is one account with two agents, one organization and one customer. It is stricter than Zendesk where
+// a mistake should fail a test: a property or parameter that is not known is refused.
 package fake
 
 import (
@@ -191,8 +191,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, path string) (in
 	return 0, nil, noEndpoint()
 }
 
-// record shows one of the records that tickets name (developer.zendesk.com/api-reference/ticketing: "Show Group", "Show a
-// Brand", "Show Ticket Form", "Show Organization", "Show User").
+// record shows one of the records that tickets name (developer.zendesk.com/api-reference/ticketing: "Show
+// Group", "Show a Brand", "Show Ticket Form", "Show Organization", "Show User").
 func (c call) record(path string) (map[string]any, *refusal) {
 	kind, id, _ := strings.Cut(path, "/")
 	known := map[string]map[string][]int64{
@@ -221,8 +221,8 @@ func noEndpoint() *refusal {
 	return &refusal{status: 404, body: map[string]any{"error": "InvalidEndpoint", "description": "Not found"}}
 }
 
-// token shows the OAuth token that asks (developer.zendesk.com/api-reference/ticketing/oauth/oauth_tokens, "Show Current
-// Token"). An API token is none.
+// token shows the OAuth token that asks (developer.zendesk.com/api-reference/ticketing/oauth/oauth_tokens,
+// "Show Current Token"). An API token is none.
 func (c call) token() (map[string]any, *refusal) {
 	if c.basic {
 		return nil, forbidden()
@@ -275,7 +275,8 @@ type call struct {
 	id     int64
 }
 
-// allowed reports whether the token has the scope of the resource, or that of all. The resource "" has none of its own.
+// allowed reports whether the token has the scope of the resource, or that of all. The resource "" has none
+// of its own.
 func (c call) allowed(resource, doing string) *refusal {
 	if slices.Contains(c.scopes, doing) || resource != "" && slices.Contains(c.scopes, resource+":"+doing) {
 		return nil

@@ -32,8 +32,8 @@ func invalid(field, code, description string) *refusal {
 	}}
 }
 
-// invalidField is a ticket that is refused because of a field of the account's own: the words have the field's title, and the
-// id stands beside them.
+// invalidField is a ticket that is refused because of a field of the account's own: the words have the
+// field's title, and the id stands beside them.
 func invalidField(f Field, description string) *refusal {
 	return &refusal{status: 422, body: map[string]any{
 		"error": "RecordInvalid", "description": "Record validation errors",

@@ -1,13 +1,13 @@
-// Package fake is Telnyx's numbers API for tests: stateful, strict, and able to fail on demand. It is written from Telnyx's
-// documentation (developers.telnyx.com/api-reference, and its guides to number search and number orders) and shares no code with the
-// adapter.
+// Package fake is Telnyx's numbers API for tests: stateful, strict, and able to fail on demand. It is written
+// from Telnyx's documentation (developers.telnyx.com/api-reference, and its guides to number search and
+// number orders) and shares no code with the adapter.
 //
 //	server := fake.New(fake.Options{APIKey: "KEY0123"})
 //	http.ListenAndServe("127.0.0.1:9122", server)
 //
-// There is one account. It is stricter than Telnyx where a mistake should fail a test: a property or parameter that is not
-// known is refused, and so is the order of a number that no search has lately shown. Where the documentation leaves open
-// how Telnyx behaves, an option chooses.
+// There is one account. It is stricter than Telnyx where a mistake should fail a test: a property or
+// parameter that is not known is refused, and so is the order of a number that no search has lately shown.
+// Where the documentation leaves open how Telnyx behaves, an option chooses.
 package fake
 
 import (

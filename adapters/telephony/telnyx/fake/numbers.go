@@ -23,8 +23,8 @@ func (c call) list() []*number {
 	return slices.DeleteFunc(slices.Clone(c.numbers), func(n *number) bool { return now.Before(n.listed) })
 }
 
-// listNumbers filters by digits, anywhere in the number ("Requires at least three digits. Non-numerical characters will
-// result in no values being returned."), and leaves out what was deleted.
+// listNumbers filters by digits, anywhere in the number ("Requires at least three digits. Non-numerical
+// characters will result in no values being returned."), and leaves out what was deleted.
 func (c call) listNumbers() (map[string]any, *refusal) {
 	all := slices.DeleteFunc(c.list(), func(n *number) bool { return n.status == "deleted" })
 	if digits, filters := c.query["filter[phone_number]"]; filters {
@@ -93,8 +93,8 @@ func (c call) changeNumber(id string) (map[string]any, *refusal) {
 	return map[string]any{"data": n.shown()}, nil
 }
 
-// deleteNumber gives a number back, unless it is locked. That emergency calls are registered for it does not stand in the
-// way: the example of an answer has both.
+// deleteNumber gives a number back, unless it is locked. That emergency calls are registered for it does not
+// stand in the way: the example of an answer has both.
 func (c call) deleteNumber(id string) (map[string]any, *refusal) {
 	n, refused := c.byID(id)
 	switch {

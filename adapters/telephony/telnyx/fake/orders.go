@@ -70,8 +70,8 @@ func (s *Server) known(connection string) bool {
 	return (connection == Application || connection == Trunk) && !slices.Contains(s.removed, connection)
 }
 
-// showConnection shows the connection, or the application, that there is of a kind. Applications are not shown among the
-// connections: whether they are is left open.
+// showConnection shows the connection, or the application, that there is of a kind. Applications are not
+// shown among the connections: whether they are is left open.
 func (c call) showConnection(id, known string) (map[string]any, *refusal) {
 	if id != known || !c.known(id) {
 		return nil, notFound()
@@ -107,7 +107,8 @@ func (s *Server) finish(o *order, now time.Time) {
 	s.numbers = append(s.numbers, n)
 }
 
-// listOrders tells the newest first. Whether the filter takes a part of a reference is not said; here it does.
+// listOrders tells the newest first. Whether the filter takes a part of a reference is not said; here it
+// does.
 func (c call) listOrders() (map[string]any, *refusal) {
 	all := slices.DeleteFunc(slices.Clone(c.orders), func(o *order) bool {
 		return !strings.Contains(o.reference, c.query.Get("filter[customer_reference]"))

@@ -154,7 +154,8 @@ func (s *Server) Lock(e164 string, lock bool) error {
 	return s.number(e164, func(n *number) { n.lock = lock })
 }
 
-// Emergency gives a number an emergency status: active, provisioning, deprovisioning, provisioning-failed or disabled.
+// Emergency gives a number an emergency status: active, provisioning, deprovisioning, provisioning-failed or
+// disabled.
 func (s *Server) Emergency(e164, status string) error {
 	return s.number(e164, func(n *number) { n.emergency = status })
 }

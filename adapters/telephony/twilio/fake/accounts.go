@@ -34,8 +34,8 @@ func (s *Server) who(r *http.Request) actor {
 	return nobody
 }
 
-// allowed tells who asks, if they may ask for the account: a parent for its subaccounts as well, nobody for the parent
-// (twilio.com/docs/iam/api/subaccounts, "Authentication").
+// allowed tells who asks, if they may ask for the account: a parent for its subaccounts as well, nobody for
+// the parent (twilio.com/docs/iam/api/subaccounts, "Authentication").
 func (s *Server) allowed(r *http.Request, account string) (actor, *refusal) {
 	as := s.who(r)
 	switch {
@@ -62,7 +62,8 @@ func (c call) showAccount() (map[string]any, *refusal) {
 	}, nil
 }
 
-// showBalance is of the account alone, which is billed for all (twilio.com/docs/iam/api/subaccounts, "Billing").
+// showBalance is of the account alone, which is billed for all (twilio.com/docs/iam/api/subaccounts,
+// "Billing").
 func (c call) showBalance() (map[string]any, *refusal) {
 	if c.account != c.options.AccountSID {
 		return nil, notFound(c.path)
@@ -70,7 +71,8 @@ func (c call) showBalance() (map[string]any, *refusal) {
 	return map[string]any{"account_sid": c.account, "balance": c.balance, "currency": "USD"}, nil
 }
 
-// test is what test credentials can do: they change nothing and cost nothing (twilio.com/docs/iam/test-credentials).
+// test is what test credentials can do: they change nothing and cost nothing
+// (twilio.com/docs/iam/test-credentials).
 func (c call) test(route string) (int, map[string]any, *refusal) {
 	if route != "POST IncomingPhoneNumbers" {
 		return 0, nil, refuse(http.StatusForbidden, 20008, "Resource not accessible with Test Account Credentials")

@@ -1,11 +1,13 @@
-// Package fake is Twilio's REST API of 2010-04-01 for tests, as far as phone numbers go: stateful, strict, and able to fail
-// on demand. It is written from Twilio's documentation (twilio.com/docs/phone-numbers/api, twilio.com/docs/iam/api,
-// twilio.com/docs/iam/test-credentials, twilio.com/docs/api/errors) and shares no code with the adapter.
+// Package fake is Twilio's REST API of 2010-04-01 for tests, as far as phone numbers go: stateful, strict,
+// and able to fail on demand. It is written from Twilio's documentation (twilio.com/docs/phone-numbers/api,
+// twilio.com/docs/iam/api, twilio.com/docs/iam/test-credentials, twilio.com/docs/api/errors) and shares no
+// code with the adapter.
 //
 //	server := fake.New(fake.Options{})
 //	http.ListenAndServe("127.0.0.1:9121", server)
 //
-// There is one account with one subaccount, an application, a SIP trunk, an address and a regulatory bundle. For sale are:
+// There is one account with one subaccount, an application, a SIP trunk, an address and a regulatory bundle.
+// For sale are:
 //
 //	area code           what
 //	415 646 305 206     twenty numbers each, of the US
@@ -14,8 +16,8 @@
 //	808                 five that need an address
 //	907                 five that need a regulatory bundle
 //
-// A number that is given back does not return to the sale: Twilio keeps it for a while. It is stricter than Twilio where a
-// mistake should fail a test: a parameter that is not known is refused.
+// A number that is given back does not return to the sale: Twilio keeps it for a while. It is stricter than
+// Twilio where a mistake should fail a test: a parameter that is not known is refused.
 package fake
 
 import (

@@ -80,7 +80,8 @@ func (c call) buyAgain(n *Number) (int, map[string]any, *refusal) {
 	return http.StatusCreated, n.body(), nil
 }
 
-// sellable refuses what the account may not buy. For a balance that is used up there is no documented code: any 400.
+// sellable refuses what the account may not buy. For a balance that is used up there is no documented code:
+// any 400.
 func (c call) sellable(one stocked) *refusal {
 	switch {
 	case c.options.Trial && c.account == SubaccountSID:
@@ -114,8 +115,8 @@ func (c call) update(n *Number) (int, map[string]any, *refusal) {
 	return http.StatusOK, n.body(), nil
 }
 
-// set gives a number what is in the form, or nothing of it. An empty value clears. Setting a trunk deletes the application
-// and vice versa, whatever the value is: a request that names both is left with neither.
+// set gives a number what is in the form, or nothing of it. An empty value clears. Setting a trunk deletes
+// the application and vice versa, whatever the value is: a request that names both is left with neither.
 func (c call) set(n *Number) *refusal {
 	to := *n
 	for _, p := range []struct {
@@ -165,8 +166,8 @@ func (c call) isThere(known string) func(string) bool {
 	return func(v string) bool { return v == "" || v == known && !slices.Contains(c.removed, v) }
 }
 
-// release gives a number back. With a registered emergency address it is refused (help.twilio.com, "Cancel or release a
-// Twilio number"), by no documented code.
+// release gives a number back. With a registered emergency address it is refused (help.twilio.com, "Cancel or
+// release a Twilio number"), by no documented code.
 func (c call) release(n *Number) (int, map[string]any, *refusal) {
 	if n.EmergencyNow != "" && n.EmergencyNow != "unregistered" && n.EmergencyNow != "registration-failure" {
 		return 0, nil, refuse(http.StatusBadRequest, 20001, "The phone number has a registered emergency address")

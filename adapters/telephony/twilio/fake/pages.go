@@ -23,7 +23,8 @@ func pageSize(given url.Values) (int, *refusal) {
 	return size, nil
 }
 
-// list responds with one page. Which one, the token says, which names the number that it begins behind; Page says the same again.
+// list responds with one page. Which one, the token says, which names the number that it begins behind; Page
+// says the same again.
 func (c call) list() (map[string]any, *refusal) {
 	size, refused := pageSize(c.given)
 	if refused != nil {

@@ -55,7 +55,8 @@ func areaCodeOf(e164 string) string { return strings.TrimPrefix(e164, "+1")[:3] 
 
 var searchParameters = []string{"AreaCode", "VoiceEnabled", "ExcludeAllAddressRequired", "PageSize"}
 
-// mostOffers is how many numbers a search answers, and there is no next page (github.com/twilio/twilio-php/issues/632).
+// mostOffers is how many numbers a search answers, and there is no next page
+// (github.com/twilio/twilio-php/issues/632).
 const mostOffers = 30
 
 // search serves AvailablePhoneNumbers/COUNTRY/Local.
