@@ -72,6 +72,7 @@ func TestRollingRestartsLoseNothing(t *testing.T) {
 // after the answer; a request that is on its way when the time is over is finished; then nothing listens any
 // more.
 func TestReadinessTurnsBeforeAnythingCloses(t *testing.T) {
+	t.Parallel()
 	d := newDeployment(t, "", "FRONTDESK_SERVER__DRAIN=2s")
 	keys := d.createSandboxTenants(1, 3*time.Second)
 	r := d.serve()

@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -48,10 +47,7 @@ func newOutage(t *testing.T) *outage {
 }
 
 func (o *outage) start(address string) {
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	listener := adaptertest.Listen(o.t, address)
 	o.address = listener.Addr().String()
 	o.server = &http.Server{Handler: o}
 	go func() { _ = o.server.Serve(listener) }()
