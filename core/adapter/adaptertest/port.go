@@ -18,13 +18,15 @@ func FreePort(tb testing.TB) string {
 	tb.Helper()
 	const first, ports, tries = 10_000, 22_000, 1000
 	var listen net.ListenConfig
+	var dial net.Dialer
 	for range tries {
 		port := strconv.Itoa(first + rand.IntN(ports))
 		reserved, err := listen.Listen(tb.Context(), "tcp", net.JoinHostPort("127.0.0.3", port))
 		if err != nil {
 			continue
 		}
-		if there, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", port)); err == nil {
+		there, err := dial.DialContext(tb.Context(), "tcp", net.JoinHostPort("127.0.0.1", port))
+		if err == nil {
 			_, _ = there.Close(), reserved.Close()
 			continue
 		}
