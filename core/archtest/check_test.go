@@ -7,8 +7,8 @@ import (
 	"testing/fstest"
 )
 
-// house is a small table for planted violations.
-func house() []Wall {
+// sampleWalls is a small table for planted violations.
+func sampleWalls() []Wall {
 	return []Wall{
 		{Folder: "cmd/desk", May: []string{"adapters/all", "core/**"}},
 		{Folder: "adapters/all", May: []string{"adapters/*"}},
@@ -239,14 +239,14 @@ func TestARowThatLostItsFolderIsFound(t *testing.T) {
 func TestAFileThatDoesNotParseIsAnError(t *testing.T) {
 	planted := whole()
 	planted["core/store/x.go"] = &fstest.MapFile{Data: []byte("package store\nfunc {")}
-	if _, err := Check(planted, "desk", house(), reservations()); err == nil || !strings.Contains(err.Error(), "core/store/x.go:2") {
+	if _, err := Check(planted, "desk", sampleWalls(), reservations()); err == nil || !strings.Contains(err.Error(), "core/store/x.go:2") {
 		t.Errorf("got %v, want the place", err)
 	}
 }
 
 func wantBroken(t *testing.T, module fstest.MapFS, want ...string) {
 	t.Helper()
-	got, err := Check(module, "desk", house(), reservations())
+	got, err := Check(module, "desk", sampleWalls(), reservations())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,8 @@
-// Package archtest holds the walls of the house: which folder may import which. Its test parses every Go file
-// of the module and fails when an import crosses a wall, when a folder has no row in the table, and when a
-// row has lost its folder. It looks besides that no package keeps state of the whole program, and that who
-// starts a goroutine tests that it ends. To add a room, add its row to [Walls]; to let a room see another,
-// say why in a review of this file.
+// Package archtest holds the rules of imports: which folder may import which. Its test parses every Go file of
+// the module. It fails when an import breaks a rule, when a folder has no row in the table, and when a row's
+// folder is gone. It also checks that no package keeps state of the whole program, and that a package which starts
+// goroutines tests that they end. To add a package, add its row to [Walls]. To let a package import another, say
+// why in a review of this file.
 package archtest
 
 // Wall is what one folder, or every folder of one form, may import of the module. Patterns are folders of the

@@ -25,7 +25,7 @@ func desired() Desired {
 	}}
 }
 
-func (h *house) apply(want Desired, o ApplyOptions) []string {
+func (h *harness) apply(want Desired, o ApplyOptions) []string {
 	h.t.Helper()
 	changes, err := h.Apply(h.t.Context(), want, o)
 	if err != nil {
@@ -41,7 +41,7 @@ func (h *house) apply(want Desired, o ApplyOptions) []string {
 	return lines
 }
 
-func (h *house) wantChanges(got []string, want ...string) {
+func (h *harness) wantChanges(got []string, want ...string) {
 	h.t.Helper()
 	if !slices.Equal(got, want) {
 		h.t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))

@@ -22,7 +22,7 @@ func withAudit(o *Options) {
 
 // recorded returns what the audit says that is new: "actor action tenant subject [names]" of each row, and of
 // all the whole.
-func (h *house) recorded(seen map[string]bool) (said []string, all string) {
+func (h *harness) recorded(seen map[string]bool) (said []string, all string) {
 	h.t.Helper()
 	rows, err := h.store.AuditRows(h.t.Context(), store.AuditFilter{Limit: 1000})
 	if err != nil {

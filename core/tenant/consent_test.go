@@ -23,9 +23,9 @@ import (
 
 const callbacks = "https://gw.example/oauth/callback/"
 
-// consentHouse is a house with a provider that customers consent to, and the tenant acme.
+// consentHouse is a harness with a provider that customers consent to, and the tenant acme.
 type consentHouse struct {
-	*house
+	*harness
 	meet *consenttest.Provider
 	acme Tenant
 }
@@ -41,7 +41,7 @@ func buildConsent(t *testing.T, url string, change ...func(*Options)) *consentHo
 		}
 		o.Registry, o.Operators = registry, map[string]adapter.Operator{"meet": h.meet.Operator()}
 	}}, change...)
-	h.house = build(t, url, all...)
+	h.harness = build(t, url, all...)
 	h.acme = h.tenant("acme")
 	return h
 }

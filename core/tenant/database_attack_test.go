@@ -168,7 +168,7 @@ func TestAChangedConnectionIsMendedByEnteringItAnew(t *testing.T) {
 // No key is accepted that the gateway did not make, or not as it is, whichever column of it was written.
 func TestNoEditOfTheDatabaseMakesAKey(t *testing.T) {
 	type scene struct {
-		h            *house
+		h            *harness
 		i            intruder
 		own, revoked string // keys of the intruder's tenant that he knows
 		ownID, id    string

@@ -225,26 +225,26 @@ func TestVerifiedAgainKeepsTheDriver(t *testing.T) {
 func TestConnectionThatCannotBeOpened(t *testing.T) {
 	for _, rule := range []struct {
 		name   string
-		spoil  func(h *house, c Connection)
+		spoil  func(h *harness, c Connection)
 		code   fault.Code
 		reason string
 	}{
-		{"its provider is not in this build", func(h *house, c Connection) {
+		{"its provider is not in this build", func(h *harness, c Connection) {
 			row := h.row(c)
 			row.Provider = "vanished"
 			h.overwrite(c, row.Provider, string(row.Settings), row.Credentials)
 		}, fault.Unsupported, fault.ReasonProviderMisconfigured},
-		{"its settings are not what they must be now", func(h *house, c Connection) {
+		{"its settings are not what they must be now", func(h *harness, c Connection) {
 			h.overwrite(c, "dav", `{"size":"many"}`, nil)
 		}, fault.Unsupported, fault.ReasonProviderMisconfigured},
-		{"its credentials are another's", func(h *house, c Connection) {
+		{"its credentials are another's", func(h *harness, c Connection) {
 			other := h.connection("acme", "b", adapter.KindCalendar, "dav")
 			h.overwrite(c, "dav", `{}`, h.row(other).Credentials)
 		}, fault.Unavailable, "CREDENTIALS_UNREADABLE"},
-		{"its adapter fails", func(h *house, _ Connection) {
+		{"its adapter fails", func(h *harness, _ Connection) {
 			h.desk.opening = func() error { return errors.New("defect") }
 		}, fault.Internal, fault.ReasonInternal},
-		{"its adapter panics", func(h *house, _ Connection) {
+		{"its adapter panics", func(h *harness, _ Connection) {
 			h.desk.opening = func() error { panic("defect") }
 		}, fault.Internal, fault.ReasonInternal},
 	} {
@@ -265,7 +265,7 @@ func TestConnectionThatCannotBeOpened(t *testing.T) {
 
 // overwrite puts into the store what the directory would not; nil is what an earlier version, with other
 // rules, would seal.
-func (h *house) overwrite(c Connection, provider, settings string, sealed []byte) {
+func (h *harness) overwrite(c Connection, provider, settings string, sealed []byte) {
 	h.t.Helper()
 	row := h.row(c)
 	row.Provider, row.Settings, row.Credentials = provider, []byte(settings), sealed

@@ -50,8 +50,8 @@ func newClock() *clock {
 func (c *clock) now() time.Time           { return time.Unix(0, c.nanos.Load()).UTC() }
 func (c *clock) advance(by time.Duration) { c.nanos.Add(int64(by)) }
 
-// house is a directory with everything around it.
-type house struct {
+// harness is a directory with everything around it.
+type harness struct {
 	*Directory
 	t       *testing.T
 	store   *store.Store
@@ -64,9 +64,9 @@ type house struct {
 }
 
 // build opens a store and a directory on it; they are closed with the test.
-func build(t *testing.T, url string, change ...func(*Options)) *house {
+func build(t *testing.T, url string, change ...func(*Options)) *harness {
 	t.Helper()
-	h := &house{t: t, store: storetest.Open(t, url), clock: newClock(), desk: &provider{}, sandbox: &provider{}, logged: &lockedBuffer{}, dataDir: t.TempDir()}
+	h := &harness{t: t, store: storetest.Open(t, url), clock: newClock(), desk: &provider{}, sandbox: &provider{}, logged: &lockedBuffer{}, dataDir: t.TempDir()}
 	var err error
 	if h.vault, err = vault.Open("", h.dataDir); err != nil {
 		t.Fatal(err)
@@ -246,7 +246,7 @@ func get(t *testing.T, client *http.Client, url string) {
 
 // The steps of most tests, which fail it when they fail.
 
-func (h *house) tenant(name string) Tenant {
+func (h *harness) tenant(name string) Tenant {
 	h.t.Helper()
 	made, err := h.CreateTenant(h.t.Context(), name, Settings{})
 	if err != nil {
@@ -255,7 +255,7 @@ func (h *house) tenant(name string) Tenant {
 	return made
 }
 
-func (h *house) connection(tenant, name string, kind adapter.Kind, provider string) Connection {
+func (h *harness) connection(tenant, name string, kind adapter.Kind, provider string) Connection {
 	h.t.Helper()
 	n := NewConnection{Name: name, Kind: kind, Provider: provider}
 	if provider == "dav" {
@@ -270,7 +270,7 @@ func (h *house) connection(tenant, name string, kind adapter.Kind, provider stri
 	return made
 }
 
-func (h *house) key(tenant string, k NewKey) (string, Key) {
+func (h *harness) key(tenant string, k NewKey) (string, Key) {
 	h.t.Helper()
 	text, made, err := h.CreateKey(h.t.Context(), tenant, k)
 	if err != nil {
@@ -279,7 +279,7 @@ func (h *house) key(tenant string, k NewKey) (string, Key) {
 	return text, made
 }
 
-func (h *house) caller(key string) Caller {
+func (h *harness) caller(key string) Caller {
 	h.t.Helper()
 	c, err := h.Authenticate(h.t.Context(), key)
 	if err != nil {
@@ -289,7 +289,7 @@ func (h *house) caller(key string) Caller {
 }
 
 // row returns a connection as the store has it.
-func (h *house) row(c Connection) store.Connection {
+func (h *harness) row(c Connection) store.Connection {
 	h.t.Helper()
 	row, err := h.store.Connection(h.t.Context(), c.TenantID, c.ID)
 	if err != nil {

@@ -49,7 +49,7 @@ const (
 type PoolOptions struct {
 	// AllowTenantNetworks are the networks that addresses given by tenants may reach besides public ones. A
 	// cloud's metadata address is opened only by a prefix that names it alone (/32 or /128): who allows
-	// fd00::/8 for a server in the house does not mean to hand out the machine's credentials.
+	// fd00::/8 for a server on the premises does not mean to hand out the machine's credentials.
 	AllowTenantNetworks []netip.Prefix
 
 	MaxResponseBytes int64         // of a decompressed answer that lists no events; 0 is 2 MiB

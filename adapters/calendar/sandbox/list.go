@@ -29,7 +29,7 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 		if err != nil {
 			return calendar.Page{}, err
 		}
-		list, next, err := shelf{tx, c.ID, window{calendar.Span{From: q.From, To: q.To}, zone}}.page(q.Cursor, min(limit, largestPage))
+		list, next, err := eventWindow{tx, c.ID, window{calendar.Span{From: q.From, To: q.To}, zone}}.page(q.Cursor, min(limit, largestPage))
 		page := calendar.Page{Next: next}
 		for _, s := range list {
 			page.Events = append(page.Events, s.event())
@@ -51,7 +51,7 @@ func (d *driver) FreeBusy(ctx context.Context, calendarIDs []string, span calend
 			if err != nil {
 				return nil, err
 			}
-			list, err := shelf{tx, c.ID, window{span, zone}}.all()
+			list, err := eventWindow{tx, c.ID, window{span, zone}}.all()
 			if err != nil {
 				return nil, err
 			}

@@ -45,11 +45,11 @@ func (s stored) key() string {
 	if s.Form != instantForm {
 		earliest, latest = earliest.Add(-furthestEast), latest.Add(furthestWest)
 	}
-	room := "event/"
+	prefix := "event/"
 	if latest.Sub(earliest) >= shortest {
-		room = "long/"
+		prefix = "long/"
 	}
-	return room + s.Calendar + "/" + roundUp(latest) + "/" + roundDown(earliest) + "/" + s.ID
+	return prefix + s.Calendar + "/" + roundUp(latest) + "/" + roundDown(earliest) + "/" + s.ID
 }
 
 func roundDown(t time.Time) string {
@@ -103,8 +103,8 @@ func put(tx adapter.StorageTx, s stored, key string) error {
 	return tx.Put(pointerKey(s.Calendar, s.ID), pointer)
 }
 
-// shelf is one calendar's events in a window, page by page.
-type shelf struct {
+// eventWindow is one calendar's events in a window, page by page.
+type eventWindow struct {
 	tx       adapter.StorageTx
 	calendar string
 	window   window
@@ -113,10 +113,10 @@ type shelf struct {
 // page returns at most limit events after the cursor, and the cursor of the next page, "" when there is none.
 // First come the instances of series, then the long events, then the others. A cursor names the last event of
 // its page.
-func (f shelf) page(cursor string, limit int) (list []stored, next string, err error) {
-	room, _, _ := strings.Cut(cursor, "/")
-	if room != "long" && room != "event" {
-		if list, err = f.instances(cursor, limit); err != nil {
+func (w eventWindow) page(cursor string, limit int) (list []stored, next string, err error) {
+	kind, _, _ := strings.Cut(cursor, "/")
+	if kind != "long" && kind != "event" {
+		if list, err = w.instances(cursor, limit); err != nil {
 			return nil, "", err
 		}
 		if len(list) == limit {
@@ -125,15 +125,15 @@ func (f shelf) page(cursor string, limit int) (list []stored, next string, err e
 		}
 	}
 	for _, in := range []string{"long", "event"} {
-		if room == "event" && in == "long" {
+		if kind == "event" && in == "long" {
 			continue
 		}
 		after := ""
-		if room == in {
+		if kind == in {
 			after = cursor
 		}
 		more := false
-		err := f.each(in, after, func(key string, s stored) bool {
+		err := w.each(in, after, func(key string, s stored) bool {
 			if more = len(list) == limit; more {
 				return false
 			}
@@ -147,17 +147,17 @@ func (f shelf) page(cursor string, limit int) (list []stored, next string, err e
 	return list, "", nil
 }
 
-// each calls take for the events in a room of the store, after the cursor, until it answers false.
-func (f shelf) each(room, cursor string, take func(key string, s stored) bool) error {
-	prefix := room + "/" + f.calendar + "/"
-	begin, last := roundUp(f.window.To), roundUp(f.window.To.Add(shortest))
+// each calls take for the stored events of a kind after the cursor, until it returns false.
+func (w eventWindow) each(kind, cursor string, take func(key string, s stored) bool) error {
+	prefix := kind + "/" + w.calendar + "/"
+	begin, last := roundUp(w.window.To), roundUp(w.window.To.Add(shortest))
 	if cursor == "" {
-		cursor = prefix + roundDown(f.window.From)
+		cursor = prefix + roundDown(w.window.From)
 	}
 	var broken error
-	err := f.tx.Scan(prefix, cursor, func(key string, document []byte) bool {
+	err := w.tx.Scan(prefix, cursor, func(key string, document []byte) bool {
 		end, start := key[len(prefix):][:stampWidth], key[len(prefix)+stampWidth+1:][:stampWidth]
-		if room == "event" && end > last {
+		if kind == "event" && end > last {
 			return false
 		}
 		if start >= begin {
@@ -167,7 +167,7 @@ func (f shelf) each(room, cursor string, take func(key string, s stored) bool) e
 		if broken = json.Unmarshal(document, &s); broken != nil {
 			return false
 		}
-		return !f.window.holds(s) || take(key, s)
+		return !w.window.holds(s) || take(key, s)
 	})
 	if err != nil {
 		return err
@@ -176,8 +176,8 @@ func (f shelf) each(room, cursor string, take func(key string, s stored) bool) e
 }
 
 // instances returns at most limit instances of the calendar's series after the cursor.
-func (f shelf) instances(cursor string, limit int) ([]stored, error) {
-	prefix := "series/" + f.calendar + "/"
+func (w eventWindow) instances(cursor string, limit int) ([]stored, error) {
+	prefix := "series/" + w.calendar + "/"
 	inSeries, afterStamp := "", ""
 	if at, ok := strings.CutPrefix(cursor, "series/"); ok {
 		var last string
@@ -186,7 +186,7 @@ func (f shelf) instances(cursor string, limit int) ([]stored, error) {
 	}
 	var list []stored
 	var broken error
-	err := f.tx.Scan(prefix, "", func(_ string, document []byte) bool {
+	err := w.tx.Scan(prefix, "", func(_ string, document []byte) bool {
 		var s stored
 		if broken = json.Unmarshal(document, &s); broken != nil {
 			return false
@@ -199,7 +199,7 @@ func (f shelf) instances(cursor string, limit int) ([]stored, error) {
 			after = afterStamp
 		}
 		var found []stored
-		if found, broken = s.within(f.window, after, limit-len(list)); broken != nil {
+		if found, broken = s.within(w.window, after, limit-len(list)); broken != nil {
 			return false
 		}
 		list = append(list, found...)
@@ -212,11 +212,11 @@ func (f shelf) instances(cursor string, limit int) ([]stored, error) {
 }
 
 // all returns every event in the window.
-func (f shelf) all() ([]stored, error) {
+func (w eventWindow) all() ([]stored, error) {
 	const batch = 1000
 	var list []stored
 	for cursor := ""; ; {
-		page, next, err := f.page(cursor, batch)
+		page, next, err := w.page(cursor, batch)
 		if err != nil {
 			return nil, err
 		}
