@@ -9,7 +9,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// Page is a page for people that another room serves. What its path and query hold may be secret: the log
+// Page is a page for people that another package serves. What its path and query hold may be secret: the log
 // tells the operation's name in their place.
 type Page struct {
 	Method    string

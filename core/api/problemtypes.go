@@ -9,7 +9,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// The reasons of faults that this room makes itself.
+// The reasons of faults that this package makes itself.
 const (
 	reasonMalformed     = "MALFORMED_JSON" // shown as INVALID_REQUEST; a problem type of its own for its status on /beta
 	reasonBodyTooLarge  = "BODY_TOO_LARGE"
@@ -18,7 +18,7 @@ const (
 	reasonPathNotFound  = "PATH_NOT_FOUND"
 	reasonWrongMethod   = "METHOD_NOT_ALLOWED"
 	reasonExhausted     = "EXHAUSTED"
-	reasonAnswerSize    = "PROVIDER_ANSWER_TOO_LARGE" // made by core/upstream, which this room does not see
+	reasonAnswerSize    = "PROVIDER_ANSWER_TOO_LARGE" // made by core/upstream, which this package does not see
 	statusClientLeft    = 499                         // no registered status says it; proxies write this one in their logs
 	onceASecond         = time.Second
 	whenProviderIsBack  = 5 * time.Second

@@ -109,7 +109,7 @@ func Walls() []Wall {
 			Folder: "core/audit", May: []string{"core/fault", "core/store", "core/telemetry", "core/vault"}, Tests: []string{"core/store/storetest"},
 			Why: "What was changed, by whom, and the proof of it.",
 		},
-		{Folder: "core/store/storetest", May: []string{"core/store"}, ForTests: true, Why: "Stores for tests of other rooms."},
+		{Folder: "core/store/storetest", May: []string{"core/store"}, ForTests: true, Why: "Stores for tests of other packages."},
 		{
 			Folder: "core/normalize", May: []string{"core/calendar", "core/crm", "core/telephony", "core/fault", "core/record"},
 			Why: "From contracts to records, pure.",

@@ -40,7 +40,7 @@ const (
 // Error makes a Code usable as the target of errors.Is.
 func (c Code) Error() string { return string(c) }
 
-// Reasons that more than one room uses. A reason is stable, in SCREAMING_SNAKE_CASE, and names the situation
+// Reasons that more than one package uses. A reason is stable, in SCREAMING_SNAKE_CASE, and names the situation
 // within its code; callers branch on it.
 const (
 	ReasonInvalidRequest        = "INVALID_REQUEST"

@@ -1,4 +1,4 @@
-// Package gateway puts the rooms together: from a configuration and a list of adapters it makes the handler
+// Package gateway puts the packages together: from a configuration and a list of adapters it makes the handler
 // that answers requests, the work in the background, and what the commands of the operator need.
 //
 //	g, err := gateway.Open(ctx, cfg, gateway.Options{Adapters: all.Adapters(), LogTo: os.Stderr})
@@ -67,7 +67,7 @@ type Gateway struct {
 	unwritable atomic.Pointer[error] // why the store took no write when it was last tried; nil: it did
 }
 
-// Open opens the store and the key set and puts the rooms together. It calls no provider and changes nothing
+// Open opens the store and the key set and puts the packages together. It calls no provider and changes nothing
 // but to make the data directory and a key set where there is none.
 func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err error) {
 	g := &Gateway{config: cfg, now: o.clock()}

@@ -1,4 +1,4 @@
-// Package page makes the HTML pages that the gateway serves to people. A page is a template of its room's,
+// Package page makes the HTML pages that the gateway serves to people. A page is a template of its package's,
 // with one style sheet for all:
 //
 //	pages, err := page.Parse(files, "pages/*.html")

@@ -20,7 +20,7 @@ type Build struct {
 }
 
 // Metrics are the gateway's own measurements. Its methods work on a nil *Metrics and do nothing there, so
-// that a room can be used without.
+// that a package can be used without.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -142,7 +142,7 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry, MaxRequestsInFlight: 4})
 }
 
-// Registry is for what another room measures itself, such as the pool of the store. Names begin with
+// Registry is for what another package measures itself, such as the pool of the store. Names begin with
 // frontdesk_.
 func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
 

@@ -187,7 +187,7 @@ type knownKey struct {
 	at     time.Time // when the store was asked; zero: not remembered
 }
 
-// callers remembers what the store said about keys. Keys that are not valid have a small room of their own,
+// callers remembers what the store said about keys. Keys that are not valid have a small map of their own,
 // so that whoever tries keys cannot push out those in use.
 type callers struct {
 	mu         sync.RWMutex
@@ -224,17 +224,17 @@ func (c *callers) keep(hash keyHash, k knownKey, generation uint64) {
 	}
 	delete(c.valid, hash)
 	delete(c.invalid, hash)
-	room, limit := c.valid, maxValid
+	keys, limit := c.valid, maxValid
 	if !k.valid {
-		room, limit = c.invalid, maxInvalid
+		keys, limit = c.invalid, maxInvalid
 	}
-	for victim := range room {
-		if len(room) < limit {
+	for victim := range keys {
+		if len(keys) < limit {
 			break
 		}
-		delete(room, victim) // any one: a full room is rare, and what is dropped is asked for again
+		delete(keys, victim) // any one: a full map is rare, and what is dropped is asked for again
 	}
-	room[hash] = k
+	keys[hash] = k
 }
 
 // forget drops everything, since something was changed here that answers may rest on.
@@ -250,10 +250,10 @@ func (c *callers) forget() {
 func (c *callers) sweep(before time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, room := range []map[keyHash]knownKey{c.valid, c.invalid} {
-		for hash, k := range room {
+	for _, keys := range []map[keyHash]knownKey{c.valid, c.invalid} {
+		for hash, k := range keys {
 			if k.at.Before(before) {
-				delete(room, hash)
+				delete(keys, hash)
 			}
 		}
 	}

@@ -60,18 +60,18 @@ func writeLine(b *bytes.Buffer, line string) {
 	if i := strings.IndexAny(line, "\r\n"); i >= 0 {
 		line = line[:i]
 	}
-	room := maxLineOctets
-	for len(line) > room {
-		cut := room
+	left := maxLineOctets
+	for len(line) > left {
+		cut := left
 		for cut > 0 && !utf8.RuneStart(line[cut]) {
 			cut--
 		}
 		if cut == 0 { // not UTF-8 at all
-			cut = room
+			cut = left
 		}
 		b.WriteString(line[:cut])
 		b.WriteString("\r\n ")
-		line, room = line[cut:], maxLineOctets-1
+		line, left = line[cut:], maxLineOctets-1
 	}
 	b.WriteString(line)
 	b.WriteString("\r\n")
