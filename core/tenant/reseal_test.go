@@ -100,7 +100,7 @@ func TestCallsGoOnDuringRotations(t *testing.T) {
 			t.Fatal(err)
 		}
 		var work sync.WaitGroup
-		stop, looped := make(chan struct{}), make(chan struct{})
+		stop, looped, updated := make(chan struct{}), make(chan struct{}), make(chan struct{})
 		work.Go(func() {
 			for {
 				caller, err := h.Authenticate(t.Context(), text)
@@ -125,18 +125,25 @@ func TestCallsGoOnDuringRotations(t *testing.T) {
 			}
 		})
 		work.Go(func() {
-			for range 5 { // while someone enters the credentials again
+			for { // while someone enters the credentials again
 				_, err := h.UpdateConnection(t.Context(), "acme", "a", ConnectionChange{Credentials: map[string]string{"username": "desk", "password": canary}})
 				if f := fault.From(err); f != nil && f.Reason != fault.ReasonChangedMeanwhile {
 					t.Errorf("an update: %v", err)
+				}
+				select {
+				case updated <- struct{}{}:
+				case <-stop:
+					return
 				}
 			}
 		})
 		defer work.Wait()
 		defer close(stop)
 		for range 5 {
-			<-looped // a call that began before the last rotation has ended: only the key of the one before it is kept
-			<-looped
+			for range 2 { // what began before the last rotation has ended: only the key of the one before it is kept
+				<-looped
+				<-updated
+			}
 			if _, err := h.vault.Rotate(); err != nil {
 				t.Fatal(err)
 			}
