@@ -216,13 +216,13 @@ func xmlForms() map[string]func() []byte {
 
 // icalForms are a multistatus with hostile objects.
 func icalForms() map[string]func() []byte {
-	const before = davBegin + `<d:response><d:href>/dav/pat@example.com/work/x.ics</d:href><d:propstat><d:prop><d:getetag>"1"</d:getetag>` +
+	const before = davBegin + `<d:response><d:href>/dav/pat@example.com/main/x.ics</d:href><d:propstat><d:prop><d:getetag>"1"</d:getetag>` +
 		"<c:calendar-data>"
 	const after = `</c:calendar-data></d:prop><d:status>HTTP/1.1 200 OK</d:status></d:propstat></d:response>` + davEnd
 	const event = "BEGIN:VCALENDAR\nVERSION:2.0\nBEGIN:VEVENT\nUID:1\nDTSTART:20270302T100000Z\nDTEND:20270302T103000Z\n"
 	const done = "END:VEVENT\nEND:VCALENDAR\n"
 	in := func(part string, size int) func() []byte { return repeated(before+event, part, done+after, size) }
-	object := `<d:response><d:href>/dav/pat@example.com/work/%d.ics</d:href><d:propstat><d:prop><d:getetag>"1"</d:getetag>` +
+	object := `<d:response><d:href>/dav/pat@example.com/main/%d.ics</d:href><d:propstat><d:prop><d:getetag>"1"</d:getetag>` +
 		"<c:calendar-data>" + event
 	objectEnd := done + `</c:calendar-data></d:prop><d:status>HTTP/1.1 200 OK</d:status></d:propstat></d:response>`
 	return map[string]func() []byte{

@@ -67,6 +67,7 @@ func Walls() []Wall {
 
 		{Folder: "core/fault", Why: "The one vocabulary of failure."},
 		{Folder: "core/fault/faulttest", ForTests: true, Why: "Faults at the moment that a test means."},
+		{Folder: "core/pause", Why: "A wait that its context ends."},
 		{Folder: "core/timezone", Why: "Names of time zones know nobody."},
 		{Folder: "core/record", Why: "The interface's records."},
 		{Folder: "core/page", Why: "The look of all pages knows none of them."},
@@ -85,7 +86,7 @@ func Walls() []Wall {
 			Why: "What an adapter says of itself; names that were mistyped are told by normalize.",
 		},
 		{
-			Folder: "core/adapter/scenario", May: []string{"core/adapter", "core/fault"}, Tests: []string{"core/adapter/adaptertest"},
+			Folder: "core/adapter/scenario", May: []string{"core/adapter", "core/fault", "core/pause"}, Tests: []string{"core/adapter/adaptertest"},
 			Why: "How sandboxes are told to fail.",
 		},
 		{
@@ -96,15 +97,15 @@ func Walls() []Wall {
 		{Folder: "core/adapter/described", ForTests: true, Why: "Holds requests against descriptions, whosever they are."},
 
 		{Folder: "core/upstream", May: []string{"core/fault", "core/telemetry"}, Tests: []string{"core/fault/faulttest"}, Why: "The HTTP client below all adapters."},
-		{Folder: "core/guard", May: []string{"core/fault", "core/telemetry"}, Why: "One guard around every call, whatever the contract."},
+		{Folder: "core/guard", May: []string{"core/fault", "core/pause", "core/telemetry"}, Why: "One guard around every call, whatever the contract."},
 		{Folder: "core/vault", May: []string{"core/fault"}, Why: "Seals bytes, whosever they are."},
 		{
-			Folder: "core/oauth", May: []string{"core/adapter", "core/fault", "core/store", "core/telemetry", "core/upstream", "core/vault"},
+			Folder: "core/oauth", May: []string{"core/adapter", "core/fault", "core/pause", "core/store", "core/telemetry", "core/upstream", "core/vault"},
 			Tests: []string{"core/oauth/oauthtest", "core/store/storetest"},
 			Why:   "Access tokens of all connections: asked for, sealed, kept and renewed.",
 		},
 		{Folder: "core/oauth/oauthtest", ForTests: true, Why: "A pretended authorization server is written from the RFCs."},
-		{Folder: "core/store", May: []string{"core/adapter", "core/fault"}, Tests: []string{"core/store/storetest", "core/vault"}, Why: "Rows, and the sandboxes' storage."},
+		{Folder: "core/store", May: []string{"core/adapter", "core/fault", "core/pause"}, Tests: []string{"core/store/storetest", "core/vault"}, Why: "Rows, and the sandboxes' storage."},
 		{
 			Folder: "core/audit", May: []string{"core/fault", "core/store", "core/telemetry", "core/vault"}, Tests: []string{"core/store/storetest"},
 			Why: "What was changed, by whom, and the proof of it.",
@@ -124,14 +125,14 @@ func Walls() []Wall {
 			Why:   "Whose connection it is, and its driver, opened.",
 		},
 		{
-			Folder: "core/journal", May: []string{"core/audit", "core/fault", "core/store"}, Tests: []string{"core/store/storetest"},
+			Folder: "core/journal", May: []string{"core/audit", "core/fault", "core/pause", "core/store"}, Tests: []string{"core/store/storetest"},
 			Why: "Mutating calls, whatever they change: no contract and no record.",
 		},
 		{
 			Folder: "core/service",
 			May: []string{
 				"core/adapter", "core/audit", "core/calendar", "core/crm", "core/telephony", "core/fault",
-				"core/guard", "core/journal", "core/normalize", "core/record", "core/store", "core/tenant",
+				"core/guard", "core/journal", "core/normalize", "core/pause", "core/record", "core/store", "core/tenant",
 			},
 			Tests: []string{"core/**"},
 			Why:   "The use cases. Beside normalize, nobody else sees both contracts and records.",

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"frontdesk/core/fault"
+	"frontdesk/core/pause"
 )
 
 // minAttempt is the time that must be left for a retry to be worthwhile.
@@ -72,7 +73,7 @@ func (c *call) again(ctx context.Context, f *fault.Error, tries int) bool {
 		c.guard.options.Metrics.RetryDenied(c.labels, "budget")
 		return false
 	}
-	return sleep(ctx, wait)
+	return pause.For(ctx, wait) == nil
 }
 
 // mayRepeat reports whether a failed call may be repeated. A provider that limits the rate has not done it.
@@ -95,15 +96,4 @@ func (c *call) wait(f *fault.Error, tries int) time.Duration {
 	o := c.guard.options
 	bound := min(o.BackoffBase<<(tries-1), o.BackoffMax)
 	return f.RetryAfter + time.Duration(o.Random()*float64(bound))
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

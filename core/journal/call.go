@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"frontdesk/core/fault"
+	"frontdesk/core/pause"
 	"frontdesk/core/store"
 )
 
@@ -99,7 +100,7 @@ func Perform[P, T any](ctx context.Context, j *Journal, c Call, handle Handler[P
 			continue
 		}
 		answer, err := finish(ctx, run, handle)
-		if WasTakenOver(err) && sleep(waiting, pollInterval) == nil {
+		if WasTakenOver(err) && pause.For(waiting, pollInterval) == nil {
 			continue
 		}
 		return answer, err
@@ -249,16 +250,4 @@ func replay[T any](i store.Intent) (Answer[T], error) {
 		return Answer[T]{}, err
 	}
 	return Answer[T]{Record: record, Body: i.Answer, Replayed: true}, nil
-}
-
-// sleep waits, or returns why it could not.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

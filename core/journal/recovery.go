@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"frontdesk/core/audit"
+	"frontdesk/core/pause"
 	"frontdesk/core/store"
 )
 
@@ -58,7 +59,7 @@ func (j *Journal) keepLeases(ctx context.Context) {
 		return // leases are long, and what counts is whether their process lives
 	}
 	next := j.opts.Now().Add(syncInterval)
-	for sleep(ctx, j.opts.Lease/leaseRenewals) == nil {
+	for pause.For(ctx, j.opts.Lease/leaseRenewals) == nil {
 		j.renewLeases(ctx)
 		if j.opts.Now().Before(next) {
 			continue

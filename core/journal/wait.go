@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"frontdesk/core/pause"
 	"frontdesk/core/store"
 )
 
@@ -24,7 +25,7 @@ func idOf(i store.Intent) intentID { return intentID{i.TenantID, i.Operation, i.
 type sharedWait struct {
 	members int
 	reader  chan struct{} // holds what the one who reads puts in
-	done    chan struct{} // closed by the reader once the shared has ended, or cannot be read
+	done    chan struct{} // closed by the reader once the run has ended, or cannot be read
 	err     error         // set before done is closed
 }
 
@@ -100,7 +101,7 @@ const pollInterval = 40 * time.Millisecond // between the first looks at an equa
 func (j *Journal) await(ctx context.Context, i store.Intent) error {
 	return j.waiters.wait(ctx, i, func() error {
 		for wait := pollInterval; ; wait = min(2*wait, 8*pollInterval) {
-			if err := sleep(ctx, wait); err != nil {
+			if err := pause.For(ctx, wait); err != nil {
 				return err
 			}
 			now, found, err := j.opts.Store.Intent(ctx, i.TenantID, i.Operation, i.Key)

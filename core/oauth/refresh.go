@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"frontdesk/core/fault"
+	"frontdesk/core/pause"
 )
 
 // renew asks the provider for new tokens if nobody else does. The promises rest on this order: turn and
@@ -98,7 +99,7 @@ func (s *TokenSource) redeem(ctx context.Context, v view) (Tokens, error) {
 		return t, s.unanswered(ctx, v, began, err)
 	}
 	for _, wait := range []time.Duration{0, jitter(s.limits.Confirm)} {
-		if wait > 0 && !pause(ctx, wait) {
+		if wait > 0 && pause.For(ctx, wait) != nil {
 			return Tokens{}, s.unanswered(ctx, v, began, fault.From(ctx.Err()))
 		}
 		now, err := s.read(ctx, v.row.TenantID, v.row.ConnectionID)
@@ -155,7 +156,7 @@ func (s *TokenSource) persist(ctx context.Context, do func(context.Context) erro
 	defer cancel()
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
 		err := do(ctx)
-		if !errors.Is(err, fault.Unavailable) || !pause(ctx, jitter(wait)) {
+		if !errors.Is(err, fault.Unavailable) || pause.For(ctx, jitter(wait)) != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
+	"frontdesk/core/pause"
 	"frontdesk/core/store"
 )
 
@@ -307,7 +308,7 @@ func (s *TokenSource) obtain(ctx context.Context, r *renewal) (*entry, error) {
 		if errors.Is(err, errTaken) {
 			wait = s.limits.TakeoverPoll
 		}
-		if !pause(ctx, jitter(wait)) {
+		if pause.For(ctx, jitter(wait)) != nil {
 			return nil, fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
 				"The connection's access could not be renewed in time. Repeat the request shortly.")
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 
+	"frontdesk/core/pause"
 	"frontdesk/core/store"
 )
 
@@ -14,7 +15,7 @@ func (s *TokenSource) Run(ctx context.Context) {
 	for {
 		s.sweep(ctx)
 		s.cache.purge(s.options.Now())
-		if !pause(ctx, jitter(s.limits.Poll)) {
+		if pause.For(ctx, jitter(s.limits.Poll)) != nil {
 			return
 		}
 	}

@@ -7,22 +7,11 @@ import (
 	"time"
 
 	"frontdesk/core/fault"
+	"frontdesk/core/pause"
 )
 
 // jitter returns d plus or minus up to a half, so that replicas and connections do not act in step.
 func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d) }
-
-// pause waits for d and reports whether ctx lasted that long.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
-}
 
 // withLiveTimeout is context.WithTimeout for time that the process runs through. A process that was stopped
 // and continues still reads an answer that waits for it, where a timer would cancel at once.
@@ -31,7 +20,7 @@ func withLiveTimeout(ctx context.Context, limit time.Duration) (context.Context,
 	const steps = 20
 	go func() {
 		for range steps {
-			if !pause(ctx, limit/steps) {
+			if pause.For(ctx, limit/steps) != nil {
 				return
 			}
 		}

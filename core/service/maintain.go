@@ -8,6 +8,7 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
+	"frontdesk/core/pause"
 	"frontdesk/core/store"
 	"frontdesk/core/tenant"
 )
@@ -31,7 +32,7 @@ func (s *Numbers) maintain(ctx context.Context) {
 			s.reconcileAll(ctx)
 			next = s.opts.Now().Add(reconcileInterval/2 + mathrand.N(reconcileInterval))
 		}
-		if sleep(ctx, maintainInterval) != nil {
+		if pause.For(ctx, maintainInterval) != nil {
 			return
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"frontdesk/core/guard"
 	"frontdesk/core/journal"
 	"frontdesk/core/normalize"
+	"frontdesk/core/pause"
 	"frontdesk/core/record"
 	"frontdesk/core/store"
 	"frontdesk/core/telephony"
@@ -469,7 +470,7 @@ func (b *purchase) awaitNumber(ctx context.Context, number telephony.Number) (te
 			f.RetryAfter = journal.PendingInterval // it only takes its time
 			return number, f.With(metaNumber, b.row.E164)
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := pause.For(ctx, wait); err != nil {
 			return number, err
 		}
 		next, err := b.lookUpOrder(ctx)

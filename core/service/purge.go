@@ -3,6 +3,8 @@ package service
 import (
 	"context"
 	"time"
+
+	"frontdesk/core/pause"
 )
 
 // purger deletes what was kept long enough. It works in short batches, with rests that are longer, so that
@@ -25,7 +27,7 @@ func (p *purger) run(ctx context.Context) {
 		if err := p.purge(ctx); err != nil && ctx.Err() == nil {
 			p.opts.Log.WarnContext(ctx, "old records could not be purged; it is tried again", "error", err)
 		}
-		if sleep(ctx, purgeEvery) != nil {
+		if pause.For(ctx, purgeEvery) != nil {
 			return
 		}
 	}
@@ -63,7 +65,7 @@ func purgeInBatches(ctx context.Context, batch func(ctx context.Context, most in
 			return err
 		}
 		took := time.Since(began)
-		if err := sleep(ctx, purgeRest*took); err != nil {
+		if err := pause.For(ctx, purgeRest*took); err != nil {
 			return err
 		}
 		switch {
@@ -72,17 +74,5 @@ func purgeInBatches(ctx context.Context, batch func(ctx context.Context, most in
 		case took < purgeTurn/2:
 			most = min(maxBatch, 2*most)
 		}
-	}
-}
-
-// sleep waits, or returns why it could not.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }

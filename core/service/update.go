@@ -10,6 +10,7 @@ import (
 	"frontdesk/core/guard"
 	"frontdesk/core/journal"
 	"frontdesk/core/normalize"
+	"frontdesk/core/pause"
 	"frontdesk/core/record"
 	"frontdesk/core/store"
 	"frontdesk/core/tenant"
@@ -164,7 +165,7 @@ func (u *update) carryOut(ctx context.Context) (calendar.Event, *time.Location, 
 			return event, zone, err
 		}
 		u.run.RetractEffect()
-		if err := sleep(ctx, changePause*time.Duration(try)); err != nil {
+		if err := pause.For(ctx, changePause*time.Duration(try)); err != nil {
 			return event, nil, err
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/pressly/goose/v3"
+
+	"frontdesk/core/pause"
 )
 
 //go:embed migrations/*.sql
@@ -42,7 +44,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 		if failed == nil {
 			before = left
 		}
-		if !pause(bounded, rand.N(50*time.Millisecond)) {
+		if pause.For(bounded, rand.N(50*time.Millisecond)) != nil {
 			return s.fault(ctx, err)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"database/sql/driver"
 	"math/rand/v2"
 	"time"
+
+	"frontdesk/core/pause"
 )
 
 type newPool func(connector driver.Connector, size int) *sql.DB
@@ -32,25 +34,13 @@ func (s *Store) tryFor(ctx context.Context, limit time.Duration, op func(context
 		if err == nil {
 			return nil
 		}
-		if bounded.Err() == nil && s.classify(err) == again && pause(bounded, rand.N(wait)) {
+		if bounded.Err() == nil && s.classify(err) == again && pause.For(bounded, rand.N(wait)) == nil {
 			continue
 		}
 		if bounded.Err() != nil && ctx.Err() == nil {
 			return unavailable(err)
 		}
 		return s.fault(ctx, err)
-	}
-}
-
-// pause waits and reports whether the wait came to its end.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
 	}
 }
 

@@ -106,7 +106,7 @@ func NewMetrics(b Build) *Metrics {
 			"Calls that change something, by what became of them: done, failed (no effect is left), unknown (told so), replayed (a repeat), settled (by the gateway itself, nobody waiting).",
 			"operation", "outcome"),
 		unsettled: prometheus.NewGauge(prometheus.GaugeOpts{Name: "frontdesk_intents_unsettled",
-			Help: "Calls whose outcome is open and that nobody carried on when the settler last looked; 1000 stands for as many or more. Every replica counts the same ones."}),
+			Help: "Calls whose outcome is open and that nobody carried on when recovery last looked; 1000 stands for as many or more. Every replica counts the same ones."}),
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -174,7 +174,7 @@ func (m *Metrics) Intent(operation, outcome string) {
 	m.intents.WithLabelValues(m.names.of("operation", operation), m.names.of("intent", outcome)).Inc()
 }
 
-// UnsettledIntents records how many intents the settler found that nobody carries on.
+// UnsettledIntents records how many intents recovery found that nobody carries on.
 func (m *Metrics) UnsettledIntents(count int) {
 	if m == nil {
 		return

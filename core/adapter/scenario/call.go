@@ -2,9 +2,9 @@ package scenario
 
 import (
 	"context"
-	"time"
 
 	"frontdesk/core/fault"
+	"frontdesk/core/pause"
 )
 
 // Read runs a call without effect, or fails it as its scenario says.
@@ -45,7 +45,7 @@ func (p Provider) before(ctx context.Context, c Call) error {
 	if w == Slow {
 		takes += SlowFor
 	}
-	if err := wait(ctx, takes); err != nil {
+	if err := pause.For(ctx, takes); err != nil {
 		return err
 	}
 	if refused := p.refusal(w); refused != nil {
@@ -88,18 +88,4 @@ func (p Provider) refusal(w Name) error {
 // lost is what a caller sees whose request may or may not have been carried out.
 func lost(detail string) error {
 	return fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, detail)
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }
