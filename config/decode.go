@@ -185,7 +185,7 @@ func (d *decoder) secret(path string, node any, into reflect.Value) {
 	into.SetString(secret)
 }
 
-// scalar puts a single value of the tree into a Go value and answers what is wrong with it, "" when nothing
+// scalar puts a single value of the tree into a Go value and returns what is wrong with it, "" when nothing
 // is.
 func scalar(node any, into reflect.Value, is form) string {
 	switch given := node.(type) {
@@ -297,7 +297,7 @@ func intBound(text string) int64 {
 	return n
 }
 
-// jsonValue answers a free value as encoding/json would have read it, and what is wrong with it.
+// jsonValue returns a free value as encoding/json would have read it, and what is wrong with it.
 func jsonValue(node any) (any, string) {
 	switch given := node.(type) {
 	case nil, string, bool:

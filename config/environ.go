@@ -5,12 +5,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"frontdesk/core/spelling"
 )
 
 // prefix is what the variables of the configuration begin with.
 const prefix = "FRONTDESK_"
 
-// variableOf answers the variable of a key: FRONTDESK_SERVER__LISTEN for server.listen.
+// variableOf returns the variable of a key: FRONTDESK_SERVER__LISTEN for server.listen.
 func variableOf(path string) string {
 	return prefix + strings.ToUpper(strings.ReplaceAll(path, ".", "__"))
 }
@@ -57,7 +59,7 @@ func (d *decoder) variables(cfg *Config) {
 	}
 }
 
-// variableMeantBy answers the variable that one was most likely meant to be, "" when none is near.
+// variableMeantBy returns the variable that one was most likely meant to be, "" when none is near.
 // Underscores do not count, since they are easily miscounted.
 func variableMeantBy(name string, known []string) string {
 	plain := func(s string) string {
@@ -67,7 +69,7 @@ func variableMeantBy(name string, known []string) string {
 	for _, k := range known {
 		short = append(short, plain(k))
 	}
-	if i := slices.Index(short, nearest(plain(name), short, len(plain(name))/4+1)); i >= 0 {
+	if i := slices.Index(short, spelling.Nearest(plain(name), short)); i >= 0 {
 		return known[i]
 	}
 	return ""

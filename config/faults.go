@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"frontdesk/core/spelling"
 )
 
 // Fault is one thing that is wrong.
@@ -48,7 +50,7 @@ func (d *decoder) wrong(key, format string, args ...any) {
 	d.faults = append(d.faults, Fault{Key: key, Variable: d.variable, Message: fmt.Sprintf(format, args...)})
 }
 
-// sorted answers the faults by key, each once.
+// sorted returns the faults by key, each once.
 func (d *decoder) sorted() []Fault {
 	slices.SortStableFunc(d.faults, func(a, b Fault) int {
 		return strings.Compare(a.Key+"\x00"+a.Variable, b.Key+"\x00"+b.Variable)
@@ -56,18 +58,18 @@ func (d *decoder) sorted() []Fault {
 	return slices.Compact(d.faults)
 }
 
-// meantBy answers the known key that a key was most likely meant to be, "" when none is near: one of the same
+// meantBy returns the known key that a key was most likely meant to be, "" when none is near: one of the same
 // level that is written alike, else one of another level with the same last name.
 func meantBy(path string, known []string) string {
 	level, name := split(path)
 	var siblings []string
 	for _, k := range known {
-		if at, _ := split(k); at == level {
-			siblings = append(siblings, k)
+		if at, sibling := split(k); at == level {
+			siblings = append(siblings, sibling)
 		}
 	}
-	if meant := nearest(path, siblings, len(name)/3+1); meant != "" {
-		return meant
+	if meant := spelling.Nearest(name, siblings); meant != "" {
+		return level + meant
 	}
 	for _, k := range known {
 		if _, last := split(k); last == name {
@@ -81,35 +83,4 @@ func meantBy(path string, known []string) string {
 func split(path string) (level, name string) {
 	at := strings.LastIndexByte(path, '.')
 	return path[:at+1], path[at+1:]
-}
-
-// nearest answers the known name that differs in the fewest letters, fewer than limit; "" when none does.
-func nearest(given string, known []string, limit int) string {
-	best := ""
-	for _, name := range known {
-		if n := distance(strings.ToLower(given), name); n < limit {
-			best, limit = name, n
-		}
-	}
-	return best
-}
-
-// distance counts the insertions, deletions and substitutions of bytes between two words (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(diagonal+cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// malformed checks a text by the kind that a field's tag names, and answers what is wrong with it, "" when
+// malformed checks a text by the kind that a field's tag names, and returns what is wrong with it, "" when
 // nothing is.
 func malformed(kind, s string) string {
 	switch kind {

@@ -16,7 +16,7 @@ type SecretSource string
 // maxSecretBytes is more than any credential has.
 const maxSecretBytes = 64 << 10
 
-// Resolve answers the secret. environ are the variables (NAME=VALUE) and stdin is what "-" reads; nil refuses
+// Resolve returns the secret. environ are the variables (NAME=VALUE) and stdin is what "-" reads; nil refuses
 // that. One line break at the end of a file or of standard input does not belong to the secret. The error
 // never holds it.
 func Resolve(s SecretSource, environ []string, stdin io.Reader) (string, error) {

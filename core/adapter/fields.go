@@ -11,7 +11,7 @@ import (
 
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
-	"frontdesk/core/normalize"
+	"frontdesk/core/spelling"
 )
 
 // TicketFields is a setting of CRM adapters: what every new ticket gets in fields for which a call has no
@@ -97,7 +97,7 @@ func unfitText(text string) string {
 			continue
 		}
 		meant := ""
-		if nearest := normalize.Nearest(name, known); nearest != "" {
+		if nearest := spelling.Nearest(name, known); nearest != "" {
 			meant = " Did you mean {" + nearest + "}?"
 		}
 		return fmt.Sprintf("has the unknown placeholder %s.%s Known placeholders: {%s}.",
@@ -189,7 +189,7 @@ func (f TicketFields) field(provider string, known []TicketField, name string) (
 			names = append(names, k.Name)
 		}
 		meant := ""
-		if nearest := normalize.Nearest(name, names); nearest != "" {
+		if nearest := spelling.Nearest(name, names); nearest != "" {
 			meant = " Did you mean " + nearest + "?"
 		}
 		return TicketField{}, misfit(provider,

@@ -8,6 +8,7 @@ import (
 	"frontdesk/core/normalize"
 	"frontdesk/core/record"
 	"frontdesk/core/service"
+	"frontdesk/core/spelling"
 	"frontdesk/core/tenant"
 )
 
@@ -146,7 +147,7 @@ func (c *checks) conferencing(kind, locationURL string) (calendar.Conferencing, 
 	known := []string{string(calendar.ConferencingProvider), string(calendar.ConferencingURL)}
 	c.add(fault.Field{
 		Path: kindPath, Message: "must be provider or url; leave it out for no meeting link",
-		Hint: normalize.Nearest(kind, known),
+		Hint: spelling.Nearest(kind, known),
 	})
 	return calendar.ConferencingNone, ""
 }

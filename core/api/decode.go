@@ -13,8 +13,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"frontdesk/core/fault"
-	"frontdesk/core/normalize"
 	"frontdesk/core/service"
+	"frontdesk/core/spelling"
 )
 
 // shape is how a request type is decoded. Its fields are declared by tags, which the documents read as well:
@@ -287,7 +287,7 @@ func elementPath(path string, index int) string {
 func (c *checks) unknown(name string, known []string) {
 	f := fault.Field{Path: quoteName(name), Message: "is not a field of this operation"}
 	if len(c.faults) < maxHints {
-		f.Hint = normalize.Nearest(name, known)
+		f.Hint = spelling.Nearest(name, known)
 	}
 	if len(known) == 0 {
 		f.Message = "is not a field of this operation, which takes none"

@@ -29,7 +29,7 @@ func Walls() []Wall {
 			},
 			Why: "Wiring and command line. What the operator administers is said in the words of adapter, tenant and fault.",
 		},
-		{Folder: "config", Why: "Configuration knows nobody; it is handed to the gateway."},
+		{Folder: "config", May: []string{"core/spelling"}, Why: "Configuration knows nobody; it is handed to the gateway."},
 
 		{Folder: "adapters/all", May: []string{"core/adapter", "adapters/*/*"}, Why: "The one list of adapters."},
 		{
@@ -67,6 +67,7 @@ func Walls() []Wall {
 
 		{Folder: "core/fault", Why: "The one vocabulary of failure."},
 		{Folder: "core/fault/faulttest", ForTests: true, Why: "Faults at the moment that a test means."},
+		{Folder: "core/spelling", Why: "Mistyped names."},
 		{Folder: "core/pause", Why: "A wait that its context ends."},
 		{Folder: "core/timezone", Why: "Names of time zones know nobody."},
 		{Folder: "core/record", Why: "The interface's records."},
@@ -82,8 +83,8 @@ func Walls() []Wall {
 		proof("core/telephony/telephonytest", "core/telephony"),
 
 		{
-			Folder: "core/adapter", May: []string{"core/calendar", "core/crm", "core/telephony", "core/fault", "core/normalize"},
-			Why: "What an adapter says of itself; names that were mistyped are told by normalize.",
+			Folder: "core/adapter", May: []string{"core/calendar", "core/crm", "core/telephony", "core/fault", "core/spelling"},
+			Why: "What an adapter says of itself.",
 		},
 		{
 			Folder: "core/adapter/scenario", May: []string{"core/adapter", "core/fault", "core/pause"}, Tests: []string{"core/adapter/adaptertest"},
@@ -112,7 +113,7 @@ func Walls() []Wall {
 		},
 		{Folder: "core/store/storetest", May: []string{"core/store"}, ForTests: true, Why: "Stores for tests of other packages."},
 		{
-			Folder: "core/normalize", May: []string{"core/calendar", "core/crm", "core/telephony", "core/fault", "core/record"},
+			Folder: "core/normalize", May: []string{"core/calendar", "core/crm", "core/telephony", "core/fault", "core/record", "core/spelling"},
 			Why: "From contracts to records, pure.",
 		},
 		{
@@ -132,7 +133,7 @@ func Walls() []Wall {
 			Folder: "core/service",
 			May: []string{
 				"core/adapter", "core/audit", "core/calendar", "core/crm", "core/telephony", "core/fault",
-				"core/guard", "core/journal", "core/normalize", "core/pause", "core/record", "core/store", "core/tenant",
+				"core/guard", "core/journal", "core/normalize", "core/pause", "core/record", "core/spelling", "core/store", "core/tenant",
 			},
 			Tests: []string{"core/**"},
 			Why:   "The use cases. Beside normalize, nobody else sees both contracts and records.",
@@ -140,7 +141,8 @@ func Walls() []Wall {
 		{
 			Folder: "core/api",
 			May: []string{
-				"core/adapter", "core/calendar", "core/fault", "core/normalize", "core/page", "core/record", "core/service", "core/telemetry", "core/tenant",
+				"core/adapter", "core/calendar", "core/fault", "core/normalize", "core/page", "core/record", "core/service", "core/spelling",
+				"core/telemetry", "core/tenant",
 			},
 			Tests: []string{"core/**"}, Why: "Nobody else knows HTTP's errors.",
 		},

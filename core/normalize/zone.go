@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	_ "time/tzdata" // so that a zone is found on a machine without time-zone data, such as an empty container
+
+	"frontdesk/core/spelling"
 )
 
 // zoneNames are the names of the time-zone database of the Go release, backward links included, one per line
@@ -67,9 +69,9 @@ func suggestZones(name string) []string {
 	for known := range strings.Lines(zoneNames) {
 		known = strings.TrimSuffix(known, "\n")
 		knownRegion, knownCity := splitZone(zoneKey(known))
-		wrong, elsewhere := distance(city, knownCity), 0
+		wrong, elsewhere := spelling.Distance(city, knownCity), 0
 		if region != "" {
-			elsewhere = distance(region, knownRegion)
+			elsewhere = spelling.Distance(region, knownRegion)
 		}
 		if wrong == 0 || wrong+elsewhere <= max(1, len(city)/4) {
 			near = append(near, candidate{known, wrong*longestZoneName + elsewhere})

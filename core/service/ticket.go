@@ -12,6 +12,7 @@ import (
 	"frontdesk/core/journal"
 	"frontdesk/core/normalize"
 	"frontdesk/core/record"
+	"frontdesk/core/spelling"
 	"frontdesk/core/store"
 	"frontdesk/core/tenant"
 )
@@ -150,7 +151,7 @@ func resolveLabel(
 		return found, faults
 	}
 	f := fault.Field{
-		Path: path, Hint: normalize.Nearest(given, valid),
+		Path: path, Hint: spelling.Nearest(given, valid),
 		Message: fmt.Sprintf("%q is not known to the CRM; send one of %s.", given, strings.Join(valid, ", ")),
 	}
 	if len(valid) == 0 {

@@ -1,4 +1,5 @@
-package normalize
+// Package spelling finds the name that a mistyped one was meant to be.
+package spelling
 
 import (
 	"strings"
@@ -21,7 +22,7 @@ func Nearest(given string, known []string) string {
 		if n := len(given) - len(name); n > 4*utf8.UTFMax || n < -4*utf8.UTFMax {
 			continue // more letters differ than are tolerated
 		}
-		if d := distance(given, name); d < fewest && d <= tolerated(given, name) {
+		if d := Distance(given, name); d < fewest && d <= tolerated(given, name) {
 			best, fewest = name, d
 		}
 	}
@@ -63,7 +64,7 @@ func within(wanted, words []string) bool {
 	for _, w := range wanted {
 		found := false
 		for _, word := range words {
-			found = found || w == word || len(w) > 3 && distance(w, word) == 1
+			found = found || w == word || len(w) > 3 && Distance(w, word) == 1
 		}
 		if !found {
 			return false
@@ -72,10 +73,10 @@ func within(wanted, words []string) bool {
 	return len(wanted) > 0
 }
 
-// distance is how many letters have to be put in, taken out, changed or swapped with their neighbour to make
-// one name of the other (optimal string alignment), letter case aside. Names of very different lengths are
-// far apart.
-func distance(a, b string) int {
+// Distance returns how many letters have to be put in, taken out, changed or swapped with their neighbour to
+// make one name of the other (optimal string alignment), whatever their case. A name of more than 64 letters is
+// that far from every other.
+func Distance(a, b string) int {
 	from, to := []rune(strings.ToLower(a)), []rune(strings.ToLower(b))
 	if len(from) > longestName || len(to) > longestName {
 		return longestName
