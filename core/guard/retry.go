@@ -43,9 +43,7 @@ func truthful(doubt, last *fault.Error) *fault.Error {
 // mayHaveHappened reports whether a write that failed like this may have taken effect.
 func mayHaveHappened(f *fault.Error) bool {
 	switch f.Code {
-	case fault.UnknownOutcome:
-		return true
-	case fault.Unavailable, fault.Timeout, fault.Canceled, fault.Internal:
+	case fault.UnknownOutcome, fault.Unavailable, fault.Timeout, fault.Canceled, fault.Internal:
 		return !f.Unsent
 	}
 	return false

@@ -74,7 +74,7 @@ func TestARetryThatSucceedsIsTheAnswer(t *testing.T) {
 // out.
 func TestALaterRefusalDoesNotHideWhatMayHaveHappened(t *testing.T) {
 	for _, later := range []*fault.Error{failing(fault.RateLimited), failing(fault.Conflict), failing(fault.Disconnected),
-		failingUnsent(fault.Unavailable), failing(fault.Invalid)} {
+		failingUnsent(fault.Unavailable), failingUnsent(fault.UnknownOutcome), failing(fault.Invalid)} {
 		t.Run(string(later.Code), func(t *testing.T) {
 			bubble(t, Options{}, func(t *testing.T, g *Guard) {
 				s := &script{answers: []error{failing(fault.Timeout), after(later, 20*time.Second)}}

@@ -15,6 +15,7 @@ func populateNumbers(t *testing.T, s *store.Store, raw func(statement string)) {
 	ctx := t.Context()
 	connectionOf(t, s, "acme", "p1", "telephony")
 	connectionOf(t, s, "beta", "p2", "telephony")
+	raw("UPDATE sequences SET value = 1000 WHERE name = 'numbers'") // so that no id is one of those given below
 	for id, name := range numberNames {
 		got2(s.AddNumber(ctx, numberRow(name, "p1")))(t)
 		raw("UPDATE numbers SET id = " + string(rune('1'+id)) + " WHERE ref = '" + name + "'")
