@@ -93,6 +93,11 @@ func build(t *testing.T, url string, rotation oauthtest.Rotation, lifetime time.
 // connect makes a connection with a refresh token among its credentials.
 func (h *harness) connect(id string) {
 	h.t.Helper()
+	h.connectFor(tenantID, id)
+}
+
+func (h *harness) connectFor(tenantID, id string) {
+	h.t.Helper()
 	err := h.store.CreateConnection(h.t.Context(), store.Connection{
 		ID: id, TenantID: tenantID, Name: id, Kind: "calendar", Provider: "provider", CreatedAt: time.Now(),
 	})

@@ -20,11 +20,11 @@ func (s *TokenSource) renew(ctx context.Context, r *renewal, v view) (*entry, er
 	if _, err := s.options.Vault.Primary(); err != nil {
 		return nil, err // never ask for what cannot be sealed
 	}
-	host, err := s.acquire(ctx, v.credentials.Client.Grant.TokenURL, r.urgent)
+	permit, err := s.acquire(ctx, r.tenantID, v.credentials.Client.Grant.TokenURL, r.urgent)
 	if err != nil {
 		return nil, err
 	}
-	defer s.release(host)
+	defer s.release(permit)
 	release, held, err := s.options.Store.HoldTurn(ctx, r.connectionID, s.limits.Turn)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (s *TokenSource) renew(ctx context.Context, r *renewal, v view) (*entry, er
 		return nil, errBusy
 	}
 	t, err := s.redeem(ctx, v)
-	host.unresponsive.Store(errors.Is(err, fault.Timeout) || errors.Is(err, fault.Unavailable))
+	permit.redeemed(!errors.Is(err, fault.Timeout) && !errors.Is(err, fault.Unavailable))
 	s.measure(v, err)
 	switch {
 	case IsRefused(err):

@@ -51,9 +51,9 @@ type TokenSource struct {
 
 	mu        sync.Mutex
 	closed    bool
-	renewals  map[string]*renewal // by connection: those that a call may join
-	running   map[*renewal]bool   // also those that nobody may join any more
-	endpoints map[string]*endpoint
+	renewals  map[string]*renewal  // by connection: those that a call may join
+	running   map[*renewal]bool    // also those that nobody may join any more
+	bulkheads map[string]*bulkhead // by key
 }
 
 // Limits are the times of a token source's work. Replicas that share a store use the same ones.
@@ -100,7 +100,6 @@ func StandardLimits() Limits {
 
 const (
 	workersAtOnce  = 8  // renewals that Run runs at a time
-	perEndpoint    = 5  // redeems at one host, so that a host that hangs leaves slots to the others
 	sweepPage      = 64 // rows
 	earliest, span = 0.75, 0.15
 )
@@ -122,7 +121,7 @@ func NewTokenSource(o Options) *TokenSource {
 	base, end := context.WithCancel(context.Background())
 	return &TokenSource{
 		options: o, limits: o.Limits, base: base, end: end, workers: make(chan struct{}, workersAtOnce),
-		renewals: map[string]*renewal{}, running: map[*renewal]bool{}, endpoints: map[string]*endpoint{},
+		renewals: map[string]*renewal{}, running: map[*renewal]bool{}, bulkheads: map[string]*bulkhead{},
 	}
 }
 

@@ -495,7 +495,7 @@ func TestManyThatAreDueAtOnce(t *testing.T) {
 		if h.fake.Redeems() != many || h.fake.Reuses() != 0 || h.fake.TokenCalls() != many {
 			h.t.Errorf("%d redeems, %d reuses, %d calls", h.fake.Redeems(), h.fake.Reuses(), h.fake.TokenCalls())
 		}
-		if most.Load() > 2*perEndpoint || took > time.Minute {
+		if most.Load() > 2*hostSlots/responsiveSlots || took > time.Minute {
 			h.t.Errorf("%d at once, all after %s", most.Load(), took)
 		}
 	})
@@ -534,6 +534,50 @@ func TestAnEndpointThatHangsLeavesRoomForOthers(t *testing.T) {
 		if h.fake.Redeems() != 1 {
 			h.t.Error("the other endpoint's connection was not renewed in a minute")
 		}
+	})
+}
+
+// TestATenantWhoseHostsHangLeavesTurnsToOthers has calls wait for one tenant's redeems at many hosts, of which
+// each alone is within its bounds.
+func TestATenantWhoseHostsHangLeavesTurnsToOthers(t *testing.T) {
+	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+		const neighbour = "beta"
+		err := h.store.CreateTenant(h.t.Context(), store.Tenant{ID: neighbour, Name: neighbour, CreatedAt: time.Now()})
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		h.connectFor(neighbour, "theirs")
+		source := h.source("a")
+		credentials := source.options.Credentials
+		source.options.Credentials = func(ctx context.Context, tenantID, connectionID string) (Credentials, error) {
+			c, err := credentials(ctx, tenantID, connectionID)
+			if connectionID != "theirs" {
+				c.Client.Grant.TokenURL = "https://" + connectionID + ".example/token"
+			}
+			return c, err
+		}
+		hung := make(chan struct{}, 100)
+		h.through(func(_ string, r *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
+			if r.URL.Host == "provider.example" {
+				return forward()
+			}
+			hung <- struct{}{}
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})
+		var calls sync.WaitGroup
+		for i := range 20 {
+			h.connect(name(i))
+			calls.Go(func() { _, _ = source.Token(h.t.Context(), tenantID, name(i)) })
+		}
+		for range tenantSlots {
+			<-hung
+		}
+		began := time.Now()
+		if _, err := source.Token(h.t.Context(), neighbour, "theirs"); err != nil || time.Since(began) > time.Second {
+			h.t.Errorf("a neighbour has its token after %s: %v", time.Since(began), err)
+		}
+		calls.Wait()
 	})
 }
 
