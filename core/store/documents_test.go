@@ -246,15 +246,18 @@ func fillEvents(tb testing.TB, s *store.Store, n int) {
 	if err := s.CreateConnection(tb.Context(), c); err != nil {
 		tb.Fatal(err)
 	}
-	err := s.Documents("c1").Update(tb.Context(), func(tx adapter.StorageTx) error {
-		for i := range n {
-			if err := tx.Put(eventKey(i), []byte(eventValue(i))); err != nil {
-				return err
+	const atOnce = 250 // an update has four seconds
+	for first := 0; first < n; first += atOnce {
+		err := s.Documents("c1").Update(tb.Context(), func(tx adapter.StorageTx) error {
+			for i := first; i < min(first+atOnce, n); i++ {
+				if err := tx.Put(eventKey(i), []byte(eventValue(i))); err != nil {
+					return err
+				}
 			}
+			return nil
+		})
+		if err != nil {
+			tb.Fatal(err)
 		}
-		return nil
-	})
-	if err != nil {
-		tb.Fatal(err)
 	}
 }
