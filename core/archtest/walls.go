@@ -203,6 +203,7 @@ func Reservations() []Reserved {
 		{Package: "golang.org/x/oauth2/", For: []string{"core/oauth"}, Why: "Who asks for tokens keeps them."},
 		{Package: "github.com/tink-crypto/", For: []string{"core/vault"}, Why: "Keys are the vault's."},
 		{Package: "github.com/prometheus/", For: []string{"core/telemetry", "core/gateway"}, Why: "One list of metrics."},
+		{Package: "github.com/hashicorp/golang-lru/", For: []string{"core/tenant"}, Why: "Drivers are kept in one place."},
 		{Package: "github.com/alecthomas/kong", For: []string{"cmd/frontdesk"}, Why: "The command line is the command's."},
 		{Package: "github.com/goccy/go-yaml", For: []string{"config", "core/api"}, Why: "Files are read strictly, in one place."},
 		{Package: "github.com/itchyny/gojq", For: []string{"adapters/crm/rest"}, Why: "Settings that describe an API are one adapter's."},

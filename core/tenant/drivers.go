@@ -1,12 +1,13 @@
 package tenant
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/calendar"
@@ -209,51 +210,28 @@ type opened struct {
 // drivers keeps the drivers used last. One that is dropped may still serve the calls that hold it; what it
 // holds are shared connections of the pool and memory, so there is nothing to close.
 type drivers struct {
-	limit int
-
-	mu   sync.Mutex
-	byID map[string]*list.Element // of opened
-	used *list.List               // the last used in front
+	keeping sync.Mutex // over a look at what is kept and a change of it
+	kept    *lru.Cache[string, opened]
 }
 
 func newDrivers(limit int) *drivers {
-	return &drivers{limit: limit, byID: map[string]*list.Element{}, used: list.New()}
-}
-
-func (s *drivers) find(connectionID string) (opened, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e, ok := s.byID[connectionID]
-	if !ok {
-		return opened{}, false
+	kept, err := lru.New[string, opened](limit)
+	if err != nil {
+		panic(err) // the limit is negative
 	}
-	s.used.MoveToFront(e)
-	return e.Value.(opened), true
+	return &drivers{kept: kept}
 }
 
+func (s *drivers) find(connectionID string) (opened, bool) { return s.kept.Get(connectionID) }
+
+// keep keeps a driver, unless one of a newer revision is kept.
 func (s *drivers) keep(o opened) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if e, ok := s.byID[o.connection.ID]; ok {
-		if e.Value.(opened).connection.Revision <= o.connection.Revision {
-			e.Value = o
-		}
-		s.used.MoveToFront(e)
+	s.keeping.Lock()
+	defer s.keeping.Unlock()
+	if there, ok := s.kept.Get(o.connection.ID); ok && there.connection.Revision > o.connection.Revision {
 		return
 	}
-	s.byID[o.connection.ID] = s.used.PushFront(o)
-	for s.used.Len() > s.limit {
-		last := s.used.Back()
-		delete(s.byID, last.Value.(opened).connection.ID)
-		s.used.Remove(last)
-	}
+	s.kept.Add(o.connection.ID, o)
 }
 
-func (s *drivers) drop(connectionID string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if e, ok := s.byID[connectionID]; ok {
-		delete(s.byID, connectionID)
-		s.used.Remove(e)
-	}
-}
+func (s *drivers) drop(connectionID string) { s.kept.Remove(connectionID) }

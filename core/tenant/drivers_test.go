@@ -301,6 +301,16 @@ func TestOnlySoManyDriversAreKept(t *testing.T) {
 	}
 }
 
+func TestAnOlderRevisionReplacesNoNewerDriver(t *testing.T) {
+	d := newDrivers(2)
+	for _, revision := range []int64{2, 1} {
+		d.keep(opened{connection: Connection{ID: "c", Revision: revision}})
+	}
+	if there, _ := d.find("c"); there.connection.Revision != 2 {
+		t.Errorf("revision %d is kept", there.connection.Revision)
+	}
+}
+
 func TestCredentialsAreOnRequestsAlone(t *testing.T) {
 	server, got := origin(t)
 	other, atOther := origin(t)
