@@ -116,11 +116,12 @@ func Walls() []Wall {
 			Folder: "core/normalize", May: []string{"core/calendar", "core/crm", "core/telephony", "core/fault", "core/record", "core/spelling"},
 			Why: "From contracts to records, pure.",
 		},
+		{Folder: "core/secret", Why: "Ids and secrets know nobody."},
 		{
 			Folder: "core/tenant",
 			May: []string{
-				"core/adapter", "core/audit", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/oauth", "core/store", "core/telemetry",
-				"core/upstream", "core/vault",
+				"core/adapter", "core/audit", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/oauth", "core/secret", "core/store",
+				"core/telemetry", "core/upstream", "core/vault",
 			},
 			Tests: []string{"core/consent/consenttest", "core/oauth/oauthtest", "core/store/storetest", "core/adapter/adaptertest"},
 			Why:   "Whose connection it is, and its driver, opened.",

@@ -12,6 +12,7 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
+	"frontdesk/core/secret"
 	"frontdesk/core/store"
 )
 
@@ -19,7 +20,7 @@ import (
 // in force. A key that is malformed or mistyped is refused without a query. What is answered is shared: it
 // must not be changed.
 func (d *Directory) Authenticate(ctx context.Context, key string) (Caller, error) {
-	hash, ok := readKey(key)
+	hash, ok := hashKey(key)
 	if !ok {
 		return Caller{}, badKey()
 	}
@@ -64,24 +65,24 @@ func (d *Directory) CallerOf(ctx context.Context, tenantID, connectionID string)
 }
 
 // fetchCaller asks the store about a key, once for all calls that wait for it, and remembers the answer.
-func (d *Directory) fetchCaller(ctx context.Context, hash keyHash, generation uint64) (knownKey, error) {
+func (d *Directory) fetchCaller(ctx context.Context, hash secret.Hash, generation uint64) (knownKey, error) {
 	return shared(ctx, d.fetches, callerFetchKey(hash, generation), d.callerFetch(hash, generation))
 }
 
 // refreshCaller asks the store about a key that is in use before its answer is too old, so that its calls do
 // not wait.
-func (d *Directory) refreshCaller(hash keyHash, generation uint64) {
+func (d *Directory) refreshCaller(hash secret.Hash, generation uint64) {
 	fetch := d.callerFetch(hash, generation)
 	// Where this fails, a call finds the answer too old and asks itself.
 	_, _ = d.fetches.start(callerFetchKey(hash, generation), func(ctx context.Context) (any, error) { return fetch(ctx) })
 }
 
 // callerFetchKey names the fetch: calls after a change here must not take an answer from before it.
-func callerFetchKey(hash keyHash, generation uint64) string {
+func callerFetchKey(hash secret.Hash, generation uint64) string {
 	return "key " + hex.EncodeToString(hash[:]) + " " + strconv.FormatUint(generation, 10)
 }
 
-func (d *Directory) callerFetch(hash keyHash, generation uint64) func(context.Context) (knownKey, error) {
+func (d *Directory) callerFetch(hash secret.Hash, generation uint64) func(context.Context) (knownKey, error) {
 	return func(ctx context.Context) (knownKey, error) {
 		asked := d.now()
 		caller, err := d.loadCaller(ctx, hash)
@@ -95,7 +96,7 @@ func (d *Directory) callerFetch(hash keyHash, generation uint64) func(context.Co
 }
 
 // loadCaller reads the key, its tenant and its connections from the store.
-func (d *Directory) loadCaller(ctx context.Context, hash keyHash) (Caller, error) {
+func (d *Directory) loadCaller(ctx context.Context, hash secret.Hash) (Caller, error) {
 	key, err := d.store.KeyByHash(ctx, hash[:])
 	if errors.Is(err, fault.NotFound) {
 		return Caller{}, badKey()
@@ -192,8 +193,8 @@ type knownKey struct {
 type callers struct {
 	mu         sync.RWMutex
 	generation uint64 // grows with every change made here
-	valid      map[keyHash]knownKey
-	invalid    map[keyHash]knownKey
+	valid      map[secret.Hash]knownKey
+	invalid    map[secret.Hash]knownKey
 }
 
 // How many keys are remembered.
@@ -203,10 +204,10 @@ const (
 )
 
 func newCallers() *callers {
-	return &callers{valid: map[keyHash]knownKey{}, invalid: map[keyHash]knownKey{}}
+	return &callers{valid: map[secret.Hash]knownKey{}, invalid: map[secret.Hash]knownKey{}}
 }
 
-func (c *callers) find(hash keyHash) (knownKey, uint64) {
+func (c *callers) find(hash secret.Hash) (knownKey, uint64) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if k, ok := c.valid[hash]; ok {
@@ -216,7 +217,7 @@ func (c *callers) find(hash keyHash) (knownKey, uint64) {
 }
 
 // keep remembers an answer, unless something changed here since it was asked for.
-func (c *callers) keep(hash keyHash, k knownKey, generation uint64) {
+func (c *callers) keep(hash secret.Hash, k knownKey, generation uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if generation != c.generation {
@@ -250,7 +251,7 @@ func (c *callers) forget() {
 func (c *callers) sweep(before time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, keys := range []map[keyHash]knownKey{c.valid, c.invalid} {
+	for _, keys := range []map[secret.Hash]knownKey{c.valid, c.invalid} {
 		for hash, k := range keys {
 			if k.at.Before(before) {
 				delete(keys, hash)

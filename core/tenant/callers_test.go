@@ -2,7 +2,6 @@ package tenant
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	mathrand "math/rand/v2"
 	"os"
@@ -16,6 +15,7 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
+	"frontdesk/core/secret"
 	"frontdesk/core/store/storetest"
 )
 
@@ -69,10 +69,7 @@ func TestKeysThatAreNotInForce(t *testing.T) {
 		if err := h.DeleteTenant(t.Context(), "gone"); err != nil {
 			t.Fatal(err)
 		}
-		unknown, err := makeKey(rand.Reader, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		unknown := secret.NewToken(livePrefix)
 		for name, key := range map[string]string{"revoked": revoked, "of a deleted tenant": orphan, "unknown": unknown, "none": "", "mistyped": unknown[:45] + "!"} {
 			t.Run(name, func(t *testing.T) {
 				for range 2 { // from the store, then from memory
@@ -107,8 +104,8 @@ func TestForgedKeysCostNoQuery(t *testing.T) {
 	}
 	d := NewDirectory(Options{}) // a query would be a nil dereference
 	defer d.Close()
-	seen, err := makeKey(rand.Reader, false)
-	must(t, err)
+	seen := secret.NewToken(livePrefix)
+	const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	random := mathrand.New(mathrand.NewPCG(1, 2))
 	letter := func() byte { return base62[random.IntN(len(base62))] }
 	for n := range tries {
@@ -125,7 +122,7 @@ func TestForgedKeysCostNoQuery(t *testing.T) {
 			copy(forged, testPrefix)
 			forged[len(forged)-1] = letter()
 		case 3: // a whole body under the checksum that was seen
-			for i := range bodyLength {
+			for i := range 32 {
 				forged[len(livePrefix)+i] = letter()
 			}
 		}
@@ -169,7 +166,7 @@ func TestKeyInUseIsAskedForBeforeItsAnswerIsTooOld(t *testing.T) {
 	h.clock.advance(1500 * time.Millisecond)
 	h.caller(text)    // remembered, and asked for again meanwhile
 	h.fetches.close() // waits for that
-	hash, _ := readKey(text)
+	hash, _ := hashKey(text)
 	known, _ := h.callers.find(hash)
 	if !known.valid || !known.at.Equal(h.clock.now()) || known.caller.KeyID != made.ID {
 		t.Errorf("remembered %+v", known)
@@ -202,7 +199,7 @@ func TestStoreThatIsDownIsNoBadKey(t *testing.T) {
 	if f := fault.From(err); f == nil || f.Code == fault.Unauthenticated {
 		t.Errorf("got %v", err)
 	}
-	hash, _ := readKey(text)
+	hash, _ := hashKey(text)
 	if known, _ := h.callers.find(hash); !known.at.IsZero() {
 		t.Error("the failure is remembered")
 	}
@@ -295,10 +292,10 @@ func TestCallerOfReachesOneConnection(t *testing.T) {
 
 func TestKeysThatAreTriedDoNotPushOutThoseInUse(t *testing.T) {
 	c := newCallers()
-	used := keyHash{1}
+	used := secret.Hash{1}
 	c.keep(used, knownKey{valid: true, at: time.Unix(1, 0)}, 0)
 	for i := range maxInvalid + 100 {
-		c.keep(keyHash{2, byte(i), byte(i >> 8)}, knownKey{at: time.Unix(1, 0)}, 0)
+		c.keep(secret.Hash{2, byte(i), byte(i >> 8)}, knownKey{at: time.Unix(1, 0)}, 0)
 	}
 	if len(c.invalid) != maxInvalid {
 		t.Errorf("%d invalid keys are remembered", len(c.invalid))
@@ -314,10 +311,10 @@ func TestKeysThatAreTriedDoNotPushOutThoseInUse(t *testing.T) {
 
 func TestAnswerFromBeforeAChangeIsNotRemembered(t *testing.T) {
 	c := newCallers()
-	_, before := c.find(keyHash{1})
+	_, before := c.find(secret.Hash{1})
 	c.forget()
-	c.keep(keyHash{1}, knownKey{valid: true, at: time.Unix(1, 0)}, before)
-	if k, _ := c.find(keyHash{1}); k.valid {
+	c.keep(secret.Hash{1}, knownKey{valid: true, at: time.Unix(1, 0)}, before)
+	if k, _ := c.find(secret.Hash{1}); k.valid {
 		t.Error("an answer asked for before the change is remembered after it")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"frontdesk/core/adapter"
 	"frontdesk/core/audit"
 	"frontdesk/core/fault"
+	"frontdesk/core/secret"
 	"frontdesk/core/store"
 )
 
@@ -45,10 +46,7 @@ func (d *Directory) AddConnection(ctx context.Context, tenantName string, n NewC
 // createConnection makes a connection that was checked.
 func (d *Directory) createConnection(ctx context.Context, owner store.Tenant, n NewConnection) (Connection, error) {
 	tenantID := owner.ID
-	id, err := d.newID("conn")
-	if err != nil {
-		return Connection{}, fault.From(err)
-	}
+	id := secret.NewID("conn")
 	settings, err := settingsJSON(n.Settings)
 	if err != nil {
 		return Connection{}, err

@@ -3,11 +3,11 @@ package tenant
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -18,6 +18,7 @@ import (
 	"frontdesk/core/audit"
 	"frontdesk/core/fault"
 	"frontdesk/core/oauth"
+	"frontdesk/core/secret"
 	"frontdesk/core/store"
 )
 
@@ -78,14 +79,7 @@ func (d *Directory) BeginConsent(ctx context.Context, token, callbacks string) (
 	if err != nil {
 		return BegunConsent{}, err
 	}
-	state, err := randomBase62(d.random, secretLength)
-	if err != nil {
-		return BegunConsent{}, fault.From(err)
-	}
-	browser, err := randomBase62(d.random, secretLength)
-	if err != nil {
-		return BegunConsent{}, fault.From(err)
-	}
+	state, browser := secret.Text(secretLength), secret.Text(secretLength)
 	verifier, hash := oauth.NewVerifier(), hashOf(state)
 	sealed, err := d.vault.Seal(l.tenant.ID, consentID(hash), map[string]string{"verifier": verifier, "token": token})
 	if err != nil {
@@ -306,9 +300,7 @@ func (d *Directory) connect(ctx context.Context, l linked, email string, tokens 
 	ctx, cancel := context.WithTimeout(audit.By(context.WithoutCancel(ctx), audit.Consent), keepTimeout)
 	defer cancel()
 	claim := make([]byte, 16)
-	if _, err := io.ReadFull(d.random, claim); err != nil {
-		return Connection{}, fault.From(err)
-	}
+	rand.Read(claim)
 	now := d.now().UTC()
 	if err := d.store.ClaimConnectLink(ctx, l.row.Hash, claim, now, now.Add(claimLife)); err != nil {
 		return Connection{}, d.claimed(ctx, l.row.Hash, err)
@@ -427,7 +419,7 @@ func (d *Directory) prepare(ctx context.Context, l linked, email string) error {
 func consentID(hash []byte) string { return "consent " + hex.EncodeToString(hash) }
 
 // hashOf is what is stored of a secret that somebody shows. They are random enough for a plain hash; see
-// keyHash.
+// secret.Hash.
 func hashOf(secret string) []byte {
 	sum := sha256.Sum256([]byte(secret))
 	return sum[:]

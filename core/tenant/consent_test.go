@@ -18,6 +18,7 @@ import (
 	"frontdesk/core/fault"
 	"frontdesk/core/oauth"
 	"frontdesk/core/oauth/oauthtest"
+	"frontdesk/core/secret"
 	"frontdesk/core/store/storetest"
 )
 
@@ -349,13 +350,12 @@ func TestAMistypedLinkCostsNoQuery(t *testing.T) {
 	h := buildConsent(t, storetest.SQLite(t))
 	token := h.link()
 	must(t, h.store.Close())
-	key, err := makeToken(h.random, livePrefix)
-	must(t, err)
+	key := secret.NewToken(livePrefix)
 	for _, wrong := range []string{"", "fdc_", token[:len(token)-1], token + "0", token[:10] + "~" + token[11:], strings.ToUpper(token), "fd" + token[2:10] + "!" + token[11:], key} {
 		_, err := h.ConnectLink(t.Context(), wrong)
 		wantFault(t, err, fault.NotFound, ReasonLinkUnknown)
 	}
-	_, err = h.ConnectLink(t.Context(), token)
+	_, err := h.ConnectLink(t.Context(), token)
 	wantFault(t, err, fault.Unavailable, fault.ReasonStoreUnavailable)
 }
 
@@ -461,7 +461,7 @@ func TestACrashBetweenTheStepsLeavesNothingThatClaimsToWork(t *testing.T) {
 func TestAClaimOfAProcessThatDiedEndsByItself(t *testing.T) {
 	h := buildConsent(t, storetest.SQLite(t))
 	token := h.link()
-	hash, _ := readToken(token, linkPrefix)
+	hash, _ := secret.HashToken(token, linkPrefix)
 	must(t, h.store.ClaimConnectLink(t.Context(), hash[:], []byte("the dead"), h.clock.now(), h.clock.now().Add(claimLife)))
 	done, err := h.FinishConsent(t.Context(), h.answered(token, "approve"))
 	wantFault(t, err, fault.Conflict, ReasonLinkBusy)

@@ -10,6 +10,7 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
+	"frontdesk/core/secret"
 	"frontdesk/core/store"
 	"frontdesk/core/store/storetest"
 	"frontdesk/core/vault"
@@ -177,21 +178,15 @@ func TestNoEditOfTheDatabaseMakesAKey(t *testing.T) {
 	}
 	for name, attack := range map[string]func(s scene) (key string){
 		"put in": func(s scene) string {
-			key, err := makeKey(s.h.random, false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			hash, _ := readKey(key)
+			key := secret.NewToken(livePrefix)
+			hash, _ := hashKey(key)
 			s.i.exec(`INSERT INTO api_keys (id, tenant_id, prefix, hash, label, scopes, connections, test, created_at)
 				VALUES ('key_of_mine', $1, 'fd_live_xxxx', $2, '', '["calendar:read","calendar:write"]', 'null', FALSE, 0)`, s.victim.ID, hash[:])
 			return key
 		},
 		"put in with the seal of another": func(s scene) string {
-			key, err := makeKey(s.h.random, false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			hash, _ := readKey(key)
+			key := secret.NewToken(livePrefix)
+			hash, _ := hashKey(key)
 			s.i.exec(`INSERT INTO api_keys (id, tenant_id, prefix, hash, label, scopes, connections, test, created_at, seal)
 				SELECT 'key_of_mine', tenant_id, prefix, $1, label, scopes, connections, test, created_at, seal FROM api_keys WHERE id = $2`, hash[:], s.ownID)
 			return key
@@ -218,7 +213,7 @@ func TestNoEditOfTheDatabaseMakesAKey(t *testing.T) {
 		},
 		"in the place of another's": func(s scene) string {
 			theirs := s.i.bytes("SELECT id FROM api_keys WHERE tenant_id = $1", s.victim.ID)
-			hash, _ := readKey(s.own)
+			hash, _ := hashKey(s.own)
 			s.i.exec("DELETE FROM api_keys WHERE id = $1", s.ownID)
 			s.i.exec("UPDATE api_keys SET hash = $1 WHERE id = $2", hash[:], string(theirs))
 			return s.own

@@ -17,8 +17,6 @@ package tenant
 
 import (
 	"context"
-	"crypto/rand"
-	"io"
 	"log/slog"
 	"sync"
 	"time"
@@ -41,7 +39,6 @@ type Options struct {
 	// Operators are what the configuration says of providers, by their names.
 	Operators map[string]adapter.Operator
 	Now       func() time.Time   // the clock; time.Now when nil
-	Random    io.Reader          // of keys and ids; crypto/rand when nil
 	Log       *slog.Logger       // nothing is logged when nil
 	CacheFor  time.Duration      // how long an answer about a key may be used; 2 s when 0
 	Owner     string             // names this process in leases
@@ -59,7 +56,6 @@ type Directory struct {
 	pool      *upstream.Pool
 	operators map[string]adapter.Operator
 	now       func() time.Time
-	random    io.Reader
 	log       *slog.Logger
 	cacheFor  time.Duration
 	audit     *audit.Log
@@ -82,14 +78,11 @@ const housekeeping = time.Minute
 func NewDirectory(o Options) *Directory {
 	d := &Directory{
 		store: o.Store, vault: o.Vault, registry: o.Registry, pool: o.Pool, operators: o.Operators,
-		now: o.Now, random: o.Random, log: o.Log, cacheFor: o.CacheFor, audit: o.Audit,
+		now: o.Now, log: o.Log, cacheFor: o.CacheFor, audit: o.Audit,
 		used: &usage{at: map[string]time.Time{}},
 	}
 	if d.now == nil {
 		d.now = time.Now
-	}
-	if d.random == nil {
-		d.random = rand.Reader
 	}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)

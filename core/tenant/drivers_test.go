@@ -12,6 +12,7 @@ import (
 	"frontdesk/core/adapter"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
+	"frontdesk/core/secret"
 	"frontdesk/core/store/storetest"
 	"frontdesk/core/upstream"
 )
@@ -407,11 +408,8 @@ func BenchmarkCallerToDriver(b *testing.B) {
 	d := NewDirectory(Options{Now: func() time.Time { return now }})
 	defer d.Close()
 	defer d.used.take() // there is no store to write it to
-	text, err := makeKey(d.random, false)
-	if err != nil {
-		b.Fatal(err)
-	}
-	hash, _ := readKey(text)
+	text := secret.NewToken(livePrefix)
+	hash, _ := hashKey(text)
 	c := Connection{ID: "c", Kind: adapter.KindCalendar, Status: StatusOK, Revision: 1}
 	caller := Caller{KeyID: "k", Scopes: Scopes(), Connections: map[adapter.Kind]Connection{c.Kind: c}}
 	d.callers.keep(hash, knownKey{caller: caller, valid: true, at: now}, 0)

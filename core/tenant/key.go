@@ -10,6 +10,7 @@ import (
 	"frontdesk/core/adapter"
 	"frontdesk/core/audit"
 	"frontdesk/core/fault"
+	"frontdesk/core/secret"
 	"frontdesk/core/store"
 )
 
@@ -42,15 +43,12 @@ func (d *Directory) CreateKey(ctx context.Context, tenantName string, k NewKey) 
 	if len(k.Scopes) == 0 {
 		k.Scopes = Scopes()
 	}
-	text, err := makeKey(d.random, k.Test)
-	if err != nil {
-		return "", Key{}, fault.From(err)
+	prefix := livePrefix
+	if k.Test {
+		prefix = testPrefix
 	}
-	id, err := d.newID("key")
-	if err != nil {
-		return "", Key{}, fault.From(err)
-	}
-	hash, _ := readKey(text)
+	text, id := secret.NewToken(prefix), secret.NewID("key")
+	hash, _ := secret.HashToken(text, prefix)
 	row := store.APIKey{
 		ID: id, TenantID: owner.ID, Prefix: text[:shownLength], Hash: hash[:], Label: k.Label,
 		Connections: bound, Test: k.Test, CreatedAt: d.now().UTC(),

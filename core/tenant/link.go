@@ -15,6 +15,7 @@ import (
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
 	"frontdesk/core/oauth"
+	"frontdesk/core/secret"
 	"frontdesk/core/store"
 )
 
@@ -36,7 +37,7 @@ const (
 	ReasonOtherAccount     = "CONSENT_OTHER_ACCOUNT"
 )
 
-// linkPrefix begins the token of a link; the rest is as that of an API key.
+// linkPrefix begins the token of a link.
 const linkPrefix = "fdc_"
 
 // How long a link may be good.
@@ -107,13 +108,11 @@ func (d *Directory) NewConnectLink(ctx context.Context, tenantName string, n New
 	}
 	if row.ConnectionID = l.there.ID; row.ConnectionID != "" {
 		row.Reconnects = true
-	} else if row.ConnectionID, err = d.newID("conn"); err != nil {
-		return "", made, fault.From(err)
+	} else {
+		row.ConnectionID = secret.NewID("conn")
 	}
-	if token, err = makeToken(d.random, linkPrefix); err != nil {
-		return "", made, fault.From(err)
-	}
-	hash, _ := readToken(token, linkPrefix)
+	token = secret.NewToken(linkPrefix)
+	hash, _ := secret.HashToken(token, linkPrefix)
 	row.Hash = hash[:]
 	if row.Seal, err = d.vault.SealRow(boundLink(row), nil); err != nil {
 		return "", made, err
@@ -140,7 +139,7 @@ func (d *Directory) ConnectLink(ctx context.Context, token string) (ConnectLink,
 
 // goodLink returns the link of a token with all it leads to, while it is good.
 func (d *Directory) goodLink(ctx context.Context, token string) (linked, error) {
-	hash, ok := readToken(token, linkPrefix)
+	hash, ok := secret.HashToken(token, linkPrefix)
 	if !ok {
 		return linked{}, linkUnknown()
 	}

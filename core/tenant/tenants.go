@@ -12,6 +12,7 @@ import (
 
 	"frontdesk/core/audit"
 	"frontdesk/core/fault"
+	"frontdesk/core/secret"
 	"frontdesk/core/store"
 )
 
@@ -20,15 +21,11 @@ func (d *Directory) CreateTenant(ctx context.Context, name string, s Settings) (
 	if faults := append(checkName("name", name), checkSettings("", s)...); len(faults) > 0 {
 		return Tenant{}, fault.InvalidFields(faults...)
 	}
-	id, err := d.newID("tenant")
-	if err != nil {
-		return Tenant{}, fault.From(err)
-	}
 	settings, err := json.Marshal(s)
 	if err != nil {
 		return Tenant{}, fault.From(err)
 	}
-	t := Tenant{ID: id, Name: name, Settings: s, CreatedAt: d.now().UTC()}
+	t := Tenant{ID: secret.NewID("tenant"), Name: name, Settings: s, CreatedAt: d.now().UTC()}
 	row := store.Tenant{ID: t.ID, Name: t.Name, Settings: settings, CreatedAt: t.CreatedAt}
 	audited, err := d.audited(ctx, row, audit.Entry{Action: createTenant, Subject: t.ID, Changed: differing("", Settings{}, s)})
 	if err != nil {

@@ -1,8 +1,7 @@
-package tenant
+package secret
 
 import (
 	"bytes"
-	"crypto/rand"
 	"errors"
 	"regexp"
 	"strings"
@@ -10,25 +9,28 @@ import (
 	"testing/iotest"
 )
 
-func TestKeysAreWrittenOneWay(t *testing.T) {
+func TestTokensAreWrittenOneWay(t *testing.T) {
 	zeros := bytes.NewReader(make([]byte, 64))
-	live, err := makeKey(zeros, false)
+	body, err := draw(zeros, bodyLength)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// The CRC-32 of what precedes them is 0x2817e78b.
-	if want := "fd_live_000000000000000000000000000000000jWOM7"; live != want {
-		t.Errorf("got %s, want %s", live, want)
+	if got, want := sealed("fd_live_"+body), "fd_live_000000000000000000000000000000000jWOM7"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 	shape := regexp.MustCompile(`^fd_(live|test)_[0-9A-Za-z]{38}$`)
 	for range 100 {
-		for _, test := range []bool{false, true} {
-			key, err := makeKey(rand.Reader, test)
-			if err != nil || !shape.MatchString(key) || strings.HasPrefix(key, "fd_test_") != test {
-				t.Fatalf("%s, %v", key, err)
+		for _, prefix := range []string{"fd_live_", "fd_test_"} {
+			token := NewToken(prefix)
+			if !shape.MatchString(token) || !strings.HasPrefix(token, prefix) {
+				t.Fatal(token)
 			}
-			if _, ok := readKey(key); !ok {
-				t.Errorf("%s is refused", key)
+			if _, ok := HashToken(token, prefix); !ok {
+				t.Errorf("%s is refused", token)
+			}
+			if _, ok := HashToken(token, "fd_else_"); ok {
+				t.Errorf("%s passes with another prefix", token)
 			}
 		}
 	}
@@ -46,17 +48,14 @@ func TestChecksumIsCRC32InBase62(t *testing.T) {
 }
 
 func TestEveryMistypedCharacterIsNoticed(t *testing.T) {
-	key, err := makeKey(rand.Reader, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := NewToken("fd_live_")
 	for i := range key {
 		for _, c := range []byte(base62 + "_- ") {
 			if c == key[i] {
 				continue
 			}
 			wrong := key[:i] + string(c) + key[i+1:]
-			if _, ok := readKey(wrong); ok {
+			if _, ok := HashToken(wrong, "fd_live_"); ok {
 				t.Errorf("%s passes for %s", wrong, key)
 			}
 		}
@@ -65,12 +64,12 @@ func TestEveryMistypedCharacterIsNoticed(t *testing.T) {
 		if key[i] == key[i+1] {
 			continue
 		}
-		if _, ok := readKey(key[:i] + key[i+1:i+2] + key[i:i+1] + key[i+2:]); ok {
+		if _, ok := HashToken(key[:i]+key[i+1:i+2]+key[i:i+1]+key[i+2:], "fd_live_"); ok {
 			t.Errorf("swapping the characters at %d goes unnoticed", i)
 		}
 	}
 	for _, wrong := range []string{"", key[1:], key[:len(key)-1], key + "0", " " + key, "fd_live_", strings.ToUpper(key)} {
-		if _, ok := readKey(wrong); ok {
+		if _, ok := HashToken(wrong, "fd_live_"); ok {
 			t.Errorf("%q passes", wrong)
 		}
 	}
@@ -81,7 +80,7 @@ func TestEveryCharacterIsEquallyLikely(t *testing.T) {
 	for i := range all {
 		all[i] = byte(i)
 	}
-	drawn, err := randomBase62(bytes.NewReader(append(all, all...)), 248)
+	drawn, err := draw(bytes.NewReader(append(all, all...)), 248)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,21 +90,18 @@ func TestEveryCharacterIsEquallyLikely(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken")
-	if _, err := randomBase62(iotest.ErrReader(broken), 1); !errors.Is(err, broken) {
+	if _, err := draw(iotest.ErrReader(broken), 1); !errors.Is(err, broken) {
 		t.Errorf("without randomness: %v", err)
 	}
 }
 
-// FuzzReadKey: what passes for a key has the form of one.
-func FuzzReadKey(f *testing.F) {
-	key, err := makeKey(rand.Reader, true)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(key)
-	f.Add("fd_live_" + strings.Repeat("\xff", 38))
+// FuzzHashToken: what passes for a token has the form of one.
+func FuzzHashToken(f *testing.F) {
+	const prefix = "fd_live_"
+	f.Add(NewToken(prefix))
+	f.Add(prefix + strings.Repeat("\xff", 38))
 	f.Fuzz(func(t *testing.T, text string) {
-		if _, ok := readKey(text); ok && (len(text) != len(livePrefix)+bodyLength+checksumLength || !strings.HasPrefix(text, "fd_")) {
+		if _, ok := HashToken(text, prefix); ok && (len(text) != len(prefix)+bodyLength+checksumLength || !strings.HasPrefix(text, prefix)) {
 			t.Errorf("%q passes", text)
 		}
 	})
