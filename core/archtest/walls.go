@@ -117,10 +117,12 @@ func Walls() []Wall {
 			Why: "From contracts to records, pure.",
 		},
 		{Folder: "core/secret", Why: "Ids and secrets know nobody."},
+		{Folder: "core/singleflight", May: []string{"core/fault", "core/telemetry"}, Why: "One fetch for many calls, whatever is fetched."},
 		{
 			Folder: "core/tenant",
 			May: []string{
-				"core/adapter", "core/audit", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/oauth", "core/secret", "core/store",
+				"core/adapter", "core/audit", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/oauth", "core/secret", "core/singleflight",
+				"core/store",
 				"core/telemetry", "core/upstream", "core/vault",
 			},
 			Tests: []string{"core/consent/consenttest", "core/oauth/oauthtest", "core/store/storetest", "core/adapter/adaptertest"},

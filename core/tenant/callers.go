@@ -13,6 +13,7 @@ import (
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
 	"frontdesk/core/secret"
+	"frontdesk/core/singleflight"
 	"frontdesk/core/store"
 )
 
@@ -29,11 +30,12 @@ func (d *Directory) Authenticate(ctx context.Context, key string) (Caller, error
 	age := now.Sub(known.at)
 	if known.at.IsZero() || age >= d.cacheFor || age < 0 {
 		var err error
-		if known, err = d.fetchCaller(ctx, hash, generation); err != nil {
+		known, err = singleflight.Do(ctx, d.fetches, callerFetchKey(hash, generation), d.callerFetch(hash, generation))
+		if err != nil {
 			return Caller{}, err
 		}
-	} else if known.valid && age >= d.cacheFor/2 {
-		d.refreshCaller(hash, generation)
+	} else if known.valid && age >= d.cacheFor/2 { // asked for ahead of time, so that no call waits
+		singleflight.Start(d.fetches, callerFetchKey(hash, generation), d.callerFetch(hash, generation))
 	}
 	if !known.valid {
 		return Caller{}, badKey()
@@ -64,24 +66,12 @@ func (d *Directory) CallerOf(ctx context.Context, tenantID, connectionID string)
 	return Caller{Tenant: t, Connections: map[adapter.Kind]Connection{c.Kind: c}}, nil
 }
 
-// fetchCaller asks the store about a key, once for all calls that wait for it, and remembers the answer.
-func (d *Directory) fetchCaller(ctx context.Context, hash secret.Hash, generation uint64) (knownKey, error) {
-	return shared(ctx, d.fetches, callerFetchKey(hash, generation), d.callerFetch(hash, generation))
-}
-
-// refreshCaller asks the store about a key that is in use before its answer is too old, so that its calls do
-// not wait.
-func (d *Directory) refreshCaller(hash secret.Hash, generation uint64) {
-	fetch := d.callerFetch(hash, generation)
-	// Where this fails, a call finds the answer too old and asks itself.
-	_, _ = d.fetches.start(callerFetchKey(hash, generation), func(ctx context.Context) (any, error) { return fetch(ctx) })
-}
-
 // callerFetchKey names the fetch: calls after a change here must not take an answer from before it.
 func callerFetchKey(hash secret.Hash, generation uint64) string {
 	return "key " + hex.EncodeToString(hash[:]) + " " + strconv.FormatUint(generation, 10)
 }
 
+// callerFetch returns what asks the store about a key and remembers the answer.
 func (d *Directory) callerFetch(hash secret.Hash, generation uint64) func(context.Context) (knownKey, error) {
 	return func(ctx context.Context) (knownKey, error) {
 		asked := d.now()

@@ -1,14 +1,12 @@
 package tenant
 
 import (
-	"context"
 	"fmt"
 	mathrand "math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -159,20 +157,24 @@ func TestRevocationHereTakesEffectAtOnce(t *testing.T) {
 }
 
 func TestKeyInUseIsAskedForBeforeItsAnswerIsTooOld(t *testing.T) {
-	h := build(t, storetest.SQLite(t))
-	h.tenant("acme")
-	text, made := h.key("acme", NewKey{})
-	h.caller(text)
-	h.clock.advance(1500 * time.Millisecond)
-	h.caller(text)    // remembered, and asked for again meanwhile
-	h.fetches.close() // waits for that
-	hash, _ := hashKey(text)
-	known, _ := h.callers.find(hash)
-	if !known.valid || !known.at.Equal(h.clock.now()) || known.caller.KeyID != made.ID {
-		t.Errorf("remembered %+v", known)
-	}
-	h.clock.advance(1900 * time.Millisecond)
-	h.caller(text) // 3.4 s after the first answer, and no call waited
+	url := storetest.SQLite(t)
+	synctest.Test(t, func(t *testing.T) {
+		h := build(t, url)
+		h.tenant("acme")
+		text, made := h.key("acme", NewKey{})
+		h.caller(text)
+		h.clock.advance(1500 * time.Millisecond)
+		h.caller(text) // remembered, and asked for again meanwhile
+		synctest.Wait()
+		hash, _ := hashKey(text)
+		known, _ := h.callers.find(hash)
+		if !known.valid || !known.at.Equal(h.clock.now()) || known.caller.KeyID != made.ID {
+			t.Errorf("remembered %+v", known)
+		}
+		h.clock.advance(1900 * time.Millisecond)
+		h.caller(text) // 3.4 s after the first answer, and no call waited
+		h.Close()
+	})
 }
 
 func TestClockThatGoesBackEndsWhatIsRemembered(t *testing.T) {
@@ -316,46 +318,6 @@ func TestAnswerFromBeforeAChangeIsNotRemembered(t *testing.T) {
 	c.keep(secret.Hash{1}, knownKey{valid: true, at: time.Unix(1, 0)}, before)
 	if k, _ := c.find(secret.Hash{1}); k.valid {
 		t.Error("an answer asked for before the change is remembered after it")
-	}
-}
-
-func TestManyCallsOfOneKeyAskOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFetchGroup(t.Context())
-		release, asked := make(chan struct{}), 0
-		var done sync.WaitGroup
-		for range 50 {
-			done.Go(func() {
-				got, err := shared(t.Context(), f, "k", func(context.Context) (int, error) {
-					asked++ // by one goroutine, or the race detector tells
-					<-release
-					return 7, nil
-				})
-				if got != 7 || err != nil {
-					t.Errorf("got %d, %v", got, err)
-				}
-			})
-		}
-		synctest.Wait()
-		left, leave := context.WithCancel(t.Context())
-		leave()
-		_, err := shared(left, f, "k", func(context.Context) (int, error) { return 0, nil })
-		wantFault(t, err, fault.Canceled, fault.ReasonCanceled)
-		close(release)
-		done.Wait()
-		if asked != 1 {
-			t.Errorf("asked %d times", asked)
-		}
-		f.close()
-	})
-}
-
-func TestFetchThatPanicsFailsItsCallers(t *testing.T) {
-	f := newFetchGroup(t.Context())
-	defer f.close()
-	for range 2 {
-		_, err := shared(t.Context(), f, "k", func(context.Context) (int, error) { panic("defect") })
-		wantFault(t, err, fault.Internal, fault.ReasonInternal)
 	}
 }
 

@@ -24,6 +24,7 @@ import (
 	"frontdesk/core/adapter"
 	"frontdesk/core/audit"
 	"frontdesk/core/oauth"
+	"frontdesk/core/singleflight"
 	"frontdesk/core/store"
 	"frontdesk/core/telemetry"
 	"frontdesk/core/upstream"
@@ -65,7 +66,7 @@ type Directory struct {
 	callers   *callers
 	drivers   *drivers
 	used      *usage
-	fetches   *fetchGroup
+	fetches   *singleflight.Group
 
 	stop context.CancelFunc
 	done sync.WaitGroup // what runs until stop
@@ -100,7 +101,7 @@ func NewDirectory(o Options) *Directory {
 	})
 	d.consented = d.tokens
 	ctx, stop := context.WithCancel(context.Background())
-	d.stop, d.fetches = stop, newFetchGroup(ctx)
+	d.stop, d.fetches = stop, singleflight.NewGroup()
 	d.done.Go(func() { d.keepHouse(ctx) })
 	return d
 }
@@ -112,7 +113,7 @@ func (d *Directory) Run(ctx context.Context) { d.tokens.Run(ctx) }
 func (d *Directory) Close() {
 	d.tokens.Close()
 	d.stop()
-	d.fetches.close()
+	d.fetches.Close()
 	d.done.Wait()
 }
 

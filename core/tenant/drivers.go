@@ -13,6 +13,7 @@ import (
 	"frontdesk/core/calendar"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
+	"frontdesk/core/singleflight"
 	"frontdesk/core/store"
 	"frontdesk/core/telephony"
 )
@@ -98,7 +99,7 @@ func open[D any](
 	if !ok || there.connection.Revision < c.Revision || there.zone != zone {
 		var err error
 		key := fmt.Sprintf("open %s %d %s", c.ID, c.Revision, zone)
-		if there, err = shared(ctx, d.fetches, key, func(ctx context.Context) (opened, error) {
+		if there, err = singleflight.Do(ctx, d.fetches, key, func(ctx context.Context) (opened, error) {
 			return openRow(ctx, d, c, zone, opener)
 		}); err != nil {
 			return Opened[D]{}, err
