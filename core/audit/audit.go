@@ -135,6 +135,20 @@ func (l *Log) Row(ctx context.Context, e Entry) (store.AuditRow, error) {
 	return row, nil
 }
 
+// Change returns the row of a change that is made to a tenant or to what it has, for the transaction that
+// makes it; none of a nil log.
+func (l *Log) Change(ctx context.Context, tenantID, tenantName string, e Entry) ([]store.AuditRow, error) {
+	if l == nil {
+		return nil, nil
+	}
+	e.TenantID, e.Tenant, e.Outcome = tenantID, tenantName, Done
+	row, err := l.Row(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	return []store.AuditRow{row}, nil
+}
+
 // Record records a change that no transaction of the store holds.
 func (l *Log) Record(ctx context.Context, e Entry) error {
 	row, err := l.Row(ctx, e)

@@ -25,12 +25,7 @@ func (o *Options) auditNumber(ctx context.Context, action string, n store.Number
 	if err != nil {
 		return nil, err
 	}
-	row, err := o.Audit.Row(ctx, audit.Entry{
-		TenantID: owner.ID, Tenant: owner.Name, Action: action, ConnectionID: n.ConnectionID, Subject: n.Ref,
-		Outcome: audit.Done,
+	return o.Audit.Change(ctx, owner.ID, owner.Name, audit.Entry{
+		Action: action, ConnectionID: n.ConnectionID, Subject: n.Ref,
 	})
-	if err != nil {
-		return nil, err
-	}
-	return []store.AuditRow{row}, nil
 }

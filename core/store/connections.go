@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"frontdesk/core/fault"
@@ -83,6 +84,35 @@ func (s *Store) UpdateConnection(ctx context.Context, c Connection, fromRevision
 		}
 		return addAudit(ctx, tx, audit)
 	})
+}
+
+// connectionAttempts is how often a connection that others change at the same time is read again. Each time,
+// one of them got on.
+const connectionAttempts = 20
+
+// ChangeConnection replaces a connection by what change makes of it, records the rows that change returns,
+// and returns the connection as it is then. Where somebody else changed it since it was read, it is read
+// again, and change is called again.
+func (s *Store) ChangeConnection(
+	ctx context.Context, c Connection, change func(*Connection) ([]AuditRow, error),
+) (Connection, error) {
+	for attempt := 1; ; attempt++ {
+		fromRevision := c.Revision
+		audit, err := change(&c)
+		if err != nil {
+			return Connection{}, err
+		}
+		err = s.UpdateConnection(ctx, c, fromRevision, audit...)
+		if err == nil {
+			return s.Connection(ctx, c.TenantID, c.ID)
+		}
+		if !errors.Is(err, fault.Conflict) || attempt == connectionAttempts {
+			return Connection{}, err
+		}
+		if c, err = s.Connection(ctx, c.TenantID, c.ID); err != nil {
+			return Connection{}, err
+		}
+	}
 }
 
 // DeleteConnection removes a connection with its documents, numbers, holds and the events seen through it.

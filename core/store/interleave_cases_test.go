@@ -39,6 +39,8 @@ var notInterleaved = map[string]string{
 
 	"Count": "tests alone have it", "Execute": "tests alone have it", "MigrateTo": "tests alone have it",
 	"HoldTurn": "it commits nothing: who holds a turn is told by its own test",
+
+	"ChangeConnection": "it is calls of UpdateConnection and Connection; rotations run it against writers",
 }
 
 // populate makes the rows that every run begins with: for each operation some that it changes.

@@ -2,7 +2,6 @@ package tenant
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/audit"
 	"frontdesk/core/fault"
 	"frontdesk/core/store"
 )
@@ -294,43 +294,19 @@ func (p *planner) pruneConnections(ctx context.Context, want DesiredTenant, ther
 	return nil
 }
 
-// difference tells, by name, which values differ between two things that are JSON objects. A value that JSON
-// cannot hold is told by the check of the connection.
+// difference tells which values differ between two things that are JSON objects, the desired ones first. A
+// value that JSON cannot hold is told by the check of the connection.
 func difference(prefix string, now, want any) []string {
-	before, after := members(now), members(want)
-	names := slices.Sorted(maps.Keys(after))
-	for _, name := range slices.Sorted(maps.Keys(before)) {
-		if _, stays := after[name]; !stays {
-			names = append(names, name)
-		}
-	}
-	var details []string
-	for _, name := range names {
-		was, had := before[name]
-		is, has := after[name]
+	var details, removed []string
+	for _, d := range audit.Differences(now, want) {
 		switch {
-		case had && !has:
-			details = append(details, fmt.Sprintf("%s%s: %s removed", prefix, name, was))
-		case !had:
-			details = append(details, fmt.Sprintf("%s%s: %s", prefix, name, is))
-		case was != is:
-			details = append(details, fmt.Sprintf("%s%s: %s -> %s", prefix, name, was, is))
+		case d.Is == "":
+			removed = append(removed, fmt.Sprintf("%s%s: %s removed", prefix, d.Name, d.Was))
+		case d.Was == "":
+			details = append(details, fmt.Sprintf("%s%s: %s", prefix, d.Name, d.Is))
+		default:
+			details = append(details, fmt.Sprintf("%s%s: %s -> %s", prefix, d.Name, d.Was, d.Is))
 		}
 	}
-	return details
-}
-
-// members returns the members of an object, each in canonical JSON: encoding/json sorts the keys of maps.
-func members(v any) map[string]string {
-	raw, _ := json.Marshal(v)
-	var generic map[string]any
-	if json.Unmarshal(raw, &generic) != nil {
-		return nil
-	}
-	list := make(map[string]string, len(generic))
-	for name, value := range generic {
-		text, _ := json.Marshal(value)
-		list[name] = string(text)
-	}
-	return list
+	return append(details, removed...)
 }

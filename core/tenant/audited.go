@@ -26,38 +26,12 @@ const (
 
 // audited returns the row of a change, for the transaction that makes it; none where nothing is audited.
 func (d *Directory) audited(ctx context.Context, owner store.Tenant, e audit.Entry) ([]store.AuditRow, error) {
-	if d.audit == nil {
-		return nil, nil
-	}
-	e.TenantID, e.Tenant, e.Outcome = owner.ID, owner.Name, audit.Done
-	row, err := d.audit.Row(ctx, e)
-	if err != nil {
-		return nil, err
-	}
-	return []store.AuditRow{row}, nil
-}
-
-// differing names what differs between two things that are JSON objects, and tells no value.
-func differing(prefix string, now, want any) []string {
-	before, after := members(now), members(want)
-	var names []string
-	for name := range before {
-		if before[name] != after[name] {
-			names = append(names, prefix+name)
-		}
-	}
-	for name := range after {
-		if _, had := before[name]; !had {
-			names = append(names, prefix+name)
-		}
-	}
-	slices.Sort(names)
-	return names
+	return d.audit.Change(ctx, owner.ID, owner.Name, e)
 }
 
 // namesIn names what a new connection is given.
 func namesIn(n NewConnection) []string {
-	names := differing("settings.", map[string]any{}, n.Settings)
+	names := audit.Differing("settings.", map[string]any{}, n.Settings)
 	for _, name := range slices.Sorted(maps.Keys(n.Credentials)) {
 		names = append(names, "credentials."+name)
 	}
@@ -77,7 +51,7 @@ func changedIn(was, is store.Connection, c ConnectionChange) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := differing("settings.", before.Settings, after.Settings)
+	names := audit.Differing("settings.", before.Settings, after.Settings)
 	for _, name := range slices.Sorted(maps.Keys(c.Credentials)) {
 		names = append(names, "credentials."+name)
 	}

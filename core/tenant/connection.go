@@ -137,38 +137,20 @@ func (d *Directory) change(row *store.Connection, c ConnectionChange) (growth, e
 	return is, nil
 }
 
-// writeAttempts is how often a row that others change at the same time is read again. Each time, one of them
-// got on.
-const writeAttempts = 20
-
 // changeConnection writes a changed row and what the audit says of it, reading it again when someone else
 // changed it in between.
 func (d *Directory) changeConnection(
 	ctx context.Context, row store.Connection,
 	audited func(ctx context.Context, was, is store.Connection) ([]store.AuditRow, error), change func(*store.Connection) error,
 ) (Connection, error) {
-	for attempt := 1; ; attempt++ {
-		was := row
-		if err := change(&row); err != nil {
-			return Connection{}, err
+	row, err := d.store.ChangeConnection(ctx, row, func(row *store.Connection) ([]store.AuditRow, error) {
+		was := *row
+		if err := change(row); err != nil {
+			return nil, err
 		}
-		rows, err := audited(ctx, was, row)
-		if err != nil {
-			return Connection{}, err
-		}
-		err = d.store.UpdateConnection(ctx, row, was.Revision, rows...)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, fault.Conflict) || attempt == writeAttempts {
-			return Connection{}, err
-		}
-		if row, err = d.store.Connection(ctx, row.TenantID, row.ID); err != nil {
-			return Connection{}, err
-		}
-	}
+		return audited(ctx, was, *row)
+	})
 	d.callers.forget()
-	row, err := d.store.Connection(ctx, row.TenantID, row.ID)
 	if err != nil {
 		return Connection{}, err
 	}

@@ -28,6 +28,9 @@ const (
 	keepTimeout    = 15 * time.Second // of storing what it gave
 	claimLife      = time.Minute      // longer than keepTimeout, so that nobody who lost a link still stores
 
+	// finishAttempts is how often a connection that others change at the same time is read again.
+	finishAttempts = 20
+
 	// secretLength is that of a state and of what is put into the browser: 255 bits.
 	secretLength = 43
 	// maxCode bounds what a provider sends as a code; Microsoft's are beyond 1,000 characters.
@@ -361,7 +364,7 @@ func (d *Directory) connectClaimed(ctx context.Context, linkHash, claim []byte, 
 			row.Status, row.Revision = string(StatusOK), row.Revision+1
 			return connectionOf(row)
 		}
-		if fault.From(err).Reason != fault.ReasonChangedMeanwhile || attempt == writeAttempts {
+		if fault.From(err).Reason != fault.ReasonChangedMeanwhile || attempt == finishAttempts {
 			return Connection{}, err
 		}
 	}

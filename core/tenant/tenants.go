@@ -27,7 +27,7 @@ func (d *Directory) CreateTenant(ctx context.Context, name string, s Settings) (
 	}
 	t := Tenant{ID: secret.NewID("tenant"), Name: name, Settings: s, CreatedAt: d.now().UTC()}
 	row := store.Tenant{ID: t.ID, Name: t.Name, Settings: settings, CreatedAt: t.CreatedAt}
-	audited, err := d.audited(ctx, row, audit.Entry{Action: createTenant, Subject: t.ID, Changed: differing("", Settings{}, s)})
+	audited, err := d.audited(ctx, row, audit.Entry{Action: createTenant, Subject: t.ID, Changed: audit.Differing("", Settings{}, s)})
 	if err != nil {
 		return Tenant{}, err
 	}
@@ -81,7 +81,7 @@ func (d *Directory) UpdateTenant(ctx context.Context, name string, s Settings) (
 	if err != nil {
 		return Tenant{}, fault.From(err)
 	}
-	audited, err := d.audited(ctx, store.Tenant{ID: t.ID, Name: t.Name}, audit.Entry{Action: updateTenant, Subject: t.ID, Changed: differing("", t.Settings, s)})
+	audited, err := d.audited(ctx, store.Tenant{ID: t.ID, Name: t.Name}, audit.Entry{Action: updateTenant, Subject: t.ID, Changed: audit.Differing("", t.Settings, s)})
 	if err != nil {
 		return Tenant{}, err
 	}
