@@ -22,6 +22,8 @@ import (
 
 	"frontdesk/adapters/all"
 	"frontdesk/core/adapter"
+	"frontdesk/core/apikey"
+	"frontdesk/core/connection"
 	"frontdesk/core/gateway"
 	"frontdesk/core/oauth/oauthtest"
 	"frontdesk/core/tenant"
@@ -29,7 +31,7 @@ import (
 
 // createTenants makes a tenant for each list of connections, in a gateway that is not running yet, and
 // returns their keys.
-func (d *deployment) createTenants(s tenant.Settings, connections ...[]tenant.NewConnection) (keys []string) {
+func (d *deployment) createTenants(s tenant.Settings, connections ...[]connection.Spec) (keys []string) {
 	d.t.Helper()
 	keys, err := d.tryCreateTenants(context.Background(), s, connections)
 	if err != nil {
@@ -38,7 +40,7 @@ func (d *deployment) createTenants(s tenant.Settings, connections ...[]tenant.Ne
 	return keys
 }
 
-func (d *deployment) tryCreateTenants(ctx context.Context, s tenant.Settings, connections [][]tenant.NewConnection) (keys []string, err error) {
+func (d *deployment) tryCreateTenants(ctx context.Context, s tenant.Settings, connections [][]connection.Spec) (keys []string, err error) {
 	ours := slices.DeleteFunc(slices.Clone(d.environ), func(v string) bool {
 		return !strings.HasPrefix(v, "FRONTDESK_") || strings.HasPrefix(v, "FRONTDESK_TEST_")
 	})
@@ -54,20 +56,19 @@ func (d *deployment) tryCreateTenants(ctx context.Context, s tenant.Settings, co
 	if err := g.Migrate(ctx); err != nil {
 		return nil, err
 	}
-	directory := g.Directory()
 	s.Timezone = "America/New_York"
 	for i, list := range connections {
 		name := fmt.Sprintf("tenant-%d", i)
-		if _, err := directory.CreateTenant(ctx, name, s); err != nil {
+		if _, err := g.Tenants().Create(ctx, name, s); err != nil {
 			return nil, err
 		}
 		for _, c := range list {
 			c.Name = string(c.Kind)
-			if _, err := directory.AddConnection(ctx, name, c); err != nil {
+			if _, err := g.Connections().Add(ctx, name, c); err != nil {
 				return nil, err
 			}
 		}
-		key, _, err := directory.CreateKey(ctx, name, tenant.NewKey{})
+		key, _, err := g.APIKeys().Create(ctx, name, apikey.Spec{})
 		if err != nil {
 			return nil, err
 		}
@@ -77,7 +78,7 @@ func (d *deployment) tryCreateTenants(ctx context.Context, s tenant.Settings, co
 }
 
 // createTenantEach makes a tenant for each connection, and returns their keys.
-func (d *deployment) createTenantEach(connections ...tenant.NewConnection) (keys []string) {
+func (d *deployment) createTenantEach(connections ...connection.Spec) (keys []string) {
 	d.t.Helper()
 	return d.createTenants(tenant.Settings{}, slices.Collect(slices.Chunk(connections, 1))...)
 }
@@ -85,7 +86,7 @@ func (d *deployment) createTenantEach(connections ...tenant.NewConnection) (keys
 // account is one account at a fake provider, connected without anybody's consent, and how it is used.
 type account struct {
 	*fakeProvider
-	connection    tenant.NewConnection
+	connection    connection.Spec
 	read          request
 	create        func(name string) request
 	change        func(made answer, name string) request // nil: things there are neither changed nor removed
@@ -151,7 +152,7 @@ func accounts() map[string]func(testing.TB) account {
 			fake := caldavfake.New(caldavfake.Options{User: "pat", Password: "desk-secret", Email: customer})
 			calendar := fake.AddCalendar("work", "Work", "", false)
 			base := p.serve(t, func(string) http.Handler { return fake })
-			return calendarAccount(account{fakeProvider: p, emptyWhenDone: []string{"change", "remove"}, connection: tenant.NewConnection{
+			return calendarAccount(account{fakeProvider: p, emptyWhenDone: []string{"change", "remove"}, connection: connection.Spec{
 				Provider: "caldav", Settings: map[string]any{"url": base + fake.Home(), "calendar": calendar, "trust_time_range": true},
 				Credentials: map[string]string{"username": "pat", "password": "desk-secret"},
 			}})
@@ -159,12 +160,12 @@ func accounts() map[string]func(testing.TB) account {
 		"google": func(t testing.TB) account {
 			p := fakeGoogle(t)
 			p.environ = p.withoutClient()
-			return calendarAccount(account{fakeProvider: p, emptyWhenDone: []string{"remove"}, connection: tenant.NewConnection{
+			return calendarAccount(account{fakeProvider: p, emptyWhenDone: []string{"remove"}, connection: connection.Spec{
 				Provider: "google", Settings: map[string]any{"subject": customer}, Credentials: map[string]string{"service_account": serviceAccountFile(t, "1")},
 			}})
 		},
 		"microsoft": func(t testing.TB) account {
-			return calendarAccount(account{fakeProvider: fakeMicrosoft(t), emptyWhenDone: []string{"remove"}, connection: tenant.NewConnection{
+			return calendarAccount(account{fakeProvider: fakeMicrosoft(t), emptyWhenDone: []string{"remove"}, connection: connection.Spec{
 				Provider: "microsoft", Settings: map[string]any{"directory": "common", "mailbox": customer},
 			}})
 		},
@@ -173,7 +174,7 @@ func accounts() map[string]func(testing.TB) account {
 			fake := salesforcefake.New(salesforcefake.Options{ExternalID: "Key__c", OAuth: oauthtest.Options{Clients: map[string]string{"app": "desk-secret"}}})
 			base := p.serve(t, func(string) http.Handler { return fake })
 			opened := func() int { n, _ := fake.Tickets(context.Background()); return n }
-			return ticketAccount(account{fakeProvider: p, made: opened, connection: tenant.NewConnection{
+			return ticketAccount(account{fakeProvider: p, made: opened, connection: connection.Spec{
 				Provider: "salesforce", Settings: map[string]any{"flow": "client_credentials", "client_id": "app", "base_url": base, "external_id_field": "Key__c"},
 				Credentials: map[string]string{"client_secret": "desk-secret"},
 			}})
@@ -182,7 +183,7 @@ func accounts() map[string]func(testing.TB) account {
 			p := &fakeProvider{name: "hubspot"}
 			fake := hubspotfake.New(hubspotfake.Options{Unique: []string{"key"}, Tokens: map[string][]string{"desk-secret": nil}})
 			p.environ = []string{"FRONTDESK_PROVIDERS__HUBSPOT__API_URL=" + p.serve(t, func(string) http.Handler { return fake })}
-			return ticketAccount(account{fakeProvider: p, made: fake.Count, connection: tenant.NewConnection{
+			return ticketAccount(account{fakeProvider: p, made: fake.Count, connection: connection.Spec{
 				Provider: "hubspot", Settings: map[string]any{"key_property": "key"}, Credentials: map[string]string{"access_token": "desk-secret"},
 			}})
 		},
@@ -195,7 +196,7 @@ func accounts() map[string]func(testing.TB) account {
 			p := &fakeProvider{name: "freshdesk"}
 			fake := freshdeskfake.New(freshdeskfake.Options{APIKey: "desk-secret"})
 			base := p.serve(t, func(string) http.Handler { return fake })
-			return ticketAccount(account{fakeProvider: p, made: fake.Tickets, connection: tenant.NewConnection{
+			return ticketAccount(account{fakeProvider: p, made: fake.Tickets, connection: connection.Spec{
 				Provider: "freshdesk", Settings: map[string]any{"base_url": base, "requester_email": "calls@example.com"},
 				Credentials: map[string]string{"api_key": "desk-secret"},
 			}})
@@ -203,7 +204,7 @@ func accounts() map[string]func(testing.TB) account {
 		"rest": func(t testing.TB) account {
 			p, system := &fakeProvider{name: "rest"}, &ticketSystem{}
 			settings := system.described(p.serve(t, func(string) http.Handler { return system }))
-			return ticketAccount(account{fakeProvider: p, made: system.opened, connection: tenant.NewConnection{
+			return ticketAccount(account{fakeProvider: p, made: system.opened, connection: connection.Spec{
 				Provider: "rest", Settings: settings, Credentials: map[string]string{"token": "desk-secret"},
 			}})
 		},
@@ -213,8 +214,8 @@ func accounts() map[string]func(testing.TB) account {
 }
 
 // zendeskAt is a connection to a fake Zendesk.
-func zendeskAt(base string) tenant.NewConnection {
-	return tenant.NewConnection{
+func zendeskAt(base string) connection.Spec {
+	return connection.Spec{
 		Kind: adapter.KindCRM, Provider: "zendesk", Settings: map[string]any{"base_url": base}, Credentials: map[string]string{"access_token": "desk-secret"},
 	}
 }

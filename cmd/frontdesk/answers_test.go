@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"frontdesk/core/connection"
 	"frontdesk/core/tenant"
 )
 
@@ -58,13 +59,13 @@ func TestNoFormOfAnAnswerTakesTheProcessDown(t *testing.T) {
 	t.Parallel()
 	deployment := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__BREAKER__FAILURES=1000000")
 	h := hostileAccounts{at: map[string]account{}, keys: map[string]string{}}
-	connections := [][]tenant.NewConnection{sandboxes(nil), sandboxes(nil)}
+	connections := [][]connection.Spec{sandboxes(nil), sandboxes(nil)}
 	for name, open := range accounts() {
 		a := open(t)
 		deployment.environ = append(deployment.environ, a.environ...)
 		h.at[name] = a
 		h.names = append(h.names, name)
-		connections = append(connections, []tenant.NewConnection{a.connection})
+		connections = append(connections, []connection.Spec{a.connection})
 	}
 	keys := deployment.createTenants(tenant.Settings{}, connections...)
 	neighbours := keys[:2]

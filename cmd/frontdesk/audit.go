@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"frontdesk/core/gateway"
-	"frontdesk/core/tenant"
+	"frontdesk/core/sealing"
 )
 
 type auditList struct {
@@ -79,7 +79,7 @@ func (auditVerify) Help() string {
 // verified is what audit verify --json prints.
 type verified struct {
 	gateway.AuditReport
-	WrongRows []tenant.WrongRow `json:"wrong_rows,omitempty"`
+	WrongRows []sealing.WrongRow `json:"wrong_rows,omitempty"`
 }
 
 // Run fails when the audit is not sound, and names the first row that is wrong. It also fails when a

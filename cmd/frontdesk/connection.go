@@ -10,9 +10,10 @@ import (
 
 	"frontdesk/config"
 	"frontdesk/core/adapter"
+	"frontdesk/core/apply"
+	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/gateway"
-	"frontdesk/core/tenant"
 )
 
 type connectionAdd struct {
@@ -27,7 +28,7 @@ type connectionAdd struct {
 
 // Run adds the connection, or replaces the settings and credentials of one of that name, and prints its name.
 func (c connectionAdd) Run(ctx context.Context, s *session) error {
-	n := tenant.NewConnection{Name: c.Name, Kind: adapter.Kind(c.Kind), Provider: c.Provider, Default: c.Default}
+	n := connection.Spec{Name: c.Name, Kind: adapter.Kind(c.Kind), Provider: c.Provider, Default: c.Default}
 	var err error
 	if n.Settings, err = settingsOf(c.Set); err != nil {
 		return err
@@ -44,17 +45,17 @@ func (c connectionAdd) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		var made tenant.Connection
+		var made connection.Connection
 		if there {
-			made, err = g.Directory().UpdateConnection(ctx, c.Tenant, n.Name, tenant.ConnectionChange{Default: n.Default, Settings: n.Settings, Credentials: n.Credentials})
+			made, err = g.Connections().Update(ctx, c.Tenant, n.Name, connection.Change{Default: n.Default, Settings: n.Settings, Credentials: n.Credentials})
 		} else {
-			made, err = g.Directory().AddConnection(ctx, c.Tenant, n)
+			made, err = g.Connections().Add(ctx, c.Tenant, n)
 		}
 		if err != nil {
 			return err
 		}
-		if made.Status == tenant.StatusReconnectRequired {
-			callbacks, err := g.Directory().Callbacks(ctx, c.Tenant)
+		if made.Status == connection.StatusReconnectRequired {
+			callbacks, err := g.Links().Callbacks(ctx, c.Tenant)
 			if err != nil {
 				return err
 			}
@@ -96,8 +97,8 @@ func settingsOf(flags map[string]string) (map[string]any, error) {
 
 // existing reports whether the tenant has the connection. One without a name takes the provider's, and the
 // kind's too where the provider's is taken. A connection of that name to another provider is in the way.
-func (s *session) existing(ctx context.Context, g *gateway.Gateway, tenantName string, n *tenant.NewConnection) (bool, error) {
-	all, err := g.Directory().Connections(ctx, tenantName)
+func (s *session) existing(ctx context.Context, g *gateway.Gateway, tenantName string, n *connection.Spec) (bool, error) {
+	all, err := g.Connections().List(ctx, tenantName)
 	if err != nil {
 		return false, err
 	}
@@ -105,9 +106,9 @@ func (s *session) existing(ctx context.Context, g *gateway.Gateway, tenantName s
 	if n.Name == "" {
 		names = []string{n.Provider, n.Provider + "-" + string(n.Kind)}
 	}
-	var other tenant.Connection
+	var other connection.Connection
 	for _, n.Name = range names {
-		i := slices.IndexFunc(all, func(c tenant.Connection) bool { return c.Name == n.Name })
+		i := slices.IndexFunc(all, func(c connection.Connection) bool { return c.Name == n.Name })
 		if i < 0 {
 			return false, nil
 		}
@@ -139,14 +140,14 @@ type connectionList struct {
 }
 
 type connectionRow struct {
-	Name      string         `json:"name"`
-	Kind      adapter.Kind   `json:"kind"`
-	Provider  string         `json:"provider"`
-	Default   bool           `json:"default"`
-	Status    tenant.Status  `json:"status"`
-	Email     string         `json:"email"`
-	Settings  map[string]any `json:"settings"`
-	CreatedAt *time.Time     `json:"created_at"`
+	Name      string            `json:"name"`
+	Kind      adapter.Kind      `json:"kind"`
+	Provider  string            `json:"provider"`
+	Default   bool              `json:"default"`
+	Status    connection.Status `json:"status"`
+	Email     string            `json:"email"`
+	Settings  map[string]any    `json:"settings"`
+	CreatedAt *time.Time        `json:"created_at"`
 
 	RedirectURI string `json:"redirect_uri,omitempty"` // where customers consent
 }
@@ -161,13 +162,13 @@ func (c connectionList) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	return s.with(ctx, func(g *gateway.Gateway) error {
-		connections, err := g.Directory().Connections(ctx, c.Tenant)
+		connections, err := g.Connections().List(ctx, c.Tenant)
 		if err != nil {
 			return err
 		}
 		var callbacks map[string]string
 		if c.JSON {
-			if callbacks, err = g.Directory().Callbacks(ctx, c.Tenant); err != nil {
+			if callbacks, err = g.Links().Callbacks(ctx, c.Tenant); err != nil {
 				return err
 			}
 		}
@@ -196,7 +197,7 @@ type connectionVerify struct {
 // Run asks the provider and says what is wrong and what to do.
 func (c connectionVerify) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, func(g *gateway.Gateway) error {
-		v, err := g.Directory().VerifyConnection(ctx, c.Tenant, c.Name)
+		v, err := g.Connections().Verify(ctx, c.Tenant, c.Name)
 		if err != nil {
 			return err
 		}
@@ -226,7 +227,7 @@ type connectionRemove struct {
 
 // Run removes the connection; what lies at the provider stays there.
 func (c connectionRemove) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, func(g *gateway.Gateway) error { return g.Directory().RemoveConnection(ctx, c.Tenant, c.Name) })
+	return s.with(ctx, func(g *gateway.Gateway) error { return g.Connections().Remove(ctx, c.Tenant, c.Name) })
 }
 
 type providersCommand struct {
@@ -292,12 +293,12 @@ func (c applyCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	return s.with(ctx, func(g *gateway.Gateway) error {
-		changes, err := g.Directory().Apply(ctx, gateway.Desired(file), tenant.ApplyOptions{DryRun: c.DryRun, Prune: c.Prune})
+		changes, err := g.Apply(ctx, file, apply.Options{DryRun: c.DryRun, Prune: c.Prune})
 		if err != nil {
 			return err
 		}
 		if c.JSON {
-			return s.list(true, append([]tenant.Change{}, changes...), nil, nil)
+			return s.list(true, append([]apply.Change{}, changes...), nil, nil)
 		}
 		for _, change := range changes {
 			subject := "tenant " + change.Tenant

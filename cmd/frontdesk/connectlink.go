@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/gateway"
-	"frontdesk/core/tenant"
+	"frontdesk/core/link"
 )
 
 type connectLink struct {
@@ -48,7 +49,7 @@ func (c connectLink) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	n := tenant.NewConnection{Kind: adapter.Kind(c.Kind), Provider: c.Provider, Name: c.Name, Default: c.Default}
+	n := connection.Spec{Kind: adapter.Kind(c.Kind), Provider: c.Provider, Name: c.Name, Default: c.Default}
 	if n.Settings, err = settingsOf(c.Set); err != nil {
 		return err
 	}
@@ -61,7 +62,7 @@ func (c connectLink) Run(ctx context.Context, s *session) error {
 		if _, err := s.existing(ctx, g, c.Tenant, &n); err != nil {
 			return err
 		}
-		token, link, err := g.Directory().NewConnectLink(ctx, c.Tenant, tenant.NewLink{Connection: n, OtherAccount: c.OtherAccount, Life: c.Expires})
+		token, link, err := g.Links().Create(ctx, c.Tenant, link.Spec{Connection: n, OtherAccount: c.OtherAccount, Life: c.Expires})
 		if err != nil {
 			return err
 		}
@@ -76,7 +77,7 @@ func (c connectLink) Run(ctx context.Context, s *session) error {
 	})
 }
 
-func purpose(l tenant.ConnectLink) string {
+func purpose(l link.Link) string {
 	switch {
 	case !l.Reconnects:
 		return fmt.Sprintf("This link connects an account at %s to the tenant %s, as the new connection %q.", l.Title, l.Tenant, l.Connection)

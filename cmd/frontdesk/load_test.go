@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/connection"
 	"frontdesk/core/tenant"
 )
 
@@ -275,13 +276,13 @@ func (d *deployment) createSandboxTenants(tenants int, latency time.Duration) (k
 	if latency > 0 {
 		settings["latency"] = latency.String()
 	}
-	return d.createTenants(tenant.Settings{}, slices.Repeat([][]tenant.NewConnection{sandboxes(settings)}, tenants)...)
+	return d.createTenants(tenant.Settings{}, slices.Repeat([][]connection.Spec{sandboxes(settings)}, tenants)...)
 }
 
 // sandboxes are one of each kind.
-func sandboxes(settings map[string]any) (all []tenant.NewConnection) {
+func sandboxes(settings map[string]any) (all []connection.Spec) {
 	for _, kind := range adapter.Kinds() {
-		all = append(all, tenant.NewConnection{Kind: kind, Provider: "sandbox", Settings: settings})
+		all = append(all, connection.Spec{Kind: kind, Provider: "sandbox", Settings: settings})
 	}
 	return all
 }

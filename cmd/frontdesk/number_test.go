@@ -14,14 +14,14 @@ import (
 	telnyxfake "frontdesk/adapters/telephony/telnyx/fake"
 	twiliofake "frontdesk/adapters/telephony/twilio/fake"
 	"frontdesk/core/adapter"
+	"frontdesk/core/connection"
 	"frontdesk/core/store/storetest"
-	"frontdesk/core/tenant"
 )
 
 // line is a telephony account that is not there.
 type phoneAccount struct {
 	*fakeProvider
-	connection tenant.NewConnection
+	connection connection.Spec
 
 	// The provider's own side; a sandbox has none.
 	held    func() map[string]thing // by number
@@ -73,7 +73,7 @@ func fakeTwilio(t testing.TB) *phoneAccount {
 	}
 	return &phoneAccount{
 		fakeProvider: p,
-		connection: tenant.NewConnection{
+		connection: connection.Spec{
 			Kind: adapter.KindTelephony, Provider: "twilio", Settings: map[string]any{"voice_url_template": voiceTemplate},
 			Credentials: map[string]string{"account_sid": twiliofake.AccountSID, "auth_token": "twilio-secret-token"},
 		},
@@ -130,7 +130,7 @@ func telnyxWith(t testing.TB, o telnyxfake.Options) *phoneAccount {
 	}
 	return &phoneAccount{
 		fakeProvider: p,
-		connection: tenant.NewConnection{
+		connection: connection.Spec{
 			Kind: adapter.KindTelephony, Provider: "telnyx", Settings: map[string]any{"connection_id": telnyxfake.Application},
 			Credentials: map[string]string{"api_key": "KEYtelnyx-secret-token"},
 		},
@@ -167,7 +167,7 @@ func telnyxWith(t testing.TB, o telnyxfake.Options) *phoneAccount {
 }
 
 func sandboxPhoneAccount(testing.TB) *phoneAccount {
-	return &phoneAccount{fakeProvider: &fakeProvider{name: "sandbox"}, connection: tenant.NewConnection{
+	return &phoneAccount{fakeProvider: &fakeProvider{name: "sandbox"}, connection: connection.Spec{
 		Kind: adapter.KindTelephony, Provider: "sandbox", Settings: map[string]any{"voice_url_template": voiceTemplate, "order_time": "300ms"},
 	}}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/connection"
 	"frontdesk/core/store/storetest"
 	"frontdesk/core/tenant"
 )
@@ -24,12 +25,12 @@ func TestOneSlotIsOneMeetingAtEveryProvider(t *testing.T) {
 	for _, name := range []string{"google", "microsoft", "caldav", "sandbox"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := account{fakeProvider: &fakeProvider{name: "sandbox"}, connection: tenant.NewConnection{Kind: adapter.KindCalendar, Provider: "sandbox"}}
+			a := account{fakeProvider: &fakeProvider{name: "sandbox"}, connection: connection.Spec{Kind: adapter.KindCalendar, Provider: "sandbox"}}
 			if open, there := accounts()[name]; there {
 				a = open(t)
 			}
 			d := newDeployment(t, storetest.Postgres(t), append(a.environ, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__DEADLINE=30s")...)
-			key := d.createTenants(tenant.Settings{PreventDoubleBooking: true}, []tenant.NewConnection{a.connection})[0]
+			key := d.createTenants(tenant.Settings{PreventDoubleBooking: true}, []connection.Spec{a.connection})[0]
 			gateways := []caller{d.serve().as(key), d.serve().as(key), d.serve().as(key)}
 			for _, c := range gateways {
 				c.post(200, "calendar/list-events", `{}`)

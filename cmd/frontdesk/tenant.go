@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"frontdesk/core/apikey"
 	"frontdesk/core/gateway"
 	"frontdesk/core/tenant"
 )
@@ -26,7 +27,7 @@ type tenantCreate struct {
 // Run makes the tenant and prints its name.
 func (c tenantCreate) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, func(g *gateway.Gateway) error {
-		t, err := g.Directory().CreateTenant(ctx, c.Name, tenant.Settings{
+		t, err := g.Tenants().Create(ctx, c.Name, tenant.Settings{
 			Timezone: c.Timezone, PreventDoubleBooking: c.PreventDoubleBooking, RejectPast: c.RejectPast,
 			DedupeWindow: c.DedupeWindow, TicketDedupeWindow: c.TicketDedupeWindow,
 			MaxPurchasesPerDay: c.MaxPurchasesPerDay, MaxPhoneNumbers: c.MaxPhoneNumbers,
@@ -53,7 +54,7 @@ type tenantRow struct {
 // Run lists the tenants.
 func (c tenantList) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, func(g *gateway.Gateway) error {
-		tenants, err := g.Directory().Tenants(ctx)
+		tenants, err := g.Tenants().List(ctx)
 		if err != nil {
 			return err
 		}
@@ -77,7 +78,7 @@ func (c tenantDelete) Run(ctx context.Context, s *session) error {
 		return usage("this deletes the tenant %q with its connections, keys and records; add --yes to "+
 			"confirm", c.Name)
 	}
-	return s.with(ctx, func(g *gateway.Gateway) error { return g.Directory().DeleteTenant(ctx, c.Name) })
+	return s.with(ctx, func(g *gateway.Gateway) error { return g.Tenants().Delete(ctx, c.Name) })
 }
 
 type keyCreate struct {
@@ -91,11 +92,11 @@ type keyCreate struct {
 // Run makes the key and prints it, and nothing else, on standard output.
 func (c keyCreate) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, func(g *gateway.Gateway) error {
-		scopes := make([]tenant.Scope, 0, len(c.Scope))
+		scopes := make([]apikey.Scope, 0, len(c.Scope))
 		for _, scope := range c.Scope {
-			scopes = append(scopes, tenant.Scope(scope))
+			scopes = append(scopes, apikey.Scope(scope))
 		}
-		plain, key, err := g.Directory().CreateKey(ctx, c.Tenant, tenant.NewKey{Label: c.Label, Scopes: scopes, Connections: c.Connection, Test: c.Test})
+		plain, key, err := g.APIKeys().Create(ctx, c.Tenant, apikey.Spec{Label: c.Label, Scopes: scopes, Connections: c.Connection, Test: c.Test})
 		if err != nil {
 			return err
 		}
@@ -115,7 +116,7 @@ type keyRow struct {
 	ID          string         `json:"id"`
 	Prefix      string         `json:"prefix"`
 	Label       string         `json:"label"`
-	Scopes      []tenant.Scope `json:"scopes"`
+	Scopes      []apikey.Scope `json:"scopes"`
 	Connections []string       `json:"connections"`
 	Test        bool           `json:"test"`
 	CreatedAt   *time.Time     `json:"created_at"`
@@ -126,7 +127,7 @@ type keyRow struct {
 // Run lists a tenant's keys.
 func (c keyList) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, func(g *gateway.Gateway) error {
-		keys, err := g.Directory().Keys(ctx, c.Tenant)
+		keys, err := g.APIKeys().List(ctx, c.Tenant)
 		if err != nil {
 			return err
 		}
@@ -149,5 +150,5 @@ type keyRevoke struct {
 
 // Run ends the key.
 func (c keyRevoke) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, func(g *gateway.Gateway) error { return g.Directory().RevokeKey(ctx, c.ID) })
+	return s.with(ctx, func(g *gateway.Gateway) error { return g.APIKeys().Revoke(ctx, c.ID) })
 }

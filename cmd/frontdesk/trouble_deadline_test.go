@@ -18,8 +18,8 @@ import (
 
 	salesforcefake "frontdesk/adapters/crm/salesforce/fake"
 	"frontdesk/core/adapter"
+	"frontdesk/core/connection"
 	"frontdesk/core/oauth/oauthtest"
-	"frontdesk/core/tenant"
 )
 
 // connected runs a function for each connection to a port of its own.
@@ -111,7 +111,7 @@ func TestWhereverAProviderHangsItsCallerIsAnsweredInTime(t *testing.T) {
 	}))
 	t.Cleanup(signIn.Close)
 	const signIns = "at its sign-in"
-	hangs := map[string]tenant.NewConnection{
+	hangs := map[string]connection.Spec{
 		"at connecting":             zendeskAt("http://" + full(t)),
 		"at the TLS handshake":      zendeskAt("https://" + connected(t, silent)),
 		"before the headers":        zendeskAt("http://" + connected(t, silent)),
@@ -123,7 +123,7 @@ func TestWhereverAProviderHangsItsCallerIsAnsweredInTime(t *testing.T) {
 	d := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__BULKHEAD__PER_CONNECTION=64",
 		"FRONTDESK_RESILIENCE__BREAKER__FAILURES=1000000") // which would answer sooner
 	var names []string
-	var connections []tenant.NewConnection
+	var connections []connection.Spec
 	for name, c := range hangs {
 		names, connections = append(names, name), append(connections, c)
 	}

@@ -15,7 +15,7 @@ import (
 
 	zendeskfake "frontdesk/adapters/crm/zendesk/fake"
 	"frontdesk/core/adapter/adaptertest"
-	"frontdesk/core/tenant"
+	"frontdesk/core/connection"
 )
 
 // fullSize reports whether the tests of providers in trouble run with the sizes whose figures are told
@@ -130,7 +130,7 @@ func TestBadCredentialsHarmNoOtherTenant(t *testing.T) {
 				o.handler.ServeHTTP(w, r)
 			})
 			d := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")
-			connections := []tenant.NewConnection{zendeskAt(o.base)}
+			connections := []connection.Spec{zendeskAt(o.base)}
 			connections[0].Credentials = map[string]string{"access_token": "refused"}
 			for range tenants {
 				connections = append(connections, zendeskAt(o.base))
@@ -192,7 +192,7 @@ func TestAProviderThatIsDownIsToldAtOnceAndUsedAgainSoon(t *testing.T) {
 			t.Parallel()
 			o := newOutage(t)
 			h := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")
-			keys := h.createTenantEach(slices.Repeat([]tenant.NewConnection{zendeskAt(o.base)}, 4)...)
+			keys := h.createTenantEach(slices.Repeat([]connection.Spec{zendeskAt(o.base)}, 4)...)
 			r := h.serve()
 			body := ticketOf(r.as(keys[0]))
 			var healthy sample
@@ -339,7 +339,7 @@ func TestRetriesDoNotMultiplyTheLoadOfAProviderInTrouble(t *testing.T) {
 	}
 	o := newOutage(t)
 	d := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__BREAKER__FAILURES=1000000000")
-	keys := d.createTenantEach(slices.Repeat([]tenant.NewConnection{zendeskAt(o.base)}, 8)...)
+	keys := d.createTenantEach(slices.Repeat([]connection.Spec{zendeskAt(o.base)}, 8)...)
 	r := d.serve()
 	o.put(answering(503))
 	began := time.Now()
@@ -398,7 +398,7 @@ func TestRetryAfterIsHeeded(t *testing.T) {
 	statuses := []int{http.StatusTooManyRequests, http.StatusServiceUnavailable}
 	outages, keys := map[string]*outage{}, map[string]string{}
 	var names []string
-	var connections []tenant.NewConnection
+	var connections []connection.Spec
 	for how := range asks {
 		for _, status := range statuses {
 			name := fmt.Sprint(how, " ", status)

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"frontdesk/core/tenant"
+	"frontdesk/core/connection"
 )
 
 // One provider hangs while very many call it. Those who call another one are served as well as before: no
@@ -27,7 +27,7 @@ func TestAProviderThatHangsTakesNothingFromAnother(t *testing.T) {
 	d := newDeployment(t, "", append(limits, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8",
 		"FRONTDESK_RESILIENCE__DEADLINE=15s", "FRONTDESK_RESILIENCE__TRY_TIMEOUT=15s")...) // they hang as long as they may
 	const connections = 50
-	keys := d.createTenantEach(append(slices.Repeat([]tenant.NewConnection{zendeskAt(bad.base)}, connections), slices.Repeat([]tenant.NewConnection{zendeskAt(good.base)}, 4)...)...)
+	keys := d.createTenantEach(append(slices.Repeat([]connection.Spec{zendeskAt(bad.base)}, connections), slices.Repeat([]connection.Spec{zendeskAt(good.base)}, 4)...)...)
 	r := d.serve()
 	body := ticketOf(r.as(keys[connections]))
 	shed := 0

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"frontdesk/core/tenant"
+	"frontdesk/core/connection"
 )
 
 // misbehaviour is a way to misbehave, and what is said of it: for a read, and for the write that it befalls.
@@ -128,7 +128,7 @@ func TestNoAnswerOfAProviderIsTakenForWhatItIsNot(t *testing.T) {
 	// A connection for each trouble, since what a provider asked for is remembered.
 	keys := map[string]string{}
 	var names []string
-	var connections []tenant.NewConnection
+	var connections []connection.Spec
 	for name, a := range at {
 		for how := range misbehaviours() {
 			for _, operation := range append(a.writes(), "read") {

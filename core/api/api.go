@@ -11,7 +11,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"frontdesk/core/tenant"
+	"frontdesk/core/apikey"
 )
 
 // Services are the use cases behind the operations.
@@ -21,9 +21,9 @@ type Services struct {
 	Numbers  Numbers
 }
 
-// Keys tells who makes a request; *tenant.Directory is one.
+// Keys tells who makes a request; *apikey.Callers is one.
 type Keys interface {
-	Authenticate(ctx context.Context, key string) (tenant.Caller, error)
+	Authenticate(ctx context.Context, key string) (apikey.Caller, error)
 }
 
 // Metrics are told of every request; *telemetry.Metrics is one. A nil Metrics is told nothing.

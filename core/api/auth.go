@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"strings"
 
+	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
-	"frontdesk/core/tenant"
 )
 
 const headerAPIKey = "X-Api-Key"
@@ -17,10 +17,10 @@ var errNoKey = errors.New("no key was sent")
 // authenticate tells who calls, by X-Api-Key or by a bearer token (RFC 6750 section 2.1). Two different keys
 // are refused rather than one of them believed. Another scheme beside X-Api-Key is somebody else's, a proxy's
 // for example.
-func (a *api) authenticate(ctx context.Context, h http.Header) (tenant.Caller, error) {
+func (a *api) authenticate(ctx context.Context, h http.Header) (apikey.Caller, error) {
 	key, err := keyOf(h)
 	if err != nil {
-		return tenant.Caller{}, err
+		return apikey.Caller{}, err
 	}
 	return a.keys.Authenticate(ctx, key)
 }
@@ -72,6 +72,6 @@ func challenge(err error) string {
 }
 
 // scopeChallenge names the scope that is missing (RFC 6750 section 3.1).
-func scopeChallenge(s tenant.Scope) string {
+func scopeChallenge(s apikey.Scope) string {
 	return `Bearer realm="frontdesk", error="insufficient_scope", scope="` + string(s) + `"`
 }

@@ -3,23 +3,23 @@ package api
 import (
 	"context"
 
+	"frontdesk/core/apikey"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 	"frontdesk/core/normalize"
 	"frontdesk/core/record"
 	"frontdesk/core/service"
 	"frontdesk/core/spelling"
-	"frontdesk/core/tenant"
 )
 
 // Calendar is what the calendar operations need of core/service.
 type Calendar interface {
-	Book(context.Context, tenant.Caller, service.Write, service.BookMeeting) (service.Answer[record.MeetingAnswer], error)
-	Update(context.Context, tenant.Caller, service.Write, service.UpdateMeeting) (service.Answer[record.MeetingAnswer], error)
-	Cancel(context.Context, tenant.Caller, service.Write, service.CancelMeeting) (service.Answer[record.CancelAnswer], error)
-	List(context.Context, tenant.Caller, service.ListEvents) (record.EventsAnswer, error)
-	Calendars(context.Context, tenant.Caller) (record.CalendarsAnswer, error)
-	Verify(context.Context, tenant.Caller) (record.VerifyAnswer, error)
+	Book(context.Context, apikey.Caller, service.Write, service.BookMeeting) (service.Answer[record.MeetingAnswer], error)
+	Update(context.Context, apikey.Caller, service.Write, service.UpdateMeeting) (service.Answer[record.MeetingAnswer], error)
+	Cancel(context.Context, apikey.Caller, service.Write, service.CancelMeeting) (service.Answer[record.CancelAnswer], error)
+	List(context.Context, apikey.Caller, service.ListEvents) (record.EventsAnswer, error)
+	Calendars(context.Context, apikey.Caller) (record.CalendarsAnswer, error)
+	Verify(context.Context, apikey.Caller) (record.VerifyAnswer, error)
 }
 
 // bookMeetingRequest is the body of book-meeting.

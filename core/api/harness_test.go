@@ -24,6 +24,8 @@ import (
 	"go.uber.org/goleak"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/apikey"
+	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/record"
 	"frontdesk/core/service"
@@ -59,7 +61,7 @@ type fakeServices struct {
 	mu       sync.Mutex
 	input    any
 	write    service.Write
-	caller   tenant.Caller
+	caller   apikey.Caller
 	deadline time.Time
 	calls    int
 
@@ -68,7 +70,7 @@ type fakeServices struct {
 	replayed bool
 }
 
-func (f *fakeServices) called(ctx context.Context, caller tenant.Caller, w service.Write, input any) error {
+func (f *fakeServices) called(ctx context.Context, caller apikey.Caller, w service.Write, input any) error {
 	f.mu.Lock()
 	f.calls++
 	f.input, f.write, f.caller = input, w, caller
@@ -97,30 +99,30 @@ var sampleMeeting = record.MeetingAnswer{Event: record.Meeting{
 	EventID: "evt_1", EventURL: "https://meet.example.com/a?b=1&c=2", StartTime: "2026-12-01T10:00:00-05:00", EndTime: "2026-12-01T10:30:00-05:00",
 }}
 
-func (f fakeCalendar) Book(ctx context.Context, c tenant.Caller, w service.Write, in service.BookMeeting) (service.Answer[record.MeetingAnswer], error) {
+func (f fakeCalendar) Book(ctx context.Context, c apikey.Caller, w service.Write, in service.BookMeeting) (service.Answer[record.MeetingAnswer], error) {
 	return answered(f.fakeServices, sampleMeeting, f.called(ctx, c, w, in))
 }
 
-func (f fakeCalendar) Update(ctx context.Context, c tenant.Caller, w service.Write, in service.UpdateMeeting) (service.Answer[record.MeetingAnswer], error) {
+func (f fakeCalendar) Update(ctx context.Context, c apikey.Caller, w service.Write, in service.UpdateMeeting) (service.Answer[record.MeetingAnswer], error) {
 	return answered(f.fakeServices, sampleMeeting, f.called(ctx, c, w, in))
 }
 
-func (f fakeCalendar) Cancel(ctx context.Context, c tenant.Caller, w service.Write, in service.CancelMeeting) (service.Answer[record.CancelAnswer], error) {
+func (f fakeCalendar) Cancel(ctx context.Context, c apikey.Caller, w service.Write, in service.CancelMeeting) (service.Answer[record.CancelAnswer], error) {
 	return answered(f.fakeServices, record.CancelAnswer{OK: true, EventID: in.EventID}, f.called(ctx, c, w, in))
 }
 
-func (f fakeCalendar) List(ctx context.Context, c tenant.Caller, in service.ListEvents) (record.EventsAnswer, error) {
+func (f fakeCalendar) List(ctx context.Context, c apikey.Caller, in service.ListEvents) (record.EventsAnswer, error) {
 	return record.EventsAnswer{Events: []record.Event{{
 		EventID: "evt_1", Subject: "Consultation", StartTime: "2026-12-01T10:00:00-05:00", EndTime: "2026-12-01T10:30:00-05:00",
 		OrganizerEmail: "office@example.com", Attendees: []record.Attendee{},
 	}}}, f.called(ctx, c, service.Write{}, in)
 }
 
-func (f fakeCalendar) Calendars(ctx context.Context, c tenant.Caller) (record.CalendarsAnswer, error) {
+func (f fakeCalendar) Calendars(ctx context.Context, c apikey.Caller) (record.CalendarsAnswer, error) {
 	return record.CalendarsAnswer{Calendars: []record.Calendar{{ID: "primary", Name: "Front office"}}}, f.called(ctx, c, service.Write{}, nil)
 }
 
-func (f fakeCalendar) Verify(ctx context.Context, c tenant.Caller) (record.VerifyAnswer, error) {
+func (f fakeCalendar) Verify(ctx context.Context, c apikey.Caller) (record.VerifyAnswer, error) {
 	return record.VerifyAnswer{OK: true, Email: "office@example.com"}, f.called(ctx, c, service.Write{}, nil)
 }
 
@@ -130,11 +132,11 @@ var sampleTicket = record.TicketAnswer{Ticket: record.Ticket{
 	ID: "tkt_1", TicketNumber: "00001042", Subject: "Broken door handle", CreatedAt: "2026-12-01T15:00:00Z",
 }}
 
-func (f fakeTickets) Create(ctx context.Context, c tenant.Caller, w service.Write, in service.CreateTicket) (service.Answer[record.TicketAnswer], error) {
+func (f fakeTickets) Create(ctx context.Context, c apikey.Caller, w service.Write, in service.CreateTicket) (service.Answer[record.TicketAnswer], error) {
 	return answered(f.fakeServices, sampleTicket, f.called(ctx, c, w, in))
 }
 
-func (f fakeTickets) Get(ctx context.Context, c tenant.Caller, number string) (record.TicketAnswer, error) {
+func (f fakeTickets) Get(ctx context.Context, c apikey.Caller, number string) (record.TicketAnswer, error) {
 	return sampleTicket, f.called(ctx, c, service.Write{}, number)
 }
 
@@ -142,44 +144,44 @@ type fakeNumbers struct{ *fakeServices }
 
 var sampleNumber = record.PhoneNumber{ID: 4711, Name: "Front office", E164: "+14155550123", AreaCode: "415"}
 
-func (f fakeNumbers) List(ctx context.Context, c tenant.Caller) (record.PhoneNumbersAnswer, error) {
+func (f fakeNumbers) List(ctx context.Context, c apikey.Caller) (record.PhoneNumbersAnswer, error) {
 	return record.PhoneNumbersAnswer{PhoneNumbers: []record.PhoneNumber{sampleNumber}}, f.called(ctx, c, service.Write{}, nil)
 }
 
-func (f fakeNumbers) Get(ctx context.Context, c tenant.Caller, id int64) (record.PhoneNumber, error) {
+func (f fakeNumbers) Get(ctx context.Context, c apikey.Caller, id int64) (record.PhoneNumber, error) {
 	return sampleNumber, f.called(ctx, c, service.Write{}, id)
 }
 
-func (f fakeNumbers) Buy(ctx context.Context, c tenant.Caller, w service.Write, in service.BuyNumber) (service.Answer[record.PhoneNumber], error) {
+func (f fakeNumbers) Buy(ctx context.Context, c apikey.Caller, w service.Write, in service.BuyNumber) (service.Answer[record.PhoneNumber], error) {
 	return answered(f.fakeServices, sampleNumber, f.called(ctx, c, w, in))
 }
 
-func (f fakeNumbers) Update(ctx context.Context, c tenant.Caller, w service.Write, in service.UpdateNumber) (service.Answer[record.PhoneNumber], error) {
+func (f fakeNumbers) Update(ctx context.Context, c apikey.Caller, w service.Write, in service.UpdateNumber) (service.Answer[record.PhoneNumber], error) {
 	return answered(f.fakeServices, sampleNumber, f.called(ctx, c, w, in))
 }
 
-func (f fakeNumbers) Release(ctx context.Context, c tenant.Caller, w service.Write, id int64) (service.Answer[struct{}], error) {
+func (f fakeNumbers) Release(ctx context.Context, c apikey.Caller, w service.Write, id int64) (service.Answer[struct{}], error) {
 	return service.Answer[struct{}]{Replayed: f.replayed}, f.called(ctx, c, w, id)
 }
 
 // fakeKeys knows two keys: one with every scope, one that reads the calendar.
 type fakeKeys struct{ err error }
 
-func (f fakeKeys) Authenticate(_ context.Context, key string) (tenant.Caller, error) {
-	caller := tenant.Caller{
-		Tenant: tenant.Tenant{ID: "ten_1", Name: "acme"}, KeyID: "key_1", Scopes: tenant.Scopes(),
-		Connections: map[adapter.Kind]tenant.Connection{adapter.KindCalendar: {ID: "con_1", Provider: "sandbox"}},
+func (f fakeKeys) Authenticate(_ context.Context, key string) (apikey.Caller, error) {
+	caller := apikey.Caller{
+		Tenant: tenant.Tenant{ID: "ten_1", Name: "acme"}, KeyID: "key_1", Scopes: apikey.Scopes(),
+		Connections: map[adapter.Kind]connection.Connection{adapter.KindCalendar: {ID: "con_1", Provider: "sandbox"}},
 	}
 	switch {
 	case f.err != nil:
-		return tenant.Caller{}, f.err
+		return apikey.Caller{}, f.err
 	case key == testKey:
 		return caller, nil
 	case key == readerKey:
-		caller.Scopes = []tenant.Scope{tenant.ScopeCalendarRead}
+		caller.Scopes = []apikey.Scope{apikey.ScopeCalendarRead}
 		return caller, nil
 	}
-	return tenant.Caller{}, fault.New(fault.Unauthenticated, fault.ReasonInvalidAPIKey, "The API key is not known.")
+	return apikey.Caller{}, fault.New(fault.Unauthenticated, fault.ReasonInvalidAPIKey, "The API key is not known.")
 }
 
 // fakeMetrics remembers the requests it was told of.
@@ -464,6 +466,6 @@ var (
 	_ Calendar = (*service.Calendar)(nil)
 	_ Tickets  = (*service.Tickets)(nil)
 	_ Numbers  = (*service.Numbers)(nil)
-	_ Keys     = (*tenant.Directory)(nil)
+	_ Keys     = (*apikey.Callers)(nil)
 	_ Metrics  = (*telemetry.Metrics)(nil)
 )

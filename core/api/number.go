@@ -4,18 +4,18 @@ import (
 	"context"
 	"strconv"
 
+	"frontdesk/core/apikey"
 	"frontdesk/core/record"
 	"frontdesk/core/service"
-	"frontdesk/core/tenant"
 )
 
 // Numbers is what the phone-number operations need of core/service.
 type Numbers interface {
-	List(context.Context, tenant.Caller) (record.PhoneNumbersAnswer, error)
-	Get(ctx context.Context, caller tenant.Caller, id int64) (record.PhoneNumber, error)
-	Buy(context.Context, tenant.Caller, service.Write, service.BuyNumber) (service.Answer[record.PhoneNumber], error)
-	Update(context.Context, tenant.Caller, service.Write, service.UpdateNumber) (service.Answer[record.PhoneNumber], error)
-	Release(ctx context.Context, caller tenant.Caller, w service.Write, id int64) (service.Answer[struct{}], error)
+	List(context.Context, apikey.Caller) (record.PhoneNumbersAnswer, error)
+	Get(ctx context.Context, caller apikey.Caller, id int64) (record.PhoneNumber, error)
+	Buy(context.Context, apikey.Caller, service.Write, service.BuyNumber) (service.Answer[record.PhoneNumber], error)
+	Update(context.Context, apikey.Caller, service.Write, service.UpdateNumber) (service.Answer[record.PhoneNumber], error)
+	Release(ctx context.Context, caller apikey.Caller, w service.Write, id int64) (service.Answer[struct{}], error)
 }
 
 // numberRequest names a phone number in the path.

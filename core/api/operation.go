@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
 	"frontdesk/core/service"
-	"frontdesk/core/tenant"
 )
 
 // surface is a part of the interface with rules of its own.
@@ -40,7 +40,7 @@ type operation struct {
 	ID          string
 	Method      string
 	Path        string // as OpenAPI writes it, "/beta/phone-numbers/{id}"
-	Scope       tenant.Scope
+	Scope       apikey.Scope
 	Kind        adapter.Kind // the kind of connection it works on
 	Tag         string
 	Summary     string
@@ -70,7 +70,7 @@ type endpoint struct {
 // call is one request on its way to a use case.
 type call struct {
 	ctx    context.Context
-	caller tenant.Caller
+	caller apikey.Caller
 	write  service.Write
 	path   func(name string) string
 	body   []byte // nil: the operation takes none
@@ -113,7 +113,7 @@ func (o operation) reasons() []string {
 // into the use case's input and reports what is wrong with it; do is the use case as a method expression, so
 // that declarations can be made, and documented, without a service behind them.
 func mutation[S, In, Rec, Ans any](s S,
-	do func(S, context.Context, tenant.Caller, service.Write, Rec) (service.Answer[Ans], error),
+	do func(S, context.Context, apikey.Caller, service.Write, Rec) (service.Answer[Ans], error),
 	read func(In, *checks) Rec,
 ) endpoint {
 	return creation(s, do, read, func(Ans) string { return "" })
@@ -121,7 +121,7 @@ func mutation[S, In, Rec, Ans any](s S,
 
 // creation is a mutation whose answer says where what it made can be found.
 func creation[S, In, Rec, Ans any](s S,
-	do func(S, context.Context, tenant.Caller, service.Write, Rec) (service.Answer[Ans], error),
+	do func(S, context.Context, apikey.Caller, service.Write, Rec) (service.Answer[Ans], error),
 	read func(In, *checks) Rec,
 	location func(Ans) string,
 ) endpoint {
@@ -144,7 +144,7 @@ func creation[S, In, Rec, Ans any](s S,
 
 // query is the endpoint of a use case that reads.
 func query[S, In, Rec, Ans any](s S,
-	do func(S, context.Context, tenant.Caller, Rec) (Ans, error),
+	do func(S, context.Context, apikey.Caller, Rec) (Ans, error),
 	read func(In, *checks) Rec,
 ) endpoint {
 	in := shapeOf[In]()
@@ -166,10 +166,10 @@ func query[S, In, Rec, Ans any](s S,
 }
 
 // lookup is a query without input.
-func lookup[S, Ans any](s S, do func(S, context.Context, tenant.Caller) (Ans, error)) endpoint {
+func lookup[S, Ans any](s S, do func(S, context.Context, apikey.Caller) (Ans, error)) endpoint {
 	type nothing struct{}
 	return query(s,
-		func(s S, ctx context.Context, caller tenant.Caller, _ nothing) (Ans, error) {
+		func(s S, ctx context.Context, caller apikey.Caller, _ nothing) (Ans, error) {
 			return do(s, ctx, caller)
 		},
 		func(noFields, *checks) nothing { return nothing{} })

@@ -4,9 +4,9 @@ import (
 	"net/http"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
 	"frontdesk/core/record"
-	"frontdesk/core/tenant"
 )
 
 // operations declares the interface. The services may be missing: then the declarations describe but cannot
@@ -25,7 +25,7 @@ const (
 )
 
 func calendarOperations(s Calendar) []operation {
-	write, read := tenant.ScopeCalendarWrite, tenant.ScopeCalendarRead
+	write, read := apikey.ScopeCalendarWrite, apikey.ScopeCalendarRead
 	meeting := record.MeetingAnswer{Event: record.Meeting{
 		EventID: "evt_4k1v9s", EventURL: "https://meet.example.com/abc-defg-hij",
 		StartTime: "2026-12-01T10:00:00-05:00", EndTime: "2026-12-01T10:30:00-05:00",
@@ -141,7 +141,7 @@ func ticketOperations(s Tickets) []operation {
 	answered.Ticket.LastComment = "A locksmith comes tomorrow."
 	return []operation{
 		{
-			ID: "createTicket", Method: http.MethodPost, Path: "/v1/tickets/create-ticket", Scope: tenant.ScopeTicketsWrite,
+			ID: "createTicket", Method: http.MethodPost, Path: "/v1/tickets/create-ticket", Scope: apikey.ScopeTicketsWrite,
 			Kind: adapter.KindCRM, Tag: tagTickets, Summary: "Create a ticket", Success: http.StatusOK,
 			Description: "Opens a ticket in the CRM. An unknown status or priority is refused with the list " +
 				"of the CRM's own labels. If the CRM opens the ticket without a requested value, the error " +
@@ -155,7 +155,7 @@ func ticketOperations(s Tickets) []operation {
 			endpoint: mutation(s, Tickets.Create, createTicketRequest.input),
 		},
 		{
-			ID: "getTicket", Method: http.MethodPost, Path: "/v1/tickets/get-ticket", Scope: tenant.ScopeTicketsRead,
+			ID: "getTicket", Method: http.MethodPost, Path: "/v1/tickets/get-ticket", Scope: apikey.ScopeTicketsRead,
 			Kind: adapter.KindCRM, Tag: tagTickets, Summary: "Get a ticket", Success: http.StatusOK,
 			Description: "Fetches a ticket by its number, as people say it.",
 			Reasons:     []string{fault.ReasonTicketNotFound, fault.ReasonNotConnected, fault.ReasonReconnectRequired},
@@ -168,7 +168,7 @@ func ticketOperations(s Tickets) []operation {
 
 func numberOperations(s Numbers) []operation {
 	const collection, one = "/beta/phone-numbers", "/beta/phone-numbers/{id}"
-	write, read := tenant.ScopeNumbersWrite, tenant.ScopeNumbersRead
+	write, read := apikey.ScopeNumbersWrite, apikey.ScopeNumbersRead
 	employeeID, name, renamed := int64(7), "Front office", "Night line"
 	number := record.PhoneNumber{ID: 4711, Name: name, E164: "+14155550123", AreaCode: "415", InboundCloudEmployeeID: &employeeID}
 	changed := record.PhoneNumber{ID: 4711, Name: renamed, E164: "+14155550123", AreaCode: "415", OutboundCloudEmployeeID: &employeeID}

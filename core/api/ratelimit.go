@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
-	"frontdesk/core/tenant"
 )
 
 // The header fields of draft-ietf-httpapi-ratelimit-headers-11, sections 3 and 4.
@@ -41,7 +41,7 @@ type rateLimits struct {
 type ratePolicy struct {
 	name   string
 	quota  int                        // requests in a window
-	of     func(tenant.Caller) string // whose bucket a request is taken from
+	of     func(apikey.Caller) string // whose bucket a request is taken from
 	detail string                     // of the refusal
 
 	// The buckets in two generations. One that was not used for a window is full, so that forgetting it
@@ -54,11 +54,11 @@ type ratePolicy struct {
 func newRateLimits(perKey, perTenant int) *rateLimits {
 	l := &rateLimits{}
 	l.add(perKey, ratePolicy{
-		name: "key", of: func(c tenant.Caller) string { return c.KeyID },
+		name: "key", of: func(c apikey.Caller) string { return c.KeyID },
 		detail: "The API key made more than %s requests within a minute.",
 	})
 	l.add(perTenant, ratePolicy{
-		name: "tenant", of: func(c tenant.Caller) string { return c.Tenant.ID },
+		name: "tenant", of: func(c apikey.Caller) string { return c.Tenant.ID },
 		detail: "The keys of the tenant together made more than %s requests within a minute.",
 	})
 	return l
@@ -78,7 +78,7 @@ func (l *rateLimits) add(quota int, p ratePolicy) {
 
 // admit takes one request off every quota of the caller, or off none when one is used up, and tells in the
 // headers what is left.
-func (l *rateLimits) admit(caller tenant.Caller, now time.Time, h http.Header) error {
+func (l *rateLimits) admit(caller apikey.Caller, now time.Time, h http.Header) error {
 	if l.policy == "" {
 		return nil
 	}
@@ -103,7 +103,7 @@ func (l *rateLimits) admit(caller tenant.Caller, now time.Time, h http.Header) e
 }
 
 // take returns what is left in each of the caller's buckets.
-func (l *rateLimits) take(caller tenant.Caller, now time.Time) (admitted bool, tokens []float64) {
+func (l *rateLimits) take(caller apikey.Caller, now time.Time) (admitted bool, tokens []float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	admitted, tokens = true, make([]float64, len(l.policies))

@@ -11,13 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
 	"frontdesk/core/tenant"
 )
 
 // ofKey is a caller with that key, of a tenant.
-func ofKey(key, tenantID string) tenant.Caller {
-	return tenant.Caller{KeyID: key, Tenant: tenant.Tenant{ID: tenantID}}
+func ofKey(key, tenantID string) apikey.Caller {
+	return apikey.Caller{KeyID: key, Tenant: tenant.Tenant{ID: tenantID}}
 }
 
 // clock is a clock that stands until it is moved; many requests read it.
@@ -33,7 +34,7 @@ func (c *clock) now() time.Time           { return time.Unix(0, c.at.Load()) }
 func (c *clock) advance(by time.Duration) { c.at.Add(int64(by)) }
 
 // admitted asks so many times and answers how often it was let through.
-func admitted(l *rateLimits, caller tenant.Caller, now time.Time, times int) int {
+func admitted(l *rateLimits, caller apikey.Caller, now time.Time, times int) int {
 	n := 0
 	for range times {
 		if l.admit(caller, now, http.Header{}) == nil {
@@ -61,7 +62,7 @@ func TestAKeyGetsItsQuotaAndNoMore(t *testing.T) {
 func TestTheKeysOfATenantShareItsQuotaAndNotThatOfAnother(t *testing.T) {
 	l, now := newRateLimits(60, 100), newClock().now()
 	for _, c := range []struct {
-		caller tenant.Caller
+		caller apikey.Caller
 		want   int
 	}{{ofKey("a", "x"), 60}, {ofKey("b", "x"), 40}, {ofKey("c", "x"), 0}, {ofKey("d", "y"), 60}} {
 		if n := admitted(l, c.caller, now, 80); n != c.want {

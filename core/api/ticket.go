@@ -3,15 +3,15 @@ package api
 import (
 	"context"
 
+	"frontdesk/core/apikey"
 	"frontdesk/core/record"
 	"frontdesk/core/service"
-	"frontdesk/core/tenant"
 )
 
 // Tickets is what the ticket operations need of core/service.
 type Tickets interface {
-	Create(context.Context, tenant.Caller, service.Write, service.CreateTicket) (service.Answer[record.TicketAnswer], error)
-	Get(ctx context.Context, caller tenant.Caller, number string) (record.TicketAnswer, error)
+	Create(context.Context, apikey.Caller, service.Write, service.CreateTicket) (service.Answer[record.TicketAnswer], error)
+	Get(ctx context.Context, caller apikey.Caller, number string) (record.TicketAnswer, error)
 }
 
 // createTicketRequest is the body of create-ticket.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"frontdesk/core/consent/consenttest"
-	"frontdesk/core/tenant"
+	"frontdesk/core/link"
 )
 
 // attempt is a consent that the customer has given, on its way back.
@@ -203,7 +203,7 @@ func TestAttacks(t *testing.T) {
 			return get(a, a.back.String())
 		}, 400, notHere, spent}, // the state has as well
 		{"a link that ends while the customer signs in", func(a attempt) answer {
-			short := a.world.link(func(n *tenant.NewLink) { n.Life = 5 * time.Minute })
+			short := a.world.link(func(n *link.Spec) { n.Life = 5 * time.Minute })
 			back := a.world.back(short, "approve")
 			a.advance(5 * time.Minute)
 			return get(a, back.String())
@@ -213,7 +213,7 @@ func TestAttacks(t *testing.T) {
 			return get(a, a.back.String())
 		}, 410, "This link has been used", over},
 		{"the tenant is gone meanwhile", func(a attempt) answer {
-			if err := a.directory.DeleteTenant(a.t.Context(), "acme"); err != nil {
+			if err := a.kit.Tenants.Delete(a.t.Context(), "acme"); err != nil {
 				a.t.Fatal(err)
 			}
 			return get(a, a.back.String())
@@ -312,7 +312,7 @@ func TestAttacks(t *testing.T) {
 func cookieOf(a attempt, state string) *http.Cookie {
 	a.t.Helper()
 	for _, c := range a.jar.Cookies(a.back) {
-		if strings.HasSuffix(c.Name, tenant.ConsentName(state)) {
+		if strings.HasSuffix(c.Name, link.ConsentName(state)) {
 			return c
 		}
 	}

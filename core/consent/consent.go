@@ -9,7 +9,7 @@
 //
 // What it promises: pages work without script, and show nothing that a stranger could make them show; none
 // holds a secret but the link's own token, which leads back to it; every answer is kept out of caches,
-// referrers and search engines. What is right and wrong about a consent is decided in core/tenant.
+// referrers and search engines. What is right and wrong about a consent is decided in core/link.
 package consent
 
 import (
@@ -23,26 +23,26 @@ import (
 	"time"
 
 	"frontdesk/core/fault"
+	"frontdesk/core/link"
 	"frontdesk/core/page"
-	"frontdesk/core/tenant"
 )
 
 //go:embed pages
 var files embed.FS
 
-// Directory is what the pages lead to; *tenant.Directory is one.
-type Directory interface {
-	ConnectLink(ctx context.Context, token string) (tenant.ConnectLink, error)
-	BeginConsent(ctx context.Context, token, callbacks string) (tenant.BegunConsent, error)
-	FinishConsent(ctx context.Context, a tenant.ConsentAnswer) (tenant.Consented, error)
+// Links is what the pages lead to; *link.Directory is one.
+type Links interface {
+	Get(ctx context.Context, token string) (link.Link, error)
+	BeginConsent(ctx context.Context, token, callbacks string) (link.Begun, error)
+	FinishConsent(ctx context.Context, a link.Answer) (link.Consented, error)
 }
 
 // Pages are the pages. Make them with [New].
 type Pages struct {
-	directory Directory
-	base      *url.URL // where the gateway is reached
-	set       *page.Set
-	foreign   *http.CrossOriginProtection
+	links   Links
+	base    *url.URL // where the gateway is reached
+	set     *page.Set
+	foreign *http.CrossOriginProtection
 }
 
 // The paths, beneath the address that the gateway is reached at.
@@ -56,13 +56,13 @@ func URL(publicURL, token string) string {
 	return strings.TrimRight(publicURL, "/") + connectPath + token
 }
 
-// RedirectURI is what an OAuth client has to be registered with, of what tenant.ConnectLink tells.
+// RedirectURI is what an OAuth client has to be registered with, of what link.Link.Callback tells.
 func RedirectURI(publicURL, callback string) string {
 	return strings.TrimRight(publicURL, "/") + callbackPath + callback
 }
 
 // New makes the pages of a gateway that is reached at publicURL.
-func New(publicURL string, d Directory) (*Pages, error) {
+func New(publicURL string, links Links) (*Pages, error) {
 	base, err := url.Parse(strings.TrimRight(publicURL, "/"))
 	if err != nil || base.Scheme == "" || base.Host == "" {
 		return nil, errors.New("consent: publicURL must be an absolute URL")
@@ -71,7 +71,7 @@ func New(publicURL string, d Directory) (*Pages, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Pages{directory: d, base: base, set: set, foreign: http.NewCrossOriginProtection()}
+	p := &Pages{links: links, base: base, set: set, foreign: http.NewCrossOriginProtection()}
 	// A proxy in front may have another Host than browsers see.
 	if err := p.foreign.AddTrustedOrigin(base.Scheme + "://" + base.Host); err != nil {
 		return nil, err
@@ -81,15 +81,15 @@ func New(publicURL string, d Directory) (*Pages, error) {
 
 // Ask answers GET and HEAD of a link: what it is for.
 func (p *Pages) Ask(w http.ResponseWriter, r *http.Request) error {
-	link, err := p.directory.ConnectLink(r.Context(), r.PathValue("token"))
+	l, err := p.links.Get(r.Context(), r.PathValue("token"))
 	if err != nil {
-		return p.sorry(w, tenant.Consented{}, err)
+		return p.sorry(w, link.Consented{}, err)
 	}
 	forms := []string{"'self'"}
-	if link.SignIn != "" {
-		forms = append(forms, link.SignIn)
+	if l.SignIn != "" {
+		forms = append(forms, l.SignIn)
 	}
-	if strings.HasPrefix(link.SignIn, "https:") {
+	if strings.HasPrefix(l.SignIn, "https:") {
 		// Chromium holds the redirects after a form to this as well, and sign-in services redirect among
 		// hosts of their own at once, such as from login.microsoftonline.com to login.live.com
 		// (w3c/webappsec-csp issue 8).
@@ -97,18 +97,18 @@ func (p *Pages) Ask(w http.ResponseWriter, r *http.Request) error {
 	}
 	return p.write(w, http.StatusOK, "ask.html", struct {
 		Title, SignIn, Until string
-		Link                 tenant.ConnectLink
-	}{"Connect " + link.Title, hostOf(link.SignIn), link.ExpiresAt.UTC().Format("2 January 2006, 15:04 UTC"), link}, forms...)
+		Link                 link.Link
+	}{"Connect " + l.Title, hostOf(l.SignIn), l.ExpiresAt.UTC().Format("2 January 2006, 15:04 UTC"), l}, forms...)
 }
 
 // Begin answers POST of a link: on to the provider. Another site's page cannot make a browser do it.
 func (p *Pages) Begin(w http.ResponseWriter, r *http.Request) error {
 	if err := p.foreign.Check(r); err != nil {
-		return p.sorry(w, tenant.Consented{}, fault.New(fault.Forbidden, reasonForeign, "The request comes from another site's page.").Because(err))
+		return p.sorry(w, link.Consented{}, fault.New(fault.Forbidden, reasonForeign, "The request comes from another site's page.").Because(err))
 	}
-	begun, err := p.directory.BeginConsent(r.Context(), r.PathValue("token"), RedirectURI(p.base.String(), ""))
+	begun, err := p.links.BeginConsent(r.Context(), r.PathValue("token"), RedirectURI(p.base.String(), ""))
 	if err != nil {
-		return p.sorry(w, tenant.Consented{}, err)
+		return p.sorry(w, link.Consented{}, err)
 	}
 	http.SetCookie(w, p.cookie(begun.Name, begun.Browser, begun.Life))
 	p.headers(w)
@@ -121,12 +121,12 @@ func (p *Pages) Begin(w http.ResponseWriter, r *http.Request) error {
 func (p *Pages) Finish(w http.ResponseWriter, r *http.Request) error {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return p.sorry(w, tenant.Consented{}, fault.New(fault.Forbidden, tenant.ReasonConsentMalformed, "The answer cannot be read.")) // its text may quote a code
+		return p.sorry(w, link.Consented{}, fault.New(fault.Forbidden, link.ReasonConsentMalformed, "The answer cannot be read.")) // its text may quote a code
 	}
 	// The provider is asked several things, which may take longer than any operation.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(finishTimeout)) // where it cannot be set, there is none
-	name := tenant.ConsentName(query.Get("state"))
-	answer := tenant.ConsentAnswer{Callback: r.PathValue("provider"), Query: query}
+	name := link.ConsentName(query.Get("state"))
+	answer := link.Answer{Callback: r.PathValue("provider"), Query: query}
 	if own := r.PathValue("own"); own != "" {
 		answer.Callback += "/" + own
 	}
@@ -134,17 +134,17 @@ func (p *Pages) Finish(w http.ResponseWriter, r *http.Request) error {
 		answer.Browser = shown[0].Value
 		http.SetCookie(w, p.cookie(name, "", -time.Second)) // it is over, whatever comes of it
 	}
-	done, err := p.directory.FinishConsent(r.Context(), answer)
+	done, err := p.links.FinishConsent(r.Context(), answer)
 	if err != nil {
 		return p.sorry(w, done, err)
 	}
 	return p.write(w, http.StatusOK, "connected.html", struct {
 		Title string
-		Done  tenant.Consented
+		Done  link.Consented
 	}{done.Link.Title + " is connected", done})
 }
 
-// finishTimeout is beyond all that core/tenant gives a provider and the store.
+// finishTimeout is beyond all that core/link gives a provider and the store.
 const finishTimeout = 45 * time.Second
 
 // cookie is what binds a consent to a browser; a negative life removes it. Lax, since it is another site that
@@ -162,7 +162,7 @@ func (p *Pages) cookie(name, value string, life time.Duration) *http.Cookie {
 }
 
 // sorry answers a failure, and hands it on for the log.
-func (p *Pages) sorry(w http.ResponseWriter, done tenant.Consented, err error) error {
+func (p *Pages) sorry(w http.ResponseWriter, done link.Consented, err error) error {
 	f := fault.From(err)
 	says := wordsOf(f, cmp.Or(done.Link.Title, "The provider"))
 	view := struct {
@@ -173,7 +173,7 @@ func (p *Pages) sorry(w http.ResponseWriter, done tenant.Consented, err error) e
 		Back      string
 		RequestID string
 	}{words: says, Title: says.Heading, Missing: done.Missing, RequestID: w.Header().Get("X-Request-Id")}
-	if f.Reason == tenant.ReasonOtherAccount {
+	if f.Reason == link.ReasonOtherAccount {
 		view.Accounts = &accounts{Known: done.Link.Email, Given: cmp.Or(done.Email, done.Name, "not named")}
 	}
 	if done.Token != "" && says.again {

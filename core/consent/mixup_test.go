@@ -9,8 +9,9 @@ import (
 	"testing"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/connection"
 	"frontdesk/core/consent/consenttest"
-	"frontdesk/core/tenant"
+	"frontdesk/core/link"
 )
 
 // mixup is a world in which a customer of the tenant acme has given consent at meet, where an attacker wanted
@@ -39,13 +40,13 @@ func startMixup(t *testing.T) *mixup {
 // tenant's own.
 func (m *mixup) linkTo(name string, settings map[string]any, secret string) string {
 	m.t.Helper()
-	c := tenant.NewConnection{
+	c := connection.Spec{
 		Name: name, Kind: adapter.KindCalendar, Provider: "meet", Settings: settings, Credentials: map[string]string{"client_secret": secret},
 	}
-	if _, err := m.directory.AddConnection(m.t.Context(), "acme", c); err != nil {
+	if _, err := m.kit.Connections.Add(m.t.Context(), "acme", c); err != nil {
 		m.t.Fatal(err)
 	}
-	return m.link(func(n *tenant.NewLink) { n.Connection.Name = name })
+	return m.link(func(n *link.Spec) { n.Connection.Name = name })
 }
 
 func (m *mixup) ownLink() string {
@@ -170,8 +171,8 @@ func TestMixUp(t *testing.T) {
 
 func (m *mixup) change(name string, settings map[string]any) {
 	m.t.Helper()
-	change := tenant.ConnectionChange{Settings: settings, Credentials: map[string]string{"client_secret": "secret-of-acme"}}
-	if _, err := m.directory.UpdateConnection(m.t.Context(), "acme", name, change); err != nil {
+	change := connection.Change{Settings: settings, Credentials: map[string]string{"client_secret": "secret-of-acme"}}
+	if _, err := m.kit.Connections.Update(m.t.Context(), "acme", name, change); err != nil {
 		m.t.Fatal(err)
 	}
 }
@@ -196,15 +197,15 @@ func TestWhatIsATenantsOwnHasACallbackOfItsOwn(t *testing.T) {
 			t.Errorf("two share an address: %s %s %s %s", shared, own, evil, client)
 		}
 	}
-	if link, err := m.directory.ConnectLink(t.Context(), token); err != nil || m.url+"/oauth/callback/"+link.Callback != own {
-		t.Errorf("the operator is told %q, %v; want the end of %s", link.Callback, err, own)
+	if l, err := m.kit.Links.Get(t.Context(), token); err != nil || m.url+"/oauth/callback/"+l.Callback != own {
+		t.Errorf("the operator is told %q, %v; want the end of %s", l.Callback, err, own)
 	}
-	told, err := m.directory.Callbacks(t.Context(), "acme")
+	told, err := m.kit.Links.Callbacks(t.Context(), "acme")
 	if err != nil || m.url+"/oauth/callback/"+told["own"] != own || m.url+"/oauth/callback/"+told["client"] != client {
 		t.Errorf("the operator is told %v, %v", told, err)
 	}
 	m.meet.Register(client)
-	if got := m.send(http.MethodGet, m.meet.Decide(t, m.begin(m.link(func(n *tenant.NewLink) { n.Connection.Name = "client" })), "approve").String()); got.status != http.StatusOK {
+	if got := m.send(http.MethodGet, m.meet.Decide(t, m.begin(m.link(func(n *link.Spec) { n.Connection.Name = "client" })), "approve").String()); got.status != http.StatusOK {
 		t.Errorf("with a client of one's own: %d %s", got.status, got.text())
 	}
 }

@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"frontdesk/core/connection"
+	"frontdesk/core/link"
 	"frontdesk/core/page/browsertest"
-	"frontdesk/core/tenant"
 )
 
 // person is a customer in front of a real browser.
@@ -78,8 +79,8 @@ func TestACustomerConnectsAnAccount(t *testing.T) {
 
 func (p person) connected() {
 	p.t.Helper()
-	all, err := p.directory.Connections(p.t.Context(), "acme")
-	if err != nil || len(all) != 1 || all[0].Status != tenant.StatusOK || all[0].Email != "desk@acme.example" {
+	all, err := p.kit.Connections.List(p.t.Context(), "acme")
+	if err != nil || len(all) != 1 || all[0].Status != connection.StatusOK || all[0].Email != "desk@acme.example" {
 		p.t.Errorf("connections %+v, %v", all, err)
 	}
 }
@@ -125,7 +126,7 @@ func TestEveryPageCanBeReadAndUsed(t *testing.T) {
 		p.press("button")
 		p.press("button[name=approve]")
 		if look.name == "wide-light" { // the first one connects it; the others meet another account
-			w.connect(w.link(func(n *tenant.NewLink) { n.OtherAccount = true }))
+			w.connect(w.link(func(n *link.Spec) { n.OtherAccount = true }))
 		} else {
 			shown("other-account")
 			p.b.Open(w.url + "/connect/" + token)

@@ -15,8 +15,8 @@ import (
 
 	"frontdesk/core/consent/consenttest"
 	"frontdesk/core/fault"
+	"frontdesk/core/link"
 	"frontdesk/core/oauth/oauthtest"
-	"frontdesk/core/tenant"
 )
 
 func TestThePageOfALinkTellsWhoAsksForWhat(t *testing.T) {
@@ -48,7 +48,7 @@ func TestThePageOfALinkTellsWhoAsksForWhat(t *testing.T) {
 func TestWhoMayChooseAnotherAccountIsToldSo(t *testing.T) {
 	w := start(t)
 	w.connect(w.link())
-	free := w.send(http.MethodGet, w.url+"/connect/"+w.link(func(n *tenant.NewLink) { n.OtherAccount = true }))
+	free := w.send(http.MethodGet, w.url+"/connect/"+w.link(func(n *link.Spec) { n.OtherAccount = true }))
 	if !strings.Contains(free.body, "Now it uses") || !strings.Contains(free.body, "desk@acme.example") {
 		t.Error(free.text())
 	}
@@ -179,7 +179,7 @@ func TestAnotherAccountIsToldBothAddresses(t *testing.T) {
 
 func TestTwoWindowsDoNotDisturbEachOther(t *testing.T) {
 	w := start(t)
-	first, second := w.link(), w.link(func(n *tenant.NewLink) { n.Connection.Name = "back-office" })
+	first, second := w.link(), w.link(func(n *link.Spec) { n.Connection.Name = "back-office" })
 	one, two := w.back(first, "approve"), w.back(second, "approve")
 	for _, back := range []*url.URL{one, two} {
 		if a := w.send(http.MethodGet, back.String()); a.status != http.StatusOK {
@@ -217,25 +217,25 @@ func TestTheLogNamesOperationsAndNotPaths(t *testing.T) {
 
 // still is a directory that begins every consent and finishes none.
 type still struct {
-	answer    tenant.ConsentAnswer
+	answer    link.Answer
 	callbacks string
 	takes     time.Duration // to finish
 	err       error
 }
 
-func (s *still) ConnectLink(context.Context, string) (tenant.ConnectLink, error) {
-	return tenant.ConnectLink{Title: "Meet", SignIn: "https://accounts.example"}, s.err
+func (s *still) Get(context.Context, string) (link.Link, error) {
+	return link.Link{Title: "Meet", SignIn: "https://accounts.example"}, s.err
 }
 
-func (s *still) BeginConsent(_ context.Context, _, callbacks string) (tenant.BegunConsent, error) {
+func (s *still) BeginConsent(_ context.Context, _, callbacks string) (link.Begun, error) {
 	s.callbacks = callbacks
-	return tenant.BegunConsent{URL: "https://accounts.example/auth", Browser: "secret-of-the-browser", Name: tenant.ConsentName("s"), Life: 10 * time.Minute}, s.err
+	return link.Begun{URL: "https://accounts.example/auth", Browser: "secret-of-the-browser", Name: link.ConsentName("s"), Life: 10 * time.Minute}, s.err
 }
 
-func (s *still) FinishConsent(_ context.Context, a tenant.ConsentAnswer) (tenant.Consented, error) {
+func (s *still) FinishConsent(_ context.Context, a link.Answer) (link.Consented, error) {
 	s.answer = a
 	time.Sleep(s.takes)
-	return tenant.Consented{}, s.err
+	return link.Consented{}, s.err
 }
 
 // The server gives every answer a time; finishing a consent may take longer, and the page comes all the same.
@@ -256,7 +256,7 @@ func TestAProviderThatTakesItsTimeIsWaitedFor(t *testing.T) {
 }
 
 func TestTheCookieFitsTheAddressOfTheGateway(t *testing.T) {
-	name := "frontdesk-consent-" + tenant.ConsentName("s")
+	name := "frontdesk-consent-" + link.ConsentName("s")
 	for _, c := range []struct{ publicURL, want, callbacks string }{
 		{"https://gw.example", "__Host-" + name + "=secret-of-the-browser; Path=/; Max-Age=600; HttpOnly; Secure; SameSite=Lax", "https://gw.example/oauth/callback/"},
 		{"https://gw.example/desk/", "__Host-" + name + "=secret-of-the-browser; Path=/; Max-Age=600; HttpOnly; Secure; SameSite=Lax", "https://gw.example/desk/oauth/callback/"},

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"frontdesk/core/fault"
-	"frontdesk/core/tenant"
+	"frontdesk/core/link"
 )
 
 // reasonForeign is the reason of a request that another site's page made.
@@ -41,44 +41,44 @@ func wordsOf(f *fault.Error, provider string) words {
 }
 
 var byReason = map[string]words{
-	tenant.ReasonLinkUnknown: {http.StatusNotFound, "This link does not work",
+	link.ReasonUnknown: {http.StatusNotFound, "This link does not work",
 		"It may be mistyped or incomplete.", "Open it exactly as it was sent to you. " + askForNew, false},
-	tenant.ReasonLinkExpired: {http.StatusGone, "This link has expired",
+	link.ReasonExpired: {http.StatusGone, "This link has expired",
 		"Links like this one work for a limited time only.", askForNew, false},
-	tenant.ReasonLinkUsed: {http.StatusGone, "This link has been used",
+	link.ReasonUsed: {http.StatusGone, "This link has been used",
 		"It works for one connection, and an account has been connected with it.",
 		"You need not do anything else. If it was not you, tell the person who sent you the link.", false},
-	tenant.ReasonLinkObsolete: {http.StatusGone, "This link is out of date",
+	link.ReasonObsolete: {http.StatusGone, "This link is out of date",
 		"Something has changed since the link was made.", askForNew, false},
-	tenant.ReasonLinkBusy: {http.StatusConflict, "Another sign-in is in progress",
+	link.ReasonBusy: {http.StatusConflict, "Another sign-in is in progress",
 		"This link, or another one for the same connection, is being used in another window.",
 		"Check that window first. If nothing was connected there, try again in a minute.", true},
 	reasonForeign: {http.StatusForbidden, "This request came from another page",
 		"Another web page tried to connect an account in your name. Nothing was changed.",
 		"Open the link that was sent to you, and continue from there.", false},
-	tenant.ReasonNotThisConsent: {http.StatusBadRequest, "This sign-in cannot be completed",
+	link.ReasonNotThisConsent: {http.StatusBadRequest, "This sign-in cannot be completed",
 		"It was started in another browser or more than ten minutes ago, or it is already complete. Nothing " +
 			"was changed now.",
 		"If no page has told you that your account is connected, open the link that was sent to you again.", false},
-	tenant.ReasonConsentMalformed: {http.StatusBadRequest, "The answer could not be read",
+	link.ReasonConsentMalformed: {http.StatusBadRequest, "The answer could not be read",
 		"% sent you back with an answer that makes no sense. Nothing was connected.",
 		"Try again. If it happens again, tell the person who sent you the link.", true},
-	tenant.ReasonConsentIssuer: {http.StatusBadRequest, "The answer came from the wrong place",
+	link.ReasonConsentIssuer: {http.StatusBadRequest, "The answer came from the wrong place",
 		"It was not % that sent you back here. Nothing was connected.",
 		"Try again. If it happens again, tell the person who sent you the link.", true},
-	tenant.ReasonConsentDeclined: {http.StatusForbidden, "You declined",
+	link.ReasonConsentDeclined: {http.StatusForbidden, "You declined",
 		"% was told not to give access. Nothing was connected.", "If that is what you wanted, you can close this window.", true},
-	tenant.ReasonConsentFailed: {http.StatusForbidden, "% did not give access",
+	link.ReasonConsentFailed: {http.StatusForbidden, "% did not give access",
 		"This account may not grant the access, or only with its administrator's approval. Nothing was " +
 			"connected.",
 		"Try again with another account, or tell the person who sent you the link.", true},
-	tenant.ReasonScopesMissing: {http.StatusForbidden, "Some access is missing",
+	link.ReasonScopesMissing: {http.StatusForbidden, "Some access is missing",
 		"The connection needs everything that was asked for. Nothing was connected.",
 		"Try again, and leave all boxes ticked at %.", true},
-	tenant.ReasonNotLasting: {http.StatusBadGateway, "The access would not last",
+	link.ReasonNotLasting: {http.StatusBadGateway, "The access would not last",
 		"% gave access for a short time only. Nothing was connected.",
 		"Try again. If it happens again, tell the person who sent you the link.", true},
-	tenant.ReasonOtherAccount: {http.StatusConflict, "This is another account",
+	link.ReasonOtherAccount: {http.StatusConflict, "This is another account",
 		"You signed in with a different account from the one that is connected. Nothing was changed.",
 		"Try again, and choose the connected account. To use the other account, ask the person who sent you " +
 			"the link for one that allows it.", true},

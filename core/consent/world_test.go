@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
-	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -21,14 +20,14 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/api"
+	"frontdesk/core/apikey"
+	"frontdesk/core/connection"
 	"frontdesk/core/consent/consenttest"
+	"frontdesk/core/link"
 	"frontdesk/core/oauth/oauthtest"
 	"frontdesk/core/service"
-	"frontdesk/core/store"
 	"frontdesk/core/store/storetest"
-	"frontdesk/core/tenant"
-	"frontdesk/core/upstream"
-	"frontdesk/core/vault"
+	"frontdesk/core/tenant/tenanttest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -36,18 +35,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // world is a gateway's surface over real use cases, two providers that customers consent to, and a customer's
 // browser.
 type world struct {
-	t         *testing.T
-	url       string
-	meet      *consenttest.Provider
-	dial      *consenttest.Provider // another one
-	store     *store.Store
-	directory *tenant.Directory
-	nanos     atomic.Int64 // of the clock
-	log       *lockedBuffer
-	seen      *lockedBuffer // all that was answered
-	posted    atomic.Value  // string: what the last form said of where it comes from
-	jar       http.CookieJar
-	client    *http.Client
+	t      *testing.T
+	url    string
+	meet   *consenttest.Provider
+	dial   *consenttest.Provider // another one
+	kit    *tenanttest.Kit
+	nanos  atomic.Int64 // of the clock
+	log    *lockedBuffer
+	seen   *lockedBuffer // all that was answered
+	posted atomic.Value  // string: what the last form said of where it comes from
+	jar    http.CookieJar
+	client *http.Client
 }
 
 func (w *world) now() time.Time           { return time.Unix(0, w.nanos.Load()).UTC() }
@@ -69,27 +67,14 @@ func start(t *testing.T, change ...func(*oauthtest.Options)) *world {
 		}
 	}
 	w.meet, w.dial = consenttest.Start(t, "meet", append([]func(*oauthtest.Options){registered("meet")}, change...)...), consenttest.Start(t, "dial", registered("dial"))
-	registry, err := adapter.NewRegistry([]adapter.Adapter{w.meet.Adapter(), w.dial.Adapter()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.store = storetest.Open(t, storetest.SQLite(t))
-	keys, err := vault.Open("", t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
 	// No redaction stands between a secret and this log.
 	log := slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	pool := upstream.NewPool(upstream.PoolOptions{
-		Log: log, AllowTenantNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+	w.kit = tenanttest.Open(t, storetest.SQLite(t), func(o *tenanttest.Options) {
+		o.Adapters = []adapter.Adapter{w.meet.Adapter(), w.dial.Adapter()}
+		o.Operators = map[string]adapter.Operator{"meet": w.meet.Operator(), "dial": w.dial.Operator()}
+		o.Now, o.Log = w.now, log
 	})
-	t.Cleanup(pool.Close)
-	w.directory = tenant.NewDirectory(tenant.Options{
-		Store: w.store, Vault: keys, Registry: registry, Pool: pool, Now: w.now, Log: log,
-		Operators: map[string]adapter.Operator{"meet": w.meet.Operator(), "dial": w.dial.Operator()},
-	})
-	t.Cleanup(w.directory.Close)
-	handler := surface(t, w.url, w.directory, log)
+	handler := surface(t, w.url, w.kit.Links, log)
 	server.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
 			w.posted.Store(r.Header.Get("Origin") + " " + r.Header.Get("Sec-Fetch-Site"))
@@ -100,21 +85,18 @@ func start(t *testing.T, change ...func(*oauthtest.Options)) *world {
 	server.Start()
 	t.Cleanup(server.Close)
 	w.newBrowser()
-	if _, err := w.directory.CreateTenant(t.Context(), "acme", tenant.Settings{}); err != nil {
-		t.Fatal(err)
-	}
+	w.kit.Tenant("acme")
 	return w
 }
 
-func surface(t *testing.T, publicURL string, d Directory, log *slog.Logger) http.Handler {
+func surface(t *testing.T, publicURL string, links Links, log *slog.Logger) http.Handler {
 	t.Helper()
-	pages, err := New(publicURL, d)
+	pages, err := New(publicURL, links)
 	if err != nil {
 		t.Fatal(err)
 	}
-	directory, _ := d.(*tenant.Directory)
 	handler, err := api.New(api.Options{
-		PublicURL: publicURL, Log: log, Keys: directory,
+		PublicURL: publicURL, Log: log, Keys: (*apikey.Callers)(nil),
 		Services: api.Services{Calendar: &service.Calendar{}, Tickets: &service.Tickets{}, Numbers: &service.Numbers{}},
 		Pages: []api.Page{
 			{Method: http.MethodGet, Path: "/connect/{token}", Operation: "connect-page", Serve: pages.Ask},
@@ -140,13 +122,13 @@ func (w *world) newBrowser() {
 }
 
 // link is a new link to the connection "front-office" at meet.
-func (w *world) link(change ...func(*tenant.NewLink)) (token string) {
+func (w *world) link(change ...func(*link.Spec)) (token string) {
 	w.t.Helper()
-	n := tenant.NewLink{Connection: tenant.NewConnection{Name: "front-office", Kind: adapter.KindCalendar, Provider: "meet"}}
+	n := link.Spec{Connection: connection.Spec{Name: "front-office", Kind: adapter.KindCalendar, Provider: "meet"}}
 	for _, c := range change {
 		c(&n)
 	}
-	token, _, err := w.directory.NewConnectLink(w.t.Context(), "acme", n)
+	token, _, err := w.kit.Links.Create(w.t.Context(), "acme", n)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -231,11 +213,11 @@ func (w *world) connect(token string) answer {
 // stored is all that a consent may change, as text.
 func (w *world) stored() string {
 	w.t.Helper()
-	connections, err := w.store.AllConnections(w.t.Context())
+	connections, err := w.kit.Store.AllConnections(w.t.Context())
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	tokens, err := w.store.AllTokens(w.t.Context())
+	tokens, err := w.kit.Store.AllTokens(w.t.Context())
 	if err != nil {
 		w.t.Fatal(err)
 	}

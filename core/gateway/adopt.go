@@ -10,8 +10,8 @@ import (
 
 	"frontdesk/core/audit"
 	"frontdesk/core/fault"
+	"frontdesk/core/sealing"
 	"frontdesk/core/store"
-	"frontdesk/core/tenant"
 )
 
 // sealedFile says, beside a key set that the gateway made itself, that the database's rows are sealed with
@@ -36,7 +36,7 @@ func (g *Gateway) Migrate(ctx context.Context) error {
 			return fmt.Errorf("data_dir: %w", err)
 		}
 	}
-	at, err := g.directory.Standing(ctx)
+	at, err := g.rows.Standing(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -66,7 +66,7 @@ func (g *Gateway) Adopt(ctx context.Context) error {
 }
 
 func (g *Gateway) adopt(ctx context.Context) error {
-	adopted, err := g.directory.Adopt(ctx)
+	adopted, err := g.rows.Adopt(ctx)
 	if err != nil {
 		return err
 	}
@@ -99,8 +99,8 @@ func (g *Gateway) sealedPath() string { return filepath.Join(g.config.DataDir, s
 
 // WrongRows lists the connections, keys and links that are refused because the database does not have them as
 // the gateway wrote them.
-func (g *Gateway) WrongRows(ctx context.Context) ([]tenant.WrongRow, error) {
-	return g.directory.WrongRows(ctx)
+func (g *Gateway) WrongRows(ctx context.Context) ([]sealing.WrongRow, error) {
+	return g.rows.Wrong(ctx)
 }
 
 func (g *Gateway) examineRows(ctx context.Context) []Finding {

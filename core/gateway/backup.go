@@ -104,7 +104,7 @@ func prove(ctx context.Context, cfg config.Config, o Options, found *Restored) (
 		return false, fault.Newf(fault.Conflict, store.ReasonNoBackup,
 			"The audit in the copy was tampered with: %s. Restore another copy.", report.Problem)
 	}
-	tenants, err := g.directory.Tenants(ctx)
+	tenants, err := g.tenants.List(ctx)
 	found.Tenants, found.Head = len(tenants), report.Head
 	if err != nil {
 		return false, err

@@ -10,7 +10,7 @@ import (
 // consentPages are the pages on which customers connect accounts, with the names that the log has for them.
 // The provider's answer counts once and is no use to HEAD.
 func (g *Gateway) consentPages() ([]api.Page, error) {
-	p, err := consent.New(g.config.Server.PublicURL, g.directory)
+	p, err := consent.New(g.config.Server.PublicURL, g.links)
 	if err != nil {
 		return nil, err
 	}

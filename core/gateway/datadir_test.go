@@ -27,7 +27,7 @@ func settled(t *testing.T, storeURL string) config.Config {
 	if err := g.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Directory().CreateTenant(t.Context(), "acme", tenant.Settings{}); err != nil {
+	if _, err := g.Tenants().Create(t.Context(), "acme", tenant.Settings{}); err != nil {
 		t.Fatal(err)
 	}
 	g.Close()

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/apikey"
+	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/tenant"
 )
@@ -21,19 +23,19 @@ func (g *Gateway) Demo(ctx context.Context) (key string, err error) {
 	if err := g.Migrate(ctx); err != nil {
 		return "", err
 	}
-	_, err = g.directory.CreateTenant(ctx, DemoTenant, tenant.Settings{Timezone: "America/New_York"})
+	_, err = g.tenants.Create(ctx, DemoTenant, tenant.Settings{Timezone: "America/New_York"})
 	if err != nil && fault.From(err).Code != fault.Conflict {
 		return "", err
 	}
 	for _, kind := range adapter.Kinds() {
-		_, err := g.directory.AddConnection(ctx, DemoTenant, tenant.NewConnection{
+		_, err := g.connections.Add(ctx, DemoTenant, connection.Spec{
 			Name: fmt.Sprintf("sandbox-%s", kind), Kind: kind, Provider: demoProvider,
 		})
 		if err != nil && fault.From(err).Code != fault.Conflict {
 			return "", err
 		}
 	}
-	key, _, err = g.directory.CreateKey(ctx, DemoTenant, tenant.NewKey{Label: "serve --demo"})
+	key, _, err = g.keys.Create(ctx, DemoTenant, apikey.Spec{Label: "serve --demo"})
 	return key, err
 }
 

@@ -41,7 +41,7 @@ func (g *Gateway) Examine(ctx context.Context, tenantName string, repair bool) (
 	}
 	findings = append(findings, g.examineKeys(ctx), g.examineAudit(ctx))
 	findings = append(findings, g.examineRows(ctx)...)
-	tenants, err := g.directory.Tenants(ctx)
+	tenants, err := g.tenants.List(ctx)
 	if err != nil {
 		return findings, err
 	}
@@ -51,7 +51,7 @@ func (g *Gateway) Examine(ctx context.Context, tenantName string, repair bool) (
 			continue
 		}
 		found = true
-		connections, err := g.directory.Connections(ctx, t.Name)
+		connections, err := g.connections.List(ctx, t.Name)
 		if err != nil {
 			return findings, err
 		}
@@ -175,7 +175,7 @@ func (g *Gateway) checkKeys(ctx context.Context) error {
 
 // keysInUse answers how many credentials each key seals, and which of those keys the key set does not hold.
 func (g *Gateway) keysInUse(ctx context.Context) (used map[uint32]int, missing []uint32, err error) {
-	used, err = g.directory.KeysInUse(ctx)
+	used, err = g.rows.KeysInUse(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -195,7 +195,7 @@ func (g *Gateway) examineConnection(ctx context.Context, tenantName, name string
 	ctx, cancel := context.WithTimeout(ctx, doctorWait)
 	defer cancel()
 	f := Finding{Subject: "connection " + tenantName + "/" + name}
-	v, err := g.directory.VerifyConnection(ctx, tenantName, name)
+	v, err := g.connections.Verify(ctx, tenantName, name)
 	if err != nil {
 		f.Says, f.Advice = fault.From(err).Detail,
 			"Check the connection's settings, and whether this machine can reach the provider."
@@ -229,7 +229,7 @@ func (g *Gateway) RotateKeys(ctx context.Context) (Rotation, error) {
 
 // sealAgain seals everything with the new primary key, and drops keys that nothing needs.
 func (g *Gateway) sealAgain(ctx context.Context, primary uint32) (Rotation, error) {
-	done, err := g.directory.Reseal(ctx)
+	done, err := g.rows.Reseal(ctx)
 	rotation := Rotation{Primary: primary, Sealed: done.Sealed}
 	if err != nil {
 		return rotation, err
@@ -259,7 +259,7 @@ type KeyStatus struct {
 
 // Keys lists the key set.
 func (g *Gateway) Keys(ctx context.Context) ([]KeyStatus, error) {
-	used, err := g.directory.KeysInUse(ctx)
+	used, err := g.rows.KeysInUse(ctx)
 	if err != nil {
 		return nil, err
 	}

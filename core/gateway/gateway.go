@@ -23,8 +23,13 @@ import (
 	"frontdesk/config"
 	"frontdesk/core/adapter"
 	"frontdesk/core/api"
+	"frontdesk/core/apikey"
 	"frontdesk/core/audit"
+	"frontdesk/core/connection"
 	"frontdesk/core/guard"
+	"frontdesk/core/link"
+	"frontdesk/core/oauth"
+	"frontdesk/core/sealing"
 	"frontdesk/core/service"
 	"frontdesk/core/store"
 	"frontdesk/core/telemetry"
@@ -49,20 +54,29 @@ func (o Options) clock() func() time.Time {
 
 // Gateway is a gateway that is open: its store is reachable and its keys are loaded. Make one with [Open].
 type Gateway struct {
-	config    config.Config
-	registry  adapter.Registry
-	log       *slog.Logger
-	now       func() time.Time
-	metrics   *telemetry.Metrics
-	store     *store.Store
-	vault     *vault.Vault
-	audit     *audit.Log
-	pool      *upstream.Pool
-	guard     *guard.Guard
-	directory *tenant.Directory
-	services  *service.Services
-	handler   http.Handler
-	draining  atomic.Bool
+	config   config.Config
+	registry adapter.Registry
+	log      *slog.Logger
+	now      func() time.Time
+	metrics  *telemetry.Metrics
+	store    *store.Store
+	vault    *vault.Vault
+	audit    *audit.Log
+	pool     *upstream.Pool
+	guard    *guard.Guard
+	services *service.Services
+	handler  http.Handler
+	draining atomic.Bool
+
+	providers   connection.Providers
+	tokens      *oauth.TokenSource
+	drivers     *connection.Drivers
+	tenants     *tenant.Directory
+	connections *connection.Directory
+	callers     *apikey.Callers
+	keys        *apikey.Directory
+	links       *link.Directory
+	rows        *sealing.Rows
 
 	unwritable atomic.Pointer[error] // why the store took no write when it was last tried; nil: it did
 }
@@ -106,16 +120,14 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 	})
 	g.guard = guard.New(guardOptions(cfg, g))
 	process := owner()
-	g.directory = tenant.NewDirectory(tenant.Options{
-		Store: g.store, Vault: g.vault, Registry: g.registry, Pool: g.pool, Operators: operators(cfg), Owner: process, Now: g.now, Log: g.log, Metrics: g.metrics, Audit: g.audit,
-	})
+	g.openTenants(process)
 	g.services = service.New(service.Options{
-		Store: g.store, Directory: g.directory, Guard: g.guard, Log: g.log, Now: g.now, Owner: process,
+		Store: g.store, Drivers: g.drivers, Connections: g.connections, Callers: g.callers, Guard: g.guard, Log: g.log, Now: g.now, Owner: process,
 		KeepAnswers: cfg.Idempotency.Keep, DedupeWindow: cfg.Idempotency.DedupeWindow, TicketDedupeWindow: cfg.Idempotency.TicketDedupeWindow, Deadline: cfg.Resilience.Deadline, Metrics: g.metrics, Audit: g.audit,
 	})
 	surface := apiOptions(cfg)
 	surface.Services = api.Services{Calendar: g.services.Calendar, Tickets: g.services.Tickets, Numbers: g.services.Numbers}
-	surface.Keys, surface.Log, surface.Metrics, surface.Ready, surface.Now = g.directory, g.log, g.metrics, g.ready, g.now
+	surface.Keys, surface.Log, surface.Metrics, surface.Ready, surface.Now = g.callers, g.log, g.metrics, g.ready, g.now
 	surface.StoreWaited = g.store.Waited
 	if surface.Pages, err = g.consentPages(); err != nil {
 		return nil, err
@@ -137,9 +149,7 @@ func (g *Gateway) Close() {
 				"next start", "error", err)
 		}
 	}
-	if g.directory != nil {
-		g.directory.Close()
-	}
+	g.closeTenants()
 	if g.pool != nil {
 		g.pool.Close()
 	}
@@ -155,9 +165,6 @@ func (g *Gateway) Close() {
 
 // Handler answers requests.
 func (g *Gateway) Handler() http.Handler { return g.handler }
-
-// Directory is the tenants, connections and keys.
-func (g *Gateway) Directory() *tenant.Directory { return g.directory }
 
 // Registry is the adapters.
 func (g *Gateway) Registry() adapter.Registry { return g.registry }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/apikey"
+	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/service"
 	"frontdesk/core/tenant"
@@ -26,11 +28,11 @@ type HeldNumber struct {
 // Numbers lists the phone numbers of a tenant as the gateway's table has them, those waiting to go back among
 // them.
 func (g *Gateway) Numbers(ctx context.Context, tenantName string) ([]HeldNumber, error) {
-	t, err := g.directory.TenantByName(ctx, tenantName)
+	t, err := tenant.ByName(ctx, g.store, tenantName)
 	if err != nil {
 		return nil, err
 	}
-	connections, err := g.directory.Connections(ctx, tenantName)
+	connections, err := g.connections.List(ctx, tenantName)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +57,7 @@ func (g *Gateway) Numbers(ctx context.Context, tenantName string) ([]HeldNumber,
 
 // RestoreNumber takes a released number that still waits back into use.
 func (g *Gateway) RestoreNumber(ctx context.Context, tenantName string, id int64) (e164 string, err error) {
-	t, err := g.directory.TenantByName(ctx, tenantName)
+	t, err := tenant.ByName(ctx, g.store, tenantName)
 	if err != nil {
 		return "", err
 	}
@@ -74,28 +76,28 @@ func (g *Gateway) AdoptNumber(ctx context.Context, tenantName, connection, e164 
 }
 
 // phoneCaller is the caller for work on a telephony connection; without a name, on the tenant's default one.
-func (g *Gateway) phoneCaller(ctx context.Context, tenantName, name string) (tenant.Caller, error) {
-	connections, err := g.directory.Connections(ctx, tenantName)
+func (g *Gateway) phoneCaller(ctx context.Context, tenantName, name string) (apikey.Caller, error) {
+	connections, err := g.connections.List(ctx, tenantName)
 	if err != nil {
-		return tenant.Caller{}, err
+		return apikey.Caller{}, err
 	}
 	for _, c := range connections {
 		if c.Kind == adapter.KindTelephony && (c.Name == name || name == "" && c.IsDefault) {
-			return g.directory.CallerOf(ctx, c.TenantID, c.ID)
+			return g.callers.CallerOf(ctx, c.TenantID, c.ID)
 		}
 	}
 	if name == "" {
-		return tenant.Caller{}, fault.Newf(fault.NotFound, tenant.ReasonConnectionNotFound, "The tenant %q has no telephony connection.", tenantName)
+		return apikey.Caller{}, fault.Newf(fault.NotFound, connection.ReasonNotFound, "The tenant %q has no telephony connection.", tenantName)
 	}
-	return tenant.Caller{}, fault.Newf(fault.NotFound, tenant.ReasonConnectionNotFound, "The tenant %q has no telephony connection %q.", tenantName, name)
+	return apikey.Caller{}, fault.Newf(fault.NotFound, connection.ReasonNotFound, "The tenant %q has no telephony connection %q.", tenantName, name)
 }
 
 // examineNumbers compares the account of a telephony connection with the gateway's table.
-func (g *Gateway) examineNumbers(ctx context.Context, tenantName string, c tenant.Connection, repair bool) []Finding {
+func (g *Gateway) examineNumbers(ctx context.Context, tenantName string, c connection.Connection, repair bool) []Finding {
 	ctx, cancel := context.WithTimeout(ctx, doctorWait)
 	defer cancel()
 	subject := "numbers of " + tenantName + "/" + c.Name
-	caller, err := g.directory.CallerOf(ctx, c.TenantID, c.ID)
+	caller, err := g.callers.CallerOf(ctx, c.TenantID, c.ID)
 	var found []service.Drift
 	if err == nil {
 		how := service.RepairNothing

@@ -66,7 +66,7 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	background, stop := context.WithCancel(ctx)
 	defer stop()
 	work.Go(func() { g.services.Run(background) })
-	work.Go(func() { g.directory.Run(background) })
+	work.Go(func() { g.tokens.Run(background) })
 	work.Go(func() { g.audit.Run(background) })
 	work.Go(func() { g.forget(background) })
 	work.Go(func() { g.probeWrites(background) })

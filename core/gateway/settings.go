@@ -8,7 +8,6 @@ import (
 	"frontdesk/core/adapter"
 	"frontdesk/core/api"
 	"frontdesk/core/guard"
-	"frontdesk/core/tenant"
 )
 
 // guardOptions are the configuration's part of the guard.
@@ -89,25 +88,4 @@ func Document(cfg config.Config, format string) ([]byte, error) {
 		return asJSON, nil
 	}
 	return asYAML, nil
-}
-
-// Desired turns a file of tenants into what the directory is to make.
-func Desired(file config.Tenants) tenant.Desired {
-	var want tenant.Desired
-	for _, t := range file.Tenants {
-		d := tenant.DesiredTenant{Name: t.Name, Settings: tenant.Settings{
-			Timezone: t.Timezone, PreventDoubleBooking: t.PreventDoubleBooking, RejectPast: t.RejectPast,
-			DedupeWindow: (*tenant.Duration)(t.DedupeWindow), TicketDedupeWindow: (*tenant.Duration)(t.TicketDedupeWindow),
-			MaxPurchasesPerDay: t.MaxPurchasesPerDay, MaxPhoneNumbers: t.MaxPhoneNumbers,
-			StatusWords: t.StatusWords, PriorityWords: t.PriorityWords,
-		}}
-		for _, c := range t.Connections {
-			d.Connections = append(d.Connections, tenant.NewConnection{
-				Name: c.Name, Kind: adapter.Kind(c.Kind), Provider: c.Provider, Default: c.Default,
-				Settings: c.Settings, Credentials: c.Credentials,
-			})
-		}
-		want.Tenants = append(want.Tenants, d)
-	}
-	return want
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"frontdesk/core/apikey"
 	"frontdesk/core/audit"
 	"frontdesk/core/fault"
 	"frontdesk/core/fault/faulttest"
@@ -21,7 +22,6 @@ import (
 	"frontdesk/core/store/storetest"
 	"frontdesk/core/telemetry"
 	"frontdesk/core/telephony"
-	"frontdesk/core/tenant"
 	"frontdesk/core/vault"
 )
 
@@ -91,7 +91,7 @@ func canaryMeeting(t *testing.T, h int) BookMeeting {
 func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 	type outcome struct {
 		name string
-		do   func(t *testing.T, w *world, p *process, c tenant.Caller)
+		do   func(t *testing.T, w *world, p *process, c apikey.Caller)
 		want []string // after what was needed before
 	}
 	later := func(t *testing.T, w *world) {
@@ -99,32 +99,32 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 		w.start().recover(t)
 	}
 	for _, c := range []outcome{
-		{"book", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+		{"book", func(t *testing.T, w *world, p *process, c apikey.Caller) {
 			book(t, p, c, Write{}, canaryMeeting(t, 10))
 		}, []string{"acme key:k-acme book-meeting ev1 done"}},
-		{"book, repeated with its key", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+		{"book, repeated with its key", func(t *testing.T, w *world, p *process, c apikey.Caller) {
 			for range 3 {
 				book(t, p, c, key(canaries), canaryMeeting(t, 10))
 			}
 			_, err := p.Calendar.Book(background, c, key(canaries), canaryMeeting(t, 11))
 			wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyReused)
 		}, []string{"acme key:k-acme book-meeting ev1 done"}},
-		{"book, asked twice by an interrupted model", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+		{"book, asked twice by an interrupted model", func(t *testing.T, w *world, p *process, c apikey.Caller) {
 			book(t, p, c, Write{}, canaryMeeting(t, 10))
 			book(t, p, c, Write{}, canaryMeeting(t, 10))
 		}, []string{"acme key:k-acme book-meeting ev1 done"}},
-		{"book, a slot that is taken", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+		{"book, a slot that is taken", func(t *testing.T, w *world, p *process, c apikey.Caller) {
 			c.Tenant.Settings.PreventDoubleBooking = true
 			book(t, p, c, Write{}, canaryMeeting(t, 10))
 			_, err := p.Calendar.Book(background, c, Write{}, meeting(t, canaries, 10))
 			wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
 		}, []string{"acme key:k-acme book-meeting ev1 done", "acme key:k-acme book-meeting  failed:SLOT_TAKEN"}},
-		{"book, refused by the provider", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+		{"book, refused by the provider", func(t *testing.T, w *world, p *process, c apikey.Caller) {
 			w.meetings.once("book", reaction{before: fails(fault.New(fault.Forbidden, fault.ReasonPermissionDenied, canaries))})
 			_, err := p.Calendar.Book(background, c, Write{}, canaryMeeting(t, 10))
 			wantReason(t, err, fault.Forbidden, fault.ReasonPermissionDenied)
 		}, []string{"acme key:k-acme book-meeting  failed:PROVIDER_PERMISSION_DENIED"}},
-		{"book, cut off by a crash", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+		{"book, cut off by a crash", func(t *testing.T, w *world, p *process, c apikey.Caller) {
 			killed := w.killAt(1, true)
 			_, err := p.Calendar.Book(background, c, Write{}, canaryMeeting(t, 10))
 			if err == nil || !killed.Load() {
@@ -133,7 +133,7 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 			w.heal()
 			later(t, w)
 		}, []string{"acme gateway:settler book-meeting ev1 done"}},
-		{"book, finished by a repeat after a crash", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+		{"book, finished by a repeat after a crash", func(t *testing.T, w *world, p *process, c apikey.Caller) {
 			w.killAt(1, true)
 			_, err := p.Calendar.Book(background, c, key("k"), canaryMeeting(t, 10))
 			if err == nil {
@@ -143,17 +143,17 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 			w.clock.advance(13 * time.Second)
 			book(t, w.start(), c, key("k"), canaryMeeting(t, 10))
 		}, []string{"acme key:k-acme book-meeting ev1 done"}},
-		{"update", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+		{"update", func(t *testing.T, w *world, p *process, c apikey.Caller) {
 			id := book(t, p, c, Write{}, canaryMeeting(t, 10)).Record.Event.EventID
 			if _, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{EventID: id, Title: canaries + " new"}); err != nil {
 				t.Fatal(err)
 			}
 		}, []string{"acme key:k-acme book-meeting ev1 done", "acme key:k-acme update-meeting ev1 done"}},
-		{"update, of what is not there, under whatever name", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+		{"update, of what is not there, under whatever name", func(t *testing.T, w *world, p *process, c apikey.Caller) {
 			_, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{EventID: canaries + "@example.com", Title: "x"})
 			wantReason(t, err, fault.NotFound, fault.ReasonEventNotFound)
 		}, []string{"acme key:k-acme update-meeting  failed:EVENT_NOT_FOUND"}},
-		{"cancel", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+		{"cancel", func(t *testing.T, w *world, p *process, c apikey.Caller) {
 			id := book(t, p, c, Write{}, canaryMeeting(t, 10)).Record.Event.EventID
 			for range 2 {
 				if _, err := p.Calendar.Cancel(background, c, key("k"), CancelMeeting{EventID: id}); err != nil {
@@ -161,12 +161,12 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 				}
 			}
 		}, []string{"acme key:k-acme book-meeting ev1 done", "acme key:k-acme cancel-meeting ev1 done"}},
-		{"create", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+		{"create", func(t *testing.T, w *world, p *process, c apikey.Caller) {
 			if _, err := p.Tickets.Create(background, c, Write{}, CreateTicket{Subject: canaries, Description: canaries}); err != nil {
 				t.Fatal(err)
 			}
 		}, []string{"acme key:k-acme create-ticket id1 done"}},
-		{"create, an outcome that stays unknown", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+		{"create, an outcome that stays unknown", func(t *testing.T, w *world, p *process, c apikey.Caller) {
 			w.tickets.once("create", reaction{after: fails(cutOff())})
 			for range 2 {
 				_, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: canaries})
@@ -175,7 +175,7 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 			later(t, w)
 			later(t, w)
 		}, []string{"acme key:k-acme create-ticket  unknown:OUTCOME_UNKNOWN"}},
-		{"create, an outcome that is found out", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+		{"create, an outcome that is found out", func(t *testing.T, w *world, p *process, c apikey.Caller) {
 			w.tickets.findsKeys = true
 			w.tickets.script(func(_ *process, call string) reaction {
 				if call == "create" {
@@ -188,7 +188,7 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 			w.heal()
 			later(t, w)
 		}, []string{"acme key:k-acme create-ticket  unknown:OUTCOME_UNKNOWN", "acme gateway:settler create-ticket id1 done"}},
-		{"buy, update and release", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+		{"buy, update and release", func(t *testing.T, w *world, p *process, c apikey.Caller) {
 			n := buyOne(t, p, c, BuyNumber{Name: canaries, Inbound: employeeID(7)})
 			name := canaries + " new"
 			if _, err := p.Numbers.Update(background, c, Write{}, UpdateNumber{ID: n.ID, Name: &name}); err != nil {
@@ -201,7 +201,7 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 			"acme key:k-acme buy-phone-number PN4155550000.1 done", "acme key:k-acme update-phone-number PN4155550000.1 done",
 			"acme key:k-acme release-phone-number PN4155550000.1 done",
 		}},
-		{"a write that is still under way at its deadline", func(t *testing.T, w *world, p *process, c tenant.Caller) {
+		{"a write that is still under way at its deadline", func(t *testing.T, w *world, p *process, c apikey.Caller) {
 			ctx, let := faulttest.NewDeadline(background), make(chan struct{})
 			w.tickets.once("create", reaction{before: func(context.Context) error { ctx.Pass(); <-let; return nil }})
 			_, err := p.Tickets.Create(ctx, c, key("k"), CreateTicket{Subject: canaries})

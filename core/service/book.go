@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"frontdesk/core/apikey"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 	"frontdesk/core/guard"
@@ -12,7 +13,6 @@ import (
 	"frontdesk/core/normalize"
 	"frontdesk/core/record"
 	"frontdesk/core/store"
-	"frontdesk/core/tenant"
 )
 
 // bookPlan is a booking after normalization, and how far it got.
@@ -33,7 +33,7 @@ type bookPlan struct {
 
 // Book makes one meeting, in the first of the selected calendars, else in the default one.
 func (s *Calendar) Book(
-	ctx context.Context, c tenant.Caller, w Write, in BookMeeting,
+	ctx context.Context, c apikey.Caller, w Write, in BookMeeting,
 ) (Answer[record.MeetingAnswer], error) {
 	client, err := s.open(ctx, c)
 	if err != nil {

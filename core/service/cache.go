@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"frontdesk/core/tenant"
+	"frontdesk/core/connection"
 )
 
 const cacheEntries = 10_000
@@ -33,7 +33,7 @@ func newCache[V any](now func() time.Time, life time.Duration) *cache[V] {
 }
 
 // get returns what is remembered, else asks.
-func (c *cache[V]) get(of tenant.Connection, ask func() (V, error)) (V, error) {
+func (c *cache[V]) get(of connection.Connection, ask func() (V, error)) (V, error) {
 	key := cacheKey{of.ID, of.Revision}
 	c.mu.Lock()
 	have, ok := c.kept[key]
@@ -58,7 +58,7 @@ func (c *cache[V]) get(of tenant.Connection, ask func() (V, error)) (V, error) {
 }
 
 // forget makes the next get ask.
-func (c *cache[V]) forget(of tenant.Connection) {
+func (c *cache[V]) forget(of connection.Connection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.kept, cacheKey{of.ID, of.Revision})

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"frontdesk/core/apikey"
 	"frontdesk/core/calendar"
+	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/journal"
 	"frontdesk/core/normalize"
@@ -46,7 +48,7 @@ func (s *Calendar) operations() []journal.Operation {
 type calendarClient struct {
 	opts       *Options
 	driver     calendar.Driver
-	connection tenant.Connection
+	connection connection.Connection
 	endpoint   endpoint
 	calendars  *cache[[]calendar.Calendar]
 	tenant     tenant.Tenant
@@ -54,15 +56,15 @@ type calendarClient struct {
 }
 
 // open opens the caller's calendar connection.
-func (s *Calendar) open(ctx context.Context, c tenant.Caller) (calendarClient, error) {
-	opened, err := s.opts.Directory.Calendar(ctx, c)
+func (s *Calendar) open(ctx context.Context, c apikey.Caller) (calendarClient, error) {
+	opened, err := s.opts.Drivers.Calendar(ctx, c.Tenant, c.Connections)
 	if err != nil {
 		return calendarClient{}, err
 	}
 	return s.newClient(c, opened), nil
 }
 
-func (s *Calendar) newClient(c tenant.Caller, o tenant.Opened[calendar.Driver]) calendarClient {
+func (s *Calendar) newClient(c apikey.Caller, o connection.Opened[calendar.Driver]) calendarClient {
 	traits := o.Driver.Traits()
 	return calendarClient{
 		opts: s.opts, driver: o.Driver, connection: o.Connection, calendars: s.calendars,
@@ -96,14 +98,6 @@ func (c calendarClient) findCalendar(ctx context.Context, id string) (calendar.C
 	return all[i], nil
 }
 
-// zoneOf returns the tenant's zone.
-func zoneOf(t tenant.Tenant) string {
-	if t.Settings.Timezone == "" {
-		return "UTC"
-	}
-	return t.Settings.Timezone
-}
-
 // zone returns the zone to read and show times in: the requested one, else the calendar's, else the tenant's.
 func (c calendarClient) zone(ctx context.Context, requested, calendarID string) (*time.Location, error) {
 	if requested != "" {
@@ -118,7 +112,7 @@ func (c calendarClient) zone(ctx context.Context, requested, calendarID string) 
 			return zone, nil
 		}
 	}
-	return c.loadZone(zoneOf(c.tenant))
+	return c.loadZone(c.tenant.Zone())
 }
 
 func (c calendarClient) loadZone(name string) (*time.Location, error) {
@@ -160,7 +154,7 @@ func first(ids []string) string {
 }
 
 // Calendars lists the caller's calendars, asked live.
-func (s *Calendar) Calendars(ctx context.Context, c tenant.Caller) (record.CalendarsAnswer, error) {
+func (s *Calendar) Calendars(ctx context.Context, c apikey.Caller) (record.CalendarsAnswer, error) {
 	client, err := s.open(ctx, c)
 	if err != nil {
 		return record.CalendarsAnswer{}, err
@@ -179,8 +173,8 @@ func (s *Calendar) Calendars(ctx context.Context, c tenant.Caller) (record.Calen
 
 // Verify asks the provider live whether the credentials work. It is no fault when nothing is connected, or
 // when the provider refuses the credentials. It is one when that cannot be learned.
-func (s *Calendar) Verify(ctx context.Context, c tenant.Caller) (record.VerifyAnswer, error) {
-	opened, err := s.opts.Directory.CalendarToVerify(ctx, c)
+func (s *Calendar) Verify(ctx context.Context, c apikey.Caller) (record.VerifyAnswer, error) {
+	opened, err := s.opts.Drivers.CalendarToVerify(ctx, c.Tenant, c.Connections)
 	if f := fault.From(err); err != nil {
 		if f.Reason == fault.ReasonNotConnected {
 			return record.VerifyAnswer{}, nil
@@ -195,7 +189,7 @@ func (s *Calendar) Verify(ctx context.Context, c tenant.Caller) (record.VerifyAn
 		}
 		return record.VerifyAnswer{}, err
 	}
-	if err := s.opts.Directory.MarkVerified(ctx, client.connection, account.Email); err != nil {
+	if err := s.opts.Connections.MarkVerified(ctx, client.connection, account.Email); err != nil {
 		s.opts.Log.ErrorContext(ctx, "a connection could not be marked as verified",
 			"connection", client.connection.ID, "error", err)
 	}

@@ -4,13 +4,13 @@ import (
 	"context"
 	"time"
 
+	"frontdesk/core/apikey"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 	"frontdesk/core/guard"
 	"frontdesk/core/journal"
 	"frontdesk/core/record"
 	"frontdesk/core/store"
-	"frontdesk/core/tenant"
 )
 
 // cancelPlan is a cancellation after normalization.
@@ -22,7 +22,7 @@ type cancelPlan struct {
 // Cancel removes a meeting and lets the provider tell the attendees. It is idempotent: an event that is gone
 // through this gateway, or that the provider says is gone, is cancelled.
 func (s *Calendar) Cancel(
-	ctx context.Context, c tenant.Caller, w Write, in CancelMeeting,
+	ctx context.Context, c apikey.Caller, w Write, in CancelMeeting,
 ) (Answer[record.CancelAnswer], error) {
 	client, err := s.open(ctx, c)
 	if err != nil {

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
 	"frontdesk/core/journal"
 	"frontdesk/core/record"
 	"frontdesk/core/store"
 	"frontdesk/core/telephony"
-	"frontdesk/core/tenant"
 )
 
 // changePlan is a change of a number after normalization.
@@ -23,7 +23,7 @@ type changePlan struct {
 
 // Update changes a number's name and employees: at the provider first, in the gateway's table after.
 func (s *Numbers) Update(
-	ctx context.Context, c tenant.Caller, w Write, in UpdateNumber,
+	ctx context.Context, c apikey.Caller, w Write, in UpdateNumber,
 ) (Answer[record.PhoneNumber], error) {
 	client, err := s.open(ctx, c)
 	if err != nil {

@@ -12,20 +12,20 @@ import (
 	"testing"
 	"time"
 
+	"frontdesk/core/apikey"
 	"frontdesk/core/calendar"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
 	"frontdesk/core/store/storetest"
 	"frontdesk/core/telephony"
-	"frontdesk/core/tenant"
 )
 
 // crashCase is a mutating call with a key, on a world prepared for it.
 type crashCase struct {
 	name    string
 	prepare func(w *world)                                     // what the account is like
-	before  func(w *world, p *process, c tenant.Caller) string // makes what the call is about and answers its id
-	call    func(p *process, c tenant.Caller, id string) (json.RawMessage, bool, error)
+	before  func(w *world, p *process, c apikey.Caller) string // makes what the call is about and answers its id
+	call    func(p *process, c apikey.Caller, id string) (json.RawMessage, bool, error)
 	effects func(w *world) int
 	unasked bool // what did not reach the provider is not carried on where nobody asks for it again
 	unknown bool // the provider cannot tell what became of a call: then that is what is said
@@ -33,24 +33,24 @@ type crashCase struct {
 
 func crashCases(tb testing.TB) []crashCase {
 	ctx := context.Background()
-	bookOne := func(p *process, c tenant.Caller, _ string) (json.RawMessage, bool, error) {
+	bookOne := func(p *process, c apikey.Caller, _ string) (json.RawMessage, bool, error) {
 		a, err := p.Calendar.Book(ctx, c, key("k"), meeting(tb, "checkup", 10))
 		return a.Body, a.Replayed, err
 	}
 	booked := func(w *world) int { return w.meetings.booked }
-	anEvent := func(w *world, p *process, c tenant.Caller) string {
+	anEvent := func(w *world, p *process, c apikey.Caller) string {
 		return book(tb, p, c, Write{}, meeting(tb, "to change", 8)).Record.Event.EventID
 	}
-	aNumber := func(w *world, p *process, c tenant.Caller) string {
+	aNumber := func(w *world, p *process, c apikey.Caller) string {
 		n, err := p.Numbers.Buy(ctx, c, Write{}, BuyNumber{AreaCode: "415", Name: "Front"})
 		w.check(err)
 		return fmt.Sprint(n.Record.ID)
 	}
-	create := func(p *process, c tenant.Caller, _ string) (json.RawMessage, bool, error) {
+	create := func(p *process, c apikey.Caller, _ string) (json.RawMessage, bool, error) {
 		a, err := p.Tickets.Create(ctx, c, key("k"), CreateTicket{Subject: "door"})
 		return a.Body, a.Replayed, err
 	}
-	buy := func(p *process, c tenant.Caller, _ string) (json.RawMessage, bool, error) {
+	buy := func(p *process, c apikey.Caller, _ string) (json.RawMessage, bool, error) {
 		a, err := p.Numbers.Buy(ctx, c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
 		return a.Body, a.Replayed, err
 	}
@@ -70,21 +70,21 @@ func crashCases(tb testing.TB) []crashCase {
 		},
 		{
 			name: "update", before: anEvent, effects: func(w *world) int { return w.meetings.changed },
-			call: func(p *process, c tenant.Caller, id string) (json.RawMessage, bool, error) {
+			call: func(p *process, c apikey.Caller, id string) (json.RawMessage, bool, error) {
 				a, err := p.Calendar.Update(ctx, c, key("k"), UpdateMeeting{EventID: id, Title: "new", Start: when(tb, hour(12).Format(time.RFC3339)), Timezone: "UTC"})
 				return a.Body, a.Replayed, err
 			},
 		},
 		{
 			name: "update in a protected slot", prepare: protect, before: anEvent, effects: func(w *world) int { return w.meetings.changed },
-			call: func(p *process, c tenant.Caller, id string) (json.RawMessage, bool, error) {
+			call: func(p *process, c apikey.Caller, id string) (json.RawMessage, bool, error) {
 				a, err := p.Calendar.Update(ctx, c, key("k"), UpdateMeeting{EventID: id, Start: when(tb, hour(12).Format(time.RFC3339)), Timezone: "UTC"})
 				return a.Body, a.Replayed, err
 			},
 		},
 		{
 			name: "cancel", before: anEvent, effects: func(w *world) int { return w.meetings.cancelled },
-			call: func(p *process, c tenant.Caller, id string) (json.RawMessage, bool, error) {
+			call: func(p *process, c apikey.Caller, id string) (json.RawMessage, bool, error) {
 				a, err := p.Calendar.Cancel(ctx, c, key("k"), CancelMeeting{EventID: id})
 				return a.Body, a.Replayed, err
 			},
@@ -98,7 +98,7 @@ func crashCases(tb testing.TB) []crashCase {
 		{name: "buy where an order takes a while", prepare: func(w *world) { w.phones.ordersTake(1) }, call: buy, unasked: true, effects: (*world).purchases},
 		{
 			name: "change a number", before: aNumber, effects: func(w *world) int { return min(1, len(w.phones.changes)) }, // setting the same twice is one effect
-			call: func(p *process, c tenant.Caller, id string) (json.RawMessage, bool, error) {
+			call: func(p *process, c apikey.Caller, id string) (json.RawMessage, bool, error) {
 				name := "Night"
 				a, err := p.Numbers.Update(ctx, c, key("k"), UpdateNumber{ID: numberID(id), Name: &name})
 				return a.Body, a.Replayed, err
@@ -106,7 +106,7 @@ func crashCases(tb testing.TB) []crashCase {
 		},
 		{
 			name: "release a number", before: aNumber, effects: func(w *world) int { return w.phones.released },
-			call: func(p *process, c tenant.Caller, id string) (json.RawMessage, bool, error) {
+			call: func(p *process, c apikey.Caller, id string) (json.RawMessage, bool, error) {
 				a, err := p.Numbers.Release(ctx, c, key("k"), numberID(id))
 				return a.Body, a.Replayed, err
 			},

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"frontdesk/core/apikey"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
 	"frontdesk/core/tenant"
@@ -35,7 +36,7 @@ func notArriving(w *world) {
 	})
 }
 
-func create(p *process, c tenant.Caller, w Write, in CreateTicket) (string, error) {
+func create(p *process, c apikey.Caller, w Write, in CreateTicket) (string, error) {
 	answer, err := p.Tickets.Create(background, c, w, in)
 	return answer.Record.Ticket.ID, err
 }
@@ -281,7 +282,7 @@ func TestNoRepeatIsSuggestedThatBuysOrBooksTwice(t *testing.T) {
 	ended := tenant.Duration(0)
 	for name, test := range map[string]struct {
 		write    Write
-		call     func(p *process, c tenant.Caller, w Write) error
+		call     func(p *process, c apikey.Caller, w Write) error
 		suggests bool
 	}{
 		"a purchase with a key":       {key("k"), buyLost, true},
@@ -311,19 +312,19 @@ func loses(a *account, calls ...string) {
 	})
 }
 
-func buyLost(p *process, c tenant.Caller, w Write) error {
+func buyLost(p *process, c apikey.Caller, w Write) error {
 	loses(&p.world.phones.account, "buy", "ordered")
 	_, err := p.Numbers.Buy(background, c, w, BuyNumber{AreaCode: "415"})
 	return err
 }
 
-func bookLost(p *process, c tenant.Caller, w Write) error {
+func bookLost(p *process, c apikey.Caller, w Write) error {
 	loses(&p.world.meetings.account, "book", "event")
 	_, err := p.Calendar.Book(background, c, w, meeting(p.world.tb, "checkup", 10))
 	return err
 }
 
-func moveLost(p *process, c tenant.Caller, w Write) error {
+func moveLost(p *process, c apikey.Caller, w Write) error {
 	made := book(p.world.tb, p, c, Write{}, meeting(p.world.tb, "checkup", 10))
 	sent := false
 	p.world.meetings.script(func(_ *process, call string) reaction {

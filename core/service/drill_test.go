@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"frontdesk/core/apikey"
 	"frontdesk/core/guard"
 	"frontdesk/core/store/storetest"
 	"frontdesk/core/telephony"
@@ -26,7 +27,7 @@ type drill struct {
 	seed    uint64
 	dice    *rand.Rand
 	world   *world
-	callers [2]tenant.Caller
+	callers [2]apikey.Caller
 	two     *[2]*trap
 	deadly  bool // processes die at every kind of point; else providers fail in every way as well
 	window  time.Duration

@@ -3,15 +3,16 @@ package service
 import (
 	"context"
 
+	"frontdesk/core/apikey"
+	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/guard"
-	"frontdesk/core/tenant"
 )
 
 // endpoint is a connected account as the guard needs to know it.
 type endpoint struct {
 	opts       *Options
-	connection tenant.Connection
+	connection connection.Connection
 	target     guard.Target
 	verify     func(context.Context) error // asks the provider whether it accepts the credentials
 }
@@ -19,7 +20,7 @@ type endpoint struct {
 // newEndpoint returns the endpoint of an opened connection. The driver's account function verifies the
 // credentials.
 func newEndpoint[D, A any](
-	opts *Options, o tenant.Opened[D], maxConcurrent int, account func(context.Context) (A, error),
+	opts *Options, o connection.Opened[D], maxConcurrent int, account func(context.Context) (A, error),
 ) endpoint {
 	verify := func(ctx context.Context) error {
 		_, err := account(ctx)
@@ -44,7 +45,7 @@ func ask[T any](
 	var none T
 	f := fault.From(err)
 	if f.Code == fault.Disconnected && e.refusesCredentials(ctx) {
-		if err := e.opts.Directory.MarkReconnect(context.WithoutCancel(ctx), e.connection, f.Detail); err != nil {
+		if err := e.opts.Connections.MarkReconnect(context.WithoutCancel(ctx), e.connection, f.Detail); err != nil {
 			e.opts.Log.ErrorContext(ctx, "a connection could not be marked",
 				"connection", e.connection.ID, "error", err)
 		}
@@ -63,8 +64,8 @@ func (e endpoint) refusesCredentials(ctx context.Context) bool {
 func read(name string) guard.Op { return guard.Op{Name: name, Read: true} }
 
 // callerFor returns the caller of work that nobody waits for.
-func (o *Options) callerFor(ctx context.Context, tenantID, connectionID string) (tenant.Caller, error) {
-	c, err := o.Directory.CallerOf(ctx, tenantID, connectionID)
+func (o *Options) callerFor(ctx context.Context, tenantID, connectionID string) (apikey.Caller, error) {
+	c, err := o.Callers.CallerOf(ctx, tenantID, connectionID)
 	if f := fault.From(err); err != nil && f.Code == fault.NotFound {
 		return c, fault.New(fault.Disconnected, fault.ReasonNotConnected,
 			"The connection was removed.").Because(err)

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"frontdesk/core/apikey"
 	"frontdesk/core/guard"
 	"frontdesk/core/normalize"
 	"frontdesk/core/record"
-	"frontdesk/core/tenant"
 )
 
 // How core/journal recovers.
@@ -43,7 +43,7 @@ func meeting(tb testing.TB, title string, h int) BookMeeting {
 }
 
 // book books and fails the test when that fails.
-func book(tb testing.TB, p *process, c tenant.Caller, w Write, in BookMeeting) Answer[record.MeetingAnswer] {
+func book(tb testing.TB, p *process, c apikey.Caller, w Write, in BookMeeting) Answer[record.MeetingAnswer] {
 	tb.Helper()
 	answer, err := p.Calendar.Book(context.Background(), c, w, in)
 	if err != nil {

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/apikey"
 	"frontdesk/core/calendar"
+	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/fault/faulttest"
 	"frontdesk/core/guard"
@@ -491,12 +493,12 @@ func TestAdviceDoesNotMakeASecondPurchase(t *testing.T) {
 func TestLateAnswerSettlesTheCall(t *testing.T) {
 	shorter := func(o *Options, g *guard.Options) { g.WriteGrace, o.WaitForEqual = 5*time.Second, pollInterval }
 	for name, test := range map[string]struct {
-		call func(p *process, c tenant.Caller, ctx context.Context) (string, bool, error)
+		call func(p *process, c apikey.Caller, ctx context.Context) (string, bool, error)
 		on   func(w *world) (*account, string)
 		made func(w *world) int
 	}{
 		"book": {
-			func(p *process, c tenant.Caller, ctx context.Context) (string, bool, error) {
+			func(p *process, c apikey.Caller, ctx context.Context) (string, bool, error) {
 				a, err := p.Calendar.Book(ctx, c, key("k"), meeting(t, "checkup", 10))
 				return string(a.Body), a.Replayed, err
 			},
@@ -507,7 +509,7 @@ func TestLateAnswerSettlesTheCall(t *testing.T) {
 			func(w *world) int { return w.meetings.booked },
 		},
 		"create": {
-			func(p *process, c tenant.Caller, ctx context.Context) (string, bool, error) {
+			func(p *process, c apikey.Caller, ctx context.Context) (string, bool, error) {
 				a, err := p.Tickets.Create(ctx, c, key("k"), CreateTicket{Subject: "door"})
 				return string(a.Body), a.Replayed, err
 			},
@@ -515,7 +517,7 @@ func TestLateAnswerSettlesTheCall(t *testing.T) {
 			(*world).ticketCount,
 		},
 		"buy": {
-			func(p *process, c tenant.Caller, ctx context.Context) (string, bool, error) {
+			func(p *process, c apikey.Caller, ctx context.Context) (string, bool, error) {
 				a, err := p.Numbers.Buy(ctx, c, key("k"), BuyNumber{AreaCode: "415"})
 				return string(a.Body), a.Replayed, err
 			},
@@ -583,7 +585,7 @@ func TestRefusedDateInThePast(t *testing.T) {
 }
 
 // replaceCalendar removes the caller's calendar connection and gives it another.
-func (w *world) replaceCalendar(c tenant.Caller) tenant.Caller {
+func (w *world) replaceCalendar(c apikey.Caller) apikey.Caller {
 	old := c.Connections["calendar"]
 	w.check(w.store.DeleteConnection(background, c.Tenant.ID, old.ID))
 	now := old
@@ -591,7 +593,7 @@ func (w *world) replaceCalendar(c tenant.Caller) tenant.Caller {
 	w.check(w.store.CreateConnection(background, store.Connection{
 		ID: now.ID, TenantID: c.Tenant.ID, Name: "second", Kind: "calendar", Provider: "fake", Settings: []byte("{}"), Status: "ok", Revision: 1, CreatedAt: w.clock.now(),
 	}))
-	connections := map[adapter.Kind]tenant.Connection{}
+	connections := map[adapter.Kind]connection.Connection{}
 	for k, v := range c.Connections {
 		connections[k] = v
 	}

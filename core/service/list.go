@@ -9,11 +9,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"frontdesk/core/apikey"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 	"frontdesk/core/normalize"
 	"frontdesk/core/record"
-	"frontdesk/core/tenant"
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 
 // List returns the events of the selected calendars, else of the default one, that overlap the window. Series
 // are expanded, every page is followed, and events are sorted by start and then id. It never returns a part.
-func (s *Calendar) List(ctx context.Context, c tenant.Caller, in ListEvents) (record.EventsAnswer, error) {
+func (s *Calendar) List(ctx context.Context, c apikey.Caller, in ListEvents) (record.EventsAnswer, error) {
 	client, err := s.open(ctx, c)
 	if err != nil {
 		return record.EventsAnswer{}, err

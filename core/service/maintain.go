@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/pause"
 	"frontdesk/core/store"
-	"frontdesk/core/tenant"
 )
 
 const (
@@ -43,7 +43,7 @@ func (s *Numbers) reconcileAll(ctx context.Context) {
 	if err := s.recoverStrays(ctx); err != nil && ctx.Err() == nil {
 		s.opts.Log.WarnContext(ctx, "stray purchases could not be looked at", "error", err)
 	}
-	all, err := s.opts.Directory.RealOnes(ctx, adapter.KindTelephony)
+	all, err := s.opts.Connections.RealOnes(ctx, adapter.KindTelephony)
 	if err != nil {
 		if ctx.Err() == nil {
 			s.opts.Log.WarnContext(ctx, "telephony connections could not be listed", "error", err)
@@ -54,16 +54,16 @@ func (s *Numbers) reconcileAll(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if c.Status == tenant.StatusOK {
+		if c.Status == connection.StatusOK {
 			s.reconcileOne(ctx, c)
 		}
 	}
 }
 
-func (s *Numbers) reconcileOne(ctx context.Context, c tenant.Connection) {
+func (s *Numbers) reconcileOne(ctx context.Context, c connection.Connection) {
 	ctx, cancel := context.WithTimeout(ctx, reconcileTimeout)
 	defer cancel()
-	caller, err := s.opts.Directory.CallerOf(ctx, c.TenantID, c.ID)
+	caller, err := s.opts.Callers.CallerOf(ctx, c.TenantID, c.ID)
 	var found []Drift
 	if err == nil {
 		found, err = s.Reconcile(ctx, caller, RepairSafe)

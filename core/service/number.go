@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"frontdesk/core/apikey"
+	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/guard"
 	"frontdesk/core/journal"
@@ -13,7 +15,6 @@ import (
 	"frontdesk/core/record"
 	"frontdesk/core/store"
 	"frontdesk/core/telephony"
-	"frontdesk/core/tenant"
 )
 
 // Numbers has the five operations on phone numbers. The provider holds the numbers; the gateway's table gives
@@ -49,16 +50,16 @@ func (s *Numbers) operations() []journal.Operation {
 type telephonyClient struct {
 	opts       *Options
 	driver     telephony.Driver
-	connection tenant.Connection
+	connection connection.Connection
 	endpoint   endpoint
-	caller     tenant.Caller
+	caller     apikey.Caller
 	sandbox    bool
 	realm      string // within which a number is held once: all real providers, or one sandbox
 }
 
 // open opens the caller's telephony connection.
-func (s *Numbers) open(ctx context.Context, c tenant.Caller) (telephonyClient, error) {
-	opened, err := s.opts.Directory.Telephony(ctx, c)
+func (s *Numbers) open(ctx context.Context, c apikey.Caller) (telephonyClient, error) {
+	opened, err := s.opts.Drivers.Telephony(ctx, c.Tenant, c.Connections)
 	if err != nil {
 		return telephonyClient{}, err
 	}
@@ -85,7 +86,7 @@ func (s *Numbers) openFor(ctx context.Context, tenantID, connectionID string) (t
 // List reads the provider's account and makes the gateway's table agree with it. Numbers that came by other
 // means get an id, and numbers that went are released. Calls that lead elsewhere than they should are pointed
 // back where that is safe.
-func (s *Numbers) List(ctx context.Context, c tenant.Caller) (record.PhoneNumbersAnswer, error) {
+func (s *Numbers) List(ctx context.Context, c apikey.Caller) (record.PhoneNumbersAnswer, error) {
 	client, err := s.open(ctx, c)
 	if err != nil {
 		return record.PhoneNumbersAnswer{}, err
@@ -102,7 +103,7 @@ func (s *Numbers) List(ctx context.Context, c tenant.Caller) (record.PhoneNumber
 }
 
 // Get returns one number from the gateway's table.
-func (s *Numbers) Get(ctx context.Context, c tenant.Caller, id int64) (record.PhoneNumber, error) {
+func (s *Numbers) Get(ctx context.Context, c apikey.Caller, id int64) (record.PhoneNumber, error) {
 	client, err := s.open(ctx, c)
 	if err != nil {
 		return record.PhoneNumber{}, err

@@ -8,15 +8,15 @@ import (
 	"testing"
 	"time"
 
+	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
 	"frontdesk/core/record"
 	"frontdesk/core/telephony"
-	"frontdesk/core/tenant"
 )
 
 func employeeID(n int64) *int64 { return &n }
 
-func buyOne(t *testing.T, p *process, c tenant.Caller, in BuyNumber) record.PhoneNumber {
+func buyOne(t *testing.T, p *process, c apikey.Caller, in BuyNumber) record.PhoneNumber {
 	t.Helper()
 	in.AreaCode = "415"
 	answer, err := p.Numbers.Buy(background, c, Write{}, in)
@@ -26,7 +26,7 @@ func buyOne(t *testing.T, p *process, c tenant.Caller, in BuyNumber) record.Phon
 	return answer.Record
 }
 
-func listed(t *testing.T, p *process, c tenant.Caller) []record.PhoneNumber {
+func listed(t *testing.T, p *process, c apikey.Caller) []record.PhoneNumber {
 	t.Helper()
 	answer, err := p.Numbers.List(background, c)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"frontdesk/core/apikey"
 	"frontdesk/core/journal"
 	"frontdesk/core/tenant"
 )
@@ -26,7 +27,7 @@ type Write = journal.Write
 type Answer[T any] = journal.Answer[T]
 
 // callerOf returns the caller as the journal knows it.
-func callerOf(c tenant.Caller) journal.Caller {
+func callerOf(c apikey.Caller) journal.Caller {
 	return journal.Caller{TenantID: c.Tenant.ID, Tenant: c.Tenant.Name, KeyID: c.KeyID}
 }
 
@@ -44,7 +45,7 @@ func with[C, P, T any](client C, do steps[C, P, T]) journal.Handler[P, T] {
 
 // resume returns how a run that nobody waits for is carried on: it opens the connection first.
 func resume[C, P, T any](
-	opts *Options, open func(context.Context, tenant.Caller) (C, error), do steps[C, P, T],
+	opts *Options, open func(context.Context, apikey.Caller) (C, error), do steps[C, P, T],
 ) func(context.Context, *journal.Run) error {
 	return journal.Resume(func(ctx context.Context, run *journal.Run, plan P) (journal.Result[T], error) {
 		c, err := opts.callerFor(ctx, run.Intent().TenantID, run.Intent().ConnectionID)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
 	"frontdesk/core/guard"
 	"frontdesk/core/journal"
@@ -64,7 +65,7 @@ type refusal struct {
 // purchase first asks the provider what became of the order. A second number is chosen only when the first is
 // surely someone else's.
 func (s *Numbers) Buy(
-	ctx context.Context, c tenant.Caller, w Write, in BuyNumber,
+	ctx context.Context, c apikey.Caller, w Write, in BuyNumber,
 ) (Answer[record.PhoneNumber], error) {
 	client, err := s.open(ctx, c)
 	if err != nil {

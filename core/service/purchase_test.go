@@ -16,15 +16,16 @@ import (
 	"time"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/apikey"
+	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/record"
 	"frontdesk/core/store/storetest"
 	"frontdesk/core/telephony"
-	"frontdesk/core/tenant"
 )
 
 // limited gives a tenant limits of its own.
-func (w *world) limited(c tenant.Caller, perDay, held int) tenant.Caller {
+func (w *world) limited(c apikey.Caller, perDay, held int) apikey.Caller {
 	c.Tenant.Settings.MaxPurchasesPerDay, c.Tenant.Settings.MaxPhoneNumbers = &perDay, &held
 	return w.with(c)
 }
@@ -102,7 +103,7 @@ func TestTenantsOfOneAccountNeverGetTheSameNumber(t *testing.T) {
 			w.watchClaims()
 		}
 		w.phones.byNumber = true
-		callers := []tenant.Caller{w.limited(w.tenant("acme"), 100, 100), w.limited(w.tenant("bolt"), 100, 100)}
+		callers := []apikey.Caller{w.limited(w.tenant("acme"), 100, 100), w.limited(w.tenant("bolt"), 100, 100)}
 		replicas := []*process{w.start(), w.start()}
 		answers, errs := atOnce(24, func(i int) (Answer[record.PhoneNumber], error) {
 			return replicas[i/2%2].Numbers.Buy(background, callers[i%2], Write{}, BuyNumber{AreaCode: "415"})
@@ -181,7 +182,7 @@ func TestNothingTouchesANumberThatIsNotItsOwn(t *testing.T) {
 		}
 		return reaction{}
 	})
-	var callers []tenant.Caller
+	var callers []apikey.Caller
 	for _, name := range []string{"acme", "bolt", "coil"} {
 		callers = append(callers, w.limited(w.tenant(name), 1000, 1000))
 	}
@@ -231,8 +232,8 @@ func TestNothingTouchesANumberThatIsNotItsOwn(t *testing.T) {
 }
 
 func TestAPurchaseLooksPastTheNumbersThatOthersHereHave(t *testing.T) {
-	for name, others := range map[string]func(t *testing.T, w *world, p *process, c tenant.Caller){
-		"ordered, with an outcome that is not known": func(t *testing.T, w *world, p *process, c tenant.Caller) {
+	for name, others := range map[string]func(t *testing.T, w *world, p *process, c apikey.Caller){
+		"ordered, with an outcome that is not known": func(t *testing.T, w *world, p *process, c apikey.Caller) {
 			w.phones.script(func(_ *process, call string) reaction {
 				if call == "buy" {
 					return reaction{before: fails(cutOff())}
@@ -245,7 +246,7 @@ func TestAPurchaseLooksPastTheNumbersThatOthersHereHave(t *testing.T) {
 			}
 			w.heal()
 		},
-		"held, and still offered": func(t *testing.T, w *world, p *process, c tenant.Caller) {
+		"held, and still offered": func(t *testing.T, w *world, p *process, c apikey.Caller) {
 			stock := slices.Clone(w.phones.stock)
 			for range 35 {
 				buyOne(t, p, c, BuyNumber{})
@@ -463,7 +464,7 @@ func TestANumberThatCannotBeSetUpGoesBack(t *testing.T) {
 }
 
 // changed is the caller with settings of another revision.
-func (w *world) changed(c tenant.Caller) tenant.Caller {
+func (w *world) changed(c apikey.Caller) apikey.Caller {
 	connections := maps.Clone(c.Connections)
 	phones := connections[adapter.KindTelephony]
 	phones.Revision++
@@ -488,12 +489,12 @@ func TestNoNumberIsBoughtToBeGivenBack(t *testing.T) {
 		first   string // the reason that the first of many is refused for, and the others
 		others  string
 		bought  int
-		mends   func(w *world, c tenant.Caller) tenant.Caller
+		mends   func(w *world, c apikey.Caller) apikey.Caller
 	}{
 		"a check finds it before": {
 			prepare: func(w *world) { w.phones.checks, w.phones.setup = true, wrong },
 			first:   fault.ReasonProviderMisconfigured, others: fault.ReasonProviderMisconfigured,
-			mends: func(w *world, c tenant.Caller) tenant.Caller { w.phones.setup = nil; return c },
+			mends: func(w *world, c apikey.Caller) apikey.Caller { w.phones.setup = nil; return c },
 		},
 		"a check finds it after the first": {
 			prepare: func(w *world) {
@@ -502,27 +503,27 @@ func TestNoNumberIsBoughtToBeGivenBack(t *testing.T) {
 				w.phones.once("change", reaction{before: func(context.Context) error { w.phones.setup = wrong; return wrong }})
 			},
 			first: fault.ReasonProviderMisconfigured, others: fault.ReasonProviderMisconfigured, bought: 1,
-			mends: func(w *world, c tenant.Caller) tenant.Caller { w.phones.setup = nil; return c },
+			mends: func(w *world, c apikey.Caller) apikey.Caller { w.phones.setup = nil; return c },
 		},
 		"no check finds it": {
 			prepare: func(w *world) { w.phones.checks = true; refuse(w, wrong) },
 			first:   fault.ReasonProviderMisconfigured, others: fault.ReasonProviderMisconfigured, bought: 1,
-			mends: func(w *world, c tenant.Caller) tenant.Caller { return w.changed(c) },
+			mends: func(w *world, c apikey.Caller) apikey.Caller { return w.changed(c) },
 		},
 		"nothing can be checked": {
 			prepare: func(w *world) { refuse(w, fault.New(fault.Conflict, fault.ReasonProviderConflict, "Not there.")) },
 			first:   fault.ReasonProviderConflict, others: fault.ReasonProviderMisconfigured, bought: 1,
-			mends: func(w *world, c tenant.Caller) tenant.Caller { return w.changed(c) },
+			mends: func(w *world, c apikey.Caller) apikey.Caller { return w.changed(c) },
 		},
 		"the account may not": {
 			prepare: func(w *world) { refuse(w, fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "It may not.")) },
 			first:   fault.ReasonPermissionDenied, others: fault.ReasonProviderMisconfigured, bought: 1,
-			mends: func(w *world, c tenant.Caller) tenant.Caller { return w.changed(c) },
+			mends: func(w *world, c apikey.Caller) apikey.Caller { return w.changed(c) },
 		},
 		"what calls are to lead to is not found": {
 			prepare: func(w *world) { refuse(w, fault.New(fault.NotFound, fault.ReasonNumberNotFound, "Not there.")) },
 			first:   fault.ReasonProviderMisconfigured, others: fault.ReasonProviderMisconfigured, bought: 1,
-			mends: func(w *world, c tenant.Caller) tenant.Caller { return w.changed(c) },
+			mends: func(w *world, c apikey.Caller) apikey.Caller { return w.changed(c) },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -921,7 +922,7 @@ func saga(t *testing.T, seed uint64) (kills int) {
 	return kills
 }
 
-func checkSaga(t *testing.T, w *world, p *process, c tenant.Caller, told map[string]string, keys int) {
+func checkSaga(t *testing.T, w *world, p *process, c apikey.Caller, told map[string]string, keys int) {
 	t.Helper()
 	if open := w.unsettled(); open != 0 {
 		t.Errorf("%d intents are not settled", open)
@@ -958,8 +959,8 @@ func checkSaga(t *testing.T, w *world, p *process, c tenant.Caller, told map[str
 }
 
 // telephonySettings gives the tenant's telephony connection settings.
-func (w *world) telephonySettings(c tenant.Caller, settings map[string]any) tenant.Caller {
-	connections := map[adapter.Kind]tenant.Connection{}
+func (w *world) telephonySettings(c apikey.Caller, settings map[string]any) apikey.Caller {
+	connections := map[adapter.Kind]connection.Connection{}
 	for kind, conn := range c.Connections {
 		if kind == adapter.KindTelephony {
 			conn.Settings = settings

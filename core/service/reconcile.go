@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
 	"frontdesk/core/store"
 	"frontdesk/core/telephony"
-	"frontdesk/core/tenant"
 )
 
 // Repair is how far a reconciliation goes.
@@ -49,7 +49,7 @@ const (
 )
 
 // Reconcile compares a connection's account with the gateway's table.
-func (s *Numbers) Reconcile(ctx context.Context, c tenant.Caller, repair Repair) ([]Drift, error) {
+func (s *Numbers) Reconcile(ctx context.Context, c apikey.Caller, repair Repair) ([]Drift, error) {
 	client, err := s.open(ctx, c)
 	if err != nil {
 		return nil, err
@@ -359,7 +359,7 @@ func (c telephonyClient) adopt(ctx context.Context, found store.Number) (store.N
 }
 
 // Adopt takes a number in that the account holds by other means, for connections that hold only their own.
-func (s *Numbers) Adopt(ctx context.Context, c tenant.Caller, e164 string) (store.Number, error) {
+func (s *Numbers) Adopt(ctx context.Context, c apikey.Caller, e164 string) (store.Number, error) {
 	client, err := s.open(ctx, c)
 	if err != nil {
 		return store.Number{}, err

@@ -14,16 +14,17 @@ import (
 	"time"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/apikey"
+	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/guard"
 	"frontdesk/core/record"
 	"frontdesk/core/store/storetest"
 	"frontdesk/core/telemetry"
-	"frontdesk/core/tenant"
 )
 
 // dieWith kills the process while n bookings with keys wait for the provider.
-func dieWith(t *testing.T, w *world, c tenant.Caller, n int) {
+func dieWith(t *testing.T, w *world, c apikey.Caller, n int) {
 	t.Helper()
 	p := w.start()
 	var waiting atomic.Int64
@@ -124,7 +125,7 @@ func TestManyIntentsThatStayUnknownDoNotKeepOneWaiting(t *testing.T) {
 var _ Metrics = (*telemetry.Metrics)(nil)
 
 // measuredWorld is a world with one process and one tenant, and its metrics as they are served.
-func measuredWorld(t *testing.T) (w *world, p *process, c tenant.Caller, served func() string) {
+func measuredWorld(t *testing.T) (w *world, p *process, c apikey.Caller, served func() string) {
 	metrics := telemetry.NewMetrics(telemetry.Build{})
 	w = newWorld(t, storetest.SQLite)
 	w.options = func(o *Options, _ *guard.Options) { o.Metrics = metrics }
@@ -188,12 +189,12 @@ func TestRecoveryLeavesARefusedConnectionForLater(t *testing.T) {
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	w.meetings.script(nil)
 	id := c.Connections[adapter.KindCalendar].ID
-	w.status[id] = tenant.StatusReconnectRequired
+	w.status[id] = connection.StatusReconnectRequired
 	p.recover(t)
 	if w.unsettled() != 1 {
 		t.Fatal("the intent is given up or still held")
 	}
-	w.status[id] = tenant.StatusOK
+	w.status[id] = connection.StatusOK
 	w.clock.advance(recoveryInterval)
 	p.recover(t)
 	if w.unsettled() != 0 || w.meetings.booked != 1 {

@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
 	"frontdesk/core/guard"
 	"frontdesk/core/journal"
 	"frontdesk/core/record"
 	"frontdesk/core/store"
 	"frontdesk/core/telephony"
-	"frontdesk/core/tenant"
 )
 
 // releasePlan names the number to release.
@@ -23,7 +23,7 @@ type releasePlan struct {
 
 // Release gives a number back to the provider for good, or, where the connection has a release_delay, takes
 // it out of use until then. Its id is never used again.
-func (s *Numbers) Release(ctx context.Context, c tenant.Caller, w Write, id int64) (Answer[struct{}], error) {
+func (s *Numbers) Release(ctx context.Context, c apikey.Caller, w Write, id int64) (Answer[struct{}], error) {
 	client, err := s.open(ctx, c)
 	if err != nil {
 		return Answer[struct{}]{}, err

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
 	"frontdesk/core/record"
 	"frontdesk/core/telephony"
-	"frontdesk/core/tenant"
 )
 
 func TestANumberThatIsBlockedIsNotReleased(t *testing.T) {
@@ -174,7 +174,7 @@ func TestAListThatIsBehindChangesNothing(t *testing.T) {
 		for _, lister := range []string{"acme", "bolt"} {
 			t.Run(name+", listed by "+lister, func(t *testing.T) {
 				w, p, c := sqliteWorld(t)
-				callers := map[string]tenant.Caller{"acme": c, "bolt": w.tenant("bolt")}
+				callers := map[string]apikey.Caller{"acme": c, "bolt": w.tenant("bolt")}
 				first := buyOne(t, p, c, BuyNumber{Name: "Front"})
 				var second record.PhoneNumber
 				w.phones.once("numbers", reaction{after: func(context.Context) error {

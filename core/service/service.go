@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/apikey"
 	"frontdesk/core/audit"
 	"frontdesk/core/calendar"
+	"frontdesk/core/connection"
 	"frontdesk/core/crm"
 	"frontdesk/core/guard"
 	"frontdesk/core/journal"
@@ -21,20 +23,28 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// Directory opens the callers' connections; *tenant.Directory is one.
-type Directory interface {
-	Calendar(ctx context.Context, c tenant.Caller) (tenant.Opened[calendar.Driver], error)
+// Drivers opens the connections of callers; *connection.Drivers is one.
+type Drivers interface {
+	Calendar(ctx context.Context, t tenant.Tenant, s connection.Set) (connection.Opened[calendar.Driver], error)
 	// CalendarToVerify opens the calendar even when its credentials are known to be refused, to ask again.
-	CalendarToVerify(ctx context.Context, c tenant.Caller) (tenant.Opened[calendar.Driver], error)
-	CRM(ctx context.Context, c tenant.Caller) (tenant.Opened[crm.Driver], error)
-	Telephony(ctx context.Context, c tenant.Caller) (tenant.Opened[telephony.Driver], error)
-	// CallerOf returns the tenant with that one connection, for work that no key asks for.
-	CallerOf(ctx context.Context, tenantID, connectionID string) (tenant.Caller, error)
+	CalendarToVerify(ctx context.Context, t tenant.Tenant, s connection.Set) (connection.Opened[calendar.Driver], error)
+	CRM(ctx context.Context, t tenant.Tenant, s connection.Set) (connection.Opened[crm.Driver], error)
+	Telephony(ctx context.Context, t tenant.Tenant, s connection.Set) (connection.Opened[telephony.Driver], error)
+}
+
+// Callers tells who asks for work that no key asks for; *apikey.Callers is one.
+type Callers interface {
+	// CallerOf returns the tenant with that one connection.
+	CallerOf(ctx context.Context, tenantID, connectionID string) (apikey.Caller, error)
+}
+
+// Connections lists connections and notes their state; *connection.Directory is one.
+type Connections interface {
 	// RealOnes lists the connections of a kind, of all tenants, but for sandboxes, to which nobody else has
 	// access.
-	RealOnes(ctx context.Context, kind adapter.Kind) ([]tenant.Connection, error)
-	MarkReconnect(ctx context.Context, c tenant.Connection, why string) error
-	MarkVerified(ctx context.Context, c tenant.Connection, email string) error
+	RealOnes(ctx context.Context, kind adapter.Kind) ([]connection.Connection, error)
+	MarkReconnect(ctx context.Context, c connection.Connection, why string) error
+	MarkVerified(ctx context.Context, c connection.Connection, email string) error
 }
 
 // Metrics counts what becomes of mutating calls; *telemetry.Metrics is one.
@@ -43,7 +53,9 @@ type Metrics = journal.Metrics
 // Options are what the use cases are built from. All but Metrics and Audit are needed.
 type Options struct {
 	Store        *store.Store
-	Directory    Directory
+	Drivers      Drivers
+	Connections  Connections
+	Callers      Callers
 	Guard        *guard.Guard
 	Log          *slog.Logger
 	Now          func() time.Time

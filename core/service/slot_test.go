@@ -5,15 +5,15 @@ import (
 	"testing"
 	"time"
 
+	"frontdesk/core/apikey"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 	"frontdesk/core/record"
 	"frontdesk/core/store/storetest"
-	"frontdesk/core/tenant"
 )
 
 // protectedWorld is one whose tenant prevents double booking.
-func protectedWorld(t *testing.T) (*world, *process, tenant.Caller) {
+func protectedWorld(t *testing.T) (*world, *process, apikey.Caller) {
 	t.Helper()
 	w, p, c := sqliteWorld(t)
 	protected(w)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"frontdesk/core/apikey"
+	"frontdesk/core/connection"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
 	"frontdesk/core/journal"
@@ -14,7 +16,6 @@ import (
 	"frontdesk/core/record"
 	"frontdesk/core/spelling"
 	"frontdesk/core/store"
-	"frontdesk/core/tenant"
 )
 
 // Tickets has the two operations on tickets.
@@ -67,13 +68,13 @@ func (s *Tickets) operations() []journal.Operation {
 // crmClient is one caller's CRM connection, opened.
 type crmClient struct {
 	driver     crm.Driver
-	connection tenant.Connection
+	connection connection.Connection
 	endpoint   endpoint
 }
 
 // open opens the caller's CRM connection.
-func (s *Tickets) open(ctx context.Context, c tenant.Caller) (crmClient, error) {
-	opened, err := s.opts.Directory.CRM(ctx, c)
+func (s *Tickets) open(ctx context.Context, c apikey.Caller) (crmClient, error) {
+	opened, err := s.opts.Drivers.CRM(ctx, c.Tenant, c.Connections)
 	if err != nil {
 		return crmClient{}, err
 	}
@@ -85,7 +86,7 @@ func (s *Tickets) open(ctx context.Context, c tenant.Caller) (crmClient, error) 
 
 // Create opens one ticket.
 func (s *Tickets) Create(
-	ctx context.Context, c tenant.Caller, w Write, in CreateTicket,
+	ctx context.Context, c apikey.Caller, w Write, in CreateTicket,
 ) (Answer[record.TicketAnswer], error) {
 	client, err := s.open(ctx, c)
 	if err != nil {
@@ -109,7 +110,7 @@ func (s *Tickets) Create(
 // planTicket puts the labels into the CRM's words. A label that is not known is refused with the valid ones
 // before the CRM is asked for anything but its vocabulary. Before it refuses, it reads the vocabulary anew.
 func (s *Tickets) planTicket(
-	ctx context.Context, c tenant.Caller, client crmClient, in CreateTicket,
+	ctx context.Context, c apikey.Caller, client crmClient, in CreateTicket,
 ) (ticketPlan, error) {
 	plan := ticketPlan{
 		Subject: in.Subject, Description: in.Description,
@@ -161,7 +162,7 @@ func resolveLabel(
 }
 
 // Get returns the ticket of a number, as a caller says it.
-func (s *Tickets) Get(ctx context.Context, c tenant.Caller, number string) (record.TicketAnswer, error) {
+func (s *Tickets) Get(ctx context.Context, c apikey.Caller, number string) (record.TicketAnswer, error) {
 	client, err := s.open(ctx, c)
 	if err != nil {
 		return record.TicketAnswer{}, err

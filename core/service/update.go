@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"frontdesk/core/apikey"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 	"frontdesk/core/guard"
@@ -13,7 +14,6 @@ import (
 	"frontdesk/core/pause"
 	"frontdesk/core/record"
 	"frontdesk/core/store"
-	"frontdesk/core/tenant"
 )
 
 // updatePlan is a change after normalization. The times stay as given until the event is read: one without an
@@ -40,7 +40,7 @@ const (
 
 // Update changes what is given of a meeting and nothing else.
 func (s *Calendar) Update(
-	ctx context.Context, c tenant.Caller, w Write, in UpdateMeeting,
+	ctx context.Context, c apikey.Caller, w Write, in UpdateMeeting,
 ) (Answer[record.MeetingAnswer], error) {
 	client, err := s.open(ctx, c)
 	if err != nil {

@@ -6,40 +6,41 @@ import (
 	"testing"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/apikey"
+	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/record"
-	"frontdesk/core/tenant"
 )
 
 func TestVerify(t *testing.T) {
 	for name, test := range map[string]struct {
-		on   func(*world, *tenant.Caller)
+		on   func(*world, *apikey.Caller)
 		want record.VerifyAnswer
 		code fault.Code // of the error
 	}{
 		"accepted": {want: record.VerifyAnswer{OK: true, Email: "office@example.com"}},
 		"accepted, and the provider tells no address": {
-			on:   func(w *world, _ *tenant.Caller) { w.meetings.email = "" },
+			on:   func(w *world, _ *apikey.Caller) { w.meetings.email = "" },
 			want: record.VerifyAnswer{OK: true, Email: "office@example.com"},
 		},
 		"refused": {
-			on: func(w *world, _ *tenant.Caller) {
+			on: func(w *world, _ *apikey.Caller) {
 				w.meetings.times(9, "account", reaction{before: fails(refusesCredentials())})
 			},
 			want: record.VerifyAnswer{Email: "office@example.com"},
 		},
 		"nothing is connected": {
-			on: func(_ *world, c *tenant.Caller) {
+			on: func(_ *world, c *apikey.Caller) {
 				c.Connections = maps.Clone(c.Connections)
 				delete(c.Connections, adapter.KindCalendar)
 			},
 		},
 		"the provider is down": {
-			on:   func(w *world, _ *tenant.Caller) { w.meetings.times(9, "account", reaction{before: fails(down())}) },
+			on:   func(w *world, _ *apikey.Caller) { w.meetings.times(9, "account", reaction{before: fails(down())}) },
 			code: fault.Unavailable,
 		},
 		"the account may not": {
-			on: func(w *world, _ *tenant.Caller) {
+			on: func(w *world, _ *apikey.Caller) {
 				w.meetings.times(9, "account", reaction{before: fails(fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "No."))})
 			},
 			code: fault.Forbidden,
@@ -66,7 +67,7 @@ func TestVerify(t *testing.T) {
 
 func TestVerifyMakesAReconnectedAccountUsableAgain(t *testing.T) {
 	w, p, c := sqliteWorld(t)
-	w.status[c.Connections[adapter.KindCalendar].ID] = tenant.StatusReconnectRequired
+	w.status[c.Connections[adapter.KindCalendar].ID] = connection.StatusReconnectRequired
 	_, err := p.Calendar.Calendars(background, c)
 	wantReason(t, err, fault.Disconnected, fault.ReasonReconnectRequired)
 	if answer, err := p.Calendar.Verify(background, c); err != nil || !answer.OK {

@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/apikey"
 	"frontdesk/core/calendar"
+	"frontdesk/core/connection"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
 	"frontdesk/core/guard"
@@ -37,8 +39,8 @@ type world struct {
 	phones   *phoneAccount
 
 	mu      sync.Mutex
-	tenants map[string]tenant.Caller       // by tenant id
-	status  map[string]tenant.Status       // by connection id
+	tenants map[string]apikey.Caller       // by tenant id
+	status  map[string]connection.Status   // by connection id
 	marked  map[string]int                 // connections marked to be reconnected, how often
 	emails  map[string]string              // as last verified
 	lives   map[*process]struct{}          // processes not stopped
@@ -56,7 +58,7 @@ func newWorld(tb testing.TB, open func(testing.TB) string) *world {
 	tb.Helper()
 	w := &world{
 		tb: tb, url: open(tb), clock: &clock{},
-		tenants: map[string]tenant.Caller{}, status: map[string]tenant.Status{}, marked: map[string]int{}, emails: map[string]string{},
+		tenants: map[string]apikey.Caller{}, status: map[string]connection.Status{}, marked: map[string]int{}, emails: map[string]string{},
 		lives: map[*process]struct{}{},
 	}
 	w.clock.millis.Store(time.Now().UnixMilli())
@@ -71,16 +73,16 @@ func newWorld(tb testing.TB, open func(testing.TB) string) *world {
 }
 
 // sqliteWorld is what most tests need: one process and one tenant.
-func sqliteWorld(tb testing.TB) (*world, *process, tenant.Caller) {
+func sqliteWorld(tb testing.TB) (*world, *process, apikey.Caller) {
 	tb.Helper()
 	w := newWorld(tb, storetest.SQLite)
 	return w, w.start(), w.tenant("acme")
 }
 
 // tenant makes a tenant with a connection of each kind and answers a caller of it.
-func (w *world) tenant(name string) tenant.Caller {
+func (w *world) tenant(name string) apikey.Caller {
 	w.tb.Helper()
-	c := tenant.Caller{Tenant: tenant.Tenant{ID: "t-" + name, Name: name}, KeyID: "k-" + name, Connections: map[adapter.Kind]tenant.Connection{}}
+	c := apikey.Caller{Tenant: tenant.Tenant{ID: "t-" + name, Name: name}, KeyID: "k-" + name, Connections: map[adapter.Kind]connection.Connection{}}
 	ctx := context.Background()
 	w.check(w.store.CreateTenant(ctx, store.Tenant{ID: c.Tenant.ID, Name: name, Settings: json.RawMessage("{}"), CreatedAt: w.clock.now()}))
 	for _, kind := range adapter.Kinds() {
@@ -89,16 +91,16 @@ func (w *world) tenant(name string) tenant.Caller {
 			ID: id, TenantID: c.Tenant.ID, Name: string(kind), Kind: string(kind), Provider: "fake", IsDefault: true,
 			Settings: json.RawMessage("{}"), Status: "ok", Revision: 1, CreatedAt: w.clock.now(),
 		}))
-		c.Connections[kind] = tenant.Connection{
+		c.Connections[kind] = connection.Connection{
 			ID: id, TenantID: c.Tenant.ID, Name: string(kind), Kind: kind, Provider: "fake", IsDefault: true,
-			Settings: map[string]any{}, Status: tenant.StatusOK, Email: "office@example.com", Revision: 1,
+			Settings: map[string]any{}, Status: connection.StatusOK, Email: "office@example.com", Revision: 1,
 		}
 	}
 	return w.with(c)
 }
 
 // with makes the caller's settings those that recovery sees, too.
-func (w *world) with(c tenant.Caller) tenant.Caller {
+func (w *world) with(c apikey.Caller) apikey.Caller {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.tenants[c.Tenant.ID] = c
@@ -150,7 +152,8 @@ func (w *world) start() *process {
 		w.options(&o, &guarding)
 	}
 	p.guard = guard.New(guarding)
-	o.Guard, o.Directory = p.guard, &directory{world: w, process: p}
+	d := &directory{world: w, process: p}
+	o.Guard, o.Drivers, o.Connections, o.Callers = p.guard, d, d, d
 	p.Services = New(o)
 	p.Numbers.firstPoll = time.Millisecond
 	w.mu.Lock()
@@ -202,43 +205,43 @@ type directory struct {
 	process *process
 }
 
-func openFake[D any](d *directory, c tenant.Caller, kind adapter.Kind, anyState bool, driver D) (tenant.Opened[D], error) {
+func openFake[D any](d *directory, s connection.Set, kind adapter.Kind, anyState bool, driver D) (connection.Opened[D], error) {
 	d.world.mu.Lock()
 	defer d.world.mu.Unlock()
-	conn, ok := c.Connections[kind]
+	conn, ok := s[kind]
 	if !ok {
-		return tenant.Opened[D]{}, fault.New(fault.Disconnected, fault.ReasonNotConnected, "Nothing is connected.")
+		return connection.Opened[D]{}, fault.New(fault.Disconnected, fault.ReasonNotConnected, "Nothing is connected.")
 	}
-	if d.world.status[conn.ID] == tenant.StatusReconnectRequired && !anyState {
-		return tenant.Opened[D]{}, fault.New(fault.Disconnected, fault.ReasonReconnectRequired, "Reconnect.")
+	if d.world.status[conn.ID] == connection.StatusReconnectRequired && !anyState {
+		return connection.Opened[D]{}, fault.New(fault.Disconnected, fault.ReasonReconnectRequired, "Reconnect.")
 	}
 	if email, ok := d.world.emails[conn.ID]; ok {
 		conn.Email = email
 	}
-	return tenant.Opened[D]{Driver: driver, Connection: conn, Target: tenant.Target{Kind: string(kind), Provider: conn.Provider, Host: "fake", Connection: conn.ID}}, nil
+	return connection.Opened[D]{Driver: driver, Connection: conn, Target: connection.Target{Kind: string(kind), Provider: conn.Provider, Host: "fake", Connection: conn.ID}}, nil
 }
 
-func (d *directory) Calendar(_ context.Context, c tenant.Caller) (tenant.Opened[calendar.Driver], error) {
-	return openFake(d, c, adapter.KindCalendar, false, d.world.meetings.driver(d.process))
+func (d *directory) Calendar(_ context.Context, _ tenant.Tenant, s connection.Set) (connection.Opened[calendar.Driver], error) {
+	return openFake(d, s, adapter.KindCalendar, false, d.world.meetings.driver(d.process))
 }
 
-func (d *directory) CalendarToVerify(_ context.Context, c tenant.Caller) (tenant.Opened[calendar.Driver], error) {
-	return openFake(d, c, adapter.KindCalendar, true, d.world.meetings.driver(d.process))
+func (d *directory) CalendarToVerify(_ context.Context, _ tenant.Tenant, s connection.Set) (connection.Opened[calendar.Driver], error) {
+	return openFake(d, s, adapter.KindCalendar, true, d.world.meetings.driver(d.process))
 }
 
-func (d *directory) CRM(_ context.Context, c tenant.Caller) (tenant.Opened[crm.Driver], error) {
-	return openFake(d, c, adapter.KindCRM, false, d.world.tickets.driver(d.process))
+func (d *directory) CRM(_ context.Context, _ tenant.Tenant, s connection.Set) (connection.Opened[crm.Driver], error) {
+	return openFake(d, s, adapter.KindCRM, false, d.world.tickets.driver(d.process))
 }
 
-func (d *directory) Telephony(_ context.Context, c tenant.Caller) (tenant.Opened[telephony.Driver], error) {
-	driver := &phoneDriver{d.world.phones, d.process, c.Connections[adapter.KindTelephony].ID}
+func (d *directory) Telephony(_ context.Context, _ tenant.Tenant, s connection.Set) (connection.Opened[telephony.Driver], error) {
+	driver := &phoneDriver{d.world.phones, d.process, s[adapter.KindTelephony].ID}
 	if d.world.phones.checks {
-		return openFake[telephony.Driver](d, c, adapter.KindTelephony, false, checkingPhone{driver})
+		return openFake[telephony.Driver](d, s, adapter.KindTelephony, false, checkingPhone{driver})
 	}
-	return openFake[telephony.Driver](d, c, adapter.KindTelephony, false, driver)
+	return openFake[telephony.Driver](d, s, adapter.KindTelephony, false, driver)
 }
 
-func (d *directory) RealOnes(_ context.Context, kind adapter.Kind) (all []tenant.Connection, err error) {
+func (d *directory) RealOnes(_ context.Context, kind adapter.Kind) (all []connection.Connection, err error) {
 	d.world.mu.Lock()
 	defer d.world.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(d.world.tenants)) {
@@ -247,33 +250,33 @@ func (d *directory) RealOnes(_ context.Context, kind adapter.Kind) (all []tenant
 	return all, nil
 }
 
-func (d *directory) CallerOf(ctx context.Context, tenantID, connectionID string) (tenant.Caller, error) {
+func (d *directory) CallerOf(ctx context.Context, tenantID, connectionID string) (apikey.Caller, error) {
 	if _, err := d.process.store.Connection(ctx, tenantID, connectionID); err != nil {
-		return tenant.Caller{}, err
+		return apikey.Caller{}, err
 	}
 	d.world.mu.Lock()
 	defer d.world.mu.Unlock()
 	c := d.world.tenants[tenantID]
 	for kind, conn := range c.Connections {
 		if conn.ID == connectionID {
-			return tenant.Caller{Tenant: c.Tenant, Connections: map[adapter.Kind]tenant.Connection{kind: conn}}, nil
+			return apikey.Caller{Tenant: c.Tenant, Connections: map[adapter.Kind]connection.Connection{kind: conn}}, nil
 		}
 	}
-	return tenant.Caller{}, errors.New("no such connection")
+	return apikey.Caller{}, errors.New("no such connection")
 }
 
-func (d *directory) MarkReconnect(_ context.Context, c tenant.Connection, _ string) error {
+func (d *directory) MarkReconnect(_ context.Context, c connection.Connection, _ string) error {
 	d.world.mu.Lock()
 	defer d.world.mu.Unlock()
-	d.world.status[c.ID] = tenant.StatusReconnectRequired
+	d.world.status[c.ID] = connection.StatusReconnectRequired
 	d.world.marked[c.ID]++
 	return nil
 }
 
-func (d *directory) MarkVerified(_ context.Context, c tenant.Connection, email string) error {
+func (d *directory) MarkVerified(_ context.Context, c connection.Connection, email string) error {
 	d.world.mu.Lock()
 	defer d.world.mu.Unlock()
-	d.world.status[c.ID] = tenant.StatusOK
+	d.world.status[c.ID] = connection.StatusOK
 	if email != "" {
 		d.world.emails[c.ID] = email
 	}

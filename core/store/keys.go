@@ -15,7 +15,7 @@ import (
 
 const (
 	keyWritten = "id, tenant_id, prefix, hash, label, scopes, connections, test, created_at, revoked_at, last_used_at, seal"
-	// The name of the action is core/tenant's; it is written out because the index is of these rows alone.
+	// The name of the action is core/apikey's; it is written out because the index is of these rows alone.
 	keyColumns = keyWritten + ", EXISTS (SELECT 1 FROM audit WHERE audit.action = 'revoke-key' AND audit.subject = api_keys.id)"
 )
 

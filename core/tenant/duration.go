@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// Duration is a time.Duration written as Go writes it ("10m") or as "0".
+type Duration time.Duration
+
 // String writes the duration as Go does, without units that are zero: "10m", "1h30m", "0s".
 func (d Duration) String() string {
 	s := time.Duration(d).String()

@@ -1,6 +1,46 @@
 package tenant
 
-import "testing"
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/goccy/go-yaml"
+)
+
+func TestDurations(t *testing.T) {
+	for _, rule := range []struct {
+		text string
+		want Duration
+		back string
+	}{
+		{`"10m"`, Duration(10 * time.Minute), `"10m"`},
+		{`"90m"`, Duration(90 * time.Minute), `"1h30m"`},
+		{`"2h"`, Duration(2 * time.Hour), `"2h"`},
+		{`"72h0m5s"`, Duration(72*time.Hour + 5*time.Second), `"72h0m5s"`},
+		{`"10s"`, Duration(10 * time.Second), `"10s"`},
+		{`"20m"`, Duration(20 * time.Minute), `"20m"`},
+		{`"1500ms"`, Duration(1500 * time.Millisecond), `"1.5s"`},
+		{`"0"`, 0, `"0s"`},
+		{`0`, 0, `"0s"`},
+	} {
+		for name, read := range map[string]func([]byte, any) error{"JSON": json.Unmarshal, "YAML": yaml.Unmarshal} {
+			var d Duration
+			if err := read([]byte(rule.text), &d); err != nil || d != rule.want {
+				t.Errorf("%s %s: got %s, %v", name, rule.text, d, err)
+			}
+		}
+		if raw, err := json.Marshal(rule.want); err != nil || string(raw) != rule.back {
+			t.Errorf("%s is written as %s, %v", rule.text, raw, err)
+		}
+	}
+	for _, text := range []string{`"-1m"`, `10`, `"ten"`, `true`, `""`, `[]`} {
+		var d Duration
+		if err := json.Unmarshal([]byte(text), &d); err == nil {
+			t.Errorf("%s passes as %s", text, d)
+		}
+	}
+}
 
 // FuzzDuration: what is read is no negative time, and reads back as it is written.
 func FuzzDuration(f *testing.F) {

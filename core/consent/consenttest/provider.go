@@ -3,7 +3,7 @@
 //
 //	p := consenttest.Start(t, "meet")
 //	registry, err := adapter.NewRegistry([]adapter.Adapter{p.Adapter()})
-//	directory := tenant.NewDirectory(tenant.Options{Operators: map[string]adapter.Operator{"meet": p.Operator()}, ...})
+//	providers := connection.Providers{Registry: registry, Operators: map[string]adapter.Operator{"meet": p.Operator()}, ...}
 //	answer := p.Decide(t, begun.URL, "approve")
 package consenttest
 

@@ -1,4 +1,4 @@
--- What decides where credentials go and which keys are accepted is authenticated by the key set: see core/tenant. NULL is a
+-- What decides where credentials go and which keys are accepted is authenticated by the key set: see core/sealing. NULL is a
 -- row from before, which is refused until it was adopted.
 
 -- +goose Up

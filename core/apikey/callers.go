@@ -1,0 +1,232 @@
+package apikey
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/connection"
+	"frontdesk/core/fault"
+	"frontdesk/core/sealing"
+	"frontdesk/core/secret"
+	"frontdesk/core/singleflight"
+	"frontdesk/core/store"
+	"frontdesk/core/tenant"
+	"frontdesk/core/vault"
+)
+
+const (
+	answerLife   = 2 * time.Second // how long an answer about a key may be used
+	housekeeping = time.Minute     // how often last uses are written and answers that are too old are dropped
+)
+
+// CallerOptions are what callers are told by. All are needed.
+type CallerOptions struct {
+	Store    *store.Store
+	Vault    *vault.Vault
+	Registry adapter.Registry
+	Now      func() time.Time
+	Log      *slog.Logger
+}
+
+// Callers tells who makes a request, mostly from memory. It is safe for concurrent use. Make it with
+// [NewCallers].
+type Callers struct {
+	opts    CallerOptions
+	sealer  sealing.Sealer
+	answers *answers
+	fetches *singleflight.Group
+	used    *usage
+
+	stop context.CancelFunc
+	done sync.WaitGroup // what runs until stop
+}
+
+// NewCallers makes callers and starts their housekeeping; Close ends it.
+func NewCallers(o CallerOptions) *Callers {
+	ctx, stop := context.WithCancel(context.Background())
+	c := &Callers{
+		opts: o, sealer: sealing.New(o.Vault), answers: newAnswers(), fetches: singleflight.NewGroup(),
+		used: &usage{at: map[string]time.Time{}}, stop: stop,
+	}
+	c.done.Go(func() { c.keepHouse(ctx) })
+	return c
+}
+
+// Close ends what runs, waits for it, and writes the last uses of keys. Calls after it fail.
+func (c *Callers) Close() {
+	c.stop()
+	c.fetches.Close()
+	c.done.Wait()
+}
+
+// keepHouse runs until ctx ends.
+func (c *Callers) keepHouse(ctx context.Context) {
+	tick := time.NewTicker(housekeeping)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			c.writeUsage(ctx)
+			c.answers.sweep(c.opts.Now().Add(-answerLife))
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+			defer cancel()
+			c.writeUsage(last)
+			return
+		}
+	}
+}
+
+// Forget drops what is remembered of all keys: something was changed here that it may rest on.
+func (c *Callers) Forget() { c.answers.forget() }
+
+// Authenticate returns whose key it is and what the key reaches; fault.Unauthenticated when it is not a key
+// in force. A key that is malformed or mistyped is refused without a query. What is answered is shared: it
+// must not be changed.
+func (c *Callers) Authenticate(ctx context.Context, key string) (Caller, error) {
+	hash, ok := hashKey(key)
+	if !ok {
+		return Caller{}, badKey()
+	}
+	now := c.opts.Now()
+	known, generation := c.answers.find(hash)
+	age := now.Sub(known.at)
+	if known.at.IsZero() || age >= answerLife || age < 0 {
+		var err error
+		known, err = singleflight.Do(ctx, c.fetches, fetchKey(hash, generation), c.fetch(hash, generation))
+		if err != nil {
+			return Caller{}, err
+		}
+	} else if known.valid && age >= answerLife/2 { // asked for ahead of time, so that no call waits
+		singleflight.Start(c.fetches, fetchKey(hash, generation), c.fetch(hash, generation))
+	}
+	if !known.valid {
+		return Caller{}, badKey()
+	}
+	c.used.touch(known.caller.KeyID, now)
+	return known.caller, nil
+}
+
+// CallerOf returns a caller for work of the gateway's own on one connection, such as settling what a crash
+// left open. It has no key and no scope, and reaches that connection alone.
+func (c *Callers) CallerOf(ctx context.Context, tenantID, connectionID string) (Caller, error) {
+	t, err := tenant.ByID(ctx, c.opts.Store, tenantID)
+	if err != nil {
+		return Caller{}, err
+	}
+	row, err := c.opts.Store.Connection(ctx, tenantID, connectionID)
+	if err != nil {
+		return Caller{}, err
+	}
+	reached, err := connection.Of(row)
+	if err != nil {
+		return Caller{}, err
+	}
+	return Caller{Tenant: t, Connections: connection.Set{reached.Kind: reached}}, nil
+}
+
+// fetchKey names the fetch: calls after a change here must not take an answer from before it.
+func fetchKey(hash secret.Hash, generation uint64) string {
+	return hex.EncodeToString(hash[:]) + " " + strconv.FormatUint(generation, 10)
+}
+
+// fetch returns what asks the store about a key and remembers the answer.
+func (c *Callers) fetch(hash secret.Hash, generation uint64) func(context.Context) (knownKey, error) {
+	return func(ctx context.Context) (knownKey, error) {
+		asked := c.opts.Now()
+		caller, err := c.load(ctx, hash)
+		if err != nil && !errors.Is(err, fault.Unauthenticated) {
+			return knownKey{}, err
+		}
+		answer := knownKey{caller: caller, valid: err == nil, at: asked}
+		c.answers.keep(hash, answer, generation)
+		return answer, nil
+	}
+}
+
+// load reads the key, its tenant and its connections from the store.
+func (c *Callers) load(ctx context.Context, hash secret.Hash) (Caller, error) {
+	key, err := c.opts.Store.KeyByHash(ctx, hash[:])
+	if errors.Is(err, fault.NotFound) {
+		return Caller{}, badKey()
+	}
+	if err != nil {
+		return Caller{}, err
+	}
+	if subtle.ConstantTimeCompare(key.Hash, hash[:]) != 1 || !key.RevokedAt.IsZero() {
+		return Caller{}, badKey()
+	}
+	if what := c.sealer.WrongKey(key); what != "" {
+		c.opts.Log.ErrorContext(ctx, "an API key is refused: its row is not as the gateway wrote it; run frontdesk doctor",
+			"key", key.ID, "tenant", key.TenantID, "what", "the row "+what)
+		return Caller{}, badKey()
+	}
+	owner, err := tenant.ByID(ctx, c.opts.Store, key.TenantID)
+	if errors.Is(err, fault.NotFound) { // deleted since
+		return Caller{}, badKey()
+	}
+	if err != nil {
+		return Caller{}, err
+	}
+	connections, err := connection.OfTenant(ctx, c.opts.Store, key.TenantID)
+	if err != nil {
+		return Caller{}, err
+	}
+	caller := Caller{
+		Tenant: owner, KeyID: key.ID, Test: key.Test, Connections: reached(key, connections, c.opts.Registry),
+	}
+	for _, s := range key.Scopes {
+		caller.Scopes = append(caller.Scopes, Scope(s))
+	}
+	return caller, nil
+}
+
+// reached returns the connections a key reaches: those it is bound to, and the tenant's defaults of other
+// kinds. When a connection it is bound to is gone, its kind is not known any more, so that no default may
+// take its place. For a test key the sandbox connection that was made first stands in for a default that is
+// not a sandbox.
+func reached(key store.APIKey, all []connection.Connection, r adapter.Registry) connection.Set {
+	reach := make(connection.Set, len(adapter.Kinds()))
+	bound := 0
+	for _, c := range all {
+		if !slices.Contains(key.Connections, c.ID) {
+			continue
+		}
+		bound++
+		if !key.Test || c.IsSandbox(r) {
+			reach[c.Kind] = c
+		}
+	}
+	if bound < len(key.Connections) {
+		return reach
+	}
+	boundKinds := make(map[adapter.Kind]bool, bound)
+	for _, c := range all {
+		boundKinds[c.Kind] = boundKinds[c.Kind] || slices.Contains(key.Connections, c.ID)
+	}
+	for _, c := range all {
+		if boundKinds[c.Kind] || key.Test && !c.IsSandbox(r) {
+			continue
+		}
+		chosen, have := reach[c.Kind]
+		better := !have || c.CreatedAt.Before(chosen.CreatedAt) && !chosen.IsDefault
+		if c.IsDefault || key.Test && better {
+			reach[c.Kind] = c
+		}
+	}
+	return reach
+}
+
+// badKey does not say whether a key is mistyped, unknown or revoked: that helps only those who try keys.
+func badKey() error {
+	return fault.New(fault.Unauthenticated, fault.ReasonInvalidAPIKey,
+		"The API key is not valid: it is mistyped, unknown or revoked.")
+}

@@ -1,0 +1,351 @@
+package apikey_test
+
+import (
+	"fmt"
+	mathrand "math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/apikey"
+	"frontdesk/core/connection"
+	"frontdesk/core/fault"
+	"frontdesk/core/secret"
+	"frontdesk/core/store/storetest"
+	"frontdesk/core/tenant/tenanttest"
+)
+
+func TestKeyAnswersWhoseItIs(t *testing.T) {
+	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+		h := tenanttest.Open(t, url)
+		acme := h.Tenant("acme")
+		h.Tenant("other")
+		cal := h.Connection("acme", "front-office", adapter.KindCalendar, "dav")
+		h.Connection("other", "front-office", adapter.KindCalendar, "dav")
+		text, made := h.Key("acme", apikey.Spec{Label: "agent", Scopes: []apikey.Scope{apikey.ScopeTicketsRead, apikey.ScopeCalendarRead}})
+		c := h.Caller(text)
+		if c.Tenant.ID != acme.ID || c.Tenant.Name != "acme" || c.KeyID != made.ID || c.Test {
+			t.Errorf("caller %+v", c)
+		}
+		if !slices.Equal(c.Scopes, []apikey.Scope{apikey.ScopeCalendarRead, apikey.ScopeTicketsRead}) {
+			t.Errorf("scopes %v", c.Scopes)
+		}
+		if len(c.Connections) != 1 || c.Connections[adapter.KindCalendar].ID != cal.ID {
+			t.Errorf("connections %v", c.Connections)
+		}
+		if err := c.Require(apikey.ScopeTicketsRead); err != nil {
+			t.Errorf("a scope it has: %v", err)
+		}
+		f := tenanttest.WantFault(t, c.Require(apikey.ScopeTicketsWrite), fault.Forbidden, fault.ReasonScopeMissing)
+		if f.Metadata["scope"] != "tickets:write" || !strings.Contains(f.Detail, "tickets:write") {
+			t.Errorf("the fault does not name the scope: %v", f)
+		}
+	})
+}
+
+func TestKeyMadeWithoutScopesHasAll(t *testing.T) {
+	h := tenanttest.Open(t, storetest.SQLite(t))
+	h.Tenant("acme")
+	text, _ := h.Key("acme", apikey.Spec{})
+	if got := h.Caller(text).Scopes; !slices.Equal(got, apikey.Scopes()) {
+		t.Errorf("scopes %v", got)
+	}
+}
+
+func TestKeysThatAreNotInForce(t *testing.T) {
+	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+		h := tenanttest.Open(t, url)
+		h.Tenant("acme")
+		h.Tenant("gone")
+		revoked, made := h.Key("acme", apikey.Spec{})
+		if err := h.Keys.Revoke(t.Context(), made.ID); err != nil {
+			t.Fatal(err)
+		}
+		orphan, _ := h.Key("gone", apikey.Spec{})
+		if err := h.Tenants.Delete(t.Context(), "gone"); err != nil {
+			t.Fatal(err)
+		}
+		unknown := secret.NewToken(apikey.LivePrefix)
+		for name, key := range map[string]string{"revoked": revoked, "of a deleted tenant": orphan, "unknown": unknown, "none": "", "mistyped": unknown[:45] + "!"} {
+			t.Run(name, func(t *testing.T) {
+				for range 2 { // from the store, then from memory
+					_, err := h.Callers.Authenticate(t.Context(), key)
+					f := tenanttest.WantFault(t, err, fault.Unauthenticated, fault.ReasonInvalidAPIKey)
+					if f.Detail != "The API key is not valid: it is mistyped, unknown or revoked." {
+						t.Errorf("the answer tells why: %s", f.Detail)
+					}
+				}
+			})
+		}
+	})
+}
+
+func TestMistypedKeyCostsNoQuery(t *testing.T) {
+	d := apikey.NewCallers(apikey.CallerOptions{}) // a query would be a nil dereference
+	defer d.Close()
+	for _, key := range []string{"", "x", "fd_live_" + strings.Repeat("0", 38), strings.Repeat("k", 1<<20)} {
+		_, err := d.Authenticate(t.Context(), key)
+		tenanttest.WantFault(t, err, fault.Unauthenticated, fault.ReasonInvalidAPIKey)
+	}
+}
+
+// Keys that are guessed, or made from one that was seen, are refused for the price of a checksum.
+// FRONTDESK_FORGERIES says how many are tried (20000).
+func TestForgedKeysCostNoQuery(t *testing.T) {
+	tries := 20_000
+	if given := os.Getenv("FRONTDESK_FORGERIES"); given != "" {
+		var err error
+		tries, err = strconv.Atoi(given)
+		tenanttest.Must(t, err)
+	}
+	d := apikey.NewCallers(apikey.CallerOptions{}) // a query would be a nil dereference
+	defer d.Close()
+	seen := secret.NewToken(apikey.LivePrefix)
+	const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	random := mathrand.New(mathrand.NewPCG(1, 2))
+	letter := func() byte { return base62[random.IntN(len(base62))] }
+	for n := range tries {
+		forged := []byte(seen)
+		switch n % 4 {
+		case 0: // all of it
+			for i := len(apikey.LivePrefix); i < len(forged); i++ {
+				forged[i] = letter()
+			}
+		case 1: // one character
+			at := len(apikey.LivePrefix) + random.IntN(len(forged)-len(apikey.LivePrefix))
+			forged[at] = base62[(strings.IndexByte(base62, forged[at])+1+random.IntN(len(base62)-1))%len(base62)]
+		case 2: // its other kind, with a character of luck
+			copy(forged, apikey.TestPrefix)
+			forged[len(forged)-1] = letter()
+		case 3: // a whole body under the checksum that was seen
+			for i := range 32 {
+				forged[len(apikey.LivePrefix)+i] = letter()
+			}
+		}
+		_, err := d.Authenticate(t.Context(), string(forged))
+		tenanttest.WantFault(t, err, fault.Unauthenticated, fault.ReasonInvalidAPIKey)
+	}
+}
+
+func TestRevocationElsewhereTakesEffectInTwoSeconds(t *testing.T) {
+	h := tenanttest.Open(t, storetest.SQLite(t))
+	h.Tenant("acme")
+	text, made := h.Key("acme", apikey.Spec{})
+	h.Caller(text)
+	if err := h.Store.RevokeKey(t.Context(), made.ID, h.Clock.Now(), nil); err != nil { // as another replica does
+		t.Fatal(err)
+	}
+	h.Clock.Advance(900 * time.Millisecond)
+	h.Caller(text) // remembered
+	h.Clock.Advance(1100 * time.Millisecond)
+	_, err := h.Callers.Authenticate(t.Context(), text)
+	tenanttest.WantFault(t, err, fault.Unauthenticated, fault.ReasonInvalidAPIKey)
+}
+
+func TestRevocationHereTakesEffectAtOnce(t *testing.T) {
+	h := tenanttest.Open(t, storetest.SQLite(t))
+	h.Tenant("acme")
+	text, made := h.Key("acme", apikey.Spec{})
+	h.Caller(text)
+	if err := h.Keys.Revoke(t.Context(), made.ID); err != nil {
+		t.Fatal(err)
+	}
+	_, err := h.Callers.Authenticate(t.Context(), text)
+	tenanttest.WantFault(t, err, fault.Unauthenticated, fault.ReasonInvalidAPIKey)
+}
+
+func TestKeyInUseIsAskedForBeforeItsAnswerIsTooOld(t *testing.T) {
+	url := storetest.SQLite(t)
+	synctest.Test(t, func(t *testing.T) {
+		h := tenanttest.Open(t, url)
+		h.Tenant("acme")
+		text, made := h.Key("acme", apikey.Spec{})
+		h.Caller(text)
+		h.Clock.Advance(1500 * time.Millisecond)
+		h.Caller(text) // remembered, and asked for again meanwhile
+		synctest.Wait()
+		if caller, at := h.Callers.Remembered(text); !at.Equal(h.Clock.Now()) || caller.KeyID != made.ID {
+			t.Errorf("remembered %+v of %v", caller, at)
+		}
+		h.Clock.Advance(1900 * time.Millisecond)
+		h.Caller(text) // 3.4 s after the first answer, and no call waited
+		h.Close()
+	})
+}
+
+func TestClockThatGoesBackEndsWhatIsRemembered(t *testing.T) {
+	h := tenanttest.Open(t, storetest.SQLite(t))
+	h.Tenant("acme")
+	text, made := h.Key("acme", apikey.Spec{})
+	h.Caller(text)
+	if err := h.Store.RevokeKey(t.Context(), made.ID, h.Clock.Now(), nil); err != nil {
+		t.Fatal(err)
+	}
+	h.Clock.Advance(-time.Hour)
+	_, err := h.Callers.Authenticate(t.Context(), text)
+	tenanttest.WantFault(t, err, fault.Unauthenticated, fault.ReasonInvalidAPIKey)
+}
+
+func TestStoreThatIsDownIsNoBadKey(t *testing.T) {
+	h := tenanttest.Open(t, storetest.SQLite(t))
+	h.Tenant("acme")
+	text, _ := h.Key("acme", apikey.Spec{})
+	if err := h.Store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := h.Callers.Authenticate(t.Context(), text)
+	if f := fault.From(err); f == nil || f.Code == fault.Unauthenticated {
+		t.Errorf("got %v", err)
+	}
+	if _, at := h.Callers.Remembered(text); !at.IsZero() {
+		t.Error("the failure is remembered")
+	}
+}
+
+func TestWhatAKeyReaches(t *testing.T) {
+	const cal, tel = adapter.KindCalendar, adapter.KindTelephony
+	for _, rule := range []struct {
+		name        string
+		connections []connection.Spec // made in this order
+		key         apikey.Spec
+		remove      string // a connection that is gone by the time the key is used
+		want        map[adapter.Kind]string
+	}{
+		{"the defaults",
+			[]connection.Spec{{Name: "a", Kind: cal, Provider: "dav"}, {Name: "b", Kind: cal, Provider: "dav", Default: true}, {Name: "n", Kind: tel, Provider: "sandbox"}},
+			apikey.Spec{}, "", map[adapter.Kind]string{cal: "b", tel: "n"}},
+		{"what it is bound to, and the defaults of other kinds",
+			[]connection.Spec{{Name: "a", Kind: cal, Provider: "dav"}, {Name: "b", Kind: cal, Provider: "dav"}, {Name: "n", Kind: tel, Provider: "sandbox"}},
+			apikey.Spec{Connections: []string{"b"}}, "", map[adapter.Kind]string{cal: "b", tel: "n"}},
+		{"no default in place of a connection that is gone",
+			[]connection.Spec{{Name: "a", Kind: cal, Provider: "dav"}, {Name: "b", Kind: cal, Provider: "dav"}, {Name: "n", Kind: tel, Provider: "sandbox"}},
+			apikey.Spec{Connections: []string{"b"}}, "b", map[adapter.Kind]string{}},
+		{"what is left of what it is bound to",
+			[]connection.Spec{{Name: "a", Kind: cal, Provider: "dav"}, {Name: "b", Kind: cal, Provider: "dav"}, {Name: "n", Kind: tel, Provider: "sandbox"}},
+			apikey.Spec{Connections: []string{"b", "n"}}, "b", map[adapter.Kind]string{tel: "n"}},
+		{"a live key: sandboxes too", []connection.Spec{{Name: "s", Kind: cal, Provider: "sandbox"}},
+			apikey.Spec{}, "", map[adapter.Kind]string{cal: "s"}},
+		{"a test key: sandboxes only", []connection.Spec{{Name: "a", Kind: cal, Provider: "dav"}, {Name: "n", Kind: tel, Provider: "sandbox"}},
+			apikey.Spec{Test: true}, "", map[adapter.Kind]string{tel: "n"}},
+		{"a test key: the first sandbox where the default is none",
+			[]connection.Spec{{Name: "a", Kind: cal, Provider: "dav"}, {Name: "z", Kind: cal, Provider: "sandbox"}, {Name: "s", Kind: cal, Provider: "sandbox"}},
+			apikey.Spec{Test: true}, "", map[adapter.Kind]string{cal: "z"}},
+		{"a test key: the default where it is a sandbox",
+			[]connection.Spec{{Name: "z", Kind: cal, Provider: "sandbox"}, {Name: "s", Kind: cal, Provider: "sandbox", Default: true}, {Name: "a", Kind: cal, Provider: "sandbox"}},
+			apikey.Spec{Test: true}, "", map[adapter.Kind]string{cal: "s"}},
+		{"a test key: what it is bound to",
+			[]connection.Spec{{Name: "z", Kind: cal, Provider: "sandbox"}, {Name: "s", Kind: cal, Provider: "sandbox"}},
+			apikey.Spec{Test: true, Connections: []string{"s"}}, "", map[adapter.Kind]string{cal: "s"}},
+		{"nothing", nil, apikey.Spec{}, "", map[adapter.Kind]string{}},
+	} {
+		t.Run(rule.name, func(t *testing.T) {
+			h := tenanttest.Open(t, storetest.SQLite(t))
+			acme := h.Tenant("acme")
+			for _, n := range rule.connections {
+				if _, err := h.Connections.Add(t.Context(), "acme", n); err != nil {
+					t.Fatal(err)
+				}
+				h.Clock.Advance(time.Millisecond)
+			}
+			text, _ := h.Key("acme", rule.key)
+			if rule.remove != "" { // behind the back of the connections' directory, which would refuse it
+				all, err := h.Connections.List(t.Context(), "acme")
+				tenanttest.Must(t, err)
+				at := slices.IndexFunc(all, func(c connection.Connection) bool { return c.Name == rule.remove })
+				tenanttest.Must(t, h.Store.DeleteConnection(t.Context(), acme.ID, all[at].ID))
+			}
+			got := map[adapter.Kind]string{}
+			for kind, c := range h.Caller(text).Connections {
+				got[kind] = c.Name
+			}
+			if fmt.Sprint(got) != fmt.Sprint(rule.want) {
+				t.Errorf("reaches %v, want %v", got, rule.want)
+			}
+		})
+	}
+}
+
+func TestCallerOfReachesOneConnection(t *testing.T) {
+	h := tenanttest.Open(t, storetest.SQLite(t))
+	acme, other := h.Tenant("acme"), h.Tenant("other")
+	h.Connection("acme", "a", adapter.KindCalendar, "dav")
+	b := h.Connection("acme", "b", adapter.KindCalendar, "dav")
+	h.Connection("acme", "n", adapter.KindTelephony, "sandbox")
+	c, err := h.Callers.CallerOf(t.Context(), acme.ID, b.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Tenant.ID != acme.ID || len(c.Connections) != 1 || c.Connections[adapter.KindCalendar].ID != b.ID || c.KeyID != "" || c.Scopes != nil {
+		t.Errorf("caller %+v", c)
+	}
+	_, err = h.Callers.CallerOf(t.Context(), other.ID, b.ID)
+	if f := fault.From(err); f == nil || f.Code != fault.NotFound {
+		t.Errorf("a connection of another tenant: %v", err)
+	}
+}
+
+func TestClosedCallersRefuse(t *testing.T) {
+	h := tenanttest.Open(t, storetest.SQLite(t))
+	h.Tenant("acme")
+	text, _ := h.Key("acme", apikey.Spec{})
+	h.Close()
+	_, err := h.Callers.Authenticate(t.Context(), text)
+	tenanttest.WantFault(t, err, fault.Unavailable, fault.ReasonOverloaded)
+}
+
+func TestLastUseIsWrittenOnceAMinute(t *testing.T) {
+	url := storetest.SQLite(t)
+	synctest.Test(t, func(t *testing.T) {
+		h := tenanttest.Open(t, url, func(o *tenanttest.Options) { o.Now = time.Now })
+		h.Tenant("acme")
+		text, _ := h.Key("acme", apikey.Spec{})
+		used := func() time.Time {
+			keys, err := h.Keys.List(t.Context(), "acme")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return keys[0].LastUsedAt
+		}
+		h.Caller(text)
+		time.Sleep(30 * time.Second) // of the bubble's clock
+		h.Caller(text)
+		last := time.Now()
+		if !used().IsZero() {
+			t.Error("written on the way of a call")
+		}
+		time.Sleep(31 * time.Second)
+		synctest.Wait()
+		if !used().Equal(last) {
+			t.Errorf("last used %v, want %v", used(), last)
+		}
+		time.Sleep(5 * time.Second)
+		h.Caller(text)
+		last = time.Now()
+		h.Close() // writes what is left
+		if !used().Equal(last) {
+			t.Errorf("last used %v after closing, want %v", used(), last)
+		}
+	})
+}
+
+func BenchmarkCallerToDriver(b *testing.B) {
+	h := tenanttest.Open(b, storetest.SQLite(b))
+	h.Tenant("acme")
+	h.Connection("acme", "a", adapter.KindCalendar, "dav")
+	text, _ := h.Key("acme", apikey.Spec{})
+	b.ReportAllocs()
+	for b.Loop() { // after the first time, from memory: the clock stands
+		caller, err := h.Callers.Authenticate(b.Context(), text)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := h.Calendar(caller); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

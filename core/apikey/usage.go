@@ -1,0 +1,50 @@
+package apikey
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+)
+
+// usage collects when keys were used, so that the store is told once a minute and never on the way of a call.
+type usage struct {
+	mu sync.Mutex
+	at map[string]time.Time // by key id, since the last write
+}
+
+func (u *usage) touch(keyID string, at time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.at[keyID] = at
+}
+
+// take returns what was collected and begins anew.
+func (u *usage) take() map[string]time.Time {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	taken := u.at
+	u.at = make(map[string]time.Time, len(taken))
+	return taken
+}
+
+// putBack returns what could not be written; later uses win.
+func (u *usage) putBack(taken map[string]time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	maps.Copy(taken, u.at)
+	u.at = taken
+}
+
+// writeUsage tells the store when keys were last used.
+func (c *Callers) writeUsage(ctx context.Context) {
+	taken := c.used.take()
+	if len(taken) == 0 {
+		return
+	}
+	if err := c.opts.Store.TouchKeys(ctx, taken); err != nil {
+		c.used.putBack(taken)
+		c.opts.Log.WarnContext(ctx, "the last uses of API keys could not be stored; the gateway will try again",
+			"error", err)
+	}
+}

@@ -1,0 +1,322 @@
+// Package apply makes the tenants of a gateway and their connections as a file desires them.
+//
+//	changes, err := applier.Apply(ctx, desired, apply.Options{DryRun: true})
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/audit"
+	"frontdesk/core/connection"
+	"frontdesk/core/fault"
+	"frontdesk/core/sealing"
+	"frontdesk/core/store"
+	"frontdesk/core/tenant"
+)
+
+// Desired is how the tenants and connections should be.
+type Desired struct {
+	Tenants []Tenant
+}
+
+// Tenant is how one tenant should be. Credentials of a connection that are nil stay as they are.
+type Tenant struct {
+	Name        string
+	Settings    tenant.Settings
+	Connections []connection.Spec
+}
+
+// Options are how to apply.
+type Options struct {
+	DryRun bool // change nothing, answer what would change
+	Prune  bool // also delete what is not desired
+}
+
+// Action is what a Change does.
+type Action string
+
+// The actions.
+const (
+	ActionCreate Action = "create"
+	ActionUpdate Action = "update"
+	ActionDelete Action = "delete"
+)
+
+// Change is one difference between what is desired and what is there. It holds no secret.
+type Change struct {
+	Action     Action   `json:"action"`
+	Tenant     string   `json:"tenant"`
+	Connection string   `json:"connection,omitempty"` // "": the tenant itself
+	Details    []string `json:"details,omitempty"`    // what is different, e.g. `settings.url: "a" -> "b"`, "credentials changed"
+}
+
+// String writes the change as a line.
+func (c Change) String() string {
+	line := fmt.Sprintf("%s tenant %s", c.Action, c.Tenant)
+	if c.Connection != "" {
+		line = fmt.Sprintf("%s connection %s/%s", c.Action, c.Tenant, c.Connection)
+	}
+	if len(c.Details) > 0 {
+		line += ": " + strings.Join(c.Details, "; ")
+	}
+	return line
+}
+
+// Applier applies what is desired. All fields are needed.
+type Applier struct {
+	Store       *store.Store
+	Sealer      sealing.Sealer
+	Providers   connection.Providers
+	Tenants     *tenant.Directory
+	Connections *connection.Directory
+}
+
+// Apply makes tenants and connections as desired and answers what it changed, or would change. Every fault of
+// what is desired is reported before anything is changed. Nothing is deleted unless o.Prune. A second run
+// finds nothing to do, and one that was interrupted is completed by the next. On an error the changes made
+// until then are answered with it.
+func (a Applier) Apply(ctx context.Context, want Desired, o Options) ([]Change, error) {
+	p := planner{applier: a, prune: o.Prune}
+	if err := p.plan(ctx, want); err != nil {
+		return nil, err
+	}
+	if len(p.faults) > 0 {
+		return nil, fault.InvalidFields(p.faults...)
+	}
+	changes := make([]Change, 0, len(p.steps))
+	for _, s := range p.steps {
+		if !o.DryRun {
+			if err := s.do(ctx); err != nil {
+				return changes, fmt.Errorf("%s: %w", s.change, err)
+			}
+		}
+		changes = append(changes, s.change)
+	}
+	return changes, nil
+}
+
+// planner compares what is desired with what is there.
+type planner struct {
+	applier   Applier
+	prune     bool
+	steps     []step // in the order to take them: nothing is deleted before what takes its place is made
+	deletions []step
+	faults    []fault.Field
+}
+
+// step is one change and how to make it.
+type step struct {
+	change Change
+	do     func(context.Context) error
+}
+
+func (p *planner) wrong(path, format string, args ...any) {
+	p.faults = append(p.faults, fault.Field{Path: path, Message: fmt.Sprintf(format, args...)})
+}
+
+func (p *planner) plan(ctx context.Context, want Desired) error {
+	there, err := p.applier.Tenants.List(ctx)
+	if err != nil {
+		return err
+	}
+	wanted := map[string]bool{}
+	for i, t := range want.Tenants {
+		prefix := fmt.Sprintf("tenants[%d].", i)
+		if wanted[t.Name] {
+			p.wrong(prefix+"name", "is the name of another tenant here too.")
+			continue
+		}
+		wanted[t.Name] = true
+		at := slices.IndexFunc(there, func(now tenant.Tenant) bool { return now.Name == t.Name })
+		if at < 0 {
+			p.newTenant(prefix, t)
+			continue
+		}
+		if err := p.tenant(ctx, prefix, t, there[at]); err != nil {
+			return err
+		}
+	}
+	if p.prune {
+		for _, t := range there {
+			if !wanted[t.Name] {
+				p.deletions = append(p.deletions, step{Change{Action: ActionDelete, Tenant: t.Name},
+					func(ctx context.Context) error { return p.applier.Tenants.Delete(ctx, t.Name) }})
+			}
+		}
+	}
+	p.steps = append(p.steps, p.deletions...)
+	return nil
+}
+
+// newTenant plans one that is not there, and its connections.
+func (p *planner) newTenant(prefix string, want Tenant) {
+	p.check(prefix, want)
+	p.steps = append(p.steps, step{
+		Change{Action: ActionCreate, Tenant: want.Name, Details: difference("", tenant.Settings{}, want.Settings)},
+		func(ctx context.Context) error {
+			_, err := p.applier.Tenants.Create(ctx, want.Name, want.Settings)
+			return err
+		}})
+	for i, c := range want.Connections {
+		p.newConnection(fmt.Sprintf("%sconnections[%d].", prefix, i), want.Name, c)
+	}
+}
+
+// tenant plans one that is there, and its connections.
+func (p *planner) tenant(ctx context.Context, prefix string, want Tenant, now tenant.Tenant) error {
+	p.check(prefix, want)
+	if details := difference("", now.Settings, want.Settings); len(details) > 0 {
+		p.steps = append(p.steps, step{Change{Action: ActionUpdate, Tenant: want.Name, Details: details},
+			func(ctx context.Context) error {
+				_, err := p.applier.Tenants.Update(ctx, want.Name, want.Settings)
+				return err
+			}})
+	}
+	there, err := p.applier.Store.Connections(ctx, now.ID)
+	if err != nil {
+		return err
+	}
+	for i, c := range want.Connections {
+		at := slices.IndexFunc(there, func(row store.Connection) bool { return row.Name == c.Name })
+		path := fmt.Sprintf("%sconnections[%d].", prefix, i)
+		if at < 0 {
+			p.newConnection(path, want.Name, c)
+			continue
+		}
+		if err := p.connection(path, want.Name, c, there[at]); err != nil {
+			return err
+		}
+	}
+	if !p.prune {
+		return nil
+	}
+	return p.pruneConnections(ctx, want, there)
+}
+
+// check checks a tenant, and what connections of one tenant must not share.
+func (p *planner) check(prefix string, want Tenant) {
+	for _, f := range append(tenant.CheckName("name", want.Name), want.Settings.Check("")...) {
+		p.wrong(prefix+f.Path, "%s", f.Message)
+	}
+	names, defaults := map[string]bool{}, map[adapter.Kind]bool{}
+	for i, c := range want.Connections {
+		path := fmt.Sprintf("%sconnections[%d].", prefix, i)
+		if names[c.Name] {
+			p.wrong(path+"name", "is the name of another connection of the tenant too.")
+		}
+		if c.Default && defaults[c.Kind] {
+			p.wrong(path+"default", "is true for another %s connection of the tenant too.", c.Kind)
+		}
+		names[c.Name] = true
+		defaults[c.Kind] = defaults[c.Kind] || c.Default
+	}
+}
+
+// newConnection plans one that is not there.
+func (p *planner) newConnection(path, tenantName string, want connection.Spec) {
+	p.faults = append(p.faults, p.applier.Providers.Check(path, want)...)
+	details := []string{string(want.Kind), want.Provider}
+	if want.Default {
+		details = append(details, "default")
+	}
+	details = append(details, difference("settings.", map[string]any{}, want.Settings)...)
+	if len(want.Credentials) > 0 {
+		details = append(details, "with credentials")
+	}
+	p.steps = append(p.steps, step{Change{Action: ActionCreate, Tenant: tenantName, Connection: want.Name, Details: details},
+		func(ctx context.Context) error {
+			_, err := p.applier.Connections.Add(ctx, tenantName, want)
+			return err
+		}})
+}
+
+// connection plans one that is there.
+func (p *planner) connection(path, tenantName string, want connection.Spec, row store.Connection) error {
+	now, err := connection.Of(row)
+	if err != nil {
+		return err
+	}
+	if now.Kind != want.Kind || now.Provider != want.Provider {
+		p.wrong(path+"provider", "is another than the existing connection's (%s, %s). "+
+			"Give the new one another name, or remove the old one first.", now.Kind, now.Provider)
+		return nil
+	}
+	plain, unreadable := p.applier.Sealer.OpenConnection(row)
+	if unreadable != nil && want.Credentials == nil {
+		return fmt.Errorf("connection %s/%s: %w", tenantName, want.Name, unreadable)
+	}
+	var change connection.Change
+	details := difference("settings.", now.Settings, want.Settings)
+	if len(details) > 0 || unreadable != nil { // settings that were changed in the database are not to be believed
+		change.Settings = want.Settings
+		if change.Settings == nil {
+			change.Settings = map[string]any{}
+		}
+	}
+	switch {
+	case want.Credentials == nil:
+		want.Credentials = plain
+	case unreadable != nil || !maps.Equal(plain, want.Credentials):
+		change.Credentials = want.Credentials
+		details = append(details, "credentials changed")
+	}
+	if want.Default && !now.IsDefault {
+		change.Default = true
+		details = append(details, "made the default")
+	}
+	p.faults = append(p.faults, p.applier.Providers.Check(path, want)...)
+	if len(details) == 0 {
+		return nil
+	}
+	p.steps = append(p.steps, step{Change{Action: ActionUpdate, Tenant: tenantName, Connection: want.Name, Details: details},
+		func(ctx context.Context) error {
+			_, err := p.applier.Connections.Update(ctx, tenantName, want.Name, change)
+			return err
+		}})
+	return nil
+}
+
+// pruneConnections plans the end of connections that are not desired. One that a key is bound to stops the
+// whole.
+func (p *planner) pruneConnections(ctx context.Context, want Tenant, there []store.Connection) error {
+	for _, row := range there {
+		if slices.ContainsFunc(want.Connections, func(c connection.Spec) bool { return c.Name == row.Name }) {
+			continue
+		}
+		if err := p.applier.Connections.CheckUnbound(ctx, row); err != nil {
+			return err
+		}
+		p.deletions = append(p.deletions, step{Change{Action: ActionDelete, Tenant: want.Name, Connection: row.Name},
+			func(ctx context.Context) error {
+				err := p.applier.Connections.Remove(ctx, want.Name, row.Name)
+				if errors.Is(err, fault.NotFound) {
+					return nil // someone else was faster
+				}
+				return err
+			}})
+	}
+	return nil
+}
+
+// difference tells which values differ between two things that are JSON objects, the desired ones first. A
+// value that JSON cannot hold is told by the check of the connection.
+func difference(prefix string, now, want any) []string {
+	var details, removed []string
+	for _, d := range audit.Differences(now, want) {
+		switch {
+		case d.Is == "":
+			removed = append(removed, fmt.Sprintf("%s%s: %s removed", prefix, d.Name, d.Was))
+		case d.Was == "":
+			details = append(details, fmt.Sprintf("%s%s: %s", prefix, d.Name, d.Is))
+		default:
+			details = append(details, fmt.Sprintf("%s%s: %s -> %s", prefix, d.Name, d.Was, d.Is))
+		}
+	}
+	return append(details, removed...)
+}

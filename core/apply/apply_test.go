@@ -1,0 +1,215 @@
+package apply_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/apikey"
+	"frontdesk/core/apply"
+	"frontdesk/core/connection"
+	"frontdesk/core/fault"
+	"frontdesk/core/store/storetest"
+	"frontdesk/core/tenant"
+	"frontdesk/core/tenant/tenanttest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// desired returns what most tests apply; they change a copy.
+func desired() apply.Desired {
+	return apply.Desired{Tenants: []apply.Tenant{
+		{Name: "acme", Settings: tenant.Settings{Timezone: "Europe/Berlin"}, Connections: []connection.Spec{
+			{Name: "front-office", Kind: adapter.KindCalendar, Provider: "dav", Default: true,
+				Settings: map[string]any{"url": "https://cal.acme.example/", "size": 2.0}, Credentials: map[string]string{"username": "desk", "password": tenanttest.Canary}},
+			{Name: "rehearsal", Kind: adapter.KindCalendar, Provider: "sandbox"},
+		}},
+		{Name: "beta"},
+	}}
+}
+
+func applied(h *tenanttest.Kit, want apply.Desired, o apply.Options) []string {
+	h.T.Helper()
+	changes, err := h.Applier.Apply(h.T.Context(), want, o)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	lines := make([]string, 0, len(changes))
+	for _, c := range changes {
+		lines = append(lines, c.String())
+		if strings.Contains(fmt.Sprintf("%+v", c), tenanttest.Canary) {
+			h.T.Errorf("a change holds a secret: %+v", c)
+		}
+	}
+	return lines
+}
+
+func wantChanges(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+func TestApplyMakesWhatIsDesiredOnce(t *testing.T) {
+	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+		h := tenanttest.Open(t, url)
+		all := []string{
+			`create tenant acme: timezone: "Europe/Berlin"`,
+			`create connection acme/front-office: calendar; dav; default; settings.size: 2; settings.url: "https://cal.acme.example/"; with credentials`,
+			`create connection acme/rehearsal: calendar; sandbox`,
+			`create tenant beta`,
+		}
+		wantChanges(t, applied(h, desired(), apply.Options{DryRun: true}), all...)
+		if tenants, err := h.Tenants.List(t.Context()); err != nil || len(tenants) != 0 {
+			t.Errorf("a dry run made %v, %v", tenants, err)
+		}
+		wantChanges(t, applied(h, desired(), apply.Options{}), all...)
+		wantChanges(t, applied(h, desired(), apply.Options{}))
+		wantChanges(t, applied(h, desired(), apply.Options{Prune: true}))
+		connections, err := h.Connections.List(t.Context(), "acme")
+		if err != nil || len(connections) != 2 || !connections[0].IsDefault || connections[0].Name != "front-office" {
+			t.Errorf("connections %+v, %v", connections, err)
+		}
+	})
+}
+
+func TestApplyChangesWhatIsDifferent(t *testing.T) {
+	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+		h := tenanttest.Open(t, url)
+		applied(h, desired(), apply.Options{})
+		before, err := h.Connections.List(t.Context(), "acme")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := desired()
+		window := tenant.Duration(0)
+		want.Tenants[0].Settings = tenant.Settings{PreventDoubleBooking: true, DedupeWindow: &window}
+		office, rehearsal := &want.Tenants[0].Connections[0], &want.Tenants[0].Connections[1]
+		office.Default, rehearsal.Default = false, true
+		office.Settings = map[string]any{"url": "https://new.acme.example/", "room": "2"}
+		office.Credentials = map[string]string{"username": "desk", "password": "new " + tenanttest.Canary}
+		lines := []string{
+			`update tenant acme: dedupe_window: "0s"; prevent_double_booking: true; timezone: "Europe/Berlin" removed`,
+			`update connection acme/front-office: settings.room: "2"; settings.url: "https://cal.acme.example/" -> "https://new.acme.example/"; settings.size: 2 removed; credentials changed`,
+			`update connection acme/rehearsal: made the default`,
+		}
+		wantChanges(t, applied(h, want, apply.Options{DryRun: true}), lines...)
+		wantChanges(t, applied(h, want, apply.Options{}), lines...)
+		wantChanges(t, applied(h, want, apply.Options{}))
+		after, err := h.Connections.List(t.Context(), "acme")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range after {
+			if after[i].ID != before[i].ID {
+				t.Errorf("%s has another id", after[i].Name)
+			}
+		}
+		plain, err := h.Sealer.OpenConnection(h.Row(after[0]))
+		if err != nil || !maps.Equal(plain, office.Credentials) {
+			t.Errorf("the credentials did not change: %v", err)
+		}
+	})
+}
+
+func TestApplyLeavesCredentialsThatAreNotGiven(t *testing.T) {
+	h := tenanttest.Open(t, storetest.SQLite(t))
+	applied(h, desired(), apply.Options{})
+	want := desired()
+	want.Tenants[0].Connections[0].Credentials = nil
+	wantChanges(t, applied(h, want, apply.Options{}))
+	want.Tenants[0].Connections[0].Credentials = map[string]string{}
+	wantChanges(t, applied(h, want, apply.Options{}), "update connection acme/front-office: credentials changed")
+}
+
+func TestApplyMendsCredentialsThatCannotBeOpened(t *testing.T) {
+	h := tenanttest.Open(t, storetest.SQLite(t))
+	applied(h, desired(), apply.Options{})
+	all, err := h.Connections.List(t.Context(), "acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Overwrite(all[0], "dav", string(h.Row(all[0]).Settings), []byte("not sealed"))
+	without := desired()
+	without.Tenants[0].Connections[0].Credentials = nil
+	if _, err := h.Applier.Apply(t.Context(), without, apply.Options{}); err == nil {
+		t.Error("credentials that cannot be opened were left in silence")
+	}
+	wantChanges(t, applied(h, desired(), apply.Options{}), "update connection acme/front-office: credentials changed")
+	wantChanges(t, applied(h, desired(), apply.Options{}))
+}
+
+func TestApplyDeletesOnlyWhenTold(t *testing.T) {
+	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+		h := tenanttest.Open(t, url)
+		applied(h, desired(), apply.Options{})
+		want := apply.Desired{Tenants: []apply.Tenant{{Name: "acme", Settings: tenant.Settings{Timezone: "Europe/Berlin"}, Connections: []connection.Spec{
+			{Name: "new", Kind: adapter.KindCalendar, Provider: "sandbox"}}}}}
+		h.Clock.Advance(time.Second)
+		wantChanges(t, applied(h, want, apply.Options{}), "create connection acme/new: calendar; sandbox")
+		lines := []string{"delete connection acme/front-office", "delete connection acme/rehearsal", "delete tenant beta"}
+		wantChanges(t, applied(h, want, apply.Options{Prune: true, DryRun: true}), lines...)
+		wantChanges(t, applied(h, want, apply.Options{Prune: true}), lines...)
+		wantChanges(t, applied(h, want, apply.Options{Prune: true}))
+		left, err := h.Connections.List(t.Context(), "acme")
+		if err != nil || len(left) != 1 || left[0].Name != "new" || !left[0].IsDefault {
+			t.Errorf("left %+v, %v", left, err)
+		}
+	})
+}
+
+func TestApplyPrunesNothingThatKeysAreBoundTo(t *testing.T) {
+	h := tenanttest.Open(t, storetest.SQLite(t))
+	applied(h, desired(), apply.Options{})
+	h.Key("acme", apikey.Spec{Connections: []string{"rehearsal"}})
+	_, err := h.Applier.Apply(t.Context(), apply.Desired{Tenants: []apply.Tenant{{Name: "acme"}, {Name: "gamma"}}}, apply.Options{Prune: true})
+	tenanttest.WantFault(t, err, fault.Conflict, connection.ReasonInUse)
+	if _, err := tenant.ByName(t.Context(), h.Store, "gamma"); fault.From(err) == nil {
+		t.Error("a part was applied")
+	}
+}
+
+func TestApplyTellsEveryFaultAndChangesNothing(t *testing.T) {
+	h := tenanttest.Open(t, storetest.SQLite(t))
+	applied(h, desired(), apply.Options{})
+	want := desired()
+	want.Tenants[0].Settings.Timezone = "Mars"
+	want.Tenants[0].Connections[0].Settings = map[string]any{"url": "cal"}
+	want.Tenants[0].Connections[1].Provider = "dav"
+	want.Tenants[0].Connections[1].Default = true
+	want.Tenants[1].Name = "B"
+	want.Tenants[1].Connections = []connection.Spec{
+		{Name: "x", Kind: adapter.KindCRM, Provider: "bearer", Settings: map[string]any{"base_url": "https://acme.example"}},
+		{Name: "x", Kind: adapter.KindCalendar, Provider: "google"},
+	}
+	want.Tenants = append(want.Tenants, apply.Tenant{Name: "acme"})
+	_, err := h.Applier.Apply(t.Context(), want, apply.Options{})
+	tenanttest.WantFields(t, err,
+		"tenants[0].timezone must be an IANA time zone name such as America/New_York.",
+		"tenants[0].connections[1].default is true for another calendar connection of the tenant too.",
+		"tenants[0].connections[0].settings.url must be an absolute http or https URL without a user name.",
+		"tenants[0].connections[1].provider is another than the existing connection's (calendar, sandbox). Give the new one another name, or remove the old one first.",
+		"tenants[1].name must be 1 to 63 lower-case letters, digits and hyphens, and must begin with a letter or digit.",
+		"tenants[1].connections[1].name is the name of another connection of the tenant too.",
+		"tenants[1].connections[0].credentials.token is required: Token.",
+		"tenants[1].connections[1].provider must be one of dav, sandbox for a calendar connection.",
+		"tenants[2].name is the name of another tenant here too.")
+	wantChanges(t, applied(h, desired(), apply.Options{Prune: true}))
+}
+
+func TestApplyThatWasInterruptedIsCompleted(t *testing.T) {
+	h := tenanttest.Open(t, storetest.SQLite(t))
+	h.Tenant("acme") // as far as an earlier run came
+	wantChanges(t, applied(h, desired(), apply.Options{}),
+		`update tenant acme: timezone: "Europe/Berlin"`,
+		`create connection acme/front-office: calendar; dav; default; settings.size: 2; settings.url: "https://cal.acme.example/"; with credentials`,
+		`create connection acme/rehearsal: calendar; sandbox`,
+		`create tenant beta`)
+}

@@ -1,0 +1,396 @@
+package connection
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/audit"
+	"frontdesk/core/fault"
+	"frontdesk/core/oauth"
+	"frontdesk/core/sealing"
+	"frontdesk/core/secret"
+	"frontdesk/core/store"
+	"frontdesk/core/tenant"
+	"frontdesk/core/vault"
+)
+
+// Options are what a directory works with. All but Audit are needed.
+type Options struct {
+	Store     *store.Store
+	Vault     *vault.Vault
+	Providers Providers
+	Tokens    *oauth.TokenSource
+	Drivers   *Drivers
+	Now       func() time.Time
+	Log       *slog.Logger
+	Audit     *audit.Log // of changes; nil: none is recorded
+	Changed   func()     // called after a change: what is remembered of connections is out of date
+}
+
+// Directory is the connections of all tenants. It is safe for concurrent use. Make one with [NewDirectory].
+type Directory struct {
+	opts   Options
+	sealer sealing.Sealer
+}
+
+// NewDirectory makes a directory.
+func NewDirectory(o Options) *Directory { return &Directory{o, sealing.New(o.Vault)} }
+
+// The changes of connections, as the audit names them.
+const (
+	actionAdd    = "add-connection"
+	actionUpdate = "update-connection"
+	actionRemove = "remove-connection"
+)
+
+// Add makes a connection. Nothing is asked of the provider: see Verify.
+func (d *Directory) Add(ctx context.Context, tenantName string, s Spec) (Connection, error) {
+	if faults := d.opts.Providers.Check("", s); len(faults) > 0 {
+		return Connection{}, fault.InvalidFields(faults...)
+	}
+	owner, err := tenant.ByName(ctx, d.opts.Store, tenantName)
+	if err != nil {
+		return Connection{}, err
+	}
+	tokens := d.opts.Providers.growthOf(s)
+	status := tokens.statusAfter(growth{}, string(StatusReconnectRequired))
+	id := secret.NewID("conn")
+	err = d.create(ctx, owner, s, store.Connection{ID: id, Status: status})
+	if errors.Is(err, fault.Conflict) {
+		return Connection{}, fault.Newf(fault.Conflict, tenant.ReasonNameTaken,
+			"There is already a connection %q.", s.Name).Because(err)
+	}
+	if err != nil {
+		return Connection{}, err
+	}
+	if err := d.fetchToken(ctx, owner.ID, id, tokens); err != nil {
+		return Connection{}, err
+	}
+	row, err := d.opts.Store.Connection(ctx, owner.ID, id) // whether it is the default is the store's to say
+	if err != nil {
+		return Connection{}, err
+	}
+	return Of(row)
+}
+
+// create makes the row of a connection that was checked; its id, status and address are given.
+func (d *Directory) create(ctx context.Context, owner tenant.Tenant, s Spec, row store.Connection) error {
+	settings, err := MarshalSettings(s.Settings)
+	if err != nil {
+		return err
+	}
+	audited, err := d.opts.Audit.Change(ctx, owner.ID, owner.Name, audit.Entry{
+		Action: actionAdd, ConnectionID: row.ID, Subject: s.Name, Changed: s.Given(),
+	})
+	if err != nil {
+		return err
+	}
+	row.TenantID, row.Name, row.Kind, row.Provider = owner.ID, s.Name, string(s.Kind), s.Provider
+	row.IsDefault, row.Settings, row.CreatedAt = s.Default, settings, d.opts.Now().UTC()
+	if err := d.sealer.SealConnection(&row, s.Credentials); err != nil {
+		return err
+	}
+	if err := d.opts.Store.CreateConnection(ctx, row, audited...); err != nil {
+		return err
+	}
+	d.opts.Changed()
+	return nil
+}
+
+// Update changes a connection. It keeps its id, and with it everything the gateway remembers for it.
+func (d *Directory) Update(ctx context.Context, tenantName, name string, c Change) (Connection, error) {
+	owner, row, err := d.find(ctx, tenantName, name)
+	if err != nil {
+		return Connection{}, err
+	}
+	var tokens growth
+	changed, err := d.change(ctx, owner, row, c.Credentials, func(row *store.Connection) (err error) {
+		tokens, err = d.apply(row, c)
+		return err
+	})
+	if err != nil {
+		return changed, err
+	}
+	return changed, d.fetchToken(ctx, changed.TenantID, changed.ID, tokens)
+}
+
+// apply applies a change to a row, checks what comes of it, and answers what the connection's tokens grow
+// from, where that is to be tried anew.
+func (d *Directory) apply(row *store.Connection, c Change) (growth, error) {
+	now, err := Of(*row)
+	if err != nil {
+		return growth{}, err
+	}
+	plain, unreadable := d.sealer.OpenConnection(*row)
+	if unreadable != nil && (c.Credentials == nil || c.Settings == nil) { // neither is to be believed without the other
+		return growth{}, unreadable
+	}
+	wanted := Spec{Name: now.Name, Kind: now.Kind, Provider: now.Provider, Settings: now.Settings, Credentials: plain}
+	was := d.opts.Providers.growthOf(wanted)
+	if c.Settings != nil {
+		wanted.Settings = c.Settings
+	}
+	if c.Credentials != nil {
+		wanted.Credentials = c.Credentials
+	}
+	if faults := d.opts.Providers.Check("", wanted); len(faults) > 0 {
+		return growth{}, fault.InvalidFields(faults...)
+	}
+	if row.Settings, err = MarshalSettings(wanted.Settings); err != nil {
+		return growth{}, err
+	}
+	if err := d.sealer.SealConnection(row, wanted.Credentials); err != nil {
+		return growth{}, err
+	}
+	is := d.opts.Providers.growthOf(wanted)
+	row.IsDefault = row.IsDefault || c.Default
+	if c.Credentials == nil && is.id == was.id {
+		return growth{}, nil
+	}
+	row.Status = is.statusAfter(was, row.Status)
+	return is, nil
+}
+
+// change writes a changed row and what the audit says of it: what differs, and the names of the credentials
+// that were given.
+func (d *Directory) change(
+	ctx context.Context, owner tenant.Tenant, row store.Connection, given map[string]string,
+	change func(*store.Connection) error,
+) (Connection, error) {
+	row, err := d.opts.Store.ChangeConnection(ctx, row, func(row *store.Connection) ([]store.AuditRow, error) {
+		was := *row
+		if err := change(row); err != nil {
+			return nil, err
+		}
+		names, err := differing(was, *row, given)
+		if err != nil {
+			return nil, err
+		}
+		return d.opts.Audit.Change(ctx, owner.ID, owner.Name, audit.Entry{
+			Action: actionUpdate, ConnectionID: row.ID, Subject: row.Name, Changed: names,
+		})
+	})
+	d.opts.Changed()
+	if err != nil {
+		return Connection{}, err
+	}
+	return Of(row)
+}
+
+// differing names what differs between two states of a connection, and the credentials that were given.
+func differing(was, is store.Connection, given map[string]string) ([]string, error) {
+	before, err := Of(was)
+	if err != nil {
+		return nil, err
+	}
+	after, err := Of(is)
+	if err != nil {
+		return nil, err
+	}
+	names := audit.Differing("settings.", before.Settings, after.Settings)
+	return appendNames(names, given, is.IsDefault && !was.IsDefault), nil
+}
+
+// Given names what a connection is given, and tells no value, as the audit records it.
+func (s Spec) Given() []string {
+	return appendNames(audit.Differing("settings.", map[string]any{}, s.Settings), s.Credentials, s.Default)
+}
+
+func appendNames(names []string, credentials map[string]string, isDefault bool) []string {
+	for _, name := range slices.Sorted(maps.Keys(credentials)) {
+		names = append(names, "credentials."+name)
+	}
+	if isDefault {
+		names = append(names, "default")
+	}
+	return names
+}
+
+// AwaitConsent makes the connection that a customer's consent is about to give tokens to, or changes the one
+// that is there. It is one of that account that is to be reconnected until the tokens are kept. Settings are
+// put into those of one that is there.
+func (d *Directory) AwaitConsent(
+	ctx context.Context, owner tenant.Tenant, there store.Connection, id string, s Spec, email string,
+) error {
+	if there.ID == "" {
+		return d.create(ctx, owner, s, store.Connection{ID: id, Status: string(StatusReconnectRequired), Email: email})
+	}
+	_, err := d.change(ctx, owner, there, nil, func(row *store.Connection) error {
+		now, err := Of(*row)
+		if err != nil {
+			return err
+		}
+		plain, err := d.sealer.OpenConnection(*row)
+		if err != nil {
+			return err
+		}
+		row.Status, row.Email, row.IsDefault = string(StatusReconnectRequired), email, row.IsDefault || s.Default
+		settings, err := MarshalSettings(Merge(now.Settings, s.Settings))
+		if err != nil || bytes.Equal(settings, row.Settings) {
+			return err
+		}
+		row.Settings = settings
+		return d.sealer.SealConnection(row, plain)
+	})
+	return err
+}
+
+// List returns a tenant's connections by kind, then name.
+func (d *Directory) List(ctx context.Context, tenantName string) ([]Connection, error) {
+	owner, err := tenant.ByName(ctx, d.opts.Store, tenantName)
+	if err != nil {
+		return nil, err
+	}
+	return OfTenant(ctx, d.opts.Store, owner.ID)
+}
+
+// find returns a connection by the names of its tenant and its own.
+func (d *Directory) find(ctx context.Context, tenantName, name string) (tenant.Tenant, store.Connection, error) {
+	owner, err := tenant.ByName(ctx, d.opts.Store, tenantName)
+	if err != nil {
+		return owner, store.Connection{}, err
+	}
+	rows, err := d.opts.Store.Connections(ctx, owner.ID)
+	if err != nil {
+		return owner, store.Connection{}, err
+	}
+	i := slices.IndexFunc(rows, func(row store.Connection) bool { return row.Name == name })
+	if i < 0 {
+		return owner, store.Connection{}, NotFound(tenantName, name)
+	}
+	return owner, rows[i], nil
+}
+
+// RealOnes lists the connections of a kind, of all tenants, but for those to a sandbox.
+func (d *Directory) RealOnes(ctx context.Context, kind adapter.Kind) ([]Connection, error) {
+	rows, err := d.opts.Store.AllConnections(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []Connection
+	for _, row := range rows {
+		if row.Kind != string(kind) {
+			continue
+		}
+		c, err := Of(row)
+		if err != nil {
+			return nil, err
+		}
+		if !c.IsSandbox(d.opts.Providers.Registry) {
+			all = append(all, c)
+		}
+	}
+	return all, nil
+}
+
+// Remove deletes a connection and what is kept for it. It is refused while a key is bound to it: see
+// CheckUnbound.
+func (d *Directory) Remove(ctx context.Context, tenantName, name string) error {
+	owner, row, err := d.find(ctx, tenantName, name)
+	if err != nil {
+		return err
+	}
+	if err := d.CheckUnbound(ctx, row); err != nil {
+		return err
+	}
+	audited, err := d.opts.Audit.Change(ctx, owner.ID, owner.Name, audit.Entry{
+		Action: actionRemove, ConnectionID: row.ID, Subject: row.Name,
+	})
+	if err != nil {
+		return err
+	}
+	if err := d.opts.Store.DeleteConnection(ctx, owner.ID, row.ID, audited...); err != nil {
+		return err
+	}
+	d.opts.Drivers.drop(row.ID)
+	d.opts.Changed()
+	return nil
+}
+
+// CheckUnbound returns nil where no key in force is bound to a connection, and fault.Conflict naming those
+// that are: each would silently lose what it was made for.
+func (d *Directory) CheckUnbound(ctx context.Context, row store.Connection) error {
+	keys, err := d.opts.Store.Keys(ctx, row.TenantID)
+	if err != nil {
+		return err
+	}
+	var bound []string // as people recognise them
+	for _, k := range keys {
+		if k.RevokedAt.IsZero() && slices.Contains(k.Connections, row.ID) {
+			bound = append(bound, fmt.Sprintf("%s (%s)", k.ID, k.Prefix))
+		}
+	}
+	if len(bound) == 0 {
+		return nil
+	}
+	return fault.Newf(fault.Conflict, ReasonInUse,
+		"The connection %q is what these API keys are bound to: %s. Revoke them first.", row.Name, strings.Join(bound, ", "))
+}
+
+// MarkReconnect records that the provider refuses the connection's credentials, so that calls fail at once
+// until a person acts. It does nothing when the connection was changed since it was opened: the refusal is
+// then of what was.
+func (d *Directory) MarkReconnect(ctx context.Context, c Connection, why string) error {
+	row, err := d.opts.Store.Connection(ctx, c.TenantID, c.ID)
+	if errors.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if row.Revision != c.Revision || row.Status == string(StatusReconnectRequired) {
+		return nil
+	}
+	row.Status = string(StatusReconnectRequired)
+	err = d.opts.Store.UpdateConnection(ctx, row, c.Revision)
+	if errors.Is(err, fault.Conflict) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d.opts.Changed()
+	d.opts.Log.WarnContext(ctx, "a connection must be reconnected",
+		"tenant", c.TenantID, "connection", c.ID, "provider", c.Provider, "why", why)
+	return nil
+}
+
+// MarkVerified records that the provider accepts the connection's credentials, and whose account it said they
+// are; email "" keeps the address known. It does nothing when the connection was changed since it was opened.
+func (d *Directory) MarkVerified(ctx context.Context, c Connection, email string) error {
+	row, err := d.opts.Store.Connection(ctx, c.TenantID, c.ID)
+	if errors.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if email == "" {
+		email = row.Email
+	}
+	switch { // both compare the revision again, so that a refusal noted in between is not overwritten
+	case row.Revision != c.Revision, row.Status == string(StatusOK) && row.Email == email:
+		return nil
+	case row.Status == string(StatusOK):
+		err = d.opts.Store.SetConnectionEmail(ctx, c.TenantID, c.ID, email, c.Revision)
+	default:
+		row.Status, row.Email = string(StatusOK), email
+		err = d.opts.Store.UpdateConnection(ctx, row, c.Revision)
+	}
+	if errors.Is(err, fault.Conflict) || errors.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d.opts.Changed()
+	return nil
+}

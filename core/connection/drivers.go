@@ -1,0 +1,257 @@
+package connection
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/calendar"
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+	"frontdesk/core/oauth"
+	"frontdesk/core/sealing"
+	"frontdesk/core/singleflight"
+	"frontdesk/core/store"
+	"frontdesk/core/telephony"
+	"frontdesk/core/tenant"
+	"frontdesk/core/vault"
+)
+
+// Target names what a call goes to, for the guard around it.
+type Target struct {
+	Kind       string
+	Provider   string
+	Host       string // whose connections share its fate: host and port, or the adapter's name; "" for a sandbox
+	Connection string // the connection's id
+	Sandbox    bool   // a built-in provider: what the connection holds is nobody else's
+}
+
+// Opened is a driver and what it was opened for.
+type Opened[D any] struct {
+	Driver     D
+	Connection Connection
+	Target     Target
+}
+
+// DriverOptions are what drivers are opened with. All but Kept are needed.
+type DriverOptions struct {
+	Store     *store.Store
+	Vault     *vault.Vault
+	Providers Providers
+	Tokens    *oauth.TokenSource
+	Now       func() time.Time
+	Kept      int // how many are kept open; 10,000 when 0
+}
+
+// Drivers opens connections and keeps the drivers used last. One that is dropped may still serve the calls
+// that hold it; what it holds are shared connections of the pool and memory, so there is nothing to close. It
+// is safe for concurrent use. Make one with [NewDrivers].
+type Drivers struct {
+	opts    DriverOptions
+	sealer  sealing.Sealer
+	opening *singleflight.Group
+
+	keeping sync.Mutex // over a look at what is kept and a change of it
+	kept    *lru.Cache[string, opened]
+}
+
+// opened is a driver that is kept open, by the id of its connection.
+type opened struct {
+	driver     any
+	connection Connection
+	zone       string
+	target     Target
+}
+
+// NewDrivers makes drivers; Close ends them.
+func NewDrivers(o DriverOptions) *Drivers {
+	kept, err := lru.New[string, opened](cmp.Or(o.Kept, 10_000))
+	if err != nil {
+		panic(err) // Kept is negative
+	}
+	return &Drivers{opts: o, sealer: sealing.New(o.Vault), opening: singleflight.NewGroup(), kept: kept}
+}
+
+// Close ends what is being opened and waits for it. Calls after it fail.
+func (d *Drivers) Close() { d.opening.Close() }
+
+// Calendar returns the calendar of a set. It fails with fault.Disconnected, reason NOT_CONNECTED or
+// RECONNECT_REQUIRED.
+func (d *Drivers) Calendar(ctx context.Context, t tenant.Tenant, s Set) (Opened[calendar.Driver], error) {
+	return open(ctx, d, t, s, adapter.KindCalendar, inForce, adapter.Adapter.OpenCalendar)
+}
+
+// CRM returns the ticket system of a set; see Calendar.
+func (d *Drivers) CRM(ctx context.Context, t tenant.Tenant, s Set) (Opened[crm.Driver], error) {
+	return open(ctx, d, t, s, adapter.KindCRM, inForce, adapter.Adapter.OpenCRM)
+}
+
+// Telephony returns the provider of phone numbers of a set; see Calendar.
+func (d *Drivers) Telephony(ctx context.Context, t tenant.Tenant, s Set) (Opened[telephony.Driver], error) {
+	return open(ctx, d, t, s, adapter.KindTelephony, inForce, adapter.Adapter.OpenTelephony)
+}
+
+// CalendarToVerify is Calendar for asking the provider whether the credentials work: it opens a connection
+// that is to be reconnected as well.
+func (d *Drivers) CalendarToVerify(ctx context.Context, t tenant.Tenant, s Set) (Opened[calendar.Driver], error) {
+	return open(ctx, d, t, s, adapter.KindCalendar, inAnyState, adapter.Adapter.OpenCalendar)
+}
+
+// demand is what state a connection must be in to be opened.
+type demand func(Connection) error
+
+func inForce(c Connection) error {
+	if c.Status == StatusReconnectRequired {
+		return reconnectRequired(c)
+	}
+	return nil
+}
+
+func inAnyState(Connection) error { return nil }
+
+func reconnectRequired(c Connection) error {
+	return fault.Newf(fault.Disconnected, fault.ReasonReconnectRequired,
+		"The connection %q has no credentials that %s accepts. The account has to be connected again.", c.Name, c.Provider).
+		With("connection", c.Name).With("provider", c.Provider)
+}
+
+func notConnected(kind adapter.Kind) error {
+	names := map[adapter.Kind]string{
+		adapter.KindCalendar: "calendar", adapter.KindCRM: "CRM", adapter.KindTelephony: "telephony provider",
+	}
+	return fault.Newf(fault.Disconnected, fault.ReasonNotConnected,
+		"No %s is connected for this API key. Connect one, or use a key that is bound to another connection.", names[kind]).With("kind", string(kind))
+}
+
+// opener is one of the Open methods of adapter.Adapter.
+type opener[D any] func(adapter.Adapter, context.Context, adapter.Values, adapter.Environment) (D, error)
+
+// open returns the driver of the set's connection of the kind, opening it where it is not open as it now is.
+func open[D any](
+	ctx context.Context, d *Drivers, t tenant.Tenant, s Set, kind adapter.Kind, must demand, opener opener[D],
+) (Opened[D], error) {
+	c, ok := s[kind]
+	if !ok {
+		return Opened[D]{}, notConnected(kind)
+	}
+	zone := t.Zone()
+	there, ok := d.kept.Get(c.ID)
+	if !ok || there.connection.Revision < c.Revision || there.zone != zone {
+		var err error
+		key := fmt.Sprintf("%s %d %s", c.ID, c.Revision, zone)
+		if there, err = singleflight.Do(ctx, d.opening, key, func(ctx context.Context) (opened, error) {
+			return openRow(ctx, d, c, zone, opener)
+		}); err != nil {
+			return Opened[D]{}, err
+		}
+	}
+	if there.connection.Revision > c.Revision {
+		c = there.connection // the caller's answer is from just before a change
+	}
+	if err := must(c); err != nil {
+		return Opened[D]{}, err
+	}
+	return Opened[D]{Driver: there.driver.(D), Connection: c, Target: there.target}, nil
+}
+
+// openRow opens the connection as the store has it now.
+func openRow[D any](ctx context.Context, d *Drivers, c Connection, zone string, opener opener[D]) (opened, error) {
+	row, err := d.opts.Store.Connection(ctx, c.TenantID, c.ID)
+	if errors.Is(err, fault.NotFound) {
+		d.drop(c.ID)
+		return opened{}, notConnected(c.Kind)
+	}
+	if err != nil {
+		return opened{}, err
+	}
+	now, err := Of(row)
+	if err != nil {
+		return opened{}, err
+	}
+	a, values, env, err := d.environment(now, row, zone)
+	if err != nil {
+		return opened{}, err
+	}
+	driver, err := opener(a, ctx, values, env)
+	if err != nil {
+		return opened{}, unusable(now, err)
+	}
+	d.opts.Tokens.Forget(now.ID) // the tokens of an earlier revision may be another account's
+	o := opened{driver: driver, connection: now, zone: zone, target: targetOf(a, now)}
+	d.keep(o)
+	return o, nil
+}
+
+// environment makes what the adapter opens the connection with. The secret that the requests are authorised
+// with is not among the values: see authorise.
+func (d *Drivers) environment(
+	c Connection, row store.Connection, zone string,
+) (adapter.Adapter, adapter.Values, adapter.Environment, error) {
+	a, err := d.opts.Providers.find(c)
+	if err != nil {
+		return a, adapter.Values{}, adapter.Environment{}, err
+	}
+	plain, err := d.sealer.OpenConnection(row)
+	if err != nil {
+		return a, adapter.Values{}, adapter.Environment{}, err
+	}
+	if a, err = a.With(adapter.Values{Settings: c.Settings, Credentials: plain}); err != nil {
+		return a, adapter.Values{}, adapter.Environment{}, unusable(c, err)
+	}
+	by, seen, err := authorise(a, c, plain, d.opts.Tokens)
+	if err != nil {
+		return a, adapter.Values{}, adapter.Environment{}, err
+	}
+	env := d.opts.Providers.environment(a, c, zone, d.opts.Now, by)
+	if a.Sandbox {
+		env.Storage = d.opts.Store.Documents(c.ID)
+	}
+	if a.Auth.Scheme == adapter.OAuth2 {
+		env.Instance = func(ctx context.Context) (string, error) { return d.opts.Tokens.Instance(ctx, c.TenantID, c.ID) }
+	}
+	return a, adapter.Values{Settings: c.Settings, Credentials: seen}, env, nil
+}
+
+// unusable says that an adapter does not open with what is stored, which is no fault of the call that met it.
+func unusable(c Connection, err error) error {
+	f := fault.From(err)
+	if f.Code != fault.Invalid {
+		return f
+	}
+	wrong := make([]string, 0, len(f.Fields))
+	for _, field := range f.Fields {
+		wrong = append(wrong, field.Path+" "+field.Message)
+	}
+	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
+		"The settings of the connection %q cannot be used; its operator must correct them: %s",
+		c.Name, strings.Join(wrong, " ")).Because(err)
+}
+
+// keep keeps a driver, unless one of a newer revision is kept.
+func (d *Drivers) keep(o opened) {
+	d.keeping.Lock()
+	defer d.keeping.Unlock()
+	if there, ok := d.kept.Get(o.connection.ID); ok && there.connection.Revision > o.connection.Revision {
+		return
+	}
+	d.kept.Add(o.connection.ID, o)
+}
+
+// drop lets go of a connection's driver.
+func (d *Drivers) drop(connectionID string) { d.kept.Remove(connectionID) }
+
+// DropTenant lets go of the drivers of a tenant's connections.
+func (d *Drivers) DropTenant(tenantID string) {
+	for _, o := range d.kept.Values() {
+		if o.connection.TenantID == tenantID {
+			d.drop(o.connection.ID)
+		}
+	}
+}

@@ -1,0 +1,6 @@
+package connection
+
+// What tests look at beside the interface.
+const Withheld = withheld
+
+var HostOf = hostOf

@@ -1,0 +1,113 @@
+package connection
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+	"frontdesk/core/oauth"
+	"frontdesk/core/tenant"
+	"frontdesk/core/upstream"
+)
+
+// Providers are the adapters of this build, what the configuration says of them, and the pool that calls go
+// through. All are needed.
+type Providers struct {
+	Registry  adapter.Registry
+	Operators map[string]adapter.Operator // by the names of the adapters
+	Pool      *upstream.Pool
+}
+
+// Check reports every fault of a connection to be made; prefix is what their paths begin with.
+func (p Providers) Check(prefix string, s Spec) []fault.Field {
+	faults := tenant.CheckName("name", s.Name)
+	a, found := p.Registry.Find(s.Kind, s.Provider)
+	switch {
+	case !slices.Contains(adapter.Kinds(), s.Kind):
+		faults = append(faults, fault.Field{Path: "kind", Message: "must be one of " + listKinds() + "."})
+	case !found:
+		faults = append(faults, fault.Field{Path: "provider", Message: p.known(s.Kind)})
+	default:
+		values := adapter.Values{Settings: s.Settings, Credentials: s.Credentials}
+		f := fault.From(a.Check(values))
+		if f == nil {
+			var err error
+			a, err = a.With(values)
+			f = fault.From(err)
+		}
+		if f == nil {
+			f = fault.From(a.CheckGrant(values, p.Operators[a.Name].Addresses))
+		}
+		if f != nil {
+			faults = append(faults, f.Fields...)
+		}
+		faults = append(faults, unfit(a.Auth, s.Credentials)...)
+	}
+	for i := range faults {
+		faults[i].Path = prefix + faults[i].Path
+	}
+	return faults
+}
+
+func listKinds() string {
+	kinds := make([]string, 0, len(adapter.Kinds()))
+	for _, k := range adapter.Kinds() {
+		kinds = append(kinds, string(k))
+	}
+	return strings.Join(kinds, ", ")
+}
+
+// known tells the providers of a kind.
+func (p Providers) known(kind adapter.Kind) string {
+	var names []string
+	for _, a := range p.Registry.All() {
+		if a.Kind == kind {
+			names = append(names, a.Name)
+		}
+	}
+	if len(names) == 0 {
+		return fmt.Sprintf("is not known: this build has no provider for a %s connection.", kind)
+	}
+	return fmt.Sprintf("must be one of %s for a %s connection.", strings.Join(names, ", "), kind)
+}
+
+// find returns the adapter of a connection.
+func (p Providers) find(c Connection) (adapter.Adapter, error) {
+	a, found := p.Registry.Find(c.Kind, c.Provider)
+	if !found {
+		return a, fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
+			"The connection %q is of the provider %q, which this build of the gateway does not have.", c.Name, c.Provider)
+	}
+	return a, nil
+}
+
+// environment returns what an adapter opens a connection with, but for its storage and what only OAuth has.
+func (p Providers) environment(
+	a adapter.Adapter, c Connection, zone string, now func() time.Time, by authority,
+) adapter.Environment {
+	env := adapter.Environment{
+		TenantID: c.TenantID, ConnectionID: c.ID, Zone: zone, Now: now, Addresses: p.Operators[a.Name].Addresses,
+	}
+	if !a.Sandbox {
+		env.HTTP = p.Pool.Client(p.clientOptions(a, c, by))
+	}
+	return env
+}
+
+// Trial returns what an adapter opens a connection with, to ask whose account it is before anything is
+// stored: tokens that were just given, and the settings. The credentials are told by name alone.
+func (p Providers) Trial(
+	a adapter.Adapter, c Connection, credentials map[string]string, tokens oauth.Tokens, zone string,
+	now func() time.Time,
+) (adapter.Values, adapter.Environment) {
+	env := p.environment(a, c, zone, now, authority{
+		authorise: func(r *http.Request) error { r.Header.Set("Authorization", bearer+tokens.Access); return nil },
+	})
+	env.Instance = func(context.Context) (string, error) { return tokens.Instance, nil }
+	return adapter.Values{Settings: c.Settings, Credentials: allWithheld(credentials)}, env
+}

@@ -1,0 +1,189 @@
+package connection
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+	"frontdesk/core/oauth"
+	"frontdesk/core/sealing"
+	"frontdesk/core/store"
+	"frontdesk/core/upstream"
+	"frontdesk/core/vault"
+)
+
+// OAuthClient returns the OAuth client that a connection with these settings and credentials has its tokens
+// by: the tenant's own, else the operator's.
+func (p Providers) OAuthClient(a adapter.Adapter, v adapter.Values) (oauth.Client, error) {
+	operator := p.Operators[a.Name]
+	grant, err := a.Auth.OAuth.Grant(v, operator.Addresses)
+	if err != nil {
+		return oauth.Client{}, err
+	}
+	c := oauth.Client{
+		Provider: a.Name, Grant: grant, ID: operator.ClientID, Secret: operator.ClientSecret,
+		HTTP: p.Pool.Client(upstream.ClientOptions{
+			Provider: a.Name, TenantAddress: grant.TenantAddress, CallTimeout: redeemLimit, NewConnections: true,
+		}),
+	}
+	if grant.ClientID != "" {
+		c.ID, c.Secret = grant.ClientID, v.Credentials[adapter.FieldClientSecret]
+	}
+	if grant.Assertion != nil {
+		c.Key = v.Credentials[grant.Assertion.Credential]
+	} else if c.ID == "" {
+		return oauth.Client{}, fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
+			"There is no OAuth client for %[1]s. The gateway's operator sets providers.%[1]s.client_id and client_secret, or the connection brings its own.", a.Name)
+	}
+	return c, nil
+}
+
+// redeemLimit ends a redeem that nothing else ends. The token source bounds redeems by the time that the
+// process lived through: an answer that waits for one that was stopped is to be read, since its refresh token
+// may be good for one use.
+const redeemLimit = 5 * time.Minute
+
+// TokenCredentials returns what tells a token source how to get the tokens of a connection, as the store has
+// it then.
+func (p Providers) TokenCredentials(
+	rows *store.Store, v *vault.Vault,
+) func(ctx context.Context, tenantID, connectionID string) (oauth.Credentials, error) {
+	sealer := sealing.New(v)
+	return func(ctx context.Context, tenantID, connectionID string) (oauth.Credentials, error) {
+		row, err := rows.Connection(ctx, tenantID, connectionID)
+		if err != nil {
+			return oauth.Credentials{}, err
+		}
+		return p.tokenCredentials(sealer, row)
+	}
+}
+
+func (p Providers) tokenCredentials(sealer sealing.Sealer, row store.Connection) (oauth.Credentials, error) {
+	c, err := Of(row)
+	if err != nil {
+		return oauth.Credentials{}, err
+	}
+	a, err := p.find(c)
+	if err != nil {
+		return oauth.Credentials{}, err
+	}
+	values := adapter.Values{Settings: c.Settings}
+	if values.Credentials, err = sealer.OpenConnection(row); err != nil {
+		return oauth.Credentials{}, err
+	}
+	if a, err = a.With(values); err != nil {
+		return oauth.Credentials{}, unusable(c, err)
+	}
+	if a.Auth.Scheme != adapter.OAuth2 {
+		return oauth.Credentials{}, fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured, "The connection %q has no tokens.", c.Name)
+	}
+	client, err := p.OAuthClient(a, values)
+	if err != nil {
+		return oauth.Credentials{}, unusable(c, err)
+	}
+	return oauth.Credentials{
+		Client: client, Refresh: values.Credentials[adapter.FieldRefreshToken],
+		Fingerprint: GrantID(client.Grant, values), Revision: row.Revision,
+	}, nil
+}
+
+// tokenAuthority puts a connection's access token on requests, and another one in the place of one that is
+// refused.
+func tokenAuthority(tokens *oauth.TokenSource, c Connection) authority {
+	return authority{
+		authorise: func(r *http.Request) error {
+			access, err := tokens.Token(r.Context(), c.TenantID, c.ID)
+			if err != nil {
+				return err
+			}
+			r.Header.Set("Authorization", bearer+access)
+			return nil
+		},
+		renew: func(refused *http.Request) (bool, error) {
+			access := strings.TrimPrefix(refused.Header.Get("Authorization"), bearer)
+			return tokens.Renew(refused.Context(), c.TenantID, c.ID, access)
+		},
+	}
+}
+
+// growth is what a connection's tokens grow from.
+type growth struct {
+	isOAuth       bool
+	id            string // GrantID
+	awaitsConsent bool   // nothing was given that tokens could be had by
+}
+
+// growthOf returns what the tokens of a connection grow from.
+func (p Providers) growthOf(s Spec) growth {
+	g, isOAuth, err := p.grantOf(s)
+	if !isOAuth || err != nil {
+		return growth{isOAuth: isOAuth}
+	}
+	return growth{
+		isOAuth: true, id: GrantID(g, adapter.Values{Credentials: s.Credentials}),
+		awaitsConsent: g.Flow == adapter.Consent && s.Credentials[adapter.FieldRefreshToken] == "",
+	}
+}
+
+// ConsentGrant returns how a connection gets its tokens; ok is false where no customer consents to it, or it
+// cannot be used as it is.
+func (p Providers) ConsentGrant(s Spec) (g adapter.Grant, ok bool) {
+	g, isOAuth, err := p.grantOf(s)
+	return g, isOAuth && err == nil && g.Flow == adapter.Consent
+}
+
+// grantOf returns how a connection gets its tokens, where it lives by any.
+func (p Providers) grantOf(s Spec) (g adapter.Grant, isOAuth bool, err error) {
+	a, found := p.Registry.Find(s.Kind, s.Provider)
+	if !found {
+		return g, false, nil
+	}
+	values := adapter.Values{Settings: s.Settings, Credentials: s.Credentials}
+	if a, err = a.With(values); err != nil || a.Auth.Scheme != adapter.OAuth2 {
+		return g, false, nil
+	}
+	g, err = a.Auth.OAuth.Grant(values, p.Operators[a.Name].Addresses)
+	return g, true, err
+}
+
+// statusAfter returns the state of a connection whose tokens grow from something else now, or whose
+// credentials were given again: another chance for what was refused. One that lives by a consent keeps its
+// state until there is another one.
+func (g growth) statusAfter(was growth, status string) string {
+	switch {
+	case !g.awaitsConsent:
+		return string(StatusOK)
+	case g.id == was.id:
+		return status
+	}
+	return string(StatusReconnectRequired)
+}
+
+// fetchToken has the access token of a new or changed connection fetched before a call needs it.
+func (d *Directory) fetchToken(ctx context.Context, tenantID, connectionID string, g growth) error {
+	if !g.isOAuth {
+		return nil
+	}
+	d.opts.Tokens.Forget(connectionID)
+	if g.awaitsConsent {
+		return nil
+	}
+	return d.opts.Tokens.Schedule(ctx, tenantID, connectionID)
+}
+
+// GrantID is a fingerprint of what a connection's tokens grow from, as far as the tenant gave it. Tokens with
+// another one belong to credentials that were replaced since.
+func GrantID(g adapter.Grant, v adapter.Values) string {
+	parts := []string{string(g.Flow), g.ClientID, v.Credentials[adapter.FieldRefreshToken]}
+	if g.Assertion != nil {
+		parts = append(parts, v.Credentials[g.Assertion.Credential], g.Assertion.Subject)
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", parts))
+	return hex.EncodeToString(sum[:])
+}

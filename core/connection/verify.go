@@ -1,0 +1,208 @@
+package connection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
+	"frontdesk/core/telemetry"
+	"frontdesk/core/tenant"
+	"frontdesk/core/vault"
+)
+
+// Verification is what a provider said when it was asked live about a connection.
+type Verification struct {
+	OK      bool     `json:"ok"`
+	Email   string   `json:"email,omitempty"`   // the account's address, as far as the provider tells one
+	Name    string   `json:"name,omitempty"`    // the account's name, as far as the provider tells one
+	Problem string   `json:"problem,omitempty"` // what is wrong; "" when OK
+	Advice  string   `json:"advice,omitempty"`  // what a person can do about it; "" when OK
+	Details []string `json:"details,omitempty"` // what was found, e.g. the calendars
+}
+
+// verifyTimeout bounds what a provider is asked to verify a connection.
+const verifyTimeout = 20 * time.Second
+
+// Verify asks the provider live whether a connection works, and records what it says. The error is about the
+// asking, such as a name that is not there; what the provider says is in the answer.
+func (d *Directory) Verify(ctx context.Context, tenantName, name string) (Verification, error) {
+	owner, row, err := d.find(ctx, tenantName, name)
+	if err != nil {
+		return Verification{}, err
+	}
+	c, err := Of(row)
+	if err != nil {
+		return Verification{}, err
+	}
+	live, cancel := context.WithTimeout(ctx, verifyTimeout)
+	defer cancel()
+	found, used, failure := d.ask(live, owner, Set{c.Kind: c}, c.Kind)
+	if used.ID == "" {
+		used = c // it did not even open
+	}
+	if failure != nil {
+		return d.refused(ctx, d.linkTo(row, tenantName), used, found, fault.From(failure))
+	}
+	found.OK = true
+	if err := d.MarkVerified(ctx, used, found.Email); err != nil {
+		return Verification{}, err
+	}
+	return found, nil
+}
+
+// ask opens a connection in whatever state and puts harmless questions to it. It answers what it learned
+// before it failed, too.
+func (d *Directory) ask(
+	ctx context.Context, t tenant.Tenant, s Set, kind adapter.Kind,
+) (v Verification, used Connection, err error) {
+	defer func() { // no guard stands before the driver here
+		if cause := recover(); cause != nil {
+			err = fault.From(errors.New("driver panicked: " + telemetry.Panic(cause)))
+			d.opts.Log.ErrorContext(ctx, "driver panicked", "panic", telemetry.Panic(cause), "stack", string(debug.Stack()))
+		}
+	}()
+	switch kind {
+	case adapter.KindCalendar:
+		o, err := d.opts.Drivers.CalendarToVerify(ctx, t, s)
+		if err != nil {
+			return v, used, err
+		}
+		account, err := o.Driver.Account(ctx)
+		if err != nil {
+			return v, o.Connection, err
+		}
+		v.Email, v.Name = account.Email, account.Name
+		calendars, err := o.Driver.Calendars(ctx)
+		for _, c := range calendars {
+			v.Details = append(v.Details, calendarLine(c.Name, c.ID, c.Zone, c.IsDefault, c.ReadOnly))
+		}
+		if err == nil {
+			err = checkSetup(ctx, o.Driver)
+		}
+		return v, o.Connection, err
+	case adapter.KindCRM:
+		o, err := open(ctx, d.opts.Drivers, t, s, kind, inAnyState, adapter.Adapter.OpenCRM)
+		if err != nil {
+			return v, used, err
+		}
+		account, err := o.Driver.Account(ctx)
+		if err != nil {
+			return v, o.Connection, err
+		}
+		v.Email, v.Name = account.Email, account.Name
+		words, err := o.Driver.Vocabulary(ctx)
+		if err != nil {
+			return v, o.Connection, err
+		}
+		v.Details = append(v.Details, "statuses: "+strings.Join(words.Statuses, ", "), "priorities: "+strings.Join(words.Priorities, ", "))
+		if explainer, can := o.Driver.(crm.Explainer); can {
+			lines, err := explainer.Explain(ctx)
+			v.Details = append(v.Details, lines...)
+			if err != nil {
+				return v, o.Connection, err
+			}
+		}
+		return v, o.Connection, checkSetup(ctx, o.Driver)
+	default:
+		o, err := open(ctx, d.opts.Drivers, t, s, kind, inAnyState, adapter.Adapter.OpenTelephony)
+		if err != nil {
+			return v, used, err
+		}
+		account, err := o.Driver.Account(ctx)
+		if err != nil {
+			return v, o.Connection, err
+		}
+		v.Name = account.Name
+		if account.Ref != "" {
+			v.Details = append(v.Details, "account: "+account.Ref)
+		}
+		return v, o.Connection, checkSetup(ctx, o.Driver)
+	}
+}
+
+// checkSetup asks a driver that can tell whether the connection's settings work at the provider.
+func checkSetup(ctx context.Context, driver any) error {
+	checker, can := driver.(adapter.SetupChecker)
+	if !can {
+		return nil
+	}
+	return checker.CheckSetup(ctx)
+}
+
+func calendarLine(name, id, zone string, isDefault, readOnly bool) string {
+	line := fmt.Sprintf("calendar: %s (%s)", name, id)
+	for _, fact := range []struct {
+		holds bool
+		words string
+	}{{zone != "", "zone " + zone}, {isDefault, "default"}, {readOnly, "read-only"}} {
+		if fact.holds {
+			line += ", " + fact.words
+		}
+	}
+	return line
+}
+
+// refused makes the answer of a failure and records that credentials were refused.
+func (d *Directory) refused(ctx context.Context, link string, c Connection, found Verification, f *fault.Error) (Verification, error) {
+	found.OK, found.Problem, found.Advice = false, f.Detail, advice(link, f)
+	if found.Email == "" {
+		found.Email = c.Email
+	}
+	if !errors.Is(f, fault.Disconnected) {
+		return found, nil
+	}
+	return found, d.MarkReconnect(ctx, c, f.Detail)
+}
+
+// linkTo returns the command that makes a link to connect the account again, "" where the connection does not
+// live by tokens.
+func (d *Directory) linkTo(row store.Connection, tenantName string) string {
+	c, err := Of(row)
+	if err != nil {
+		return ""
+	}
+	credentials, err := d.sealer.OpenConnection(row)
+	s := Spec{Kind: c.Kind, Provider: c.Provider, Settings: c.Settings, Credentials: credentials}
+	if err != nil || !d.opts.Providers.growthOf(s).isOAuth {
+		return ""
+	}
+	return fmt.Sprintf("frontdesk connect-link --tenant %s --provider %s --name %s", tenantName, c.Provider, c.Name)
+}
+
+// advice says what a person can do about a failed verification; link is what linkTo answered.
+func advice(link string, f *fault.Error) string {
+	switch {
+	case f.Reason == fault.ReasonEgressRefused:
+		return "The address is in a network that the gateway may not reach. To allow it, add that network " +
+			"to egress.allow in the configuration."
+	case f.Reason == vault.ReasonUnreadable:
+		return "Give the gateway the key set that the credentials were sealed with (secrets.keyset). If it " +
+			"has that key set, somebody changed the row in the database: find out who can write it, and " +
+			"enter the settings and credentials again with connection add."
+	case f.Reason == fault.ReasonProviderMisconfigured:
+		return "Correct the connection's settings, then verify again."
+	case f.Code == fault.Disconnected && link != "":
+		return fmt.Sprintf("Have the customer connect the account again: send the link that %q prints. "+
+			"Enter a service account's key or an application's secret again with connection add, under the "+
+			"same name.", link)
+	case f.Code == fault.Disconnected:
+		return "Enter the credentials again, with apply or with connection add and the same name. Then " +
+			"verify again."
+	case f.Code == fault.Forbidden:
+		return "Grant the account the missing permissions at the provider. Then verify again."
+	case f.Code == fault.NotFound, f.Code == fault.Invalid, f.Code == fault.Unsupported:
+		return "Check the address and the other settings of the connection."
+	case f.Code == fault.RateLimited:
+		return "Wait a while, then verify again."
+	case f.Code == fault.Unavailable, f.Code == fault.Timeout:
+		return "Check that the address is right and the provider is up, then verify again."
+	}
+	return "Verify again. If it fails again, see the gateway's log."
+}

@@ -1,0 +1,99 @@
+package gateway
+
+import (
+	"context"
+
+	"frontdesk/config"
+	"frontdesk/core/adapter"
+	"frontdesk/core/apikey"
+	"frontdesk/core/apply"
+	"frontdesk/core/connection"
+	"frontdesk/core/link"
+	"frontdesk/core/oauth"
+	"frontdesk/core/sealing"
+	"frontdesk/core/tenant"
+)
+
+// openTenants puts together what is known of tenants. After each change here, what is remembered of callers is
+// forgotten.
+func (g *Gateway) openTenants(process string) {
+	g.callers = apikey.NewCallers(apikey.CallerOptions{
+		Store: g.store, Vault: g.vault, Registry: g.registry, Now: g.now, Log: g.log,
+	})
+	changed := g.callers.Forget
+	g.providers = connection.Providers{Registry: g.registry, Operators: operators(g.config), Pool: g.pool}
+	g.tokens = oauth.NewTokenSource(oauth.Options{
+		Store: g.store, Vault: g.vault, Credentials: g.providers.TokenCredentials(g.store, g.vault), Owner: process,
+		Now: g.now, Log: g.log, Metrics: g.metrics, Changed: func(string) { changed() },
+	})
+	g.drivers = connection.NewDrivers(connection.DriverOptions{
+		Store: g.store, Vault: g.vault, Providers: g.providers, Tokens: g.tokens, Now: g.now,
+	})
+	g.tenants = tenant.NewDirectory(tenant.Options{
+		Store: g.store, Now: g.now, Audit: g.audit, Changed: changed, Deleted: g.drivers.DropTenant,
+	})
+	g.connections = connection.NewDirectory(connection.Options{
+		Store: g.store, Vault: g.vault, Providers: g.providers, Tokens: g.tokens, Drivers: g.drivers,
+		Now: g.now, Log: g.log, Audit: g.audit, Changed: changed,
+	})
+	g.keys = apikey.NewDirectory(apikey.Options{
+		Store: g.store, Vault: g.vault, Registry: g.registry, Now: g.now, Audit: g.audit, Changed: changed,
+	})
+	g.links = link.NewDirectory(link.Options{
+		Store: g.store, Vault: g.vault, Providers: g.providers, Connections: g.connections, Tokens: g.tokens,
+		Now: g.now, Log: g.log, Audit: g.audit, Changed: changed,
+	})
+	g.rows = sealing.NewRows(sealing.Options{Store: g.store, Vault: g.vault, Now: g.now, Log: g.log, Changed: changed})
+}
+
+// closeTenants ends what openTenants began, where it did.
+func (g *Gateway) closeTenants() {
+	if g.rows == nil {
+		return
+	}
+	g.tokens.Close()
+	g.drivers.Close()
+	g.callers.Close()
+}
+
+// Tenants returns the tenants.
+func (g *Gateway) Tenants() *tenant.Directory { return g.tenants }
+
+// Connections returns the tenants' connections.
+func (g *Gateway) Connections() *connection.Directory { return g.connections }
+
+// APIKeys returns the tenants' API keys.
+func (g *Gateway) APIKeys() *apikey.Directory { return g.keys }
+
+// Links returns the links with which customers connect accounts.
+func (g *Gateway) Links() *link.Directory { return g.links }
+
+// Apply makes tenants and connections as a file desires them; see apply.Applier.
+func (g *Gateway) Apply(ctx context.Context, file config.Tenants, o apply.Options) ([]apply.Change, error) {
+	a := apply.Applier{
+		Store: g.store, Sealer: sealing.New(g.vault), Providers: g.providers,
+		Tenants: g.tenants, Connections: g.connections,
+	}
+	return a.Apply(ctx, desired(file), o)
+}
+
+// desired turns a file of tenants into what is to be made.
+func desired(file config.Tenants) apply.Desired {
+	var want apply.Desired
+	for _, t := range file.Tenants {
+		d := apply.Tenant{Name: t.Name, Settings: tenant.Settings{
+			Timezone: t.Timezone, PreventDoubleBooking: t.PreventDoubleBooking, RejectPast: t.RejectPast,
+			DedupeWindow: (*tenant.Duration)(t.DedupeWindow), TicketDedupeWindow: (*tenant.Duration)(t.TicketDedupeWindow),
+			MaxPurchasesPerDay: t.MaxPurchasesPerDay, MaxPhoneNumbers: t.MaxPhoneNumbers,
+			StatusWords: t.StatusWords, PriorityWords: t.PriorityWords,
+		}}
+		for _, c := range t.Connections {
+			d.Connections = append(d.Connections, connection.Spec{
+				Name: c.Name, Kind: adapter.Kind(c.Kind), Provider: c.Provider, Default: c.Default,
+				Settings: c.Settings, Credentials: c.Credentials,
+			})
+		}
+		want.Tenants = append(want.Tenants, d)
+	}
+	return want
+}

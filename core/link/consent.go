@@ -1,0 +1,390 @@
+package link
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"maps"
+	"net/url"
+	"strings"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/audit"
+	"frontdesk/core/connection"
+	"frontdesk/core/fault"
+	"frontdesk/core/oauth"
+	"frontdesk/core/secret"
+	"frontdesk/core/store"
+)
+
+const (
+	consentLife    = 10 * time.Minute // from the click on our page to the provider's answer
+	consentTimeout = 20 * time.Second // of the provider, once it has answered
+	keepTimeout    = 15 * time.Second // of storing what it gave
+	claimLife      = time.Minute      // longer than keepTimeout, so that nobody who lost a link still stores
+
+	// finishAttempts is how often a connection that others change at the same time is read again.
+	finishAttempts = 20
+
+	// secretLength is that of a state and of what is put into the browser: 255 bits.
+	secretLength = 43
+	// maxCode bounds what a provider sends as a code; Microsoft's are beyond 1,000 characters.
+	maxCode = 8 << 10
+)
+
+// Begun is a consent that is under way.
+type Begun struct {
+	URL     string // where the customer is to be sent
+	Browser string // a secret that the browser must show when it comes back, under the name that ConsentName tells
+	Name    string // ConsentName of its state
+	Life    time.Duration
+}
+
+// Answer is what a provider sent a customer's browser back with.
+type Answer struct {
+	Callback string     // what of the address it came to is behind that of all callbacks
+	Query    url.Values // code, state, iss, error
+	Browser  string     // what BeginConsent put into the browser; "" nothing
+}
+
+// Consented is what came of a consent, as far as it got.
+type Consented struct {
+	Link       Link   // zero until the browser has shown that it began the consent
+	Token      string // of the link, for the way back; "" as long
+	Connection connection.Connection
+	Email      string   // of the account
+	Name       string   // of the account; may be ""
+	Calendar   string   // the calendar that is meant when none is named; "" for other kinds
+	Missing    []string // what the customer did not allow, in words
+}
+
+// ConsentName is the name under which a browser keeps what shows that it began the consent of a state: each
+// has its own, so that two windows do not disturb each other.
+func ConsentName(state string) string {
+	sum := sha256.Sum256([]byte(state))
+	return hex.EncodeToString(sum[:8])
+}
+
+// BeginConsent begins a consent with a link that is good. The provider is to send the customer back to the
+// address that is callbacks with the link's own attached.
+func (d *Directory) BeginConsent(ctx context.Context, token, callbacks string) (Begun, error) {
+	l, err := d.goodLink(ctx, token)
+	if err != nil {
+		return Begun{}, err
+	}
+	state, browser := secret.Text(secretLength), secret.Text(secretLength)
+	verifier, hash := oauth.NewVerifier(), hashOf(state)
+	sealed, err := d.opts.Vault.Seal(l.tenant.ID, consentID(hash), map[string]string{"verifier": verifier, "token": token})
+	if err != nil {
+		return Begun{}, err
+	}
+	now, redirect := d.opts.Now().UTC(), callbacks+l.callback()
+	err = d.opts.Store.BeginConsent(ctx, store.Consent{
+		Hash: hash, LinkHash: l.row.Hash, BrowserHash: hashOf(browser), Sealed: sealed, Redirect: redirect, ExpiresAt: now.Add(consentLife),
+	}, now)
+	if errors.Is(err, fault.NotFound) { // deleted in between
+		return Begun{}, linkUnknown()
+	}
+	if err != nil {
+		return Begun{}, err
+	}
+	return Begun{
+		URL: l.hinting().AuthCodeURL(redirect, state, verifier), Browser: browser, Name: ConsentName(state), Life: consentLife,
+	}, nil
+}
+
+// hinting returns the client with the address of the account that is expected, which spares its owner
+// choosing (OpenID Connect Core section 3.1.2.1; Google and Microsoft know it also in plain OAuth).
+func (l linked) hinting() oauth.Client {
+	c := l.client
+	if l.there.Email == "" || l.row.OtherAccount {
+		return c
+	}
+	c.Grant.Ask = maps.Clone(c.Grant.Ask)
+	if c.Grant.Ask == nil {
+		c.Grant.Ask = map[string]string{}
+	}
+	c.Grant.Ask["login_hint"] = l.there.Email
+	return c
+}
+
+// FinishConsent takes what a provider answered, and makes or mends the connection of the link. Whatever comes
+// of it, the consent is no longer under way; the link stays good until it has led to a connection. Nothing is
+// stored until the provider has told whose account it is.
+func (d *Directory) FinishConsent(ctx context.Context, a Answer) (Consented, error) {
+	taken, l, err := d.takeConsent(ctx, a)
+	if err != nil {
+		return Consented{}, err
+	}
+	// From here on the browser is the one that began it.
+	done := Consented{Link: l.shown()}
+	secrets, err := d.opts.Vault.Unseal(l.tenant.ID, consentID(taken.Hash), taken.Sealed)
+	if err != nil {
+		return Consented{}, notThisConsent("what was sealed with it cannot be opened").Because(err)
+	}
+	done.Token = secrets["token"]
+	code, err := l.codeIn(a.Query)
+	if err != nil {
+		return done, err
+	}
+	asking, cancel := context.WithTimeout(ctx, consentTimeout)
+	defer cancel()
+	tokens, err := l.client.Exchange(asking, code, taken.Redirect, secrets["verifier"])
+	if err != nil {
+		return done, err
+	}
+	for _, s := range l.client.Missing(tokens.Scopes) {
+		words := s.Words
+		if words == "" {
+			words = s.Name
+		}
+		done.Missing = append(done.Missing, words)
+	}
+	if len(done.Missing) > 0 {
+		return done, fault.New(fault.Forbidden, ReasonScopesMissing,
+			"The customer did not grant everything that the connection needs.")
+	}
+	if tokens.Refresh == "" {
+		return done, fault.Newf(fault.Unsupported, ReasonNotLasting,
+			"%s gave access for a short time only, without a refresh token.", l.adapter.Title)
+	}
+	if err := d.whose(asking, l, tokens, &done); err != nil {
+		return done, err
+	}
+	done.Connection, err = d.connect(ctx, l, done.Email, tokens)
+	return done, err
+}
+
+// takeConsent ends the consent that an answer is for, and answers it with its link. What it is refused for is
+// told in the log only: to whoever brings a state that is not his, all of it is the same.
+func (d *Directory) takeConsent(ctx context.Context, a Answer) (store.Consent, linked, error) {
+	states := a.Query["state"]
+	if len(states) > 1 {
+		for _, state := range states[:2] { // sent about like this, they are not good any more
+			if _, err := d.opts.Store.TakeConsent(ctx, hashOf(state)); err != nil && !errors.Is(err, fault.NotFound) {
+				return store.Consent{}, linked{}, err
+			}
+		}
+		return store.Consent{}, linked{}, notThisConsent("the answer has several states")
+	}
+	if len(states) == 0 || len(states[0]) != secretLength {
+		return store.Consent{}, linked{}, notThisConsent("the answer has no state, or none of ours")
+	}
+	taken, err := d.opts.Store.TakeConsent(ctx, hashOf(states[0]))
+	if errors.Is(err, fault.NotFound) {
+		return taken, linked{}, notThisConsent("the state is unknown, or was used before")
+	}
+	if err != nil {
+		return taken, linked{}, err
+	}
+	if !d.opts.Now().Before(taken.ExpiresAt) {
+		return taken, linked{}, notThisConsent("the state has expired")
+	}
+	if subtle.ConstantTimeCompare(hashOf(a.Browser), taken.BrowserHash) != 1 {
+		return taken, linked{}, notThisConsent("it was begun in another browser")
+	}
+	l, err := d.goodLinkOf(ctx, taken.LinkHash)
+	if err != nil {
+		return taken, l, err
+	}
+	// RFC 9700 section 4.4.2.2. What the link leads to may have changed since the consent was begun.
+	if a.Callback != l.callback() || !strings.HasSuffix(taken.Redirect, "/"+a.Callback) {
+		return taken, l, notThisConsent("it was begun with another authorization server or client")
+	}
+	return taken, l, nil
+}
+
+// codeIn returns the code of a provider's answer (RFC 6749 section 4.1.2) after looking whether it is one,
+// and from that provider.
+func (l linked) codeIn(query url.Values) (string, error) {
+	for _, name := range []string{"code", "iss", "error", "error_description", "error_uri"} {
+		if len(query[name]) > 1 { // section 3.1 forbids it
+			return "", malformed("the parameter " + name + " is there twice")
+		}
+	}
+	// RFC 9207 section 2.4, against mixing up authorization servers.
+	if issuer := l.client.Grant.Issuer; query.Has("iss") && issuer != "" && query.Get("iss") != issuer {
+		return "", fault.Newf(fault.Forbidden, ReasonConsentIssuer, "The answer did not come from %s.", l.adapter.Title)
+	}
+	switch refusal := query.Get("error"); {
+	case refusal == "access_denied":
+		return "", fault.New(fault.Forbidden, ReasonConsentDeclined, "The customer declined.")
+	case refusal == "server_error", refusal == "temporarily_unavailable":
+		return "", fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable, "%s is not available at the moment.", l.adapter.Title)
+	case query.Has("error"):
+		return "", fault.Newf(fault.Forbidden, ReasonConsentFailed, "%s did not accept the consent.", l.adapter.Title).With("oauth_error", errorCode(refusal))
+	}
+	code := query.Get("code")
+	if code == "" || len(code) > maxCode {
+		return "", malformed("there is no code, or an endless one")
+	}
+	return code, nil
+}
+
+// errorCode is what may be logged of an error's code: the RFCs' codes are letters and underscores.
+func errorCode(code string) string {
+	if len(code) > 64 || strings.ContainsFunc(code, func(r rune) bool { return (r < 'a' || r > 'z') && r != '_' }) {
+		return "none of the known ones"
+	}
+	return code
+}
+
+// whose asks the provider, with nothing but the new tokens, whose account it is and what is in it.
+func (d *Directory) whose(ctx context.Context, l linked, tokens oauth.Tokens, done *Consented) error {
+	c := connection.Connection{
+		ID: l.connectionID(), TenantID: l.tenant.ID, Provider: l.adapter.Name, Settings: l.values.Settings,
+	}
+	seen, env := d.opts.Providers.Trial(l.adapter, c, l.values.Credentials, tokens, l.tenant.Zone(), d.opts.Now)
+	switch l.adapter.Kind {
+	case adapter.KindCalendar:
+		driver, err := l.adapter.OpenCalendar(ctx, seen, env)
+		if err != nil {
+			return err
+		}
+		account, err := driver.Account(ctx)
+		if err != nil {
+			return err
+		}
+		done.Email, done.Name = account.Email, account.Name
+		calendars, err := driver.Calendars(ctx)
+		for _, c := range calendars {
+			if c.IsDefault {
+				done.Calendar = c.Name
+			}
+		}
+		return err
+	case adapter.KindCRM:
+		driver, err := l.adapter.OpenCRM(ctx, seen, env)
+		if err != nil {
+			return err
+		}
+		account, err := driver.Account(ctx)
+		done.Email, done.Name = account.Email, account.Name
+		return err
+	default:
+		driver, err := l.adapter.OpenTelephony(ctx, seen, env)
+		if err != nil {
+			return err
+		}
+		account, err := driver.Account(ctx)
+		done.Name = account.Name
+		return err
+	}
+}
+
+func (l linked) connectionID() string {
+	if l.there.ID != "" {
+		return l.there.ID
+	}
+	return l.row.ConnectionID
+}
+
+// connect stores what a consent gave. The customer may have left meanwhile; that does not end it. The order
+// keeps anything from claiming to work that does not: the connection is first one that is to be reconnected,
+// then its tokens are kept, and with its being in order the link is used up. Of several consents with one
+// link one gets here at a time.
+func (d *Directory) connect(ctx context.Context, l linked, email string, tokens oauth.Tokens) (connection.Connection, error) {
+	ctx, cancel := context.WithTimeout(audit.By(context.WithoutCancel(ctx), audit.Consent), keepTimeout)
+	defer cancel()
+	claim := make([]byte, 16)
+	rand.Read(claim)
+	now := d.opts.Now().UTC()
+	if err := d.opts.Store.ClaimConnectLink(ctx, l.row.Hash, claim, now, now.Add(claimLife)); err != nil {
+		return connection.Connection{}, d.claimed(ctx, l.row.Hash, err)
+	}
+	made, err := d.connectClaimed(ctx, l.row.Hash, claim, email, tokens)
+	if err != nil {
+		if failed := d.opts.Store.ReleaseConnectLink(ctx, l.row.Hash, claim); failed != nil {
+			d.opts.Log.WarnContext(ctx, "a link could not be released; it works again in a minute", "error", failed)
+		}
+		return connection.Connection{}, err
+	}
+	d.opts.Changed()
+	d.opts.Log.InfoContext(ctx, "a customer connected an account", "tenant", made.TenantID, "connection", made.ID, "provider", made.Provider)
+	return made, nil
+}
+
+// claimed says why a link could not be claimed.
+func (d *Directory) claimed(ctx context.Context, hash []byte, err error) error {
+	if !errors.Is(err, fault.Conflict) {
+		return err
+	}
+	if _, gone := d.goodLinkOf(ctx, hash); gone != nil {
+		return gone
+	}
+	return fault.New(fault.Conflict, ReasonBusy, "Another consent for this connection is being finished.")
+}
+
+// connectClaimed is connect for who holds the claim. What the link leads to is looked at once more: an answer
+// of the provider is a while ago.
+func (d *Directory) connectClaimed(
+	ctx context.Context, linkHash, claim []byte, email string, tokens oauth.Tokens,
+) (connection.Connection, error) {
+	l, err := d.goodLinkOf(ctx, linkHash)
+	if err != nil {
+		return connection.Connection{}, err
+	}
+	if known := l.there.Email; known != "" && !strings.EqualFold(known, email) && !l.row.OtherAccount {
+		return connection.Connection{}, fault.New(fault.Conflict, ReasonOtherAccount,
+			"The consent is for a different account from the connected one.")
+	}
+	err = d.opts.Connections.AwaitConsent(ctx, l.tenant, l.there, l.row.ConnectionID, l.wanted(), email)
+	if err != nil {
+		return connection.Connection{}, err
+	}
+	id := l.connectionID()
+	if err := d.opts.Tokens.Keep(ctx, l.tenant.ID, id, connection.GrantID(l.client.Grant, l.values), tokens); err != nil {
+		return connection.Connection{}, err
+	}
+	for attempt := 1; ; attempt++ {
+		row, err := d.opts.Store.Connection(ctx, l.tenant.ID, id)
+		if err != nil {
+			return connection.Connection{}, err
+		}
+		row.Email = email
+		audited, err := d.opts.Audit.Change(ctx, l.tenant.ID, l.tenant.Name, audit.Entry{
+			Action: actionConnect, ConnectionID: id, Subject: row.Name,
+		})
+		if err != nil {
+			return connection.Connection{}, err
+		}
+		err = d.opts.Store.FinishConnectLink(ctx, linkHash, claim, d.opts.Now().UTC(), row, row.Revision, audited...)
+		if err == nil {
+			row.Status, row.Revision = string(connection.StatusOK), row.Revision+1
+			return connection.Of(row)
+		}
+		if fault.From(err).Reason != fault.ReasonChangedMeanwhile || attempt == finishAttempts {
+			return connection.Connection{}, err
+		}
+	}
+}
+
+// wanted is the connection that the link makes, or what it puts into the one that is there.
+func (l linked) wanted() connection.Spec {
+	return connection.Spec{
+		Name: l.row.Name, Kind: adapter.Kind(l.row.Kind), Provider: l.row.Provider, Default: l.row.IsDefault, Settings: l.own,
+	}
+}
+
+// consentID is what the secrets of a consent are sealed for, in place of a connection.
+func consentID(hash []byte) string { return "consent " + hex.EncodeToString(hash) }
+
+// hashOf is what is stored of a secret that somebody shows. They are random enough for a plain hash; see
+// secret.Hash.
+func hashOf(secret string) []byte {
+	sum := sha256.Sum256([]byte(secret))
+	return sum[:]
+}
+
+func notThisConsent(why string) *fault.Error {
+	return fault.New(fault.Forbidden, ReasonNotThisConsent,
+		"This does not answer a consent that is in progress in this browser.").Because(errors.New(why))
+}
+
+func malformed(why string) error {
+	return fault.New(fault.Forbidden, ReasonConsentMalformed, "The provider's answer cannot be read.").Because(errors.New(why))
+}

@@ -1,0 +1,413 @@
+package sealing_test
+
+import (
+	"bytes"
+	"database/sql"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/apikey"
+	"frontdesk/core/apply"
+	"frontdesk/core/connection"
+	"frontdesk/core/fault"
+	"frontdesk/core/link"
+	"frontdesk/core/sealing"
+	"frontdesk/core/secret"
+	"frontdesk/core/store"
+	"frontdesk/core/store/storetest"
+	"frontdesk/core/tenant"
+	"frontdesk/core/tenant/tenanttest"
+	"frontdesk/core/vault"
+)
+
+// intruder can read and write the database, and has no key set.
+type intruder struct {
+	t  *testing.T
+	db *sql.DB
+}
+
+func intrude(t *testing.T, url string) intruder {
+	t.Helper()
+	driver, address := "pgx", url
+	if path, isFile := strings.CutPrefix(url, "sqlite:"); isFile {
+		driver, address = "sqlite", path+"?_pragma=busy_timeout(5000)"
+	}
+	db, err := sql.Open(driver, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return intruder{t: t, db: db}
+}
+
+// exec changes rows, and fails the test where it changes none.
+func (i intruder) exec(query string, args ...any) {
+	i.t.Helper()
+	done, err := i.db.Exec(query, args...)
+	if err != nil {
+		i.t.Fatalf("%s: %v", query, err)
+	}
+	if n, err := done.RowsAffected(); err != nil || n == 0 {
+		i.t.Fatalf("%s: changed %d rows, %v", query, n, err)
+	}
+}
+
+func (i intruder) bytes(query string, args ...any) (b []byte) {
+	i.t.Helper()
+	if err := i.db.QueryRow(query, args...).Scan(&b); err != nil {
+		i.t.Fatalf("%s: %v", query, err)
+	}
+	return b
+}
+
+// Whoever can write the database, but has not the key set, gets no credential sent to a place of his choice:
+// he edits each column that has a say in that, and copies rows and parts of rows of other connections, and of
+// the same one at another time.
+func TestNoEditOfTheDatabaseSendsACredentialElsewhere(t *testing.T) {
+	const evil = `{"url":"https://intruder.example/"}`
+	for name, attack := range map[string]func(i intruder, victim, mine connection.Connection){
+		"its address": func(i intruder, victim, _ connection.Connection) {
+			i.exec("UPDATE connections SET settings = $1 WHERE id = $2", evil, victim.ID)
+		},
+		"any other setting": func(i intruder, victim, _ connection.Connection) {
+			i.exec(`UPDATE connections SET settings = '{"url":"https://cal.acme.example/","room":"2"}' WHERE id = $1`, victim.ID)
+		},
+		"its provider": func(i intruder, victim, _ connection.Connection) {
+			i.exec(`UPDATE connections SET provider = 'bearer', kind = 'crm', settings = '{"base_url":"https://intruder.example/"}'
+				WHERE id = $1`, victim.ID)
+		},
+		"its tenant": func(i intruder, victim, mine connection.Connection) {
+			i.exec("UPDATE connections SET tenant_id = $1, name = 'stolen', is_default = FALSE WHERE id = $2", mine.TenantID, victim.ID)
+		},
+		"its credentials put into a connection of the intruder's": func(i intruder, victim, mine connection.Connection) {
+			i.exec(`UPDATE connections SET credentials = (SELECT credentials FROM connections WHERE id = $1) WHERE id = $2`, victim.ID, mine.ID)
+		},
+		"all that is sealed and bound put into a connection of the intruder's": func(i intruder, victim, mine connection.Connection) {
+			i.exec(`UPDATE connections SET (credentials, settings) = (SELECT credentials, settings FROM connections WHERE id = $1)
+				WHERE id = $2`, victim.ID, mine.ID)
+		},
+		"the intruder's row put in its place": func(i intruder, victim, mine connection.Connection) {
+			i.exec(`UPDATE connections SET (credentials, settings) = (SELECT credentials, settings FROM connections WHERE id = $1)
+				WHERE id = $2`, mine.ID, victim.ID)
+		},
+		"its seal taken away": func(i intruder, victim, _ connection.Connection) {
+			i.exec("UPDATE connections SET credentials = NULL, settings = $1 WHERE id = $2", evil, victim.ID)
+		},
+		"the form of the version before": func(i intruder, victim, _ connection.Connection) {
+			i.exec("UPDATE connections SET credentials = $1, settings = $2 WHERE id = $3",
+				append([]byte{1}, i.bytes("SELECT credentials FROM connections WHERE id = $1", victim.ID)[2:]...), evil, victim.ID)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+				h := tenanttest.Open(t, url)
+				h.Tenant("acme")
+				h.Tenant("intruder")
+				victim := h.Connection("acme", "a", adapter.KindCalendar, "dav")
+				mine := h.Connection("intruder", "a", adapter.KindCalendar, "dav")
+				theirs, _ := h.Key("acme", apikey.Spec{})
+				own, _ := h.Key("intruder", apikey.Spec{Connections: []string{"a"}})
+				attack(intrude(t, url), victim, mine)
+				h.Callers.Forget()
+				opened := 0
+				for _, key := range []string{theirs, own} {
+					for _, open := range []func(apikey.Caller) error{
+						func(c apikey.Caller) error { _, err := h.Calendar(c); return err },
+						func(c apikey.Caller) error { _, err := h.CRM(c); return err },
+					} {
+						err := open(h.Caller(key))
+						if f := fault.From(err); f == nil {
+							opened++
+						} else if f.Reason != vault.ReasonUnreadable && f.Reason != fault.ReasonNotConnected {
+							t.Errorf("refused with %v", err)
+						}
+					}
+				}
+				if seen := h.Desk.OpenedWith(); opened > 1 || strings.Contains(seen.URL, "intruder") {
+					t.Errorf("%d drivers were opened, the last with %+v", opened, seen)
+				}
+				wrong, err := h.Rows.Wrong(t.Context())
+				if err != nil || len(wrong) != 1 || wrong[0].Table != "connections" {
+					t.Errorf("the doctor is told of %v, %v", wrong, err)
+				}
+				// Neither is the row blessed by what seals rows anew, or by half of what it needs.
+				if _, err := h.Vault.Rotate(); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := h.Rows.Reseal(t.Context()); fault.From(err) == nil || fault.From(err).Reason != vault.ReasonUnreadable {
+					t.Errorf("a rotation says %v", err)
+				}
+				tenantName := "acme"
+				if wrong[0].ID == mine.ID {
+					tenantName = "intruder"
+				}
+				_, err = h.Connections.Update(t.Context(), tenantName, "a", connection.Change{Credentials: map[string]string{"username": "u", "password": tenanttest.Canary}})
+				if err == nil {
+					t.Error("new credentials were bound to settings that somebody put in")
+				}
+			})
+		})
+	}
+}
+
+// A connection whose row was changed works again once settings and credentials are entered anew.
+func TestAChangedConnectionIsMendedByEnteringItAnew(t *testing.T) {
+	url := storetest.SQLite(t)
+	h := tenanttest.Open(t, url)
+	h.Tenant("acme")
+	c := h.Connection("acme", "a", adapter.KindCalendar, "dav")
+	text, _ := h.Key("acme", apikey.Spec{})
+	intrude(t, url).exec("UPDATE connections SET settings = '{}' WHERE id = $1", c.ID)
+	h.Callers.Forget()
+	_, err := h.Calendar(h.Caller(text))
+	tenanttest.WantFault(t, err, fault.Unavailable, vault.ReasonUnreadable)
+	if _, err := h.Applier.Apply(t.Context(), apply.Desired{Tenants: []apply.Tenant{{Name: "acme", Connections: []connection.Spec{{
+		Name: "a", Kind: adapter.KindCalendar, Provider: "dav", Settings: map[string]any{}, Default: true,
+		Credentials: map[string]string{"username": "desk", "password": tenanttest.Canary},
+	}}}}}, apply.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Calendar(h.Caller(text)); err != nil {
+		t.Error(err)
+	}
+}
+
+// No key is accepted that the gateway did not make, or not as it is, whichever column of it was written.
+func TestNoEditOfTheDatabaseMakesAKey(t *testing.T) {
+	type scene struct {
+		h            *tenanttest.Kit
+		i            intruder
+		own, revoked string // keys of the intruder's tenant that he knows
+		ownID, id    string
+		victim       tenant.Tenant
+		c            connection.Connection
+	}
+	for name, attack := range map[string]func(s scene) (key string){
+		"put in": func(s scene) string {
+			key := secret.NewToken("fd_live_")
+			hash, _ := secret.HashToken(key, "fd_live_")
+			s.i.exec(`INSERT INTO api_keys (id, tenant_id, prefix, hash, label, scopes, connections, test, created_at)
+				VALUES ('key_of_mine', $1, 'fd_live_xxxx', $2, '', '["calendar:read","calendar:write"]', 'null', FALSE, 0)`, s.victim.ID, hash[:])
+			return key
+		},
+		"put in with the seal of another": func(s scene) string {
+			key := secret.NewToken("fd_live_")
+			hash, _ := secret.HashToken(key, "fd_live_")
+			s.i.exec(`INSERT INTO api_keys (id, tenant_id, prefix, hash, label, scopes, connections, test, created_at, seal)
+				SELECT 'key_of_mine', tenant_id, prefix, $1, label, scopes, connections, test, created_at, seal FROM api_keys WHERE id = $2`, hash[:], s.ownID)
+			return key
+		},
+		"moved to another tenant": func(s scene) string {
+			s.i.exec("UPDATE api_keys SET tenant_id = $1 WHERE id = $2", s.victim.ID, s.ownID)
+			return s.own
+		},
+		"given more scopes": func(s scene) string {
+			s.i.exec(`UPDATE api_keys SET scopes = '["calendar:read","calendar:write"]' WHERE id = $1`, s.ownID)
+			return s.own
+		},
+		"bound to another connection": func(s scene) string {
+			s.i.exec("UPDATE api_keys SET connections = $1 WHERE id = $2", `["`+s.c.ID+`"]`, s.ownID)
+			return s.own
+		},
+		"made a live one": func(s scene) string {
+			s.i.exec("UPDATE api_keys SET test = FALSE WHERE id = $1", s.ownID)
+			return s.own
+		},
+		"with its seal taken away": func(s scene) string {
+			s.i.exec("UPDATE api_keys SET seal = NULL WHERE id = $1", s.ownID)
+			return s.own
+		},
+		"in the place of another's": func(s scene) string {
+			theirs := s.i.bytes("SELECT id FROM api_keys WHERE tenant_id = $1", s.victim.ID)
+			hash, _ := secret.HashToken(s.own, "fd_test_")
+			s.i.exec("DELETE FROM api_keys WHERE id = $1", s.ownID)
+			s.i.exec("UPDATE api_keys SET hash = $1 WHERE id = $2", hash[:], string(theirs))
+			return s.own
+		},
+		"revoked, and no longer": func(s scene) string {
+			s.i.exec("UPDATE api_keys SET revoked_at = NULL WHERE id = $1", s.id)
+			return s.revoked
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+				h := tenanttest.Open(t, url, tenanttest.Audited)
+				s := scene{h: h, i: intrude(t, url), victim: h.Tenant("acme")}
+				s.c = h.Connection("acme", "s", adapter.KindCalendar, "sandbox")
+				h.Key("acme", apikey.Spec{})
+				h.Tenant("intruder")
+				h.Connection("intruder", "s", adapter.KindCalendar, "sandbox")
+				var own, revoked apikey.Key
+				s.own, own = h.Key("intruder", apikey.Spec{Scopes: []apikey.Scope{apikey.ScopeCalendarRead}, Test: true})
+				s.revoked, revoked = h.Key("intruder", apikey.Spec{})
+				s.ownID, s.id = own.ID, revoked.ID
+				if err := h.Keys.Revoke(t.Context(), revoked.ID); err != nil {
+					t.Fatal(err)
+				}
+				key := attack(s)
+				h.Callers.Forget()
+				_, err := h.Callers.Authenticate(t.Context(), key)
+				tenanttest.WantFault(t, err, fault.Unauthenticated, fault.ReasonInvalidAPIKey)
+				if !bytes.Contains(h.Logged.Bytes(), []byte("level=ERROR")) {
+					t.Errorf("it is not told loudly: %s", h.Logged.Bytes())
+				}
+				if bytes.Contains(h.Logged.Bytes(), []byte(key)) {
+					t.Error("the log has the key")
+				}
+				wrong, err := h.Rows.Wrong(t.Context())
+				if err != nil || len(wrong) != 1 || wrong[0].Table != "api_keys" {
+					t.Errorf("the doctor is told of %v, %v", wrong, err)
+				}
+				// A rotation of the key set seals no row that is wrong.
+				if _, err := h.Vault.Rotate(); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := h.Rows.Reseal(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				h.Callers.Forget()
+				_, err = h.Callers.Authenticate(t.Context(), key)
+				tenanttest.WantFault(t, err, fault.Unauthenticated, fault.ReasonInvalidAPIKey)
+			})
+		})
+	}
+}
+
+// A key that was revoked stays so, though the whole row be put back to what it was before, seal and all.
+func TestARevokedKeyStaysRevokedWhenItsRowIsPutBack(t *testing.T) {
+	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+		h := tenanttest.Open(t, url, tenanttest.Audited)
+		h.Tenant("acme")
+		h.Connection("acme", "s", adapter.KindCalendar, "sandbox")
+		text, made := h.Key("acme", apikey.Spec{})
+		i := intrude(t, url)
+		before := i.bytes("SELECT seal FROM api_keys WHERE id = $1", made.ID)
+		if err := h.Keys.Revoke(t.Context(), made.ID); err != nil {
+			t.Fatal(err)
+		}
+		i.exec("UPDATE api_keys SET revoked_at = NULL, seal = $1 WHERE id = $2", before, made.ID)
+		h.Callers.Forget()
+		_, err := h.Callers.Authenticate(t.Context(), text)
+		tenanttest.WantFault(t, err, fault.Unauthenticated, fault.ReasonInvalidAPIKey)
+		if wrong, err := h.Rows.Wrong(t.Context()); err != nil || len(wrong) != 1 {
+			t.Errorf("the doctor is told of %v, %v", wrong, err)
+		}
+	})
+}
+
+// Keys go on through rotations, and can be revoked while one goes on.
+func TestKeysGoOnThroughRotations(t *testing.T) {
+	h := tenanttest.Open(t, storetest.SQLite(t), tenanttest.Audited)
+	h.Tenant("acme")
+	text, made := h.Key("acme", apikey.Spec{})
+	for range 3 {
+		if _, err := h.Vault.Rotate(); err != nil {
+			t.Fatal(err)
+		}
+		done, err := h.Rows.Reseal(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.Vault.Prune(func(id uint32) bool { return done.InUse[id] > 0 }); err != nil {
+			t.Fatal(err)
+		}
+		h.Callers.Forget()
+		h.Caller(text)
+	}
+	rows, err := h.Store.AllKeys(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Keys.Revoke(t.Context(), made.ID); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := h.Rows.SealKey(t.Context(), rows[0]); err != nil || done { // as a rotation that read it before
+		t.Errorf("sealed %t, %v", done, err)
+	}
+	if wrong, err := h.Rows.Wrong(t.Context()); err != nil || len(wrong) != 0 {
+		t.Errorf("wrong %v, %v", wrong, err)
+	}
+}
+
+// Rows of the version before work once they were adopted, and those that somebody changed since are not
+// adopted again.
+func TestRowsOfTheVersionBeforeAreAdopted(t *testing.T) {
+	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+		h := tenanttest.Open(t, url)
+		h.Tenant("acme")
+		c := h.Connection("acme", "a", adapter.KindCalendar, "dav")
+		s := h.Connection("acme", "s", adapter.KindTelephony, "sandbox")
+		text, _ := h.Key("acme", apikey.Spec{})
+		i := intrude(t, url)
+		former, err := h.Vault.Seal(c.TenantID, c.ID, map[string]string{"username": "desk", "password": tenanttest.Canary})
+		if err != nil {
+			t.Fatal(err)
+		}
+		i.exec("UPDATE connections SET credentials = $1 WHERE id = $2", former, c.ID)
+		i.exec("UPDATE connections SET credentials = NULL WHERE id = $1", s.ID)
+		i.exec("UPDATE api_keys SET seal = NULL")
+		h.Callers.Forget()
+		if at, err := h.Rows.Standing(t.Context()); err != nil || at != (sealing.Standing{Former: 3}) {
+			t.Errorf("standing %+v, %v", at, err)
+		}
+		_, err = h.Callers.Authenticate(t.Context(), text)
+		tenanttest.WantFault(t, err, fault.Unauthenticated, fault.ReasonInvalidAPIKey)
+		if n, err := h.Rows.Adopt(t.Context()); err != nil || n != 3 {
+			t.Errorf("adopted %d, %v", n, err)
+		}
+		if _, err := h.Calendar(h.Caller(text)); err != nil {
+			t.Error(err)
+		}
+		i.exec("UPDATE connections SET settings = '{}' WHERE id = $1", c.ID)
+		i.exec("UPDATE api_keys SET label = 'changed'")
+		if n, err := h.Rows.Adopt(t.Context()); err != nil || n != 0 {
+			t.Errorf("adopted %d, %v", n, err)
+		}
+		wrong, err := h.Rows.Wrong(t.Context())
+		if err != nil || len(wrong) != 2 || !slices.ContainsFunc(wrong, func(w sealing.WrongRow) bool { return w.ID == c.ID }) {
+			t.Errorf("wrong %v, %v", wrong, err)
+		}
+	})
+}
+
+// A link that was sent to a customer leads where it led when it was made.
+func TestNoEditOfTheDatabaseTurnsALink(t *testing.T) {
+	h := tenanttest.Open(t, storetest.SQLite(t))
+	token := secret.NewToken("fdc_")
+	hash, _ := secret.HashToken(token, "fdc_")
+	l := store.ConnectLink{
+		Hash: hash[:], TenantID: "tenant_a", ConnectionID: "conn_a", Kind: "crm", Provider: "bearer", Name: "desk",
+		Settings: []byte("{}"), CreatedAt: h.Clock.Now(), ExpiresAt: h.Clock.Now().Add(time.Hour),
+	}
+	tenanttest.Must(t, h.Sealer.SealLink(&l))
+	for name, change := range map[string]func(){
+		"settings": func() { l.Settings = []byte(`{"base_url":"https://intruder.example/"}`) },
+		"tenant":   func() { l.TenantID = "tenant_other" },
+		"end":      func() { l.ExpiresAt = l.ExpiresAt.Add(time.Hour) },
+		"account":  func() { l.OtherAccount = true },
+		"seal":     func() { l.Seal = nil },
+	} {
+		was := l
+		if change(); h.Sealer.Genuine(l) {
+			t.Errorf("a link with another %s is taken", name)
+		}
+		l = was
+	}
+	if !h.Sealer.Genuine(l) {
+		t.Error("the link itself is refused")
+	}
+	l.Seal = nil
+	l.TenantID = h.Tenant("acme").ID
+	if err := h.Store.CreateConnectLink(t.Context(), l); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Links.Get(t.Context(), token); fault.From(err).Reason != link.ReasonUnknown {
+		t.Errorf("one that was put in: %v", err)
+	}
+	if !bytes.Contains(h.Logged.Bytes(), []byte("level=ERROR")) {
+		t.Error("it is not told")
+	}
+}

@@ -1,0 +1,167 @@
+package sealing
+
+import (
+	"context"
+	"errors"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
+	"frontdesk/core/vault"
+)
+
+// Resealed is what a Reseal did.
+type Resealed struct {
+	Sealed  int            // credentials, tokens and rows sealed again with the primary key
+	Already int            // those that were already
+	InUse   map[uint32]int // how many each key is needed for now
+}
+
+// Reseal seals all credentials and tokens, and the rows of keys and links, with the key set's primary key. It
+// can be ended and begun again at any point: what is sealed with the primary key already is passed over.
+func (r *Rows) Reseal(ctx context.Context) (Resealed, error) {
+	primary, err := r.opts.Vault.Primary()
+	if err != nil {
+		return Resealed{}, err
+	}
+	rows, err := r.opts.Store.AllConnections(ctx)
+	if err != nil {
+		return Resealed{}, err
+	}
+	var done Resealed
+	for _, row := range rows {
+		if vault.KeyOf(row.Credentials) == primary {
+			done.Already++
+			continue
+		}
+		if err := r.reseal(ctx, row); err != nil {
+			return done, err
+		}
+		done.Sealed++
+	}
+	if err := r.resealKeys(ctx, primary, &done); err != nil {
+		return done, err
+	}
+	tokens, err := r.opts.Store.AllTokens(ctx)
+	if err != nil {
+		return done, err
+	}
+	for _, row := range tokens {
+		sealed, err := r.resealTokens(ctx, row, primary)
+		if err != nil {
+			return done, err
+		}
+		if sealed {
+			done.Sealed++
+		} else {
+			done.Already++
+		}
+	}
+	done.InUse, err = r.KeysInUse(ctx)
+	return done, err
+}
+
+// reseal seals one connection's credentials again. One that was removed in the meantime needs it no more.
+func (r *Rows) reseal(ctx context.Context, row store.Connection) error {
+	err := r.changeConnection(ctx, row, func(row *store.Connection) error {
+		plain, err := r.sealer.OpenConnection(*row)
+		if err != nil {
+			return err
+		}
+		return r.sealer.SealConnection(row, plain)
+	})
+	if errors.Is(err, fault.NotFound) {
+		return nil
+	}
+	return err
+}
+
+// resealKeys seals the rows of keys and links again. What is wrong with a row is not made right: it is passed
+// over.
+func (r *Rows) resealKeys(ctx context.Context, primary uint32, done *Resealed) error {
+	keys, err := r.opts.Store.AllKeys(ctx)
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		switch {
+		case vault.KeyOf(k.Seal) == primary:
+			done.Already++
+		case r.sealer.WrongKey(k) != "":
+			r.opts.Log.ErrorContext(ctx, "the row of an API key is not as the gateway wrote it, and is not "+
+				"sealed again; run frontdesk doctor", "key", k.ID)
+		default:
+			if _, err := r.sealKey(ctx, k); err != nil { // one that was revoked meanwhile is sealed already
+				return err
+			}
+			done.Sealed++
+		}
+	}
+	links, err := r.opts.Store.ConnectLinks(ctx, r.opts.Now())
+	if err != nil {
+		return err
+	}
+	for _, l := range links {
+		if vault.KeyOf(l.Seal) == primary || !r.sealer.Genuine(l) {
+			continue
+		}
+		if _, err := r.sealLink(ctx, l); err != nil {
+			return err
+		}
+		done.Sealed++
+	}
+	return nil
+}
+
+// resealTokens seals one connection's tokens again. They may be renewed meanwhile, by a process that has not
+// noticed the new key yet, so it looks until they are.
+func (r *Rows) resealTokens(ctx context.Context, row store.Tokens, primary uint32) (sealed bool, err error) {
+	for there := true; there && vault.KeyOf(row.Sealed) != primary; {
+		plain, err := r.opts.Vault.UnsealTokens(row.TenantID, row.ConnectionID, row.Sealed)
+		if err != nil {
+			return false, err
+		}
+		again, err := r.opts.Vault.SealTokens(row.TenantID, row.ConnectionID, plain)
+		clear(plain)
+		if err != nil {
+			return false, err
+		}
+		if same, err := r.opts.Store.ResealTokens(ctx, row, again); same || err != nil {
+			return same, err
+		}
+		if row, there, err = r.opts.Store.Tokens(ctx, row.TenantID, row.ConnectionID); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// KeysInUse counts, by the id of the key, the credentials, tokens and API keys that are sealed with it.
+func (r *Rows) KeysInUse(ctx context.Context) (map[uint32]int, error) {
+	rows, err := r.opts.Store.AllConnections(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := r.opts.Store.AllTokens(ctx)
+	if err != nil {
+		return nil, err
+	}
+	inUse := map[uint32]int{}
+	for _, row := range rows {
+		if len(row.Credentials) > 0 {
+			inUse[vault.KeyOf(row.Credentials)]++
+		}
+	}
+	keys, err := r.opts.Store.AllKeys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range keys {
+		if r.sealer.WrongKey(k) == "" { // what somebody put in keeps no key in use
+			inUse[vault.KeyOf(k.Seal)]++
+		}
+	}
+	for _, row := range tokens {
+		inUse[vault.KeyOf(row.Sealed)]++
+	}
+	return inUse, nil
+}

@@ -1,0 +1,216 @@
+package sealing_test
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/apikey"
+	"frontdesk/core/connection"
+	"frontdesk/core/fault"
+	"frontdesk/core/sealing"
+	"frontdesk/core/store"
+	"frontdesk/core/store/storetest"
+	"frontdesk/core/tenant/tenanttest"
+	"frontdesk/core/vault"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestRotationSealsEverythingAgain(t *testing.T) {
+	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+		h := tenanttest.Open(t, url)
+		var all []connection.Connection
+		for _, tenant := range []string{"acme", "beta"} {
+			h.Tenant(tenant)
+			all = append(all, h.Connection(tenant, "a", adapter.KindCalendar, "dav"), h.Connection(tenant, "b", adapter.KindCalendar, "dav"))
+			h.Connection(tenant, "s", adapter.KindCalendar, "sandbox") // has no credentials, but is sealed
+		}
+		old := h.Vault.Status()[0].ID
+		text, _ := h.Key("acme", apikey.Spec{})
+		if _, err := h.Calendar(h.Caller(text)); err != nil {
+			t.Fatal(err)
+		}
+		added, err := h.Vault.Rotate()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if inUse, err := h.Rows.KeysInUse(t.Context()); err != nil || !maps.Equal(inUse, map[uint32]int{old: 7}) {
+			t.Errorf("before: in use %v, %v", inUse, err)
+		}
+		done, err := h.Rows.Reseal(t.Context())
+		if err != nil || done.Sealed != 7 || done.Already != 0 || !maps.Equal(done.InUse, map[uint32]int{added.ID: 7}) {
+			t.Errorf("done %+v, %v", done, err)
+		}
+		if done, err = h.Rows.Reseal(t.Context()); err != nil || done.Sealed != 0 || done.Already != 7 {
+			t.Errorf("a second time %+v, %v", done, err)
+		}
+		for _, c := range all {
+			plain, err := h.Sealer.OpenConnection(h.Row(c))
+			if err != nil || plain["password"] != tenanttest.Canary {
+				t.Errorf("%s: %v", c.Name, err)
+			}
+		}
+		if _, err := h.Calendar(h.Caller(text)); err != nil {
+			t.Errorf("a call after the rotation: %v", err)
+		}
+	})
+}
+
+func TestInterruptedResealIsCompleted(t *testing.T) {
+	h := tenanttest.Open(t, storetest.SQLite(t))
+	h.Tenant("acme")
+	a, b := h.Connection("acme", "a", adapter.KindCalendar, "dav"), h.Connection("acme", "b", adapter.KindCalendar, "dav")
+	if _, err := h.Vault.Rotate(); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Rows.ResealConnection(t.Context(), h.Row(a)); err != nil { // and then the process was killed
+		t.Fatal(err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := h.Rows.Reseal(over); err == nil {
+		t.Error("a context that is over resealed")
+	}
+	done, err := h.Rows.Reseal(t.Context())
+	if err != nil || done.Sealed != 1 || done.Already != 1 || len(done.InUse) != 1 {
+		t.Errorf("done %+v, %v", done, err)
+	}
+	if _, err := h.Sealer.OpenConnection(h.Row(b)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestResealOfWhatIsRemovedMeanwhile(t *testing.T) {
+	h := tenanttest.Open(t, storetest.SQLite(t))
+	h.Tenant("acme")
+	row := h.Row(h.Connection("acme", "a", adapter.KindCalendar, "dav"))
+	if err := h.Connections.Remove(t.Context(), "acme", "a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Rows.ResealConnection(t.Context(), row); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCallsGoOnDuringRotations(t *testing.T) {
+	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+		h := tenanttest.Open(t, url)
+		h.Tenant("acme")
+		c := h.Connection("acme", "a", adapter.KindCalendar, "dav")
+		text, _ := h.Key("acme", apikey.Spec{})
+		server, err := vault.Open("", h.DataDir) // another process, with the keys of before
+		if err != nil {
+			t.Fatal(err)
+		}
+		var work sync.WaitGroup
+		stop, looped, updated := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		work.Go(func() {
+			for {
+				caller, err := h.Callers.Authenticate(t.Context(), text)
+				if err == nil {
+					_, err = h.Calendar(caller)
+				}
+				if err != nil {
+					t.Errorf("a call: %v", err)
+				}
+				row, err := h.Store.Connection(t.Context(), c.TenantID, c.ID)
+				if err == nil {
+					_, err = sealing.New(server).OpenConnection(row)
+				}
+				if err != nil {
+					t.Errorf("another process: %v", err)
+				}
+				select {
+				case looped <- struct{}{}:
+				case <-stop:
+					return
+				}
+			}
+		})
+		work.Go(func() {
+			for { // while someone enters the credentials again
+				_, err := h.Connections.Update(t.Context(), "acme", "a", connection.Change{Credentials: map[string]string{"username": "desk", "password": tenanttest.Canary}})
+				if f := fault.From(err); f != nil && f.Reason != fault.ReasonChangedMeanwhile {
+					t.Errorf("an update: %v", err)
+				}
+				select {
+				case updated <- struct{}{}:
+				case <-stop:
+					return
+				}
+			}
+		})
+		defer work.Wait()
+		defer close(stop)
+		for range 5 {
+			for range 2 { // what began before the last rotation has ended: only the key of the one before it is kept
+				<-looped
+				<-updated
+			}
+			if _, err := h.Vault.Rotate(); err != nil {
+				t.Fatal(err)
+			}
+			done, err := h.Rows.Reseal(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := h.Vault.Prune(func(id uint32) bool { return done.InUse[id] > 0 }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := len(h.Vault.Status()); n != 2 {
+			t.Errorf("%d keys are left", n)
+		}
+	})
+}
+
+func TestTokensAreSealedAgainAsTheyAre(t *testing.T) {
+	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+		h := tenanttest.Open(t, url)
+		h.Tenant("acme")
+		c := h.Connection("acme", "s", adapter.KindCalendar, "sandbox") // has no credentials
+		old := h.Vault.Status()[0].ID
+		put := func() {
+			t.Helper()
+			sealed, err := h.Vault.SealTokens(c.TenantID, c.ID, []byte(tenanttest.Canary))
+			if err == nil {
+				err = h.Store.ResetTokens(t.Context(), store.Tokens{TenantID: c.TenantID, ConnectionID: c.ID, Sealed: sealed})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		put()
+		before, _, err := h.Store.Tokens(t.Context(), c.TenantID, c.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put() // they are renewed after they were listed
+		added, err := h.Vault.Rotate()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if inUse, err := h.Rows.KeysInUse(t.Context()); err != nil || !maps.Equal(inUse, map[uint32]int{old: 2}) {
+			t.Errorf("before: in use %v, %v", inUse, err)
+		}
+		if sealed, err := h.Rows.ResealTokens(t.Context(), before, added.ID); err != nil || !sealed {
+			t.Errorf("sealed %t, %v", sealed, err)
+		}
+		done, err := h.Rows.Reseal(t.Context()) // the connection is sealed again, and its tokens are already
+		if err != nil || done.Sealed != 1 || done.Already != 1 || !maps.Equal(done.InUse, map[uint32]int{added.ID: 2}) {
+			t.Errorf("a second time %+v, %v", done, err)
+		}
+		after, _, err := h.Store.Tokens(t.Context(), c.TenantID, c.ID)
+		if err != nil || after.Version != before.Version+1 { // of the renewal: who redeems for this version still may save
+			t.Errorf("the version is %d after %d, %v", after.Version, before.Version, err)
+		}
+		if plain, err := h.Vault.UnsealTokens(c.TenantID, c.ID, after.Sealed); err != nil || string(plain) != tenanttest.Canary {
+			t.Errorf("%v", err)
+		}
+	})
+}

@@ -1,0 +1,209 @@
+package sealing
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"frontdesk/core/store"
+	"frontdesk/core/vault"
+)
+
+// Options are what sealed rows are looked after with. All are needed.
+type Options struct {
+	Store   *store.Store
+	Vault   *vault.Vault
+	Now     func() time.Time
+	Log     *slog.Logger
+	Changed func() // called when rows were sealed again: what is remembered of them is out of date
+}
+
+// Rows are the sealed rows of a store, as an operator looks after them. Make them with [NewRows].
+type Rows struct {
+	opts   Options
+	sealer Sealer
+}
+
+// NewRows makes the rows of a store.
+func NewRows(o Options) *Rows { return &Rows{opts: o, sealer: New(o.Vault)} }
+
+// WrongRow is a row that the gateway refuses because it is not as the gateway wrote it.
+type WrongRow struct {
+	Table  string `json:"table"`
+	ID     string `json:"id"`
+	Tenant string `json:"tenant"` // its id, as the row has it
+	What   string `json:"what"`
+}
+
+// String says it for people.
+func (w WrongRow) String() string {
+	return fmt.Sprintf("the row %s of %s (tenant %s) %s", w.ID, w.Table, w.Tenant, w.What)
+}
+
+// Wrong lists the connections, keys and links in force that are refused because of their rows.
+func (r *Rows) Wrong(ctx context.Context) ([]WrongRow, error) {
+	connections, err := r.opts.Store.AllConnections(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var wrong []WrongRow
+	for _, row := range connections {
+		if _, err := r.sealer.OpenConnection(row); err != nil {
+			what := "was changed, or the key set is another one"
+			if !vault.IsRow(row.Credentials) {
+				what = "was not written by this version of the gateway"
+			}
+			wrong = append(wrong, WrongRow{"connections", row.ID, row.TenantID, what})
+		}
+	}
+	keys, err := r.opts.Store.AllKeys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range keys {
+		if what := r.sealer.WrongKey(k); what != "" {
+			wrong = append(wrong, WrongRow{"api_keys", k.ID, k.TenantID, what})
+		}
+	}
+	links, err := r.opts.Store.ConnectLinks(ctx, r.opts.Now())
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range links {
+		if !r.sealer.Genuine(l) {
+			wrong = append(wrong, WrongRow{"connect_links", hex.EncodeToString(l.Hash), l.TenantID, "was changed or put in"})
+		}
+	}
+	return wrong, nil
+}
+
+// Standing is how many rows are sealed as this version seals them, and how many as the one before.
+type Standing struct{ Sealed, Former int }
+
+// Standing counts the rows.
+func (r *Rows) Standing(ctx context.Context) (Standing, error) {
+	connections, keys, links, err := r.sealable(ctx)
+	var s Standing
+	count := func(sealed []byte) {
+		if vault.IsRow(sealed) {
+			s.Sealed++
+		} else {
+			s.Former++
+		}
+	}
+	for _, row := range connections {
+		count(row.Credentials)
+	}
+	for _, k := range keys {
+		count(k.Seal)
+	}
+	for _, l := range links {
+		count(l.Seal)
+	}
+	return s, err
+}
+
+func (r *Rows) sealable(
+	ctx context.Context,
+) (c []store.Connection, k []store.APIKey, l []store.ConnectLink, err error) {
+	if c, err = r.opts.Store.AllConnections(ctx); err != nil {
+		return c, k, l, err
+	}
+	if k, err = r.opts.Store.AllKeys(ctx); err != nil {
+		return c, k, l, err
+	}
+	l, err = r.opts.Store.ConnectLinks(ctx, r.opts.Now())
+	return c, k, l, err
+}
+
+// Adopt seals the rows of the version before, as they are, and returns how many. It believes the database,
+// once: whoever calls it has reasons outside the database to do so. Rows of this version that are wrong stay
+// wrong.
+func (r *Rows) Adopt(ctx context.Context) (adopted int, err error) {
+	connections, keys, links, err := r.sealable(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, row := range connections {
+		if vault.IsRow(row.Credentials) {
+			continue
+		}
+		if err := r.adoptConnection(ctx, row); err != nil {
+			r.opts.Log.ErrorContext(ctx, "a connection of an earlier version could not be sealed again",
+				"connection", row.ID, "error", err)
+			continue
+		}
+		adopted++
+	}
+	for _, k := range keys {
+		if k.Seal != nil {
+			continue
+		}
+		done, err := r.sealKey(ctx, k)
+		if err != nil {
+			return adopted, err
+		}
+		if done {
+			adopted++
+		}
+	}
+	for _, l := range links {
+		if l.Seal != nil {
+			continue
+		}
+		done, err := r.sealLink(ctx, l)
+		if err != nil {
+			return adopted, err
+		}
+		if done {
+			adopted++
+		}
+	}
+	r.opts.Changed()
+	return adopted, nil
+}
+
+func (r *Rows) adoptConnection(ctx context.Context, row store.Connection) error {
+	return r.changeConnection(ctx, row, func(row *store.Connection) error {
+		if vault.IsRow(row.Credentials) { // another gateway was faster
+			return nil
+		}
+		plain, err := r.opts.Vault.Unseal(row.TenantID, row.ID, row.Credentials)
+		if err != nil {
+			return err
+		}
+		return r.sealer.SealConnection(row, plain)
+	})
+}
+
+// changeConnection changes what is sealed in a row, and nothing that anybody set: the audit says nothing of
+// it.
+func (r *Rows) changeConnection(
+	ctx context.Context, row store.Connection, change func(*store.Connection) error,
+) error {
+	_, err := r.opts.Store.ChangeConnection(ctx, row, func(row *store.Connection) ([]store.AuditRow, error) {
+		return nil, change(row)
+	})
+	r.opts.Changed()
+	return err
+}
+
+// sealKey seals a key's row, unless it is no longer as it was read. It reports whether it did.
+func (r *Rows) sealKey(ctx context.Context, was store.APIKey) (bool, error) {
+	is := was
+	if err := r.sealer.SealKey(&is); err != nil {
+		return false, err
+	}
+	return r.opts.Store.SealKey(ctx, was, is.Seal)
+}
+
+// sealLink does for a link what sealKey does for a key.
+func (r *Rows) sealLink(ctx context.Context, was store.ConnectLink) (bool, error) {
+	is := was
+	if err := r.sealer.SealLink(&is); err != nil {
+		return false, err
+	}
+	return r.opts.Store.SealConnectLink(ctx, was, is.Seal)
+}

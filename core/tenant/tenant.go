@@ -1,0 +1,150 @@
+// Package tenant knows the tenants: the customers of a gateway's operator, each with its own connections, API
+// keys and phone numbers. What tenants have is known to packages above: core/connection, core/apikey,
+// core/link.
+//
+//	tenants := tenant.NewDirectory(tenant.Options{...})
+//	acme, err := tenants.Create(ctx, "acme", tenant.Settings{Timezone: "Europe/Berlin"})
+package tenant
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	_ "time/tzdata" // a zone must be known wherever the gateway runs
+
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
+)
+
+// Reasons of faults about names.
+const (
+	ReasonNotFound  = "TENANT_NOT_FOUND"
+	ReasonNameTaken = "NAME_TAKEN" // of a tenant, or of a connection within its tenant
+)
+
+// Tenant is one customer of the gateway's operator.
+type Tenant struct {
+	ID        string
+	Name      string
+	Settings  Settings
+	CreatedAt time.Time
+}
+
+// Settings are what a tenant may set. The JSON form is what the store keeps and what "apply" reads.
+type Settings struct {
+	Timezone             string            `json:"timezone,omitempty" yaml:"timezone" help:"IANA time zone for requests where neither the request nor the calendar gives one. The default is UTC."`
+	PreventDoubleBooking bool              `json:"prevent_double_booking,omitempty" yaml:"prevent_double_booking" help:"Refuse a meeting when one of the selected calendars is busy."`
+	RejectPast           bool              `json:"reject_past,omitempty" yaml:"reject_past" help:"Refuse meetings that start in the past."`
+	DedupeWindow         *Duration         `json:"dedupe_window,omitempty" yaml:"dedupe_window" help:"How long equal book-meeting calls without a key count as one meeting; 0 turns this off. The default is idempotency.dedupe_window of the configuration."`
+	TicketDedupeWindow   *Duration         `json:"ticket_dedupe_window,omitempty" yaml:"ticket_dedupe_window" help:"How long equal create-ticket calls without a key count as one ticket; 0 turns this off. The default is idempotency.ticket_dedupe_window."`
+	StatusWords          map[string]string `json:"status_words,omitempty" yaml:"status_words" help:"The tenant's own words for ticket statuses, each with the CRM's label."`
+	MaxPurchasesPerDay   *int              `json:"max_purchases_per_day,omitempty" yaml:"max_purchases_per_day" help:"How many phone numbers the tenant may buy within 24 hours; 0 forbids buying. The default is 10."`
+	MaxPhoneNumbers      *int              `json:"max_phone_numbers,omitempty" yaml:"max_phone_numbers" help:"How many phone numbers the tenant may hold. At this number it can buy no more. The default is 100."`
+	PriorityWords        map[string]string `json:"priority_words,omitempty" yaml:"priority_words" help:"The tenant's own words for ticket priorities, each with the CRM's label."`
+}
+
+// Zone returns the tenant's time zone.
+func (t Tenant) Zone() string {
+	if t.Settings.Timezone == "" {
+		return "UTC"
+	}
+	return t.Settings.Timezone
+}
+
+// ByName returns a tenant; fault.NotFound, reason TENANT_NOT_FOUND, when there is none.
+func ByName(ctx context.Context, s *store.Store, name string) (Tenant, error) {
+	row, err := rowByName(ctx, s, name)
+	if err != nil {
+		return Tenant{}, err
+	}
+	return tenantOf(row)
+}
+
+func rowByName(ctx context.Context, s *store.Store, name string) (store.Tenant, error) {
+	row, err := s.TenantByName(ctx, name)
+	if errors.Is(err, fault.NotFound) {
+		return row, fault.Newf(fault.NotFound, ReasonNotFound, "There is no tenant %q.", name)
+	}
+	return row, err
+}
+
+// ByID returns a tenant; fault.NotFound when there is none.
+func ByID(ctx context.Context, s *store.Store, id string) (Tenant, error) {
+	row, err := s.TenantByID(ctx, id)
+	if err != nil {
+		return Tenant{}, err
+	}
+	return tenantOf(row)
+}
+
+func tenantOf(row store.Tenant) (Tenant, error) {
+	t := Tenant{ID: row.ID, Name: row.Name, CreatedAt: row.CreatedAt}
+	if len(row.Settings) > 0 {
+		if err := json.Unmarshal(row.Settings, &t.Settings); err != nil {
+			return t, fault.From(fmt.Errorf("tenant: stored settings of %s: %w", row.ID, err))
+		}
+	}
+	return t, nil
+}
+
+// named is how tenants and connections may be called: what is safe in a path, a metric's label and a file's
+// name.
+var named = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
+
+// CheckName reports a name that a tenant or a connection cannot have, as a fault of the field at path.
+func CheckName(path, name string) []fault.Field {
+	if named.MatchString(name) {
+		return nil
+	}
+	return []fault.Field{{Path: path,
+		Message: "must be 1 to 63 lower-case letters, digits and hyphens, and must begin with a letter or " +
+			"digit."}}
+}
+
+// Check reports every unusable setting; prefix is what their paths begin with.
+func (s Settings) Check(prefix string) []fault.Field {
+	var faults []fault.Field
+	if !isZone(s.Timezone) {
+		faults = append(faults, fault.Field{Path: prefix + "timezone",
+			Message: "must be an IANA time zone name such as America/New_York."})
+	}
+	for _, window := range []struct {
+		path  string
+		given *Duration
+	}{{"dedupe_window", s.DedupeWindow}, {"ticket_dedupe_window", s.TicketDedupeWindow}} {
+		if window.given != nil && *window.given < 0 {
+			faults = append(faults, fault.Field{Path: prefix + window.path, Message: "must not be negative."})
+		}
+	}
+	for _, limit := range []struct {
+		path  string
+		given *int
+	}{{"max_purchases_per_day", s.MaxPurchasesPerDay}, {"max_phone_numbers", s.MaxPhoneNumbers}} {
+		if limit.given != nil && *limit.given < 0 {
+			faults = append(faults, fault.Field{Path: prefix + limit.path, Message: "must not be negative."})
+		}
+	}
+	for _, words := range []struct {
+		path  string
+		given map[string]string
+	}{{"status_words", s.StatusWords}, {"priority_words", s.PriorityWords}} {
+		for word, label := range words.given {
+			if strings.TrimSpace(word) == "" || strings.TrimSpace(label) == "" {
+				faults = append(faults, fault.Field{Path: prefix + words.path, Message: "must map words to labels; neither may be empty."})
+			}
+		}
+	}
+	return faults
+}
+
+func isZone(name string) bool {
+	if name == "" {
+		return true
+	}
+	_, err := time.LoadLocation(name)
+	return err == nil && name != "Local"
+}
