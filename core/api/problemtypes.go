@@ -341,7 +341,7 @@ func problemTypes() []problemType {
 			Reason: fault.ReasonChangedMeanwhile, Code: code.Code_ABORTED, Status: http.StatusConflict,
 			Slug: "changed-meanwhile", Title: "Someone else changed it in the meantime",
 			Spoken: "Someone else just changed that. Let me look at it again.",
-			Sample: "The event was changed by someone else again and again.",
+			Sample: "Someone else keeps changing the event at the same time.",
 			Means:  "Someone else changed the same record at the same time. Nothing was overwritten.",
 			Remedy: "Read the record again, and decide again what to do.", Retry: onceASecond,
 		},
@@ -366,7 +366,7 @@ func problemTypes() []problemType {
 			Slug: "order-pending", Title: "The number is ordered but not ready yet",
 			Spoken: "The number is ordered, but it is not ready yet. Let us look again {wait}.",
 			Final:  "The number is ordered, but it is not ready yet.",
-			Sample: "+14155550123 is ordered and will be there soon. Repeat the request with the same Idempotency-Key to get it.",
+			Sample: "+14155550123 is ordered and will be ready soon. Repeat the request with the same Idempotency-Key to get it.",
 			Means: "The provider accepted the order, but did not complete it before the request's deadline. " +
 				"The gateway finishes the purchase by itself.",
 			Remedy: "Repeat the request with the same Idempotency-Key, or list the phone numbers in a minute. Do not buy again.", Retry: whenRunningOneEnded,

@@ -48,7 +48,7 @@ func (r *Run) rows(ctx context.Context, outcome string) ([]store.AuditRow, error
 func (r *Run) rowsIfAny(ctx context.Context, outcome string) []store.AuditRow {
 	rows, err := r.rows(ctx, outcome)
 	if err != nil {
-		r.journal.opts.Log.ErrorContext(ctx, "a call is not in the audit",
+		r.journal.opts.Log.ErrorContext(ctx, "a call could not be recorded in the audit",
 			"operation", r.intent.Operation, "outcome", outcome, "error", err)
 		return nil
 	}

@@ -139,7 +139,7 @@ func TestAnOperationAdvisesItsCallers(t *testing.T) {
 		{"no key", Operation{}, "", lost, false, "look first"},
 		{"no key, and idempotent", Operation{Idempotent: true}, "", lost, true, "Repeat the request unchanged"},
 		{"words of its own", Operation{AdviseRepeat: ring}, "k", lost, true, "Ring the bell."},
-		{"nothing will tell", Operation{}, "k", unknowable, false, "Look at the provider for what was done"},
+		{"nothing will tell", Operation{}, "k", unknowable, false, "Look at the provider for what happened"},
 		{"nothing will tell, own words", Operation{AdviseLook: look}, "k", unknowable, false, "Open since 20"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

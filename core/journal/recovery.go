@@ -42,7 +42,7 @@ func (j *Journal) Run(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if err := j.RecoverOnce(ctx); err != nil && ctx.Err() == nil {
-			j.opts.Log.WarnContext(ctx, "recovery failed; it goes on", "error", err)
+			j.opts.Log.WarnContext(ctx, "recovery failed; it will be tried again", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -152,7 +152,7 @@ func (j *Journal) tryRecover(ctx context.Context, i store.Intent) {
 		return
 	}
 	if err := j.recover(ctx, i); err != nil {
-		j.opts.Log.WarnContext(ctx, "an intent that was taken up is not carried through",
+		j.opts.Log.WarnContext(ctx, "an intent could not be recovered; it will be tried again",
 			"operation", i.Operation, "tenant", i.TenantID, "connection", i.ConnectionID, "error", err)
 	}
 }

@@ -101,7 +101,7 @@ func (j *Journal) takeOver(
 func (j *Journal) start(ctx context.Context, i store.Intent, repeatable bool) store.Intent {
 	j.announced.Do(func() {
 		if err := j.opts.Store.Announce(j.opts.Owner); err != nil {
-			j.opts.Log.WarnContext(ctx, "other processes cannot see that this one lives; its leases count",
+			j.opts.Log.WarnContext(ctx, "other processes cannot see that this one is alive; its leases count instead",
 				"error", err)
 		}
 	})
@@ -193,7 +193,7 @@ func (r *Run) release(ctx context.Context, state, outcome string) {
 	}
 	rows := r.rowsIfAny(ctx, outcome)
 	if err := r.journal.opts.Store.ReleaseIntent(ctx, r.intent, state, rows...); err != nil {
-		r.journal.opts.Log.ErrorContext(ctx, "an intent could not be closed; its lease will end",
+		r.journal.opts.Log.ErrorContext(ctx, "an intent could not be closed; recovery takes it up when its lease ends",
 			"operation", r.intent.Operation, "error", err)
 	}
 }
@@ -293,7 +293,7 @@ func (r *Run) complete(
 		}
 		return err
 	})
-	j.opts.Log.ErrorContext(ctx, "the store does not take an answer", "operation", r.intent.Operation,
+	j.opts.Log.ErrorContext(ctx, "an answer could not be recorded in the store", "operation", r.intent.Operation,
 		"kept_until_it_does", kept, "error", err)
 	if kept {
 		j.local.keep(r.intent.Owner, j.opts.KeepAnswers)

@@ -43,7 +43,7 @@ func (r *Run) unknownOutcome(f *fault.Error) error {
 	switch repeat := r.repeatAdvice(wait); {
 	case f.IsUnknowable():
 		told = *f
-		told.Detail = sentence(f.Detail) + "So it will not be known whether the provider acted. " +
+		told.Detail = sentence(f.Detail) + "So nobody can find out whether the provider acted. " +
 			lookAdvice(r.operation, r.intent)
 		return &told
 	case advice != "":
@@ -56,7 +56,7 @@ func (r *Run) unknownOutcome(f *fault.Error) error {
 		f.Code == fault.Forbidden, f.Unsent,
 		f.Code == fault.Unavailable && f.Metadata["upstream_status"] == "503":
 		told = *f.With("outcome", "unknown")
-		told.Detail = sentence(f.Detail) + "Whether the provider acted is not known yet. " + repeat
+		told.Detail = sentence(f.Detail) + "It is not known yet whether the provider acted. " + repeat
 	case f.Reason == fault.ReasonOutcomeUnknown:
 		told = *fault.New(fault.UnknownOutcome, f.Reason, sentence(f.Detail)+repeat).Because(f)
 	default:
@@ -95,14 +95,14 @@ func (r *Run) repeatAdvice(wait time.Duration) string {
 		return "Repeat the request unchanged to settle it."
 	}
 	return "A repeat without an Idempotency-Key could act twice: look first. " +
-		"The gateway finds out by itself as soon as it can."
+		"The gateway finds out the outcome as soon as it can."
 }
 
 // lookAdvice returns what a person does about an outcome that nothing will tell.
 func lookAdvice(op Operation, i store.Intent) string {
 	began := i.CreatedAt.UTC().Format("2006-01-02 15:04") + " UTC"
 	if op.AdviseLook == nil {
-		return "Look at the provider for what was done at about " + began + "."
+		return "Look at the provider for what happened at about " + began + "."
 	}
 	return op.AdviseLook(began)
 }

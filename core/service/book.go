@@ -201,7 +201,7 @@ func (b *booking) reserve(ctx context.Context) (err error) {
 	b.held, err = b.client.reserve(ctx, b.run, want)
 	if f := fault.From(err); err != nil && f.Reason == fault.ReasonSlotTaken && b.plan.Free {
 		return fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-			"An earlier try was cut off, and the time is taken now, perhaps by the meeting itself. "+
+			"An earlier try was cut off, and the time is now taken, perhaps by that meeting itself. "+
 				"Look at the calendar.")
 	}
 	if err != nil || b.plan.Free {

@@ -135,7 +135,7 @@ func (c calendarClient) requestedZone(name string) (*time.Location, error) {
 func (c calendarClient) checkWritable(attendees []string) error {
 	if c.traits.ReadOnly {
 		return fault.New(fault.Unsupported, fault.ReasonNotSupported,
-			"The connected calendar can only be read.")
+			"The connected calendar is read-only.")
 	}
 	if most := c.traits.MaxAttendees; most > 0 && len(attendees) > most {
 		return fault.InvalidFields(fault.Field{

@@ -136,7 +136,7 @@ func (c *creation) find(ctx context.Context) (crm.Ticket, error) {
 		return crm.Ticket{}, err
 	case f.Code == fault.NotFound:
 		if wait := wanted.Until.Sub(c.tickets.opts.Now()); wait > 0 {
-			return crm.Ticket{}, fault.NotKnownYet("The ticket is not there, and may still be on its way.", wait)
+			return crm.Ticket{}, fault.NotKnownYet("The ticket does not exist yet, but may still be created.", wait)
 		}
 		return crm.Ticket{}, f
 	case c.run.HadNoEffect(f): // it is the look that failed
@@ -153,13 +153,13 @@ func (c *creation) checkOwnership(found crm.Ticket, others []store.Intent) error
 	for _, other := range others {
 		switch {
 		case other.EffectRef == found.ID:
-			return fault.NotKnownYet("The ticket that was found is another call's.", time.Second)
+			return fault.NotKnownYet("The ticket that was found belongs to another call.", time.Second)
 		case other.EffectRef != "" || !isAlike(ours.Plan, other.Plan):
 		case c.tickets.journal.IsRunning(other):
-			return fault.NotKnownYet("Another call that says the same is under way.", time.Second)
+			return fault.NotKnownYet("Another call with the same content is still running.", time.Second)
 		case !bytes.Equal(other.RequestHash, ours.RequestHash):
 			return fault.Unknowable(
-				"Two calls that say the same were cut off, and the ticket that was opened may be either's.")
+				"Two calls with the same content were cut off, and the new ticket could belong to either of them.")
 		}
 	}
 	return nil
@@ -183,7 +183,7 @@ func (c *creation) saveUnknowable(ctx context.Context, err error) error {
 	}
 	c.plan.Unknowable = f.IsUnknowable()
 	if saveErr := c.run.Save(ctx, c.plan); saveErr != nil {
-		c.tickets.opts.Log.WarnContext(ctx, "that an outcome will never be known could not be kept",
+		c.tickets.opts.Log.WarnContext(ctx, "the mark of an outcome that can never be learned could not be saved",
 			"operation", opCreate, "error", saveErr)
 	}
 	return err

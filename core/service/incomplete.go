@@ -36,7 +36,7 @@ func actualValue(name string, t record.Ticket) string {
 	}[name]
 	switch {
 	case !short:
-		return " (it is not all there)"
+		return " (it is incomplete)"
 	case has == "":
 		return " (it is empty)"
 	}

@@ -26,7 +26,7 @@ func (s *Numbers) maintain(ctx context.Context) {
 	next := s.opts.Now().Add(mathrand.N(reconcileInterval))
 	for {
 		if err := s.returnDue(ctx); err != nil && ctx.Err() == nil {
-			s.opts.Log.WarnContext(ctx, "released numbers could not be looked at", "error", err)
+			s.opts.Log.WarnContext(ctx, "released numbers could not be read", "error", err)
 		}
 		if !s.opts.Now().Before(next) {
 			s.reconcileAll(ctx)
@@ -41,7 +41,7 @@ func (s *Numbers) maintain(ctx context.Context) {
 // reconcileAll compares every account that is in order with the table.
 func (s *Numbers) reconcileAll(ctx context.Context) {
 	if err := s.recoverStrays(ctx); err != nil && ctx.Err() == nil {
-		s.opts.Log.WarnContext(ctx, "stray purchases could not be looked at", "error", err)
+		s.opts.Log.WarnContext(ctx, "purchases without an intent could not be recovered", "error", err)
 	}
 	all, err := s.opts.Connections.RealOnes(ctx, adapter.KindTelephony)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Numbers) reconcileOne(ctx context.Context, c connection.Connection) {
 		found, err = s.Reconcile(ctx, caller, RepairSafe)
 	}
 	if err != nil {
-		s.opts.Log.WarnContext(ctx, "an account could not be compared with the numbers held",
+		s.opts.Log.WarnContext(ctx, "an account could not be compared with the table of numbers",
 			"tenant", c.TenantID, "connection", c.ID, "error", err)
 	}
 	for _, d := range found {
@@ -86,7 +86,7 @@ func (s *Numbers) recoverStrays(ctx context.Context) error {
 	}
 	for _, row := range open {
 		if err := s.recoverStray(ctx, row); err != nil {
-			s.opts.Log.WarnContext(ctx, "a stray purchase is still open",
+			s.opts.Log.WarnContext(ctx, "a purchase without an intent could not be recovered; it will be tried again",
 				"tenant", row.TenantID, "connection", row.ConnectionID, "error", err)
 		}
 	}
@@ -126,7 +126,7 @@ func (s *Numbers) returnDue(ctx context.Context) error {
 	}
 	for _, row := range going {
 		if err := s.returnNumber(ctx, row); err != nil && ctx.Err() == nil {
-			s.opts.Log.WarnContext(ctx, "a released number could not be given back; it is tried again",
+			s.opts.Log.WarnContext(ctx, "a released number could not be given back; it will be tried again",
 				"tenant", row.TenantID, "number", row.ID, "error", err)
 		}
 	}

@@ -172,7 +172,7 @@ func (c telephonyClient) setNumber(ctx context.Context, ref string, change telep
 	isRouted := to == nil || *to == (telephony.Routing{}) || now.Routing == *to
 	if !isNamed || !isRouted {
 		return fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
-			"The provider did not change the number as it was asked to.")
+			"The provider did not apply the requested change of the number.")
 	}
 	return nil
 }
@@ -187,7 +187,7 @@ func (c telephonyClient) explainNotFound(ctx context.Context, ref string, err er
 		return missing
 	}
 	return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"The provider has the number, and does not find what its calls are to lead to. "+
+		"The provider has the number, but does not know the destination of its calls. "+
 			"Check the connection's settings.").Because(err)
 }
 
@@ -226,7 +226,7 @@ const maxConflicts = 8
 
 func changedMeanwhile() error {
 	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile,
-		"The number is changed by others again and again. Repeat the request.")
+		"Others keep changing the number at the same time. Repeat the request.")
 }
 
 // displayName returns a number's own name, else the number itself.

@@ -119,7 +119,7 @@ func (b *purchase) perform(ctx context.Context) (store.Number, error) {
 		return number, err
 	}
 	if err := b.opts.Store.EndPurchase(context.WithoutCancel(ctx), b.row); err != nil {
-		b.opts.Log.ErrorContext(ctx, "a purchase could not be closed; it counts until it is looked at again",
+		b.opts.Log.ErrorContext(ctx, "a purchase could not be closed; it counts towards the limits until it is recovered",
 			"tenant", b.row.TenantID, "error", err)
 	}
 	return number, err
@@ -195,7 +195,7 @@ func (b *purchase) takeSteps(ctx context.Context) (store.Number, error) {
 	b.run.RuleOutEffect() // whatever was ordered before, the account has not got it
 	if b.run.Unattended() {
 		return store.Number{}, fault.New(fault.Exhausted, fault.ReasonNoNumbersAvailable,
-			"The purchase was cut off before it was ordered. Nothing was bought.")
+			"The purchase was cut off before the order. Nothing was bought.")
 	}
 	if err := b.checkSetup(ctx); err != nil {
 		return store.Number{}, err
@@ -259,7 +259,7 @@ func (b *purchase) wasDelivered(err error) bool {
 // purchase goes on counting: it was paid for.
 func (b *purchase) recordReturn(ctx context.Context) error {
 	if err := b.opts.Store.MarkReturned(context.WithoutCancel(ctx), b.row); err != nil {
-		return b.unfinishedFault("and went back to the provider, which could not be recorded yet", err)
+		return b.unfinishedFault("and given back to the provider, but that could not be recorded yet", err)
 	}
 	b.row.State = store.PurchaseReturned
 	return b.returnedFault()
@@ -271,7 +271,7 @@ func (b *purchase) returnedFault() error {
 	why, refused := parseRefusal(b.row.Refusal)
 	if !refused {
 		return fault.New(fault.NotFound, fault.ReasonNumberNotFound,
-			"The number was bought, and has been released since.")
+			"The number was bought, but has been released since.")
 	}
 	return fault.Newf(why.Fault.Code, why.Fault.Reason,
 		"%s was bought and given back at once, because it could not be set up: %s", b.row.E164, why.Fault.Detail)
@@ -404,7 +404,7 @@ func (b *purchase) claimAndOrder(ctx context.Context, e164 string) (telephony.Nu
 	}
 	if !chosen {
 		return telephony.Number{}, fault.New(fault.Conflict, fault.ReasonNumberTaken,
-			"Someone here holds or orders the number.")
+			"Another connection or purchase has claimed the number.")
 	}
 	b.row.State, b.row.E164 = store.PurchaseChosen, e164
 	return b.placeOrder(ctx)
@@ -467,7 +467,7 @@ func (b *purchase) awaitNumber(ctx context.Context, number telephony.Number) (te
 		if b.run.Unattended() || b.timeLeft() < wait {
 			b.markOrdered(ctx)
 			f := fault.Newf(fault.UnknownOutcome, fault.ReasonOrderPending,
-				"%s is ordered and will be there soon.", b.row.E164)
+				"%s is ordered and will be ready soon.", b.row.E164)
 			f.RetryAfter = journal.PendingInterval // it only takes its time
 			return number, f.With(metaNumber, b.row.E164)
 		}
@@ -481,7 +481,7 @@ func (b *purchase) awaitNumber(ctx context.Context, number telephony.Number) (te
 		case f.Reason == fault.ReasonNumberTaken: // the order failed
 			return number, err
 		case f.Code != fault.Unavailable && f.Code != fault.Timeout && f.Code != fault.RateLimited:
-			return number, b.unknownFault("is ordered, but the provider does not say what became of it", err)
+			return number, b.unknownFault("is ordered, but the provider does not report the state of the order", err)
 		}
 	}
 	return number, nil
@@ -493,7 +493,7 @@ func (b *purchase) markOrdered(ctx context.Context) {
 		return
 	}
 	if err := b.opts.Store.MarkOrdered(ctx, b.row); err != nil {
-		b.opts.Log.WarnContext(ctx, "an order under way could not be recorded; it is looked at less often",
+		b.opts.Log.WarnContext(ctx, "a pending order could not be recorded; it will be polled less often",
 			"tenant", b.row.TenantID, "error", err)
 		return
 	}
@@ -568,7 +568,7 @@ func (b *purchase) refuseSetup(
 		err = b.opts.Store.MarkReturning(context.WithoutCancel(ctx), b.row, raw, revision)
 	}
 	if err != nil {
-		return b.unfinishedFault("but its name and routing are refused, and that could not be recorded yet", err)
+		return b.unfinishedFault("but the provider refuses its name or routing, and that could not be recorded yet", err)
 	}
 	b.row.State, b.row.Refusal = store.PurchaseReturning, raw
 	return b.returnNumber(ctx, number)
@@ -578,7 +578,7 @@ func (b *purchase) refuseSetup(
 func (b *purchase) returnNumber(ctx context.Context, number telephony.Number) error {
 	if err := b.client.releaseAtProvider(ctx, number.Ref); err != nil {
 		why, _ := parseRefusal(b.row.Refusal)
-		refused := "but its name and routing are refused (" + why.Fault.Detail + ")"
+		refused := "but the provider refuses its name or routing (" + why.Fault.Detail + ")"
 		return b.unfinishedFault(refused+", and it could not be given back yet", err)
 	}
 	return b.recordReturn(ctx)
@@ -608,6 +608,6 @@ func adviseBuyer(f *fault.Error, hasKey bool) string {
 		return "Repeat the request with the same Idempotency-Key to get it; " +
 			"another request would buy another number."
 	}
-	return "The gateway goes on by itself: list the phone numbers in a minute to find it. " +
+	return "The gateway finishes the purchase: list the phone numbers in a minute to find the number. " +
 		"Another request would buy another number."
 }

@@ -25,7 +25,7 @@ const (
 func (p *purger) run(ctx context.Context) {
 	for {
 		if err := p.purge(ctx); err != nil && ctx.Err() == nil {
-			p.opts.Log.WarnContext(ctx, "old records could not be purged; it is tried again", "error", err)
+			p.opts.Log.WarnContext(ctx, "old records could not be purged; it will be tried again", "error", err)
 		}
 		if pause.For(ctx, purgeEvery) != nil {
 			return

@@ -176,7 +176,7 @@ func (r *reconciliation) compare(
 // table was read is left to the next comparison: it may have come back.
 func (r *reconciliation) releaseGone(ctx context.Context, row store.Number) (store.Number, bool, error) {
 	if r.repair < RepairSafe {
-		r.report(row, DriftGone, false, goneText, "Any list of the numbers gives it up.")
+		r.report(row, DriftGone, false, goneText, "The next list of the numbers removes it.")
 		return row, false, nil
 	}
 	rows, err := r.opts.auditNumber(ctx, actionLose, row)
@@ -210,7 +210,7 @@ func (r *reconciliation) adoptName(
 		return row, nil
 	}
 	if r.repair < RepairSafe {
-		r.report(row, DriftRenamed, false, renamedText, "Any list of the numbers takes it over.")
+		r.report(row, DriftRenamed, false, renamedText, "The next list of the numbers takes the name over.")
 		return row, nil
 	}
 	now, err := r.client.number(ctx, row.ID)
@@ -244,11 +244,11 @@ func (r *reconciliation) repairRouting(
 		return row, nil
 	}
 	safe := n.Routing == (telephony.Routing{}) || marshalRouting(n.Routing) == row.Leads
-	const what = "Its calls do not go to the employee who should get them."
+	const what = "Its calls are not routed to the assigned employee."
 	if r.repair == RepairNothing || r.repair == RepairSafe && !safe {
-		advice := "Any list of the numbers points them back."
+		advice := "The next list of the numbers restores their routing."
 		if !safe {
-			advice = "Someone pointed them elsewhere at the provider. Assign the employee again, " +
+			advice = "Someone routed them elsewhere at the provider. Assign the employee again, " +
 				"or run frontdesk doctor --repair."
 		}
 		r.report(row, DriftMisrouted, false, what, advice)
@@ -256,7 +256,7 @@ func (r *reconciliation) repairRouting(
 	}
 	if r.repairs++; r.repairs > maxRepairs {
 		r.report(row, DriftMisrouted, false, what,
-			"Many numbers are pointed back a few at a time; this one is still to come.")
+			"Routing is restored for a few numbers at a time, and this one is still waiting.")
 		return row, nil
 	}
 	now, err := r.client.number(ctx, row.ID)
@@ -271,7 +271,7 @@ func (r *reconciliation) repairRouting(
 	case f.Code == fault.NotFound:
 		return row, err
 	default:
-		r.opts.Log.WarnContext(ctx, "a number's calls could not be pointed back",
+		r.opts.Log.WarnContext(ctx, "the routing of a number could not be restored",
 			"tenant", row.TenantID, "number", row.ID, "error", err)
 		r.report(row, DriftMisrouted, false, what, f.Detail)
 		return row, nil
@@ -290,15 +290,15 @@ func (r *reconciliation) addUnknown(ctx context.Context, n telephony.Number) (st
 		return store.Number{}, false, nil
 	}
 	row := r.client.newRow(n)
-	const what = "The account holds the number, and the gateway does not know it."
+	const what = "The account holds a number that the gateway does not know."
 	switch {
 	case held: // came in since the table was read, or is there again under another reference
 	case r.settings.Held == adapter.HeldOwn:
 		r.report(row, DriftUnknown, false, what,
-			"The connection holds only its own numbers: take it in with frontdesk number adopt, or leave it.")
+			"The connection holds only its own numbers: add it with frontdesk number adopt, or leave it.")
 		return row, false, nil
 	case r.repair == RepairNothing:
-		r.report(row, DriftUnknown, false, what, "Any list of the numbers takes it in.")
+		r.report(row, DriftUnknown, false, what, "The next list of the numbers adds it.")
 		return row, false, nil
 	}
 	kept, err := r.client.adopt(ctx, row)

@@ -135,7 +135,7 @@ func (s *Numbers) Restore(ctx context.Context, tenantID string, id int64) (recor
 		if row, err = client.routeCalls(ctx, row); err != nil {
 			f := fault.From(err)
 			return numberRecord(row), fault.Newf(f.Code, f.Reason,
-				"%s is in use again, but its calls could not be pointed at its employee yet; "+
+				"%s is in use again, but its calls could not be routed to its employee yet; "+
 					"the next list tries again: %s", row.E164, f.Detail).Because(err)
 		}
 	}
@@ -151,7 +151,7 @@ func (s *Numbers) openParked(ctx context.Context, tenantID string, id int64) (te
 	i := slices.IndexFunc(waiting, func(n store.Number) bool { return n.ID == id && !n.Going })
 	if i < 0 {
 		return telephonyClient{}, fault.Newf(fault.NotFound, fault.ReasonNumberNotFound,
-			"No number with the id %d waits to be given back.", id)
+			"No number with the id %d is waiting to be given back.", id)
 	}
 	return s.openFor(ctx, tenantID, waiting[i].ConnectionID)
 }

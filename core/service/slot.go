@@ -164,7 +164,7 @@ func (h *hold) assign(ctx context.Context, eventID string) {
 	}
 	until := h.opts.Now().Add(holdAfterBooking)
 	if err := h.opts.Store.KeepHolds(ctx, h.ids, eventID, until); err != nil {
-		h.opts.Log.WarnContext(ctx, "a hold could not be kept", "error", err)
+		h.opts.Log.WarnContext(ctx, "a hold could not be assigned to its event", "error", err)
 	}
 }
 
@@ -183,6 +183,6 @@ func (h *hold) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	if err := h.opts.Store.DropHolds(ctx, h.ids); err != nil {
-		h.opts.Log.WarnContext(ctx, "a hold could not be dropped; it ends by itself", "error", err)
+		h.opts.Log.WarnContext(ctx, "a hold could not be released; it will expire", "error", err)
 	}
 }

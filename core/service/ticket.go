@@ -190,7 +190,7 @@ func (s *Tickets) rememberNumber(ctx context.Context, client crmClient, t crm.Ti
 		Number: t.Number, TicketID: t.ID, CreatedAt: s.opts.Now(),
 	})
 	if err != nil {
-		s.opts.Log.WarnContext(ctx, "the number of a ticket could not be kept",
+		s.opts.Log.WarnContext(ctx, "the number of a new ticket could not be saved",
 			"connection", client.connection.ID, "error", err)
 	}
 }

@@ -184,7 +184,7 @@ func (u *update) isNeeded(event calendar.Event, zone *time.Location, known strin
 		return false, nil
 	case u.run.Unattended():
 		return false, fault.New(fault.Conflict, fault.ReasonChangedMeanwhile,
-			"The event was changed by someone else since.")
+			"Someone else has changed the event since.")
 	}
 	return true, nil
 }

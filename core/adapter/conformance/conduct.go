@@ -39,7 +39,7 @@ func Conduct[H any](of func(H) Subject) []Check[H] {
 		{Name: "a provider that is down is Unavailable", Bound: where(can[Stopper]), Do: on(down)},
 		{Name: "credentials that are refused are Disconnected", Bound: where(can[Revoker]), Do: on(revoked)},
 		{Name: "what the account may not do is Forbidden", Bound: where(can[Forbidder]), Do: on(forbidden)},
-		{Name: "too many calls are RateLimited, and the provider's wait is told, not slept", Bound: where(can[Limiter]), Do: on(limited)},
+		{Name: "too many calls are RateLimited, and the provider's wait is reported, not slept", Bound: where(can[Limiter]), Do: on(limited)},
 		{Name: "a call that fails is not made again", Bound: where(countsRefusals), Do: on(noRetry)},
 	}
 }
@@ -129,7 +129,7 @@ func limited(ctx context.Context, s Subject) error {
 		}
 		told := fault.From(err).RetryAfter
 		if exact := !can[NamesNoWait](s); exact && (told < wait-2*time.Second || told > wait) {
-			return fmt.Errorf("%s told a wait of %s, the provider named %s", c.Name, told, wait)
+			return fmt.Errorf("%s reported a wait of %s, but the provider named %s", c.Name, told, wait)
 		}
 	}
 	return nil

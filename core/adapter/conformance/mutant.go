@@ -29,9 +29,9 @@ func ConductMutants() []ConductMutant {
 		}},
 		{"credentials that are refused are Disconnected", "blames our caller", answer(fault.Unauthenticated)},
 		{"what the account may not do is Forbidden", "asks to reconnect", answer(fault.Disconnected)},
-		{"too many calls are RateLimited, and the provider's wait is told, not slept", "blames the provider", answer(fault.Unavailable)},
-		{"too many calls are RateLimited, and the provider's wait is told, not slept", "keeps the wait to itself", answer(fault.RateLimited)},
-		{"too many calls are RateLimited, and the provider's wait is told, not slept", "sleeps", func(ctx context.Context, call func(context.Context) error) error {
+		{"too many calls are RateLimited, and the provider's wait is reported, not slept", "blames the provider", answer(fault.Unavailable)},
+		{"too many calls are RateLimited, and the provider's wait is reported, not slept", "keeps the wait to itself", answer(fault.RateLimited)},
+		{"too many calls are RateLimited, and the provider's wait is reported, not slept", "sleeps", func(ctx context.Context, call func(context.Context) error) error {
 			err := call(ctx)
 			if f := fault.From(err); f != nil {
 				time.Sleep(f.RetryAfter)

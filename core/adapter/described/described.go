@@ -44,7 +44,7 @@ func Open(t testing.TB, file, base string) *Description {
 	t.Helper()
 	folder := filepath.Join(filepath.Dir(repository(t)), "shared", "providers")
 	if _, err := os.Stat(folder); err != nil {
-		t.Skipf("the descriptions of providers are not here: %v", err)
+		t.Skipf("the descriptions of providers are missing: %v", err)
 	}
 	text, err := os.ReadFile(filepath.Join(folder, file))
 	if err != nil {
@@ -178,7 +178,7 @@ func (d *Description) Report(t testing.TB) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.requests == 0 {
-		t.Error("no request came by to be held against the description")
+		t.Error("no request was compared with the description")
 	}
 	for _, v := range d.violations {
 		t.Error("the description forbids", v)

@@ -103,7 +103,7 @@ func TestTheReportFailsTheTest(t *testing.T) {
 		want []string
 	}{
 		{"nothing wrong", &Description{requests: 3}, nil},
-		{"no request", &Description{}, []string{"no request came by"}},
+		{"no request", &Description{}, []string{"no request was compared"}},
 		{"violations, each", &Description{requests: 3, violations: []string{"GET /a", "GET /b"}}, []string{"GET /a", "GET /b"}},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
