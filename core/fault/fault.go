@@ -172,6 +172,14 @@ func (e *Error) With(key, value string) *Error {
 	return &c
 }
 
+// Restate returns a copy with another code, reason and detail. The rest stays, such as the status and the words
+// of the provider.
+func (e *Error) Restate(code Code, reason, detail string) *Error {
+	c := *e
+	c.Code, c.Reason, c.Detail = code, reason, detail
+	return &c
+}
+
 // Unacted is a failure as one of a write that did nothing: it failed before the write was sent, or the
 // provider refused the write.
 func Unacted(err error) *Error {

@@ -92,7 +92,7 @@ func notValid(plain *fault.Error, first apiError) *fault.Error {
 	case strings.Contains(place, "attendee"):
 		field.Path = "attendee_emails"
 	case strings.Contains(place, "conference"):
-		return said(plain, fault.Unsupported, fault.ReasonConferencing, noMeet().Detail)
+		return plain.Restate(fault.Unsupported, fault.ReasonConferencing, noMeet().Detail)
 	case strings.HasPrefix(place, "start"), place == "timemin":
 		field.Path = "start_time"
 	case strings.HasPrefix(place, "end"), place == "timemax":
@@ -101,7 +101,7 @@ func notValid(plain *fault.Error, first apiError) *fault.Error {
 		return plain
 	}
 	invalid := fault.InvalidFields(field)
-	f := said(plain, invalid.Code, invalid.Reason, invalid.Detail)
+	f := plain.Restate(invalid.Code, invalid.Reason, invalid.Detail)
 	f.Fields = invalid.Fields
 	return f
 }
@@ -109,12 +109,12 @@ func notValid(plain *fault.Error, first apiError) *fault.Error {
 // notAllowed tells the ways apart in which 403 says no.
 func notAllowed(plain *fault.Error, first apiError, answer *googleapi.Error) *fault.Error {
 	forbidden := func(detail string) *fault.Error {
-		return said(plain, fault.Forbidden, fault.ReasonPermissionDenied, detail)
+		return plain.Restate(fault.Forbidden, fault.ReasonPermissionDenied, detail)
 	}
 	switch first.Reason {
 	case "rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "dailyLimitExceeded":
 		limited := upstream.StatusFault(name, http.StatusTooManyRequests, answer.Header, nil)
-		return said(plain, limited.Code, limited.Reason, limited.Detail)
+		return plain.Restate(limited.Code, limited.Reason, limited.Detail)
 	case "insufficientPermissions":
 		return forbidden("The Google account was connected without all the access that is needed. Connect " +
 			"it again, and leave all boxes ticked.")
@@ -134,17 +134,10 @@ func notAllowed(plain *fault.Error, first apiError, answer *googleapi.Error) *fa
 		return forbidden("The administrators of this Google Workspace do not let other applications use its " +
 			"calendars. Ask them to trust this one.")
 	case "accessNotConfigured":
-		return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured,
+		return plain.Restate(fault.Unsupported, fault.ReasonProviderMisconfigured,
 			"The Google Calendar API is not enabled in the project of the OAuth client. Enable it in the Google Cloud console.")
 	}
 	return plain
-}
-
-// said is a fault that tells more than its status does.
-func said(plain *fault.Error, code fault.Code, reason, detail string) *fault.Error {
-	f := *plain
-	f.Code, f.Reason, f.Detail = code, reason, detail
-	return &f
 }
 
 func hasStatus(f *fault.Error, status int) bool {
@@ -156,7 +149,7 @@ func eventMissing(f *fault.Error) *fault.Error {
 	if f == nil || f.Code != fault.NotFound {
 		return f
 	}
-	return said(f, f.Code, fault.ReasonEventNotFound, noEvent().Detail)
+	return f.Restate(f.Code, fault.ReasonEventNotFound, noEvent().Detail)
 }
 
 // calendarMissing says of what was not found that it is a calendar.
@@ -164,7 +157,7 @@ func calendarMissing(f *fault.Error) *fault.Error {
 	if f == nil || f.Code != fault.NotFound {
 		return f
 	}
-	return said(f, f.Code, fault.ReasonCalendarNotFound, noCalendar().Detail)
+	return f.Restate(f.Code, fault.ReasonCalendarNotFound, noCalendar().Detail)
 }
 
 func noEvent() *fault.Error {

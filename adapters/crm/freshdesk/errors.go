@@ -34,7 +34,7 @@ func refusal(status int, header http.Header, body []byte) *fault.Error {
 	case http.StatusNotFound:
 		// A record that is not there is answered without a body; a host or path that is not there has a page.
 		if len(bytes.TrimSpace(body)) > 0 {
-			return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured,
+			return plain.Restate(fault.Unsupported, fault.ReasonProviderMisconfigured,
 				"The connection's address has no Freshdesk account, or no such API. Check base_url.")
 		}
 	}
@@ -54,7 +54,7 @@ func notValid(plain *fault.Error, t told) *fault.Error {
 	var missing, unfit []string
 	for _, e := range t.Errors {
 		if e.Field == "email" {
-			return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured,
+			return plain.Restate(fault.Unsupported, fault.ReasonProviderMisconfigured,
 				"Freshdesk does not accept the connection's requester_email. Correct it, or send a contact_id.")
 		}
 		field := strings.TrimPrefix(e.Field, "custom_fields.")
@@ -79,34 +79,27 @@ func notValid(plain *fault.Error, t told) *fault.Error {
 	switch {
 	case len(named) > 0:
 		invalid := fault.InvalidFields(named...)
-		f := said(plain, invalid.Code, invalid.Reason, invalid.Detail)
+		f := plain.Restate(invalid.Code, invalid.Reason, invalid.Detail)
 		f.Fields = named
 		return f
 	case len(missing) > 0:
 		f := adapter.MissingField(name, strings.Join(missing, ", "))
-		return said(plain, f.Code, f.Reason, f.Detail)
+		return plain.Restate(f.Code, f.Reason, f.Detail)
 	case len(unfit) > 0:
 		f := adapter.UnfitField(name, strings.Join(unfit, ", "))
-		return said(plain, f.Code, f.Reason, f.Detail)
+		return plain.Restate(f.Code, f.Reason, f.Detail)
 	}
-	return said(plain, fault.Invalid, fault.ReasonProviderRefused,
+	return plain.Restate(fault.Invalid, fault.ReasonProviderRefused,
 		"Freshdesk's rules do not accept this ticket, and do not say which field is wrong. The gateway's "+
 			"log has the provider's message at debug level.")
 }
 
 var fieldName = regexp.MustCompile(`^[A-Za-z0-9_]{1,100}$`)
 
-// said is a fault that tells more than its status does.
-func said(plain *fault.Error, code fault.Code, reason, detail string) *fault.Error {
-	f := *plain
-	f.Code, f.Reason, f.Detail = code, reason, detail
-	return &f
-}
-
 // ticketMissing says of what was not found that it is a ticket.
 func ticketMissing(err error) error {
 	if f := fault.From(err); f != nil && f.Code == fault.NotFound {
-		return said(f, fault.NotFound, fault.ReasonTicketNotFound, noTicket().Detail)
+		return f.Restate(fault.NotFound, fault.ReasonTicketNotFound, noTicket().Detail)
 	}
 	return err
 }

@@ -34,10 +34,10 @@ func (d *driver) refusal(status int, header http.Header, body []byte) *fault.Err
 	case http.StatusNotFound:
 		return d.notThere(plain, told)
 	case http.StatusLocked:
-		f := said(plain, fault.Unavailable, fault.ReasonProviderUnavailable, "HubSpot is still busy with an earlier change of the record. Try again in a moment.")
+		f := plain.Restate(fault.Unavailable, fault.ReasonProviderUnavailable, "HubSpot is still busy with an earlier change of the record. Try again in a moment.")
 		return fault.Unacted(waiting(f, 2*time.Second))
 	case statusMigrating:
-		f := said(plain, fault.Unavailable, fault.ReasonProviderUnavailable, "HubSpot is moving the account to another data centre, which takes some hours. Try again later.")
+		f := plain.Restate(fault.Unavailable, fault.ReasonProviderUnavailable, "HubSpot is moving the account to another data centre, which takes some hours. Try again later.")
 		return fault.Unacted(waiting(f, time.Hour))
 	case http.StatusTooManyRequests:
 		return d.tooMany(plain, told)
@@ -108,7 +108,7 @@ func (d *driver) notValid(plain *fault.Error, told apiError) *fault.Error {
 	if len(fields) > 0 {
 		slices.SortStableFunc(fields, func(a, b fault.Field) int { return strings.Compare(a.Path, b.Path) })
 		invalid := fault.InvalidFields(slices.CompactFunc(fields, func(a, b fault.Field) bool { return a.Path == b.Path })...)
-		f := said(plain, invalid.Code, invalid.Reason, invalid.Detail)
+		f := plain.Restate(invalid.Code, invalid.Reason, invalid.Detail)
 		f.Fields = invalid.Fields
 		return f
 	}
@@ -116,13 +116,13 @@ func (d *driver) notValid(plain *fault.Error, told apiError) *fault.Error {
 	case foreign == "":
 		return plain
 	case foreign == d.keyProperty:
-		return said(plain, fault.Invalid, fault.ReasonProviderRefused, "HubSpot refuses the ticket because of its property "+foreign+", the connection's key_property.")
+		return plain.Restate(fault.Invalid, fault.ReasonProviderRefused, "HubSpot refuses the ticket because of its property "+foreign+", the connection's key_property.")
 	case d.fields[foreign] != nil || foreign == sourceProperty:
 		f := adapter.UnfitField(name, foreign)
-		return said(plain, f.Code, f.Reason, f.Detail)
+		return plain.Restate(f.Code, f.Reason, f.Detail)
 	}
 	f := adapter.MissingField(name, foreign)
-	return said(plain, f.Code, f.Reason, f.Detail)
+	return plain.Restate(f.Code, f.Reason, f.Detail)
 }
 
 // ours are the fields that HubSpot's properties stand for.
@@ -208,7 +208,7 @@ func notAllowed(plain *fault.Error, told apiError) *fault.Error {
 	if len(missing) > 0 {
 		which = "the scope " + strings.Join(missing[:min(len(missing), 8)], " or ")
 	}
-	return said(plain, fault.Forbidden, fault.ReasonPermissionDenied,
+	return plain.Restate(fault.Forbidden, fault.ReasonPermissionDenied,
 		"The HubSpot connection lacks "+which+". Add it to the app at HubSpot. Then connect the account "+
 			"again, or enter the private app's new token.")
 }
@@ -224,7 +224,7 @@ func (d *driver) notThere(plain *fault.Error, told apiError) *fault.Error {
 		}
 		return plain
 	}
-	return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured,
+	return plain.Restate(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"HubSpot has no such API. Check the connection's api_version and the configured api_url.")
 }
 
@@ -233,7 +233,7 @@ func (d *driver) notThere(plain *fault.Error, told apiError) *fault.Error {
 func (d *driver) tooMany(plain *fault.Error, told apiError) *fault.Error {
 	switch told.PolicyName {
 	case "DAILY":
-		f := said(plain, plain.Code, plain.Reason,
+		f := plain.Restate(plain.Code, plain.Reason,
 			"The HubSpot account has used up its calls for today. The limit resets at midnight in the "+
 				"account's time zone.")
 		return waiting(f, d.untilMidnight())
@@ -261,13 +261,6 @@ func waiting(f *fault.Error, wait time.Duration) *fault.Error {
 	return &c
 }
 
-// said is a fault that tells more than its status does.
-func said(plain *fault.Error, code fault.Code, reason, detail string) *fault.Error {
-	f := *plain
-	f.Code, f.Reason, f.Detail = code, reason, detail
-	return &f
-}
-
 func hasStatus(err error, statuses ...int) bool {
 	if err == nil {
 		return false
@@ -282,7 +275,7 @@ func ticketMissing(err error) error {
 	if f == nil || f.Code != fault.NotFound {
 		return err
 	}
-	return said(f, f.Code, fault.ReasonTicketNotFound, noTicket().Detail)
+	return f.Restate(f.Code, fault.ReasonTicketNotFound, noTicket().Detail)
 }
 
 func noTicket() *fault.Error {

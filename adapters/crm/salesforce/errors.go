@@ -49,7 +49,7 @@ func firstError(body []byte) apiError {
 func refusal(status int, header http.Header, body []byte) *fault.Error {
 	plain := upstream.StatusFault(name, status, header, body)
 	if status == http.StatusNotFound { // no call is about one record's address
-		return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured,
+		return plain.Restate(fault.Unsupported, fault.ReasonProviderMisconfigured,
 			"Salesforce has no such API. Check the connection's base_url and api_version.")
 	}
 	return meaning(plain, firstError(body), crm.NewTicket{}, nil)
@@ -85,7 +85,7 @@ func partRefusal(status int, body []byte, first apiError, t crm.NewTicket, setti
 		f.Upstream = plain.Upstream
 		return f
 	case http.StatusNotFound:
-		return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured,
+		return plain.Restate(fault.Unsupported, fault.ReasonProviderMisconfigured,
 			"The connection's external_id_field is not marked External ID at Salesforce, or the connected "+
 				"user cannot see it.")
 	}
@@ -97,38 +97,38 @@ func partRefusal(status int, body []byte, first apiError, t crm.NewTicket, setti
 func meaning(plain *fault.Error, e apiError, t crm.NewTicket, setting adapter.TicketFields) *fault.Error {
 	switch e.Code {
 	case "INVALID_SESSION_ID":
-		return said(plain, fault.Disconnected, fault.ReasonReconnectRequired,
+		return plain.Restate(fault.Disconnected, fault.ReasonReconnectRequired,
 			"Salesforce does not accept the connection's session. Connect the account again.")
 	case "REQUEST_LIMIT_EXCEEDED":
-		f := said(plain, fault.RateLimited, fault.ReasonProviderRateLimited,
+		f := plain.Restate(fault.RateLimited, fault.ReasonProviderRateLimited,
 			"The Salesforce organisation has used up its API calls. Try again later, or raise its limit there.")
 		f.RetryAfter = cmp.Or(plain.RetryAfter, limitWait)
 		return f
 	case "SERVER_UNAVAILABLE":
-		return said(plain, fault.Unavailable, fault.ReasonProviderUnavailable, "Salesforce is not available at the moment.")
+		return plain.Restate(fault.Unavailable, fault.ReasonProviderUnavailable, "Salesforce is not available at the moment.")
 	case "QUERY_TIMEOUT":
-		return said(plain, fault.Timeout, fault.ReasonDeadlineExceeded, "Salesforce did not finish in time.")
+		return plain.Restate(fault.Timeout, fault.ReasonDeadlineExceeded, "Salesforce did not finish in time.")
 	case "UNABLE_TO_LOCK_ROW":
-		return said(plain, fault.Conflict, fault.ReasonProviderConflict,
+		return plain.Restate(fault.Conflict, fault.ReasonProviderConflict,
 			"Somebody else is changing a record at Salesforce that the ticket belongs to. Try again.")
 	case "STORAGE_LIMIT_EXCEEDED":
-		return said(plain, fault.Exhausted, fault.ReasonStorageFull, "The Salesforce organisation has no room left for cases.")
+		return plain.Restate(fault.Exhausted, fault.ReasonStorageFull, "The Salesforce organisation has no room left for cases.")
 	case duplicateValue, "DUPLICATES_DETECTED":
-		f := said(plain, fault.Conflict, fault.ReasonProviderConflict,
+		f := plain.Restate(fault.Conflict, fault.ReasonProviderConflict,
 			"The Salesforce organisation considers the ticket a duplicate.")
 		f.NoRetry = true
 		return f
 	case "API_DISABLED_FOR_ORG", "API_CURRENTLY_DISABLED":
-		return said(plain, fault.Forbidden, fault.ReasonPermissionDenied,
+		return plain.Restate(fault.Forbidden, fault.ReasonPermissionDenied,
 			"The Salesforce organisation or the connected user has no API access. Grant the permission API "+
 				"Enabled.")
 	case "INVALID_FIELD", "INVALID_FIELD_FOR_INSERT_UPDATE", "INVALID_TYPE":
-		return said(plain, fault.Forbidden, fault.ReasonPermissionDenied,
+		return plain.Restate(fault.Forbidden, fault.ReasonPermissionDenied,
 			"Salesforce does not let the connected user see or set every case field that is needed. Give "+
 				"the user field-level access; the log names the missing field. Also check the connection's "+
 				"comments and external_id_field.")
 	case "INSUFFICIENT_ACCESS_OR_READONLY":
-		return said(plain, fault.Forbidden, fault.ReasonPermissionDenied,
+		return plain.Restate(fault.Forbidden, fault.ReasonPermissionDenied,
 			"Salesforce does not allow the connected user to do this. Grant the user the permission, or "+
 				"connect another one.")
 	case "INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST":
@@ -170,10 +170,10 @@ func invalid(plain *fault.Error, e apiError, setting adapter.TicketFields, messa
 	}
 	if unfit := ofSetting(setting, e.Fields); len(faults) == 0 && len(unfit) > 0 {
 		f := adapter.UnfitField(name, strings.Join(unfit, ", "))
-		return said(plain, f.Code, f.Reason, f.Detail)
+		return plain.Restate(f.Code, f.Reason, f.Detail)
 	}
 	if len(faults) == 0 {
-		return said(plain, fault.Invalid, fault.ReasonProviderRefused, detail+" The gateway's log has the "+
+		return plain.Restate(fault.Invalid, fault.ReasonProviderRefused, detail+" The gateway's log has the "+
 			"provider's message at debug level.")
 	}
 	return named(plain, faults)
@@ -200,7 +200,7 @@ func missing(plain *fault.Error, e apiError, setting adapter.TicketFields) *faul
 			"The Salesforce organisation requires more values for a ticket.")
 	}
 	f := adapter.MissingField(name, strings.Join(others, ", "))
-	return said(plain, f.Code, f.Reason, f.Detail)
+	return plain.Restate(f.Code, f.Reason, f.Detail)
 }
 
 // unknownRecord names the related record that does not exist, or that the user may not use. Salesforce often
@@ -225,20 +225,13 @@ func unknownRecord(plain *fault.Error, e apiError, t crm.NewTicket, setting adap
 	}
 	if len(faults) == 0 && len(unfit) > 0 {
 		f := adapter.UnfitField(name, strings.Join(unfit, " or "))
-		return said(plain, f.Code, f.Reason, f.Detail)
+		return plain.Restate(f.Code, f.Reason, f.Detail)
 	}
 	if len(faults) == 0 {
-		return said(plain, fault.Forbidden, fault.ReasonPermissionDenied,
+		return plain.Restate(fault.Forbidden, fault.ReasonPermissionDenied,
 			"Salesforce does not let the connected user use a record that the case would belong to.")
 	}
 	return named(plain, faults)
-}
-
-// said is a fault that tells more than its status does.
-func said(plain *fault.Error, code fault.Code, reason, detail string) *fault.Error {
-	f := *plain
-	f.Code, f.Reason, f.Detail = code, reason, detail
-	return &f
 }
 
 func unknownLabels(status, priority bool) *fault.Error {

@@ -53,14 +53,14 @@ func (d *driver) refusal(method string, status int, header http.Header, body []b
 	switch status {
 	case http.StatusBadRequest:
 		if t.Error == "IdempotentRequestError" {
-			return said(plain, fault.Conflict, fault.ReasonProviderConflict,
+			return plain.Restate(fault.Conflict, fault.ReasonProviderConflict,
 				"Zendesk already has a ticket with this key but other values. Check in Zendesk.")
 		}
 	case http.StatusUnprocessableEntity:
 		return d.notValid(plain, t)
 	case http.StatusNotFound:
 		if t.Error != "RecordNotFound" {
-			return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured,
+			return plain.Restate(fault.Unsupported, fault.ReasonProviderMisconfigured,
 				"The connection's address has no Zendesk account, or no such API. Check base_url.")
 		}
 	case http.StatusConflict:
@@ -68,7 +68,7 @@ func (d *driver) refusal(method string, status int, header http.Header, body []b
 		// (developer.zendesk.com/api-reference/introduction/requests, "409"). A repetition succeeds; that of
 		// a try which is still running (IdempotentRequestInProgress) does not yet.
 		if t.Error == "DatabaseConflict" && method == http.MethodPost {
-			return fault.Unacted(said(plain, fault.Unavailable, fault.ReasonProviderUnavailable, "Zendesk was busy with another change and did not open the ticket. Try again."))
+			return fault.Unacted(plain.Restate(fault.Unavailable, fault.ReasonProviderUnavailable, "Zendesk was busy with another change and did not open the ticket. Try again."))
 		}
 	}
 	return plain
@@ -118,26 +118,19 @@ func (d *driver) notValid(plain *fault.Error, t told) *fault.Error {
 	switch {
 	case len(named) > 0:
 		invalid := fault.InvalidFields(named...)
-		f := said(plain, invalid.Code, invalid.Reason, invalid.Detail)
+		f := plain.Restate(invalid.Code, invalid.Reason, invalid.Detail)
 		f.Fields = named
 		return f
 	case len(missing) > 0:
 		f := adapter.MissingField(name, strings.Join(missing, ", "))
-		return said(plain, f.Code, f.Reason, f.Detail)
+		return plain.Restate(f.Code, f.Reason, f.Detail)
 	case len(unfit) > 0:
 		f := adapter.UnfitField(name, strings.Join(unfit, ", "))
-		return said(plain, f.Code, f.Reason, f.Detail)
+		return plain.Restate(f.Code, f.Reason, f.Detail)
 	}
-	return said(plain, fault.Invalid, fault.ReasonProviderRefused,
+	return plain.Restate(fault.Invalid, fault.ReasonProviderRefused,
 		"Zendesk's rules do not accept this ticket, and do not say which field is wrong. The gateway's log "+
 			"has the provider's message at debug level.")
-}
-
-// said is a fault that tells more than its status does.
-func said(plain *fault.Error, code fault.Code, reason, detail string) *fault.Error {
-	f := *plain
-	f.Code, f.Reason, f.Detail = code, reason, detail
-	return &f
 }
 
 func isCode(err error, code fault.Code) bool {
@@ -153,7 +146,7 @@ func hasStatus(err error, status int) bool {
 // ticketMissing says of what was not found that it is a ticket.
 func ticketMissing(err error) error {
 	if isCode(err, fault.NotFound) {
-		return said(fault.From(err), fault.NotFound, fault.ReasonTicketNotFound, noTicket().Detail)
+		return fault.From(err).Restate(fault.NotFound, fault.ReasonTicketNotFound, noTicket().Detail)
 	}
 	return err
 }

@@ -29,7 +29,7 @@ func (d *driver) call(ctx context.Context, method, path string, about subject, i
 	}.Do(ctx, d.client)
 	f := fault.From(err)
 	if err != nil && refused == nil && f.Reason == fault.ReasonProviderMisconfigured && f.Upstream != "" {
-		return said(f, f.Code, f.Reason, unreadable(method).Detail)
+		return f.Restate(f.Code, f.Reason, unreadable(method).Detail)
 	}
 	return err
 }

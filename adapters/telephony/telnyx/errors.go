@@ -80,34 +80,34 @@ func refusal(about subject, status int, header http.Header, body []byte) *fault.
 		}
 		return plain
 	case status == http.StatusPaymentRequired, has(codeNoFunds):
-		return said(plain, fault.Exhausted, fault.ReasonInsufficientFunds, "The balance of the Telnyx account is too low. Add funds in Telnyx's portal.")
+		return plain.Restate(fault.Exhausted, fault.ReasonInsufficientFunds, "The balance of the Telnyx account is too low. Add funds in Telnyx's portal.")
 	case status == http.StatusForbidden && has(codeAuthFailed):
-		return said(plain, fault.Disconnected, fault.ReasonReconnectRequired, "Telnyx refuses the connection's API key. Connect the account again.")
+		return plain.Restate(fault.Disconnected, fault.ReasonReconnectRequired, "Telnyx refuses the connection's API key. Connect the account again.")
 	case has(codeFeatureLimit):
-		return said(plain, fault.Exhausted, fault.ReasonTrialLimit,
+		return plain.Restate(fault.Exhausted, fault.ReasonTrialLimit,
 			"The Telnyx account has reached a limit of its level. Upgrade the account in Telnyx's portal.")
 	case status >= 500 || status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return plain
 	case about == oneNumber && has(codeNotFound, codeInvalidID):
-		return said(plain, fault.NotFound, fault.ReasonNumberNotFound, noNumber().Detail)
+		return plain.Restate(fault.NotFound, fault.ReasonNumberNotFound, noNumber().Detail)
 	case about == oneNumber && at("customer_reference"):
 		f := fault.InvalidField("name", "is not accepted by Telnyx as a number's customer reference.")
 		f.Upstream = plain.Upstream
 		return f.With("provider", name)
 	case at("connection_id"), about == anOrder && has(codeNoAssociation, codeNoAssociated),
 		about == aConnection && has(codeNotFound, codeInvalidID):
-		return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured, noConnection)
+		return plain.Restate(fault.Unsupported, fault.ReasonProviderMisconfigured, noConnection)
 	case about == anOrder && (at("requirement") || at("address")):
 		f := lacking(!at("requirement"))
-		return said(plain, f.Code, f.Reason, f.Detail)
+		return plain.Restate(f.Code, f.Reason, f.Detail)
 	case about == aSearch && at("national_destination_code"):
-		return said(plain, fault.NotFound, fault.ReasonNoNumbersAvailable,
+		return plain.Restate(fault.NotFound, fault.ReasonNoNumbersAvailable,
 			"Telnyx has no numbers in this area code.")
 	case status == http.StatusNotFound && len(errors) == 0:
-		return said(plain, fault.Unsupported, fault.ReasonProviderMisconfigured,
+		return plain.Restate(fault.Unsupported, fault.ReasonProviderMisconfigured,
 			"The configured address has no such Telnyx API. Check providers.telnyx.api_url.")
 	case plain.Reason == fault.ReasonProviderMisconfigured:
-		return said(plain, plain.Code, plain.Reason, unreadable(http.MethodGet).Detail)
+		return plain.Restate(plain.Code, plain.Reason, unreadable(http.MethodGet).Detail)
 	}
 	return plain
 }
@@ -142,13 +142,6 @@ func lacking(addressAlone bool) *fault.Error {
 				"portal, or cancel the order there and choose another area code.")
 	}
 	return f.With("provider", name)
-}
-
-// said is a fault that tells more than its status does.
-func said(plain *fault.Error, code fault.Code, reason, detail string) *fault.Error {
-	f := *plain
-	f.Code, f.Reason, f.Detail = code, reason, detail
-	return &f
 }
 
 func isFault(err error, code fault.Code, reason string) bool {

@@ -183,7 +183,7 @@ func (d *driver) notBought(ctx context.Context, o telephony.Order, refused error
 	case told(refused, notFound):
 		return telephony.Number{}, accountMissing(refused)
 	case unexplained(refused) && d.outOfFunds(ctx):
-		return telephony.Number{}, said(fault.From(refused), noFunds)
+		return telephony.Number{}, restate(fault.From(refused), noFunds)
 	}
 	return telephony.Number{}, refused
 }

@@ -81,11 +81,11 @@ func refusal(status int, header http.Header, body []byte) *fault.Error {
 	case answer.Code == badName:
 		return invalidName(f)
 	case known:
-		f = said(f, m)
+		f = restate(f, m)
 	case status == http.StatusPaymentRequired:
-		f = said(f, noFunds)
+		f = restate(f, noFunds)
 	case status == http.StatusNotFound && answer.Code != notFound:
-		f = said(f, meaning{fault.Unsupported, fault.ReasonProviderMisconfigured,
+		f = restate(f, meaning{fault.Unsupported, fault.ReasonProviderMisconfigured,
 			"The configured address has no Twilio API. Check providers.twilio.api_url."})
 	}
 	// "An API Request that receives an error 429 response is never processed and is always safe to retry"
@@ -100,17 +100,13 @@ const metadataCode = "twilio_code"
 var noFunds = meaning{fault.Exhausted, fault.ReasonInsufficientFunds,
 	"The balance of the Twilio account is too low for another number. Add funds in Twilio's Console."}
 
-// said is a fault that tells more than its status does.
-func said(plain *fault.Error, m meaning) *fault.Error {
-	f := *plain
-	f.Code, f.Reason, f.Detail = m.code, m.reason, m.detail
-	return &f
-}
+// restate returns the fault with a meaning of its own.
+func restate(f *fault.Error, m meaning) *fault.Error { return f.Restate(m.code, m.reason, m.detail) }
 
 // invalidName is a display name that Twilio does not take.
 func invalidName(plain *fault.Error) *fault.Error {
 	invalid := fault.InvalidField("name", "is not accepted by Twilio: send 1 to 64 characters.")
-	f := said(plain, meaning{invalid.Code, invalid.Reason, invalid.Detail})
+	f := restate(plain, meaning{invalid.Code, invalid.Reason, invalid.Detail})
 	f.Fields = invalid.Fields
 	return f
 }
@@ -135,7 +131,7 @@ func unexplained(err error) bool {
 // numberMissing says of what was not found that it is a number.
 func numberMissing(err error) error {
 	if told(err, notFound) {
-		return said(fault.From(err), meaning{fault.NotFound, fault.ReasonNumberNotFound, noNumber().Detail})
+		return restate(fault.From(err), meaning{fault.NotFound, fault.ReasonNumberNotFound, noNumber().Detail})
 	}
 	return err
 }
@@ -143,7 +139,7 @@ func numberMissing(err error) error {
 // accountMissing says of what was not found that it is the account.
 func accountMissing(err error) error {
 	if told(err, notFound) {
-		return said(fault.From(err), meaning{fault.Unsupported, fault.ReasonProviderMisconfigured,
+		return restate(fault.From(err), meaning{fault.Unsupported, fault.ReasonProviderMisconfigured,
 			"Twilio has no such account for the connection's credentials. Check account_sid and " +
 				"subaccount_sid."})
 	}

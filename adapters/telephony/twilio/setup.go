@@ -87,5 +87,5 @@ func misconfigured(err error, detail string) error {
 	if err == nil {
 		return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, detail).With("provider", name)
 	}
-	return said(fault.From(err), meaning{fault.Unsupported, fault.ReasonProviderMisconfigured, detail})
+	return restate(fault.From(err), meaning{fault.Unsupported, fault.ReasonProviderMisconfigured, detail})
 }
