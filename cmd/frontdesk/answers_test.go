@@ -44,10 +44,10 @@ func hostileAnswers(provider string) []form {
 // hostileAccounts are the accounts of every provider at one gateway, whose answers are hostile.
 type hostileAccounts struct {
 	*running
-	at    map[string]account
-	keys  map[string]string
-	names []string
-	calm  int // bytes that the process held before
+	at       map[string]account
+	keys     map[string]string
+	names    []string
+	baseline int // bytes that the process held before
 
 	neighbour, control *load // of another tenant, and at a gateway whose providers are well
 }
@@ -82,8 +82,8 @@ func TestNoFormOfAnAnswerTakesTheProcessDown(t *testing.T) {
 			t.Fatalf("%s, quiet: %v %d %s", name, err, got.status, got.body)
 		}
 	}
-	h.calm = residentNow(t, h.running)
-	ended := h.beside(t, 20*time.Millisecond)
+	h.baseline = residentNow(t, h.running)
+	ended := h.withLoad(t, 20*time.Millisecond)
 	for _, name := range h.names {
 		t.Run(name, func(t *testing.T) {
 			for _, f := range hostileAnswers(name) {
@@ -92,14 +92,14 @@ func TestNoFormOfAnAnswerTakesTheProcessDown(t *testing.T) {
 		})
 	}
 	ended()
-	ended = h.beside(t, time.Second) // sixteen of the largest answers at once are a second's work of a processor
+	ended = h.withLoad(t, time.Second) // sixteen of the largest answers at once are a second's work of a processor
 	t.Run("sixteen at once", h.sixteenAtOnce)
 	ended()
 }
 
-// beside has a neighbour call all the time until ended, which tells how long it waited: at most as long as a
+// withLoad has a neighbour call all the time until ended, which tells how long it waited: at most as long as a
 // neighbour of nobody at the same time, twice, and so much more.
-func (h hostileAccounts) beside(t *testing.T, more time.Duration) (ended func()) {
+func (h hostileAccounts) withLoad(t *testing.T, more time.Duration) (ended func()) {
 	const perSecond = 50
 	ctx, stop := context.WithCancel(t.Context())
 	var neighbour, control []loadResponse
@@ -135,22 +135,22 @@ func (h hostileAccounts) answers(t *testing.T, name string, f form) {
 	})
 	defer h.at[name].put(nil)
 	before := residentNow(t, h.running)
-	spent, began := processorTime(t, h.running), time.Now()
+	used, began := processorTime(t, h.running), time.Now()
 	patience := "X-Request-Timeout-Ms: 5000"
 	if strings.Contains(f.name, "drip") {
 		patience = "X-Request-Timeout-Ms: 300" // which it takes
 	}
 	got, err := h.as(h.keys[name]).send(h.at[name].read, patience)
 	took := time.Since(began)
-	spent = processorTime(t, h.running) - spent
+	used = processorTime(t, h.running) - used
 	most := residentBytes(t, h.running)
 	t.Logf("%4d MiB more (%d more than calm), %5v of processor, %5v: %d %s after %d",
-		(most-before)>>20, (most-h.calm)>>20, spent, took.Round(time.Millisecond), got.status, got.reason(), asked.Load())
+		(most-before)>>20, (most-h.baseline)>>20, used, took.Round(time.Millisecond), got.status, got.reason(), asked.Load())
 	if err != nil || got.status == http.StatusInternalServerError {
 		t.Errorf("answered %v %d %s", err, got.status, got.body)
 	}
 	// The runtime gives back late what earlier answers took, so that there may be more since it was calm.
-	if grown, since := most-before, most-h.calm; (grown > mostForOne || since > 2*mostForOne) && !underRaceDetector() {
+	if grown, since := most-before, most-h.baseline; (grown > mostForOne || since > 2*mostForOne) && !underRaceDetector() {
 		t.Errorf("the process grew by %d MiB, by %d since it was calm", grown>>20, since>>20)
 	}
 	if got.reason() == "PROVIDER_ANSWER_TOO_LARGE" && asked.Load() > 1 {
@@ -189,16 +189,16 @@ func (h hostileAccounts) sixteen(t *testing.T, how string, names []string) {
 		defer h.at[name].put(nil)
 	}
 	residentNow(t, h.running)
-	spent, began := processorTime(t, h.running), time.Now()
+	used, began := processorTime(t, h.running), time.Now()
 	var all sync.WaitGroup
 	for i := range 16 {
 		name := names[i%len(names)]
 		all.Go(func() { _, _ = h.as(h.keys[name]).send(h.at[name].read, "X-Request-Timeout-Ms: 5000") })
 	}
 	all.Wait()
-	grown := residentBytes(t, h.running) - h.calm
+	grown := residentBytes(t, h.running) - h.baseline
 	t.Logf("%s at %s: %d MiB, %v of processor, %v", how, strings.Join(names, " "), grown>>20,
-		processorTime(t, h.running)-spent, time.Since(began).Round(time.Millisecond))
+		processorTime(t, h.running)-used, time.Since(began).Round(time.Millisecond))
 	if grown > mostForSixteen && !underRaceDetector() {
 		t.Errorf("%s at %s: the process grew by %d MiB", how, strings.Join(names, " "), grown>>20)
 	}

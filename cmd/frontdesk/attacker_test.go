@@ -37,19 +37,19 @@ type way struct {
 // same one.
 func TestOneKeyCannotTakeTheGateFromOthers(t *testing.T) {
 	s := newAttack(t)
-	s.beside(quiet()) // what is made once is made
-	t.Log(s.beside(quiet()))
+	s.under(noAttack()) // what is made once is made
+	t.Log(s.under(noAttack()))
 	all := ways()
 	if len(all) < 40 {
 		t.Errorf("only %d ways", len(all))
 	}
 	for _, w := range all {
-		got := s.beside(w)
+		got := s.under(w)
 		for range 7 { // others may have had the machine for a moment
 			if got.late() == 0 {
 				break
 			}
-			got = s.beside(w)
+			got = s.under(w)
 		}
 		t.Log(got)
 		if got.late() > 0 {
@@ -66,7 +66,7 @@ type attack struct {
 	attacker
 	neighbour, control *load
 	lasting            time.Duration
-	calm               time.Duration // the 99th percentile at rest
+	baseline           time.Duration // the 99th percentile at rest
 }
 
 func newAttack(t *testing.T) *attack {
@@ -95,11 +95,11 @@ type held struct {
 	memory, grown      float64 // MiB
 	processor          float64 // of one
 	neighbour, control []loadResponse
-	calm               time.Duration
+	baseline           time.Duration
 }
 
-// beside measures a way.
-func (s *attack) beside(w way) held {
+// under measures a way.
+func (s *attack) under(w way) held {
 	const perSecond = 150
 	ctx, stop := context.WithCancel(context.Background())
 	var work sync.WaitGroup
@@ -117,12 +117,12 @@ func (s *attack) beside(w way) held {
 	stop()
 	work.Wait()
 	const cpu, memory = "process_cpu_seconds_total", "process_resident_memory_bytes"
-	if w.name == quiet().name {
-		s.calm = quantile(neighbour, .99)
+	if w.name == noAttack().name {
+		s.baseline = quantile(neighbour, .99)
 	}
 	return held{
 		way: w.name, memory: after[memory] / (1 << 20), grown: (after[memory] - before[memory]) / (1 << 20),
-		processor: (after[cpu] - before[cpu]) / took.Seconds(), neighbour: neighbour, control: control, calm: s.calm,
+		processor: (after[cpu] - before[cpu]) / took.Seconds(), neighbour: neighbour, control: control, baseline: s.baseline,
 	}
 }
 
@@ -130,8 +130,8 @@ func (s *attack) beside(w way) held {
 // gateway at rest keeps its callers waiting longer than that, it is the machine that has no time.
 func (h held) late() time.Duration {
 	rest := quantile(h.control, .99)
-	bar := 2*max(h.calm, rest) + 20*time.Millisecond
-	if rest > 2*h.calm+20*time.Millisecond {
+	bar := 2*max(h.baseline, rest) + 20*time.Millisecond
+	if rest > 2*h.baseline+20*time.Millisecond {
 		return 0
 	}
 	return max(0, quantile(h.neighbour, .99)-bar)
@@ -143,7 +143,7 @@ func (h held) String() string {
 		milliseconds(quantile(h.control, .99)))
 }
 
-func quiet() way { return way{"nothing", func(_ attacker, ctx context.Context) { <-ctx.Done() }} }
+func noAttack() way { return way{"nothing", func(_ attacker, ctx context.Context) { <-ctx.Done() }} }
 
 // ways are those of all families.
 func ways() []way {
@@ -205,13 +205,13 @@ func withheld() []way {
 // connections are held open after the same bytes each.
 func (x attacker) connections(ctx context.Context, many int, begin string) {
 	for range many {
-		line, err := net.Dial("tcp", strings.TrimPrefix(x.r.api, "http://"))
+		conn, err := net.Dial("tcp", strings.TrimPrefix(x.r.api, "http://"))
 		if err != nil {
 			x.t.Error(err)
 			break
 		}
-		defer line.Close()
-		_, _ = io.WriteString(line, begin) // one that was refused meanwhile is refused
+		defer conn.Close()
+		_, _ = io.WriteString(conn, begin) // one that was refused meanwhile is refused
 	}
 	<-ctx.Done()
 }
@@ -370,21 +370,21 @@ func floods() []way {
 
 // oddConnections do with connections what no client does.
 func oddConnections() []way {
-	again := func(name string, perSecond int, do func(x attacker, line net.Conn)) way {
+	again := func(name string, perSecond int, do func(x attacker, conn net.Conn)) way {
 		return way{fmt.Sprintf("%d a second: %s", perSecond, name), func(x attacker, ctx context.Context) {
 			var open sync.WaitGroup
 			every := time.NewTicker(time.Second / time.Duration(perSecond))
 			defer every.Stop()
 			for ctx.Err() == nil {
 				<-every.C
-				line, err := net.Dial("tcp", strings.TrimPrefix(x.r.api, "http://"))
+				conn, err := net.Dial("tcp", strings.TrimPrefix(x.r.api, "http://"))
 				if err != nil {
 					x.t.Error(err)
 					break
 				}
 				open.Go(func() {
-					defer line.Close()
-					do(x, line)
+					defer conn.Close()
+					do(x, conn)
 				})
 			}
 			open.Wait()
@@ -394,33 +394,33 @@ func oddConnections() []way {
 		return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\n%sContent-Length: %d\r\n\r\n%s", listAt, x.key, more, len(body), body)
 	}
 	return []way{
-		again("a connection for each request", 300, func(x attacker, line net.Conn) {
-			_, _ = io.WriteString(line, list(x, "Connection: close\r\n", "{}"))
-			_, _ = io.Copy(io.Discard, line)
+		again("a connection for each request", 300, func(x attacker, conn net.Conn) {
+			_, _ = io.WriteString(conn, list(x, "Connection: close\r\n", "{}"))
+			_, _ = io.Copy(io.Discard, conn)
 		}),
 		again("connections that hang up at once", 300, func(attacker, net.Conn) {}),
-		again("requests whose caller leaves", 300, func(x attacker, line net.Conn) { _, _ = io.WriteString(line, list(x, "", "{}")) }),
-		again("bookings at a provider that hangs, whose caller leaves", 200, func(x attacker, line net.Conn) {
+		again("requests whose caller leaves", 300, func(x attacker, conn net.Conn) { _, _ = io.WriteString(conn, list(x, "", "{}")) }),
+		again("bookings at a provider that hangs, whose caller leaves", 200, func(x attacker, conn net.Conn) {
 			x.key = x.hung
 			begin := strings.Replace(list(x, "", `{"title":"x","start_time":"2027-01-04T08:00:00Z","end_time":"2027-01-04T08:05:00Z"}`), listAt, bookAt, 1)
-			_, _ = io.WriteString(line, begin)
+			_, _ = io.WriteString(conn, begin)
 		}),
-		again("twenty requests at once on a connection", 20, func(x attacker, line net.Conn) {
-			_, _ = io.WriteString(line, strings.Repeat(list(x, "", "{}"), 19)+list(x, "Connection: close\r\n", "{}"))
-			_, _ = io.Copy(io.Discard, line)
+		again("twenty requests at once on a connection", 20, func(x attacker, conn net.Conn) {
+			_, _ = io.WriteString(conn, strings.Repeat(list(x, "", "{}"), 19)+list(x, "Connection: close\r\n", "{}"))
+			_, _ = io.Copy(io.Discard, conn)
 		}),
-		again("a hundred requests, no answer read", 5, func(x attacker, line net.Conn) {
-			_, _ = io.WriteString(line, strings.Repeat(list(x, "", "{}"), 100))
+		again("a hundred requests, no answer read", 5, func(x attacker, conn net.Conn) {
+			_, _ = io.WriteString(conn, strings.Repeat(list(x, "", "{}"), 100))
 			time.Sleep(500 * time.Millisecond)
 		}),
-		again("headers of 30 KiB", 200, func(x attacker, line net.Conn) {
-			_, _ = io.WriteString(line, list(x, strings.Repeat("X-H: v\r\n", 3_700)+"Connection: close\r\n", "{}"))
-			_, _ = io.Copy(io.Discard, line)
+		again("headers of 30 KiB", 200, func(x attacker, conn net.Conn) {
+			_, _ = io.WriteString(conn, list(x, strings.Repeat("X-H: v\r\n", 3_700)+"Connection: close\r\n", "{}"))
+			_, _ = io.Copy(io.Discard, conn)
 		}),
-		again("bodies of one byte's chunks", 50, func(x attacker, line net.Conn) {
-			_, _ = io.WriteString(line, "POST "+listAt+" HTTP/1.1\r\nHost: x\r\nX-Api-Key: "+x.key+"\r\nTransfer-Encoding: chunked\r\n\r\n"+
+		again("bodies of one byte's chunks", 50, func(x attacker, conn net.Conn) {
+			_, _ = io.WriteString(conn, "POST "+listAt+" HTTP/1.1\r\nHost: x\r\nX-Api-Key: "+x.key+"\r\nTransfer-Encoding: chunked\r\n\r\n"+
 				strings.Repeat("1\r\n \r\n", 20_000)+"0\r\n\r\n")
-			_, _ = io.Copy(io.Discard, line)
+			_, _ = io.Copy(io.Discard, conn)
 		}),
 	}
 }

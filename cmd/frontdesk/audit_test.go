@@ -121,19 +121,19 @@ func TestAuditOnTheCommandLine(t *testing.T) {
 	d.must("tenant", "create", "bolt")
 	d.must("tenant", "delete", "bolt", "--yes")
 
-	var said []string
+	var lines []string
 	for i, row := range d.audit() {
 		if row.ID != int64(i+1) || row.Outcome != "done" || len(row.Hash) != 64 {
 			t.Errorf("row %d is %+v", i+1, row)
 		}
-		said = append(said, strings.TrimSpace(row.Actor+" "+row.Action+" "+row.Tenant+" "+strings.Join(row.Changed, ",")))
+		lines = append(lines, strings.TrimSpace(row.Actor+" "+row.Action+" "+row.Tenant+" "+strings.Join(row.Changed, ",")))
 	}
 	if want := []string{
 		"operator:tenant create create-tenant acme timezone", "operator:key create create-key acme calendar:read",
 		"operator:connection add add-connection acme settings.url,credentials.password,credentials.username",
 		"operator:keyset rotate rotate-keyset", "operator:tenant create create-tenant bolt", "operator:tenant delete delete-tenant bolt",
-	}; !slices.Equal(said, want) {
-		t.Errorf("it says\n%s\nwant\n%s", strings.Join(said, "\n"), strings.Join(want, "\n"))
+	}; !slices.Equal(lines, want) {
+		t.Errorf("it says\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
 	}
 	if all := d.must("audit", "list", "--json") + d.must("audit", "list"); strings.Contains(all, "canary") || strings.Contains(all, key) || strings.Contains(all, "Paris") {
 		t.Errorf("it holds a secret or a setting: %s", all)

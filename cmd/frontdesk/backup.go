@@ -32,7 +32,7 @@ type restoreCommand struct {
 
 // Run puts the copy in the place of the database.
 func (c restoreCommand) Run(ctx context.Context, s *session) error {
-	cfg, err := s.quiet()
+	cfg, err := s.configForCommand()
 	if err != nil {
 		return err
 	}

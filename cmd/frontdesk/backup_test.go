@@ -24,7 +24,7 @@ func bookingAt(hour int) (body, key string) {
 // answered before the copy began is there, repeats are answered as they were, and new calls work.
 func TestWhatWasBackedUpIsRestored(t *testing.T) {
 	t.Parallel()
-	d := newDeployment(t, "", unhurried()...)
+	d := newDeployment(t, "", longDeadlines()...)
 	r, c := demo(t, d)
 	copied := filepath.Join(t.TempDir(), "copy.db")
 	var answered atomic.Int64
@@ -62,8 +62,8 @@ func TestWhatWasBackedUpIsRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.wantFailure("audit-head.json knows", "serve")
-	if said := d.wants("restore", copied); !strings.Contains(said, "1 tenants") {
-		t.Errorf("restore says: %s", said)
+	if output := d.wants("restore", copied); !strings.Contains(output, "1 tenants") {
+		t.Errorf("restore says: %s", output)
 	}
 	c.base = d.serve().api
 	for hour := range before {
@@ -176,8 +176,8 @@ func TestABadCopyIsNotRestored(t *testing.T) {
 	if out := d.must("tenant", "list"); !strings.Contains(out, "acme") {
 		t.Errorf("the tenant is gone: %s", out)
 	}
-	if said := d.wants("restore", good); !strings.Contains(said, "made after the copy are not in it") {
-		t.Errorf("restore says: %s", said)
+	if output := d.wants("restore", good); !strings.Contains(output, "made after the copy are not in it") {
+		t.Errorf("restore says: %s", output)
 	}
 	if out := d.must("tenant", "list"); strings.Contains(out, "beta") {
 		t.Errorf("what was made after the copy is there: %s", out)

@@ -17,7 +17,7 @@ func TestNewcomerConnectsACalendarServer(t *testing.T) {
 	for name, start := range map[string]func(testing.TB) servertest.Account{"Radicale": servertest.Radicale, "Xandikos": servertest.Xandikos} {
 		t.Run(name, func(t *testing.T) {
 			account := start(t)
-			d := newDeployment(t, "", append(unhurried(), "CALDAV_USER="+account.User, "CALDAV_PASSWORD="+account.Password, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")...)
+			d := newDeployment(t, "", append(longDeadlines(), "CALDAV_USER="+account.User, "CALDAV_PASSWORD="+account.Password, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")...)
 			d.must("tenant", "create", "acme", "--timezone", "Europe/Paris")
 			d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav", "--name", "front-office",
 				"--set", "url="+account.URL, "--set", "calendar="+account.Calendar, "--secret", "username=env:CALDAV_USER", "--secret", "password=env:CALDAV_PASSWORD")

@@ -46,8 +46,8 @@ func TestTheRedirectURIOfATenantsOwnClientIsTold(t *testing.T) {
 	_, added, _ := d.do("", "connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "google",
 		"--set", "client_id=own", "--secret", "client_secret=env:OWN_SECRET")
 	_, linked, _ := d.do("", "connect-link", "--tenant", "acme", "--provider", "google")
-	told := regexp.MustCompile(`redirect URI with the OAuth client: (https://gw\.example/desk/oauth/callback/google/[0-9a-f]{24})\n`)
-	first, second := told.FindStringSubmatch(added), told.FindStringSubmatch(linked)
+	pattern := regexp.MustCompile(`redirect URI with the OAuth client: (https://gw\.example/desk/oauth/callback/google/[0-9a-f]{24})\n`)
+	first, second := pattern.FindStringSubmatch(added), pattern.FindStringSubmatch(linked)
 	if first == nil || second == nil || first[1] != second[1] {
 		t.Fatalf("connection add tells\n%s\nconnect-link tells\n%s", added, linked)
 	}

@@ -154,8 +154,8 @@ func startPrism(t *testing.T, prism, contract, upstream string) string {
 		_ = proxy.Wait()
 	})
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		if line, err := net.Dial("tcp", "127.0.0.1:"+port); err == nil {
-			line.Close()
+		if conn, err := net.Dial("tcp", "127.0.0.1:"+port); err == nil {
+			conn.Close()
 			return "http://127.0.0.1:" + port
 		}
 	}

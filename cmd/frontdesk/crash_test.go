@@ -36,7 +36,7 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 		for round := range rounds {
 			var wg sync.WaitGroup
 			var mu sync.Mutex
-			heard := make(chan struct{}, 3) // a kill before anything was answered proves little
+			answered := make(chan struct{}, 3) // a kill before anything was answered proves little
 			for worker := range 6 {
 				wg.Go(func() {
 					for i := 0; ; i++ {
@@ -56,7 +56,7 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 							acknowledged[id] = q.idOf(a)
 							mu.Unlock()
 							select {
-							case heard <- struct{}{}:
+							case answered <- struct{}{}:
 							default:
 							}
 							id, q = id+"+", q.next(id, i, q.idOf(a))
@@ -64,8 +64,8 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 					}
 				})
 			}
-			for range cap(heard) {
-				<-heard
+			for range cap(answered) {
+				<-answered
 			}
 			time.Sleep(time.Duration(random.IntN(400)) * time.Millisecond)
 			r.kill()
@@ -77,7 +77,7 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 
 		// Every request is asked again under its key. What was acknowledged is answered the same; what was
 		// cut off is settled, and no caller is told to come again because a dead process may still be at it.
-		settled := map[string]string{}
+		outcomes := map[string]string{}
 		var waits []time.Duration
 		for id, q := range asked {
 			began := time.Now()
@@ -87,9 +87,9 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 			}
 			a := c.settle(q, id)
 			waits = append(waits, time.Since(began))
-			settled[id] = q.idOf(a)
-			if told, ok := acknowledged[id]; ok && told != settled[id] {
-				t.Errorf("%s was acknowledged as %s and is now %s", id, told, settled[id])
+			outcomes[id] = q.idOf(a)
+			if told, ok := acknowledged[id]; ok && told != outcomes[id] {
+				t.Errorf("%s was acknowledged as %s and is now %s", id, told, outcomes[id])
 			}
 		}
 		if len(acknowledged) < rounds {
@@ -98,7 +98,7 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 		slices.Sort(waits)
 		t.Logf("%d calls, %d acknowledged before a kill, %d kills; repeats take %s, p99 %s", len(asked), len(acknowledged), rounds,
 			waits[len(waits)/2].Round(time.Millisecond), waits[len(waits)*99/100].Round(time.Millisecond))
-		c.countEffects(settled, asked)
+		c.countEffects(outcomes, asked)
 	})
 }
 
@@ -183,11 +183,11 @@ func (c caller) settle(q request, id string) answer {
 }
 
 // countEffects compares what the providers hold with what was answered.
-func (c caller) countEffects(settled map[string]string, asked map[string]request) {
+func (c caller) countEffects(outcomes map[string]string, asked map[string]request) {
 	c.t.Helper()
 	want := map[string]map[string]string{"events": {}, "numbers": {}} // by id: the title or name, "" any
 	owners := map[string]string{}
-	for id, effect := range settled {
+	for id, effect := range outcomes {
 		q := asked[id]
 		if strings.HasPrefix(effect, "none") || q.follows != "" {
 			continue
@@ -200,12 +200,12 @@ func (c caller) countEffects(settled map[string]string, asked map[string]request
 			want[q.list][effect] = ""
 		}
 	}
-	for id := range settled { // a change comes before its end
+	for id := range outcomes { // a change comes before its end
 		if q := asked[id]; q.follows == "change" {
 			want[q.list][q.made] = q.title
 		}
 	}
-	for id := range settled {
+	for id := range outcomes {
 		if q := asked[id]; q.follows == "end" {
 			delete(want[q.list], q.made)
 		}

@@ -141,7 +141,7 @@ func TestTicketsOfEveryCRM(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p, connect := start(t)
-			d := newDeployment(t, "", slices.Concat(p.environ, unhurried(), []string{"ACCESS_TOKEN=desk-secret-token", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8"})...)
+			d := newDeployment(t, "", slices.Concat(p.environ, longDeadlines(), []string{"ACCESS_TOKEN=desk-secret-token", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8"})...)
 			d.must("tenant", "create", "acme")
 			r := d.servePublicly()
 			connect(d, r)

@@ -40,12 +40,12 @@ func inside(t *testing.T) (port string, connections *atomic.Int64) {
 		t.Cleanup(func() { l.Close() })
 		go func() {
 			for {
-				line, err := l.Accept()
+				conn, err := l.Accept()
 				if err != nil {
 					return
 				}
 				connections.Add(1)
-				line.Close()
+				conn.Close()
 			}
 		}()
 	}
@@ -53,7 +53,7 @@ func inside(t *testing.T) (port string, connections *atomic.Int64) {
 }
 
 // command runs a command in this process and answers its exit code, and what it printed and said.
-func command(environ []string, args ...string) (code int, printed, said string) {
+func command(environ []string, args ...string) (code int, printed, logged string) {
 	var out, words bytes.Buffer
 	code = run(args, world{adapters: all.Adapters(), in: strings.NewReader(""), out: &out, err: &words, environ: environ})
 	return code, out.String(), words.String()
@@ -229,8 +229,8 @@ func TestNoConnectionOfATenantLeadsInside(t *testing.T) {
 	// One by the commands for one.
 	must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav", "--name", "alone", "--set", "url=http://127.0.0.1:"+port,
 		"--secret", "username=env:USER_NAME", "--secret", "password=env:SECRET")
-	if code, printed, said := command(environ, "connection", "verify", "--tenant", "acme", "alone"); code != exitFailed || !strings.Contains(printed+said, refused) {
-		t.Errorf("verified alone: exit %d, %s%s", code, printed, said)
+	if code, printed, logged := command(environ, "connection", "verify", "--tenant", "acme", "alone"); code != exitFailed || !strings.Contains(printed+logged, refused) {
+		t.Errorf("verified alone: exit %d, %s%s", code, printed, logged)
 	}
 	_, output, log := command(environ, "doctor", "--json")
 	var findings []struct {

@@ -33,16 +33,16 @@ type target struct {
 // closes or is quiet.
 func (a target) say(raw string) []int {
 	a.t.Helper()
-	line, err := net.Dial("tcp", strings.TrimPrefix(a.r.api, "http://"))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(a.r.api, "http://"))
 	if err != nil {
 		a.t.Error(err)
 		return nil
 	}
-	defer line.Close()
-	_ = line.SetDeadline(time.Now().Add(time.Minute))
-	go func() { _, _ = io.WriteString(line, raw) }() // it ends with the connection
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	go func() { _, _ = io.WriteString(conn, raw) }() // it ends with the connection
 	var statuses []int
-	answers := bufio.NewReader(line)
+	answers := bufio.NewReader(conn)
 	for {
 		res, err := http.ReadResponse(answers, nil)
 		if err != nil {
@@ -57,11 +57,11 @@ func (a target) say(raw string) []int {
 		if res.Close {
 			return statuses
 		}
-		_ = line.SetReadDeadline(time.Now().Add(300 * time.Millisecond)) // a second answer would be there by then
+		_ = conn.SetReadDeadline(time.Now().Add(300 * time.Millisecond)) // a second answer would be there by then
 		if _, err := answers.Peek(1); err != nil {
 			return statuses
 		}
-		_ = line.SetReadDeadline(time.Now().Add(time.Minute))
+		_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 	}
 }
 
@@ -132,8 +132,8 @@ func (a target) attacks() map[string]struct {
 	want []int
 } {
 	const list, book = "/v1/calendar/list-calendars", "/v1/calendar/book-meeting"
-	var squeezed bytes.Buffer
-	z := gzip.NewWriter(&squeezed)
+	var compressed bytes.Buffer
+	z := gzip.NewWriter(&compressed)
 	_, _ = z.Write(bytes.Repeat([]byte(" "), 50<<20))
 	_ = z.Close()
 	mib, most := 1<<20, 128<<10
@@ -171,7 +171,7 @@ func (a target) attacks() map[string]struct {
 		"a number beyond all floats":             {a.post(book, `{"title":1e999999999}`), bad},
 		"two values":                             {a.post(book, `{}{}`), bad},
 		"nothing but noise":                      {a.post(book, strings.Repeat("\x80\x00\xff{", most/4)), bad},
-		"a compressed bomb":                      {a.post(list, squeezed.String(), "Content-Encoding: gzip"), []int{415}},
+		"a compressed bomb":                      {a.post(list, compressed.String(), "Content-Encoding: gzip"), []int{415}},
 		"an unknown encoding":                    {a.post(list, "{}", "Content-Encoding: zstd"), []int{415}},
 		"many encodings":                         {a.post(list, "{}", "Content-Encoding: "+strings.Repeat("gzip, ", 100)+"gzip"), []int{415}},
 		"a form with files":                      {a.post(list, strings.Repeat("--b\r\nContent-Disposition: form-data; name=\"f\"\r\n\r\nx\r\n", 15_000), "Content-Type: multipart/form-data; boundary=b"), []int{415}},
@@ -312,11 +312,11 @@ func TestHostileRequestsAreRefusedAndHoldNothing(t *testing.T) {
 		t.Errorf("%d goroutines are left of %d", left, goroutines)
 	}
 	for line := range strings.Lines(a.r.log()) {
-		var said struct{ Level, Msg, Reason string }
-		if err := json.Unmarshal([]byte(line), &said); err != nil {
+		var entry struct{ Level, Msg, Reason string }
+		if err := json.Unmarshal([]byte(line), &entry); err != nil {
 			t.Errorf("a line of the log is none: %s", line)
 		}
-		if said.Level == "ERROR" || strings.Contains(said.Msg, "panic") {
+		if entry.Level == "ERROR" || strings.Contains(entry.Msg, "panic") {
 			t.Errorf("a defect: %s", line)
 		}
 	}
@@ -337,14 +337,14 @@ func (a target) idleConnections(connections int) {
 	var slow sync.WaitGroup
 	closed := make(chan time.Duration, connections)
 	for i := range connections {
-		line, err := net.Dial("tcp", strings.TrimPrefix(a.r.api, "http://"))
+		conn, err := net.Dial("tcp", strings.TrimPrefix(a.r.api, "http://"))
 		if err != nil {
 			a.t.Fatalf("connection %d: %v", i, err)
 		}
-		lines = append(lines, line)
+		lines = append(lines, conn)
 		switch {
 		case i%4 == 0: // used once, kept open
-			_, _ = io.WriteString(line, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+			_, _ = io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
 		case i%4 == 1: // nothing at all
 		case i < 200: // a header or a body that trickles
 			begin := "POST /v1/calendar/list-calendars HTTP/1.1\r\nHost: x\r\n"
@@ -353,11 +353,11 @@ func (a target) idleConnections(connections int) {
 			}
 			slow.Go(func() {
 				began := time.Now()
-				if _, err := io.WriteString(line, begin); err != nil {
+				if _, err := io.WriteString(conn, begin); err != nil {
 					return
 				}
 				for range time.Tick(250 * time.Millisecond) {
-					if _, err := io.WriteString(line, " "); err != nil {
+					if _, err := io.WriteString(conn, " "); err != nil {
 						break
 					}
 					if time.Since(began) > 30*time.Second {

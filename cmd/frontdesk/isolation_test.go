@@ -752,10 +752,10 @@ func TestTwoTenantsOfOneAccountShareNothingElse(t *testing.T) {
 	for range 12 {
 		victim.post(400, "tickets/create-ticket", `{"subject":"canary-of-victim"}`)
 	}
-	told := stranger.post(400, "tickets/create-ticket", `{"subject":"Ours too"}`)
+	refused := stranger.post(400, "tickets/create-ticket", `{"subject":"Ours too"}`)
 	for _, of := range []string{"canary-of-victim", "victim"} {
-		if strings.Contains(string(told.body), of) {
-			t.Errorf("one tenant's trouble is told to the other: %s", told.body)
+		if strings.Contains(string(refused.body), of) {
+			t.Errorf("one tenant's trouble is told to the other: %s", refused.body)
 		}
 	}
 	if status := d.must("connection", "list", "--tenant", "victim"); strings.Contains(status, "stranger") {

@@ -83,7 +83,7 @@ func killAtEveryWrite(t *testing.T, a account, storeURL string) {
 		}
 	}
 	for _, c := range cuts {
-		a.settled(t, r.as(key), c.request, c.point)
+		a.wantSettled(t, r.as(key), c.request, c.point)
 		if a.there == nil {
 			continue
 		}
@@ -131,8 +131,8 @@ func (a account) killAt(r *running, n int, after bool) (killed func() bool) {
 	}
 }
 
-// settled asks again until there is a final answer, which has to come within 30 seconds.
-func (a account) settled(t *testing.T, c caller, q request, key string) {
+// wantSettled asks again until there is a final answer, which has to come within 30 seconds.
+func (a account) wantSettled(t *testing.T, c caller, q request, key string) {
 	t.Helper()
 	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		got, err := c.send(q, "Idempotency-Key: "+key)

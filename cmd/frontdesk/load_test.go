@@ -220,9 +220,9 @@ func (c *wire) exchange(host string, s loadRequest) (*http.Response, []byte, err
 	return res, body, err
 }
 
-func served(h loadResponse) bool { return h.status/100 == 2 }
-func shed(h loadResponse) bool   { return h.reason == "OVERLOADED" }
-func failed(h loadResponse) bool { return h.err != nil || !served(h) && !shed(h) }
+func served(h loadResponse) bool     { return h.status/100 == 2 }
+func overloaded(h loadResponse) bool { return h.reason == "OVERLOADED" }
+func failed(h loadResponse) bool     { return h.err != nil || !served(h) && !overloaded(h) }
 
 func count(responses []loadResponse, which func(loadResponse) bool) int {
 	n := 0

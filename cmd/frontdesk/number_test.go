@@ -317,10 +317,10 @@ func TestNumbersFollowTheirAccount(t *testing.T) {
 			}
 			l.has(t, e164, "Renamed there", l.leads)
 
-			elsewhere := map[string]string{"twilio": "https://person.example.com/", "telnyx": telnyxfake.Trunk}[name]
-			l.lead(e164, elsewhere)
+			otherDestination := map[string]string{"twilio": "https://person.example.com/", "telnyx": telnyxfake.Trunk}[name]
+			l.lead(e164, otherDestination)
 			list()
-			l.has(t, e164, "Renamed there", elsewhere)
+			l.has(t, e164, "Renamed there", otherDestination)
 			out, _, code := d.do("", "doctor", "--tenant", "acme")
 			if code != 1 || !strings.Contains(out, e164) || !strings.Contains(out, "--repair") {
 				t.Errorf("doctor ends with %d and says\n%s", code, out)

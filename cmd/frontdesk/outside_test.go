@@ -36,7 +36,7 @@ func TestAnAdapterOutsideTheRepositoryIsConfigured(t *testing.T) {
 		provider.URL))
 	d := newDeployment(t, "", "FRONTDESK_PROVIDERS__DESK__API_URL="+provider.URL+"/api/",
 		"FRONTDESK_PROVIDERS__DESK__CLIENT_SECRET=env:DESK_SECRET", "DESK_SECRET=the-secret")
-	told := func(wantCode int, variable string, args ...string) string {
+	serveOutput := func(wantCode int, variable string, args ...string) string {
 		t.Helper()
 		c := exec.Command(binary, append([]string{"--config", file}, args...)...)
 		c.Env = slices.Concat(d.environ, []string{variable})
@@ -47,9 +47,9 @@ func TestAnAdapterOutsideTheRepositoryIsConfigured(t *testing.T) {
 		return string(out)
 	}
 
-	told(exitOK, "", "tenant", "create", "acme")
-	told(exitOK, "", "connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "desk")
-	verified := told(exitOK, "", "connection", "verify", "--tenant", "acme", "desk")
+	serveOutput(exitOK, "", "tenant", "create", "acme")
+	serveOutput(exitOK, "", "connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "desk")
+	verified := serveOutput(exitOK, "", "connection", "verify", "--tenant", "acme", "desk")
 	if !strings.Contains(verified, "ok pat@desk.example") {
 		t.Errorf("verify tells %s", verified)
 	}
@@ -69,11 +69,11 @@ func TestAnAdapterOutsideTheRepositoryIsConfigured(t *testing.T) {
 		"FRONTDESK_PROVIDERS__DESK__API_URL=desk": "providers.desk.api_url " +
 			"(FRONTDESK_PROVIDERS__DESK__API_URL) must be an http or https",
 	} {
-		if got := told(exitFailed, variable, "openapi"); !strings.Contains(got, want) {
+		if got := serveOutput(exitFailed, variable, "openapi"); !strings.Contains(got, want) {
 			t.Errorf("%s is answered with %s", variable, got)
 		}
 	}
-	shown := told(exitOK, "", "example")
+	shown := serveOutput(exitOK, "", "example")
 	if !strings.Contains(shown, deskExample) || !strings.Contains(shown, "\n  google:\n") {
 		t.Errorf("the example is\n%s", shown)
 	}

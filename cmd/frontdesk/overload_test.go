@@ -93,7 +93,7 @@ type measurement struct {
 }
 
 func measure(before map[string]float64, now func() map[string]float64, responses []loadResponse, lasting time.Duration) measurement {
-	answered, refused := only(responses, served), only(responses, shed)
+	answered, refused := only(responses, served), only(responses, overloaded)
 	share := func(writes bool) float64 {
 		these := func(h loadResponse) bool { return h.writes == writes }
 		return float64(count(refused, these)) / float64(max(1, count(responses, these)))
@@ -127,16 +127,16 @@ func TestANeighboursExcessSlowsNobody(t *testing.T) {
 	const rate, lasting = 10, 4 * time.Second
 	neighbours := newLoad(t, r.api, reading(quiet))
 	neighbours.steady(rate, time.Second)
-	alone := neighbours.steady(rate, lasting)
+	baseline := neighbours.steady(rate, lasting)
 
 	excess := newLoad(t, r.api, reading([]string{loud}))
 	refused := make(chan []loadResponse)
 	go func() { refused <- excess.steady(50*quota/60, lasting) }()
-	beside := neighbours.steady(rate, lasting)
+	underLoad := neighbours.steady(rate, lasting)
 	limited := <-refused
 
-	if count(beside, failed) > 0 { // OVERLOADED is for a machine that has no time, whoever asks
-		t.Errorf("neighbours were refused too: %s", outcomes(beside))
+	if count(underLoad, failed) > 0 { // OVERLOADED is for a machine that has no time, whoever asks
+		t.Errorf("neighbours were refused too: %s", outcomes(underLoad))
 	}
 	admitted := count(limited, served)
 	within := quota + int(float64(quota)*lasting.Minutes()) + 10
@@ -144,13 +144,13 @@ func TestANeighboursExcessSlowsNobody(t *testing.T) {
 		t.Errorf("of the excess %d were answered, want %d at most: %s", admitted, within, outcomes(limited))
 	}
 	ratio := func(share float64) float64 {
-		return float64(quantile(beside, share)) / float64(quantile(alone, share))
+		return float64(quantile(underLoad, share)) / float64(quantile(baseline, share))
 	}
 	t.Logf("at %d a second against %d in a minute: neighbours' p50 %v (×%.2f), p99 %v (×%.2f); %s, told in %v",
-		50*quota/60, quota, quantile(beside, .5), ratio(.5), quantile(beside, .99), ratio(.99), outcomes(limited), quantile(limited, .5))
+		50*quota/60, quota, quantile(underLoad, .5), ratio(.5), quantile(underLoad, .99), ratio(.99), outcomes(limited), quantile(limited, .5))
 	// One request waits for a processor that the refusals share: the bounds are those of a machine with other
 	// work to do.
-	if slow := quantile(beside, .5); ratio(.5) > 5 && slow > 200*time.Millisecond {
+	if slow := quantile(underLoad, .5); ratio(.5) > 5 && slow > 200*time.Millisecond {
 		t.Errorf("a neighbour's request takes %v, %.1f times as long as without", slow, ratio(.5))
 	}
 }

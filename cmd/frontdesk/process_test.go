@@ -98,10 +98,10 @@ func (d *deployment) do(stdin string, args ...string) (string, string, int) {
 
 // wantNoRace fails the test when the race detector reported something in a process, which tells nobody else:
 // those that serve are killed.
-func wantNoRace(t testing.TB, said string) {
+func wantNoRace(t testing.TB, log string) {
 	t.Helper()
-	if strings.Contains(said, "WARNING: DATA RACE") {
-		t.Errorf("the race detector reports:\n%s", said)
+	if strings.Contains(log, "WARNING: DATA RACE") {
+		t.Errorf("the race detector reports:\n%s", log)
 	}
 }
 
@@ -118,8 +118,8 @@ func (d *deployment) must(args ...string) string {
 // patience is how long a test waits for what is no matter of time. It is far more than a busy machine takes.
 const patience = 2 * time.Minute
 
-// unhurried are the settings with which a call fails for no want of time, however busy the machine is.
-func unhurried() []string {
+// longDeadlines are the settings with which a call fails for no want of time, however busy the machine is.
+func longDeadlines() []string {
 	return []string{"FRONTDESK_RESILIENCE__DEADLINE=60s", "FRONTDESK_RESILIENCE__TRY_TIMEOUT=50s"}
 }
 
@@ -221,11 +221,11 @@ func (r *running) logged(has string) string {
 	return r.await("the log", &r.logs, has)
 }
 
-func (r *running) await(name string, told *bytes.Buffer, has string) string {
+func (r *running) await(name string, output *bytes.Buffer, has string) string {
 	r.t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		r.mu.Lock()
-		text := told.String()
+		text := output.String()
 		r.mu.Unlock()
 		if strings.Contains(text, has) {
 			return text

@@ -34,7 +34,7 @@ func BenchmarkBookingWhilePurging(b *testing.B) {
 		cfg.Limits.RequestsPerMinutePerKey, cfg.Limits.RequestsPerMinutePerTenant = 0, 0
 		path := filepath.Join(cfg.DataDir, "frontdesk.db")
 
-		calm := bookWhile(b, cfg, 0, func(done int) bool { return done < 300 })
+		baseline := bookWhile(b, cfg, 0, func(done int) bool { return done < 300 })
 		due, free := fillOld(b, path, rows)
 		full := sizeOf(b, path)
 		began := time.Now()
@@ -54,7 +54,7 @@ func BenchmarkBookingWhilePurging(b *testing.B) {
 			name string
 			at   float64
 		}{{"p50", 0.5}, {"p99", 0.99}} {
-			quiet, purging := latencyAt(calm, q.at), latencyAt(busy, q.at)
+			quiet, purging := latencyAt(baseline, q.at), latencyAt(busy, q.at)
 			b.ReportMetric(float64(quiet.Microseconds())/1000, q.name+"-quiet-ms")
 			b.ReportMetric(float64(purging.Microseconds())/1000, q.name+"-purging-ms")
 			b.ReportMetric(float64(purging)/float64(quiet), q.name+"-ratio")
@@ -65,7 +65,7 @@ func BenchmarkBookingWhilePurging(b *testing.B) {
 }
 
 // bookWhile serves, and books one meeting after another as long as goOn says; it returns how long each took.
-func bookWhile(b *testing.B, cfg config.Config, month int, goOn func(done int) bool) []time.Duration {
+func bookWhile(b *testing.B, cfg config.Config, month int, more func(done int) bool) []time.Duration {
 	b.Helper()
 	g, err := gateway.Open(context.Background(), cfg, gateway.Options{Adapters: all.Adapters(), LogTo: io.Discard})
 	if err != nil {
@@ -87,7 +87,7 @@ func bookWhile(b *testing.B, cfg config.Config, month int, goOn func(done int) b
 	}()
 	c := caller{t: b, base: (<-ready).API, key: key}
 	var took []time.Duration
-	for begin := time.Date(2028+10*month, 1, 1, 0, 0, 0, 0, time.UTC); goOn(len(took)); {
+	for begin := time.Date(2028+10*month, 1, 1, 0, 0, 0, 0, time.UTC); more(len(took)); {
 		at := begin.Add(time.Duration(len(took)) * 15 * time.Minute)
 		body := fmt.Sprintf(`{"title":"Consultation","start_time":%q,"end_time":%q}`, at.Format(time.RFC3339), at.Add(15*time.Minute).Format(time.RFC3339))
 		began := time.Now()

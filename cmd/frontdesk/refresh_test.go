@@ -124,8 +124,8 @@ func TestATokenRequestIsSwallowed(t *testing.T) {
 		p.oauth.ExpireAccess()
 		for range 3 {
 			err := p.verify(p.gateways[0], "")
-			const told = "The sign-in service of google has not answered for"
-			if err == nil || !strings.HasPrefix(err.Error(), "status 503") || !strings.Contains(err.Error(), told) {
+			const hangs = "The sign-in service of google has not answered for"
+			if err == nil || !strings.HasPrefix(err.Error(), "status 503") || !strings.Contains(err.Error(), hangs) {
 				t.Errorf("the caller is told %v", err)
 			}
 		}

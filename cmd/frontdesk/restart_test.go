@@ -81,10 +81,10 @@ func TestReadinessTurnsBeforeAnythingCloses(t *testing.T) {
 	if res := kept.get("/healthz"); res.StatusCode != http.StatusOK || res.Close {
 		t.Fatalf("before: %d, closed %v", res.StatusCode, res.Close)
 	}
-	told := time.Now()
+	signalled := time.Now()
 	ended := make(chan int)
 	go func() { ended <- r.stop() }()
-	for deadline := told.Add(1500 * time.Millisecond); ready(r); {
+	for deadline := signalled.Add(1500 * time.Millisecond); ready(r); {
 		if time.Now().After(deadline) {
 			t.Fatal("/readyz still says that it is ready")
 		}
@@ -93,7 +93,7 @@ func TestReadinessTurnsBeforeAnythingCloses(t *testing.T) {
 		t.Errorf("while it drains: %d, closed %v", res.StatusCode, res.Close)
 	}
 	a := c.post(200, "calendar/list-calendars", "{}") // three seconds, of which the drain lasts two
-	if took := time.Since(told); took < 3*time.Second || a.text("calendars", 0, "id") == "" {
+	if took := time.Since(signalled); took < 3*time.Second || a.text("calendars", 0, "id") == "" {
 		t.Errorf("answered %v after it was told to end: %s", took, a.body)
 	}
 	if code := <-ended; code != exitOK {

@@ -166,9 +166,9 @@ func (s *session) config() (config.Config, error) {
 	return config.Load(s.path, s.environ, providers)
 }
 
-// quiet is the configuration for a command other than serve: what it logs goes to standard error, from
+// configForCommand is the configuration for a command other than serve: what it logs goes to standard error, from
 // warnings up.
-func (s *session) quiet() (config.Config, error) {
+func (s *session) configForCommand() (config.Config, error) {
 	cfg, err := s.config()
 	cfg.Log.Level, cfg.Log.Format = "warn", "text"
 	return cfg, err
@@ -176,7 +176,7 @@ func (s *session) quiet() (config.Config, error) {
 
 // gateway opens the gateway for a command other than serve.
 func (s *session) gateway(ctx context.Context) (*gateway.Gateway, error) {
-	cfg, err := s.quiet()
+	cfg, err := s.configForCommand()
 	if err != nil {
 		return nil, err
 	}

@@ -68,16 +68,16 @@ type panics struct {
 	turn   atomic.Int64
 }
 
-func (p *panics) panic(said string) {
+func (p *panics) panic(message string) {
 	switch p.turn.Add(1) % 4 {
 	case 0:
-		panic("the token " + p.secret + " of " + said)
+		panic("the token " + p.secret + " of " + message)
 	case 1:
-		panic(fmt.Errorf("cannot use %q for %q: %w", p.secret, said, io.ErrUnexpectedEOF))
+		panic(fmt.Errorf("cannot use %q for %q: %w", p.secret, message, io.ErrUnexpectedEOF))
 	case 2:
-		panic(struct{ Token, Said string }{p.secret, said})
+		panic(struct{ Token, Said string }{p.secret, message})
 	}
-	panic(fault.New(fault.Internal, fault.ReasonInternal, p.secret+said))
+	panic(fault.New(fault.Internal, fault.ReasonInternal, p.secret+message))
 }
 
 func (*panics) Traits() crm.Traits { return crm.Traits{} }
@@ -116,7 +116,7 @@ func (l *echoing) before(h http.Handler) func(string) http.Handler {
 			}
 			dump, _ := httputil.DumpRequest(r, true)
 			user, password, _ := r.BasicAuth()
-			told := fmt.Sprintf("Your credentials %s %s and %s are refused, %s. You sent: %s", user, password,
+			page := fmt.Sprintf("Your credentials %s %s and %s are refused, %s. You sent: %s", user, password,
 				strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), strings.Join(r.Header["X-Rest-Key"], ""), dump)
 			header := w.Header()
 			header.Set("Content-Type", "application/json")
@@ -124,11 +124,11 @@ func (l *echoing) before(h http.Handler) func(string) http.Handler {
 			header.Set("X-Echo", r.Header.Get("Authorization")+r.Header.Get("X-Rest-Key"))
 			header.Set("Location", "/elsewhere?access_token="+password)
 			w.WriteHeader(mode)
-			told, short := strings.ReplaceAll(told, "\r\n", " "), password+r.Header.Get("Authorization")
+			page, short := strings.ReplaceAll(page, "\r\n", " "), password+r.Header.Get("Authorization")
 			_ = json.NewEncoder(w).Encode(map[string]any{
-				"message": told, "detail": told, "description": told, "code": 20003, "category": short, "error_description": told,
-				"error":  map[string]any{"code": short, "message": told, "title": told, "errors": []any{map[string]any{"reason": short, "message": told}}},
-				"errors": []any{map[string]any{"code": short, "title": short, "detail": told, "message": told, "errorCode": short, "field": told}},
+				"message": page, "detail": page, "description": page, "code": 20003, "category": short, "error_description": page,
+				"error":  map[string]any{"code": short, "message": page, "title": page, "errors": []any{map[string]any{"reason": short, "message": page}}},
+				"errors": []any{map[string]any{"code": short, "title": short, "detail": page, "message": page, "errorCode": short, "field": page}},
 			})
 		})
 	}
@@ -288,13 +288,13 @@ func noSecretComesOut(t *testing.T, storeURL, level string) {
 		l.mode.Store(int64(mode))
 		var wg sync.WaitGroup
 		for _, tenant := range tenants {
-			said := personalCalls(fmt.Sprint(mode + 2))
+			calls := personalCalls(fmt.Sprint(mode + 2))
 			if slices.Index(tenants, tenant) > 2 { // they have tickets alone
-				said = slices.DeleteFunc(said, func(q request) bool { return !strings.Contains(q.path, "/tickets/") })
+				calls = slices.DeleteFunc(calls, func(q request) bool { return !strings.Contains(q.path, "/tickets/") })
 			}
-			asked += len(said)
+			asked += len(calls)
 			wg.Go(func() {
-				for i, q := range said {
+				for i, q := range calls {
 					method, path, _ := strings.Cut(q.path, " ")
 					a, err := r.as(keys[tenant]).call(method, path+"?access_token=cnry-query&email=prsn@example.com", q.body,
 						"X-Request-Timeout-Ms: 1500", fmt.Sprintf("Idempotency-Key: prsn-key-%d-%d", mode, i), "Cookie: session=cnry-cookie",

@@ -35,10 +35,10 @@ func TestOneSlotIsOneMeetingAtEveryProvider(t *testing.T) {
 			for _, c := range gateways {
 				c.post(200, "calendar/list-events", `{}`)
 			}
-			var told sync.WaitGroup
-			told.Add(callers - 1)
+			var answered sync.WaitGroup
+			answered.Add(callers - 1)
 			everyone := make(chan struct{})
-			go func() { told.Wait(); close(everyone) }()
+			go func() { answered.Wait(); close(everyone) }()
 			a.put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
 				if mutates(req) {
 					select {
@@ -64,34 +64,34 @@ func TestOneSlotIsOneMeetingAtEveryProvider(t *testing.T) {
 					}
 					answers[i], took[i] = a, time.Since(began)
 					if a.status != http.StatusOK {
-						told.Done()
+						answered.Done()
 					}
 				})
 			}
 			close(start)
 			all.Wait()
 
-			won, lost := -1, []time.Duration{}
+			won, refused := -1, []time.Duration{}
 			for i, a := range answers {
 				switch {
 				case a.status == http.StatusOK && won < 0:
 					won = i
 				case a.status == http.StatusConflict && a.reason() == "SLOT_TAKEN":
-					lost = append(lost, took[i])
+					refused = append(refused, took[i])
 				default:
 					t.Errorf("caller %d: %d %s", i, a.status, a.body)
 				}
 			}
-			if won < 0 || len(lost) != callers-1 {
-				t.Fatalf("%d were told that the slot is taken", len(lost))
+			if won < 0 || len(refused) != callers-1 {
+				t.Fatalf("%d were told that the slot is taken", len(refused))
 			}
 			listed := gateways[1].post(200, "calendar/list-events", `{"start_time": "2027-03-02", "end_time": "2027-03-03"}`)
 			if events := listed.get("events").([]any); len(events) != 1 || listed.text("events", 0, "event_id") != answers[won].text("event", "event_id") {
 				t.Errorf("the calendar has %s", listed.body)
 			}
-			slices.Sort(lost)
+			slices.Sort(refused)
 			t.Logf("the meeting took %v, those who came second were told after %v (median; longest %v)",
-				took[won].Round(time.Millisecond), lost[len(lost)/2].Round(time.Millisecond), lost[len(lost)-1].Round(time.Millisecond))
+				took[won].Round(time.Millisecond), refused[len(refused)/2].Round(time.Millisecond), refused[len(refused)-1].Round(time.Millisecond))
 		})
 	}
 }

@@ -51,7 +51,7 @@ func TestSoak(t *testing.T) {
 		}
 		l.closeIdle() // what it holds for connections is theirs to keep
 		took = append(took, time.Since(began).Seconds())
-		for name, value := range r.calm() {
+		for name, value := range r.settledGauges() {
 			samples[name] = append(samples[name], value)
 		}
 	}
@@ -88,8 +88,8 @@ func failing(s loadRequest, i int) loadRequest {
 // soakFaults are what a provider answers when it fails.
 var soakFaults = []string{"sandbox:down", "sandbox:rate_limited", "sandbox:reply_lost"}
 
-// calm reads the metrics when the gateway has noticed that its callers hung up.
-func (r *running) calm() map[string]float64 {
+// settledGauges reads the metrics when the gateway has noticed that its callers hung up.
+func (r *running) settledGauges() map[string]float64 {
 	values := r.measured()
 	for range 20 {
 		time.Sleep(100 * time.Millisecond)

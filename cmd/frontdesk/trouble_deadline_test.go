@@ -203,7 +203,7 @@ func TestAWriteThatIsAnsweredLateIsSettled(t *testing.T) {
 // late has the provider act at once and answer when the caller has gone, and answers what the repeat is told.
 func (a account) late(t *testing.T, c caller, operation string, q request) answer {
 	t.Helper()
-	told, acted := make(chan struct{}), make(chan struct{}, 100)
+	answered, acted := make(chan struct{}), make(chan struct{}, 100)
 	a.put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
 		if !mutates(req) {
 			serve.ServeHTTP(w, req)
@@ -212,7 +212,7 @@ func (a account) late(t *testing.T, c caller, operation string, q request) answe
 		kept := httptest.NewRecorder()
 		serve.ServeHTTP(kept, req)
 		acted <- struct{}{}
-		<-told
+		<-answered
 		for name, values := range kept.Header() {
 			w.Header()[name] = values
 		}
@@ -227,7 +227,7 @@ func (a account) late(t *testing.T, c caller, operation string, q request) answe
 	if len(acted) != 1 {
 		t.Errorf("%s: the provider acted %d times", operation, len(acted))
 	}
-	close(told)
+	close(answered)
 	a.put(nil)
 	var settled answer
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {

@@ -452,8 +452,8 @@ func TestRetryAfterIsHeeded(t *testing.T) {
 					}
 					return
 				}
-				if told := a.header.Get("Retry-After"); !slices.Contains(c.told, told) || len(asked()) != 1 || took > 5*time.Second {
-					t.Errorf("told %q after %d calls and %v, want %v at once", told, len(asked()), took, c.told)
+				if retryAfter := a.header.Get("Retry-After"); !slices.Contains(c.told, retryAfter) || len(asked()) != 1 || took > 5*time.Second {
+					t.Errorf("told %q after %d calls and %v, want %v at once", retryAfter, len(asked()), took, c.told)
 				}
 				if !strings.Contains(string(a.body), "RetryInfo") {
 					t.Errorf("answered %s", a.body)

@@ -18,10 +18,10 @@ import (
 // error, and no slower, beside what its callers cost this machine.
 func TestAProviderThatHangsTakesNothingFromAnother(t *testing.T) {
 	t.Parallel()
-	crowd, hangs, lasting := 280, int64(60), 2*time.Second
+	callers, hangs, lasting := 280, int64(60), 2*time.Second
 	limits := []string{"FRONTDESK_LIMITS__MAX_IN_FLIGHT=300", "FRONTDESK_RESILIENCE__BULKHEAD__PER_HOST=60", "FRONTDESK_RESILIENCE__BULKHEAD__PER_HOST_QUEUE=60"}
 	if fullSize() { // the limits as they are unless others are configured
-		crowd, hangs, lasting, limits = 1500, 256, 4*time.Second, nil
+		callers, hangs, lasting, limits = 1500, 256, 4*time.Second, nil
 	}
 	bad, good := newOutage(t), newOutage(t)
 	d := newDeployment(t, "", append(limits, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8",
@@ -49,13 +49,13 @@ func TestAProviderThatHangsTakesNothingFromAnother(t *testing.T) {
 		return took
 	}
 	seen()
-	alone := seen()
+	baseline := seen()
 
 	bad.put(hanging)
 	bad.counting.Store(true)
 	var hung sync.WaitGroup
 	var refused atomic.Int64
-	for i := range crowd {
+	for i := range callers {
 		hung.Go(func() {
 			a, err := r.as(keys[i%connections]).call(http.MethodPost, ticketPath, body)
 			if err != nil || a.status == 200 {
@@ -67,19 +67,19 @@ func TestAProviderThatHangsTakesNothingFromAnother(t *testing.T) {
 		})
 		time.Sleep(time.Millisecond) // a rush would be shed for what it costs the processors
 	}
-	beside := seen()
+	underLoad := seen()
 	stillThere := bad.inside.Load()
 	hung.Wait()
-	t.Logf("alone: %v; beside %d calls that hang (%d refused): %v; ratio of p50 %.2f, of p99 %.2f", alone, stillThere, refused.Load(), beside,
-		float64(beside.at(0.5))/float64(alone.at(0.5)), float64(beside.at(0.99))/float64(alone.at(0.99)))
-	if shed > len(beside)/10 { // if the callers of one provider could hold the whole gateway, it would be nearly all of them
-		t.Errorf("%d calls to the other provider were refused, %d served", shed, len(beside))
+	t.Logf("alone: %v; beside %d calls that hang (%d refused): %v; ratio of p50 %.2f, of p99 %.2f", baseline, stillThere, refused.Load(), underLoad,
+		float64(underLoad.at(0.5))/float64(baseline.at(0.5)), float64(underLoad.at(0.99))/float64(baseline.at(0.99)))
+	if shed > len(underLoad)/10 { // if the callers of one provider could hold the whole gateway, it would be nearly all of them
+		t.Errorf("%d calls to the other provider were refused, %d served", shed, len(underLoad))
 	}
 	if stillThere < hangs*3/4 {
 		t.Errorf("only %d calls hung in the end: the test proves nothing", stillThere)
 	}
-	if beside.at(0.5) > 2*alone.at(0.5)+2*time.Millisecond {
-		t.Errorf("a call takes %v beside them, and %v without", beside.at(0.5), alone.at(0.5))
+	if underLoad.at(0.5) > 2*baseline.at(0.5)+2*time.Millisecond {
+		t.Errorf("a call takes %v beside them, and %v without", underLoad.at(0.5), baseline.at(0.5))
 	}
 }
 

@@ -53,7 +53,7 @@ const (
 )
 
 func misbehaviours() map[string]misbehaviour {
-	said := func(status int, kind, body string, headers ...string) http.HandlerFunc {
+	answers := func(status int, kind, body string, headers ...string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			status := status
 			if status == http.StatusOK && (r.Method == "PROPFIND" || r.Method == "REPORT") {
@@ -75,21 +75,21 @@ func misbehaviours() map[string]misbehaviour {
 	large := []string{"PROVIDER_ANSWER_TOO_LARGE", "EXHAUSTED"} // the latter is the problem's type on /beta
 	unknown := []string{"OUTCOME_UNKNOWN"}
 	return map[string]misbehaviour{
-		"429":                 {said(429, "application/json", `{}`, "Retry-After: 99"), limited, limited, false},
-		"500":                 {said(500, "text/html", page), down, unknown, false},
-		"503":                 {said(503, "text/html", page), down, down, false},
+		"429":                 {answers(429, "application/json", `{}`, "Retry-After: 99"), limited, limited, false},
+		"500":                 {answers(500, "text/html", page), down, unknown, false},
+		"503":                 {answers(503, "text/html", page), down, down, false},
 		"cut off in the body": {cutOffInTheBody, down, unknown, false},
-		"a page":              {said(200, "text/html", page), garbage, unknown, false},
-		"half an answer":      {said(200, "application/json", `{"id": "12`), garbage, unknown, false},
-		"other types": {said(200, "application/json", `{"id":{"a":1},"items":"no","value":7,"ticket":"x","tickets":3,"results":"no","records":5,
+		"a page":              {answers(200, "text/html", page), garbage, unknown, false},
+		"half an answer":      {answers(200, "application/json", `{"id": "12`), garbage, unknown, false},
+		"other types": {answers(200, "application/json", `{"id":{"a":1},"items":"no","value":7,"ticket":"x","tickets":3,"results":"no","records":5,
 			"data":"no","incoming_phone_numbers":false,"available_phone_numbers":1,"sid":[],"success":"maybe"}`), garbage, unknown, false},
-		"a list":                 {said(200, "application/json", `[1,2]`), garbage, unknown, false},
-		nothingInJSON:            {said(200, "application/json", `null`), garbage, unknown, false},
-		nothing:                  {said(200, "application/json", ``), garbage, unknown, false},
-		"an error that is a 200": {said(200, "application/json", `{"error":{"code":500,"message":"Internal error"}}`), garbage, unknown, false},
+		"a list":                 {answers(200, "application/json", `[1,2]`), garbage, unknown, false},
+		nothingInJSON:            {answers(200, "application/json", `null`), garbage, unknown, false},
+		nothing:                  {answers(200, "application/json", ``), garbage, unknown, false},
+		"an error that is a 200": {answers(200, "application/json", `{"error":{"code":500,"message":"Internal error"}}`), garbage, unknown, false},
 		"50 MB":                  {fiftyMegabytes, large, unknown, true},
 		"a bomb": {func(w http.ResponseWriter, r *http.Request) {
-			said(200, "application/json", string(bomb()), "Content-Encoding: gzip")(w, r)
+			answers(200, "application/json", string(bomb()), "Content-Encoding: gzip")(w, r)
 		}, large, unknown, true},
 	}
 }
@@ -142,14 +142,14 @@ func TestNoAnswerOfAProviderIsTakenForWhatItIsNot(t *testing.T) {
 	}
 	r := d.serve()
 	bomb()
-	calm := residentBytes(t, r)
+	baseline := residentBytes(t, r)
 	t.Run("providers", func(t *testing.T) {
 		for name, a := range at {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				for _, operation := range append(a.writes(), "read") {
 					for how, x := range misbehaviours() {
-						if a.spared(operation, how, x) {
+						if a.isExempt(operation, how, x) {
 							continue
 						}
 						t.Run(operation+" "+how, func(t *testing.T) {
@@ -166,15 +166,15 @@ func TestNoAnswerOfAProviderIsTakenForWhatItIsNot(t *testing.T) {
 		return
 	}
 	peak := residentBytes(t, r)
-	t.Logf("%d MB before, %d MB at most", calm>>20, peak>>20)
-	if grown := peak - calm; grown > 600<<20 {
+	t.Logf("%d MB before, %d MB at most", baseline>>20, peak>>20)
+	if grown := peak - baseline; grown > 600<<20 {
 		t.Errorf("memory grew by %d MB", grown>>20)
 	}
 }
 
-// spared reports whether an operation does not meet a misbehaviour: what looks like the misbehaviour is how
+// isExempt reports whether an operation does not meet a misbehaviour: what looks like the misbehaviour is how
 // it succeeds, or it is a large one, which meets every operation at full size only (FRONTDESK_TROUBLE=full).
-func (a account) spared(operation, how string, x misbehaviour) bool {
+func (a account) isExempt(operation, how string, x misbehaviour) bool {
 	return (how == nothing || how == nothingInJSON && a.name != "caldav") && slices.Contains(a.emptyWhenDone, operation) ||
 		x.large && operation != "read" && !fullSize()
 }
@@ -187,13 +187,13 @@ func (a account) meets(t *testing.T, c caller, operation string, x misbehaviour)
 	if operation == "read" {
 		want, befalls = x.read, ofAPI
 	}
-	var met atomic.Bool
+	var reached atomic.Bool
 	a.put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
 		if !befalls(req) {
 			serve.ServeHTTP(w, req)
 			return
 		}
-		met.Store(true)
+		reached.Store(true)
 		x.do(w, req)
 	})
 	defer a.put(nil)
@@ -212,7 +212,7 @@ func (a account) meets(t *testing.T, c caller, operation string, x misbehaviour)
 	if err != nil || got.status < 400 || !slices.Contains(want, reason) {
 		t.Errorf("answered %d %s, want %v\n%s", got.status, reason, want, got.body)
 	}
-	if !met.Load() {
+	if !reached.Load() {
 		t.Error("the provider was not asked")
 	}
 	if took > 20*time.Second {

@@ -310,7 +310,7 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 			if o.recurs() {
 				event = o.instanceEvent
 			}
-			list = append(list, listed{event(i, r.calendarID, r.id, r.version), o.place(i.start, fallback)})
+			list = append(list, listed{event(i, r.calendarID, r.id, r.version), o.instant(i.start, fallback)})
 		}
 	}
 	return page(list, q.Cursor, q.Limit), nil

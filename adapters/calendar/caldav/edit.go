@@ -94,7 +94,7 @@ func (e edit) shiftSeries(begin ical.Moment) error {
 		if m.Form == ical.Date {
 			return m
 		}
-		if at := o.place(m, time.UTC); m.Form != old.Form || m.TZID != old.TZID {
+		if at := o.instant(m, time.UTC); m.Form != old.Form || m.TZID != old.TZID {
 			m = o.written(at, old)
 		}
 		return ical.Moment{Wall: m.Wall.Add(by), Form: begin.Form, TZID: begin.TZID}
@@ -111,7 +111,7 @@ func (e edit) shiftSeries(begin ical.Moment) error {
 			}
 			if rule.Until != nil && rule.Until.Form != ical.Date {
 				until := *rule.Until
-				until.Wall = until.Wall.Add(o.place(begin, time.UTC).Sub(o.place(old, time.UTC)))
+				until.Wall = until.Wall.Add(o.instant(begin, time.UTC).Sub(o.instant(old, time.UTC)))
 				o.master.Properties[i].Value = replaceUntil(property.Value, until)
 			}
 		case property.Is("EXDATE"), property.Is("RDATE"):
@@ -197,7 +197,7 @@ func (e edit) asMaster(of ical.Moment) ical.Moment {
 	if of.Form == first.Form && of.TZID == first.TZID || e.object.isLocal(of) || e.object.isLocal(first) {
 		return of
 	}
-	return e.object.written(e.object.place(of, time.UTC), first)
+	return e.object.written(e.object.instant(of, time.UTC), first)
 }
 
 func (e edit) stamp(event *ical.Component) {

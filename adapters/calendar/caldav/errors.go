@@ -16,28 +16,28 @@ import (
 func refusal(a answer) *fault.Error {
 	f := upstream.StatusFault(name, a.status, a.header, a.body)
 	failed, _ := conditions(a.body)
-	var told *fault.Error
+	var meaning *fault.Error
 	switch {
 	case a.status == http.StatusInsufficientStorage && !failed.has(davSpace, "number-of-matches-within-limits"):
-		told = fault.New(fault.Exhausted, fault.ReasonStorageFull, "The calendar server has no room left for this account.")
+		meaning = fault.New(fault.Exhausted, fault.ReasonStorageFull, "The calendar server has no room left for this account.")
 	case failed.has(davSpace, "number-of-matches-within-limits"):
-		told = tooMany()
+		meaning = tooMany()
 	case failed.has(caldavSpace, "max-attendees-per-instance"):
-		told = fault.New(fault.Invalid, fault.ReasonProviderRefused,
+		meaning = fault.New(fault.Invalid, fault.ReasonProviderRefused,
 			"The calendar server does not accept that many attendees.")
 	case failed.has(caldavSpace, "max-resource-size"):
-		told = fault.New(fault.Invalid, fault.ReasonProviderRefused,
+		meaning = fault.New(fault.Invalid, fault.ReasonProviderRefused,
 			"The event is larger than the calendar server accepts.")
 	case failed.has(caldavSpace, "min-date-time"), failed.has(caldavSpace, "max-date-time"):
-		told = fault.New(fault.Invalid, fault.ReasonProviderRefused, "The calendar server does not keep events at that time.")
+		meaning = fault.New(fault.Invalid, fault.ReasonProviderRefused, "The calendar server does not keep events at that time.")
 	case failed.has(caldavSpace, "allowed-attendee-scheduling-object-change"), failed.has(caldavSpace, "allowed-organizer-scheduling-object-change"):
-		told = fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "Only the organizer of the event can change this.")
+		meaning = fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "Only the organizer of the event can change this.")
 	default:
 		return f
 	}
-	told = told.With("provider", name)
-	told.RetryAfter, told.Upstream = f.RetryAfter, f.Upstream
-	return told
+	meaning = meaning.With("provider", name)
+	meaning.RetryAfter, meaning.Upstream = f.RetryAfter, f.Upstream
+	return meaning
 }
 
 func misconfigured(what string) *fault.Error {

@@ -32,8 +32,8 @@ type sink struct {
 	n   int      // requests
 }
 
-// startSink starts one at an address. Where nothing may come at all, whatever comes counts.
-func startSink(t *testing.T, ip string, isTLS, nothing bool, calendars func() http.Handler) *sink {
+// startServer starts one at an address. Where nothing may come at all, whatever comes counts.
+func startServer(t *testing.T, ip string, isTLS, isEmpty bool, calendars func() http.Handler) *sink {
 	t.Helper()
 	s := &sink{}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -42,7 +42,7 @@ func startSink(t *testing.T, ip string, isTLS, nothing bool, calendars func() ht
 		s.mu.Lock()
 		s.n++
 		switch {
-		case nothing, r.Header.Get("Authorization") != "", r.Header.Get("Cookie") != "", bytes.Contains(body, []byte("canary")),
+		case isEmpty, r.Header.Get("Authorization") != "", r.Header.Get("Cookie") != "", bytes.Contains(body, []byte("canary")),
 			r.Method == http.MethodPut, r.Method == http.MethodDelete, r.Method == http.MethodPost:
 			s.got = append(s.got, fmt.Sprintf("%s %s %v %s", r.Method, r.URL, r.Header, body))
 		}
@@ -78,10 +78,10 @@ func (s *sink) check(t *testing.T, name string) {
 var hrefElement = regexp.MustCompile(`(<(?:[A-Za-z0-9]+:)?href[^>]*>)([^<]+)(</)`)
 
 // hostile serves calendars, and names elsewhere in place of each address that which names.
-func hostile(next http.Handler, which *regexp.Regexp, elsewhere func() string, redirects bool) http.Handler {
+func hostile(next http.Handler, which *regexp.Regexp, otherHost func() string, redirects bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if redirects && which.MatchString(r.URL.Path) {
-			w.Header().Set("Location", elsewhere()+r.URL.EscapedPath())
+			w.Header().Set("Location", otherHost()+r.URL.EscapedPath())
 			w.WriteHeader(http.StatusTemporaryRedirect)
 			return
 		}
@@ -92,14 +92,14 @@ func hostile(next http.Handler, which *regexp.Regexp, elsewhere func() string, r
 			if !which.MatchString(parts[2]) {
 				return element
 			}
-			return parts[1] + elsewhere() + parts[2] + parts[3]
+			return parts[1] + otherHost() + parts[2] + parts[3]
 		})
 		for name, values := range recorder.Header() {
 			w.Header()[name] = values
 		}
 		w.Header().Del("Content-Length")
 		if r.Method == http.MethodPut && which.MatchString(r.URL.Path) {
-			w.Header().Set("Location", elsewhere()+r.URL.EscapedPath())
+			w.Header().Set("Location", otherHost()+r.URL.EscapedPath())
 			w.Header().Del("ETag")
 		}
 		w.WriteHeader(recorder.Code)
@@ -131,14 +131,14 @@ func attackHrefs(t *testing.T, which *regexp.Regexp, redirects, isTLS bool) {
 	a := fake.New(fake.Options{User: "alice", Password: password, Email: email, AutoSchedule: true})
 	a.AddCalendar("home", "Home", "", false)
 	calendars := func() http.Handler { return a }
-	inside := startSink(t, "127.0.0.2", false, true, calendars)
-	insideTLS := startSink(t, "127.0.0.2", true, true, calendars)
-	clear := startSink(t, "127.0.0.1", false, isTLS, calendars) // in the clear: nothing at all from https
-	other := startSink(t, "127.0.0.1", true, false, calendars)
+	inside := startServer(t, "127.0.0.2", false, true, calendars)
+	insideTLS := startServer(t, "127.0.0.2", true, true, calendars)
+	clear := startServer(t, "127.0.0.1", false, isTLS, calendars) // in the clear: nothing at all from https
+	other := startServer(t, "127.0.0.1", true, false, calendars)
 
 	var home *httptest.Server
-	elsewhere := ""
-	home = httptest.NewUnstartedServer(hostile(a, which, func() string { return elsewhere }, redirects))
+	otherHost := ""
+	home = httptest.NewUnstartedServer(hostile(a, which, func() string { return otherHost }, redirects))
 	if isTLS {
 		home.StartTLS()
 	} else {
@@ -161,7 +161,7 @@ func attackHrefs(t *testing.T, which *regexp.Regexp, redirects, isTLS bool) {
 		Provider: "caldav", TenantAddress: true, AuthorizeFor: base,
 		Authorize: func(r *http.Request) error { r.SetBasicAuth("alice", password); return nil },
 	})
-	for _, elsewhere = range []string{
+	for _, otherHost = range []string{
 		clear.URL, other.URL, inside.URL, insideTLS.URL, "http://" + base.Host, strings.TrimPrefix(other.URL, "https:"), strings.TrimPrefix(clear.URL, "http:"),
 		base.Scheme + "://mallory:pw@" + base.Host, "https://mallory:pw@" + strings.TrimPrefix(other.URL, "https://"), "ftp://" + base.Host, "file://", "javascript://" + base.Host,
 		"http://[::ffff:127.0.0.2]" + inside.URL[strings.LastIndexByte(inside.URL, ':'):], base.Scheme + "://" + base.Host + "@" + strings.TrimPrefix(other.URL, "https://"),

@@ -94,18 +94,18 @@ func (o *object) zone(tzid string) zone {
 	return z
 }
 
-// place returns the instant of a moment. Local times of no zone that anything tells are as clocks show in the
+// instant returns the instant of a moment. Local times of no zone that anything tells are as clocks show in the
 // fallback.
-func (o *object) place(m ical.Moment, fallback *time.Location) time.Time {
+func (o *object) instant(m ical.Moment, fallback *time.Location) time.Time {
 	switch m.Form {
 	case ical.UTC:
 		return m.Wall
 	case ical.Zoned:
 		if z := o.zone(m.TZID); z != nil {
-			return z.place(m.Wall)
+			return z.localize(m.Wall)
 		}
 	}
-	return namedZone{fallback}.place(m.Wall)
+	return namedZone{fallback}.localize(m.Wall)
 }
 
 // isLocal reports whether the moment is no instant by itself: a date, a floating time, or a time of an
@@ -122,7 +122,7 @@ func (o *object) key(of ical.Moment) string {
 	case o.isLocal(of):
 		return ical.Moment{Wall: of.Wall}.String()
 	}
-	return ical.Moment{Wall: o.place(of, time.UTC).UTC(), Form: ical.UTC}.String()
+	return ical.Moment{Wall: o.instant(of, time.UTC).UTC(), Form: ical.UTC}.String()
 }
 
 // instance is one event of an object, placed in time.
@@ -231,7 +231,7 @@ func (e exceptions) has(m ical.Moment) bool {
 }
 
 func (o *object) overlaps(i instance, from, to time.Time, fallback *time.Location) bool {
-	begin, end := o.place(i.start, fallback), o.place(i.end, fallback)
+	begin, end := o.instant(i.start, fallback), o.instant(i.end, fallback)
 	if !end.After(begin) { // no length: it takes place where it starts (RFC 4791 section 9.9)
 		return !begin.Before(from) && begin.Before(to)
 	}
@@ -301,10 +301,10 @@ func (o *object) instance(s start) instance {
 func (o *object) following(m ical.Moment) (override, bool) {
 	var last override
 	found := false
-	at := o.place(m, time.UTC)
+	at := o.instant(m, time.UTC)
 	for _, ov := range o.ranged {
-		from := o.place(ov.of, time.UTC)
-		if from.Before(at) && (!found || from.After(o.place(last.of, time.UTC))) {
+		from := o.instant(ov.of, time.UTC)
+		if from.Before(at) && (!found || from.After(o.instant(last.of, time.UTC))) {
 			last, found = ov, true
 		}
 	}
@@ -321,7 +321,7 @@ func (o *object) shifted(m ical.Moment, ov override) ical.Moment {
 	if o.isLocal(own) || o.isLocal(m) {
 		return ical.Moment{Wall: m.Wall.Add(own.Wall.Sub(ov.of.Wall)), Form: own.Form, TZID: own.TZID}
 	}
-	at := o.place(m, time.UTC).Add(o.place(own, time.UTC).Sub(o.place(ov.of, time.UTC)))
+	at := o.instant(m, time.UTC).Add(o.instant(own, time.UTC).Sub(o.instant(ov.of, time.UTC)))
 	return o.written(at, own)
 }
 
@@ -330,7 +330,7 @@ func (o *object) written(at time.Time, model ical.Moment) ical.Moment {
 	if model.Form == ical.Zoned {
 		if z, ok := o.zone(model.TZID).(namedZone); ok {
 			wall := wallIn(at, z.location)
-			if z.place(wall).Equal(at) {
+			if z.localize(wall).Equal(at) {
 				return ical.Moment{Wall: wall, Form: ical.Zoned, TZID: model.TZID}
 			}
 		}
@@ -360,7 +360,7 @@ func (o *object) end(event *ical.Component, begin ical.Moment) ical.Moment {
 func (o *object) endLike(event *ical.Component, begin, last ical.Moment) ical.Moment {
 	first := startOf(event)
 	if begin.Equal(first) && (first.Form == ical.Date) == (last.Form == ical.Date) {
-		if o.place(last, time.UTC).Before(o.place(first, time.UTC)) {
+		if o.instant(last, time.UTC).Before(o.instant(first, time.UTC)) {
 			return begin // an end before the start is none
 		}
 		return last
@@ -373,8 +373,8 @@ func (o *object) endLike(event *ical.Component, begin, last ical.Moment) ical.Mo
 		begin.Wall = begin.Wall.Add(max(0, last.Wall.Sub(first.Wall)))
 		return begin
 	}
-	length := max(0, o.place(last, time.UTC).Sub(o.place(first, time.UTC)))
-	return o.written(o.place(begin, time.UTC).Add(length), last)
+	length := max(0, o.instant(last, time.UTC).Sub(o.instant(first, time.UTC)))
+	return o.written(o.instant(begin, time.UTC).Add(length), last)
 }
 
 func (o *object) after(begin ical.Moment, d ical.Duration) ical.Moment {
@@ -390,7 +390,7 @@ func (o *object) after(begin ical.Moment, d ical.Duration) ical.Moment {
 		begin.Wall = begin.Wall.Add(d.Exact)
 		return begin
 	}
-	return o.written(o.place(begin, time.UTC).Add(d.Exact), begin)
+	return o.written(o.instant(begin, time.UTC).Add(d.Exact), begin)
 }
 
 func startOf(event *ical.Component) ical.Moment {

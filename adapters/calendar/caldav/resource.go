@@ -130,8 +130,8 @@ func (d *driver) put(
 	if err != nil || a.keeps() {
 		return event, err
 	}
-	if lost := missingIn(event, c); len(lost) > 0 {
-		return calendar.Event{}, notKept(lost)
+	if missing := missingIn(event, c); len(missing) > 0 {
+		return calendar.Event{}, notKept(missing)
 	}
 	return event, nil
 }

@@ -81,7 +81,7 @@ func (o *object) isBehind(wall time.Time, first, until ical.Moment) bool {
 	case until.Form == ical.Date:
 		return midnight(wall).After(until.Wall)
 	case until.Form == ical.UTC && !o.isLocal(first):
-		return o.place(ical.Moment{Wall: wall, Form: first.Form, TZID: first.TZID}, time.UTC).After(until.Wall)
+		return o.instant(ical.Moment{Wall: wall, Form: first.Form, TZID: first.TZID}, time.UTC).After(until.Wall)
 	}
 	return wall.After(until.Wall)
 }
@@ -134,7 +134,7 @@ func (o *object) excluded() ([]ical.Moment, error) {
 func (o *object) reach() (length, shift time.Duration) {
 	longest := func(event *ical.Component) time.Duration {
 		begin := startOf(event)
-		return o.place(o.end(event, begin), time.UTC).Sub(o.place(begin, time.UTC))
+		return o.instant(o.end(event, begin), time.UTC).Sub(o.instant(begin, time.UTC))
 	}
 	length = longest(o.master)
 	for _, property := range o.master.All("RDATE") {
@@ -144,13 +144,13 @@ func (o *object) reach() (length, shift time.Duration) {
 		}
 		for _, s := range starts {
 			if s.end != nil {
-				length = max(length, o.place(*s.end, time.UTC).Sub(o.place(s.Moment, time.UTC)))
+				length = max(length, o.instant(*s.end, time.UTC).Sub(o.instant(s.Moment, time.UTC)))
 			}
 		}
 	}
 	for _, ov := range o.ranged {
 		length = max(length, longest(ov.event))
-		shift = max(shift, o.place(startOf(ov.event), time.UTC).Sub(o.place(ov.of, time.UTC)).Abs())
+		shift = max(shift, o.instant(startOf(ov.event), time.UTC).Sub(o.instant(ov.of, time.UTC)).Abs())
 	}
 	return length, shift
 }

@@ -47,7 +47,7 @@ func TestRequestsOfEachOperation(t *testing.T) {
 	title, start := "Dinner", time.Date(2027, 5, 3, 19, 0, 0, 0, time.UTC)
 	end := start.Add(time.Hour)
 	instance := func(s *state) calendar.EventRef { return calendar.EventRef{ID: s.series + "#20270504T120000Z"} }
-	plain, schedules, alone := fake.Options{}, fake.Options{AutoSchedule: true}, fake.Options{NoSync: true}
+	plain, schedules, withoutSync := fake.Options{}, fake.Options{AutoSchedule: true}, fake.Options{NoSync: true}
 	for _, c := range []struct {
 		operation string
 		how       fake.Options
@@ -90,7 +90,7 @@ func TestRequestsOfEachOperation(t *testing.T) {
 			return err
 		}},
 		{operation: "list with the time range trusted", how: plain, more: map[string]any{"trust_time_range": true}, want: "1 calendar-query", call: list},
-		{operation: "list where nothing tells what changed", how: alone, before: list, want: "4 calendar-query", call: list},
+		{operation: "list where nothing tells what changed", how: withoutSync, before: list, want: "4 calendar-query", call: list},
 	} {
 		s := &state{account: newAccount(t, c.how)}
 		s.driver = s.open(t, "", c.more)
@@ -137,8 +137,8 @@ func kind(name, uid, title string) string {
 	return meeting(uid, append([]string{"SUMMARY:" + title}, lines...)...)
 }
 
-// told are the events of the week, by id and title.
-func told(tb testing.TB, driver calendar.Driver) []string {
+// listedTitles are the events of the week, by id and title.
+func listedTitles(tb testing.TB, driver calendar.Driver) []string {
 	tb.Helper()
 	page, err := driver.Events(tb.Context(), week())
 	if err != nil {
@@ -183,9 +183,9 @@ func TestNoSeriesIsMissed(t *testing.T) {
 			default:
 				a.Put(a.home, segment, kind(names[random.IntN(len(names))], segment, fmt.Sprintf("Title %d", step)))
 			}
-			got := told(t, driver)
+			got := listedTitles(t, driver)
 			quirks := a.Behave(fake.Quirks{})
-			want := told(t, a.open(t, "", nil))
+			want := listedTitles(t, a.open(t, "", nil))
 			a.Behave(quirks)
 			missing := slices.ContainsFunc(want, func(e string) bool { return !slices.Contains(got, e) })
 			if missing || !silent && !slices.Equal(got, want) {
@@ -201,13 +201,13 @@ func TestAServerIsExaminedAgainNowAndThen(t *testing.T) {
 	a := newAccount(t, fake.Options{})
 	now := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 	driver := openAt(t, a.url, "alice", password, nil, func() time.Time { return now })
-	if got := told(t, driver); len(got) != 0 {
+	if got := listedTitles(t, driver); len(got) != 0 {
 		t.Fatalf("told %q of an empty calendar", got)
 	}
 	a.Behave(fake.Quirks{FirstInstanceOnly: true, SilentSync: true})
 	id := a.Put(a.home, "new.ics", kind("rule", "new", "New"))
 	now = now.Add(time.Hour)
-	if got := told(t, driver); len(got) != 7 || !strings.HasPrefix(got[0], id) {
+	if got := listedTitles(t, driver); len(got) != 7 || !strings.HasPrefix(got[0], id) {
 		t.Errorf("told %q an hour later", got)
 	}
 }
@@ -217,13 +217,13 @@ func TestAServerIsExaminedAgainNowAndThen(t *testing.T) {
 func TestASynchronizationThatTellsNotAllIsNoticed(t *testing.T) {
 	a := newAccount(t, fake.Options{})
 	driver := a.open(t, "", nil)
-	if got := told(t, driver); len(got) != 0 {
+	if got := listedTitles(t, driver); len(got) != 0 {
 		t.Fatalf("told %q of an empty calendar", got)
 	}
 	a.Behave(fake.Quirks{OverlooksRDATE: true, SilentSync: true})
 	a.Put(a.home, "rule.ics", kind("rule", "rule", "Rule"))
 	dates := a.Put(a.home, "dates.ics", kind("dates", "dates", "Dates"))
-	if got := told(t, driver); !slices.Contains(got, dates+"#20270503T120000Z Dates") {
+	if got := listedTitles(t, driver); !slices.Contains(got, dates+"#20270503T120000Z Dates") {
 		t.Errorf("told %q", got)
 	}
 }
@@ -258,12 +258,12 @@ func TestAServerThatTakesNoPropertyFilterIsAskedOnce(t *testing.T) {
 	a.Behave(fake.Quirks{RefusesPropFilter: true})
 	a.Put(a.home, "rule.ics", kind("rule", "rule", "Rule"))
 	driver := a.open(t, "", nil)
-	if got := told(t, driver); len(got) != 7 {
+	if got := listedTitles(t, driver); len(got) != 7 {
 		t.Errorf("told %q", got)
 	}
 	a.Put(a.home, "rule.ics", kind("single", "rule", "Once"))
 	if got := asked(t, a, func() error {
-		if got := told(t, driver); len(got) != 1 || !strings.HasSuffix(got[0], "Once") {
+		if got := listedTitles(t, driver); len(got) != 1 || !strings.HasSuffix(got[0], "Once") {
 			t.Errorf("told %q after the change", got)
 		}
 		return nil
@@ -300,11 +300,11 @@ func TestServersTellWhatChanged(t *testing.T) {
 			check := func(what string, most int64) {
 				t.Helper()
 				before := requests.Load()
-				got := told(t, driver)
+				got := listedTitles(t, driver)
 				if asked := requests.Load() - before; asked > most {
 					t.Errorf("%s: %d requests, want %d at most", what, asked, most)
 				}
-				if want := told(t, open(t, a.URL, a.User, a.Password, map[string]any{"calendar": a.Calendar})); !slices.Equal(got, want) {
+				if want := listedTitles(t, open(t, a.URL, a.User, a.Password, map[string]any{"calendar": a.Calendar})); !slices.Equal(got, want) {
 					t.Errorf("%s: told %q, a new driver %q", what, got, want)
 				}
 			}
@@ -321,7 +321,7 @@ func TestServersTellWhatChanged(t *testing.T) {
 				check("after a newer "+kindName, 3)
 				check("again after "+kindName, 2)
 			}
-			if got := told(t, driver); !slices.ContainsFunc(got, func(e string) bool { return strings.Contains(e, "dates.ics#20270503T120000Z Newer") }) {
+			if got := listedTitles(t, driver); !slices.ContainsFunc(got, func(e string) bool { return strings.Contains(e, "dates.ics#20270503T120000Z Newer") }) {
 				t.Errorf("told %q", got)
 			}
 			for _, kindName := range []string{"rule", "dates"} {

@@ -16,7 +16,7 @@ import (
 // zone places wall clocks in time. A wall clock in a gap is read with the offset before the gap, one that
 // comes twice as the first (RFC 5545 section 3.3.5).
 type zone interface {
-	place(wall time.Time) time.Time
+	localize(wall time.Time) time.Time
 	name() string // IANA; "" for a zone that only the object itself defines
 }
 
@@ -25,7 +25,7 @@ type namedZone struct{ location *time.Location }
 
 func (z namedZone) name() string { return z.location.String() }
 
-func (z namedZone) place(wall time.Time) time.Time {
+func (z namedZone) localize(wall time.Time) time.Time {
 	_, before := wall.Add(-24 * time.Hour).In(z.location).Zone()
 	_, after := wall.Add(24 * time.Hour).In(z.location).Zone()
 	earlier := wall.Add(-time.Duration(before) * time.Second)
@@ -129,7 +129,7 @@ type change struct {
 
 func (ruledZone) name() string { return "" }
 
-func (z ruledZone) place(wall time.Time) time.Time {
+func (z ruledZone) localize(wall time.Time) time.Time {
 	offset := z.before
 	i := sort.Search(len(z.changes), func(i int) bool { return z.changes[i].wall.After(wall) })
 	if i > 0 {

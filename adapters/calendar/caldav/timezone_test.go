@@ -61,7 +61,7 @@ func TestAZoneThatOnlyTheObjectDefines(t *testing.T) {
 		t.Fatalf("got %v", z)
 	}
 	for wall := time.Date(2024, 1, 1, 0, 30, 0, 0, time.UTC); wall.Year() < 2029; wall = wall.Add(time.Hour) {
-		if got, want := z.place(wall), berlin.place(wall); !got.Equal(want) {
+		if got, want := z.localize(wall), berlin.localize(wall); !got.Equal(want) {
 			t.Fatalf("%v is %v, want %v", wall, got.UTC(), want.UTC())
 		}
 	}
@@ -78,7 +78,7 @@ func TestAZoneThatNothingTellsIsFloating(t *testing.T) {
 func TestTheDatabaseGoesBeforeAnOutdatedDefinition(t *testing.T) {
 	wrong := strings.ReplaceAll(strings.ReplaceAll(outlook, "Customized Time Zone", "Europe/Berlin"), "+0100", "+0700")
 	o := objectOfLines(t, wrong+event("DTSTART;TZID=Europe/Berlin:20260101T120000"))
-	if got := o.place(startOf(o.master), time.UTC); !got.Equal(time.Date(2026, 1, 1, 11, 0, 0, 0, time.UTC)) {
+	if got := o.instant(startOf(o.master), time.UTC); !got.Equal(time.Date(2026, 1, 1, 11, 0, 0, 0, time.UTC)) {
 		t.Errorf("got %v", got)
 	}
 }
@@ -92,7 +92,7 @@ func TestWallClocksArePlacedAsRFC5545Says(t *testing.T) {
 		"2026-11-01T00:59": "2026-11-01T04:59Z", "2026-11-01T01:30": "2026-11-01T05:30Z", "2026-11-01T02:00": "2026-11-01T07:00Z",
 	} {
 		at, _ := time.Parse("2006-01-02T15:04", wall)
-		if got := ny.place(at).UTC().Format("2006-01-02T15:04Z"); got != want {
+		if got := ny.localize(at).UTC().Format("2006-01-02T15:04Z"); got != want {
 			t.Errorf("%s is %s, want %s", wall, got, want)
 		}
 	}
@@ -120,7 +120,7 @@ func TestDefinitionsSayWhatTheDatabaseSays(t *testing.T) {
 		for range 50 {
 			at := from.Add(time.Duration(rapid.Int64Range(0, 9*365*86400).Draw(t, "seconds")) * time.Second)
 			wall := wallIn(at, location)
-			if got, want := z.place(wall), (namedZone{location}).place(wall); !got.Equal(want) {
+			if got, want := z.localize(wall), (namedZone{location}).localize(wall); !got.Equal(want) {
 				t.Fatalf("%s: %v is %v, want %v\n%s", location, wall, got.UTC(), want.UTC(), ical.Encode(root))
 			}
 		}

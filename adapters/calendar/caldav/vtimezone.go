@@ -166,6 +166,6 @@ func defines(definition *ical.Component, location *time.Location, moments []time
 	z := readZone(definition)
 	return z != nil && !slices.ContainsFunc(moments, func(t time.Time) bool {
 		wall := wallIn(t, location)
-		return !z.place(wall).Equal(namedZone{location}.place(wall))
+		return !z.localize(wall).Equal(namedZone{location}.localize(wall))
 	})
 }

@@ -93,7 +93,7 @@ func (o *object) time(m ical.Moment) calendar.Time {
 	case o.isLocal(m):
 		return calendar.Time{Instant: m.Wall, Floating: true}
 	}
-	return calendar.At(o.place(m, time.UTC), o.zone(m.TZID).name())
+	return calendar.At(o.instant(m, time.UTC), o.zone(m.TZID).name())
 }
 
 // attendee reads an ATTENDEE (RFC 5545 section 3.8.4.1).
@@ -188,7 +188,7 @@ func newObject(b calendar.Booking, uid string, location *time.Location, organize
 func momentIn(t time.Time, location *time.Location) ical.Moment {
 	t = t.Truncate(time.Second)
 	wall := wallIn(t, location)
-	if isUTC(location) || !(namedZone{location}).place(wall).Equal(t) {
+	if isUTC(location) || !(namedZone{location}).localize(wall).Equal(t) {
 		return ical.Moment{Wall: t.UTC(), Form: ical.UTC}
 	}
 	return ical.Moment{Wall: wall, Form: ical.Zoned, TZID: location.String()}

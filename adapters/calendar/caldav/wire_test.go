@@ -81,7 +81,7 @@ func TestTheSecondOfTwoEqualWallClocksIsKept(t *testing.T) {
 	for at, want := range map[time.Time]ical.Form{first: ical.Zoned, first.Add(time.Hour): ical.UTC, first.Add(2 * time.Hour): ical.Zoned} {
 		m := momentIn(at, ny)
 		o := &object{root: ical.New("VCALENDAR"), known: zones{}, zones: map[string]zone{}}
-		if m.Form != want || !o.place(m, time.UTC).Equal(at) {
+		if m.Form != want || !o.instant(m, time.UTC).Equal(at) {
 			t.Errorf("%v was written as %+v", at, m)
 		}
 	}

@@ -336,18 +336,18 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 		return calendar.Page{}, unreadable(nil, reading)
 	}
 	page := calendar.Page{Next: answer.NextPageToken}
-	told := slices.DeleteFunc(answer.Items, func(e *gcal.Event) bool {
+	items := slices.DeleteFunc(answer.Items, func(e *gcal.Event) bool {
 		return e == nil || isCancelled(e) && e.Start == nil // a cancelled instance says nothing but its id
 	})
-	for _, item := range told {
+	for _, item := range items {
 		event, err := eventOf(item)
 		if err != nil {
 			return calendar.Page{}, unreadable(err, reading)
 		}
 		page.Events = append(page.Events, event)
 	}
-	if len(told) > 0 {
-		calendarID = d.listedAs(ctx, calendarID, told)
+	if len(items) > 0 {
+		calendarID = d.listedAs(ctx, calendarID, items)
 	}
 	for i := range page.Events {
 		page.Events[i].CalendarID = calendarID
@@ -364,26 +364,26 @@ func wholeSecond(t time.Time) time.Time {
 }
 
 // event makes an answer of what Google told.
-func (d *driver) event(ctx context.Context, calendarID string, told *gcal.Event, doing doing) (calendar.Event, error) {
-	event, err := eventOf(told)
+func (d *driver) event(ctx context.Context, calendarID string, item *gcal.Event, access access) (calendar.Event, error) {
+	event, err := eventOf(item)
 	if err != nil {
-		return calendar.Event{}, unreadable(err, doing)
+		return calendar.Event{}, unreadable(err, access)
 	}
-	event.CalendarID = d.listedAs(ctx, calendarID, []*gcal.Event{told})
+	event.CalendarID = d.listedAs(ctx, calendarID, []*gcal.Event{item})
 	return event, nil
 }
 
 // listedAs is the id under which a calendar is listed: for primary, the account's address. Mostly an event in
 // it tells that: of its own events, a calendar is the organizer. Where it cannot be had, primary will do,
 // since it is taken as well.
-func (d *driver) listedAs(ctx context.Context, calendarID string, told []*gcal.Event) string {
+func (d *driver) listedAs(ctx context.Context, calendarID string, items []*gcal.Event) string {
 	if calendarID != primary {
 		return calendarID
 	}
 	if known := d.address.Load(); known != nil {
 		return *known
 	}
-	for _, e := range told {
+	for _, e := range items {
 		if e.Organizer != nil && e.Organizer.Self && e.Organizer.Email != "" {
 			return e.Organizer.Email
 		}

@@ -14,12 +14,12 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// doing is what a call was about: of a write whose answer cannot be read nobody knows what became.
-type doing bool
+// access is what a call was about: of a write whose answer cannot be read nobody knows what became.
+type access bool
 
 const (
-	reading doing = false
-	writing doing = true
+	reading access = false
+	writing access = true
 )
 
 // present makes an error of an answer that is null, which Google's library takes for a good one.
@@ -33,7 +33,7 @@ func present[T any](answer *T, err error) (*T, error) {
 // refusal makes a fault of what Google's library answered; nil for nil. The meaning is in the first error's
 // reason (developers.google.com/workspace/calendar/api/guides/errors); where the status says as much, the
 // status has to do.
-func refusal(err error, doing doing) *fault.Error {
+func refusal(err error, access access) *fault.Error {
 	var (
 		known  *fault.Error
 		answer *googleapi.Error
@@ -46,7 +46,7 @@ func refusal(err error, doing doing) *fault.Error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fault.From(err)
 	case !errors.As(err, &answer):
-		return unreadable(err, doing)
+		return unreadable(err, access)
 	}
 	plain := upstream.StatusFault(name, answer.Code, answer.Header, []byte(answer.Body))
 	first := firstError(answer.Body)
@@ -82,20 +82,20 @@ func firstError(body string) apiError {
 
 // notValid names the field where Google names the place.
 func notValid(plain *fault.Error, first apiError) *fault.Error {
-	place := strings.ToLower(first.Location)
+	location := strings.ToLower(first.Location)
 	field := fault.Field{Message: "is refused by Google Calendar."}
 	switch {
 	case first.Reason == "timeRangeEmpty":
 		field = fault.Field{Path: "end_time", Message: "must be after start_time."}
-	case strings.Contains(place, "timezone"):
+	case strings.Contains(location, "timezone"):
 		field = fault.Field{Path: "timezone", Message: "is not a time zone that Google Calendar knows."}
-	case strings.Contains(place, "attendee"):
+	case strings.Contains(location, "attendee"):
 		field.Path = "attendee_emails"
-	case strings.Contains(place, "conference"):
+	case strings.Contains(location, "conference"):
 		return plain.Restate(fault.Unsupported, fault.ReasonConferencing, noMeet().Detail)
-	case strings.HasPrefix(place, "start"), place == "timemin":
+	case strings.HasPrefix(location, "start"), location == "timemin":
 		field.Path = "start_time"
-	case strings.HasPrefix(place, "end"), place == "timemax":
+	case strings.HasPrefix(location, "end"), location == "timemax":
 		field.Path = "end_time"
 	default:
 		return plain
@@ -180,10 +180,10 @@ func guestsHidden() *fault.Error {
 }
 
 // unreadable is a success that says something other than expected.
-func unreadable(err error, doing doing) *fault.Error {
+func unreadable(err error, access access) *fault.Error {
 	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"Google Calendar gave an unexpected answer. Check the configured api_url.")
-	if doing == writing {
+	if access == writing {
 		f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 			"Google Calendar accepted the request, but its answer could not be read.")
 	}

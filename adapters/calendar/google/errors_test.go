@@ -88,14 +88,14 @@ func TestWhatGooglesErrorsMean(t *testing.T) {
 }
 
 func TestFailuresThatAreNoAnswer(t *testing.T) {
-	lost := fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "No way.")
-	lost.Unsent = true
+	lastErr := fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "No way.")
+	lastErr.Unsent = true
 	for _, c := range []struct {
 		rule string
 		err  error
 		want fault.Code
 	}{
-		{"a fault of the transport stays what it is", &url.Error{Op: "Post", Err: lost}, fault.Unavailable},
+		{"a fault of the transport stays what it is", &url.Error{Op: "Post", Err: lastErr}, fault.Unavailable},
 		{"a deadline", context.DeadlineExceeded, fault.Timeout},
 		{"a caller who left", &url.Error{Op: "Post", Err: context.Canceled}, fault.Canceled},
 		{"a body that cannot be read", errors.New("invalid character '<'"), fault.UnknownOutcome},

@@ -112,11 +112,11 @@ func TestEventsAsGoogleTellsThem(t *testing.T) {
 		},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			var told gcal.Event
-			if err := json.Unmarshal([]byte(c.told), &told); err != nil {
+			var event gcal.Event
+			if err := json.Unmarshal([]byte(c.told), &event); err != nil {
 				t.Fatal(err)
 			}
-			got, err := eventOf(&told)
+			got, err := eventOf(&event)
 			if err != nil || !reflect.DeepEqual(got, c.want) {
 				t.Errorf("got %+v, %v\nwant %+v", got, err, c.want)
 			}
@@ -169,7 +169,7 @@ func TestBookingsAsGoogleTakesThem(t *testing.T) {
 }
 
 func TestChangesAsGoogleTakesThem(t *testing.T) {
-	title, empty, start, end, nobody := "Visit", "", at(t, "2026-12-01T15:00:00Z"), at(t, "2026-12-01T16:00:00Z"), []string{}
+	title, empty, start, end, noAttendees := "Visit", "", at(t, "2026-12-01T15:00:00Z"), at(t, "2026-12-01T16:00:00Z"), []string{}
 	for _, c := range []struct {
 		rule   string
 		change calendar.Change
@@ -181,7 +181,7 @@ func TestChangesAsGoogleTakesThem(t *testing.T) {
 			"times, of whatever was there", calendar.Change{Start: &start, End: &end, Zone: "Europe/Berlin"},
 			`{"start":{"date":null,"dateTime":"2026-12-01T16:00:00+01:00","timeZone":"Europe/Berlin"},"end":{"date":null,"dateTime":"2026-12-01T17:00:00+01:00","timeZone":"Europe/Berlin"}}`,
 		},
-		{"nobody", calendar.Change{Attendees: &nobody}, `{"attendees":[]}`},
+		{"nobody", calendar.Change{Attendees: &noAttendees}, `{"attendees":[]}`},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			patch, err := newPatch(c.change)
@@ -250,17 +250,17 @@ func FuzzEvent(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	f.Fuzz(func(t *testing.T, told []byte) {
+	f.Fuzz(func(t *testing.T, body []byte) {
 		var e *gcal.Event
-		if json.NewDecoder(bytes.NewReader(told)).Decode(&e) != nil {
+		if json.NewDecoder(bytes.NewReader(body)).Decode(&e) != nil {
 			return
 		}
 		event, err := eventOf(e)
 		if err != nil {
 			return
 		}
-		if event.ID == "" || !event.IsCancelled && (event.Start.Instant.IsZero() && !strings.Contains(string(told), "0001") || event.Start.Floating) {
-			t.Errorf("%s is told as %+v", told, event)
+		if event.ID == "" || !event.IsCancelled && (event.Start.Instant.IsZero() && !strings.Contains(string(body), "0001") || event.Start.Floating) {
+			t.Errorf("%s is told as %+v", body, event)
 		}
 		meetStatus(e)
 		merged(e.Attendees, []string{"a@b", ""})

@@ -104,7 +104,7 @@ func ask[T any](ctx context.Context, d *driver, about exchange, do func(context.
 	defer d.slots.Release(n)
 	answer, err := do(ctx)
 	if err != nil {
-		return none, d.told(err, about)
+		return none, d.faultOf(err, about)
 	}
 	return answer, nil
 }

@@ -398,7 +398,7 @@ func TestAChangeOfAKnownVersionIsOneRequest(t *testing.T) {
 func TestHowAnEventLeavesTheCalendar(t *testing.T) {
 	a := serve(t, fake.Options{}, nil)
 	d := a.open()
-	alone := book(t, d, booking(a))
+	unrelated := book(t, d, booking(a))
 	b := booking(a)
 	b.Key, b.Attendees = "k2", []string{"bob@example.com"}
 	meeting := book(t, d, b)
@@ -415,7 +415,7 @@ func TestHowAnEventLeavesTheCalendar(t *testing.T) {
 	_, err = d.Change(t.Context(), calendar.EventRef{CalendarID: a.Default(), ID: withdrawn}, calendar.Change{Title: &title})
 	wantFault(t, "Change of a withdrawn invitation", err, fault.NotFound, fault.ReasonEventNotFound)
 	for _, c := range []struct{ what, id, want string }{
-		{"one's own, alone", alone.ID, "DELETE"},
+		{"one's own, alone", unrelated.ID, "DELETE"},
 		{"one's own meeting", meeting.ID, "POST /cancel"},
 		{"an invitation", invited, "POST /decline"},
 		{"a withdrawn invitation", withdrawn, "DELETE"},
@@ -539,14 +539,14 @@ func TestASpanThatGraphRefusesIsNotAskedFor(t *testing.T) {
 
 func TestAPageElsewhereIsNotFollowed(t *testing.T) {
 	var seen []string
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		seen = append(seen, r.URL.Path+" "+r.Header.Get("Authorization"))
 	}))
-	t.Cleanup(elsewhere.Close)
+	t.Cleanup(other.Close)
 	a := serve(t, fake.Options{}, nil)
 	d := a.open()
 	for _, link := range []string{
-		elsewhere.URL + "/v1.0/me/calendarView", "http://user@" + strings.TrimPrefix(a.url, "http://") + "/v1.0/me/calendarView",
+		other.URL + "/v1.0/me/calendarView", "http://user@" + strings.TrimPrefix(a.url, "http://") + "/v1.0/me/calendarView",
 		a.url + "/beta/me/calendarView", a.url + "/v1.0/../beta/me", a.url + ".example.com/v1.0/me", "//example.com/v1.0/me", "%", "/v1.0/me",
 		strings.Replace(a.url, "http:", "https:", 1) + "/v1.0/me/calendarView",
 	} {

@@ -13,9 +13,9 @@ import (
 // duplicateTransaction is the code for a transactionId that was used for another event.
 const duplicateTransaction = "ErrorDuplicateTransactionId"
 
-// told makes a fault of how a request failed. What the transport says is a fault already, and stays what it
+// faultOf makes a fault of how a request failed. What the transport says is a fault already, and stays what it
 // is.
-func (d *driver) told(err error, about exchange) error {
+func (d *driver) faultOf(err error, about exchange) error {
 	var (
 		refused *graph.Error
 		strange *graph.Unreadable
@@ -40,13 +40,13 @@ func (d *driver) refusal(e *graph.Error, about exchange) *fault.Error {
 	if id := requestID(e); id != "" && !strings.Contains(f.Upstream, id) {
 		f.Upstream += " request-id " + id
 	}
-	told := d.meaning(e, about)
-	if told == nil {
+	meaning := d.meaning(e, about)
+	if meaning == nil {
 		return f
 	}
-	told = told.With("provider", name).With("upstream_status", f.Metadata["upstream_status"])
-	told.RetryAfter, told.Upstream = f.RetryAfter, f.Upstream
-	return told
+	meaning = meaning.With("provider", name).With("upstream_status", f.Metadata["upstream_status"])
+	meaning.RetryAfter, meaning.Upstream = f.RetryAfter, f.Upstream
+	return meaning
 }
 
 func requestID(e *graph.Error) string {

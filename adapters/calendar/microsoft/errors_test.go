@@ -23,8 +23,8 @@ func bodyOf(t testing.TB, r *http.Request) string {
 	return string(body)
 }
 
-// said is a body that names a code.
-func said(code string) string {
+// errorBody is a body that names a code.
+func errorBody(code string) string {
 	return fmt.Sprintf(`{"error":{"code":%q,"message":"As it says.","innerError":{"request-id":"rid-1"}}}`, code)
 }
 
@@ -35,29 +35,29 @@ func TestWhatAnAnswerOfGraphMeans(t *testing.T) {
 		code   fault.Code
 		reason string
 	}{
-		{400, said("ErrorInvalidIdMalformed"), fault.NotFound, fault.ReasonEventNotFound},
-		{404, said("ErrorItemNotFound"), fault.NotFound, fault.ReasonEventNotFound},
-		{404, said("MailboxNotEnabledForRESTAPI"), fault.Unsupported, fault.ReasonProviderMisconfigured},
-		{404, said("MailboxNotSupportedForRESTAPI"), fault.Unsupported, fault.ReasonProviderMisconfigured},
-		{404, said("ErrorInvalidUser"), fault.Unsupported, fault.ReasonProviderMisconfigured},
-		{403, said("ErrorAccessDenied"), fault.Forbidden, fault.ReasonPermissionDenied},
-		{403, said("ErrorInsufficientPermissionsInAccessToken"), fault.Forbidden, fault.ReasonPermissionDenied},
-		{429, said("TooManyRequests"), fault.RateLimited, fault.ReasonProviderRateLimited},
-		{429, said("ApplicationThrottled"), fault.RateLimited, fault.ReasonProviderRateLimited},
-		{503, said("ErrorServerBusy"), fault.RateLimited, fault.ReasonProviderRateLimited},
-		{503, said("MailboxConcurrency"), fault.RateLimited, fault.ReasonProviderRateLimited},
-		{409, said("ErrorIrresolvableConflict"), fault.Conflict, fault.ReasonChangedMeanwhile},
-		{412, said("ErrorIrresolvableConflict"), fault.Conflict, fault.ReasonChangedMeanwhile},
+		{400, errorBody("ErrorInvalidIdMalformed"), fault.NotFound, fault.ReasonEventNotFound},
+		{404, errorBody("ErrorItemNotFound"), fault.NotFound, fault.ReasonEventNotFound},
+		{404, errorBody("MailboxNotEnabledForRESTAPI"), fault.Unsupported, fault.ReasonProviderMisconfigured},
+		{404, errorBody("MailboxNotSupportedForRESTAPI"), fault.Unsupported, fault.ReasonProviderMisconfigured},
+		{404, errorBody("ErrorInvalidUser"), fault.Unsupported, fault.ReasonProviderMisconfigured},
+		{403, errorBody("ErrorAccessDenied"), fault.Forbidden, fault.ReasonPermissionDenied},
+		{403, errorBody("ErrorInsufficientPermissionsInAccessToken"), fault.Forbidden, fault.ReasonPermissionDenied},
+		{429, errorBody("TooManyRequests"), fault.RateLimited, fault.ReasonProviderRateLimited},
+		{429, errorBody("ApplicationThrottled"), fault.RateLimited, fault.ReasonProviderRateLimited},
+		{503, errorBody("ErrorServerBusy"), fault.RateLimited, fault.ReasonProviderRateLimited},
+		{503, errorBody("MailboxConcurrency"), fault.RateLimited, fault.ReasonProviderRateLimited},
+		{409, errorBody("ErrorIrresolvableConflict"), fault.Conflict, fault.ReasonChangedMeanwhile},
+		{412, errorBody("ErrorIrresolvableConflict"), fault.Conflict, fault.ReasonChangedMeanwhile},
 		{412, "", fault.Conflict, fault.ReasonChangedMeanwhile},
-		{401, said("InvalidAuthenticationToken"), fault.Disconnected, fault.ReasonReconnectRequired},
-		{400, said("InvalidAuthenticationToken"), fault.Disconnected, fault.ReasonReconnectRequired},
-		{400, said("TimeZoneNotSupportedException"), fault.Invalid, fault.ReasonProviderRefused},
-		{400, said("ErrorOccurrenceCrossingBoundary"), fault.Invalid, fault.ReasonProviderRefused},
-		{400, said("SomethingNew"), fault.Invalid, fault.ReasonProviderRefused},
-		{507, said("ErrorQuotaExceeded"), fault.Exhausted, fault.ReasonStorageFull},
-		{500, said("ErrorInternalServerError"), fault.Unavailable, fault.ReasonProviderUnavailable},
-		{503, said("ServiceUnavailable"), fault.Unavailable, fault.ReasonProviderUnavailable},
-		{504, said("UnknownError"), fault.Timeout, fault.ReasonDeadlineExceeded},
+		{401, errorBody("InvalidAuthenticationToken"), fault.Disconnected, fault.ReasonReconnectRequired},
+		{400, errorBody("InvalidAuthenticationToken"), fault.Disconnected, fault.ReasonReconnectRequired},
+		{400, errorBody("TimeZoneNotSupportedException"), fault.Invalid, fault.ReasonProviderRefused},
+		{400, errorBody("ErrorOccurrenceCrossingBoundary"), fault.Invalid, fault.ReasonProviderRefused},
+		{400, errorBody("SomethingNew"), fault.Invalid, fault.ReasonProviderRefused},
+		{507, errorBody("ErrorQuotaExceeded"), fault.Exhausted, fault.ReasonStorageFull},
+		{500, errorBody("ErrorInternalServerError"), fault.Unavailable, fault.ReasonProviderUnavailable},
+		{503, errorBody("ServiceUnavailable"), fault.Unavailable, fault.ReasonProviderUnavailable},
+		{504, errorBody("UnknownError"), fault.Timeout, fault.ReasonDeadlineExceeded},
 		{509, "", fault.RateLimited, fault.ReasonProviderRateLimited},
 		// Bodies that are not as they should be.
 		{503, "", fault.Unavailable, fault.ReasonProviderUnavailable},

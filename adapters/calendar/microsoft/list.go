@@ -90,7 +90,7 @@ func toPage(page *graph.EventCollectionResponse, calendarID string, q calendar.Q
 		if err != nil {
 			return calendar.Page{}, err
 		}
-		if overlaps(place(event.Start, zone), place(event.End, zone), q.From, q.To) {
+		if overlaps(instantOf(event.Start, zone), instantOf(event.End, zone), q.From, q.To) {
 			answer.Events = append(answer.Events, event)
 		}
 	}
@@ -104,9 +104,9 @@ func overlaps(start, end, from, to time.Time) bool {
 	return end.After(from) || start.Equal(end) && start.Equal(from)
 }
 
-// place is when a time is: a whole day begins at midnight in the zone, or where that is skipped just after
+// instantOf is when a time is: a whole day begins at midnight in the zone, or where that is skipped just after
 // it.
-func place(t calendar.Time, zone *time.Location) time.Time {
+func instantOf(t calendar.Time, zone *time.Location) time.Time {
 	if !t.AllDay {
 		return t.Instant
 	}
@@ -193,7 +193,7 @@ func (d *driver) part(answer *graph.BatchAnswer) (*graph.EventCollectionResponse
 		return nil, unreadable(&graph.Unreadable{Reason: "a batch lacks the answer of a part"}, false)
 	}
 	if refusal := answer.Refusal(); refusal != nil {
-		return nil, d.told(refusal, exchange{missing: noCalendar()})
+		return nil, d.faultOf(refusal, exchange{missing: noCalendar()})
 	}
 	if answer.Page == nil {
 		return nil, noList()

@@ -99,9 +99,9 @@ func link(e *graph.Event) string {
 		return join
 	}
 	if e.Location != nil {
-		for _, place := range []string{text(e.Location.DisplayName), text(e.Location.LocationURI)} {
-			if u, err := url.Parse(place); err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") {
-				return place
+		for _, location := range []string{text(e.Location.DisplayName), text(e.Location.LocationURI)} {
+			if u, err := url.Parse(location); err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") {
+				return location
 			}
 		}
 	}
@@ -151,8 +151,8 @@ func unmistakable(location *time.Location, windows string, t time.Time) bool {
 	}
 	for _, near := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
 		_, other := t.Add(near).In(theirs).Zone()
-		twin := t.Add(time.Duration(offset-other) * time.Second)
-		if _, there := twin.In(theirs).Zone(); other != offset && there == other {
+		mirrored := t.Add(time.Duration(offset-other) * time.Second)
+		if _, there := mirrored.In(theirs).Zone(); other != offset && there == other {
 			return false
 		}
 	}

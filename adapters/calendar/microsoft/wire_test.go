@@ -84,7 +84,7 @@ func TestAnswersOfAttendeesHaveCommonWords(t *testing.T) {
 
 func TestWhereAMeetingIs(t *testing.T) {
 	join, web := "https://teams.example.com/l/1", "https://outlook.example.com/1"
-	for _, c := range []struct{ join, place, uri, want string }{
+	for _, c := range []struct{ join, location, uri, want string }{
 		{join, "https://meet.example.com/2", "", join},
 		{"", "https://meet.example.com/2?a=b#c", "", "https://meet.example.com/2?a=b#c"},
 		{"", "Room 3", "https://meet.example.com/3", "https://meet.example.com/3"},
@@ -95,7 +95,7 @@ func TestWhereAMeetingIs(t *testing.T) {
 	} {
 		e := &graph.Event{
 			OnlineMeeting: &graph.OnlineMeetingInfo{JoinURL: &c.join}, WebLink: &web,
-			Location: &graph.Location{DisplayName: &c.place, LocationURI: &c.uri},
+			Location: &graph.Location{DisplayName: &c.location, LocationURI: &c.uri},
 		}
 		if got := link(e); got != c.want {
 			t.Errorf("%+v: %q", c, got)

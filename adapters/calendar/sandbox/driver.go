@@ -183,13 +183,13 @@ func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.C
 func read[T any](ctx context.Context, d *driver, c scenario.Call, do func(adapter.StorageTx) (T, error)) (T, error) {
 	return scenario.Read(ctx, d.scenarios, c, func(ctx context.Context) (answer T, err error) {
 		if err := d.seed(ctx); err != nil {
-			return answer, told(err)
+			return answer, storeFault(err)
 		}
 		err = d.storage.View(ctx, func(tx adapter.StorageTx) (err error) {
 			answer, err = do(tx)
 			return err
 		})
-		return answer, told(err)
+		return answer, storeFault(err)
 	})
 }
 
@@ -197,18 +197,18 @@ func read[T any](ctx context.Context, d *driver, c scenario.Call, do func(adapte
 func write[T any](ctx context.Context, d *driver, c scenario.Call, do func(adapter.StorageTx) (T, error)) (T, error) {
 	return scenario.Write(ctx, d.scenarios, c, func(ctx context.Context) (answer T, err error) {
 		if err := d.seed(ctx); err != nil {
-			return answer, told(err)
+			return answer, storeFault(err)
 		}
 		err = d.storage.Update(ctx, func(tx adapter.StorageTx) (err error) {
 			answer, err = do(tx)
 			return err
 		})
-		return answer, told(err)
+		return answer, storeFault(err)
 	})
 }
 
-// told makes an error of the store a fault; the context's stays what it is.
-func told(err error) error {
+// storeFault makes an error of the store a fault; the context's stays what it is.
+func storeFault(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}

@@ -155,14 +155,14 @@ func (s stored) event() calendar.Event {
 		e.URL = "https://calendar.sandbox.example/" + url.PathEscape(s.Calendar) + "/" + url.PathEscape(s.ID)
 	}
 	for _, a := range s.Attendees {
-		told := calendar.Attendee{Email: a.Email, Name: a.Name, Type: a.Type, Response: a.Response}
-		if told.Type == "" {
-			told.Type = "required"
+		attendee := calendar.Attendee{Email: a.Email, Name: a.Name, Type: a.Type, Response: a.Response}
+		if attendee.Type == "" {
+			attendee.Type = "required"
 		}
-		if told.Response == "" {
-			told.Response = "needs_action"
+		if attendee.Response == "" {
+			attendee.Response = "needs_action"
 		}
-		e.Attendees = append(e.Attendees, told)
+		e.Attendees = append(e.Attendees, attendee)
 	}
 	return e
 }

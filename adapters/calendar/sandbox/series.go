@@ -54,7 +54,7 @@ func (s stored) starts() (iter.Seq[time.Time], error) {
 	return func(yield func(time.Time) bool) {
 		for next := rule.Iterator(); ; {
 			wall, more := next()
-			if !more || wall.Sub(first) > horizon || !yield(place(wall, zone)) {
+			if !more || wall.Sub(first) > horizon || !yield(localize(wall, zone)) {
 				return
 			}
 		}

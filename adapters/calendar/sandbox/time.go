@@ -23,9 +23,9 @@ func wallClock(t time.Time, zone *time.Location) time.Time {
 	return t.UTC().Add(time.Duration(offset) * time.Second)
 }
 
-// place is the moment when a clock in the zone shows the wall clock. RFC 5545 section 3.3.5: of two such
+// localize is the moment when a clock in the zone shows the wall clock. RFC 5545 section 3.3.5: of two such
 // moments the first is meant, and a time that is skipped is read with the offset before the gap.
-func place(wall time.Time, zone *time.Location) time.Time {
+func localize(wall time.Time, zone *time.Location) time.Time {
 	const day = 24 * time.Hour
 	offsetAt := func(t time.Time) time.Duration {
 		_, offset := t.In(zone).Zone()
@@ -71,7 +71,7 @@ func (s stored) span(zone *time.Location) calendar.Span {
 	if s.Form == instantForm {
 		return calendar.Span{From: s.Start, To: s.End}
 	}
-	return calendar.Span{From: place(s.Start, zone), To: place(s.End, zone)}
+	return calendar.Span{From: localize(s.Start, zone), To: localize(s.End, zone)}
 }
 
 // overlaps reports whether an event lies in the window, both ends exclusive of the other. An event without a

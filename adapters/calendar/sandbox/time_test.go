@@ -29,7 +29,7 @@ func TestAWallClockIsPlacedAsRFC5545Says(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := place(wall, zone).In(zone).Format(time.RFC3339); got != c.want {
+		if got := localize(wall, zone).In(zone).Format(time.RFC3339); got != c.want {
 			t.Errorf("%s: %s in %s is %s, want %s", c.rule, c.wall, c.zone, got, c.want)
 		}
 	}
@@ -44,7 +44,7 @@ func TestAPlacedWallClockShowsItself(t *testing.T) {
 		}
 		at := time.Unix(rapid.Int64Range(946684800, 4102444800).Draw(t, "time"), 0)
 		wall := wallClock(at, zone)
-		placed := place(wall, zone)
+		placed := localize(wall, zone)
 		if !wallClock(placed, zone).Equal(wall) {
 			t.Errorf("%s placed in %s shows %s", wall, zone, wallClock(placed, zone))
 		}

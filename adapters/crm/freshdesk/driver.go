@@ -138,15 +138,15 @@ func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error
 	if err != nil {
 		return crm.Ticket{}, err
 	}
-	told := ticketOf(found, known)
+	answer := ticketOf(found, known)
 	if len(found.Conversations) < included {
-		told.LastComment = lastPublic(found.Conversations)
-		return told, nil
+		answer.LastComment = lastPublic(found.Conversations)
+		return answer, nil
 	}
-	if told.LastComment, err = d.lastComment(ctx, path); err != nil {
+	if answer.LastComment, err = d.lastComment(ctx, path); err != nil {
 		return crm.Ticket{}, ticketMissing(err)
 	}
-	return told, nil
+	return answer, nil
 }
 
 const (

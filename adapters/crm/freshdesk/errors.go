@@ -13,8 +13,8 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// told is an answer that finds a ticket not valid (developers.freshdesk.com/api, "Errors").
-type told struct {
+// errorBody is an answer that finds a ticket not valid (developers.freshdesk.com/api, "Errors").
+type errorBody struct {
 	Errors []struct {
 		Field string `json:"field"`
 		Code  string `json:"code"`
@@ -26,7 +26,7 @@ func refusal(status int, header http.Header, body []byte) *fault.Error {
 	plain := upstream.StatusFault(name, status, header, body)
 	switch status {
 	case http.StatusBadRequest:
-		var t told
+		var t errorBody
 		if json.Unmarshal(body, &t) != nil {
 			return plain
 		}
@@ -49,7 +49,7 @@ var fields = map[string]string{
 
 // notValid names the fields that Freshdesk names. One that no call has is the setup's: the setting fields
 // gives it a value that does not fit, or none.
-func notValid(plain *fault.Error, t told) *fault.Error {
+func notValid(plain *fault.Error, t errorBody) *fault.Error {
 	var named []fault.Field
 	var missing, unfit []string
 	for _, e := range t.Errors {

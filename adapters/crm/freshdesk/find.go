@@ -42,7 +42,7 @@ func (d *driver) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) 
 	case f == nil:
 		return d.ByNumber(ctx, chosen.Number)
 	case f.Code == fault.NotFound:
-		return crm.Ticket{}, d.surelyNone(ctx)
+		return crm.Ticket{}, d.confirmNone(ctx)
 	}
 	return crm.Ticket{}, err
 }
@@ -74,9 +74,9 @@ func (d *driver) since(ctx context.Context, then time.Time) ([]ticket, error) {
 		With("provider", name)
 }
 
-// surelyNone is the fault where no ticket was found. An agent of less than global access does not see a
+// confirmNone is the fault where no ticket was found. An agent of less than global access does not see a
 // ticket that went to another group.
-func (d *driver) surelyNone(ctx context.Context) error {
+func (d *driver) confirmNone(ctx context.Context) error {
 	var me agent
 	if err := d.get(ctx, "/agents/me", nil, &me); err != nil {
 		return err

@@ -60,22 +60,22 @@ const (
 // again, the times of its earlier end stay in the stats.
 func ticketOf(t ticket, words labels) crm.Ticket {
 	id := strconv.FormatInt(t.ID, 10)
-	told := crm.Ticket{
+	made := crm.Ticket{
 		ID: id, Number: id, Subject: t.Subject, Description: crm.Plain(t.DescriptionText),
 		Status: words.statuses.labelOf(t.Status), Priority: words.priorities.labelOf(t.Priority),
 		OwnerID: text(t.ResponderID), AccountID: text(t.CompanyID), ContactID: text(t.RequesterID),
 		CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
 	}
 	if t.Description != "" { // which keeps the ends of lines
-		told.Description = crm.Text{Body: t.Description, HTML: true}
+		made.Description = crm.Text{Body: t.Description, HTML: true}
 	}
 	if t.Status == statusResolved || t.Status == statusClosed {
-		told.ResolvedAt = t.Stats.ResolvedAt
+		made.ResolvedAt = t.Stats.ResolvedAt
 	}
 	if t.Status == statusClosed {
-		told.ClosedAt = t.Stats.ClosedAt
+		made.ClosedAt = t.Stats.ClosedAt
 	}
-	return told
+	return made
 }
 
 func text(id *int64) string {

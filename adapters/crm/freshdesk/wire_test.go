@@ -54,11 +54,11 @@ func TestLabelsAreReadInTheAccountsOrder(t *testing.T) {
 		{"or the usual ones", `[{"type":"default_status","choices":["Open"]},{"type":"default_priority"},{"type":"custom_dropdown","choices":{"2":["No"]}}]`,
 			standard.statuses.labels(), standard.priorities.labels()},
 	} {
-		var told []field
-		if err := json.Unmarshal([]byte(c.told), &told); err != nil {
+		var listed []field
+		if err := json.Unmarshal([]byte(c.told), &listed); err != nil {
 			t.Fatal(err)
 		}
-		if v := labelsOf(told).vocabulary(); !slices.Equal(v.Statuses, c.statuses) || !slices.Equal(v.Priorities, c.priorities) {
+		if v := labelsOf(listed).vocabulary(); !slices.Equal(v.Statuses, c.statuses) || !slices.Equal(v.Priorities, c.priorities) {
 			t.Errorf("%s: %q", c.rule, v)
 		}
 	}
@@ -112,10 +112,10 @@ func FuzzAnswers(f *testing.F) {
 				t.Errorf("the label %q of %q cannot be given", label, body)
 			}
 		}
-		var told ticket
-		if json.Unmarshal(body, &told) == nil {
-			ticketOf(told, words)
-			lastPublic(told.Conversations)
+		var decoded ticket
+		if json.Unmarshal(body, &decoded) == nil {
+			ticketOf(decoded, words)
+			lastPublic(decoded.Conversations)
 		}
 	})
 }

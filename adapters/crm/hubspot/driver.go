@@ -141,7 +141,7 @@ func (d *driver) create(ctx context.Context, t crm.NewTicket, more map[string]st
 // sent: HubSpot took it.
 func (d *driver) created(ctx context.Context, t crm.NewTicket, sent creation, made record) crm.Ticket {
 	for property, value := range sent.Properties {
-		if _, told := made.Properties[property]; !told {
+		if _, isSet := made.Properties[property]; !isSet {
 			if made.Properties == nil {
 				made.Properties = map[string]*string{}
 			}

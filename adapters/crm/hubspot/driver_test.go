@@ -147,9 +147,9 @@ func TestATicketIsReadInOneCallAndItsConversationInThree(t *testing.T) {
 	}) {
 		t.Errorf("asked %q", asked)
 	}
-	alone := create(t, d, crm.NewTicket{})
+	plain := create(t, d, crm.NewTicket{})
 	before = s.Calls()
-	read(t, d, alone.Number)
+	read(t, d, plain.Number)
 	if asked := since(s, before); len(asked) != 1 {
 		t.Errorf("without a contact, asked %q", asked)
 	}
@@ -448,11 +448,11 @@ func TestAKeyPropertyHasToBeThereAndUnique(t *testing.T) {
 func TestOnlyAConnectionWithAKeyPropertyKnowsKeys(t *testing.T) {
 	s := serve(t, fake.Options{Unique: []string{key}})
 	plain, keyed := s.driver(t), s.driver(t, "key_property="+key)
-	if told := plain.Traits(); told.FindsByKey || told.IdempotentCreate {
-		t.Errorf("without the property the traits are %+v", told)
+	if traits := plain.Traits(); traits.FindsByKey || traits.IdempotentCreate {
+		t.Errorf("without the property the traits are %+v", traits)
 	}
-	if told := keyed.Traits(); !told.FindsByKey || !told.IdempotentCreate {
-		t.Errorf("with the property the traits are %+v", told)
+	if traits := keyed.Traits(); !traits.FindsByKey || !traits.IdempotentCreate {
+		t.Errorf("with the property the traits are %+v", traits)
 	}
 }
 

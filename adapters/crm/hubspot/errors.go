@@ -22,17 +22,17 @@ const statusMigrating = 477
 // call to a record that is locked, or to an account on the move, has surely done nothing.
 func (d *driver) refusal(status int, header http.Header, body []byte) *fault.Error {
 	plain := upstream.StatusFault(name, status, header, body)
-	var told apiError
-	if json.Unmarshal(body, &told) != nil {
-		told = apiError{} // such as a proxy's page
+	var answer apiError
+	if json.Unmarshal(body, &answer) != nil {
+		answer = apiError{} // such as a proxy's page
 	}
 	switch status {
 	case http.StatusBadRequest, http.StatusConflict:
-		return d.notValid(plain, told)
+		return d.notValid(plain, answer)
 	case http.StatusForbidden:
-		return notAllowed(plain, told)
+		return notAllowed(plain, answer)
 	case http.StatusNotFound:
-		return d.notThere(plain, told)
+		return d.notThere(plain, answer)
 	case http.StatusLocked:
 		f := plain.Restate(fault.Unavailable, fault.ReasonProviderUnavailable, "HubSpot is still busy with an earlier change of the record. Try again in a moment.")
 		return fault.Unacted(waiting(f, 2*time.Second))
@@ -40,7 +40,7 @@ func (d *driver) refusal(status int, header http.Header, body []byte) *fault.Err
 		f := plain.Restate(fault.Unavailable, fault.ReasonProviderUnavailable, "HubSpot is moving the account to another data centre, which takes some hours. Try again later.")
 		return fault.Unacted(waiting(f, time.Hour))
 	case http.StatusTooManyRequests:
-		return d.tooMany(plain, told)
+		return d.tooMany(plain, answer)
 	}
 	return plain
 }
@@ -92,10 +92,10 @@ func (e apiError) problems() []problem {
 // notValid names what is wrong by our fields, or by HubSpot's property where it is none of ours: then the
 // setting fields gives it a value that does not fit, or the account's rules for tickets, which hold for API
 // writes too, require one.
-func (d *driver) notValid(plain *fault.Error, told apiError) *fault.Error {
+func (d *driver) notValid(plain *fault.Error, answer apiError) *fault.Error {
 	var fields []fault.Field
 	foreign := ""
-	for _, property := range told.properties() {
+	for _, property := range answer.properties() {
 		field, known := ours[property]
 		switch {
 		case known:
@@ -104,7 +104,7 @@ func (d *driver) notValid(plain *fault.Error, told apiError) *fault.Error {
 			foreign = property
 		}
 	}
-	fields = append(fields, told.missingRecords()...)
+	fields = append(fields, answer.missingRecords()...)
 	if len(fields) > 0 {
 		slices.SortStableFunc(fields, func(a, b fault.Field) int { return strings.Compare(a.Path, b.Path) })
 		invalid := fault.InvalidFields(slices.CompactFunc(fields, func(a, b fault.Field) bool { return a.Path == b.Path })...)
@@ -193,15 +193,15 @@ func (e apiError) missingRecords() []fault.Field {
 }
 
 // notAllowed names the scope that is missing.
-func notAllowed(plain *fault.Error, told apiError) *fault.Error {
+func notAllowed(plain *fault.Error, answer apiError) *fault.Error {
 	var missing []string
-	for _, p := range told.problems() {
+	for _, p := range answer.problems() {
 		for _, under := range []string{"requiredGranularScopes", "requiredScopes", "missingScopes"} {
 			missing = append(missing, p.Context[under]...)
 		}
 	}
 	missing = slices.DeleteFunc(missing, func(s string) bool { return !scopeName.MatchString(s) })
-	if len(missing) == 0 && told.Category != "MISSING_SCOPES" {
+	if len(missing) == 0 && answer.Category != "MISSING_SCOPES" {
 		return plain
 	}
 	which := "a scope that this needs"
@@ -217,10 +217,10 @@ var scopeName = regexp.MustCompile(`^[a-z][a-z0-9._-]{0,79}$`)
 
 // notThere tells a record that is not there, of which HubSpot's own error speaks, from an address that is
 // not.
-func (d *driver) notThere(plain *fault.Error, told apiError) *fault.Error {
-	if told.CorrelationID != "" || told.Category == "OBJECT_NOT_FOUND" {
-		if fields := told.missingRecords(); len(fields) > 0 {
-			return d.notValid(plain, told)
+func (d *driver) notThere(plain *fault.Error, answer apiError) *fault.Error {
+	if answer.CorrelationID != "" || answer.Category == "OBJECT_NOT_FOUND" {
+		if fields := answer.missingRecords(); len(fields) > 0 {
+			return d.notValid(plain, answer)
 		}
 		return plain
 	}
@@ -230,8 +230,8 @@ func (d *driver) notThere(plain *fault.Error, told apiError) *fault.Error {
 
 // tooMany tells the waits of HubSpot's policies, which names them and seldom a time
 // (developers.hubspot.com/docs/developer-tooling/platform/usage-guidelines).
-func (d *driver) tooMany(plain *fault.Error, told apiError) *fault.Error {
-	switch told.PolicyName {
+func (d *driver) tooMany(plain *fault.Error, answer apiError) *fault.Error {
+	switch answer.PolicyName {
 	case "DAILY":
 		f := plain.Restate(plain.Code, plain.Reason,
 			"The HubSpot account has used up its calls for today. The limit resets at midnight in the "+

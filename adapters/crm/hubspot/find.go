@@ -103,12 +103,12 @@ func (d *driver) withRelated(ctx context.Context, t crm.NewTicket, found []crm.T
 		return found, nil
 	}
 	const few = 5
-	alone := t
-	alone.AccountID, alone.ContactID = "", ""
+	unlinked := t
+	unlinked.AccountID, unlinked.ContactID = "", ""
 	found = slices.Clone(found)
 	read := 0
 	for i, f := range found {
-		if _, err := crm.Choose(alone, []crm.Ticket{f}); err != nil || read == few {
+		if _, err := crm.Choose(unlinked, []crm.Ticket{f}); err != nil || read == few {
 			continue
 		}
 		read++

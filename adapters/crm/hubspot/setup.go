@@ -49,8 +49,8 @@ func (k *keyed) CheckSetup(ctx context.Context) error {
 func (d *driver) mayWrite(ctx context.Context) error {
 	const noTicket = "/0"
 	var none record
-	nothing := creation{Properties: map[string]string{}}
-	err := d.ask(ctx, http.MethodPatch, d.objects()+noTicket, nothing, &none)
+	empty := creation{Properties: map[string]string{}}
+	err := d.ask(ctx, http.MethodPatch, d.objects()+noTicket, empty, &none)
 	if hasStatus(err, http.StatusNotFound, http.StatusBadRequest) {
 		return nil
 	}

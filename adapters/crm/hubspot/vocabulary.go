@@ -121,13 +121,13 @@ func (d *driver) askPriorities(ctx context.Context) ([]option, error) {
 		list[i].Label = strings.TrimSpace(list[i].Label)
 	}
 	// Options without a place of their own have -1, and are shown behind those that have one.
-	place := func(o option) int {
+	position := func(o option) int {
 		if o.DisplayOrder < 0 {
 			return math.MaxInt
 		}
 		return o.DisplayOrder
 	}
-	slices.SortStableFunc(list, func(a, b option) int { return cmp.Compare(place(a), place(b)) })
+	slices.SortStableFunc(list, func(a, b option) int { return cmp.Compare(position(a), position(b)) })
 	d.priorities.put(list, d.now().Add(rememberedFor))
 	return list, nil
 }
@@ -153,23 +153,23 @@ func (d *driver) chosen(list []pipeline) (pipeline, error) {
 
 // opening returns where a new ticket starts: the chosen pipeline, and its stage of that label, or its first.
 func (d *driver) opening(ctx context.Context, label string) (pipeline, stage, error) {
-	type place struct {
+	type start struct {
 		in pipeline
 		at stage
 	}
 	var unknown error
 	found, ok, err := look(&d.pipelines, d.now(), func() ([]pipeline, error) { return d.askPipelines(ctx) },
-		func(list []pipeline) (place, bool) {
+		func(list []pipeline) (start, bool) {
 			p, err := d.chosen(list)
 			if unknown = err; err != nil {
-				return place{}, false
+				return start{}, false
 			}
 			at := slices.IndexFunc(p.Stages, func(s stage) bool { return label == "" || s.Label == label })
 			if at < 0 {
 				unknown = fault.InvalidField("status", "is not a stage of the HubSpot pipeline "+p.Label+".")
-				return place{}, false
+				return start{}, false
 			}
-			return place{p, p.Stages[at]}, true
+			return start{p, p.Stages[at]}, true
 		})
 	if err != nil {
 		return pipeline{}, stage{}, err

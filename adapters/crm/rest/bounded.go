@@ -38,8 +38,8 @@ const (
 	workName  = "$" + ownPrefix + "work"
 )
 
-// spent reports whether there is nothing left.
-func (w *work) spent() bool { return w.bytes < 0 }
+// exhausted reports whether there is nothing left.
+func (w *work) exhausted() bool { return w.bytes < 0 }
 
 func (w *work) take(n int) error {
 	if w.bytes < 0 || n > w.bytes {
@@ -94,7 +94,7 @@ type metered struct {
 }
 
 func (m *metered) Done() <-chan struct{} {
-	if m.left--; m.left >= 0 && !m.work.spent() {
+	if m.left--; m.left >= 0 && !m.work.exhausted() {
 		return m.Context.Done()
 	}
 	ended := make(chan struct{})
@@ -104,7 +104,7 @@ func (m *metered) Done() <-chan struct{} {
 
 func (m *metered) Err() error {
 	switch {
-	case m.work.spent():
+	case m.work.exhausted():
 		return errTooLarge
 	case m.left < 0:
 		return errTooLong

@@ -129,8 +129,8 @@ func compile(s settings) *compiled {
 	return c
 }
 
-func (c *compiled) wrong(place, message string) {
-	c.faults = append(c.faults, fault.Field{Path: "settings." + place, Message: message})
+func (c *compiled) wrong(path, message string) {
+	c.faults = append(c.faults, fault.Field{Path: "settings." + path, Message: message})
 }
 
 // words reads how labels are known.
@@ -152,29 +152,29 @@ func (c *compiled) words(s settings, rules []rule) {
 	}
 }
 
-func (c *compiled) expression(place, source string) expression {
+func (c *compiled) expression(path, source string) expression {
 	if source == "" {
 		return expression{}
 	}
-	e, problem := parse(place, source)
+	e, problem := parse(path, source)
 	if problem != "" {
-		c.wrong(place, problem)
+		c.wrong(path, problem)
 	}
 	return e
 }
 
-func (c *compiled) template(place, source string) template {
-	t, problem := parseTemplate(place, source)
+func (c *compiled) template(path, source string) template {
+	t, problem := parseTemplate(path, source)
 	if problem != "" {
-		c.wrong(place, problem)
+		c.wrong(path, problem)
 	}
 	return t
 }
 
-func (c *compiled) templates(place string, sources map[string]string, check func(place, name string)) map[string]template {
+func (c *compiled) templates(path string, sources map[string]string, check func(path, name string)) map[string]template {
 	made := make(map[string]template, len(sources))
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
-		at := place + "." + name
+		at := path + "." + name
 		check(at, name)
 		made[name] = c.template(at, sources[name])
 	}
@@ -185,15 +185,15 @@ func (c *compiled) templates(place string, sources map[string]string, check func
 var token = regexp.MustCompile("\\A[!#$%&'*+.^_`|~0-9A-Za-z-]+\\z")
 
 // header checks the name of a header that the settings set.
-func (c *compiled) header(place, name string) {
+func (c *compiled) header(path, name string) {
 	credentials, _ := c.settings.header()
 	switch canonical := textproto.CanonicalMIMEHeaderKey(name); {
 	case !token.MatchString(name):
-		c.wrong(place, "must be the name of a header.")
+		c.wrong(path, "must be the name of a header.")
 	case canonical == "Authorization", canonical == textproto.CanonicalMIMEHeaderKey(credentials):
-		c.wrong(place, "is set from the credentials.")
+		c.wrong(path, "is set from the credentials.")
 	case slices.Contains([]string{"Host", "Connection", "Content-Length", "Content-Type", "Transfer-Encoding", "Upgrade"}, canonical):
-		c.wrong(place, "is set by the gateway.")
+		c.wrong(path, "is set by the gateway.")
 	}
 }
 
@@ -210,58 +210,58 @@ func (c *compiled) steps(operation string, list []stepSettings, rules []rule) []
 	seen := map[string]bool{}
 	made := make([]step, 0, len(list))
 	for i, s := range list {
-		place := fmt.Sprintf("%s.steps[%d]", operation, i)
+		path := fmt.Sprintf("%s.steps[%d]", operation, i)
 		if !stepName.MatchString(s.Name) {
-			c.wrong(place+".name", "must be letters, digits and underscores, not beginning with a digit.")
+			c.wrong(path+".name", "must be letters, digits and underscores, not beginning with a digit.")
 		} else if seen[s.Name] {
-			c.wrong(place+".name", "is already the name of an earlier step.")
+			c.wrong(path+".name", "is already the name of an earlier step.")
 		}
 		seen[s.Name] = true
-		made = append(made, c.step(operation, place, s, rules))
+		made = append(made, c.step(operation, path, s, rules))
 	}
 	return made
 }
 
-func (c *compiled) step(operation, place string, s stepSettings, rules []rule) step {
+func (c *compiled) step(operation, path string, s stepSettings, rules []rule) step {
 	made := step{
-		label: fmt.Sprintf("%s (%s)", place, s.Name), name: s.Name, method: s.Method, form: s.Encoding == "form", text: s.Text, expect: s.Expect,
-		path: c.template(place+".path", s.Path), query: c.templates(place+".query", s.Query, func(string, string) {}),
-		headers: c.templates(place+".headers", s.Headers, c.header),
-		body:    c.expression(place+".body", s.Body), when: c.expression(place+".when", s.When),
+		label: fmt.Sprintf("%s (%s)", path, s.Name), name: s.Name, method: s.Method, form: s.Encoding == "form", text: s.Text, expect: s.Expect,
+		path: c.template(path+".path", s.Path), query: c.templates(path+".query", s.Query, func(string, string) {}),
+		headers: c.templates(path+".headers", s.Headers, c.header),
+		body:    c.expression(path+".body", s.Body), when: c.expression(path+".when", s.When),
 		acts: s.Method != http.MethodGet && !s.Reads, creates: operation == "create", looksUp: operation == "get" || operation == "by_key",
-		rules: append(c.rules(place+".faults", s.Faults), rules...),
+		rules: append(c.rules(path+".faults", s.Faults), rules...),
 	}
 	made.search = operation == "by_key" && made.path.fixed()
 	words := made.path.words()
 	switch {
 	case strings.ContainsAny(words, `?#\`) || strings.ContainsFunc(words, func(r rune) bool { return r <= ' ' || r > '~' }):
-		c.wrong(place+".path", "must be only a path; put parameters into query, and escape other characters.")
+		c.wrong(path+".path", "must be only a path; put parameters into query, and escape other characters.")
 	case slices.ContainsFunc(strings.Split(words, "/"), func(segment string) bool { return segment == ".." || segment == "." }):
-		c.wrong(place+".path", `must not have "." or ".." among its segments.`)
+		c.wrong(path+".path", `must not have "." or ".." among its segments.`)
 	default:
 		if _, err := url.PathUnescape(words); err != nil {
-			c.wrong(place+".path", `has a "%" that does not begin an escape; write "%25" for a percent sign.`)
+			c.wrong(path+".path", `has a "%" that does not begin an escape; write "%25" for a percent sign.`)
 		}
 	}
 	if made.method == http.MethodGet && made.body.given() {
-		c.wrong(place+".body", "cannot be sent with GET.")
+		c.wrong(path+".body", "cannot be sent with GET.")
 	}
 	if made.acts && operation != "create" {
-		c.wrong(place+".method", "may change something, which this operation must not do; set reads: true "+
+		c.wrong(path+".method", "may change something, which this operation must not do; set reads: true "+
 			"if it only reads.")
 	}
 	for _, status := range s.Expect {
 		if status < 200 || status > 599 {
-			c.wrong(place+".expect", "must be statuses from 200 to 599.")
+			c.wrong(path+".expect", "must be statuses from 200 to 599.")
 		}
 	}
 	return made
 }
 
-func (c *compiled) rules(place string, list []ruleSettings) []rule {
+func (c *compiled) rules(path string, list []ruleSettings) []rule {
 	made := make([]rule, 0, len(list))
 	for i, s := range list {
-		at := fmt.Sprintf("%s[%d]", place, i)
+		at := fmt.Sprintf("%s[%d]", path, i)
 		if len(s.Status) == 0 && s.Match == "" {
 			c.wrong(at, "must have a status or a match, or else it would apply to every answer.")
 		}
@@ -279,11 +279,11 @@ func (c *compiled) rules(place string, list []ruleSettings) []rule {
 	return made
 }
 
-func (c *compiled) mapping(place string, s ticketSettings) mapping {
-	e := func(field, source string) expression { return c.expression(place+"."+field, source) }
+func (c *compiled) mapping(path string, s ticketSettings) mapping {
+	e := func(field, source string) expression { return c.expression(path+"."+field, source) }
 	either := func(field, one, other string) {
 		if one != "" && other != "" {
-			c.wrong(place+"."+field+"_value", "cannot be combined with "+field+".")
+			c.wrong(path+"."+field+"_value", "cannot be combined with "+field+".")
 		}
 	}
 	either("status", s.Status, s.StatusValue)

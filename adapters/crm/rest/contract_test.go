@@ -103,8 +103,8 @@ func TestRequestTrackerPretended(t *testing.T) {
 func TestOnlyASearchThatFoundNothingSaysThatThereIsNoTicketWithTheKey(t *testing.T) {
 	const noTickets = `{"count":0,"items":[],"page":1,"per_page":20,"total":0,"issues":[],"total_count":0}`
 	for rule, test := range map[string]struct {
-		said reply
-		none bool
+		reply reply
+		none  bool
 	}{
 		"nothing found":          {reply{status: 200, body: noTickets}, true},
 		"no word":                {reply{status: 200}, false},
@@ -116,7 +116,7 @@ func TestOnlyASearchThatFoundNothingSaysThatThereIsNoTicketWithTheKey(t *testing
 	} {
 		for file, path := range map[string]string{"request-tracker.yaml": "/tickets", "redmine.yaml": "/projects/support/issues.json"} {
 			t.Run(rule+" of "+file, func(t *testing.T) {
-				s := serve(t, says(map[string]reply{"GET " + path: test.said}), anonymous)
+				s := serve(t, says(map[string]reply{"GET " + path: test.reply}), anonymous)
 				_, err := s.open(t, exampleAt(t, file, s.url)).(crm.Finder).Find(t.Context(), crm.NewTicket{Key: "k1"})
 				if err == nil || errors.Is(err, fault.NotFound) != test.none {
 					t.Errorf("%v; that there is none: want %v", err, test.none)

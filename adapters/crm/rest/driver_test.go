@@ -379,7 +379,7 @@ func TestLabelsAndTheirValues(t *testing.T) {
 }
 
 func TestSettingsThatDoNotFitAreToldWithTheirPlace(t *testing.T) {
-	for place, c := range map[string]struct {
+	for path, c := range map[string]struct {
 		ticket object
 		body   string
 	}{
@@ -393,11 +393,11 @@ func TestSettingsThatDoNotFitAreToldWithTheirPlace(t *testing.T) {
 		"The ticket system answered something other than JSON":                                  {object{}, `<html>sign in</html>`},
 		"settings.ticket.status_value: gives a list, where a value of the vocabulary is needed": {object{"status_value": "[]"}, `{"id":7}`},
 	} {
-		t.Run(place, func(t *testing.T) {
+		t.Run(path, func(t *testing.T) {
 			s := serve(t, says(map[string]reply{"GET /api/tickets/7": {status: 200, body: c.body}}), anonymous)
 			_, err := s.open(t, plain(s.url, object{"ticket": shownAs(c.ticket)})).ByNumber(t.Context(), "7")
 			f := fault.From(err)
-			if f == nil || f.Code != fault.Unsupported || f.Reason != fault.ReasonProviderMisconfigured || !strings.Contains(f.Detail, place) {
+			if f == nil || f.Code != fault.Unsupported || f.Reason != fault.ReasonProviderMisconfigured || !strings.Contains(f.Detail, path) {
 				t.Errorf("got %+v", f)
 			}
 		})
@@ -405,7 +405,7 @@ func TestSettingsThatDoNotFitAreToldWithTheirPlace(t *testing.T) {
 }
 
 func TestRequestsThatCannotBeMadeAreNotSent(t *testing.T) {
-	for place, step := range map[string]object{
+	for path, step := range map[string]object{
 		"settings.create.steps[0].headers.X-Subject: gives control characters":                   {"headers": object{"X-Subject": "{.ticket.subject}"}},
 		"settings.create.steps[0].headers.X-Subject: gives a list, where a text is needed":       {"headers": object{"X-Subject": "{[]}"}},
 		"settings.create.steps[0].query.q: gives an object, where a text is needed":              {"query": object{"q": "a {.ticket}"}},
@@ -418,13 +418,13 @@ func TestRequestsThatCannotBeMadeAreNotSent(t *testing.T) {
 		"settings.create.steps[0].when: expected an object but got: string":                      {"when": ".ticket.subject.a"},
 		"settings.create.steps[0].body: gives a value that JSON cannot express":                  {"body": "infinite"},
 	} {
-		t.Run(place, func(t *testing.T) {
+		t.Run(path, func(t *testing.T) {
 			s := serve(t, says(nil), anonymous)
 			create := object{"name": "create", "method": "POST", "path": "tickets"}
 			maps.Copy(create, step)
 			d := s.open(t, plain(s.url, object{"create": object{"number": "1", "steps": []any{create}}}))
 			_, err := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "A\nX-Injected: yes"})
-			if f := fault.From(err); f == nil || f.Code != fault.Unsupported || !strings.Contains(f.Detail, place) || s.Calls() != 0 {
+			if f := fault.From(err); f == nil || f.Code != fault.Unsupported || !strings.Contains(f.Detail, path) || s.Calls() != 0 {
 				t.Errorf("after %d requests: %+v", s.Calls(), f)
 			}
 		})
@@ -466,7 +466,7 @@ func TestNothingOfAnAnswerIsTold(t *testing.T) {
 		object{"status": []any{float64(422)}, "match": ".body.missing", "fault": "misconfigured", "names": ".body.missing"},
 		object{"match": ".body.errors[0]", "fault": "invalid", "field": "subject"}, object{"match": ".body.errors", "fault": "invalid"},
 	}
-	told := 0
+	failures := 0
 	for _, body := range bodies {
 		for _, status := range []int{200, 400, 401, 403, 404, 409, 422, 429, 500, 503} {
 			answer := reply{status: status, body: body, header: http.Header{"Content-Type": {"application/json"}, "X-Canary": {canary}, "Retry-After": {canary}}}
@@ -501,7 +501,7 @@ func TestNothingOfAnAnswerIsTold(t *testing.T) {
 					if f == nil {
 						continue
 					}
-					told++
+					failures++
 					if all := fmt.Sprintf("%s %s %v %v %s", f.Detail, f.Reason, f.Fields, f.Metadata, f.Error()); strings.Contains(strings.ToLower(all), canary) {
 						t.Errorf("%d %s with %s tells %s", status, body, expression, all)
 					}
@@ -509,8 +509,8 @@ func TestNothingOfAnAnswerIsTold(t *testing.T) {
 			}
 		}
 	}
-	if told < 1000 {
-		t.Errorf("only %d failures were looked at", told)
+	if failures < 1000 {
+		t.Errorf("only %d failures were looked at", failures)
 	}
 }
 

@@ -22,14 +22,14 @@ var statusFor = map[string]int{
 // misconfigured is the fault of a rule about what the connection's settings have the ticket system do.
 const misconfigured = "misconfigured"
 
-// ruled returns what the first rule that fits says of an answer, nil when none does.
-func (r *run) ruled(ctx context.Context, s step, told answer) error {
+// matchRules returns what the first rule that fits says of an answer, nil when none does.
+func (r *run) matchRules(ctx context.Context, s step, got answer) error {
 	for _, rule := range s.rules {
-		if len(rule.status) > 0 && !slices.Contains(rule.status, told.status) {
+		if len(rule.status) > 0 && !slices.Contains(rule.status, got.status) {
 			continue
 		}
 		if rule.match.given() {
-			fits, err := rule.match.holds(ctx, told.value())
+			fits, err := rule.match.holds(ctx, got.value())
 			if ctx.Err() != nil {
 				return fault.From(ctx.Err())
 			}
@@ -41,11 +41,11 @@ func (r *run) ruled(ctx context.Context, s step, told answer) error {
 			continue
 		}
 		if rule.fault == misconfigured {
-			return at(s, rule.setUp(ctx, told, r.forOperator))
+			return at(s, rule.setUp(ctx, got, r.forOperator))
 		}
-		f := upstream.StatusFault(name, statusFor[rule.fault], told.header, told.raw).With("upstream_status", strconv.Itoa(told.status))
+		f := upstream.StatusFault(name, statusFor[rule.fault], got.header, got.raw).With("upstream_status", strconv.Itoa(got.status))
 		if rest, ok := strings.CutPrefix(f.Upstream, strconv.Itoa(statusFor[rule.fault])); ok {
-			f.Upstream = strconv.Itoa(told.status) + rest
+			f.Upstream = strconv.Itoa(got.status) + rest
 		}
 		if f.Code == fault.NotFound && s.looksUp {
 			return noTicket(f)
@@ -74,15 +74,15 @@ func (r *run) asks(field string) bool {
 
 // setUp is the fault of an answer that a person has to change the settings for, or the ticket system. That
 // person is told the names in the answer; a caller is not, to whom they are words of a stranger.
-func (u rule) setUp(ctx context.Context, told answer, forOperator bool) *fault.Error {
-	f := refusedSetUp(told)
+func (u rule) setUp(ctx context.Context, got answer, forOperator bool) *fault.Error {
+	f := refusedSetUp(got)
 	if u.message != "" {
 		f.Detail = strings.TrimRight(u.message, ".") + "."
 	}
 	if !forOperator {
 		return f
 	}
-	if names := u.plainNames(ctx, told); len(names) > 0 {
+	if names := u.plainNames(ctx, got); len(names) > 0 {
 		f.Detail = strings.TrimRight(f.Detail, ".") + ": " + strings.Join(names, ", ") + "."
 	}
 	return f
@@ -97,8 +97,8 @@ const (
 // plainName is the name of a field as people give it one.
 var plainName = regexp.MustCompile(`\A[\p{L}\p{N}][\p{L}\p{N} _/()-]*\z`)
 
-func (u rule) plainNames(ctx context.Context, told answer) (names []string) {
-	v, err := u.names.value(ctx, told.value())
+func (u rule) plainNames(ctx context.Context, got answer) (names []string) {
+	v, err := u.names.value(ctx, got.value())
 	if err != nil { // an answer of another shape has none
 		return nil
 	}
@@ -113,12 +113,12 @@ func (u rule) plainNames(ctx context.Context, told answer) (names []string) {
 }
 
 // refusedSetUp is for what the ticket system refuses and the caller cannot correct.
-func refusedSetUp(told answer) *fault.Error {
+func refusedSetUp(got answer) *fault.Error {
 	f := fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"The ticket system refuses a request that the connection's settings make (status %d). It may "+
 			"require a field that no step sets; run connection verify.",
-		told.status).With("upstream_status", strconv.Itoa(told.status))
-	f.Upstream = upstream.StatusFault(name, told.status, nil, told.raw).Upstream
+		got.status).With("upstream_status", strconv.Itoa(got.status))
+	f.Upstream = upstream.StatusFault(name, got.status, nil, got.raw).Upstream
 	return f
 }
 
@@ -127,18 +127,18 @@ func refusedSetUp(told answer) *fault.Error {
 // caller's. That a path is not there means that there is no ticket where one is looked up, and elsewhere that
 // the settings are wrong. So it does where a key is searched for: if there is no ticket with it, another one
 // is opened.
-func (r *run) plain(s step, told answer) *fault.Error {
-	f := upstream.StatusFault(name, told.status, told.header, told.raw)
+func (r *run) plain(s step, got answer) *fault.Error {
+	f := upstream.StatusFault(name, got.status, got.header, got.raw)
 	switch {
-	case !s.looksUp && (told.status == http.StatusBadRequest || told.status == http.StatusUnprocessableEntity):
-		return refusedSetUp(told)
+	case !s.looksUp && (got.status == http.StatusBadRequest || got.status == http.StatusUnprocessableEntity):
+		return refusedSetUp(got)
 	case f.Code != fault.NotFound:
 		return f
 	case s.looksUp && !s.search:
 		return noTicket(f)
 	}
 	missing := fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"The ticket system has nothing at the path of the request (status %d). Check base_url and the path.", told.status)
+		"The ticket system has nothing at the path of the request (status %d). Check base_url and the path.", got.status)
 	missing.Upstream = f.Upstream
 	return missing
 }

@@ -34,7 +34,7 @@ func (e expression) given() bool { return e.code != nil }
 
 // parse compiles an expression. It reaches no environment, no input beside its own and no module. What is
 // wrong with it is answered with the place inside it.
-func parse(place, source string) (expression, string) {
+func parse(path, source string) (expression, string) {
 	query, err := gojq.Parse(source)
 	if err != nil {
 		var at *gojq.ParseError
@@ -56,7 +56,7 @@ func parse(place, source string) (expression, string) {
 	if err != nil {
 		return expression{}, fmt.Sprintf("cannot be used as a jq expression: %v.", err)
 	}
-	return expression{place: place, code: code}, ""
+	return expression{place: path, code: code}, ""
 }
 
 // given drops the members of an object that are null.
@@ -100,9 +100,9 @@ func (e expression) value(ctx context.Context, input any) (any, error) {
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case failed && !left.spent() && (errors.Is(err, errTooLong) || limited.Err() != nil):
+	case failed && !left.exhausted() && (errors.Is(err, errTooLong) || limited.Err() != nil):
 		return nil, misfit(e.place, fmt.Sprintf("takes longer than %s, or too many steps", expressionTime))
-	case left.spent() || any && (&budget{bytes: maxValueBytes, members: maxValueMembers}).exceeds(v):
+	case left.exhausted() || any && (&budget{bytes: maxValueBytes, members: maxValueMembers}).exceeds(v):
 		return nil, misfit(e.place, errTooLarge.Error())
 	case failed:
 		return nil, e.fails(err)
@@ -212,7 +212,7 @@ func (b *budget) exceeds(v any) bool {
 
 // misfit is for settings that do not fit what the ticket system answers. Callers are told it: nothing of an
 // answer is in it.
-func misfit(place, what string) *fault.Error {
+func misfit(path, what string) *fault.Error {
 	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"The connection's settings do not fit its ticket system: settings.%s: %s.", place, what).With("setting", "settings."+place)
+		"The connection's settings do not fit its ticket system: settings.%s: %s.", path, what).With("setting", "settings."+path)
 }

@@ -164,15 +164,15 @@ func FuzzAnswers(f *testing.F) {
 	})
 	d, missing := &driver{compiled: c}, rule{names: c.expression("faults[0].names", ".body.missing")}
 	f.Fuzz(func(t *testing.T, body []byte, kind string) {
-		told := answer{status: 200, raw: body, header: http.Header{"Content-Type": {kind}}}
-		told.read(false)
-		for _, name := range missing.plainNames(t.Context(), told) {
+		got := answer{status: 200, raw: body, header: http.Header{"Content-Type": {kind}}}
+		got.read(false)
+		for _, name := range missing.plainNames(t.Context(), got) {
 			if len(name) > maxNameLength || strings.ContainsFunc(name, func(c rune) bool { return c != ' ' && !unicode.IsPrint(c) || strings.ContainsRune("<>&\"'@:", c) }) {
 				t.Errorf("told the name %q", name)
 			}
 		}
 		r := d.begin(map[string]any{})
-		r.done["t"] = told.value()
+		r.done["t"] = got.value()
 		ticket, err := d.ticket.ticket(t.Context(), r)
 		if err == nil && (ticket.ID == "" || ticket.Number == "") {
 			t.Errorf("a ticket without id or number: %+v", ticket)

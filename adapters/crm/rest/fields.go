@@ -30,15 +30,15 @@ func (c *compiled) fields(s createSettings) {
 			named[name], all = true, all || name == ""
 		}
 	}
-	m, place := c.ticket, "ticket."
+	m, path := c.ticket, "ticket."
 	if c.createTicket.number.given() {
-		m, place = c.createTicket, "create.ticket."
+		m, path = c.createTicket, "create.ticket."
 	}
 	shows := m.shows()
 	c.settable = map[string]bool{}
 	for _, name := range fieldNames {
 		if named[name] && !shows[name] {
-			c.wrong(place+name, "is required, because create uses .ticket."+name+": otherwise nothing shows "+
+			c.wrong(path+name, "is required, because create uses .ticket."+name+": otherwise nothing shows "+
 				"whether it was kept.")
 		}
 		c.settable[name] = (named[name] || all) && shows[name]

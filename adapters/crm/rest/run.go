@@ -63,27 +63,27 @@ func (r *run) step(ctx context.Context, s step) error {
 	if err != nil {
 		return err
 	}
-	var told answer
+	var got answer
 	var readable bool
 	err = upstream.Read(r.driver.http, req, func(resp *http.Response, body []byte) error {
-		told = answer{status: resp.StatusCode, header: resp.Header, raw: body}
-		readable = told.read(s.text) // the expressions, which may take their time, come after
+		got = answer{status: resp.StatusCode, header: resp.Header, raw: body}
+		readable = got.read(s.text) // the expressions, which may take their time, come after
 		return nil
 	})
 	if err != nil {
 		return at(s, fault.From(err))
 	}
-	r.trace(fmt.Sprintf("%s: %s %s answered %d", s.label, req.Method, req.URL.EscapedPath(), told.status))
-	return r.answered(ctx, s, told, readable)
+	r.trace(fmt.Sprintf("%s: %s %s answered %d", s.label, req.Method, req.URL.EscapedPath(), got.status))
+	return r.answered(ctx, s, got, readable)
 }
 
 // answered takes in what a step was answered.
-func (r *run) answered(ctx context.Context, s step, told answer, readable bool) error {
-	if err := r.ruled(ctx, s, told); err != nil {
+func (r *run) answered(ctx context.Context, s step, got answer, readable bool) error {
+	if err := r.matchRules(ctx, s, got); err != nil {
 		return err
 	}
-	if !s.expects(told.status) {
-		return at(s, r.plain(s, told))
+	if !s.expects(got.status) {
+		return at(s, r.plain(s, got))
 	}
 	if !readable {
 		f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
@@ -92,11 +92,11 @@ func (r *run) answered(ctx context.Context, s step, told answer, readable bool) 
 			f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 				"The ticket system accepted the request, but its answer could not be read.")
 		}
-		f.Upstream = upstream.StatusFault(name, told.status, nil, told.raw).Upstream
+		f.Upstream = upstream.StatusFault(name, got.status, nil, got.raw).Upstream
 		return at(s, f)
 	}
 	r.acted = r.acted || s.acts
-	r.done[s.name] = told.value()
+	r.done[s.name] = got.value()
 	return nil
 }
 
@@ -195,10 +195,10 @@ func (r *run) body(ctx context.Context, s step) (io.Reader, string, error) {
 
 // formOf writes an object as a form. A member that is a list is sent as often as it is long, null is not
 // sent.
-func formOf(place string, v any) (string, error) {
+func formOf(path string, v any) (string, error) {
 	members, ok := v.(map[string]any)
 	if !ok {
-		return "", misfit(place, "gives "+kindOf(v)+", where a form needs an object")
+		return "", misfit(path, "gives "+kindOf(v)+", where a form needs an object")
 	}
 	form := url.Values{}
 	for name, member := range members {
@@ -209,7 +209,7 @@ func formOf(place string, v any) (string, error) {
 		for _, value := range values {
 			text, ok := textOf(value)
 			if !ok {
-				return "", misfit(place, "gives "+kindOf(value)+" for a member, where a form needs a text")
+				return "", misfit(path, "gives "+kindOf(value)+" for a member, where a form needs a text")
 			}
 			if value != nil {
 				form.Add(name, text)

@@ -14,21 +14,21 @@ import (
 	"frontdesk/core/fault"
 )
 
-// elsewhere returns settings with one text in the place of another, in every text of them.
-func elsewhere(v any, old, other string) any {
+// substitute returns settings with one text in the place of another, in every text of them.
+func substitute(v any, old, other string) any {
 	switch v := v.(type) {
 	case string:
 		return strings.ReplaceAll(v, old, other)
 	case []any:
 		list := make([]any, 0, len(v))
 		for _, item := range v {
-			list = append(list, elsewhere(item, old, other))
+			list = append(list, substitute(item, old, other))
 		}
 		return list
 	case map[string]any:
 		members := make(map[string]any, len(v))
 		for name, member := range v {
-			members[name] = elsewhere(member, old, other)
+			members[name] = substitute(member, old, other)
 		}
 		return members
 	}
@@ -38,7 +38,7 @@ func elsewhere(v any, old, other string) any {
 func redmine(t *testing.T, fake *redmineFake, old, other string) (redmineServer, crm.Driver) {
 	t.Helper()
 	s := redmineServer{serve(t, fake, asRedmine), fake}
-	return s, s.open(t, elsewhere(exampleAt(t, "redmine.yaml", s.url), old, other).(object))
+	return s, s.open(t, substitute(exampleAt(t, "redmine.yaml", s.url), old, other).(object))
 }
 
 func TestAFieldThatNoStepUsesIsRefusedBeforeAnythingIsSent(t *testing.T) {
@@ -145,7 +145,7 @@ func TestAFaultOfTheSetUpIsNotBlamedOnTheCaller(t *testing.T) {
 func TestFaultsOfAnEmptyRequestTracker(t *testing.T) {
 	at := func(t *testing.T, fake *rtFake, old, other string) (rtServer, crm.Driver) {
 		s := rtServer{serve(t, fake, asRT)}
-		return s, s.open(t, elsewhere(exampleAt(t, "request-tracker.yaml", s.at("")), old, other).(object))
+		return s, s.open(t, substitute(exampleAt(t, "request-tracker.yaml", s.at("")), old, other).(object))
 	}
 	_, d := at(t, &rtFake{mayNotCreate: true}, "", "")
 	_, err := d.(crm.Explainer).Explain(t.Context())
@@ -255,7 +255,7 @@ func TestRedmineIsSearchedForTheKey(t *testing.T) {
 	fake = &redmineFake{fields: map[int]string{7: "Call"}}
 	s = redmineServer{serve(t, fake, asRedmine), fake}
 	settings := exampleAt(t, "redmine.yaml", s.url)
-	settings = elsewhere(settings, `([.ticket.description, "Frontdesk: " + .key] | map(select(. != null)) | join("\n\n"))`,
+	settings = substitute(settings, `([.ticket.description, "Frontdesk: " + .key] | map(select(. != null)) | join("\n\n"))`,
 		".ticket.description, custom_fields: [{id: 7, value: .key}]").(object)
 	settings["by_key"] = object{
 		"steps":  []any{object{"name": "marked", "path": "projects/support/issues.json", "query": object{"cf_7": "={.key}", "status_id": "*"}}},

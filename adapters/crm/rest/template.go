@@ -21,8 +21,8 @@ type part struct {
 }
 
 // parseTemplate reads a template and answers what is wrong with it, "" when nothing is.
-func parseTemplate(place, source string) (template, string) {
-	t := template{place: place}
+func parseTemplate(path, source string) (template, string) {
+	t := template{place: path}
 	words := func(w string) {
 		if n := len(t.parts); n > 0 && !t.parts[n-1].given() {
 			t.parts[n-1].words += w
@@ -52,7 +52,7 @@ func parseTemplate(place, source string) (template, string) {
 		if length < 0 {
 			return t, fmt.Sprintf(`has a "{" at character %d without a "}" after it; write "{{" for a brace.`, at+1)
 		}
-		e, problem := parse(place, rest[i+1:i+1+length])
+		e, problem := parse(path, rest[i+1:i+1+length])
 		if problem != "" {
 			return t, fmt.Sprintf("from character %d on %s", at+2, problem)
 		}

@@ -58,14 +58,14 @@ func (s *testServer) redeem(t testing.TB, form url.Values) (token, instance stri
 		t.Fatal(err)
 	}
 	defer answer.Body.Close()
-	var told struct {
+	var granted struct {
 		Token    string `json:"access_token"`
 		Instance string `json:"instance_url"`
 	}
-	if err := json.NewDecoder(answer.Body).Decode(&told); err != nil || told.Token == "" {
+	if err := json.NewDecoder(answer.Body).Decode(&granted); err != nil || granted.Token == "" {
 		t.Fatalf("no access token: %v", err)
 	}
-	return told.Token, told.Instance
+	return granted.Token, granted.Instance
 }
 
 // open opens a driver as the gateway does: with a client that authorises, and a driver that knows no token.

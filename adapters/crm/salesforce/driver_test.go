@@ -67,11 +67,11 @@ func TestAnOwnerThatIsGivenIsKept(t *testing.T) {
 
 func TestKeysAreFoundWhereTheyAreKept(t *testing.T) {
 	s := serve(t, fake.Options{ExternalID: keyField})
-	if told := s.open(t, nil).Traits(); told.FindsByKey || told.IdempotentCreate {
-		t.Errorf("without a field for keys the traits are %+v", told)
+	if traits := s.open(t, nil).Traits(); traits.FindsByKey || traits.IdempotentCreate {
+		t.Errorf("without a field for keys the traits are %+v", traits)
 	}
-	if told := s.open(t, map[string]any{"external_id_field": keyField}).Traits(); !told.FindsByKey || !told.IdempotentCreate {
-		t.Errorf("with a field for keys the traits are %+v", told)
+	if traits := s.open(t, map[string]any{"external_id_field": keyField}).Traits(); !traits.FindsByKey || !traits.IdempotentCreate {
+		t.Errorf("with a field for keys the traits are %+v", traits)
 	}
 }
 

@@ -38,11 +38,11 @@ const (
 const limitWait = 5 * time.Minute
 
 func firstError(body []byte) apiError {
-	var told []apiError
-	if json.Unmarshal(body, &told) != nil || len(told) == 0 {
+	var answers []apiError
+	if json.Unmarshal(body, &answers) != nil || len(answers) == 0 {
 		return apiError{}
 	}
-	return told[0]
+	return answers[0]
 }
 
 // refusal makes a fault of an answer that refuses a whole call.

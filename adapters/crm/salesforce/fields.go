@@ -23,12 +23,12 @@ const separator = ";"
 // picklist is not in the description.
 func (d description) ticketFields() []adapter.TicketField {
 	list := make([]adapter.TicketField, 0, len(d.Fields))
-	for _, told := range d.Fields {
+	for _, described := range d.Fields {
 		f := adapter.TicketField{
-			Name: told.Name, ReadOnly: !told.Createable,
-			Required: told.Createable && !told.Nillable && !told.DefaultedOnCreate && told.Type != "boolean",
+			Name: described.Name, ReadOnly: !described.Createable,
+			Required: described.Createable && !described.Nillable && !described.DefaultedOnCreate && described.Type != "boolean",
 		}
-		switch told.Type {
+		switch described.Type {
 		case "boolean":
 			f.Type = adapter.BoolField
 		case "int", "long", "double", "currency", "percent":
@@ -36,8 +36,8 @@ func (d description) ticketFields() []adapter.TicketField {
 		case "multipicklist":
 			f.Type = adapter.ListField
 		}
-		for _, v := range told.Values {
-			if told.Restricted && v.Active {
+		for _, v := range described.Values {
+			if described.Restricted && v.Active {
 				f.Values = append(f.Values, v.Value)
 			}
 		}
@@ -48,11 +48,11 @@ func (d description) ticketFields() []adapter.TicketField {
 
 // offersPhone reports whether cases may say that they were taken by phone.
 func (d description) offersPhone() bool {
-	for _, told := range d.Fields {
-		if told.Name != origin || !told.Createable {
+	for _, described := range d.Fields {
+		if described.Name != origin || !described.Createable {
 			continue
 		}
-		for _, v := range told.Values {
+		for _, v := range described.Values {
 			if v.Active && v.Value == phone {
 				return true
 			}

@@ -44,7 +44,7 @@ func (d *driver) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) 
 	}
 	ticket, err := crm.Choose(inFull(t, tickets), tickets)
 	if f := fault.From(err); f != nil && f.Code == fault.NotFound {
-		return crm.Ticket{}, d.surelyNone(ctx)
+		return crm.Ticket{}, d.confirmNone(ctx)
 	}
 	return ticket, err
 }
@@ -65,9 +65,9 @@ func inFull(t crm.NewTicket, found []crm.Ticket) crm.NewTicket {
 	return t
 }
 
-// surelyNone is the fault where no case was found. In an organisation whose cases are private, the user does
+// confirmNone is the fault where no case was found. In an organisation whose cases are private, the user does
 // not see a case that was assigned to somebody else ("Organization", DefaultCaseAccess, Object Reference).
-func (d *driver) surelyNone(ctx context.Context) error {
+func (d *driver) confirmNone(ctx context.Context) error {
 	found, err := query[struct{ DefaultCaseAccess string }](ctx, d, "SELECT DefaultCaseAccess FROM Organization LIMIT 1")
 	if err != nil {
 		return err

@@ -26,9 +26,9 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 	if err := d.keyFieldServes(lists); err != nil {
 		return err
 	}
-	if barred := lists.barred(); barred != nil {
+	if readOnly := lists.readOnly(); readOnly != nil {
 		return forbidden("The connected Salesforce user cannot set these fields of cases: " +
-			strings.Join(barred, ", ") + ". Give the user field-level access to them.")
+			strings.Join(readOnly, ", ") + ". Give the user field-level access to them.")
 	}
 	err = d.fields.Check(name, lists.fields, func(field string) bool {
 		return field == "Subject" || field == d.keyField || field == origin && lists.phone
@@ -80,8 +80,8 @@ func (d *driver) keyFieldServes(lists *picklists) error {
 		d.keyField).With("provider", name)
 }
 
-// barred are the fields a call can give that the user cannot set.
-func (p *picklists) barred() (names []string) {
+// readOnly are the fields a call can give that the user cannot set.
+func (p *picklists) readOnly() (names []string) {
 	given := []string{"Subject", "Description", "Status", "Priority", "OwnerId", "AccountId", "ContactId"}
 	for _, of := range given {
 		isOpen := func(f adapter.TicketField) bool { return f.Name == of && !f.ReadOnly }

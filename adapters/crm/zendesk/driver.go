@@ -151,11 +151,11 @@ func (d *driver) created(ctx context.Context, made ticket) crm.Ticket {
 			known = *remembered
 		}
 	}
-	told := ticketOf(made, known)
+	answer := ticketOf(made, known)
 	if made.done() {
-		_ = d.readEnd(ctx, made, &told)
+		_ = d.readEnd(ctx, made, &answer)
 	}
-	return told
+	return answer
 }
 
 // Find lists the tickets of the key's external id. The list is of the database: the search is not asked.
@@ -166,7 +166,7 @@ func (d *driver) Find(ctx context.Context, wanted crm.NewTicket) (crm.Ticket, er
 	}
 	for _, t := range found.Tickets {
 		if t.ID > 0 && t.ExternalID == externalID(wanted.Key) {
-			return d.whole(ctx, t)
+			return d.complete(ctx, t)
 		}
 	}
 	return crm.Ticket{}, noTicket()
@@ -185,39 +185,39 @@ func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error
 	if found.Ticket.ID != id {
 		return crm.Ticket{}, unreadable(http.MethodGet)
 	}
-	return d.whole(ctx, found.Ticket)
+	return d.complete(ctx, found.Ticket)
 }
 
 func path(id int64, part string) string { return "/tickets/" + strconv.FormatInt(id, 10) + part }
 
-// whole adds to a ticket what is asked for separately.
-func (d *driver) whole(ctx context.Context, t ticket) (crm.Ticket, error) {
+// complete adds to a ticket what is asked for separately.
+func (d *driver) complete(ctx context.Context, t ticket) (crm.Ticket, error) {
 	known, err := d.knownLabels(ctx, func(known labels) bool { return known.knows(t) })
 	if err != nil {
 		return crm.Ticket{}, err
 	}
-	told := ticketOf(t, known)
-	if told.LastComment, err = d.lastComment(ctx, t.ID); err != nil {
+	answer := ticketOf(t, known)
+	if answer.LastComment, err = d.lastComment(ctx, t.ID); err != nil {
 		return crm.Ticket{}, ticketMissing(err)
 	}
 	if t.done() {
-		if err := d.readEnd(ctx, t, &told); err != nil {
+		if err := d.readEnd(ctx, t, &answer); err != nil {
 			return crm.Ticket{}, ticketMissing(err)
 		}
 	}
-	return told, nil
+	return answer, nil
 }
 
 // readEnd reads when a ticket was solved and closed. Zendesk keeps no time of closing of its own; but nothing
 // changes the status of a closed ticket any more, so that the time of the last change of status is it.
-func (d *driver) readEnd(ctx context.Context, t ticket, told *crm.Ticket) error {
+func (d *driver) readEnd(ctx context.Context, t ticket, into *crm.Ticket) error {
 	var m metricsAnswer
 	if err := d.get(ctx, path(t.ID, "/metrics"), nil, &m); err != nil {
 		return err
 	}
-	told.ResolvedAt = m.Metric.SolvedAt
+	into.ResolvedAt = m.Metric.SolvedAt
 	if t.Status == closed {
-		told.ClosedAt = m.Metric.StatusUpdatedAt
+		into.ClosedAt = m.Metric.StatusUpdatedAt
 	}
 	return nil
 }

@@ -14,10 +14,10 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// told is an answer that refuses. Zendesk has three shapes of them, {error, description, details}, {error:
+// errorBody is an answer that refuses. Zendesk has three shapes of them, {error, description, details}, {error:
 // {title, message}} and {status, error}, and says some things as plain text. Only the first shape has words
 // to go by.
-type told struct {
+type errorBody struct {
 	Error   string
 	Details map[string][]detail
 }
@@ -30,7 +30,7 @@ type detail struct {
 	FieldKey    int64  `json:"field_key"` // the same, of some rules
 }
 
-func (t *told) read(body []byte) {
+func (t *errorBody) read(body []byte) {
 	var shape struct {
 		Error   json.RawMessage `json:"error"`
 		Details json.RawMessage `json:"details"`
@@ -48,7 +48,7 @@ func (t *told) read(body []byte) {
 // refusal makes a fault of an answer that refuses. Where the status says as much, the status has to do.
 func (d *driver) refusal(method string, status int, header http.Header, body []byte) *fault.Error {
 	plain := upstream.StatusFault(name, status, header, body)
-	var t told
+	var t errorBody
 	t.read(body)
 	switch status {
 	case http.StatusBadRequest:
@@ -83,13 +83,13 @@ var fields = map[string]string{
 
 // notValid names the fields that Zendesk names. One that no call has is the setup's: the setting fields gives
 // it a value that does not fit, or none.
-func (d *driver) notValid(plain *fault.Error, t told) *fault.Error {
+func (d *driver) notValid(plain *fault.Error, t errorBody) *fault.Error {
 	var named []fault.Field
 	var missing, unfit []string
-	for _, place := range slices.Sorted(maps.Keys(t.Details)) {
-		for _, problem := range t.Details[place] {
-			path, known := fields[strings.ToLower(place)]
-			if !known && place == "base" {
+	for _, key := range slices.Sorted(maps.Keys(t.Details)) {
+		for _, problem := range t.Details[key] {
+			path, known := fields[strings.ToLower(key)]
+			if !known && key == "base" {
 				// "Assignee: is required when solving a ticket": the field is in the words alone.
 				of, _, _ := strings.Cut(problem.Description, ":")
 				path, known = fields[strings.ToLower(of)]
@@ -100,8 +100,8 @@ func (d *driver) notValid(plain *fault.Error, t told) *fault.Error {
 					unfit = append(unfit, id)
 				} else if field > 0 {
 					missing = append(missing, id)
-				} else if d.fields[place] != nil {
-					unfit = append(unfit, place)
+				} else if d.fields[key] != nil {
+					unfit = append(unfit, key)
 				}
 				continue
 			}

@@ -69,24 +69,24 @@ func unknownNames(fields adapter.TicketFields) (faults []fault.Field) {
 // status to solved").
 func ticketFields(answer fieldsAnswer, statuses []customStatus) []adapter.TicketField {
 	list := slices.Clone(system)
-	for _, told := range answer.Fields {
+	for _, field := range answer.Fields {
 		var values []string
-		for _, o := range slices.Concat(told.Options, told.Custom) {
+		for _, o := range slices.Concat(field.Options, field.Custom) {
 			values = append(values, o.Value)
 		}
-		inactive := told.Active != nil && !*told.Active
-		name, isSystem := described[told.Type]
+		inactive := field.Active != nil && !*field.Active
+		name, isSystem := described[field.Type]
 		if i := slices.IndexFunc(list, func(f adapter.TicketField) bool { return f.Name == name }); isSystem {
 			if i >= 0 && (name == "type" || name == "priority") {
-				list[i].Values, list[i].ReadOnly, list[i].Required = values, inactive, told.Required
+				list[i].Values, list[i].ReadOnly, list[i].Required = values, inactive, field.Required
 			}
 			continue
 		}
 		f := adapter.TicketField{
-			Name: strconv.FormatInt(told.ID, 10), Values: values,
-			ReadOnly: inactive, Required: told.Required && !inactive,
+			Name: strconv.FormatInt(field.ID, 10), Values: values,
+			ReadOnly: inactive, Required: field.Required && !inactive,
 		}
-		switch told.Type {
+		switch field.Type {
 		case "checkbox":
 			f.Type = adapter.BoolField
 		case "integer", "decimal":

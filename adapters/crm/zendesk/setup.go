@@ -102,12 +102,12 @@ var records = map[string]string{
 
 func (d *driver) recordsExist(ctx context.Context, constant map[string]any) error {
 	for _, field := range slices.Sorted(maps.Keys(constant)) {
-		place := records[field]
-		if place == "" {
+		path := records[field]
+		if path == "" {
 			continue
 		}
 		var found userAnswer
-		err := d.get(ctx, place+fmt.Sprint(constant[field]), nil, &found)
+		err := d.get(ctx, path+fmt.Sprint(constant[field]), nil, &found)
 		isCustomer := err == nil && found.User.Role == "end-user"
 		if isCode(err, fault.NotFound) || field == "assignee_id" && isCustomer {
 			return adapter.UnfitField(name, field)

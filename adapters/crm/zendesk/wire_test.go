@@ -82,10 +82,10 @@ func FuzzAnswers(f *testing.F) {
 				t.Errorf("the label %q of %q cannot be given", label, body)
 			}
 		}
-		var told ticket
-		if json.Unmarshal(body, &told) == nil {
-			words.knows(told)
-			ticketOf(told, words)
+		var decoded ticket
+		if json.Unmarshal(body, &decoded) == nil {
+			words.knows(decoded)
+			ticketOf(decoded, words)
 		}
 	})
 }

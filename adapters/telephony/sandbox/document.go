@@ -45,8 +45,8 @@ func (doc *document) lead(to telephony.Routing) {
 // onOrder reports whether the number is still on order: the account has it not yet.
 func (d *driver) onOrder(doc document) bool { return d.now().Before(doc.FilledAt) }
 
-// told is the document as the contract tells it. A number on order has no reference yet.
-func (d *driver) told(doc document) telephony.Number {
+// number is the document as the contract tells it. A number on order has no reference yet.
+func (d *driver) number(doc document) telephony.Number {
 	if d.onOrder(doc) {
 		return telephony.Number{E164: doc.E164, Pending: true}
 	}
@@ -87,8 +87,8 @@ func (d *driver) buy(tx adapter.StorageTx, o telephony.Order) (document, error) 
 	return doc, keep(tx, doc)
 }
 
-// ordered finds what an order bought.
-func ordered(tx adapter.StorageTx, o telephony.Order) (document, error) {
+// documentOf finds what an order bought.
+func documentOf(tx adapter.StorageTx, o telephony.Order) (document, error) {
 	doc, held, err := byE164(tx, o.E164)
 	switch {
 	case err != nil:
@@ -188,7 +188,7 @@ func (d *driver) page(tx adapter.StorageTx, q telephony.Query) (telephony.Page, 
 			page.Next = page.Numbers[limit-1].E164
 			return false
 		}
-		page.Numbers = append(page.Numbers, d.told(doc))
+		page.Numbers = append(page.Numbers, d.number(doc))
 		return true
 	})
 	if err == nil {
@@ -223,9 +223,9 @@ func put(tx adapter.StorageTx, key string, value any) error {
 }
 
 // digest is a short name of what was said.
-func digest(said ...any) string {
+func digest(parts ...any) string {
 	var all strings.Builder
-	for _, one := range said {
+	for _, one := range parts {
 		doc, err := json.Marshal(one)
 		if err != nil {
 			panic(fmt.Sprintf("sandbox: %T cannot be told: %v", one, err)) // only our own types come here

@@ -69,7 +69,7 @@ func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, 
 	return scenario.Write(ctx, d.purchases, call, func(ctx context.Context) (bought telephony.Number, err error) {
 		err = d.storage.Update(ctx, func(tx adapter.StorageTx) error {
 			doc, err := d.buy(tx, o)
-			bought = d.told(doc)
+			bought = d.number(doc)
 			return err
 		})
 		return bought, err
@@ -84,8 +84,8 @@ func (d *driver) Ordered(ctx context.Context, o telephony.Order) (telephony.Numb
 	}
 	return scenario.Read(ctx, d.scenarios, call, func(ctx context.Context) (n telephony.Number, err error) {
 		err = d.storage.View(ctx, func(tx adapter.StorageTx) error {
-			doc, err := ordered(tx, o)
-			n = d.told(doc)
+			doc, err := documentOf(tx, o)
+			n = d.number(doc)
 			return err
 		})
 		return n, err
@@ -125,7 +125,7 @@ func (d *driver) Number(ctx context.Context, ref string) (telephony.Number, erro
 	return scenario.Read(ctx, d.scenarios, call, func(ctx context.Context) (n telephony.Number, err error) {
 		err = d.storage.View(ctx, func(tx adapter.StorageTx) error {
 			doc, err := byRef(tx, ref)
-			n = d.told(doc)
+			n = d.number(doc)
 			return err
 		})
 		return n, err
@@ -157,7 +157,7 @@ func (d *driver) Change(ctx context.Context, ref string, c telephony.Change) (te
 			if err := check(doc.Name, doc.routing()); err != nil {
 				return err
 			}
-			n = d.told(doc)
+			n = d.number(doc)
 			return put(tx, numberKey+doc.E164, doc)
 		})
 		return n, err

@@ -327,7 +327,7 @@ func TestAccountBehavesAsAModel(t *testing.T) {
 		keys := map[string]string{}
 		everRefs := map[string]bool{}
 		numbers := []string{"+14155550100", "+14155550101", "+14155550102", "+14155550103", "+12125550100", "+16285550100"}
-		forSale := []string{"+14155550100", "+14155550101", "+14155550102", "+16285550100"}
+		offered := []string{"+14155550100", "+14155550101", "+14155550102", "+16285550100"}
 		pick := func(r *rapid.T) (telephony.Number, bool) {
 			e164 := rapid.SampledFrom(numbers).Draw(r, "number")
 			n, held := model[e164]
@@ -350,7 +350,7 @@ func TestAccountBehavesAsAModel(t *testing.T) {
 					if err != nil || n != earlier {
 						r.Fatalf("a repeat answered %+v, %v; want %+v", n, err, earlier)
 					}
-				case held, !slices.Contains(forSale, o.E164):
+				case held, !slices.Contains(offered, o.E164):
 					if fault.From(err) == nil || fault.From(err).Reason != fault.ReasonNumberTaken {
 						r.Fatalf("Buy of %s answered %v, want %s", o.E164, err, fault.ReasonNumberTaken)
 					}

@@ -42,8 +42,8 @@ func (s settings) stock(areaCode string) []string {
 		return nil
 	}
 	numbers := make([]string, s.Stock)
-	for line := range numbers {
-		numbers[line] = fmt.Sprintf("+1%s55501%02d", areaCode, line)
+	for index := range numbers {
+		numbers[index] = fmt.Sprintf("+1%s55501%02d", areaCode, index)
 	}
 	return numbers
 }

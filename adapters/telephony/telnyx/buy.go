@@ -31,7 +31,7 @@ func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, 
 	case err != nil:
 		return telephony.Number{}, err
 	}
-	if _, listed := made.Data.line(o.E164); made.Data.ID == "" || !listed {
+	if _, listed := made.Data.lineOf(o.E164); made.Data.ID == "" || !listed {
 		return telephony.Number{}, unreadable(http.MethodPost)
 	}
 	n, err := d.became(ctx, o, made.Data)
@@ -89,7 +89,7 @@ func (d *driver) Ordered(ctx context.Context, o telephony.Order) (telephony.Numb
 	case n.Reference != reference(o.Key):
 		return telephony.Number{}, numberTaken()
 	}
-	return n.told(), nil
+	return n.number(), nil
 }
 
 // order returns the order of a key and a number, and none with "" for its id. One key may have ordered
@@ -114,7 +114,7 @@ func (d *driver) order(ctx context.Context, o telephony.Order) (order, error) {
 		if err := d.get(ctx, "/number_orders/"+url.PathEscape(l.ID), nil, anything, &whole); err != nil {
 			return order{}, err
 		}
-		if _, ours := whole.Data.line(o.E164); ours && (best.ID == "" || best.Status == failed || whole.Data.Status == succeeded) {
+		if _, ours := whole.Data.lineOf(o.E164); ours && (best.ID == "" || best.Status == failed || whole.Data.Status == succeeded) {
 			best = whole.Data
 		}
 	}
@@ -127,7 +127,7 @@ const lag = 15 * time.Minute
 
 // became returns what became of an order.
 func (d *driver) became(ctx context.Context, o telephony.Order, made order) (telephony.Number, error) {
-	line, _ := made.line(o.E164)
+	line, _ := made.lineOf(o.E164)
 	unmet := made.Met != nil && !*made.Met && len(line.Requirements) > 0
 	switch {
 	case unmet && made.Status != succeeded:
@@ -144,7 +144,7 @@ func (d *driver) became(ctx context.Context, o telephony.Order, made order) (tel
 	case err != nil:
 		return telephony.Number{}, err
 	case n.ID != "":
-		return n.told(), nil
+		return n.number(), nil
 	case made.changed().IsZero() || d.now().Sub(made.changed()) < lag:
 		return telephony.Number{E164: o.E164, Pending: true}, nil
 	}

@@ -141,7 +141,7 @@ const mostPerPage = 250
 // one that is bought in the meantime would push all others on. One that is released in the meantime pulls
 // them back, and one would be passed over; the count of all tells.
 func (d *driver) Numbers(ctx context.Context, q telephony.Query) (telephony.Page, error) {
-	at, err := placeOf(q)
+	at, err := cursorOf(q)
 	if err != nil {
 		return telephony.Page{}, err
 	}
@@ -167,7 +167,7 @@ func (d *driver) Numbers(ctx context.Context, q telephony.Query) (telephony.Page
 			return telephony.Page{}, unreadable(http.MethodGet)
 		}
 		if n.standing() != gone {
-			page.Numbers = append(page.Numbers, n.told())
+			page.Numbers = append(page.Numbers, n.number())
 		}
 	}
 	more := at.page < found.Meta.TotalPages || found.Meta.TotalPages == 0 && len(found.Data) == at.size
@@ -183,8 +183,8 @@ type place struct{ page, size, total int }
 
 func (p place) cursor() string { return fmt.Sprintf("%d.%d.%d", p.page, p.size, p.total) }
 
-// placeOf reads the cursor of a query. It is good for pages of its own size alone.
-func placeOf(q telephony.Query) (place, error) {
+// cursorOf reads the cursor of a query. It is good for pages of its own size alone.
+func cursorOf(q telephony.Query) (place, error) {
 	size := mostPerPage
 	if q.Limit > 0 {
 		size = min(q.Limit, mostPerPage)
@@ -228,7 +228,7 @@ func (d *driver) Number(ctx context.Context, ref string) (telephony.Number, erro
 	if found.Data.standing() == gone {
 		return telephony.Number{}, noNumber()
 	}
-	return found.Data.told(), nil
+	return found.Data.number(), nil
 }
 
 // Change puts the name and the connection. What Telnyx answers has to show them: settings take up to three
@@ -249,12 +249,12 @@ func (d *driver) Change(ctx context.Context, ref string, c telephony.Change) (te
 	if made.Data.ID != ref || !made.Data.readable() {
 		return telephony.Number{}, unreadable(http.MethodPatch)
 	}
-	told := made.Data.told()
-	if c.Name != nil && told.Name != *c.Name || c.Routing != nil && told.Routing != *c.Routing {
+	changed := made.Data.number()
+	if c.Name != nil && changed.Name != *c.Name || c.Routing != nil && changed.Routing != *c.Routing {
 		return telephony.Number{}, fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 			"Telnyx accepted the change, but the number does not show it.").With("provider", name)
 	}
-	return told, nil
+	return changed, nil
 }
 
 func changeOf(c telephony.Change) (numberChange, error) {

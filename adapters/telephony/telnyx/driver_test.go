@@ -171,8 +171,8 @@ func TestWhatBecomesOfAnOrder(t *testing.T) {
 			if n != (telephony.Number{}) || f.Unsent || f.Metadata["provider"] != "telnyx" {
 				t.Errorf("answered %+v, %v", n, f)
 			}
-			if spent, _ := s.Purchases(t.Context()); spent != 0 {
-				t.Errorf("%d purchases", spent)
+			if purchases, _ := s.Purchases(t.Context()); purchases != 0 {
+				t.Errorf("%d purchases", purchases)
 			}
 		})
 	}
@@ -208,8 +208,8 @@ func TestARepeatedOrderAnswersItsNumber(t *testing.T) {
 		if err != nil || again != first {
 			t.Errorf("%+v: %+v, %v, want %+v", how, again, err, first)
 		}
-		if spent, _ := s.Purchases(t.Context()); spent != 1 {
-			t.Errorf("%+v: %d purchases", how, spent)
+		if purchases, _ := s.Purchases(t.Context()); purchases != 1 {
+			t.Errorf("%+v: %d purchases", how, purchases)
 		}
 	}
 }

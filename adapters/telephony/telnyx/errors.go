@@ -23,9 +23,9 @@ const (
 	aConnection         // that numbers lead to
 )
 
-// told is one of the errors of an answer that refuses
+// apiError is one of the errors of an answer that refuses
 // (developers.telnyx.com/development/api-fundamentals/api-errors).
-type told struct {
+type apiError struct {
 	Code   code `json:"code"`
 	Source struct {
 		Pointer   string `json:"pointer"`
@@ -53,9 +53,9 @@ const (
 	codeNoFunds       code = "20100" // developers.telnyx.com/api/errors/20100, "Insufficient Funds"
 )
 
-func read(body []byte) []told {
+func read(body []byte) []apiError {
 	var answer struct {
-		Errors []told `json:"errors"`
+		Errors []apiError `json:"errors"`
 	}
 	if json.Unmarshal(body, &answer) != nil {
 		return nil
@@ -68,10 +68,10 @@ func refusal(about subject, status int, header http.Header, body []byte) *fault.
 	plain := upstream.StatusFault(name, status, header, body)
 	errors := read(body)
 	has := func(codes ...code) bool {
-		return slices.ContainsFunc(errors, func(e told) bool { return slices.Contains(codes, e.Code) })
+		return slices.ContainsFunc(errors, func(e apiError) bool { return slices.Contains(codes, e.Code) })
 	}
 	at := func(word string) bool {
-		return slices.ContainsFunc(errors, func(e told) bool { return strings.Contains(e.Source.Pointer+e.Source.Parameter, word) })
+		return slices.ContainsFunc(errors, func(e apiError) bool { return strings.Contains(e.Source.Pointer+e.Source.Parameter, word) })
 	}
 	switch {
 	case status == http.StatusTooManyRequests:

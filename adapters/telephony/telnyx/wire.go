@@ -87,8 +87,8 @@ const (
 	failed    orderStatus = "failure"
 )
 
-// line is the line of a number.
-func (o order) line(e164 string) (orderLine, bool) {
+// lineOf is the line of a number.
+func (o order) lineOf(e164 string) (orderLine, bool) {
 	for _, l := range o.Lines {
 		if l.PhoneNumber == e164 {
 			return l, true
@@ -158,16 +158,16 @@ func (n number) standing() standing { return standings[strings.ReplaceAll(n.Stat
 // readable reports whether this is a number at all.
 func (n number) readable() bool { return refs.MatchString(n.ID) && n.PhoneNumber != "" }
 
-// told is the number in the contract's words.
-func (n number) told() telephony.Number {
-	told := telephony.Number{
+// number is the number in the contract's words.
+func (n number) number() telephony.Number {
+	made := telephony.Number{
 		Ref: n.ID, E164: n.PhoneNumber, Name: n.Reference, Routing: telephony.Routing{Application: n.ConnectionID},
 		Pending: n.standing() == pending, Block: n.block(),
 	}
 	if references.MatchString(n.Reference) {
-		told.Name = ""
+		made.Name = ""
 	}
-	return told
+	return made
 }
 
 // block is why the number is not to be given back. Telnyx itself refuses to delete a locked one. One that

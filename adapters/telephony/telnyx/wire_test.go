@@ -40,7 +40,7 @@ func TestANumberIsToldAsTelnyxHasIt(t *testing.T) {
 		}
 		want := whole
 		c.want(&want)
-		if got := n.told(); got != want || !n.readable() || n.standing() == gone {
+		if got := n.number(); got != want || !n.readable() || n.standing() == gone {
 			t.Errorf("%s: told %+v, want %+v", c.rule, got, want)
 		}
 	}
@@ -118,7 +118,7 @@ func TestCursorsAreOfTheirPagesSize(t *testing.T) {
 		{telephony.Query{Cursor: "2.250.-1"}, place{}, false},
 		{telephony.Query{Cursor: "x"}, place{}, false},
 	} {
-		got, err := placeOf(c.query)
+		got, err := cursorOf(c.query)
 		if got != c.want || (err == nil) != c.good {
 			t.Errorf("%+v is %+v, %v", c.query, got, err)
 		}
@@ -142,7 +142,7 @@ func FuzzAnswers(f *testing.F) {
 			}
 		}
 		var n numberAnswer
-		if json.Unmarshal(body, &n) == nil && n.Data.readable() && references.MatchString(n.Data.told().Name) {
+		if json.Unmarshal(body, &n) == nil && n.Data.readable() && references.MatchString(n.Data.number().Name) {
 			t.Errorf("%q is named by its order", body)
 		}
 		var found offersAnswer
@@ -155,7 +155,7 @@ func FuzzAnswers(f *testing.F) {
 		}
 		var made orderAnswer
 		if json.Unmarshal(body, &made) == nil {
-			line, _ := made.Data.line("+14155550100")
+			line, _ := made.Data.lineOf("+14155550100")
 			line.addressAlone()
 			made.Data.changed()
 		}
@@ -170,7 +170,7 @@ func FuzzCursors(f *testing.F) {
 		f.Add(seed, 7)
 	}
 	f.Fuzz(func(t *testing.T, cursor string, limit int) {
-		at, err := placeOf(telephony.Query{Cursor: cursor, Limit: limit})
+		at, err := cursorOf(telephony.Query{Cursor: cursor, Limit: limit})
 		if err != nil {
 			return
 		}

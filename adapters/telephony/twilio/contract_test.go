@@ -160,7 +160,7 @@ func TestEveryRequestIsAsTwilioDescribesThem(t *testing.T) {
 		t.Run(w.rule, func(t *testing.T) {
 			t.Parallel()
 			telephonytest.Run(t, func(t *testing.T) telephonytest.Harness {
-				return w.harness(t, serve(t, w.how, func(next http.Handler) http.Handler { return beside(api, next) }))
+				return w.harness(t, serve(t, w.how, func(next http.Handler) http.Handler { return checked(api, next) }))
 			})
 		})
 	}
@@ -170,9 +170,9 @@ func TestEveryRequestIsAsTwilioDescribesThem(t *testing.T) {
 // number is Twilio's to say, and its description is of its own references.
 var foreign = regexp.MustCompile(`/IncomingPhoneNumbers/[0-9]+\.json$`)
 
-// beside holds a request against the description, and has next serve it as it came. An empty value clears
+// checked holds a request against the description, and has next serve it as it came. An empty value clears
 // (github.com/twilio/twilio-cli-core/pull/57), for which the description has no words: it is left out there.
-func beside(api *described.Description, next http.Handler) http.Handler {
+func checked(api *described.Description, next http.Handler) http.Handler {
 	note := api.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)

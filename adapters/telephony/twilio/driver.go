@@ -78,9 +78,9 @@ func (d *driver) Search(ctx context.Context, s telephony.Search) ([]telephony.Of
 	for i, country := range d.countries {
 		offers, err := d.offers(ctx, country, s)
 		switch {
-		case told(err, notFound) && (i == 0 || none != nil):
+		case hasCode(err, notFound) && (i == 0 || none != nil):
 			none = accountMissing(err) // nothing is sold to the account in any country so far
-		case err != nil && !told(err, notFound):
+		case err != nil && !hasCode(err, notFound):
 			return nil, err
 		case len(offers) > 0:
 			return offers, nil
@@ -101,7 +101,7 @@ func (d *driver) offers(ctx context.Context, country string, s telephony.Search)
 	var sale offersAnswer
 	err := d.get(ctx, d.account+"/AvailablePhoneNumbers/"+country+"/Local.json", query, &sale)
 	switch {
-	case told(err, noneInAreaCode, badAreaCode):
+	case hasCode(err, noneInAreaCode, badAreaCode):
 		return nil, nil
 	case err != nil:
 		return nil, err
@@ -162,25 +162,25 @@ func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, 
 	if err := d.call(ctx, http.MethodPost, d.numbers(), form, &bought); err != nil {
 		return d.notBought(ctx, o, err)
 	}
-	return ordered(bought, o, http.MethodPost)
+	return ownNumber(bought, o, http.MethodPost)
 }
 
 // notBought looks why an order was refused. One that is not for sale may be the account's own, bought by an
 // earlier try: that buying it again is an update is what people found, and not in Twilio's documents.
 func (d *driver) notBought(ctx context.Context, o telephony.Order, refused error) (telephony.Number, error) {
 	switch {
-	case told(refused, notAvailable):
+	case hasCode(refused, notAvailable):
 		switch n, err := d.Ordered(ctx, o); {
 		case err == nil:
 			return n, nil
-		case errors.Is(err, fault.NotFound), told(err, testCredentials): // those hold no numbers
+		case errors.Is(err, fault.NotFound), hasCode(err, testCredentials): // those hold no numbers
 			return telephony.Number{}, refused
 		default:
 			sent := *fault.From(err)
 			sent.Unsent = false // of an earlier try nothing is known
 			return telephony.Number{}, &sent
 		}
-	case told(refused, notFound):
+	case hasCode(refused, notFound):
 		return telephony.Number{}, accountMissing(refused)
 	case unexplained(refused) && d.outOfFunds(ctx):
 		return telephony.Number{}, restate(fault.From(refused), noFunds)
@@ -208,12 +208,12 @@ func (d *driver) outOfFunds(ctx context.Context) bool {
 // account so shortly before the order is still taken for the order's own.
 const clockSlack = 5 * time.Minute
 
-// ordered tells a number of the account as an order's own, if it is. Of one whose beginning cannot be read
+// ownNumber tells a number of the account as an order's own, if it is. Of one whose beginning cannot be read
 // nobody knows.
-func ordered(n number, o telephony.Order, method string) (telephony.Number, error) {
+func ownNumber(n number, o telephony.Order, method string) (telephony.Number, error) {
 	created, dated := n.created()
 	switch {
-	case !n.whole() || n.E164 != o.E164 || !dated:
+	case !n.complete() || n.E164 != o.E164 || !dated:
 		return telephony.Number{}, unreadable(method)
 	case created.Before(o.Since.Add(-clockSlack)):
 		return telephony.Number{}, heldBefore()
@@ -229,7 +229,7 @@ func (d *driver) Ordered(ctx context.Context, o telephony.Order) (telephony.Numb
 	}
 	for _, n := range found.Numbers {
 		if n.E164 == o.E164 { // Twilio looks for a pattern
-			return ordered(n, o, http.MethodGet)
+			return ownNumber(n, o, http.MethodGet)
 		}
 	}
 	return telephony.Number{}, noNumber()
@@ -256,7 +256,7 @@ func (d *driver) Numbers(ctx context.Context, q telephony.Query) (telephony.Page
 	}
 	page := telephony.Page{Next: next}
 	for _, n := range found.Numbers {
-		if n.whole() {
+		if n.complete() {
 			page.Numbers = append(page.Numbers, numberOf(n))
 		}
 	}
@@ -295,7 +295,7 @@ func (d *driver) exchange(ctx context.Context, method, ref string, form url.Valu
 	if err := d.call(ctx, method, d.number(ref), form, &n); err != nil {
 		return number{}, numberMissing(err)
 	}
-	if !n.whole() || !strings.EqualFold(n.SID, ref) {
+	if !n.complete() || !strings.EqualFold(n.SID, ref) {
 		return number{}, unreadable(method)
 	}
 	return n, nil

@@ -104,8 +104,8 @@ func TestANumberIsTheOrdersOwnByWhenItCame(t *testing.T) {
 			before, _ := s.Number("+14155550100")
 			d := s.driver(t, settings...)
 			_, bought := d.Buy(t.Context(), order("+14155550100"))
-			_, ordered := d.Ordered(t.Context(), order("+14155550100"))
-			for what, err := range map[string]error{"Buy": bought, "Ordered": ordered} {
+			_, lookErr := d.Ordered(t.Context(), order("+14155550100"))
+			for what, err := range map[string]error{"Buy": bought, "Ordered": lookErr} {
 				if !c.ours {
 					wantFault(t, c.rule+", "+what, err, fault.Conflict, fault.ReasonNumberTaken)
 				} else if err != nil {

@@ -111,8 +111,8 @@ func invalidName(plain *fault.Error) *fault.Error {
 	return f
 }
 
-// told reports whether Twilio refused with one of the codes.
-func told(err error, codes ...int) bool {
+// hasCode reports whether Twilio refused with one of the codes.
+func hasCode(err error, codes ...int) bool {
 	f := fault.From(err)
 	for _, code := range codes {
 		if f != nil && f.Metadata[metadataCode] == strconv.Itoa(code) {
@@ -130,7 +130,7 @@ func unexplained(err error) bool {
 
 // numberMissing says of what was not found that it is a number.
 func numberMissing(err error) error {
-	if told(err, notFound) {
+	if hasCode(err, notFound) {
 		return restate(fault.From(err), meaning{fault.NotFound, fault.ReasonNumberNotFound, noNumber().Detail})
 	}
 	return err
@@ -138,7 +138,7 @@ func numberMissing(err error) error {
 
 // accountMissing says of what was not found that it is the account.
 func accountMissing(err error) error {
-	if told(err, notFound) {
+	if hasCode(err, notFound) {
 		return restate(fault.From(err), meaning{fault.Unsupported, fault.ReasonProviderMisconfigured,
 			"Twilio has no such account for the connection's credentials. Check account_sid and " +
 				"subaccount_sid."})

@@ -26,7 +26,7 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 		}
 		err := d.exchangeAt(ctx, http.MethodGet, named.address, nil, &there)
 		switch {
-		case told(err, notFound):
+		case hasCode(err, notFound):
 			return misconfigured(err, "The Twilio account has no "+named.what+" with the SID in "+named.setting+
 				". Correct "+named.setting+", or create one in Twilio's Console.")
 		case errors.Is(err, fault.Forbidden):

@@ -28,8 +28,8 @@ type number struct {
 
 var e164 = regexp.MustCompile(`^\+[1-9][0-9]{1,14}$`)
 
-// whole reports whether the answer is a number at all.
-func (n number) whole() bool { return isSID(n.SID, "PN") && e164.MatchString(n.E164) }
+// complete reports whether the answer is a number at all.
+func (n number) complete() bool { return isSID(n.SID, "PN") && e164.MatchString(n.E164) }
 
 func numberOf(n number) telephony.Number {
 	return telephony.Number{Ref: n.SID, E164: n.E164, Name: n.Name, Routing: n.routing(), Block: n.block()}

@@ -41,7 +41,7 @@ func TestANumberIsReadAsTwilioTellsIt(t *testing.T) {
 		if err := json.Unmarshal([]byte(c.told), &read); err != nil {
 			t.Fatalf("%s: %v", c.rule, err)
 		}
-		if got := numberOf(read); got != c.want || !read.whole() {
+		if got := numberOf(read); got != c.want || !read.complete() {
 			t.Errorf("%s: %+v, want %+v", c.rule, got, c.want)
 		}
 	}
@@ -58,15 +58,15 @@ func FuzzAnswers(f *testing.F) {
 		if json.Unmarshal(answer, &n) != nil {
 			return
 		}
-		told, err := ordered(n, o, http.MethodPost)
+		got, err := ownNumber(n, o, http.MethodPost)
 		set := 0
-		for _, to := range []string{told.Routing.VoiceURL, told.Routing.Application, told.Routing.SIPTrunk} {
+		for _, to := range []string{got.Routing.VoiceURL, got.Routing.Application, got.Routing.SIPTrunk} {
 			if to != "" {
 				set++
 			}
 		}
-		if err == nil && (told.E164 != o.E164 || !isSID(told.Ref, "PN") || set > 1) || err != nil && told != (telephony.Number{}) {
-			t.Errorf("told is %+v, %v", told, err)
+		if err == nil && (got.E164 != o.E164 || !isSID(got.Ref, "PN") || set > 1) || err != nil && got != (telephony.Number{}) {
+			t.Errorf("told is %+v, %v", got, err)
 		}
 	})
 }

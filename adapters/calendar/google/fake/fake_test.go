@@ -38,13 +38,13 @@ func signedIn(t *testing.T, o Options, scopes ...string) client {
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
-	var told struct {
+	var granted struct {
 		Token string `json:"access_token"`
 	}
-	if err := json.Unmarshal(w.Body.Bytes(), &told); err != nil || told.Token == "" {
+	if err := json.Unmarshal(w.Body.Bytes(), &granted); err != nil || granted.Token == "" {
 		t.Fatalf("no token: %s", w.Body)
 	}
-	return client{s, told.Token}
+	return client{s, granted.Token}
 }
 
 // ask makes a call below the API's root. The reason is that of the first error.
@@ -168,8 +168,8 @@ func TestLifeOfAnEvent(t *testing.T) {
 		{"it comes back to life", "PATCH", one, `{"summary":"x"}`, nil, 200, "", "confirmed"},
 	} {
 		status, reason, answer := a.ask(t, c.method, c.target, c.body, c.header...)
-		if told, _ := answer["status"].(string); status != c.status || reason != c.reason || told != c.event {
-			t.Errorf("%s: answered %d %s %q, want %d %s %q", c.rule, status, reason, told, c.status, c.reason, c.event)
+		if state, _ := answer["status"].(string); status != c.status || reason != c.reason || state != c.event {
+			t.Errorf("%s: answered %d %s %q, want %d %s %q", c.rule, status, reason, state, c.status, c.reason, c.event)
 		}
 	}
 	if got := a.server.Event(alice, alice, "meeting0")["summary"]; got != "x" {

@@ -19,14 +19,14 @@ func (r *refusal) write(w http.ResponseWriter) {
 	if r.location != "" {
 		first["locationType"], first["location"] = r.locationType, r.location
 	}
-	told := map[string]any{"code": r.code, "message": r.message, "errors": []any{first}}
+	body := map[string]any{"code": r.code, "message": r.message, "errors": []any{first}}
 	if r.status != "" {
-		told["status"] = r.status
+		body["status"] = r.status
 	}
 	if r.code == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="https://accounts.google.com/", error="invalid_token"`)
 	}
-	write(w, r.code, map[string]any{"error": told})
+	write(w, r.code, map[string]any{"error": body})
 }
 
 func invalidCredentials() *refusal {

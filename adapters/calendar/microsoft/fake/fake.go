@@ -57,15 +57,15 @@ type Server struct {
 	running atomic.Int32
 	peak    atomic.Int32
 
-	mu        sync.Mutex
-	calendars []*box
-	events    map[string]*event  // by immutable id
-	pages     map[string]further // by skip token
-	crowded   int                // requests refused since too many ran
-	mutable   int                // requests that did not ask for immutable ids
-	count     int                // of everything made, for ids and change keys
-	fails     []fail
-	requests  []string // method and path, without the address's query
+	mu                    sync.Mutex
+	calendars             []*box
+	events                map[string]*event  // by immutable id
+	pages                 map[string]further // by skip token
+	refusedForConcurrency int                // requests refused since too many ran
+	mutable               int                // requests that did not ask for immutable ids
+	count                 int                // of everything made, for ids and change keys
+	fails                 []fail
+	requests              []string // method and path, without the address's query
 }
 
 type box struct {
@@ -147,7 +147,7 @@ func (s *Server) Peak() int { return int(s.peak.Load()) }
 func (s *Server) Crowded() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.crowded
+	return s.refusedForConcurrency
 }
 
 // Mutable counts the requests about calendars and events that did not ask for immutable ids.

@@ -34,7 +34,7 @@ func (s *Server) serve(r *http.Request, token oauthtest.Token, met adaptertest.M
 	defer s.mu.Unlock()
 	s.requests = append(s.requests, r.Method+" "+path)
 	if running > most {
-		s.crowded++
+		s.refusedForConcurrency++
 		a := refuse(http.StatusTooManyRequests, "ApplicationThrottled", "Application is over its MailboxConcurrency limit.")
 		a.header = http.Header{"Retry-After": {"1"}}
 		return a

@@ -129,7 +129,7 @@ func (a *BatchAnswer) Refusal() *Error {
 	}
 	e := &Error{Status: int(*a.Status), Header: a.Header}
 	if a.Refused != nil {
-		e.said(a.Refused.Main)
+		e.setMain(a.Refused.Main)
 	}
 	e.Body = []byte(e.Code + " " + e.Message)
 	return e

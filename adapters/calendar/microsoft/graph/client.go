@@ -142,8 +142,8 @@ func refusal(resp *http.Response, body []byte) error {
 	}
 	e := &Error{Status: resp.StatusCode, Header: resp.Header, Body: body}
 	if object, err := parse(body, CreateODataErrorFromDiscriminatorValue); err == nil {
-		if said, ok := object.(*ODataError); ok {
-			e.said(said.Main)
+		if odata, ok := object.(*ODataError); ok {
+			e.setMain(odata.Main)
 		}
 	}
 	return e

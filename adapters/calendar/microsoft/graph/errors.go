@@ -30,7 +30,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-func (e *Error) said(main *MainError) {
+func (e *Error) setMain(main *MainError) {
 	if main == nil {
 		return
 	}

@@ -290,7 +290,7 @@ func (c call) show() (any, *refusal) {
 		switch part {
 		case "":
 		case "conversations":
-			shown["conversations"] = told(t, t.talk[:min(len(t.talk), included)])
+			shown["conversations"] = render(t, t.talk[:min(len(t.talk), included)])
 		case "stats":
 			shown["stats"] = map[string]any{"resolved_at": timeOrNull(t.resolved), "closed_at": timeOrNull(t.closed), "first_responded_at": nil}
 		default:
@@ -307,7 +307,7 @@ func (c call) conversations() (any, *refusal) {
 		return nil, refused
 	}
 	talk, refused := pageOf(c, t.talk)
-	return told(t, talk), refused
+	return render(t, talk), refused
 }
 
 // pageOf is the page that is asked for.
@@ -381,7 +381,7 @@ func (c call) list() (any, *refusal) {
 	return shown, refused
 }
 
-func told(t *ticket, talk []conversation) []any {
+func render(t *ticket, talk []conversation) []any {
 	list := []any{}
 	for _, one := range talk {
 		list = append(list, map[string]any{

@@ -8,9 +8,9 @@ import (
 )
 
 func TestTheProgramPrintsHowToConnect(t *testing.T) {
-	const prefix, beside = "FRONTDESK_PROVIDERS__HUBSPOT__", "# access_token"
-	printed := adaptertest.Start(t, Program, prefix+"CLIENT_ID", prefix+"CLIENT_SECRET", prefix+"AUTH_URL", prefix+"TOKEN_URL", prefix+"API_URL", beside)
-	if printed[prefix+"CLIENT_ID"] != demoClientID || printed[prefix+"CLIENT_SECRET"] != demoClientSecret || printed[beside] != "pat-na1-fake key_property=frontdesk_key" {
+	const prefix, marker = "FRONTDESK_PROVIDERS__HUBSPOT__", "# access_token"
+	printed := adaptertest.Start(t, Program, prefix+"CLIENT_ID", prefix+"CLIENT_SECRET", prefix+"AUTH_URL", prefix+"TOKEN_URL", prefix+"API_URL", marker)
+	if printed[prefix+"CLIENT_ID"] != demoClientID || printed[prefix+"CLIENT_SECRET"] != demoClientSecret || printed[marker] != "pat-na1-fake key_property=frontdesk_key" {
 		t.Errorf("printed %v", printed)
 	}
 	for _, c := range []struct {

@@ -25,20 +25,20 @@ func (r *refusal) write(w http.ResponseWriter) {
 		_, _ = w.Write([]byte(r.page))
 		return
 	}
-	told := map[string]any{"status": "error", "message": r.message, "correlationId": correlationID}
+	body := map[string]any{"status": "error", "message": r.message, "correlationId": correlationID}
 	if r.policy != "" {
-		told["errorType"], told["policyName"], told["requestId"] = "RATE_LIMIT", r.policy, "3d3e35b7-0dae-4b9f-a6e3-9c230cbcf8dd"
+		body["errorType"], body["policyName"], body["requestId"] = "RATE_LIMIT", r.policy, "3d3e35b7-0dae-4b9f-a6e3-9c230cbcf8dd"
 	}
 	if r.category != "" {
-		told["category"] = r.category
+		body["category"] = r.category
 	}
 	if r.context != nil {
-		told["context"] = r.context
+		body["context"] = r.context
 	}
 	if r.errors != nil {
-		told["errors"] = r.errors
+		body["errors"] = r.errors
 	}
-	write(w, r.status, told)
+	write(w, r.status, body)
 }
 
 // first is the first that refuses.

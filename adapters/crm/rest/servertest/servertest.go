@@ -60,15 +60,15 @@ Set($MailCommand, 'testfile'); Set($LogToSyslog, undef); Set($LogToSTDERR, 'erro
 $RT::VarPath = '%[1]s/var'; $RT::MasonDataDir = '%[1]s/mason'; $RT::MasonSessionDir = '%[1]s/sessions';
 1;
 `, folder, host, port)
-	site := filepath.Join(folder, "conf", "RT_SiteConfig.pm")
-	if err := os.WriteFile(site, []byte(config), 0o600); err != nil {
+	siteConfig := filepath.Join(folder, "conf", "RT_SiteConfig.pm")
+	if err := os.WriteFile(siteConfig, []byte(config), 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	environ := append(os.Environ(), "RT_SITE_CONFIG="+site, "RT_SITE_CONFIG_DIR="+filepath.Join(folder, "none"), "TMPDIR="+filepath.Join(folder, "var"))
+	environ := append(os.Environ(), "RT_SITE_CONFIG="+siteConfig, "RT_SITE_CONFIG_DIR="+filepath.Join(folder, "none"), "TMPDIR="+filepath.Join(folder, "var"))
 	make := exec.CommandContext(tb.Context(), setUp, "--action", "init", "--skip-create")
 	make.Env = environ
-	if said, err := make.CombinedOutput(); err != nil {
-		tb.Fatalf("making the database: %v\n%s", err, tail(said))
+	if output, err := make.CombinedOutput(); err != nil {
+		tb.Fatalf("making the database: %v\n%s", err, tail(output))
 	}
 	serve := exec.Command("perl", program, "--host", host, "--port", port)
 	serve.Env, serve.Dir = environ, folder

@@ -172,9 +172,9 @@ func TestWrites(t *testing.T) {
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			s := serve(t, fake.Options{ExternalID: key})
-			status, said := s.call(c.method, c.resource, c.body)
-			if status != c.status || !strings.Contains(said, c.says) {
-				t.Errorf("answered %d %s, want %d %s", status, said, c.status, c.says)
+			status, body := s.call(c.method, c.resource, c.body)
+			if status != c.status || !strings.Contains(body, c.says) {
+				t.Errorf("answered %d %s, want %d %s", status, body, c.status, c.says)
 			}
 			if made, _ := s.Tickets(t.Context()); made != c.cases {
 				t.Errorf("there are %d cases, want %d", made, c.cases)
@@ -186,15 +186,15 @@ func TestWrites(t *testing.T) {
 func TestAnUpsertChangesTheCaseThatHasTheKey(t *testing.T) {
 	s := serve(t, fake.Options{ExternalID: key})
 	id := s.Add(map[string]any{key: "k1", "Subject": "Old"})
-	if status, said := s.call(http.MethodPatch, "sobjects/Case/Key__c/K1", `{"Subject":"New"}`); status != 200 || !strings.Contains(said, `"created":false`) {
-		t.Errorf("answered %d %s", status, said)
+	if status, body := s.call(http.MethodPatch, "sobjects/Case/Key__c/K1", `{"Subject":"New"}`); status != 200 || !strings.Contains(body, `"created":false`) {
+		t.Errorf("answered %d %s", status, body)
 	}
 	if c := s.Case(id); c["Subject"] != "New" || c["OwnerId"] != fake.DefaultOwner {
 		t.Errorf("the case is %v", c)
 	}
 	s.Add(map[string]any{key: "k1"})
-	if status, said := s.call(http.MethodPatch, "sobjects/Case/Key__c/k1", `{"Subject":"New"}`); status != http.StatusMultipleChoices {
-		t.Errorf("two cases of a key are answered with %d %s", status, said)
+	if status, body := s.call(http.MethodPatch, "sobjects/Case/Key__c/k1", `{"Subject":"New"}`); status != http.StatusMultipleChoices {
+		t.Errorf("two cases of a key are answered with %d %s", status, body)
 	}
 }
 

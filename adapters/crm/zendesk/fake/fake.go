@@ -277,8 +277,8 @@ type call struct {
 
 // allowed reports whether the token has the scope of the resource, or that of all. The resource "" has none
 // of its own.
-func (c call) allowed(resource, doing string) *refusal {
-	if slices.Contains(c.scopes, doing) || resource != "" && slices.Contains(c.scopes, resource+":"+doing) {
+func (c call) allowed(resource, action string) *refusal {
+	if slices.Contains(c.scopes, action) || resource != "" && slices.Contains(c.scopes, resource+":"+action) {
 		return nil
 	}
 	return forbidden()

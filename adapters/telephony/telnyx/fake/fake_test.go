@@ -98,8 +98,8 @@ func TestAnOrderIsMadeOfANumberLatelyShown(t *testing.T) {
 	if len(held) != 1 || held[0].CustomerReference != "r1" || held[0].ID == line["id"] {
 		t.Errorf("held are %+v, the order was %v", held, made)
 	}
-	if spent, _ := s.Purchases(t.Context()); spent != 1 || s.Orders()[0].Status != "success" {
-		t.Errorf("%d purchases, orders are %+v", spent, s.Orders())
+	if purchases, _ := s.Purchases(t.Context()); purchases != 1 || s.Orders()[0].Status != "success" {
+		t.Errorf("%d purchases, orders are %+v", purchases, s.Orders())
 	}
 	if _, balance := ask(t, s, "GET", "/balance", "", nil); balance["data"].(map[string]any)["balance"] != "499.00" {
 		t.Errorf("the balance is %v", balance)

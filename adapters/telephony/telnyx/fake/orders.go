@@ -39,11 +39,11 @@ func (c call) makeOrder() (map[string]any, *refusal) {
 	}
 	now := c.options.Now()
 	e164 := ask.PhoneNumbers[0].PhoneNumber
-	if o := c.forSale(e164); o != nil && c.outbid > 0 {
+	if o := c.findOffer(e164); o != nil && c.outbid > 0 {
 		c.outbid--
 		o.sold = true
 	}
-	item := c.forSale(e164)
+	item := c.findOffer(e164)
 	if item == nil || item.shown.IsZero() || now.Sub(item.shown) > lately {
 		if !c.options.LateFail {
 			return nil, invalid("/phone_numbers/0/phone_number")

@@ -106,7 +106,7 @@ func (s *Server) restock(area string, numbers int) {
 // Arrive puts a number into the account by other means than an order, such as a port.
 func (s *Server) Arrive(_ context.Context, e164 string) error {
 	s.with(func() {
-		if o := s.forSale(e164); o != nil {
+		if o := s.findOffer(e164); o != nil {
 			o.sold = true
 		}
 		now := s.options.Now()

@@ -55,8 +55,8 @@ func (c call) search() (map[string]any, *refusal) {
 	return map[string]any{"data": found, "meta": meta, "metadata": meta}, nil
 }
 
-// forSale finds an offer that nobody has bought.
-func (s *Server) forSale(e164 string) *offer {
+// findOffer finds an offer that nobody has bought.
+func (s *Server) findOffer(e164 string) *offer {
 	for _, o := range s.stock {
 		if o.e164 == e164 && !o.sold {
 			return o

@@ -6,7 +6,7 @@ import "net/http"
 type actor int
 
 const (
-	nobody actor = iota
+	anonymous actor = iota
 	owner
 	standardKey
 	subaccount
@@ -19,7 +19,7 @@ func (s *Server) who(r *http.Request) actor {
 	o := s.options
 	switch {
 	case !basic || secret == "" || s.revoked:
-		return nobody
+		return anonymous
 	case user == o.AccountSID && secret == o.AuthToken:
 		return owner
 	case user == o.APIKeySID && secret == o.APIKeySecret && o.StandardKey:
@@ -31,7 +31,7 @@ func (s *Server) who(r *http.Request) actor {
 	case user == o.TestAccountSID && secret == o.TestAuthToken:
 		return tester
 	}
-	return nobody
+	return anonymous
 }
 
 // allowed tells who asks, if they may ask for the account: a parent for its subaccounts as well, nobody for
@@ -39,7 +39,7 @@ func (s *Server) who(r *http.Request) actor {
 func (s *Server) allowed(r *http.Request, account string) (actor, *refusal) {
 	as := s.who(r)
 	switch {
-	case as == nobody, as == subaccount && account == s.options.AccountSID, as == tester && account != s.options.TestAccountSID:
+	case as == anonymous, as == subaccount && account == s.options.AccountSID, as == tester && account != s.options.TestAccountSID:
 		return as, unauthenticated()
 	case as != tester && account != s.options.AccountSID && account != SubaccountSID:
 		return as, notFound(account)

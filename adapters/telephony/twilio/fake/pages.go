@@ -41,16 +41,16 @@ func (c call) list() (map[string]any, *refusal) {
 		return nil, refused
 	}
 	end := min(start+size, len(all))
-	told := []any{}
+	items := []any{}
 	for _, n := range all[start:end] {
-		told = append(told, n.body())
+		items = append(items, n.body())
 	}
 	var next any
 	if end < len(all) {
 		next = c.address(size, page+1, "PA"+all[end-1].SID)
 	}
 	return map[string]any{
-		"incoming_phone_numbers": told, "next_page_uri": next, "previous_page_uri": nil, "first_page_uri": c.address(size, 0, ""),
+		"incoming_phone_numbers": items, "next_page_uri": next, "previous_page_uri": nil, "first_page_uri": c.address(size, 0, ""),
 		"uri": c.address(size, page, c.given.Get("PageToken")), "page": page, "page_size": size, "start": start, "end": max(end-1, 0),
 	}, nil
 }

@@ -24,7 +24,7 @@ func (s *Server) answerProduct(r *http.Request) (int, map[string]any, *refusal) 
 	c := call{Server: s, path: strings.TrimPrefix(r.URL.EscapedPath(), "/")}
 	as := s.who(r)
 	switch {
-	case as == nobody:
+	case as == anonymous:
 		return 0, nil, unauthenticated()
 	case s.status != "active":
 		return 0, nil, inactive()

@@ -16,7 +16,7 @@ type stocked struct {
 }
 
 func initialStock() (all []stocked) {
-	line := func(areaCode string, i int) string { return fmt.Sprintf("+1%s5550%d", areaCode, 100+i) }
+	e164 := func(areaCode string, i int) string { return fmt.Sprintf("+1%s5550%d", areaCode, 100+i) }
 	for _, sold := range []struct {
 		stocked
 		areaCodes string
@@ -32,7 +32,7 @@ func initialStock() (all []stocked) {
 		for _, areaCode := range strings.Fields(sold.areaCodes) {
 			for i := sold.from; i < sold.to; i++ {
 				one := sold.stocked
-				one.e164 = line(areaCode, i)
+				one.e164 = e164(areaCode, i)
 				all = append(all, one)
 			}
 		}
