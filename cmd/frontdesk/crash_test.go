@@ -88,8 +88,8 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 			a := c.settle(q, id)
 			waits = append(waits, time.Since(began))
 			outcomes[id] = q.idOf(a)
-			if told, ok := acknowledged[id]; ok && told != outcomes[id] {
-				t.Errorf("%s was acknowledged as %s and is now %s", id, told, outcomes[id])
+			if firstAnswer, ok := acknowledged[id]; ok && firstAnswer != outcomes[id] {
+				t.Errorf("%s was acknowledged as %s and is now %s", id, firstAnswer, outcomes[id])
 			}
 		}
 		if len(acknowledged) < rounds {

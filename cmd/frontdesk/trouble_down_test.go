@@ -381,16 +381,16 @@ func TestRetryAfterIsHeeded(t *testing.T) {
 	type ask struct {
 		given func() string
 		least time.Duration // between two calls
-		told  []string      // Retry-After as it reaches the caller; nil: the call succeeds by another try
+		waits []string      // Retry-After as it reaches the caller; nil: the call succeeds by another try
 	}
 	asks := map[string]ask{
 		"one second":               {given: text("1"), least: time.Second},
 		"a fraction":               {given: text("0.7"), least: time.Second},
-		"half a minute":            {given: text("30"), told: []string{"30"}},
-		"hours":                    {given: text("7200"), told: []string{"3600"}}, // nobody is told more than an hour
-		"huge":                     {given: text("99999999999999999999"), told: []string{"3600"}},
-		"a date in half a minute":  {given: date(30*time.Second, http.TimeFormat, time.UTC), told: []string{"28", "29", "30"}},
-		"the same in another zone": {given: date(30*time.Second, time.RFC1123Z, east), told: []string{"28", "29", "30"}},
+		"half a minute":            {given: text("30"), waits: []string{"30"}},
+		"hours":                    {given: text("7200"), waits: []string{"3600"}}, // nobody is told more than an hour
+		"huge":                     {given: text("99999999999999999999"), waits: []string{"3600"}},
+		"a date in half a minute":  {given: date(30*time.Second, http.TimeFormat, time.UTC), waits: []string{"28", "29", "30"}},
+		"the same in another zone": {given: date(30*time.Second, time.RFC1123Z, east), waits: []string{"28", "29", "30"}},
 		"a date that has passed":   {given: date(-time.Hour, http.TimeFormat, time.UTC)},
 		"negative":                 {given: text("-5")},
 		"nonsense":                 {given: text("soon")},
@@ -443,7 +443,7 @@ func TestRetryAfterIsHeeded(t *testing.T) {
 				if err != nil || took > 8*time.Second {
 					t.Errorf("answered after %v, %v", took, err)
 				}
-				if c.told == nil {
+				if c.waits == nil {
 					if a.status != 200 {
 						t.Fatalf("answered %d %s", a.status, a.body)
 					}
@@ -452,8 +452,8 @@ func TestRetryAfterIsHeeded(t *testing.T) {
 					}
 					return
 				}
-				if retryAfter := a.header.Get("Retry-After"); !slices.Contains(c.told, retryAfter) || len(asked()) != 1 || took > 5*time.Second {
-					t.Errorf("told %q after %d calls and %v, want %v at once", retryAfter, len(asked()), took, c.told)
+				if retryAfter := a.header.Get("Retry-After"); !slices.Contains(c.waits, retryAfter) || len(asked()) != 1 || took > 5*time.Second {
+					t.Errorf("told %q after %d calls and %v, want %v at once", retryAfter, len(asked()), took, c.waits)
 				}
 				if !strings.Contains(string(a.body), "RetryInfo") {
 					t.Errorf("answered %s", a.body)

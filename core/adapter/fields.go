@@ -359,8 +359,8 @@ func (f TicketFields) Attribute(
 	var unfit []string
 	for _, name := range slices.Sorted(maps.Keys(f)) {
 		for _, p := range placeholders {
-			blamed := slices.ContainsFunc(e.Fields, func(of fault.Field) bool { return of.Path == p.name })
-			if p.name == names[name] && blamed && p.value(t) == "" {
+			isNamed := slices.ContainsFunc(e.Fields, func(of fault.Field) bool { return of.Path == p.name })
+			if p.name == names[name] && isNamed && p.value(t) == "" {
 				unfit = append(unfit, name)
 			}
 		}

@@ -50,11 +50,11 @@ func TestOperatorKeysOfAdapters(t *testing.T) {
 	} {
 		t.Run(rule.name, func(t *testing.T) {
 			_, err := NewRegistry(rule.list)
-			said := ""
+			message := ""
 			if err != nil {
-				said = err.Error()
+				message = err.Error()
 			}
-			if (said == "") != (rule.want == "") || !strings.Contains(said, rule.want) {
+			if (message == "") != (rule.want == "") || !strings.Contains(message, rule.want) {
 				t.Errorf("got %v, want %s", err, rule.want)
 			}
 		})

@@ -22,8 +22,8 @@ func FuzzSettings(f *testing.F) {
 			return
 		}
 		_, err := decode[nestedSettings](Values{Settings: given})
-		var told *fault.Error
-		if err != nil && (!errors.As(err, &told) || told.Code != fault.Invalid || len(told.Fields) == 0) {
+		var invalid *fault.Error
+		if err != nil && (!errors.As(err, &invalid) || invalid.Code != fault.Invalid || len(invalid.Fields) == 0) {
 			t.Fatalf("%s: %v", text, err)
 		}
 	})

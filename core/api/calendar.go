@@ -46,7 +46,7 @@ func (r bookMeetingRequest) input(c *checks) service.BookMeeting {
 		Attendees:   c.emails("attendee_emails", r.AttendeeEmails),
 		CalendarIDs: c.ids("selected_calendar_ids", r.SelectedCalendarIDs),
 	}
-	c.ordered(in.Start, in.End, in.Timezone)
+	c.endAfterStart(in.Start, in.End, in.Timezone)
 	in.Conferencing, in.LocationURL = c.conferencing(r.ConferencingType, r.LocationURL)
 	return in
 }
@@ -76,7 +76,7 @@ func (r updateMeetingRequest) input(c *checks) service.UpdateMeeting {
 		Attendees:   c.emails("attendee_emails", r.AttendeeEmails),
 		CalendarIDs: c.ids("selected_calendar_ids", r.SelectedCalendarIDs),
 	}
-	c.ordered(in.Start, in.End, in.Timezone)
+	c.endAfterStart(in.Start, in.End, in.Timezone)
 	changes := r.Title != "" || r.Description != "" || r.StartTime != "" || r.EndTime != "" || r.AttendeeEmails != nil
 	if !changes && len(c.faults) == 0 {
 		c.fail(locationBody, "must have at least one change: title, description, start_time, end_time or "+
@@ -100,7 +100,7 @@ func (r listEventsRequest) input(c *checks) service.ListEvents {
 		Timezone:    c.zone("timezone", r.Timezone),
 		CalendarIDs: c.ids("selected_calendar_ids", r.SelectedCalendarIDs),
 	}
-	c.ordered(in.Start, in.End, in.Timezone)
+	c.endAfterStart(in.Start, in.End, in.Timezone)
 	return in
 }
 

@@ -108,14 +108,14 @@ func inputDetail(faults []fault.Field, omitted int) string {
 
 // messageOf is what is said of a fault: a sentence without its subject, with the hint.
 func messageOf(f fault.Field) string {
-	said := strings.TrimSuffix(f.Message, ".")
+	message := strings.TrimSuffix(f.Message, ".")
 	switch {
 	case f.Hint != "":
-		return said + "; did you mean " + f.Hint + "?"
-	case strings.HasSuffix(said, "?"):
-		return said
+		return message + "; did you mean " + f.Hint + "?"
+	case strings.HasSuffix(message, "?"):
+		return message
 	}
-	return said + "."
+	return message + "."
 }
 
 // present reports a required text that holds nothing but spaces.
@@ -148,10 +148,10 @@ func (c *checks) zone(path, given string) string {
 	return given
 }
 
-// ordered reports an end that is not after its start, where the two can be compared: both have an offset,
+// endAfterStart reports an end that is not after its start, where the two can be compared: both have an offset,
 // both are local times of one zone, or the zone of the local one is given. Elsewhere only the calendar's own
 // zone can tell, and the service asks it.
-func (c *checks) ordered(start, end normalize.InputTime, timezone string) {
+func (c *checks) endAfterStart(start, end normalize.InputTime, timezone string) {
 	if start.IsZero() || end.IsZero() || !c.passed("start_time") || !c.passed("end_time") || !c.passed("timezone") {
 		return
 	}

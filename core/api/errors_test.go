@@ -108,8 +108,8 @@ func TestEveryV1ErrorCarriesItsStandardDetails(t *testing.T) {
 	if info["domain"] != "frontdesk" || metadata["provider"] != "caldav" || metadata["operation"] != "listCalendars" || metadata["Bad Key"] != nil {
 		t.Errorf("ErrorInfo %v", info)
 	}
-	if said := e.detail("LocalizedMessage"); said["locale"] != "en-US" || said["message"] == "" {
-		t.Errorf("LocalizedMessage %v", said)
+	if localized := e.detail("LocalizedMessage"); localized["locale"] != "en-US" || localized["message"] == "" {
+		t.Errorf("LocalizedMessage %v", localized)
 	}
 	if e.detail("RequestInfo")["requestId"] != fixedID {
 		t.Errorf("RequestInfo %v", e.detail("RequestInfo"))

@@ -248,14 +248,14 @@ func TestTheLogTellsOfRefusalsOnceASecond(t *testing.T) {
 	close(release)
 	<-done
 	lines := strings.Split(g.log.String(), "\n")
-	var told []string
+	var got []string
 	for _, line := range lines {
 		if strings.Contains(line, "OVERLOADED") {
-			told = append(told, line)
+			got = append(got, line)
 		}
 	}
-	if len(told) != 2 || !strings.Contains(told[0], `"refused":1`) || !strings.Contains(told[1], `"refused":3`) {
-		t.Errorf("the log tells %q", told)
+	if len(got) != 2 || !strings.Contains(got[0], `"refused":1`) || !strings.Contains(got[1], `"refused":3`) {
+		t.Errorf("the log tells %q", got)
 	}
 	counted := 0
 	g.metrics.mu.Lock()

@@ -54,9 +54,9 @@ func TestBetaRefusesInputByPlace(t *testing.T) {
 			}
 			got := p.locations()
 			for location, part := range c.want {
-				said, told := got[location]
-				if !told || !strings.Contains(said, part) {
-					t.Errorf("%s: said %q, want %q", location, said, part)
+				detail, found := got[location]
+				if !found || !strings.Contains(detail, part) {
+					t.Errorf("%s: said %q, want %q", location, detail, part)
 				}
 				delete(got, location)
 			}

@@ -121,9 +121,9 @@ func TestV1RefusesInputByField(t *testing.T) {
 			}
 			got := e.violations()
 			for name, part := range c.want {
-				said, told := got[name]
-				if !told || !strings.Contains(said, part) {
-					t.Errorf("%s: said %q, want %q", name, said, part)
+				detail, found := got[name]
+				if !found || !strings.Contains(detail, part) {
+					t.Errorf("%s: said %q, want %q", name, detail, part)
 				}
 				delete(got, name)
 			}

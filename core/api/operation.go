@@ -167,12 +167,12 @@ func query[S, In, Rec, Ans any](s S,
 
 // lookup is a query without input.
 func lookup[S, Ans any](s S, do func(S, context.Context, apikey.Caller) (Ans, error)) endpoint {
-	type nothing struct{}
+	type noInput struct{}
 	return query(s,
-		func(s S, ctx context.Context, caller apikey.Caller, _ nothing) (Ans, error) {
+		func(s S, ctx context.Context, caller apikey.Caller, _ noInput) (Ans, error) {
 			return do(s, ctx, caller)
 		},
-		func(noFields, *checks) nothing { return nothing{} })
+		func(noFields, *checks) noInput { return noInput{} })
 }
 
 // noFields is the request of operations that take none.

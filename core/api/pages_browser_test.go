@@ -21,7 +21,7 @@ var looks = []struct {
 }
 
 func TestPagesFitEveryWindowAndAskForNothingElse(t *testing.T) {
-	b, origin := browsertest.Start(t), startSite(t)
+	b, origin := browsertest.Start(t), servePages(t)
 	for _, look := range looks {
 		for _, path := range []string{"/docs", "/problems/slot-taken", "/problems/reconnect-required"} {
 			name := look.name + strings.ReplaceAll(path, "/", "-")
@@ -62,7 +62,7 @@ func inView(id string) string {
 }
 
 func TestLinksLeadAReaderToWhatTheyName(t *testing.T) {
-	b, origin := browsertest.Start(t), startSite(t)
+	b, origin := browsertest.Start(t), servePages(t)
 	b.Look(1280, 800, "light")
 	b.Open(origin + "/docs")
 	var anchors []string
@@ -109,7 +109,7 @@ func TestLinksLeadAReaderToWhatTheyName(t *testing.T) {
 
 // What a page might be tricked into holding does nothing there.
 func TestThePolicyIsInForceInTheBrowser(t *testing.T) {
-	b, origin := browsertest.Start(t), startSite(t)
+	b, origin := browsertest.Start(t), servePages(t)
 	for _, path := range []string{"/docs", "/problems/slot-taken"} {
 		b.Open(origin + path)
 		var got struct {
@@ -137,8 +137,8 @@ func TestThePolicyIsInForceInTheBrowser(t *testing.T) {
 	}
 }
 
-// startSite serves the surface at the very address that its pages link to.
-func startSite(t *testing.T) (origin string) {
+// servePages serves the surface at the very address that its pages link to.
+func servePages(t *testing.T) (origin string) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
 	origin = "http://" + server.Listener.Addr().String()

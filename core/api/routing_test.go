@@ -121,19 +121,19 @@ func allowed(a answer) []string {
 func TestWhatStandsBehindARequestInChunksIsNoRequest(t *testing.T) {
 	g := startGateway(t)
 	for rule, framing := range map[string]string{"chunks": "", "chunks and a length": "Content-Length: 5\r\n"} {
-		line, err := net.Dial("tcp", strings.TrimPrefix(g.url, "http://"))
+		conn, err := net.Dial("tcp", strings.TrimPrefix(g.url, "http://"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = io.WriteString(line, "POST "+calendarsPath+" HTTP/1.1\r\nHost: x\r\nX-Api-Key: "+testKey+"\r\n"+framing+"Transfer-Encoding: chunked\r\n\r\n"+
+		_, err = io.WriteString(conn, "POST "+calendarsPath+" HTTP/1.1\r\nHost: x\r\nX-Api-Key: "+testKey+"\r\n"+framing+"Transfer-Encoding: chunked\r\n\r\n"+
 			"2\r\n{}\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
 		if err != nil {
 			t.Fatal(err)
 		}
-		answered, err := io.ReadAll(line)
+		answered, err := io.ReadAll(conn)
 		if err != nil || strings.Count(string(answered), "HTTP/1.1 ") != 1 || !strings.Contains(string(answered), "HTTP/1.1 200 OK") {
 			t.Errorf("%s: %v %s", rule, err, answered)
 		}
-		line.Close()
+		conn.Close()
 	}
 }

@@ -94,12 +94,12 @@ func TestARequestEntersTheGateWithItsBody(t *testing.T) {
 		"DELETE " + numberPath + " HTTP/1.1\r\nContent-Length: 100\r\n",
 	} {
 		for range 4 {
-			line, err := net.Dial("tcp", strings.TrimPrefix(g.url, "http://"))
+			conn, err := net.Dial("tcp", strings.TrimPrefix(g.url, "http://"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer line.Close()
-			fmt.Fprintf(line, "%sHost: x\r\nX-Api-Key: %s\r\n\r\n", begin, testKey)
+			defer conn.Close()
+			fmt.Fprintf(conn, "%sHost: x\r\nX-Api-Key: %s\r\n\r\n", begin, testKey)
 		}
 		if a := g.post(bookPath, with(nil)); a.status != http.StatusOK {
 			t.Errorf("beside %q: %d %s", begin, a.status, a.body)
@@ -117,13 +117,13 @@ func (lateBody) SetReadDeadline(_ time.Time) error { return nil }
 func TestABodyHasTwoSeconds(t *testing.T) {
 	g := startGateway(t)
 	for path, method := range map[string]string{bookPath: "POST", numberPath: "PATCH", numbersPath: "GET"} {
-		line := lateBody{httptest.NewRecorder()}
-		req := httptest.NewRequest(method, path, line)
+		late := lateBody{httptest.NewRecorder()}
+		req := httptest.NewRequest(method, path, late)
 		req.Header.Set("X-Api-Key", testKey)
-		g.handler.ServeHTTP(line, req)
-		if line.Code != http.StatusRequestTimeout || !strings.Contains(line.Body.String(), "The body did not arrive within 2s.") ||
-			line.Header().Get("Retry-After") != "1" {
-			t.Errorf("%s: %d %v %s", path, line.Code, line.Header(), line.Body)
+		g.handler.ServeHTTP(late, req)
+		if late.Code != http.StatusRequestTimeout || !strings.Contains(late.Body.String(), "The body did not arrive within 2s.") ||
+			late.Header().Get("Retry-After") != "1" {
+			t.Errorf("%s: %d %v %s", path, late.Code, late.Header(), late.Body)
 		}
 	}
 	if g.calls != 0 {
@@ -177,15 +177,15 @@ func nth(n int, each string) string {
 // Nearest names are looked for in a few faults, and few are told.
 func TestAFloodOfUnknownNamesIsComparedInPart(t *testing.T) {
 	g := startGateway(t)
-	told := g.post(bookPath, "{"+nth(62, `"start_tim%d":1,`)+`"x":1}`).faults()
+	faults := g.post(bookPath, "{"+nth(62, `"start_tim%d":1,`)+`"x":1}`).faults()
 	hints := 0
-	for _, message := range told {
+	for _, message := range faults {
 		if strings.Contains(message, "did you mean") {
 			hints++
 		}
 	}
-	if len(told) != maxFaults || hints != maxHints {
-		t.Errorf("%d faults are told, %d of them with a nearest name", len(told), hints)
+	if len(faults) != maxFaults || hints != maxHints {
+		t.Errorf("%d faults are told, %d of them with a nearest name", len(faults), hints)
 	}
 }
 

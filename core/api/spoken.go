@@ -26,8 +26,8 @@ const anySystem = "the office's system"
 
 // waits are what a person calls a time to wait, each up to a length.
 var waits = []struct {
-	upTo time.Duration
-	said string
+	upTo   time.Duration
+	phrase string
 }{
 	{20 * time.Second, "in a moment"},
 	{90 * time.Second, "in a minute"},
@@ -61,7 +61,7 @@ func sayable(sentence string, kind adapter.Kind, wait time.Duration) string {
 	when := longWait
 	for _, w := range waits {
 		if wait <= w.upTo {
-			when = w.said
+			when = w.phrase
 			break
 		}
 	}

@@ -31,32 +31,32 @@ func faultOfRow(s problemType) *fault.Error {
 func TestARepeatIsSuggestedEverywhereOrNowhere(t *testing.T) {
 	g := startGateway(t)
 	for _, s := range problemTypes() {
-		for _, told := range []struct {
+		for _, test := range []struct {
 			rule    string
 			noRetry bool
 			outcome string
 		}{{"as it is", false, ""}, {"with an unknown outcome", false, "unknown"}, {"not to be repeated", true, ""}, {"not to be repeated, of an unknown outcome", true, "unknown"}} {
 			f := faultOfRow(s)
-			if told.outcome != "" {
-				f = f.With("outcome", told.outcome)
+			if test.outcome != "" {
+				f = f.With("outcome", test.outcome)
 			}
-			f.RetryAfter, f.NoRetry = 7*time.Second, told.noRetry
-			want := s.repeats() && !told.noRetry
+			f.RetryAfter, f.NoRetry = 7*time.Second, test.noRetry
+			want := s.repeats() && !test.noRetry
 			g.err = f
 			a := g.post(createPath, `{"subject":"s"}`)
 			e := a.v1()
-			said, _ := e.detail("LocalizedMessage")["message"].(string)
+			message, _ := e.detail("LocalizedMessage")["message"].(string)
 			if suggested := e.detail("RetryInfo") != nil; suggested != want || (a.header.Get("Retry-After") != "") != want {
-				t.Errorf("%s, %s: RetryInfo %v, Retry-After %q, want %v", s.Reason, told.rule, e.detail("RetryInfo"), a.header.Get("Retry-After"), want)
+				t.Errorf("%s, %s: RetryInfo %v, Retry-After %q, want %v", s.Reason, test.rule, e.detail("RetryInfo"), a.header.Get("Retry-After"), want)
 			}
-			if !want && offers.MatchString(said) {
-				t.Errorf("%s, %s: a second try is offered: %q", s.Reason, told.rule, said)
+			if !want && offers.MatchString(message) {
+				t.Errorf("%s, %s: a second try is offered: %q", s.Reason, test.rule, message)
 			}
-			if said == "" || strings.ContainsAny(said, "{}") {
-				t.Errorf("%s, %s: what is said has gaps: %q", s.Reason, told.rule, said)
+			if message == "" || strings.ContainsAny(message, "{}") {
+				t.Errorf("%s, %s: what is said has gaps: %q", s.Reason, test.rule, message)
 			}
 			if b := g.send(http.MethodGet, numbersPath, ""); (b.header.Get("Retry-After") != "") != want {
-				t.Errorf("%s, %s, on beta: Retry-After %q, want %v", s.Reason, told.rule, b.header.Get("Retry-After"), want)
+				t.Errorf("%s, %s, on beta: Retry-After %q, want %v", s.Reason, test.rule, b.header.Get("Retry-After"), want)
 			}
 		}
 	}
@@ -69,8 +69,8 @@ func TestAnOutcomeThatNothingWillTellNeedsAPerson(t *testing.T) {
 	if e.detail("Help") == nil || e.detail("RetryInfo") != nil || e.reason() != "OUTCOME_UNKNOWN" {
 		t.Errorf("answered %+v", e)
 	}
-	if said := e.detail("LocalizedMessage")["message"]; said != spokenUnknowable {
-		t.Errorf("said %q", said)
+	if message := e.detail("LocalizedMessage")["message"]; message != spokenUnknowable {
+		t.Errorf("said %q", message)
 	}
 }
 
@@ -81,9 +81,9 @@ func TestWhatIsSaidFitsTheTimeToWait(t *testing.T) {
 		time.Hour: "in an hour", 5 * time.Hour: "in a few hours", 20 * time.Hour: "tomorrow",
 	} {
 		g.err = &fault.Error{Code: fault.RateLimited, Reason: fault.ReasonProviderRateLimited, Detail: "d", RetryAfter: wait}
-		said := g.post(createPath, `{"subject":"s"}`).v1().detail("LocalizedMessage")["message"]
-		if said != "The ticket system is busy. Can we try again "+want+"?" {
-			t.Errorf("%v: said %q", wait, said)
+		message := g.post(createPath, `{"subject":"s"}`).v1().detail("LocalizedMessage")["message"]
+		if message != "The ticket system is busy. Can we try again "+want+"?" {
+			t.Errorf("%v: said %q", wait, message)
 		}
 	}
 }
@@ -92,12 +92,12 @@ func TestASystemIsCalledWhatItIs(t *testing.T) {
 	g := startGateway(t)
 	g.err = fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "d")
 	for path, want := range map[string]string{calendarsPath: "The calendar", createPath: "The ticket system"} {
-		said, _ := g.post(path, `{"subject":"s"}`).v1().detail("LocalizedMessage")["message"].(string)
+		message, _ := g.post(path, `{"subject":"s"}`).v1().detail("LocalizedMessage")["message"].(string)
 		if path == calendarsPath {
-			said, _ = g.post(path, "").v1().detail("LocalizedMessage")["message"].(string)
+			message, _ = g.post(path, "").v1().detail("LocalizedMessage")["message"].(string)
 		}
-		if !strings.HasPrefix(said, want+" ") {
-			t.Errorf("%s: said %q", path, said)
+		if !strings.HasPrefix(message, want+" ") {
+			t.Errorf("%s: said %q", path, message)
 		}
 	}
 	if got := sayable("{System} and {system}", adapter.KindTelephony, 0); got != "The phone system and the phone system" {

@@ -81,8 +81,8 @@ func FuzzNoTwoRowsEncodeAlike(f *testing.F) {
 func TestEveryFieldCounts(t *testing.T) {
 	keys := &ring{held: map[string][]byte{"k": {1}, "l": {1}}, current: "k"}
 	row := store.AuditRow{ID: 1, At: time.UnixMilli(1), KeyID: "k", Changed: []string{"a"}}
-	alone, placed := keys.unchained(row), keys.chained(row, "before")
-	if alone == placed {
+	unchained, placed := keys.unchained(row), keys.chained(row, "before")
+	if unchained == placed {
 		t.Error("a row's MAC is good for a place")
 	}
 	for i := range reflect.TypeFor[store.AuditRow]().NumField() {
@@ -100,7 +100,7 @@ func TestEveryFieldCounts(t *testing.T) {
 		default:
 			t.Fatalf("%s is of a kind that this test does not know", name)
 		}
-		if same := keys.unchained(changed) == alone; same != (name == "ID" || name == "MAC") {
+		if same := keys.unchained(changed) == unchained; same != (name == "ID" || name == "MAC") {
 			t.Errorf("%s: the MAC of the row alone is the same: %v", name, same)
 		}
 		if same := keys.chained(changed, "before") == placed; same != (name == "MAC") {

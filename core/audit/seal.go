@@ -89,7 +89,7 @@ func (l *Log) Seal(ctx context.Context) error {
 		s.reread, s.strange = len(s.keys.held) > had, 0
 		seen, mark = sealAtOne, from
 	}
-	if l.news(s.strange) {
+	if l.countsMore(s.strange) {
 		l.Log.ErrorContext(ctx, "rows of the audit were not written by this gateway, or were changed; run frontdesk audit verify", "rows", s.strange)
 	}
 	if s.broken {
@@ -116,8 +116,8 @@ func (l *Log) learn(h Head) {
 	}
 }
 
-// news reports whether there are more strange rows than were told of.
-func (l *Log) news(strange int) bool {
+// countsMore reports whether there are more strange rows than were told of.
+func (l *Log) countsMore(strange int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	more := strange > l.strange

@@ -40,9 +40,9 @@ func (a attempt) with(change func(q url.Values)) string {
 type after int
 
 const (
-	spent after = iota // the state was in what was sent, and is no longer good for the right answer
-	good               // it was not, and is
-	over               // what the link is for was changed before, or the link has ended
+	usedUp after = iota // the state was in what was sent, and is no longer good for the right answer
+	good                // it was not, and is
+	over                // what the link is for was changed before, or the link has ended
 )
 
 // TestAttacks is what a stranger, a thief or a careless customer can send. Each is refused with the status
@@ -58,7 +58,7 @@ func TestAttacks(t *testing.T) {
 	twice := func(name, value string) func(a attempt) answer {
 		return func(a attempt) answer { return get(a, a.with(func(q url.Values) { q.Add(name, value) })) }
 	}
-	const notHere, unreadable, elsewhere = "This sign-in cannot be completed", "The answer could not be read", "The answer came from the wrong place"
+	const notHere, unreadable, wrongPlace = "This sign-in cannot be completed", "The answer could not be read", "The answer came from the wrong place"
 	for _, c := range []struct {
 		rule   string
 		do     func(a attempt) answer
@@ -69,7 +69,7 @@ func TestAttacks(t *testing.T) {
 		{"a state used before", func(a attempt) answer {
 			get(a, a.with(func(q url.Values) { q.Set("error", "access_denied") }))
 			return get(a, a.back.String())
-		}, 400, notHere, spent},
+		}, 400, notHere, usedUp},
 		{"a forged state", set("state", strings.Repeat("A", 43)), 400, notHere, good},
 		{"a state with something attached", func(a attempt) answer {
 			return get(a, a.with(func(q url.Values) { q.Set("state", q.Get("state")+"x") }))
@@ -81,56 +81,56 @@ func TestAttacks(t *testing.T) {
 		{"a state of SQL", set("state", "' OR 1=1 --"+strings.Repeat("x", 32)), 400, notHere, good},
 		{"a code without state", without("state"), 400, notHere, good},
 		{"an empty state", set("state", ""), 400, notHere, good},
-		{"two states", twice("state", "other"), 400, notHere, spent},
+		{"two states", twice("state", "other"), 400, notHere, usedUp},
 		{"the same state twice", func(a attempt) answer {
 			return get(a, a.with(func(q url.Values) { q.Add("state", q.Get("state")) }))
-		}, 400, notHere, spent},
+		}, 400, notHere, usedUp},
 		{"an expired state", func(a attempt) answer {
 			a.advance(10 * time.Minute)
 			return get(a, a.back.String())
-		}, 400, notHere, spent},
+		}, 400, notHere, usedUp},
 		{"the state of another browser", func(a attempt) answer {
 			a.newBrowser()
 			return get(a, a.back.String())
-		}, 400, notHere, spent},
+		}, 400, notHere, usedUp},
 		{"a thief's cookie with the victim's state", func(a attempt) answer {
 			name := cookieOf(a, a.back.Query().Get("state")).Name
 			a.newBrowser()
 			return a.send(http.MethodGet, a.back.String(), "Cookie", name+"="+strings.Repeat("A", 43))
-		}, 400, notHere, spent},
+		}, 400, notHere, usedUp},
 		{"the cookie of another consent in the same browser", func(a attempt) answer {
 			first := cookieOf(a, a.back.Query().Get("state"))
 			next, _ := url.Parse(a.begin(a.token))
 			second := cookieOf(a, next.Query().Get("state"))
 			a.newBrowser()
 			return a.send(http.MethodGet, a.back.String(), "Cookie", first.Name+"="+second.Value)
-		}, 400, notHere, spent},
+		}, 400, notHere, usedUp},
 		{"the cookie twice", func(a attempt) answer {
 			mine := cookieOf(a, a.back.Query().Get("state"))
 			a.newBrowser()
 			return a.send(http.MethodGet, a.back.String(), "Cookie", mine.Name+"="+mine.Value+"; "+mine.Name+"=stranger")
-		}, 400, notHere, spent},
+		}, 400, notHere, usedUp},
 		{"the callback of another provider", func(a attempt) answer {
 			return get(a, strings.Replace(a.back.String(), "/callback/meet", "/callback/dial", 1))
-		}, 400, notHere, spent},
+		}, 400, notHere, usedUp},
 		{"the callback of no provider", func(a attempt) answer {
 			return get(a, strings.Replace(a.back.String(), "/callback/meet", "/callback/nobody", 1))
-		}, 400, notHere, spent},
-		{"a wrong iss", set("iss", "https://evil.example"), 400, elsewhere, spent},
+		}, 400, notHere, usedUp},
+		{"a wrong iss", set("iss", "https://evil.example"), 400, wrongPlace, usedUp},
 		{"an iss that only begins like the right one", func(a attempt) answer {
 			return get(a, a.with(func(q url.Values) { q.Set("iss", q.Get("iss")+".evil.example") }))
-		}, 400, elsewhere, spent},
-		{"an empty iss", set("iss", ""), 400, elsewhere, spent},
-		{"the iss of another provider, mixed up", func(a attempt) answer { return set("iss", a.dial.URL)(a) }, 400, elsewhere, spent},
-		{"two iss", twice("iss", "https://evil.example"), 400, unreadable, spent},
-		{"two codes", twice("code", "other"), 400, unreadable, spent},
-		{"no code", without("code"), 400, unreadable, spent},
-		{"an empty code", set("code", ""), 400, unreadable, spent},
-		{"an endless code", set("code", strings.Repeat("x", 9_000)), 400, unreadable, spent},
+		}, 400, wrongPlace, usedUp},
+		{"an empty iss", set("iss", ""), 400, wrongPlace, usedUp},
+		{"the iss of another provider, mixed up", func(a attempt) answer { return set("iss", a.dial.URL)(a) }, 400, wrongPlace, usedUp},
+		{"two iss", twice("iss", "https://evil.example"), 400, unreadable, usedUp},
+		{"two codes", twice("code", "other"), 400, unreadable, usedUp},
+		{"no code", without("code"), 400, unreadable, usedUp},
+		{"an empty code", set("code", ""), 400, unreadable, usedUp},
+		{"an endless code", set("code", strings.Repeat("x", 9_000)), 400, unreadable, usedUp},
 		{"a query that cannot be read", func(a attempt) answer { return get(a, a.back.String()+"&x=%zz") }, 400, unreadable, good},
 		{"semicolons in the query", func(a attempt) answer { return get(a, a.back.String()+";x=1") }, 400, unreadable, good},
 		{"nothing at all", func(a attempt) answer { return get(a, a.url+"/oauth/callback/meet") }, 400, notHere, good},
-		{"a forged code", set("code", "code-forged"), 400, "did not accept the sign-in", spent},
+		{"a forged code", set("code", "code-forged"), 400, "did not accept the sign-in", usedUp},
 		{"a code that was redeemed before", func(a attempt) answer {
 			other := attempt{world: a.world, token: a.token, back: a.meet.Decide(a.t, a.begin(a.token), "approve")}
 			stolen := other.back.Query().Get("code")
@@ -141,11 +141,11 @@ func TestAttacks(t *testing.T) {
 			}
 			response.Body.Close()
 			return set("code", stolen)(a)
-		}, 400, "did not accept the sign-in", spent},
+		}, 400, "did not accept the sign-in", usedUp},
 		{"a code injected from another consent: the verifier does not fit", func(a attempt) answer {
 			other := a.meet.Decide(a.t, a.begin(a.token), "approve")
 			return set("code", other.Query().Get("code"))(a)
-		}, 400, "did not accept the sign-in", spent},
+		}, 400, "did not accept the sign-in", usedUp},
 		{"a code of a request whose PKCE was taken out", func(a attempt) answer {
 			ask, _ := url.Parse(a.begin(a.token))
 			q := ask.Query()
@@ -162,36 +162,36 @@ func TestAttacks(t *testing.T) {
 			return get(a, a.meet.Decide(a.t, ask.String(), "approve").String())
 		}, 403, "did not give access", good},
 		{"the customer declines", func(a attempt) answer { return get(a, a.meet.Decide(a.t, a.begin(a.token), "deny").String()) }, 403, "You declined", good},
-		{"an error together with a code", set("error", "access_denied"), 403, "You declined", spent},
-		{"an empty error together with a code", set("error", ""), 403, "did not give access", spent},
-		{"an error of the provider", set("error", "server_error"), 503, "not working at the moment", spent},
+		{"an error together with a code", set("error", "access_denied"), 403, "You declined", usedUp},
+		{"an empty error together with a code", set("error", ""), 403, "did not give access", usedUp},
+		{"an error of the provider", set("error", "server_error"), 503, "not working at the moment", usedUp},
 		{"two errors", func(a attempt) answer {
 			return get(a, a.with(func(q url.Values) { q["error"] = []string{"access_denied", "server_error"} }))
-		}, 400, unreadable, spent},
-		{"script in the error", set("error", "<script>alert(1)</script>"), 403, "did not give access", spent},
+		}, 400, unreadable, usedUp},
+		{"script in the error", set("error", "<script>alert(1)</script>"), 403, "did not give access", usedUp},
 		{"script in the error's description", func(a attempt) answer {
 			return get(a, a.with(func(q url.Values) {
 				q.Set("error", "access_denied")
 				q.Set("error_description", "<script>alert(1)</script>")
 				q.Set("error_uri", "javascript:alert(1)")
 			}))
-		}, 403, "You declined", spent},
-		{"line breaks for headers in the error", set("error", "x\r\nSet-Cookie: evil=1\r\n\r\n<script>"), 403, "did not give access", spent},
+		}, 403, "You declined", usedUp},
+		{"line breaks for headers in the error", set("error", "x\r\nSet-Cookie: evil=1\r\n\r\n<script>"), 403, "did not give access", usedUp},
 		{"line breaks for headers in the provider's name", func(a attempt) answer {
 			return get(a, strings.Replace(a.back.String(), "/callback/meet", "/callback/meet%0d%0aSet-Cookie:%20evil=1", 1))
-		}, 400, notHere, spent},
+		}, 400, notHere, usedUp},
 		{"a slash in the provider's name", func(a attempt) answer {
 			return get(a, strings.Replace(a.back.String(), "/callback/meet", "/callback/x%2fmeet", 1))
 		}, 404, "", good},
 		{"something attached to the path", func(a attempt) answer {
 			return get(a, strings.Replace(a.back.String(), "/callback/meet", "/callback/meet/x", 1))
-		}, 400, notHere, spent}, // as at the callback of a client of a tenant's own
+		}, 400, notHere, usedUp}, // as at the callback of a client of a tenant's own
 		{"more attached to the path", func(a attempt) answer {
 			return get(a, strings.Replace(a.back.String(), "/callback/meet", "/callback/meet/x/y", 1))
 		}, 404, "", good},
 		{"the provider's name in capitals", func(a attempt) answer {
 			return get(a, strings.Replace(a.back.String(), "/callback/meet", "/callback/MEET", 1))
-		}, 400, notHere, spent},
+		}, 400, notHere, usedUp},
 		{"HEAD of the callback", func(a attempt) answer { return a.send(http.MethodHead, a.back.String()) }, 405, "", good},
 		{"POST to the callback", func(a attempt) answer { return a.send(http.MethodPost, a.back.String()) }, 405, "", good},
 		{"a scope was unticked", func(a attempt) answer {
@@ -201,7 +201,7 @@ func TestAttacks(t *testing.T) {
 		{"the link has expired meanwhile", func(a attempt) answer {
 			a.advance(24 * time.Hour)
 			return get(a, a.back.String())
-		}, 400, notHere, spent}, // the state has as well
+		}, 400, notHere, usedUp}, // the state has as well
 		{"a link that ends while the customer signs in", func(a attempt) answer {
 			short := a.world.link(func(n *link.Spec) { n.Life = 5 * time.Minute })
 			back := a.world.back(short, "approve")
@@ -221,23 +221,23 @@ func TestAttacks(t *testing.T) {
 		{"the API does not let the account in", func(a attempt) answer {
 			a.meet.Refuse(http.StatusForbidden)
 			return get(a, a.back.String())
-		}, 403, "This account cannot be used", spent},
+		}, 403, "This account cannot be used", usedUp},
 		{"the API is down", func(a attempt) answer {
 			a.meet.Refuse(http.StatusServiceUnavailable)
 			return get(a, a.back.String())
-		}, 503, "not working at the moment", spent},
+		}, 503, "not working at the moment", usedUp},
 		{"the token endpoint answers with nonsense", func(a attempt) answer {
 			a.meet.Fail(200, "<html>")
 			return get(a, a.back.String())
-		}, 502, "is set up wrongly", spent},
+		}, 502, "is set up wrongly", usedUp},
 		{"the token endpoint does not know the client", func(a attempt) answer {
 			a.meet.Fail(401, `{"error":"invalid_client","error_description":"`+consenttest.ClientSecret+`"}`)
 			return get(a, a.back.String())
-		}, 502, "is set up wrongly", spent},
+		}, 502, "is set up wrongly", usedUp},
 		{"the token endpoint gives no refresh token", func(a attempt) answer {
 			a.meet.Fail(200, `{"access_token":"canary-access","token_type":"Bearer","expires_in":3600}`)
 			return get(a, a.back.String())
-		}, 502, "would not last", spent},
+		}, 502, "would not last", usedUp},
 		{"another site's page presses the button", func(a attempt) answer {
 			return a.send(http.MethodPost, a.url+"/connect/"+a.token, "Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example")
 		}, 403, "This request came from another page", good},

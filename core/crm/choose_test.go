@@ -18,7 +18,7 @@ func TestChoose(t *testing.T) {
 		change(&changed)
 		return changed
 	}
-	twin := with(func(t *crm.Ticket) { t.ID = "2" })
+	duplicate := with(func(t *crm.Ticket) { t.ID = "2" })
 	for rule, c := range map[string]struct {
 		found []crm.Ticket
 		want  string // the id; "" is none, "?" is that it will not be known
@@ -29,8 +29,8 @@ func TestChoose(t *testing.T) {
 		"of an unknown time":               {[]crm.Ticket{with(func(t *crm.Ticket) { t.CreatedAt = time.Time{} })}, "1"},
 		"one from before":                  {[]crm.Ticket{with(func(t *crm.Ticket) { t.CreatedAt = began.Add(-crm.ClockSkew - 1) })}, ""},
 		"another call's":                   {[]crm.Ticket{with(func(t *crm.Ticket) { t.ID = "other" })}, ""},
-		"the one and another call's":       {[]crm.Ticket{with(func(t *crm.Ticket) { t.ID = "other" }), twin}, "2"},
-		"two that fit":                     {[]crm.Ticket{fitting, twin}, "?"},
+		"the one and another call's":       {[]crm.Ticket{with(func(t *crm.Ticket) { t.ID = "other" }), duplicate}, "2"},
+		"two that fit":                     {[]crm.Ticket{fitting, duplicate}, "?"},
 		"of another contact":               {[]crm.Ticket{with(func(t *crm.Ticket) { t.ContactID = "8" })}, "?"},
 		"of another subject":               {[]crm.Ticket{with(func(t *crm.Ticket) { t.Subject = "Re: A pipe" })}, "?"},
 		"of another description":           {[]crm.Ticket{with(func(t *crm.Ticket) { t.Description = crm.Plain("") })}, "?"},

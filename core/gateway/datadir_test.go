@@ -17,8 +17,8 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// settled is the configuration of a gateway that has a tenant, and is closed.
-func settled(t *testing.T, storeURL string) config.Config {
+// readyConfig is the configuration of a gateway that has a tenant, and is closed.
+func readyConfig(t *testing.T, storeURL string) config.Config {
 	t.Helper()
 	cfg := config.Default(nil)
 	cfg.DataDir = filepath.Join(t.TempDir(), "data")
@@ -79,7 +79,7 @@ func TestWhatOthersCanWriteIsRefused(t *testing.T) {
 		{"the database's log", 0o606, "frontdesk.db-wal", store.ReasonFileExposed},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			cfg := settled(t, "")
+			cfg := readyConfig(t, "")
 			path := filepath.Join(cfg.DataDir, c.path)
 			if file, err := os.OpenFile(path, os.O_CREATE|os.O_RDONLY, 0o600); err == nil { // a closed database has no log
 				_ = file.Close()
@@ -93,17 +93,17 @@ func TestWhatOthersCanWriteIsRefused(t *testing.T) {
 		})
 	}
 	t.Run("the key set", func(t *testing.T) {
-		cfg := settled(t, "")
+		cfg := readyConfig(t, "")
 		chmod(t, filepath.Join(cfg.DataDir, "keyset.json"), 0o620)
 		if err := starts(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("the directory of a database elsewhere", func(t *testing.T) {
-		elsewhere := t.TempDir()
-		cfg := settled(t, "sqlite:"+filepath.Join(elsewhere, "f.db"))
-		chmod(t, elsewhere, 0o777)
-		wantRefused(t, starts(t.Context(), cfg), ReasonDirectoryExposed, elsewhere)
+		otherDir := t.TempDir()
+		cfg := readyConfig(t, "sqlite:"+filepath.Join(otherDir, "f.db"))
+		chmod(t, otherDir, 0o777)
+		wantRefused(t, starts(t.Context(), cfg), ReasonDirectoryExposed, otherDir)
 	})
 }
 
@@ -147,7 +147,7 @@ func TestASchemaThatALaterVersionMadeIsRefused(t *testing.T) {
 	for name, database := range databases {
 		t.Run(name, func(t *testing.T) {
 			url, do := database(t)
-			cfg := settled(t, url)
+			cfg := readyConfig(t, url)
 			do("INSERT INTO goose_db_version (version_id, is_applied) VALUES (1000000, TRUE)")
 			wantRefused(t, starts(t.Context(), cfg), store.ReasonSchemaTooNew, "1000000", "restore a backup")
 			wantDoctor(t, cfg, "later version")
@@ -180,7 +180,7 @@ func TestAnotherDatabaseBesideAUsedKeySetIsRefused(t *testing.T) {
 	for name, database := range databases {
 		t.Run(name, func(t *testing.T) {
 			url, _ := database(t)
-			cfg := settled(t, url)
+			cfg := readyConfig(t, url)
 			if err := starts(t.Context(), cfg); err != nil { // it is its own
 				t.Fatal(err)
 			}
@@ -191,7 +191,7 @@ func TestAnotherDatabaseBesideAUsedKeySetIsRefused(t *testing.T) {
 			wantDoctor(t, emptied, "is empty")
 
 			another := cfg
-			another.Store.URL = settled(t, emptied.Store.URL).Store.URL
+			another.Store.URL = readyConfig(t, emptied.Store.URL).Store.URL
 			wantRefused(t, starts(t.Context(), another), ReasonDatabaseUnknown, "store.url", "--begin-anew")
 			wantDoctor(t, another, "belongs to another gateway")
 
@@ -210,7 +210,7 @@ func TestAnotherDatabaseBesideAUsedKeySetIsRefused(t *testing.T) {
 
 // A gateway whose key set was lost has no other database: its audit says what happened, and it goes on.
 func TestAnotherKeySetBesideItsDatabaseIsNotAnotherDatabase(t *testing.T) {
-	cfg := settled(t, "")
+	cfg := readyConfig(t, "")
 	if err := os.Remove(filepath.Join(cfg.DataDir, "keyset.json")); err != nil {
 		t.Fatal(err)
 	}

@@ -121,16 +121,16 @@ func (g *Gateway) examineClock(ctx context.Context) Finding {
 		f.OK, f.Advice = false, "The clock is years behind. Run a time service such as chrony or "+
 			"systemd-timesyncd."
 	case skew.Abs() > mostSkew:
-		return skewed("the file system", skew)
+		return clockFinding("the file system", skew)
 	}
 	// A database that does not answer is for examineStore to report.
 	if there, err := g.store.Clock(ctx); err == nil && g.now().Sub(there).Abs() > mostSkew {
-		return skewed("the database", g.now().Sub(there))
+		return clockFinding("the database", g.now().Sub(there))
 	}
 	return f
 }
 
-func skewed(whose string, skew time.Duration) Finding {
+func clockFinding(whose string, skew time.Duration) Finding {
 	return Finding{
 		Subject: "clock", Says: fmt.Sprintf("differs by %s from the clock of %s", skew.Round(time.Millisecond), whose),
 		Advice: "Run a time service on both machines.",

@@ -14,7 +14,7 @@ func TestReadyzFailsWhileWritesFail(t *testing.T) {
 	for name, database := range databases {
 		t.Run(name, func(t *testing.T) {
 			url, do := database(t)
-			g := opened(t, settled(t, url))
+			g := opened(t, readyConfig(t, url))
 			defer g.Close()
 			readyz := func(want int) {
 				t.Helper()

@@ -15,14 +15,14 @@ import (
 	"frontdesk/core/telemetry"
 )
 
-// crowd counts how many calls are in the driver at once.
-type crowd struct {
+// concurrency counts how many calls are in the driver at once.
+type concurrency struct {
 	mu        sync.Mutex
 	now, most int
 	total     int
 }
 
-func (c *crowd) around(call func(context.Context) (string, error)) func(context.Context) (string, error) {
+func (c *concurrency) around(call func(context.Context) (string, error)) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		c.mu.Lock()
 		c.now++
@@ -39,7 +39,7 @@ func (c *crowd) around(call func(context.Context) (string, error)) func(context.
 }
 
 // seen returns the most at once and the number of calls. Writes may still be in the driver.
-func (c *crowd) seen() (most, total int) {
+func (c *concurrency) seen() (most, total int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.most, c.total
@@ -58,7 +58,7 @@ func TestAProviderNeverSeesMoreThanItAllows(t *testing.T) {
 				bubble(t, Options{TryTimeout: time.Second, ConnectionQueue: 1000, BreakerFailures: 1 << 30}, func(t *testing.T, g *Guard) {
 					mailbox := target
 					mailbox.MaxConcurrent = 4
-					var all crowd
+					var all concurrency
 					var calls sync.WaitGroup
 					for range 60 {
 						calls.Go(func() { _, _ = Do(t.Context(), g, mailbox, op, all.around(call)) })
@@ -209,7 +209,7 @@ func TestFewPlacesAreRememberedAndNoneInUseIsForgotten(t *testing.T) {
 	bubble(t, Options{MaxConnections: 3, MaxHosts: 2, Metrics: metrics}, func(t *testing.T, g *Guard) {
 		busy := on("busy")
 		busy.MaxConcurrent = 1
-		var all crowd
+		var all concurrency
 		var calls sync.WaitGroup
 		calls.Go(func() { _, _ = Do(t.Context(), g, busy, read, all.around(obedient(time.Second))) })
 		synctest.Wait()

@@ -109,16 +109,16 @@ func TestAReadIsCancelledWithItsCaller(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		started := time.Now()
-		var told error
+		var got error
 		_, err := Do(ctx, g, target, read, func(ctx context.Context) (string, error) {
 			<-ctx.Done()
-			told = ctx.Err()
+			got = ctx.Err()
 			return "", fault.From(ctx.Err())
 		})
 		wantFault(t, err, fault.Canceled, fault.ReasonCanceled)
 		wantElapsed(t, started, time.Second, time.Second)
-		if !errors.Is(told, context.Canceled) {
-			t.Errorf("the driver was told %v", told)
+		if !errors.Is(got, context.Canceled) {
+			t.Errorf("the driver was told %v", got)
 		}
 	})
 }

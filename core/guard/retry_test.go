@@ -91,9 +91,9 @@ func TestALaterRefusalDoesNotHideWhatMayHaveHappened(t *testing.T) {
 func TestRetryAfterIsHonouredOrReturned(t *testing.T) {
 	for _, code := range []fault.Code{fault.RateLimited, fault.Unavailable} {
 		cases := map[string]struct {
-			asked time.Duration
-			tries int
-			told  time.Duration
+			asked      time.Duration
+			tries      int
+			retryAfter time.Duration
 		}{
 			"one second fits":                       {time.Second, 3, time.Second},
 			"five seconds fit once":                 {5 * time.Second, 2, 5 * time.Second},
@@ -109,8 +109,8 @@ func TestRetryAfterIsHonouredOrReturned(t *testing.T) {
 					s := &script{answers: []error{given}}
 					started := time.Now()
 					_, err := Do(t.Context(), g, target, read, s.call)
-					if f := wantFault(t, err, code, ""); f.RetryAfter != c.told || len(s.calls) != c.tries {
-						t.Errorf("told %v after %d tries, want %v after %d", f.RetryAfter, len(s.calls), c.told, c.tries)
+					if f := wantFault(t, err, code, ""); f.RetryAfter != c.retryAfter || len(s.calls) != c.tries {
+						t.Errorf("told %v after %d tries, want %v after %d", f.RetryAfter, len(s.calls), c.retryAfter, c.tries)
 					}
 					if given.RetryAfter != c.asked {
 						t.Error("the driver's own fault was changed")
@@ -217,17 +217,17 @@ func TestBudget(t *testing.T) {
 	})
 }
 
-// unhurried is a test that does not tell its own deadline, which has no meaning in a bubble.
-type unhurried struct{ *testing.T }
+// withoutDeadline is a test that does not tell its own deadline, which has no meaning in a bubble.
+type withoutDeadline struct{ *testing.T }
 
-func (unhurried) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (withoutDeadline) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 // TestRetryRules runs scripts of any answers against any operation, and checks what holds of all of them.
 func TestRetryRules(t *testing.T) {
 	codes := []fault.Code{fault.Invalid, fault.Disconnected, fault.Forbidden, fault.NotFound, fault.Conflict, fault.Exhausted,
 		fault.Unsupported, fault.RateLimited, fault.Unavailable, fault.Timeout, fault.UnknownOutcome, fault.Internal}
 	synctest.Test(t, func(t *testing.T) {
-		rapid.Check(unhurried{t}, func(t *rapid.T) {
+		rapid.Check(withoutDeadline{t}, func(t *rapid.T) {
 			g := New(Options{})
 			op := Op{Name: "x", Read: rapid.Bool().Draw(t, "read")}
 			op.Repeatable = !op.Read && rapid.Bool().Draw(t, "repeatable")

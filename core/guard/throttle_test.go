@@ -28,7 +28,7 @@ func TestALimitedOperationIsLeftAlone(t *testing.T) {
 					if f.RetryAfter <= 0 || len(s.calls) > 1 && !f.Unsent {
 						t.Fatalf("told %v, unsent %v", f.RetryAfter, f.Unsent)
 					}
-					if told := min(left, time.Hour); f.RetryAfter < told-wait || f.RetryAfter > wait {
+					if want := min(left, time.Hour); f.RetryAfter < want-wait || f.RetryAfter > wait {
 						t.Fatalf("told %v with %v left", f.RetryAfter, left)
 					}
 					wantElapsed(t, asked, 0, 8*time.Second)

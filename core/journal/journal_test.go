@@ -109,7 +109,7 @@ func TestWhatIsInProgressIsLookedAtMoreOften(t *testing.T) {
 				if inProgress {
 					keys = []string{r.Intent().EffectKey}
 				}
-				return lost(r)
+				return loseReply(r)
 			}
 			w.advance(time.Hour / 2) // so that the next try has a while
 			w.recover(j)
@@ -135,10 +135,10 @@ func TestAnOperationAdvisesItsCallers(t *testing.T) {
 		repeat bool // is suggested
 		want   string
 	}{
-		{"a key", Operation{}, "k", lost, true, "Repeat it with the same Idempotency-Key"},
-		{"no key", Operation{}, "", lost, false, "look first"},
-		{"no key, and idempotent", Operation{Idempotent: true}, "", lost, true, "Repeat the request unchanged"},
-		{"words of its own", Operation{AdviseRepeat: ring}, "k", lost, true, "Ring the bell."},
+		{"a key", Operation{}, "k", loseReply, true, "Repeat it with the same Idempotency-Key"},
+		{"no key", Operation{}, "", loseReply, false, "look first"},
+		{"no key, and idempotent", Operation{Idempotent: true}, "", loseReply, true, "Repeat the request unchanged"},
+		{"words of its own", Operation{AdviseRepeat: ring}, "k", loseReply, true, "Ring the bell."},
 		{"nothing will tell", Operation{}, "k", unknowable, false, "Look at the provider for what happened"},
 		{"nothing will tell, own words", Operation{AdviseLook: look}, "k", unknowable, false, "Open since 20"},
 	} {

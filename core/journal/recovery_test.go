@@ -12,7 +12,7 @@ func TestIntentsThatStayUnknownAreTriedLessAndLess(t *testing.T) {
 	w := newWorld(t, storetest.SQLite)
 	j := w.journal(Operation{})
 	w.cutOff(j, "k", "front")
-	w.open = lost
+	w.open = loseReply
 	tries := func(d time.Duration) int {
 		before := len(w.plans)
 		for ; d > 0; d -= recoveryInterval {

@@ -165,14 +165,14 @@ func (r *Run) fail(ctx context.Context, err error) error {
 		r.release(ctx, "", audit.Failed(f.Reason))
 		return f
 	}
-	underWay := r.effectExpected && !r.repeatable && (f.Code == fault.Timeout || f.Code == fault.Canceled)
+	mayBeRunning := r.effectExpected && !r.repeatable && (f.Code == fault.Timeout || f.Code == fault.Canceled)
 	stopped := r.unattended && f.Code == fault.Canceled
-	told := r.unknownOutcome(f)
-	outcome := audit.Unknown(fault.From(told).Reason)
+	reported := r.unknownOutcome(f)
+	outcome := audit.Unknown(fault.From(reported).Reason)
 	if r.unknownAudited || stopped {
 		outcome = ""
 	}
-	if underWay || stopped {
+	if mayBeRunning || stopped {
 		r.journal.local.keep(r.intent.Owner, r.journal.opts.WriteGrace+leaseMargin)
 		// The call may still arrive at the provider: until it surely has, nobody may take the intent up. And
 		// where recovery was stopped, the end of the lease comes sooner than the next try at what stays
@@ -181,7 +181,7 @@ func (r *Run) fail(ctx context.Context, err error) error {
 	} else {
 		r.release(ctx, store.IntentUnknown, outcome)
 	}
-	return told
+	return reported
 }
 
 // release ends the run in the store. Outcome is what the audit is to say; "": nothing.

@@ -39,36 +39,36 @@ func (r *Run) unknownOutcome(f *fault.Error) error {
 	if r.operation.AdviseRepeat != nil {
 		advice = r.operation.AdviseRepeat(f, r.intent.Kept)
 	}
-	var told fault.Error
+	var answer fault.Error
 	switch repeat := r.repeatAdvice(wait); {
 	case f.IsUnknowable():
-		told = *f
-		told.Detail = sentence(f.Detail) + "So nobody can find out whether the provider acted. " +
+		answer = *f
+		answer.Detail = sentence(f.Detail) + "So nobody can find out whether the provider acted. " +
 			lookAdvice(r.operation, r.intent)
-		return &told
+		return &answer
 	case advice != "":
-		told = *f
-		told.Detail = sentence(f.Detail) + advice
+		answer = *f
+		answer.Detail = sentence(f.Detail) + advice
 	case f.Code == fault.UnknownOutcome:
-		told = *f
-		told.Detail = sentence(f.Detail) + repeat
+		answer = *f
+		answer.Detail = sentence(f.Detail) + repeat
 	case f.Code == fault.Timeout, f.Code == fault.RateLimited, f.Code == fault.Disconnected,
 		f.Code == fault.Forbidden, f.Unsent,
 		f.Code == fault.Unavailable && f.Metadata["upstream_status"] == "503":
-		told = *f.With("outcome", "unknown")
-		told.Detail = sentence(f.Detail) + "It is not known yet whether the provider acted. " + repeat
+		answer = *f.With("outcome", "unknown")
+		answer.Detail = sentence(f.Detail) + "It is not known yet whether the provider acted. " + repeat
 	case f.Reason == fault.ReasonOutcomeUnknown:
-		told = *fault.New(fault.UnknownOutcome, f.Reason, sentence(f.Detail)+repeat).Because(f)
+		answer = *fault.New(fault.UnknownOutcome, f.Reason, sentence(f.Detail)+repeat).Because(f)
 	default:
-		told = *fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+		answer = *fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 			"The provider's answer was lost, so it is not known whether it acted. "+repeat).Because(f)
-		told.Upstream = f.Upstream
+		answer.Upstream = f.Upstream
 	}
-	told.RetryAfter, told.NoRetry = wait, !r.canRepeat(wait)
-	if told.NoRetry || f.Code == fault.Disconnected || f.Code == fault.Forbidden {
-		told.RetryAfter = 0 // a person has to act first
+	answer.RetryAfter, answer.NoRetry = wait, !r.canRepeat(wait)
+	if answer.NoRetry || f.Code == fault.Disconnected || f.Code == fault.Forbidden {
+		answer.RetryAfter = 0 // a person has to act first
 	}
-	return &told
+	return &answer
 }
 
 func sentence(s string) string { return strings.TrimSuffix(s, ".") + ". " }

@@ -39,18 +39,18 @@ func TestOneOfThoseThatWaitReads(t *testing.T) {
 		}
 		time.Sleep(50*time.Second + time.Millisecond) // half of them have left
 		close(ended)
-		gone, told := 0, 0
+		gone, released := 0, 0
 		for range 100 {
 			switch err := <-results; {
 			case errors.Is(err, context.DeadlineExceeded):
 				gone++
 			case errors.Is(err, broken):
-				told++
+				released++
 			}
 		}
-		if most.Load() != 1 || gone != 50 || told != 50 || len(w.shared) != 0 {
+		if most.Load() != 1 || gone != 50 || released != 50 || len(w.shared) != 0 {
 			t.Errorf("%d read at one time, %d left before the end, %d heard of it, %d are remembered",
-				most.Load(), gone, told, len(w.shared))
+				most.Load(), gone, released, len(w.shared))
 		}
 		if reads.Load() > 51 {
 			t.Errorf("%d began to read", reads.Load())

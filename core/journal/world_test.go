@@ -147,14 +147,14 @@ func (w *world) database() *sql.DB {
 	return db
 }
 
-func lost(*Run) error {
+func loseReply(*Run) error {
 	return fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The connection broke.")
 }
 
 // cutOff makes a call whose answer is lost, and returns what its caller is told.
 func (w *world) cutOff(j *Journal, key, name string) *fault.Error {
 	w.tb.Helper()
-	w.open = lost
+	w.open = loseReply
 	_, err := w.perform(j, key, name)
 	w.open = nil
 	f := fault.From(err)

@@ -39,21 +39,21 @@ func TestEmailTakes(t *testing.T) {
 
 func TestEmailRefuses(t *testing.T) {
 	const (
-		example    = "must be an email address, such as pat@example.com"
-		alone      = "must be the address alone, such as pat@example.com, without a display name or angle brackets"
-		several    = "must be one address; send each in an entry of its own"
-		shown      = "must not contain spaces, control characters or invisible characters"
-		noDomain   = "must have an @ and a domain after it, such as pat@example.com"
-		noName     = "must have a name before the @, such as pat@example.com"
-		quoted     = "must not have a quoted name before the @"
-		dots       = "must have no dot at the beginning or end of the part before the @, and no two in a row"
-		incomplete = "must have a complete domain name after the @, such as example.com"
-		ip         = "must have a domain name after the @, not an IP address"
+		example     = "must be an email address, such as pat@example.com"
+		addressOnly = "must be the address alone, such as pat@example.com, without a display name or angle brackets"
+		several     = "must be one address; send each in an entry of its own"
+		shown       = "must not contain spaces, control characters or invisible characters"
+		noDomain    = "must have an @ and a domain after it, such as pat@example.com"
+		noName      = "must have a name before the @, such as pat@example.com"
+		quoted      = "must not have a quoted name before the @"
+		dots        = "must have no dot at the beginning or end of the part before the @, and no two in a row"
+		incomplete  = "must have a complete domain name after the @, such as example.com"
+		ip          = "must have a domain name after the @, not an IP address"
 	)
 	for rule, c := range map[string]struct{ given, says string }{
 		"nothing":                              {"", example},
-		"a display name":                       {"Pat Doe <pat@example.com>", alone},
-		"angle brackets":                       {"<pat@example.com>", alone},
+		"a display name":                       {"Pat Doe <pat@example.com>", addressOnly},
+		"angle brackets":                       {"<pat@example.com>", addressOnly},
 		"two addresses":                        {"pat@example.com,lee@example.com", several},
 		"two addresses as Outlook writes them": {"pat@example.com; lee@example.com", several},
 		"a URI":                                {"mailto:pat@example.com", "must be the address alone, without mailto:"},

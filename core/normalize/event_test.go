@@ -116,24 +116,24 @@ func TestListsAreNeverNil(t *testing.T) {
 }
 
 func TestAttendeeWords(t *testing.T) {
-	for told, want := range map[string]string{
+	for given, want := range map[string]string{
 		"required": "required", "REQ-PARTICIPANT": "required", "CHAIR": "required", "": "required", "x-guest": "required", "INDIVIDUAL": "required",
 		"optional": "optional", "Optional": "optional", "OPT-PARTICIPANT": "optional", "NON-PARTICIPANT": "optional",
 		"resource": "resource", "RESOURCE": "resource", "ROOM": "resource",
 	} {
-		if got := attendeeType(told); got != want {
-			t.Errorf("type %q is %s, want %s", told, got, want)
+		if got := attendeeType(given); got != want {
+			t.Errorf("type %q is %s, want %s", given, got, want)
 		}
 	}
-	for told, want := range map[string]string{
+	for given, want := range map[string]string{
 		"needs_action": "needs_action", "needsAction": "needs_action", "NEEDS-ACTION": "needs_action", "none": "needs_action",
 		"notResponded": "needs_action", "": "needs_action", "DELEGATED": "needs_action", "x-perhaps": "needs_action",
 		"accepted": "accepted", "ACCEPTED": "accepted", "organizer": "accepted",
 		"declined": "declined", "DECLINED": "declined",
 		"tentative": "tentative", "TENTATIVE": "tentative", "tentativelyAccepted": "tentative",
 	} {
-		if got := responseStatus(told); got != want {
-			t.Errorf("response %q is %s, want %s", told, got, want)
+		if got := responseStatus(given); got != want {
+			t.Errorf("response %q is %s, want %s", given, got, want)
 		}
 	}
 }

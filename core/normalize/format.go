@@ -51,9 +51,9 @@ func Instant(t calendar.Time, zone *time.Location) time.Time {
 	switch {
 	case t.AllDay:
 		year, month, day := wall.Date()
-		return place(time.Date(year, month, day, 0, 0, 0, 0, time.UTC), zone)
+		return localize(time.Date(year, month, day, 0, 0, 0, 0, time.UTC), zone)
 	case t.Floating:
-		return place(wall, zone)
+		return localize(wall, zone)
 	}
 	return t.Instant.In(zone)
 }

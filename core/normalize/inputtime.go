@@ -36,7 +36,7 @@ func (t InputTime) In(zone *time.Location) time.Time {
 	case withOffset:
 		return time.Unix(t.wall-int64(t.offset), int64(t.nanos)).In(zone)
 	case localTime:
-		return place(time.Unix(t.wall, int64(t.nanos)).UTC(), zone)
+		return localize(time.Unix(t.wall, int64(t.nanos)).UTC(), zone)
 	}
 	return time.Time{}
 }

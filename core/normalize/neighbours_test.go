@@ -40,10 +40,10 @@ func TestNeighbouringAreaCodes(t *testing.T) {
 // TestEveryAreaCodeHasNeighbours names those that have none: islands, and what is more than 400 km from the
 // next.
 func TestEveryAreaCodeHasNeighbours(t *testing.T) {
-	alone := strings.Fields("242 246 264 268 284 340 345 441 473 649 664 670 671 684 721 758 767 784 807 808 867 868 869 907")
+	isolated := strings.Fields("242 246 264 268 284 340 345 441 473 649 664 670 671 684 721 758 767 784 807 808 867 868 869 907")
 	for _, code := range strings.Fields(areaCodes) {
 		near := NeighbouringAreaCodes(code)
-		if has := len(near) > 0; has == slices.Contains(alone, code) {
+		if has := len(near) > 0; has == slices.Contains(isolated, code) {
 			t.Errorf("%s has the neighbours %q", code, near)
 		}
 		if len(near) > mostNeighbours || slices.Contains(near, code) {
@@ -118,15 +118,15 @@ func TestAreasAreWithinOneState(t *testing.T) {
 	for line := range strings.Lines(numberingAreas) {
 		short, long := map[string]bool{}, map[string]bool{}
 		for _, code := range readArea(line).codes {
-			place := placeOf(t, code)
-			if place == "" {
+			location := locationOf(t, code)
+			if location == "" {
 				continue
 			}
 			known++
-			if _, state, ofCity := strings.Cut(place, ", "); ofCity {
+			if _, state, ofCity := strings.Cut(location, ", "); ofCity {
 				short[state] = true
 			} else {
-				long[place] = true
+				long[location] = true
 			}
 		}
 		if delete(long, "British Colombia"); len(short) > 1 || len(long) > 1 { // a misspelling of theirs
@@ -138,15 +138,15 @@ func TestAreasAreWithinOneState(t *testing.T) {
 	}
 }
 
-// placeOf is where the metadata places an area code; "" where it does not know it.
-func placeOf(t *testing.T, code string) string {
+// locationOf is where the metadata places an area code; "" where it does not know it.
+func locationOf(t *testing.T, code string) string {
 	number, err := phonenumbers.Parse("+1"+code+"2000123", "US")
 	if err != nil {
 		t.Fatal(err)
 	}
-	place, err := phonenumbers.GetGeocodingForNumber(number, "en")
+	location, err := phonenumbers.GetGeocodingForNumber(number, "en")
 	if err != nil {
 		return "" // no language tag of the country's own: it does not know the country
 	}
-	return place
+	return location
 }

@@ -6,7 +6,7 @@ import "time"
 // than 23:59, and the farthest in the time-zone data is Manila's before 1845, at almost 16 hours.
 const farthestOffset = 24 * time.Hour
 
-// place finds the instant at which a clock in the zone shows the wall time, which is given as if in UTC.
+// localize finds the instant at which a clock in the zone shows the wall time, which is given as if in UTC.
 //
 // A time that occurs twice, when clocks are turned back, is its first occurrence. One that never occurs, when
 // clocks are turned forward, is read with the offset in force before the gap, so that 02:30 becomes what the
@@ -15,7 +15,7 @@ const farthestOffset = 24 * time.Hour
 // It walks the zone's periods of constant offset in order. What was read with the offset of an earlier period
 // fell behind that period's end; so the first period whose end is not reached either holds the time, or
 // begins after it.
-func place(wall time.Time, zone *time.Location) time.Time {
+func localize(wall time.Time, zone *time.Location) time.Time {
 	begin := wall.Add(-farthestOffset).In(zone)
 	before := begin
 	for {

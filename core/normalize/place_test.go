@@ -32,7 +32,7 @@ func TestLocalTimesArePlaced(t *testing.T) {
 	} {
 		t.Run(rule, func(t *testing.T) {
 			z := zone(t, c.zone)
-			if got := Format(place(instant(t, c.wall+"Z"), z), z); got != c.want {
+			if got := Format(localize(instant(t, c.wall+"Z"), z), z); got != c.want {
 				t.Errorf("%s in %s is %s, want %s", c.wall, c.zone, got, c.want)
 			}
 		})
@@ -44,7 +44,7 @@ func TestNothingIsFarFromTheEndOfALeapYear(t *testing.T) {
 	for _, wall := range []string{"2040-12-31T00:30:00", "2040-12-31T12:00:00", "2041-01-01T00:30:00"} {
 		for _, name := range []string{"America/New_York", "Europe/Berlin", "Australia/Sydney", "UTC"} {
 			z := zone(t, name)
-			got := place(instant(t, wall+"Z"), z)
+			got := localize(instant(t, wall+"Z"), z)
 			if shown := got.Format("2006-01-02T15:04:05"); shown != wall {
 				t.Errorf("%s in %s is placed at %s", wall, name, shown)
 			}
@@ -68,9 +68,9 @@ func TestEveryChangeOfClocksInEveryZone(t *testing.T) {
 			changes++
 			trial := newTrial(change, z)
 			for _, at := range []time.Duration{before, after, (before + after) / 2} {
-				for _, beside := range []time.Duration{-time.Second, 0, time.Second} {
-					wall := change.UTC().Add(at.Truncate(time.Second) + beside)
-					if got, want := place(wall, z), trial.place(wall); !got.Equal(want) {
+				for _, shift := range []time.Duration{-time.Second, 0, time.Second} {
+					wall := change.UTC().Add(at.Truncate(time.Second) + shift)
+					if got, want := localize(wall, z), trial.localize(wall); !got.Equal(want) {
 						t.Fatalf("%s in %s is %s, want %s", wall.Format(time.DateTime), z, got, want.In(z))
 					}
 				}
@@ -104,9 +104,9 @@ func newTrial(change time.Time, z *time.Location) trial {
 	return tr
 }
 
-// place tries every offset: the earliest instant that shows the wall time is its first occurrence. Where none
+// localize tries every offset: the earliest instant that shows the wall time is its first occurrence. Where none
 // does, clocks jumped over it, and the offset that counts is the one of the second before.
-func (tr trial) place(wall time.Time) time.Time {
+func (tr trial) localize(wall time.Time) time.Time {
 	var first time.Time
 	for offset := range tr.offsets {
 		tried := wall.Add(-offset)

@@ -198,7 +198,7 @@ func TestRecordsKeepDurations(t *testing.T) {
 				t.Fatalf("%d days became %s", days, got)
 			}
 		}
-		if want := place(e.Start.Instant, z); !start.Equal(want) {
+		if want := localize(e.Start.Instant, z); !start.Equal(want) {
 			t.Fatalf("%s in %s starts at %s, want %s", e.Start.Instant, z, start, want)
 		}
 	})

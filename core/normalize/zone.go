@@ -69,12 +69,12 @@ func suggestZones(name string) []string {
 	for known := range strings.Lines(zoneNames) {
 		known = strings.TrimSuffix(known, "\n")
 		knownRegion, knownCity := splitZone(zoneKey(known))
-		wrong, elsewhere := spelling.Distance(city, knownCity), 0
+		cityDistance, regionDistance := spelling.Distance(city, knownCity), 0
 		if region != "" {
-			elsewhere = spelling.Distance(region, knownRegion)
+			regionDistance = spelling.Distance(region, knownRegion)
 		}
-		if wrong == 0 || wrong+elsewhere <= max(1, len(city)/4) {
-			near = append(near, candidate{known, wrong*longestZoneName + elsewhere})
+		if cityDistance == 0 || cityDistance+regionDistance <= max(1, len(city)/4) {
+			near = append(near, candidate{known, cityDistance*longestZoneName + regionDistance})
 		}
 	}
 	slices.SortStableFunc(near, func(a, b candidate) int { return cmp.Compare(a.cost, b.cost) })

@@ -89,8 +89,8 @@ func TestNoTextOfATokenEndpointIsTold(t *testing.T) {
 				t.Errorf("%d %s gives a token", status, body)
 				continue
 			}
-			if told := fmt.Sprint(f.Detail, f.Reason, f.Fields, f.Metadata, f.Error()); strings.Contains(told, "canary") {
-				t.Errorf("%d %s tells %s", status, body, told)
+			if text := fmt.Sprint(f.Detail, f.Reason, f.Fields, f.Metadata, f.Error()); strings.Contains(text, "canary") {
+				t.Errorf("%d %s tells %s", status, body, text)
 			}
 		}
 	}

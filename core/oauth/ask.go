@@ -98,11 +98,11 @@ func (s *TokenSource) ask(ctx context.Context, v view) (Tokens, error) {
 			}
 		case a := <-answers:
 			ended++
-			lost := isLost(a.err) && ctx.Err() == nil
+			wasLost := isLost(a.err) && ctx.Err() == nil
 			switch {
-			case lost && begun == 1 && (v.reusable() || !mayHaveActed(a.err)):
+			case wasLost && begun == 1 && (v.reusable() || !mayHaveActed(a.err)):
 				begin()
-			case !lost || begun == ended:
+			case !wasLost || begun == ended:
 				return a.tokens, a.err
 			}
 		}

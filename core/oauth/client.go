@@ -222,11 +222,11 @@ func (c Client) fault(err error, w *wire, secrets []string) *fault.Error {
 
 func (c Client) refusal(e *oauth2.RetrieveError, secrets []string) *fault.Error {
 	if e.ErrorCode == "" { // which x/oauth2 does not read from the answer to an assertion
-		var said struct {
+		var body struct {
 			Error string `json:"error"`
 		}
-		if json.Unmarshal(e.Body, &said) == nil {
-			e.ErrorCode = said.Error
+		if json.Unmarshal(e.Body, &body) == nil {
+			e.ErrorCode = body.Error
 		}
 	}
 	for _, secret := range secrets {
@@ -236,41 +236,41 @@ func (c Client) refusal(e *oauth2.RetrieveError, secrets []string) *fault.Error 
 		}
 	}
 	plain := upstream.StatusFault(c.Provider, e.Response.StatusCode, e.Response.Header, e.Body)
-	told := plain
+	refused := plain
 	switch e.ErrorCode {
 	case "invalid_grant", "interaction_required", "login_required", "consent_required", "access_denied":
-		told = fault.Newf(fault.Disconnected, fault.ReasonReconnectRequired,
+		refused = fault.Newf(fault.Disconnected, fault.ReasonReconnectRequired,
 			"%s does not accept the connection's authorization any more. Connect the account again.", c.Provider)
 	case "invalid_client", "unauthorized_client":
-		told = c.misfit("does not accept the OAuth client. Check client_id and client_secret, and what the client is allowed at the provider")
+		refused = c.misfit("does not accept the OAuth client. Check client_id and client_secret, and what the client is allowed at the provider")
 	case "invalid_scope", "unsupported_grant_type", "invalid_request", "invalid_target":
-		told = c.misfit("refuses the request for a token (" + e.ErrorCode + "). Check the OAuth client's registration and the connection's settings")
+		refused = c.misfit("refuses the request for a token (" + e.ErrorCode + "). Check the OAuth client's registration and the connection's settings")
 	case "temporarily_unavailable", "server_error":
-		told = fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable, "The sign-in service of %s is not available at the moment.", c.Provider)
+		refused = fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable, "The sign-in service of %s is not available at the moment.", c.Provider)
 	case "":
 		switch {
 		case plain.Code == fault.Timeout: // a proxy's, not the caller's
-			told = fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable,
+			refused = fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable,
 				"The sign-in service of %s did not answer in time.", c.Provider)
 		case e.Response.StatusCode < 500 && plain.Code != fault.RateLimited:
-			told = c.misfit("answered a request for a token with something that is none")
+			refused = c.misfit("answered a request for a token with something that is none")
 		}
 	default:
 		if e.Response.StatusCode < 500 && plain.Code != fault.RateLimited {
-			told = c.misfit("refuses the request for a token. Check the OAuth client's registration and the connection's settings")
+			refused = c.misfit("refuses the request for a token. Check the OAuth client's registration and the connection's settings")
 		}
 	}
-	told = told.With("provider", c.Provider)
+	refused = refused.With("provider", c.Provider)
 	if isErrorCode(e.ErrorCode) {
-		told = told.With("oauth_error", e.ErrorCode)
+		refused = refused.With("oauth_error", e.ErrorCode)
 	}
-	told.RetryAfter, told.Upstream = plain.RetryAfter, plain.Upstream
+	refused.RetryAfter, refused.Upstream = plain.RetryAfter, plain.Upstream
 	// A refusal in words of OAuth gave nothing (RFC 6749 section 5.2). A plain 5xx, but 503, may be of a
 	// proxy that lost the answer.
 	status := e.Response.StatusCode
-	told.Unsent = e.ErrorCode != "" || status < http.StatusInternalServerError ||
+	refused.Unsent = e.ErrorCode != "" || status < http.StatusInternalServerError ||
 		status == http.StatusServiceUnavailable
-	return told
+	return refused
 }
 
 // isErrorCode reports whether a code is one of the specifications' (RFC 6749, RFC 8707, OpenID Connect Core).

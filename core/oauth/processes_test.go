@@ -136,8 +136,8 @@ func (p *replicas) start(name string) *replica {
 	cmd := exec.Command(binary)
 	cmd.Env = append(os.Environ(), "REPLICA="+name, "STORE="+p.url, "KEYS="+p.keys,
 		"REFRESH="+p.given[theOne].Refresh, "TOKEN_URL="+p.server.URL+"/token/"+name)
-	var said strings.Builder
-	cmd.Stderr = &said
+	var answer strings.Builder
+	cmd.Stderr = &answer
 	input, err := cmd.StdinPipe()
 	if err != nil {
 		p.t.Fatal(err)
@@ -153,8 +153,8 @@ func (p *replicas) start(name string) *replica {
 		_ = input.Close() // which ends it
 		_ = cmd.Process.Signal(syscall.SIGCONT)
 		_ = cmd.Wait() // killed on purpose, some of them
-		if said.Len() > 0 {
-			p.t.Errorf("replica %s: %s", name, &said)
+		if answer.Len() > 0 {
+			p.t.Errorf("replica %s: %s", name, &answer)
 		}
 	})
 	return &replica{t: p.t, process: cmd.Process, input: input, output: bufio.NewScanner(output)}

@@ -75,14 +75,14 @@ func TestASwallowedRequestIsMadeAgain(t *testing.T) {
 
 // A slow endpoint is waited for though a second request is under way, or was lost.
 func TestTheFirstAnswerCounts(t *testing.T) {
-	for name, lost := range map[string]bool{"of two": false, "while the second is lost": true} {
+	for name, secondLost := range map[string]bool{"of two": false, "while the second is lost": true} {
 		t.Run(name, func(t *testing.T) {
 			onSQLite(t, oauthtest.Keep, time.Hour, func(h *harness) {
 				h.rotation = adapter.RotationNone
 				source := h.source("a")
 				var requests atomic.Int64
 				h.through(func(_ string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
-					if requests.Add(1) == 2 && lost {
+					if requests.Add(1) == 2 && secondLost {
 						return nil, io.ErrUnexpectedEOF
 					}
 					return forward()
@@ -219,9 +219,9 @@ func TestCallersDoNotWaitForARenewalThatHangs(t *testing.T) {
 						if waited := time.Since(asked); waited > 0 {
 							h.t.Fatalf("%s after it began, a caller waited %s", time.Since(began), waited)
 						}
-						news := time.Now().Add(fault.From(err).RetryAfter)
-						early := began.Add(limits.Redeem).Sub(news)
-						if early.Abs() > time.Second && time.Until(news) > time.Second {
+						retryAt := time.Now().Add(fault.From(err).RetryAfter)
+						early := began.Add(limits.Redeem).Sub(retryAt)
+						if early.Abs() > time.Second && time.Until(retryAt) > time.Second {
 							h.t.Fatalf("told to come back %s too early", early)
 						}
 					}
@@ -271,9 +271,9 @@ func TestCallersDoNotWaitForARenewalThatHangs(t *testing.T) {
 			if time.Since(began) > 0 {
 				h.t.Errorf("waited %s", time.Since(began))
 			}
-			const told = "The sign-in service of provider has not answered for 7 s: " +
+			const hangs = "The sign-in service of provider has not answered for 7 s: " +
 				"the connection's access could not be renewed. Repeat the request in 13 s."
-			if f := fault.From(err); f.Detail != told || f.RetryAfter != 13*time.Second {
+			if f := fault.From(err); f.Detail != hangs || f.RetryAfter != 13*time.Second {
 				h.t.Errorf("told %q, to repeat in %s", f.Detail, f.RetryAfter)
 			}
 		})

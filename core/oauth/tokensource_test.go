@@ -608,13 +608,13 @@ func TestWhatWasReadBeforeAChangeIsNotRemembered(t *testing.T) {
 	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		h.token(h.source("a"), theOne)
 		source := h.source("b")
-		sources, reading, goOn := source.options.Credentials, make(chan struct{}), make(chan struct{})
+		sources, reading, proceed := source.options.Credentials, make(chan struct{}), make(chan struct{})
 		var held atomic.Bool
 		source.options.Credentials = func(ctx context.Context, tenantID, connectionID string) (Credentials, error) {
 			s, err := sources(ctx, tenantID, connectionID)
 			if held.CompareAndSwap(false, true) {
 				close(reading)
-				<-goOn
+				<-proceed
 			}
 			return s, err
 		}
@@ -625,7 +625,7 @@ func TestWhatWasReadBeforeAChangeIsNotRemembered(t *testing.T) {
 		if err := source.Schedule(h.t.Context(), tenantID, theOne); err != nil {
 			h.t.Fatal(err)
 		}
-		close(goOn)
+		close(proceed)
 		work.Wait()
 		if who, _ := h.fake.Bearer(bearer(h.token(source, theOne))); who.Account != "bob@example.com" {
 			h.t.Errorf("the token is of %s", who.Account)

@@ -68,14 +68,14 @@ func (w *world) recorded() []string {
 	}
 	rows, err := l.List(background, store.AuditFilter{Limit: 1000})
 	w.check(err)
-	var said []string
+	var lines []string
 	for _, r := range rows {
 		if r.TenantID != "t-"+r.Tenant || r.ConnectionID == "" || r.Effect == "" {
 			w.tb.Errorf("a row does not say of what it is: %+v", r)
 		}
-		said = append(said, strings.Join([]string{r.Tenant, r.Actor, r.Action, r.Subject, r.Outcome}, " "))
+		lines = append(lines, strings.Join([]string{r.Tenant, r.Actor, r.Action, r.Subject, r.Outcome}, " "))
 	}
-	return said
+	return lines
 }
 
 // The texts of callers, of which the audit keeps none.
@@ -314,18 +314,18 @@ func TestWhatBecomesOfNumbersByOtherMeansIsRecorded(t *testing.T) {
 	w.check(p.Numbers.returnDue(background))
 	rows, err := w.store.AuditRows(background, store.AuditFilter{Limit: 99})
 	w.check(err)
-	var said []string
+	var lines []string
 	for _, r := range rows {
 		if r.Action != opReturn { // which the run of the release records
-			said = append(said, r.Actor+" "+r.Action+" "+r.Subject)
+			lines = append(lines, r.Actor+" "+r.Action+" "+r.Subject)
 		}
 	}
-	slices.Sort(said)
+	slices.Sort(lines)
 	want := []string{
 		"gateway adopt-phone-number PN1", "gateway adopt-phone-number PN2", "gateway lose-phone-number PN2", "gateway return-phone-number PN1",
 		fmt.Sprintf("operator:number restore restore-phone-number %d", all[0].ID),
 	}
-	if !slices.Equal(said, want) {
-		t.Errorf("got %q, want %q", said, want)
+	if !slices.Equal(lines, want) {
+		t.Errorf("got %q, want %q", lines, want)
 	}
 }

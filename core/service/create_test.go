@@ -260,7 +260,7 @@ func TestARepeatIsSuggestedOnlyWhereItCannotActTwice(t *testing.T) {
 			if f.NoRetry == test.suggests || f.NoRetry && f.RetryAfter != 0 || !f.NoRetry && f.RetryAfter < 2*time.Second {
 				t.Errorf("it says %+v", f)
 			}
-			if told := strings.Contains(f.Detail, "Repeat"); told != test.suggests {
+			if offersRepeat := strings.Contains(f.Detail, "Repeat"); offersRepeat != test.suggests {
 				t.Errorf("it says %q", f.Detail)
 			}
 		})

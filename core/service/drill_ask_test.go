@@ -205,7 +205,7 @@ func (d *drill) send(r *request, at int) (body json.RawMessage, made string, rep
 // known is a number that a caller was told of.
 func (d *drill) known(tenant int, n record.PhoneNumber) {
 	if _, there := d.lines[n.ID]; !there {
-		d.lines[n.ID] = &heldLine{tenant: tenant, e164: n.E164, state: sure, name: n.Name}
+		d.lines[n.ID] = &heldNumber{tenant: tenant, e164: n.E164, state: sure, name: n.Name}
 	}
 }
 

@@ -34,11 +34,11 @@ type drill struct {
 
 	asked   map[string]*request
 	labels  int
-	meets   map[string]*meet    // by event id
-	lines   map[int64]*heldLine // by number id
-	buys    int                 // numbers that may have been bought
-	kills   map[string]int      // by point
-	counted map[string]int      // what was answered
+	meets   map[string]*meet      // by event id
+	lines   map[int64]*heldNumber // by number id
+	buys    int                   // numbers that may have been bought
+	kills   map[string]int        // by point
+	counted map[string]int        // what was answered
 	trace   []string
 }
 
@@ -78,7 +78,7 @@ type meet struct {
 	title  string   // "": a change is in doubt
 }
 
-type heldLine struct {
+type heldNumber struct {
 	tenant int
 	e164   string
 	state  standing
@@ -106,7 +106,7 @@ func drills(t *testing.T, open func(testing.TB) string, runs int, deadly bool) {
 						w = newWorld(t, open)
 						w.options = func(o *Options, _ *guard.Options) { o.WaitForEqual = pollInterval }
 						for i := range two {
-							two[i] = w.startMortal()
+							two[i] = w.startWithTrap()
 						}
 					}
 					d := newDrill(t, w, first+uint64(n), deadly)
@@ -178,7 +178,7 @@ var stores = []struct {
 func newDrill(t *testing.T, w *world, seed uint64, deadly bool) *drill {
 	d := &drill{
 		t: t, seed: seed, dice: rand.New(rand.NewPCG(seed, 0)), world: w, deadly: deadly,
-		asked: map[string]*request{}, meets: map[string]*meet{}, lines: map[int64]*heldLine{}, kills: map[string]int{}, counted: map[string]int{},
+		asked: map[string]*request{}, meets: map[string]*meet{}, lines: map[int64]*heldNumber{}, kills: map[string]int{}, counted: map[string]int{},
 	}
 	w.meetings, w.tickets, w.phones = newCalendarAccount(), newCRMAccount(), newPhoneAccount()
 	w.meetings.traits.Conferencing = true
@@ -303,7 +303,7 @@ func (d *drill) parkedGoBack(i int) error {
 func (d *drill) die(i int) {
 	d.note("process %d is restarted", i)
 	d.world.bury(d.two[i])
-	d.two[i] = d.world.startMortal()
+	d.two[i] = d.world.startWithTrap()
 }
 
 // arm may let a process die at one of the points that it passes next.

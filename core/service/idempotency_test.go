@@ -179,16 +179,16 @@ func TestOneKeyAmongManyAtOnceIsOneEffect(t *testing.T) {
 					body, _, err := test.call(three[i%3], c, id)
 					return string(body), err
 				})
-				told := map[string]int{}
+				answers := map[string]int{}
 				for i, err := range errs {
 					if err != nil {
 						wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyRunning)
 						continue
 					}
-					told[bodies[i]]++
+					answers[bodies[i]]++
 				}
-				if effects := test.effects(w) - had; len(told) != 1 || effects != 1 {
-					t.Fatalf("%d effects, told: %v", effects, told)
+				if effects := test.effects(w) - had; len(answers) != 1 || effects != 1 {
+					t.Fatalf("%d effects, told: %v", effects, answers)
 				}
 			})
 		}
@@ -430,14 +430,14 @@ func TestUnknownOutcomeIsSaidWhenAndOnlyWhenItIsUnknown(t *testing.T) {
 			w.meetings.times(9, test.call, test.reaction)
 			_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
 			wantReason(t, err, test.code, test.reason)
-			said := fault.From(err).Code == fault.UnknownOutcome || fault.From(err).Metadata["outcome"] == "unknown"
-			if said != test.unknown {
-				t.Fatalf("unknown is said: %v, want %v: %v", said, test.unknown, err)
+			isUnknown := fault.From(err).Code == fault.UnknownOutcome || fault.From(err).Metadata["outcome"] == "unknown"
+			if isUnknown != test.unknown {
+				t.Fatalf("unknown is said: %v, want %v: %v", isUnknown, test.unknown, err)
 			}
 			if open := w.unsettled() > 0; open != test.unknown {
 				t.Errorf("an intent is open: %v, want %v", open, test.unknown)
 			}
-			if said && !strings.Contains(fault.From(err).Detail, "Idempotency-Key") {
+			if isUnknown && !strings.Contains(fault.From(err).Detail, "Idempotency-Key") {
 				t.Errorf("the detail does not say how to settle it: %s", fault.From(err).Detail)
 			}
 		})

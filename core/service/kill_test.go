@@ -90,8 +90,8 @@ func (w *world) bury(t *trap) {
 	w.mu.Unlock()
 }
 
-// startMortal starts a process that dies at points of its trap.
-func (w *world) startMortal() *trap {
+// startWithTrap starts a process that dies at points of its trap.
+func (w *world) startWithTrap() *trap {
 	w.tb.Helper()
 	t := &trap{}
 	w.reach = t.onSQLite
@@ -364,7 +364,7 @@ func readyForQuery(tail []byte) bool {
 // the trap was armed, and the process can do nothing more.
 func TestATrapKillsWhereItSays(t *testing.T) {
 	eachStore(t, func(t *testing.T, w *world) {
-		called := w.startMortal()
+		called := w.startWithTrap()
 		w.check(called.process.store.Ping(background))
 		called.arm(1, false, false)
 		if r := called.call("book"); r.before == nil || r.before(background) == nil {
@@ -375,7 +375,7 @@ func TestATrapKillsWhereItSays(t *testing.T) {
 		}
 		w.bury(called)
 		for _, after := range []bool{false, true} {
-			dead := w.startMortal()
+			dead := w.startWithTrap()
 			write := func(name string) error {
 				return dead.process.store.CreateTenant(background, store.Tenant{ID: name, Name: name, CreatedAt: w.clock.now()})
 			}

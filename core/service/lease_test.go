@@ -96,7 +96,7 @@ func TestADeadCallIsNotBlockedByAClockThatWasAhead(t *testing.T) {
 // has it.
 func storeAway(t *testing.T, w *world) *trap {
 	t.Helper()
-	cut := w.startMortal()
+	cut := w.startWithTrap()
 	cut.survives = true
 	t.Cleanup(func() { w.bury(cut) })
 	return cut

@@ -120,11 +120,11 @@ func (s *Numbers) recoverStray(ctx context.Context, row store.Purchase) error {
 
 // returnDue gives the numbers back whose wait is over.
 func (s *Numbers) returnDue(ctx context.Context) error {
-	going, err := s.opts.Store.SendBack(ctx, s.opts.Now())
+	due, err := s.opts.Store.SendBack(ctx, s.opts.Now())
 	if err != nil {
 		return err
 	}
-	for _, row := range going {
+	for _, row := range due {
 		if err := s.returnNumber(ctx, row); err != nil && ctx.Err() == nil {
 			s.opts.Log.WarnContext(ctx, "a released number could not be given back; it will be tried again",
 				"tenant", row.TenantID, "number", row.ID, "error", err)

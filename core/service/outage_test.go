@@ -16,7 +16,7 @@ import (
 func TestACallThatTheStoreRefusedIsNotCarriedOutLater(t *testing.T) {
 	w := newWorld(t, storetest.Postgres)
 	c := w.tenant("acme")
-	cut := w.startMortal()
+	cut := w.startWithTrap()
 	cut.survives = true
 	defer w.bury(cut)
 	book(t, cut.process, c, key("first"), meeting(t, "first", 1)) // statements are prepared from here on

@@ -860,7 +860,7 @@ func saga(t *testing.T, seed uint64) (kills int) {
 		}
 	}
 	p := w.start()
-	told := map[string]string{} // key -> E.164
+	bought := map[string]string{} // key -> E.164
 	keys := 1 + dice.IntN(4)
 	deaths := 1 + dice.IntN(4)
 	var left atomic.Int64
@@ -890,15 +890,15 @@ func saga(t *testing.T, seed uint64) (kills int) {
 			_ = p.recoverOnce()
 		default:
 			k := fmt.Sprint("k", dice.IntN(keys))
-			if told[k] != "" && dice.IntN(3) > 0 { // rather one that is not done
+			if bought[k] != "" && dice.IntN(3) > 0 { // rather one that is not done
 				k = fmt.Sprint("k", dice.IntN(keys))
 			}
 			answer, err := p.Numbers.Buy(background, c, key(k), BuyNumber{AreaCode: "415", Name: "Line " + k, Inbound: employeeID(7)})
 			if err == nil {
-				if before := told[k]; before != "" && before != answer.Record.E164 {
+				if before := bought[k]; before != "" && before != answer.Record.E164 {
 					t.Errorf("the key %s was told %s, then %s", k, before, answer.Record.E164)
 				}
-				told[k] = answer.Record.E164
+				bought[k] = answer.Record.E164
 			}
 		}
 		if p.dead.Load() {
@@ -918,11 +918,11 @@ func saga(t *testing.T, seed uint64) (kills int) {
 	}
 	w.clock.advance(time.Hour)
 	p.Numbers.reconcileAll(background)
-	checkSaga(t, w, p, c, told, keys)
+	checkSaga(t, w, p, c, bought, keys)
 	return kills
 }
 
-func checkSaga(t *testing.T, w *world, p *process, c apikey.Caller, told map[string]string, keys int) {
+func checkSaga(t *testing.T, w *world, p *process, c apikey.Caller, bought map[string]string, keys int) {
 	t.Helper()
 	if open := w.unsettled(); open != 0 {
 		t.Errorf("%d intents are not settled", open)
@@ -944,7 +944,7 @@ func checkSaga(t *testing.T, w *world, p *process, c apikey.Caller, told map[str
 			t.Errorf("%s is half done: %+v, at the provider %+v", n.E164, listed[i], n)
 		}
 	}
-	for k, e164 := range told {
+	for k, e164 := range bought {
 		if !slices.ContainsFunc(held, func(n telephony.Number) bool { return n.E164 == e164 && n.Name == "Line "+k }) {
 			t.Errorf("%s, of the key %s, is not held", e164, k)
 		}
@@ -971,7 +971,7 @@ func (w *world) telephonySettings(c apikey.Caller, settings map[string]any) apik
 	return w.with(c)
 }
 
-func told(t *testing.T, drifts []Drift) string {
+func describe(t *testing.T, drifts []Drift) string {
 	t.Helper()
 	var kinds []string
 	for _, d := range drifts {

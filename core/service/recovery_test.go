@@ -139,23 +139,23 @@ func measuredWorld(t *testing.T) (w *world, p *process, c apikey.Caller, served 
 
 func TestOperatorsAreToldHowManyIntentsNobodyCarriesOn(t *testing.T) {
 	w, p, c, served := measuredWorld(t)
-	told := func(want int) {
+	wantUnsettled := func(want int) {
 		t.Helper()
 		p.recover(t)
 		_, rest, _ := strings.Cut(served(), "\nfrontdesk_intents_unsettled ")
-		if said, _, _ := strings.Cut(rest, "\n"); said != strconv.Itoa(want) {
-			t.Errorf("it says %q, want %d", said, want)
+		if value, _, _ := strings.Cut(rest, "\n"); value != strconv.Itoa(want) {
+			t.Errorf("it says %q, want %d", value, want)
 		}
 	}
-	told(0)
+	wantUnsettled(0)
 	dieWith(t, w, c, 3)
 	w.meetings.script(func(*process, string) reaction { return reaction{before: fails(cutOff())} })
-	told(3) // their process is gone
-	told(3) // their outcome is unknown, also between two tries
+	wantUnsettled(3) // their process is gone
+	wantUnsettled(3) // their outcome is unknown, also between two tries
 	w.meetings.script(nil)
 	w.clock.advance(maxRetryDelay)
-	told(3) // found, and settled
-	told(0)
+	wantUnsettled(3) // found, and settled
+	wantUnsettled(0)
 	if bound := fmt.Sprintf("# HELP frontdesk_intents_unsettled [^\n]* %d ", recoveryScan); !regexp.MustCompile(bound).MatchString(served()) {
 		t.Errorf("that it counts %d at most is not said", recoveryScan)
 	}

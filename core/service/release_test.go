@@ -153,7 +153,7 @@ func TestDriftIsReportedAndRepairedWhereThatIsSafe(t *testing.T) {
 			}{{RepairNothing, test.report}, {RepairNothing, test.report}, {RepairSafe, test.safe}, {RepairAll, test.all}} {
 				found, err := p.Numbers.Reconcile(background, c, pass.how)
 				w.check(err)
-				if got := told(t, found); got != pass.want {
+				if got := describe(t, found); got != pass.want {
 					t.Fatalf("repairing %v found %s, want %s", pass.how, got, pass.want)
 				}
 			}

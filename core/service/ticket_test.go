@@ -142,9 +142,9 @@ func TestTicketIsFoundAsItsNumberIsSaid(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	_, err := p.Tickets.Create(background, c, Write{}, CreateTicket{Subject: "door"})
 	w.check(err)
-	for _, said := range []string{"00000001", "1", " #1 ", "# 0001"} {
-		if answer, err := p.Tickets.Get(background, c, said); err != nil || answer.Ticket.ID != "id1" {
-			t.Errorf("%q: %+v, %v", said, answer, err)
+	for _, spoken := range []string{"00000001", "1", " #1 ", "# 0001"} {
+		if answer, err := p.Tickets.Get(background, c, spoken); err != nil || answer.Ticket.ID != "id1" {
+			t.Errorf("%q: %+v, %v", spoken, answer, err)
 		}
 	}
 	_, err = p.Tickets.Get(background, c, "2")

@@ -346,8 +346,8 @@ func step[T any](ctx context.Context, a *account, p *process, call string, act f
 	answer, err := act()
 	a.mu.Unlock()
 	if r.after != nil {
-		if lost := r.after(ctx); lost != nil {
-			return none, lost
+		if lostErr := r.after(ctx); lostErr != nil {
+			return none, lostErr
 		}
 	}
 	return answer, err

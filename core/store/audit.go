@@ -120,24 +120,24 @@ func places(from, count int) string {
 }
 
 // recorded runs one statement that writes one row at most, and adds the audit's rows if it did.
-func (s *Store) recorded(ctx context.Context, rows []AuditRow, query string, args ...any) (touched int64, err error) {
+func (s *Store) recorded(ctx context.Context, rows []AuditRow, query string, args ...any) (affected int64, err error) {
 	if len(rows) == 0 || s.dialect.joins && len(rows) == 1 {
 		err = s.try(ctx, func(ctx context.Context) error {
-			touched, err = s.execRecorded(ctx, s.write, rows, query, args...)
+			affected, err = s.execRecorded(ctx, s.write, rows, query, args...)
 			return err
 		})
-		return touched, err
+		return affected, err
 	}
 	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		touched, err = s.execRecorded(ctx, tx, rows, query, args...)
+		affected, err = s.execRecorded(ctx, tx, rows, query, args...)
 		return err
 	})
-	return touched, err
+	return affected, err
 }
 
 // execRecorded is recorded within a transaction. Where the database takes both in one statement, recording
 // costs no round trip.
-func (s *Store) execRecorded(ctx context.Context, q querier, rows []AuditRow, query string, args ...any) (touched int64, err error) {
+func (s *Store) execRecorded(ctx context.Context, q querier, rows []AuditRow, query string, args ...any) (affected int64, err error) {
 	if len(rows) == 1 && s.dialect.joins {
 		row, err := auditArgs(rows[0])
 		if err != nil {
@@ -146,11 +146,11 @@ func (s *Store) execRecorded(ctx context.Context, q querier, rows []AuditRow, qu
 		return exec(ctx, q, "WITH change AS ("+query+" RETURNING 1) INSERT INTO audit ("+auditWritten+") SELECT "+
 			places(len(args)+1, len(row))+" FROM change", slices.Concat(args, row)...)
 	}
-	touched, err = exec(ctx, q, query, args...)
-	if err != nil || touched == 0 {
-		return touched, err
+	affected, err = exec(ctx, q, query, args...)
+	if err != nil || affected == 0 {
+		return affected, err
 	}
-	return touched, addAudit(ctx, q, rows)
+	return affected, addAudit(ctx, q, rows)
 }
 
 // AuditRows lists the newest rows that the filter lets through, the oldest first.

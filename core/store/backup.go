@@ -51,7 +51,7 @@ func (s *Store) Backup(ctx context.Context, to string) error {
 	if err := s.copyInto(ctx, temporary.Name()); err != nil {
 		return s.fault(ctx, err)
 	}
-	return place(temporary.Name(), to)
+	return publish(temporary.Name(), to)
 }
 
 // copyInto copies within one reading transaction. The copy gives freed pages back, also where the original
@@ -67,8 +67,8 @@ func (s *Store) copyInto(ctx context.Context, path string) error {
 	return err
 }
 
-// place makes a finished file durable and gives it its name, unless something has that name.
-func place(temporary, name string) error {
+// publish makes a finished file durable and gives it its name, unless something has that name.
+func publish(temporary, name string) error {
 	file, err := os.Open(temporary)
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func Replace(ctx context.Context, url, file, aside string) (moved string, err er
 	}
 	defer release()
 	if moved, err = rename(path, aside); err == nil {
-		err = place(file, path)
+		err = publish(file, path)
 	}
 	if err != nil && moved != "" {
 		_, back := rename(aside, path)

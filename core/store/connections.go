@@ -72,11 +72,11 @@ func (s *Store) UpdateConnection(ctx context.Context, c Connection, fromRevision
 			}
 		}
 		// The revision is compared again: those who write tokens do not wait for the tenant's turn.
-		touched, err := exec(ctx, tx, `UPDATE connections SET name = $4, provider = $5, is_default = $6, settings = $7, credentials = $8,
+		affected, err := exec(ctx, tx, `UPDATE connections SET name = $4, provider = $5, is_default = $6, settings = $7, credentials = $8,
 			status = $9, email = $10, revision = revision + 1 WHERE tenant_id = $1 AND id = $2 AND revision = $3`,
 			c.TenantID, c.ID, fromRevision, c.Name, c.Provider, c.IsDefault || was.IsDefault, object(c.Settings), c.Credentials,
 			cmp.Or(c.Status, "ok"), c.Email)
-		if err == nil && touched == 0 {
+		if err == nil && affected == 0 {
 			return changedMeanwhile()
 		}
 		if err != nil {
@@ -172,9 +172,9 @@ func (s *Store) Connection(ctx context.Context, tenantID, id string) (c Connecti
 // driver that works stays open. Where the revision is another one by now, it is a Conflict with the reason
 // CHANGED_MEANWHILE: the credentials may be those of another account, or refused.
 func (s *Store) SetConnectionEmail(ctx context.Context, tenantID, id, email string, revision int64) error {
-	touched, err := s.exec(ctx, "UPDATE connections SET email = $4 WHERE tenant_id = $1 AND id = $2 AND revision = $3",
+	affected, err := s.exec(ctx, "UPDATE connections SET email = $4 WHERE tenant_id = $1 AND id = $2 AND revision = $3",
 		tenantID, id, revision, email)
-	if err == nil && touched == 0 {
+	if err == nil && affected == 0 {
 		return changedMeanwhile()
 	}
 	return err
@@ -202,10 +202,10 @@ func noDefault(ctx context.Context, tx *sql.Tx, tenantID, kind string) error {
 // turn, which is the order in which a removal locks them. An insert of a row that refers to the connection
 // would lock it too, but only after the turn: then each of the two would wait for the other.
 func (s *Store) takeTurn(ctx context.Context, tx *sql.Tx, connectionID string) error {
-	touched, err := exec(ctx, tx, `WITH parent AS (SELECT id FROM connections WHERE id = $1`+s.dialect.lockParent+`)
+	affected, err := exec(ctx, tx, `WITH parent AS (SELECT id FROM connections WHERE id = $1`+s.dialect.lockParent+`)
 		UPDATE connection_turns SET taken = taken + 1
 		WHERE connection_id IN (SELECT id FROM parent)`, connectionID)
-	if err == nil && touched == 0 {
+	if err == nil && affected == 0 {
 		return connectionNotFound()
 	}
 	return err

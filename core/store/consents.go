@@ -108,8 +108,8 @@ func (s *Store) SealConnectLink(ctx context.Context, l ConnectLink, seal []byte)
 	if l.Seal == nil {
 		query, args = "UPDATE connect_links SET seal = $2 WHERE hash = $1 AND seal IS NULL", args[:2]
 	}
-	touched, err := s.exec(ctx, query, args...)
-	return touched == 1, err
+	affected, err := s.exec(ctx, query, args...)
+	return affected == 1, err
 }
 
 // BeginConsent adds a consent, and forgets those that have expired and the oldest of a link that has too
@@ -117,8 +117,8 @@ func (s *Store) SealConnectLink(ctx context.Context, l ConnectLink, seal []byte)
 func (s *Store) BeginConsent(ctx context.Context, c Consent, now time.Time) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		// The consents of one link are begun one after the other, so that all are counted.
-		touched, err := exec(ctx, tx, "UPDATE connect_links SET expires_at = expires_at WHERE hash = $1", c.LinkHash)
-		if err == nil && touched == 0 {
+		affected, err := exec(ctx, tx, "UPDATE connect_links SET expires_at = expires_at WHERE hash = $1", c.LinkHash)
+		if err == nil && affected == 0 {
 			return linkNotFound()
 		}
 		if err != nil {
@@ -162,13 +162,13 @@ func (s *Store) ClaimConnectLink(ctx context.Context, hash, claim []byte, now, u
 			WHERE id = (SELECT tenant_id FROM connect_links WHERE hash = $1)`, hash); err != nil {
 			return err
 		}
-		touched, err := exec(ctx, tx, `UPDATE connect_links SET claim = $2, claimed_until = $4
+		affected, err := exec(ctx, tx, `UPDATE connect_links SET claim = $2, claimed_until = $4
 			WHERE hash = $1 AND used_at IS NULL AND (claim IS NULL OR claimed_until <= $3) AND NOT EXISTS (
 				SELECT 1 FROM connect_links other WHERE other.tenant_id = connect_links.tenant_id
 				AND (other.connection_id = connect_links.connection_id OR other.name = connect_links.name)
 				AND other.hash <> $1 AND other.claim IS NOT NULL AND other.claimed_until > $3)`,
 			hash, claim, millis(now), millis(until))
-		if err == nil && touched == 0 {
+		if err == nil && affected == 0 {
 			return linkTaken()
 		}
 		return err

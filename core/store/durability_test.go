@@ -70,10 +70,10 @@ func TestAWriterKilledAtAnyMomentLosesAndBreaksNothing(t *testing.T) {
 			child.Env = append(os.Environ(), writeToUntilKilled+"="+url)
 			var complaint strings.Builder
 			child.Stderr = &complaint
-			said := got(child.StdoutPipe())(t)
+			output := got(child.StdoutPipe())(t)
 			must(t, child.Start())
 			var kept []string
-			reader := bufio.NewScanner(said)
+			reader := bufio.NewScanner(output)
 			for reader.Scan() {
 				if kept = append(kept, reader.Text()); len(kept) == lines {
 					must(t, child.Process.Kill()) // SIGKILL; what it wrote until then is still read
@@ -143,10 +143,10 @@ func TestTheStateOfAProcessIsItsKernels(t *testing.T) {
 	equal(t, s.Process("child"), store.ProcessUnknown)
 	child := exec.CommandContext(t.Context(), os.Args[0])
 	child.Env = append(os.Environ(), announceUntilKilled+"="+url)
-	said := bufio.NewScanner(got(child.StdoutPipe())(t))
+	output := bufio.NewScanner(got(child.StdoutPipe())(t))
 	must(t, child.Start())
-	said.Scan()
-	equal(t, said.Text(), "<nil>")
+	output.Scan()
+	equal(t, output.Text(), "<nil>")
 	equal(t, s.Process("child"), store.ProcessAlive)
 	must(t, child.Process.Signal(syscall.SIGSTOP))
 	equal(t, s.Process("child"), store.ProcessAlive)

@@ -67,12 +67,12 @@ func (s *Store) BeginIntent(ctx context.Context, i Intent) (existing Intent, beg
 		return Intent{}, false, err
 	}
 	for {
-		touched, err := s.exec(ctx, "INSERT INTO intents ("+intentColumns+`)
+		affected, err := s.exec(ctx, "INSERT INTO intents ("+intentColumns+`)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'running', NULL, NULL, $9, $10, $11, $12, $13)
 			ON CONFLICT (tenant_id, operation, key) DO NOTHING`,
 			i.TenantID, i.Operation, i.Key, i.Kept, request, text(i.ConnectionID), i.EffectKey, plan,
 			text(i.DedupeKey), i.Owner, millis(i.LeaseUntil), millis(i.CreatedAt), millis(i.UpdatedAt))
-		if err != nil || touched == 1 {
+		if err != nil || affected == 1 {
 			return Intent{}, err == nil, err
 		}
 		existing, found, err := s.Intent(ctx, i.TenantID, i.Operation, i.Key)
@@ -92,10 +92,10 @@ func (s *Store) Intent(ctx context.Context, tenantID, operation, key string) (In
 // TakeOverIntent makes the intent that was read as there ours, unless it has changed hands or state since.
 // The caller knows that the run of there is over. Of ours, the Owner and LeaseUntil are kept.
 func (s *Store) TakeOverIntent(ctx context.Context, there, ours Intent, now time.Time) (bool, error) {
-	touched, err := s.exec(ctx, `UPDATE intents SET state = 'running', owner = $4, lease_until = $5, updated_at = $6
+	affected, err := s.exec(ctx, `UPDATE intents SET state = 'running', owner = $4, lease_until = $5, updated_at = $6
 		WHERE tenant_id = $1 AND operation = $2 AND key = $3 AND owner = $7 AND state = $8 AND state <> 'done'`,
 		there.TenantID, there.Operation, there.Key, ours.Owner, millis(ours.LeaseUntil), millis(now), there.Owner, there.State)
-	return touched == 1, err
+	return affected == 1, err
 }
 
 // held is the condition under which the run that holds an intent may write; see heldBy.
@@ -117,8 +117,8 @@ func (s *Store) SaveIntentPlan(ctx context.Context, i Intent) error {
 	if err != nil {
 		return err
 	}
-	touched, err := s.exec(ctx, "UPDATE intents SET plan = $5 WHERE "+held, heldBy(i, plan)...)
-	if err == nil && touched == 0 {
+	affected, err := s.exec(ctx, "UPDATE intents SET plan = $5 WHERE "+held, heldBy(i, plan)...)
+	if err == nil && affected == 0 {
 		return intentLost()
 	}
 	return err
@@ -127,9 +127,9 @@ func (s *Store) SaveIntentPlan(ctx context.Context, i Intent) error {
 // ExtendIntent lengthens the lease to i.LeaseUntil; a lease never becomes shorter. A run that does not hold
 // the intent any more gets a Conflict with the reason INTENT_LOST, and nothing of it is recorded.
 func (s *Store) ExtendIntent(ctx context.Context, i Intent, audit ...AuditRow) error {
-	touched, err := s.recorded(ctx, audit,
+	affected, err := s.recorded(ctx, audit,
 		"UPDATE intents SET lease_until = CASE WHEN lease_until < $5 THEN $5 ELSE lease_until END WHERE "+held, heldBy(i, millis(i.LeaseUntil))...)
-	if err == nil && touched == 0 {
+	if err == nil && affected == 0 {
 		return intentLost()
 	}
 	return err
@@ -149,8 +149,8 @@ func (s *Store) FinishIntent(ctx context.Context, i Intent, with Attached, audit
 	}
 	args := heldBy(i, answer, text(i.EffectRef), i.EffectKey)
 	if len(with.Seen) == 0 { // one statement needs no transaction, which on PostgreSQL is two more round trips
-		touched, err := s.recorded(ctx, audit, finish, args...)
-		if err == nil && touched == 0 {
+		affected, err := s.recorded(ctx, audit, finish, args...)
+		if err == nil && affected == 0 {
 			return intentLost()
 		}
 		return err
@@ -161,8 +161,8 @@ func (s *Store) FinishIntent(ctx context.Context, i Intent, with Attached, audit
 		if err := seeEvents(ctx, tx, with.Seen); err != nil {
 			return err
 		}
-		touched, err := s.execRecorded(ctx, tx, audit, finish, args...)
-		if err == nil && touched == 0 {
+		affected, err := s.execRecorded(ctx, tx, audit, finish, args...)
+		if err == nil && affected == 0 {
 			return intentLost()
 		}
 		return err
@@ -226,8 +226,8 @@ func (s *Store) ClaimEffect(ctx context.Context, i Intent, ref string, judge fun
 		if err := judge(others); err != nil {
 			return err
 		}
-		touched, err := exec(ctx, tx, "UPDATE intents SET effect_ref = $5 WHERE "+held, heldBy(i, ref)...)
-		if err == nil && touched == 0 {
+		affected, err := exec(ctx, tx, "UPDATE intents SET effect_ref = $5 WHERE "+held, heldBy(i, ref)...)
+		if err == nil && affected == 0 {
 			return intentLost()
 		}
 		return err

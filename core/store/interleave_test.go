@@ -149,10 +149,10 @@ type world struct {
 func newWorld(t *testing.T, url string) *world {
 	t.Helper()
 	w := &world{postgres: strings.HasPrefix(url, "postgres")}
-	beside, address := "sqlite", "file:"+strings.TrimPrefix(url, "sqlite:")+"?_synchronous=OFF"
+	driverName, address := "sqlite", "file:"+strings.TrimPrefix(url, "sqlite:")+"?_synchronous=OFF"
 	if w.postgres {
 		// A replica's session has no triggers, so that rows can be put back in any order.
-		beside, address = "pgx", url+"&session_replication_role=replica"
+		driverName, address = "pgx", url+"&session_replication_role=replica"
 		url += "&deadlock_timeout=20ms"
 	}
 	var err error
@@ -162,7 +162,7 @@ func newWorld(t *testing.T, url string) *world {
 	must(t, err)
 	t.Cleanup(func() { must(t, w.s.Close()) })
 	must(t, w.s.Migrate(t.Context()))
-	w.db = got(sql.Open(beside, address))(t)
+	w.db = got(sql.Open(driverName, address))(t)
 	t.Cleanup(func() { must(t, w.db.Close()) })
 
 	populate(t, w.s, func(statement string) { got(w.db.ExecContext(t.Context(), statement))(t) })
@@ -255,12 +255,12 @@ type footprint struct {
 func (w *world) footprint(t *testing.T, o operation) (f footprint) {
 	t.Helper()
 	w.restore(t)
-	alone := &schedule{}
-	if answer := w.call(t, o, "a", alone); !json.Valid([]byte(answer)) {
+	solo := &schedule{}
+	if answer := w.call(t, o, "a", solo); !json.Valid([]byte(answer)) {
 		t.Errorf("%s is refused even alone: %s", o.name, answer)
 	}
 	w.rows = w.read(t)
-	f.statements, f.changes = alone.statements, w.changed()
+	f.statements, f.changes = solo.statements, w.changed()
 	text := strings.Join(f.statements, "\n")
 	for _, table := range w.tables {
 		if regexp.MustCompile(`\b` + table + `\b`).MatchString(text) {

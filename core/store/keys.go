@@ -89,9 +89,9 @@ func (s *Store) AllKeys(ctx context.Context) ([]APIKey, error) {
 // RevokeKey ends a key, and keeps the seal of the row as it is then. One that was revoked before keeps its
 // time, which is no change.
 func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time, seal []byte, audit ...AuditRow) error {
-	touched, err := s.recorded(ctx, audit, "UPDATE api_keys SET revoked_at = $2, seal = $3 WHERE id = $1 AND revoked_at IS NULL",
+	affected, err := s.recorded(ctx, audit, "UPDATE api_keys SET revoked_at = $2, seal = $3 WHERE id = $1 AND revoked_at IS NULL",
 		id, millis(at), seal)
-	if err == nil && touched == 0 {
+	if err == nil && affected == 0 {
 		_, err = s.Key(ctx, id)
 	}
 	return err
@@ -103,8 +103,8 @@ func (s *Store) SealKey(ctx context.Context, k APIKey, seal []byte) (bool, error
 	if k.Seal == nil {
 		query, args = "UPDATE api_keys SET seal = $2 WHERE id = $1 AND seal IS NULL", args[:2]
 	}
-	touched, err := s.exec(ctx, query, args...)
-	return touched == 1, err
+	affected, err := s.exec(ctx, query, args...)
+	return affected == 1, err
 }
 
 // TouchKeys keeps when keys were last used; times never go back, and keys that are gone are passed over.

@@ -21,11 +21,11 @@ const (
 )
 
 func scanNumber(row scanner) (n Number, err error) {
-	var created, going int64
+	var created, due int64
 	var release, released *int64
 	err = row.Scan(&n.ID, &n.TenantID, &n.ConnectionID, &n.Realm, &n.Ref, &n.E164, &n.Name, &n.Inbound, &n.Outbound, &n.Leads, &n.Version,
-		&created, &release, &going, &released)
-	n.CreatedAt, n.ReleaseAt, n.Going, n.ReleasedAt = instant(created), optionalInstant(release), going != 0, optionalInstant(released)
+		&created, &release, &due, &released)
+	n.CreatedAt, n.ReleaseAt, n.Going, n.ReleasedAt = instant(created), optionalInstant(release), due != 0, optionalInstant(released)
 	return n, err
 }
 
@@ -79,9 +79,9 @@ func (s *Store) AddNumber(ctx context.Context, n Number, audit ...AuditRow) (kep
 // ChangeRef says that the account has got a number again under another reference, if its row is still as it
 // was when it was read: else fault.Conflict. Where its calls lead is not known any more.
 func (s *Store) ChangeRef(ctx context.Context, n Number, ref string) (Number, error) {
-	touched, err := s.exec(ctx, "UPDATE numbers SET ref = $5, leads = '', version = version + 1 WHERE "+unchanged,
+	affected, err := s.exec(ctx, "UPDATE numbers SET ref = $5, leads = '', version = version + 1 WHERE "+unchanged,
 		n.TenantID, n.ID, n.Version, n.Ref, ref)
-	if err == nil && touched == 0 {
+	if err == nil && affected == 0 {
 		err = numberChanged()
 	}
 	n.Ref, n.Leads, n.Version = ref, "", n.Version+1
@@ -130,9 +130,9 @@ const holderQuery = "SELECT " + numberColumns + ` FROM numbers
 // UpdateNumber replaces the name, the employees and where a number leads, if it is still as it was when it
 // was read: else fault.Conflict.
 func (s *Store) UpdateNumber(ctx context.Context, n Number) error {
-	touched, err := s.exec(ctx, `UPDATE numbers SET name = $4, inbound = $5, outbound = $6, leads = $7, version = version + 1
+	affected, err := s.exec(ctx, `UPDATE numbers SET name = $4, inbound = $5, outbound = $6, leads = $7, version = version + 1
 		WHERE tenant_id = $1 AND id = $2 AND version = $3 AND `+inUse, n.TenantID, n.ID, n.Version, n.Name, n.Inbound, n.Outbound, n.Leads)
-	if err != nil || touched == 1 {
+	if err != nil || affected == 1 {
 		return err
 	}
 	if _, err := s.Number(ctx, n.TenantID, n.ID); err != nil {
@@ -145,12 +145,12 @@ func (s *Store) UpdateNumber(ctx context.Context, n Number) error {
 // Nobody has it any more. Its id is never given again.
 func (s *Store) ReleaseNumber(ctx context.Context, n Number, at time.Time, audit ...AuditRow) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		touched, err := s.execRecorded(ctx, tx, audit, "UPDATE numbers SET released_at = $5 WHERE "+unchanged,
+		affected, err := s.execRecorded(ctx, tx, audit, "UPDATE numbers SET released_at = $5 WHERE "+unchanged,
 			n.TenantID, n.ID, n.Version, n.Ref, millis(at))
 		if err != nil {
 			return err
 		}
-		if touched == 0 {
+		if affected == 0 {
 			_, held, err := find(ctx, tx, scanNumber, "SELECT "+numberColumns+` FROM numbers
 				WHERE tenant_id = $1 AND id = $2 AND released_at IS NULL`, n.TenantID, n.ID)
 			switch {
@@ -168,9 +168,9 @@ func (s *Store) ReleaseNumber(ctx context.Context, n Number, at time.Time, audit
 
 // ParkNumber takes a number out of use until it is to go back to its provider.
 func (s *Store) ParkNumber(ctx context.Context, n Number, until time.Time) error {
-	touched, err := s.exec(ctx, `UPDATE numbers SET release_at = $4, leads = $5, version = version + 1
+	affected, err := s.exec(ctx, `UPDATE numbers SET release_at = $4, leads = $5, version = version + 1
 		WHERE tenant_id = $1 AND id = $2 AND version = $3 AND `+inUse, n.TenantID, n.ID, n.Version, millis(until), n.Leads)
-	if err != nil || touched == 1 {
+	if err != nil || affected == 1 {
 		return err
 	}
 	if _, err := s.Number(ctx, n.TenantID, n.ID); err != nil {
@@ -210,7 +210,7 @@ func (s *Store) TenantNumbers(ctx context.Context, tenantID string) ([]Number, e
 
 // SendBack marks the numbers whose wait is over, and answers all that are on their way to their providers:
 // from now on they cannot be restored.
-func (s *Store) SendBack(ctx context.Context, now time.Time) (going []Number, err error) {
+func (s *Store) SendBack(ctx context.Context, now time.Time) (due []Number, err error) {
 	if _, err := s.exec(ctx, "UPDATE numbers SET going = 1 WHERE released_at IS NULL AND going = 0 AND release_at IS NOT NULL AND release_at <= $1", millis(now)); err != nil {
 		return nil, err
 	}

@@ -100,16 +100,16 @@ func (s *Store) ReservePurchase(
 	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		reached = LimitReached{}
 		// The tenant's purchases come one after the other.
-		touched, err := exec(ctx, tx, "UPDATE tenants SET settings = settings WHERE id = $1", p.TenantID)
-		if err == nil && touched == 0 {
+		affected, err := exec(ctx, tx, "UPDATE tenants SET settings = settings WHERE id = $1", p.TenantID)
+		if err == nil && affected == 0 {
 			err = tenantNotFound()
 		}
 		if err != nil {
 			return err
 		}
 		// Who takes the intent over waits until this is through, and reserves after it.
-		touched, err = exec(ctx, tx, "UPDATE intents SET owner = owner WHERE "+held, heldBy(i)...)
-		if err == nil && touched == 0 {
+		affected, err = exec(ctx, tx, "UPDATE intents SET owner = owner WHERE "+held, heldBy(i)...)
+		if err == nil && affected == 0 {
 			err = intentLost()
 		}
 		if err != nil {
@@ -178,9 +178,9 @@ func (s *Store) ChooseNumber(ctx context.Context, p Purchase, e164 string) (chos
 		if _, err := exec(ctx, tx, "DELETE FROM number_claims WHERE purchase_id = $1", p.ID); err != nil {
 			return err
 		}
-		touched, err := exec(ctx, tx, `INSERT INTO number_claims (realm, e164, purchase_id) VALUES ($1, $2, $3)
+		affected, err := exec(ctx, tx, `INSERT INTO number_claims (realm, e164, purchase_id) VALUES ($1, $2, $3)
 			ON CONFLICT (realm, e164) DO NOTHING`, p.Realm, e164, p.ID)
-		if err == nil && touched == 0 {
+		if err == nil && affected == 0 {
 			err = taken
 		}
 		return err
@@ -256,8 +256,8 @@ func (s *Store) step(ctx context.Context, p Purchase, query string, more ...any)
 }
 
 func step(ctx context.Context, q querier, p Purchase, query string, more ...any) error {
-	touched, err := exec(ctx, q, query, append([]any{p.ID, p.Runner}, more...)...)
-	if err == nil && touched == 0 {
+	affected, err := exec(ctx, q, query, append([]any{p.ID, p.Runner}, more...)...)
+	if err == nil && affected == 0 {
 		return fault.New(fault.Conflict, ReasonIntentLost, "Another run has taken over this purchase.")
 	}
 	return err
@@ -295,9 +295,9 @@ const strayPurchases = "SELECT " + purchaseColumns + " FROM purchases p WHERE " 
 
 // TakeStray makes a stray purchase the runner's, if nobody took it since it was listed.
 func (s *Store) TakeStray(ctx context.Context, p Purchase, runner string) (bool, error) {
-	touched, err := s.exec(ctx, "UPDATE purchases SET runner = $3 WHERE id = $1 AND runner = $2 AND "+unended,
+	affected, err := s.exec(ctx, "UPDATE purchases SET runner = $3 WHERE id = $1 AND runner = $2 AND "+unended,
 		p.ID, p.Runner, runner)
-	return touched == 1, err
+	return affected == 1, err
 }
 
 // PurgePurchases lets so many purchases go that ended, began before, and that no limit counts any more.

@@ -45,12 +45,12 @@ func (s *Store) tryFor(ctx context.Context, limit time.Duration, op func(context
 }
 
 // exec runs one writing statement and answers how many rows it touched.
-func (s *Store) exec(ctx context.Context, query string, args ...any) (touched int64, err error) {
+func (s *Store) exec(ctx context.Context, query string, args ...any) (affected int64, err error) {
 	err = s.try(ctx, func(ctx context.Context) error {
-		touched, err = exec(ctx, s.write, query, args...)
+		affected, err = exec(ctx, s.write, query, args...)
 		return err
 	})
-	return touched, err
+	return affected, err
 }
 
 // change runs op in a transaction. It may run more than once.
@@ -76,7 +76,7 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-func exec(ctx context.Context, q querier, query string, args ...any) (touched int64, err error) {
+func exec(ctx context.Context, q querier, query string, args ...any) (affected int64, err error) {
 	result, err := q.ExecContext(ctx, query, args...)
 	if err != nil {
 		return 0, err

@@ -273,7 +273,7 @@ func (s *Store) resealRow(
 func writeSealed(ctx context.Context, tx *sql.Tx, t sealedTable, row sealedRow) error {
 	var set, where []string
 	var args []any
-	place := func(column string, value any) string {
+	bind := func(column string, value any) string {
 		args = append(args, value)
 		return fmt.Sprintf("%s = $%d", column, len(args))
 	}
@@ -281,13 +281,13 @@ func writeSealed(ctx context.Context, tx *sql.Tx, t sealedTable, row sealedRow) 
 		switch value := row.values[i]; {
 		case value == nil: // it has nothing to seal
 		case c.isText:
-			set = append(set, place(c.name, string(value)))
+			set = append(set, bind(c.name, string(value)))
 		default:
-			set = append(set, place(c.name, value))
+			set = append(set, bind(c.name, value))
 		}
 	}
 	for i, key := range t.keys {
-		where = append(where, place(key, row.keys[i]))
+		where = append(where, bind(key, row.keys[i]))
 	}
 	_, err := exec(ctx, tx, "UPDATE "+t.name+" SET "+strings.Join(set, ", ")+" WHERE "+strings.Join(where, " AND "), args...)
 	return err

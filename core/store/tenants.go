@@ -27,8 +27,8 @@ func (s *Store) CreateTenant(ctx context.Context, t Tenant, audit ...AuditRow) e
 
 // UpdateTenant replaces a tenant's settings.
 func (s *Store) UpdateTenant(ctx context.Context, id string, settings json.RawMessage, audit ...AuditRow) error {
-	touched, err := s.recorded(ctx, audit, "UPDATE tenants SET settings = $2 WHERE id = $1", id, object(settings))
-	if err == nil && touched == 0 {
+	affected, err := s.recorded(ctx, audit, "UPDATE tenants SET settings = $2 WHERE id = $1", id, object(settings))
+	if err == nil && affected == 0 {
 		return tenantNotFound()
 	}
 	return err
@@ -36,8 +36,8 @@ func (s *Store) UpdateTenant(ctx context.Context, id string, settings json.RawMe
 
 // DeleteTenant removes a tenant and everything that is its own, but for what the audit says of it.
 func (s *Store) DeleteTenant(ctx context.Context, id string, audit ...AuditRow) error {
-	touched, err := s.recorded(ctx, audit, "DELETE FROM tenants WHERE id = $1", id)
-	if err == nil && touched == 0 {
+	affected, err := s.recorded(ctx, audit, "DELETE FROM tenants WHERE id = $1", id)
+	if err == nil && affected == 0 {
 		return tenantNotFound()
 	}
 	return s.erased(ctx, err)
@@ -70,8 +70,8 @@ func (s *Store) tenant(ctx context.Context, query, arg string) (Tenant, error) {
 
 // lockTenant makes transactions that change the set of a tenant's connections take turns.
 func lockTenant(ctx context.Context, tx *sql.Tx, id string) error {
-	touched, err := exec(ctx, tx, "UPDATE tenants SET name = name WHERE id = $1", id)
-	if err == nil && touched == 0 {
+	affected, err := exec(ctx, tx, "UPDATE tenants SET name = name WHERE id = $1", id)
+	if err == nil && affected == 0 {
 		return tenantNotFound()
 	}
 	return err

@@ -61,12 +61,12 @@ const putTokens = "INSERT INTO tokens (" + tokenColumns + `) VALUES ($1, $2, $3,
 func (s *Store) PutTokens(ctx context.Context, t Tokens) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		// The connection first, as its removal has them, so that no two transactions wait for each other.
-		touched, err := exec(ctx, tx, "UPDATE connections SET status = 'ok', revision = revision + 1 WHERE tenant_id = $1 AND id = $2",
+		affected, err := exec(ctx, tx, "UPDATE connections SET status = 'ok', revision = revision + 1 WHERE tenant_id = $1 AND id = $2",
 			t.TenantID, t.ConnectionID)
 		if err != nil {
 			return err
 		}
-		if touched == 0 {
+		if affected == 0 {
 			return connectionNotFound()
 		}
 		_, err = exec(ctx, tx, putTokens, t.TenantID, t.ConnectionID, t.Sealed, optional(t.RefreshAt))
@@ -85,20 +85,20 @@ func (s *Store) ResetTokens(ctx context.Context, t Tokens) error {
 // newer ones. A connection that has no row yet gets there.Sealed as its first. Of ours, LeaseOwner and
 // LeaseUntil are taken.
 func (s *Store) LeaseTokens(ctx context.Context, there, ours Tokens, now time.Time) (bool, error) {
-	touched, err := s.exec(ctx, "INSERT INTO tokens ("+tokenColumns+`) VALUES ($1, $2, $7, 0, $3, FALSE, 0, $4, $5)
+	affected, err := s.exec(ctx, "INSERT INTO tokens ("+tokenColumns+`) VALUES ($1, $2, $7, 0, $3, FALSE, 0, $4, $5)
 		ON CONFLICT (tenant_id, connection_id) DO UPDATE SET lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
 		WHERE tokens.version = $6 AND tokens.lease_until <= $3`,
 		there.TenantID, there.ConnectionID, millis(now), ours.LeaseOwner, millis(ours.LeaseUntil), there.Version, there.Sealed)
-	return touched == 1, err
+	return affected == 1, err
 }
 
 // SaveTokens keeps what was had with the tokens of fromVersion, and ends the lease; false where there are
 // others by now. Of t, the ids, Sealed and RefreshAt are taken.
 func (s *Store) SaveTokens(ctx context.Context, t Tokens, fromVersion int64) (bool, error) {
-	touched, err := s.exec(ctx, `UPDATE tokens SET sealed = $3, version = version + 1, refresh_at = $4, refused = FALSE, failures = 0,
+	affected, err := s.exec(ctx, `UPDATE tokens SET sealed = $3, version = version + 1, refresh_at = $4, refused = FALSE, failures = 0,
 		lease_owner = '', lease_until = 0 WHERE tenant_id = $1 AND connection_id = $2 AND version = $5`,
 		t.TenantID, t.ConnectionID, t.Sealed, optional(t.RefreshAt), fromVersion)
-	return touched == 1, err
+	return affected == 1, err
 }
 
 // PostponeTokens ends the lease that t holds after a failure, and has it tried again at next; zero is never
@@ -116,22 +116,22 @@ func (s *Store) PostponeTokens(ctx context.Context, t Tokens, next time.Time) er
 func (s *Store) RefuseTokens(ctx context.Context, t Tokens, fromVersion, revision int64) (refused bool, err error) {
 	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		refused = false
-		touched, err := exec(ctx, tx, `UPDATE connections SET status = 'reconnect_required',
+		affected, err := exec(ctx, tx, `UPDATE connections SET status = 'reconnect_required',
 			revision = revision + CASE WHEN status = 'reconnect_required' THEN 0 ELSE 1 END
 			WHERE tenant_id = $1 AND id = $2 AND revision = $3`, t.TenantID, t.ConnectionID, revision)
 		if err != nil {
 			return err
 		}
-		if touched == 0 {
+		if affected == 0 {
 			return changedMeanwhile()
 		}
-		touched, err = exec(ctx, tx, `UPDATE tokens SET sealed = $3, version = version + 1, refresh_at = NULL, refused = TRUE,
+		affected, err = exec(ctx, tx, `UPDATE tokens SET sealed = $3, version = version + 1, refresh_at = NULL, refused = TRUE,
 			lease_owner = '', lease_until = 0 WHERE tenant_id = $1 AND connection_id = $2 AND version = $4`,
 			t.TenantID, t.ConnectionID, t.Sealed, fromVersion)
 		if err != nil {
 			return err
 		}
-		if touched == 0 {
+		if affected == 0 {
 			return changedMeanwhile()
 		}
 		refused = true
@@ -145,7 +145,7 @@ func (s *Store) RefuseTokens(ctx context.Context, t Tokens, fromVersion, revisio
 
 // ResealTokens puts the same tokens under another key; false where what is sealed is not what it was.
 func (s *Store) ResealTokens(ctx context.Context, was Tokens, sealed []byte) (bool, error) {
-	touched, err := s.exec(ctx, "UPDATE tokens SET sealed = $3 WHERE tenant_id = $1 AND connection_id = $2 AND sealed = $4",
+	affected, err := s.exec(ctx, "UPDATE tokens SET sealed = $3 WHERE tenant_id = $1 AND connection_id = $2 AND sealed = $4",
 		was.TenantID, was.ConnectionID, sealed, was.Sealed)
-	return touched == 1, err
+	return affected == 1, err
 }

@@ -72,8 +72,8 @@ func FuzzRedact(f *testing.F) {
 		"https://user:%@example.com/", " Bearer %", "X-Api-Key: %", "password=%",
 	}
 	f.Fuzz(func(t *testing.T, before, after string) {
-		for _, place := range places {
-			in := before + "\n" + strings.ReplaceAll(place, "%", canary) + "\n" + after
+		for _, position := range places {
+			in := before + "\n" + strings.ReplaceAll(position, "%", canary) + "\n" + after
 			if out := Redact(in); strings.Contains(out, canary) {
 				t.Errorf("the secret of %q is still in %q", in, out)
 			}

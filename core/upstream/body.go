@@ -153,7 +153,7 @@ func (r *receiving) noRoom() *fault.Error {
 func (r *receiving) failed(err error) *fault.Error {
 	if isCorrupt(err) {
 		return r.unread(fault.Unsupported, fault.ReasonProviderMisconfigured,
-			"The provider %s gave an answer that cannot be decompressed. Check the connection's address.").Because(quiet{err})
+			"The provider %s gave an answer that cannot be decompressed. Check the connection's address.").Because(redacted{err})
 	}
 	return r.transport.failure(r.ctx, r.hop.URL, err, true)
 }

@@ -112,7 +112,7 @@ func unreadable(provider, method string, status int, body []byte, err error) *fa
 		f = fault.Newf(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 			"The provider %s accepted the request, but its answer could not be read.", provider)
 	}
-	f = f.With("provider", provider).Because(quiet{err})
+	f = f.With("provider", provider).Because(redacted{err})
 	f.Upstream = shorten(status, body)
 	return f
 }

@@ -36,14 +36,14 @@ func (t *transport) classify(ctx context.Context, u *url.URL, err error, sent bo
 		return &c
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return fault.Newf(fault.Timeout, fault.ReasonDeadlineExceeded, "The provider %s did not answer in time.", provider).
-			With("provider", provider).Because(quiet{err})
+			With("provider", provider).Because(redacted{err})
 	case errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), errWouldRepeat):
 		return fault.New(fault.Canceled, fault.ReasonCanceled, "The call was given up before the provider answered.").
-			With("provider", provider).Because(quiet{err})
+			With("provider", provider).Because(redacted{err})
 	case certificateFault(err):
-		return t.misconfigured("presents a certificate that is not valid for %s", host).Because(quiet{err})
+		return t.misconfigured("presents a certificate that is not valid for %s", host).Because(redacted{err})
 	case errors.As(err, &notTLS):
-		return t.misconfigured("does not speak TLS at %s, though its address begins with https", host).Because(quiet{err})
+		return t.misconfigured("does not speak TLS at %s, though its address begins with https", host).Because(redacted{err})
 	case errors.As(err, &unknownHost) && unknownHost.IsNotFound && host != u.Hostname():
 		return t.unavailable(err, "A host that the provider %s names was not found. This may be a temporary "+
 			"DNS failure.", provider)
@@ -77,7 +77,7 @@ func certificateFault(err error) bool {
 
 func (t *transport) unavailable(err error, format string, args ...any) *fault.Error {
 	return fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable, format, args...).
-		With("provider", t.client.Provider).Because(quiet{err})
+		With("provider", t.client.Provider).Because(redacted{err})
 }
 
 // misconfigured is for what no repetition cures: a person has to correct an address, here or there.
@@ -86,8 +86,8 @@ func (t *transport) misconfigured(format string, args ...any) *fault.Error {
 	return f.With("provider", t.client.Provider)
 }
 
-// quiet is a cause whose text is redacted, since faults are printed with their causes.
-type quiet struct{ error }
+// redacted is a cause whose text is redacted, since faults are printed with their causes.
+type redacted struct{ error }
 
-func (q quiet) Error() string { return telemetry.Redact(q.error.Error()) }
-func (q quiet) Unwrap() error { return q.error }
+func (q redacted) Error() string { return telemetry.Redact(q.error.Error()) }
+func (q redacted) Unwrap() error { return q.error }

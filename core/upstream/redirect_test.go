@@ -67,17 +67,17 @@ func TestWhereCredentialsGo(t *testing.T) {
 	}
 }
 
-// heard is what a server got.
-type heard struct {
+// received is what a server got.
+type received struct {
 	method, path, body string
 	header             http.Header
 }
 
 // recorder keeps what it hears and answers by path.
 type recorder struct {
-	mu    sync.Mutex
-	heard []heard
-	moved map[string]move // path -> answer; any other path is 200 with the path as body
+	mu       sync.Mutex
+	received []received
+	moved    map[string]move // path -> answer; any other path is 200 with the path as body
 }
 
 type move struct {
@@ -88,7 +88,7 @@ type move struct {
 func (r *recorder) handle(w http.ResponseWriter, req *http.Request) {
 	body, _ := io.ReadAll(req.Body)
 	r.mu.Lock()
-	r.heard = append(r.heard, heard{req.Method, req.URL.Path, string(body), req.Header})
+	r.received = append(r.received, received{req.Method, req.URL.Path, string(body), req.Header})
 	m, ok := r.moved[req.URL.Path]
 	r.mu.Unlock()
 	if !ok {
@@ -99,16 +99,16 @@ func (r *recorder) handle(w http.ResponseWriter, req *http.Request) {
 	w.WriteHeader(m.status)
 }
 
-func (r *recorder) last() heard {
+func (r *recorder) last() received {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.heard[len(r.heard)-1]
+	return r.received[len(r.received)-1]
 }
 
 func (r *recorder) count() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.heard)
+	return len(r.received)
 }
 
 func bearer(req *http.Request) error {
@@ -166,13 +166,13 @@ func TestRedirectsKeepTheMeaningOfTheRequest(t *testing.T) {
 
 func TestRedirectsThatAreRefused(t *testing.T) {
 	other := &recorder{}
-	elsewhere := serve(t, other.handle)
+	otherHost := serve(t, other.handle)
 	r := &recorder{}
 	server := serve(t, r.handle)
 	r.moved = map[string]move{
 		"/loop": {302, "/loop"}, "/file": {302, "file:///etc/passwd"}, "/gopher": {302, "gopher://127.0.0.1:70/_x"},
 		"/broken": {302, "http://[::1?token=s3cret"}, "/nohost": {302, "http:///x"}, "/script": {302, "javascript:alert(1)"},
-		"/write": {307, elsewhere.String() + "/new"}, "/brokenwrite": {302, "http://[::1?token=s3cret"},
+		"/write": {307, otherHost.String() + "/new"}, "/brokenwrite": {302, "http://[::1?token=s3cret"},
 	}
 	client := newPool(t, PoolOptions{}).Client(ClientOptions{Provider: "caldav"})
 	cases := map[string]struct{ method, path string }{
@@ -194,7 +194,7 @@ func TestRedirectsThatAreRefused(t *testing.T) {
 		})
 	}
 	if other.count() != 0 {
-		t.Errorf("the other site heard %+v", other.heard)
+		t.Errorf("the other site heard %+v", other.received)
 	}
 	t.Run("five are followed", func(t *testing.T) {
 		for i := range maxRedirects {
@@ -209,8 +209,8 @@ func TestRedirectsThatAreRefused(t *testing.T) {
 
 func TestSecretsDoNotFollowToAnotherOrigin(t *testing.T) {
 	other := &recorder{}
-	elsewhere := serve(t, other.handle)
-	r := &recorder{moved: map[string]move{"/away": {302, strings.Replace(elsewhere.String(), "http://", "http://mallory:pw@", 1) + "/new"}}}
+	otherHost := serve(t, other.handle)
+	r := &recorder{moved: map[string]move{"/away": {302, strings.Replace(otherHost.String(), "http://", "http://mallory:pw@", 1) + "/new"}}}
 	server := serve(t, r.handle)
 	client := newPool(t, PoolOptions{}).Client(ClientOptions{Provider: "caldav", Authorize: bearer, AuthorizeFor: server})
 	req := request(t, "PROPFIND", server.JoinPath("away").String(), "<propfind/>")

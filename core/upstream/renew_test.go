@@ -98,7 +98,7 @@ func TestRefusedCredentialsAreRenewedOnce(t *testing.T) {
 }
 
 func TestNoOtherSiteHasCredentialsRenewed(t *testing.T) {
-	elsewhere := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	otherHost := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "" {
 			t.Error("the credentials left their host")
 		}
@@ -108,7 +108,7 @@ func TestNoOtherSiteHasCredentialsRenewed(t *testing.T) {
 	client := newPool(t, PoolOptions{}).Client(ClientOptions{
 		Authorize: credentials.authorize, Renew: credentials.renew, AuthorizeFor: parse(t, "https://api.example.com"), Provider: "desk",
 	})
-	status, _, _, err := Do(client, request(t, http.MethodGet, elsewhere.String(), ""))
+	status, _, _, err := Do(client, request(t, http.MethodGet, otherHost.String(), ""))
 	if err != nil || status != http.StatusUnauthorized || credentials.renewed != 0 {
 		t.Errorf("answered %d, %v, renewed %d times", status, err, credentials.renewed)
 	}

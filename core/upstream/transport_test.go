@@ -184,7 +184,7 @@ func TestNothingIsRepeatedThatChangesSomething(t *testing.T) {
 	} {
 		t.Run(c.method+" "+c.body, func(t *testing.T) {
 			var mu sync.Mutex
-			arrived := 0
+			requests := 0
 			var key string
 			address := rawServer(t, func(conn net.Conn) {
 				r := bufio.NewReader(conn)
@@ -199,7 +199,7 @@ func TestNothingIsRepeatedThatChangesSomething(t *testing.T) {
 						continue
 					}
 					mu.Lock()
-					arrived++
+					requests++
 					key = req.Header.Get("Idempotency-Key")
 					mu.Unlock()
 					if i > 0 {
@@ -222,14 +222,14 @@ func TestNothingIsRepeatedThatChangesSomething(t *testing.T) {
 				t.Errorf("the server saw the key %q", key)
 			}
 			if c.repeats {
-				if err != nil || arrived != 2 {
-					t.Errorf("arrived %d times, %v", arrived, err)
+				if err != nil || requests != 2 {
+					t.Errorf("arrived %d times, %v", requests, err)
 				}
 				return
 			}
 			wantFault(t, err, fault.Unavailable, fault.ReasonProviderUnavailable, false)
-			if arrived != 1 {
-				t.Errorf("arrived %d times", arrived)
+			if requests != 1 {
+				t.Errorf("arrived %d times", requests)
 			}
 		})
 	}
@@ -248,12 +248,12 @@ func TestNothingIsRepeatedOverHTTP2(t *testing.T) {
 	} {
 		t.Run(c.method+" "+c.body, func(t *testing.T) {
 			var mu sync.Mutex
-			arrived := 0
+			requests := 0
 			next := func() int {
 				mu.Lock()
 				defer mu.Unlock()
-				arrived++
-				return arrived
+				requests++
+				return requests
 			}
 			server := httptest.NewUnstartedServer(nil)
 			server.EnableHTTP2 = true
@@ -268,8 +268,8 @@ func TestNothingIsRepeatedOverHTTP2(t *testing.T) {
 			_, _, _, err := Do(client, request(t, c.method, "https://"+address, c.body))
 			mu.Lock()
 			defer mu.Unlock()
-			if arrived < c.atLeast || arrived > c.atMost {
-				t.Errorf("arrived %d times: %v", arrived, err)
+			if requests < c.atLeast || requests > c.atMost {
+				t.Errorf("arrived %d times: %v", requests, err)
 			}
 			if c.atMost == 1 {
 				wantFault(t, err, fault.Unavailable, fault.ReasonProviderUnavailable, false)

@@ -37,20 +37,20 @@ func (d *driver) discoverAgain(ctx context.Context) (*account, error) {
 }
 
 // calendar finds a calendar by its id; "" is the default one.
-func (d *driver) calendar(ctx context.Context, id string) (*account, place, error) {
+func (d *driver) calendar(ctx context.Context, id string) (*account, calendarCollection, error) {
 	a, again, err := d.account(ctx)
 	for err == nil {
-		i := slices.IndexFunc(a.calendars, func(p place) bool { return p.ID == id || id == "" && p.IsDefault })
+		i := slices.IndexFunc(a.calendars, func(p calendarCollection) bool { return p.ID == id || id == "" && p.IsDefault })
 		if i >= 0 {
 			return a, a.calendars[i], nil
 		}
 		if again {
-			return nil, place{}, d.noCalendar(id)
+			return nil, calendarCollection{}, d.noCalendar(id)
 		}
 		again = true
 		a, err = d.discoverAgain(ctx)
 	}
-	return nil, place{}, err
+	return nil, calendarCollection{}, err
 }
 
 func (d *driver) noCalendar(id string) error {
@@ -71,7 +71,7 @@ func (d *driver) missing(ctx context.Context, calendarID string, answered answer
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(a.calendars, func(p place) bool { return p.ID == calendarID }) {
+	if slices.ContainsFunc(a.calendars, func(p calendarCollection) bool { return p.ID == calendarID }) {
 		return refusal(answered)
 	}
 	return noCalendar()

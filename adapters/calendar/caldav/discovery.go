@@ -23,12 +23,12 @@ type account struct {
 	email        string
 	displayName  string
 	autoSchedule bool // the server carries invitations itself (RFC 6638 section 2)
-	calendars    []place
+	calendars    []calendarCollection
 	found        time.Time
 }
 
-// place is one calendar.
-type place struct {
+// calendarCollection is one calendar.
+type calendarCollection struct {
 	calendar.Calendar
 	url   *url.URL
 	owner *url.URL // its principal; nil where the server does not tell
@@ -78,7 +78,7 @@ func (d *driver) discover(ctx context.Context) (*account, error) {
 		a.calendars = append(a.calendars, listed...)
 		standard = cmp.Or(standard, preferred)
 	}
-	if given != nil && !slices.ContainsFunc(a.calendars, func(p place) bool { return p.ID == d.id(a, given) }) {
+	if given != nil && !slices.ContainsFunc(a.calendars, func(p calendarCollection) bool { return p.ID == d.id(a, given) }) {
 		listed, _, err := d.list(ctx, given, "0", a) // a calendar shared with us, outside our home
 		if err != nil {
 			return nil, err
@@ -93,8 +93,8 @@ func (d *driver) discover(ctx context.Context) (*account, error) {
 	if a.base == nil {
 		a.base = &url.URL{Scheme: entry.at.Scheme, Host: entry.at.Host}
 	}
-	slices.SortFunc(a.calendars, func(x, y place) int { return strings.Compare(x.ID, y.ID) })
-	a.calendars = slices.CompactFunc(a.calendars, func(x, y place) bool { return x.ID == y.ID })
+	slices.SortFunc(a.calendars, func(x, y calendarCollection) int { return strings.Compare(x.ID, y.ID) })
+	a.calendars = slices.CompactFunc(a.calendars, func(x, y calendarCollection) bool { return x.ID == y.ID })
 	d.markDefault(a, given, standard)
 	return a, nil
 }
@@ -228,7 +228,7 @@ func schedules(header http.Header) bool {
 
 // list reads the calendars of a home, or one calendar at depth 0, and the default one if the home's inbox
 // tells it.
-func (d *driver) list(ctx context.Context, home *url.URL, depth string, a *account) (list []place, standard *url.URL, err error) {
+func (d *driver) list(ctx context.Context, home *url.URL, depth string, a *account) (list []calendarCollection, standard *url.URL, err error) {
 	m, answered, err := d.query(ctx, methodPropfind, home, depth, calendarProps)
 	if err != nil {
 		return nil, nil, err
@@ -249,7 +249,7 @@ func (d *driver) list(ctx context.Context, home *url.URL, depth string, a *accou
 			continue
 		}
 		id := d.id(a, address)
-		found := place{url: address, syncToken: strings.TrimSpace(p.SyncToken), Calendar: calendar.Calendar{
+		found := calendarCollection{url: address, syncToken: strings.TrimSpace(p.SyncToken), Calendar: calendar.Calendar{
 			ID: id, Name: cmp.Or(strings.TrimSpace(p.DisplayName), lastSegment(id)), Zone: d.zoneOf(p), ReadOnly: !writable(p),
 		}}
 		if owners := resolveAll(answered.url, p.Owner); len(owners) > 0 {
@@ -330,7 +330,7 @@ func (d *driver) schedulingDefault(ctx context.Context, e entry) (*url.URL, erro
 // markDefault marks the calendar that is meant when none is named: the one the connection names, the one its
 // address is of, the one the server calls so, else the first that can be written.
 func (d *driver) markDefault(a *account, given, standard *url.URL) {
-	mark := func(is func(place) bool) bool {
+	mark := func(is func(calendarCollection) bool) bool {
 		i := slices.IndexFunc(a.calendars, is)
 		if i >= 0 {
 			a.calendars[i].IsDefault = true
@@ -342,19 +342,19 @@ func (d *driver) markDefault(a *account, given, standard *url.URL) {
 		if u, err := a.base.Parse(wanted); err == nil {
 			id = d.id(a, u)
 		}
-		_ = mark(func(p place) bool { return p.ID == id }) ||
-			mark(func(p place) bool { return strings.TrimSuffix(p.ID, "/") == strings.TrimSuffix(id, "/") }) ||
-			mark(func(p place) bool { return p.Name == wanted }) ||
-			mark(func(p place) bool { return strings.EqualFold(p.Name, wanted) })
+		_ = mark(func(p calendarCollection) bool { return p.ID == id }) ||
+			mark(func(p calendarCollection) bool { return strings.TrimSuffix(p.ID, "/") == strings.TrimSuffix(id, "/") }) ||
+			mark(func(p calendarCollection) bool { return p.Name == wanted }) ||
+			mark(func(p calendarCollection) bool { return strings.EqualFold(p.Name, wanted) })
 		return // none, if it names none: an event must not land in a calendar that nobody chose
 	}
-	if given != nil && mark(func(p place) bool { return p.ID == d.id(a, given) }) {
+	if given != nil && mark(func(p calendarCollection) bool { return p.ID == d.id(a, given) }) {
 		return
 	}
-	if standard != nil && mark(func(p place) bool { return p.ID == d.id(a, standard) && !p.ReadOnly }) {
+	if standard != nil && mark(func(p calendarCollection) bool { return p.ID == d.id(a, standard) && !p.ReadOnly }) {
 		return
 	}
-	_ = mark(func(p place) bool { return !p.ReadOnly }) || mark(func(place) bool { return true })
+	_ = mark(func(p calendarCollection) bool { return !p.ReadOnly }) || mark(func(calendarCollection) bool { return true })
 }
 
 func resolveAll(base *url.URL, list hrefs) []*url.URL {

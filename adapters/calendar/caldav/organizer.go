@@ -52,7 +52,7 @@ func (d *driver) organizes(ctx context.Context, a *account, calendarID string, o
 	if len(others) == 0 {
 		return true, nil
 	}
-	i := slices.IndexFunc(a.calendars, func(p place) bool { return p.ID == calendarID })
+	i := slices.IndexFunc(a.calendars, func(p calendarCollection) bool { return p.ID == calendarID })
 	if i < 0 || a.calendars[i].owner == nil {
 		return false, nil
 	}

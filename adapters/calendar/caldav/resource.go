@@ -67,7 +67,7 @@ func (d *driver) resource(ctx context.Context, ref calendar.EventRef) (*account,
 	id, key, isInstance := split(ref.ID)
 	a, again, err := d.account(ctx)
 	for err == nil {
-		i := slices.IndexFunc(a.calendars, func(p place) bool { return within(p.ID, id) })
+		i := slices.IndexFunc(a.calendars, func(p calendarCollection) bool { return within(p.ID, id) })
 		if i >= 0 && (ref.CalendarID == "" || ref.CalendarID == a.calendars[i].ID) {
 			u, err := a.locate(id)
 			if err != nil {

@@ -53,7 +53,7 @@ type located struct {
 //
 // The objects hold room in the budget of answers until they are released.
 func (d *driver) search(
-	ctx context.Context, a *account, target place, from, to time.Time,
+	ctx context.Context, a *account, target calendarCollection, from, to time.Time,
 ) (found []located, release func(), err error) {
 	// A day more on either side: a server places days and floating times in a zone of its own choice.
 	const margin = 24 * time.Hour
@@ -193,7 +193,7 @@ func refusesFilter(err error) bool {
 func utc(t time.Time) string { return t.UTC().Format("20060102T150405Z") }
 
 // report asks for the objects whose events pass the filter (RFC 4791 section 7.8).
-func (d *driver) report(ctx context.Context, a *account, target place, filter string) ([]resource, error) {
+func (d *driver) report(ctx context.Context, a *account, target calendarCollection, filter string) ([]resource, error) {
 	body := `<c:calendar-query xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav">` + objectProps +
 		`<c:filter><c:comp-filter name="VCALENDAR"><c:comp-filter name="VEVENT">` + filter +
 		`</c:comp-filter></c:comp-filter></c:filter></c:calendar-query>`
@@ -212,7 +212,7 @@ func (d *driver) report(ctx context.Context, a *account, target place, filter st
 const objectProps = `<d:prop><d:getetag/><c:calendar-data/></d:prop>`
 
 // members are the objects of a multistatus.
-func (d *driver) members(a *account, target place, m multistatus, answered answer) ([]resource, error) {
+func (d *driver) members(a *account, target calendarCollection, m multistatus, answered answer) ([]resource, error) {
 	var list []resource
 	for _, r := range m.Responses {
 		address, ok := answered.named(r.Href)

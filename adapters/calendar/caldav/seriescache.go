@@ -83,7 +83,7 @@ func (c *seriesCache) refuse(calendarID, token string) {
 // seriesOf returns every series of a calendar: those that are known, brought up to date by one request, or
 // else those that the server finds when it is examined.
 func (d *driver) seriesOf(
-	ctx context.Context, a *account, target place,
+	ctx context.Context, a *account, target calendarCollection,
 ) (set *seriesSet, examined bool, err error) {
 	known := d.series.get(target.ID, d.now())
 	if known != nil && known.trusted {
@@ -119,7 +119,7 @@ var recurringFilters = []string{
 
 // examine asks for all series. Of a server that takes no filter by property and answers everything, only the
 // series are kept. The token is older than the answers: what changed in between is told twice.
-func (d *driver) examine(ctx context.Context, a *account, target place) (*seriesSet, error) {
+func (d *driver) examine(ctx context.Context, a *account, target calendarCollection) (*seriesSet, error) {
 	set := &seriesSet{token: target.syncToken, objects: map[string]resource{}, examined: d.now()}
 	found, refused := make([][]resource, len(recurringFilters)), make([]bool, len(recurringFilters))
 	group, ctx := errgroup.WithContext(ctx)
@@ -162,7 +162,7 @@ func mayRecur(data []byte, known zones) bool {
 
 // synchronize brings a set up to date by what changed since its token (RFC 6578 section 3.2).
 func (d *driver) synchronize(
-	ctx context.Context, a *account, target place, set *seriesSet,
+	ctx context.Context, a *account, target calendarCollection, set *seriesSet,
 ) (*seriesSet, answer, error) {
 	body := `<d:sync-collection xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav">` +
 		`<d:sync-token>` + escaped(set.token) + `</d:sync-token><d:sync-level>1</d:sync-level>` + objectProps +
@@ -223,7 +223,7 @@ func (s *seriesSet) hold(r resource, known zones) {
 
 // multiget reads several objects (RFC 4791 section 7.9). Those that are gone are left out.
 func (d *driver) multiget(
-	ctx context.Context, a *account, target place, hrefs []string,
+	ctx context.Context, a *account, target calendarCollection, hrefs []string,
 ) ([]resource, answer, error) {
 	body := `<c:calendar-multiget xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav">` + objectProps
 	for _, href := range hrefs {

@@ -69,15 +69,15 @@ type apiError struct {
 
 // firstError is empty where the body is none of Google's, such as a proxy's page.
 func firstError(body string) apiError {
-	var told struct {
+	var answer struct {
 		Error struct {
 			Errors []apiError `json:"errors"`
 		} `json:"error"`
 	}
-	if json.Unmarshal([]byte(body), &told) != nil || len(told.Error.Errors) == 0 {
+	if json.Unmarshal([]byte(body), &answer) != nil || len(answer.Error.Errors) == 0 {
 		return apiError{}
 	}
-	return told.Error.Errors[0]
+	return answer.Error.Errors[0]
 }
 
 // notValid names the field where Google names the place.

@@ -30,8 +30,8 @@ func TestEventsAsGoogleTellsThem(t *testing.T) {
 	zoned := func(rfc3339, zone string) calendar.Time { return calendar.At(at(t, rfc3339), zone) }
 	start, end := zoned("2026-12-01T15:00:00Z", "America/New_York"), zoned("2026-12-01T15:30:00Z", "America/New_York")
 	for _, c := range []struct {
-		rule, told string
-		want       calendar.Event
+		rule, input string
+		want        calendar.Event
 	}{
 		{
 			"a meeting, all of it",
@@ -113,7 +113,7 @@ func TestEventsAsGoogleTellsThem(t *testing.T) {
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			var event gcal.Event
-			if err := json.Unmarshal([]byte(c.told), &event); err != nil {
+			if err := json.Unmarshal([]byte(c.input), &event); err != nil {
 				t.Fatal(err)
 			}
 			got, err := eventOf(&event)

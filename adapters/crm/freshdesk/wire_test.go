@@ -14,8 +14,8 @@ func TestATicketIsReadAsToldByFreshdesk(t *testing.T) {
 	words := labels{statuses: choices{{2, "Offen"}, {7, "Beim Klempner"}}, priorities: choices{{3, "Hoch"}}}
 	at := time.Date(2026, 3, 12, 11, 19, 18, 0, time.UTC)
 	for _, c := range []struct {
-		rule, told string
-		want       crm.Ticket
+		rule, input string
+		want        crm.Ticket
 	}{
 		{"ids, labels of the account, HTML", `{"id":7,"subject":"Login","description":"<div>a<br>b</div>","description_text":"ab","status":7,"priority":3,
 			"responder_id":501001202520,"company_id":501000456789,"requester_id":501001204168}`,
@@ -33,7 +33,7 @@ func TestATicketIsReadAsToldByFreshdesk(t *testing.T) {
 			crm.Ticket{ID: "7", Number: "7", Status: "Offen"}},
 	} {
 		var read ticket
-		if err := json.Unmarshal([]byte(c.told), &read); err != nil {
+		if err := json.Unmarshal([]byte(c.input), &read); err != nil {
 			t.Fatalf("%s: %v", c.rule, err)
 		}
 		if got := ticketOf(read, words); got != c.want {
@@ -44,7 +44,7 @@ func TestATicketIsReadAsToldByFreshdesk(t *testing.T) {
 
 func TestLabelsAreReadInTheAccountsOrder(t *testing.T) {
 	for _, c := range []struct {
-		rule, told           string
+		rule, input          string
 		statuses, priorities []string
 	}{
 		{"of both fields", `[{"type":"default_status","choices":{"7":["Beim Klempner","x"],"2":["Offen","y"]}},{"type":"default_priority","choices":{"Hoch":3,"Niedrig":1}}]`,
@@ -55,7 +55,7 @@ func TestLabelsAreReadInTheAccountsOrder(t *testing.T) {
 			standard.statuses.labels(), standard.priorities.labels()},
 	} {
 		var listed []field
-		if err := json.Unmarshal([]byte(c.told), &listed); err != nil {
+		if err := json.Unmarshal([]byte(c.input), &listed); err != nil {
 			t.Fatal(err)
 		}
 		if v := labelsOf(listed).vocabulary(); !slices.Equal(v.Statuses, c.statuses) || !slices.Equal(v.Priorities, c.priorities) {

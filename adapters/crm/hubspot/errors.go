@@ -76,8 +76,8 @@ func (c *about) UnmarshalJSON(text []byte) error {
 			list = []any{value}
 		}
 		for _, item := range list {
-			if said, isText := item.(string); isText {
-				(*c)[key] = append((*c)[key], said)
+			if detail, isText := item.(string); isText {
+				(*c)[key] = append((*c)[key], detail)
 			}
 		}
 	}
@@ -265,8 +265,8 @@ func hasStatus(err error, statuses ...int) bool {
 	if err == nil {
 		return false
 	}
-	told, _ := strconv.Atoi(fault.From(err).Metadata["upstream_status"])
-	return slices.Contains(statuses, told)
+	status, _ := strconv.Atoi(fault.From(err).Metadata["upstream_status"])
+	return slices.Contains(statuses, status)
 }
 
 // ticketMissing says of what was not found that it is a ticket.

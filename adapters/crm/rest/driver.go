@@ -103,7 +103,7 @@ func (d *driver) create(ctx context.Context, r *run) (made crm.Ticket, number st
 		return crm.Ticket{}, "", err
 	}
 	if !d.sendable(number) {
-		return crm.Ticket{}, "", misfit(d.createNumber.place,
+		return crm.Ticket{}, "", misfit(d.createNumber.setting,
 			"does not give a number that number_pattern allows")
 	}
 	made, err = d.read(ctx, number)
@@ -197,7 +197,7 @@ func (f finder) Find(ctx context.Context, wanted crm.NewTicket) (crm.Ticket, err
 		return crm.Ticket{}, noTicket(nil)
 	}
 	if !d.sendable(number) {
-		return crm.Ticket{}, misfit(d.keyNumber.place, "does not give a number that number_pattern allows")
+		return crm.Ticket{}, misfit(d.keyNumber.setting, "does not give a number that number_pattern allows")
 	}
 	t, err := d.read(ctx, number)
 	if f := fault.From(err); f != nil && f.Code == fault.NotFound {

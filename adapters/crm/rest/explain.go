@@ -123,16 +123,16 @@ func (d *driver) rehearse(ctx context.Context) (string, error) {
 
 // facts writes names and values, without those that are empty.
 func facts(pairs ...string) string {
-	var told []string
+	var listed []string
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
-			told = append(told, pairs[i]+" "+strconv.Quote(short(pairs[i+1], 80)))
+			listed = append(listed, pairs[i]+" "+strconv.Quote(short(pairs[i+1], 80)))
 		}
 	}
-	if len(told) == 0 {
+	if len(listed) == 0 {
 		return ": nothing"
 	}
-	return ": " + strings.Join(told, ", ")
+	return ": " + strings.Join(listed, ", ")
 }
 
 func short(s string, limit int) string {

@@ -25,8 +25,8 @@ const (
 
 // expression is a jq expression of the settings.
 type expression struct {
-	place string // in the settings
-	code  *gojq.Code
+	setting string // its path in the settings
+	code    *gojq.Code
 }
 
 // given reports whether the settings have the expression.
@@ -56,7 +56,7 @@ func parse(path, source string) (expression, string) {
 	if err != nil {
 		return expression{}, fmt.Sprintf("cannot be used as a jq expression: %v.", err)
 	}
-	return expression{place: path, code: code}, ""
+	return expression{setting: path, code: code}, ""
 }
 
 // given drops the members of an object that are null.
@@ -101,9 +101,9 @@ func (e expression) value(ctx context.Context, input any) (any, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case failed && !left.exhausted() && (errors.Is(err, errTooLong) || limited.Err() != nil):
-		return nil, misfit(e.place, fmt.Sprintf("takes longer than %s, or too many steps", expressionTime))
+		return nil, misfit(e.setting, fmt.Sprintf("takes longer than %s, or too many steps", expressionTime))
 	case left.exhausted() || any && (&budget{bytes: maxValueBytes, members: maxValueMembers}).exceeds(v):
-		return nil, misfit(e.place, errTooLarge.Error())
+		return nil, misfit(e.setting, errTooLarge.Error())
 	case failed:
 		return nil, e.fails(err)
 	case !any:
@@ -126,7 +126,7 @@ func (e expression) fails(err error) error {
 	if known := failures.FindStringSubmatch(err.Error()); known != nil && !errors.As(err, &raised) && !strings.Contains(known[1], "(") {
 		what = known[1]
 	}
-	f := misfit(e.place, what)
+	f := misfit(e.setting, what)
 	f.Upstream = short(strings.ToValidUTF8(err.Error(), "\uFFFD"), maxWords)
 	return f
 }
@@ -145,7 +145,7 @@ func (e expression) text(ctx context.Context, input any) (string, error) {
 	}
 	text, ok := textOf(v)
 	if !ok {
-		return "", misfit(e.place, "gives "+kindOf(v)+", where a text is needed")
+		return "", misfit(e.setting, "gives "+kindOf(v)+", where a text is needed")
 	}
 	return text, nil
 }

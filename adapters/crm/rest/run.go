@@ -125,7 +125,7 @@ func (r *run) request(ctx context.Context, s step) (*http.Request, error) {
 				continue
 			}
 			if strings.ContainsFunc(text, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
-				return nil, misfit(set[name].place, "gives control characters, which a header cannot have")
+				return nil, misfit(set[name].setting, "gives control characters, which a header cannot have")
 			}
 			header.Set(name, text)
 		}
@@ -139,7 +139,7 @@ func (r *run) request(ctx context.Context, s step) (*http.Request, error) {
 	}
 	req, err := http.NewRequestWithContext(ctx, s.method, address.String(), body)
 	if err != nil {
-		return nil, misfit(s.path.place, "gives an address that cannot be used")
+		return nil, misfit(s.path.setting, "gives an address that cannot be used")
 	}
 	if kind != "" {
 		header.Set("Content-Type", kind)
@@ -157,7 +157,7 @@ func (r *run) address(ctx context.Context, s step) (*url.URL, error) {
 	address := *r.driver.base
 	address.RawPath = strings.TrimRight(address.EscapedPath(), "/") + "/" + strings.TrimLeft(below, "/")
 	if address.Path, err = url.PathUnescape(address.RawPath); err != nil {
-		return nil, misfit(s.path.place, "gives a path that cannot be read")
+		return nil, misfit(s.path.setting, "gives a path that cannot be read")
 	}
 	query := url.Values{}
 	for name, value := range s.query {
@@ -183,12 +183,12 @@ func (r *run) body(ctx context.Context, s step) (io.Reader, string, error) {
 		return nil, "", err
 	}
 	if s.form {
-		form, err := formOf(s.body.place, v)
+		form, err := formOf(s.body.setting, v)
 		return strings.NewReader(form), "application/x-www-form-urlencoded", err
 	}
 	encoded, err := json.Marshal(v)
 	if err != nil {
-		return nil, "", misfit(s.body.place, "gives a value that JSON cannot express")
+		return nil, "", misfit(s.body.setting, "gives a value that JSON cannot express")
 	}
 	return bytes.NewReader(encoded), "application/json", nil
 }

@@ -10,8 +10,8 @@ import (
 
 // template is a text of the settings in which {expressions} stand for values.
 type template struct {
-	place string
-	parts []part
+	setting string // its path in the settings
+	parts   []part
 }
 
 // part is either words or an expression.
@@ -22,7 +22,7 @@ type part struct {
 
 // parseTemplate reads a template and answers what is wrong with it, "" when nothing is.
 func parseTemplate(path, source string) (template, string) {
-	t := template{place: path}
+	t := template{setting: path}
 	words := func(w string) {
 		if n := len(t.parts); n > 0 && !t.parts[n-1].given() {
 			t.parts[n-1].words += w
@@ -110,7 +110,7 @@ func (t template) path(ctx context.Context, input any) (string, error) {
 		}
 		// An empty segment, and those that mean another one, would ask for something else.
 		if text == "" || text == "." || text == ".." {
-			return "", misfit(t.place, "gives an empty value or only dots, which cannot be part of a path")
+			return "", misfit(t.setting, "gives an empty value or only dots, which cannot be part of a path")
 		}
 		b.WriteString(url.PathEscape(text))
 	}
@@ -134,7 +134,7 @@ func (t template) text(ctx context.Context, input any) (text string, present boo
 		}
 		written, ok := textOf(v)
 		if !ok {
-			return "", false, misfit(t.place, "gives "+kindOf(v)+", where a text is needed")
+			return "", false, misfit(t.setting, "gives "+kindOf(v)+", where a text is needed")
 		}
 		b.WriteString(written)
 	}

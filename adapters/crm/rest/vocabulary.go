@@ -68,12 +68,12 @@ func (d *driver) ask(ctx context.Context, r *run) (words, error) {
 		}
 		items, isList := v.([]any)
 		if v != nil && !isList {
-			return words{}, misfit(list.source.place, "gives "+kindOf(v)+", where a list is needed")
+			return words{}, misfit(list.source.setting, "gives "+kindOf(v)+", where a list is needed")
 		}
 		for _, item := range items {
 			l, ok := labelFrom(item)
 			if !ok {
-				return words{}, misfit(list.source.place,
+				return words{}, misfit(list.source.setting,
 					"gives a list of something other than labels or {label, value}")
 			}
 			*list.into = append(*list.into, l)
@@ -152,7 +152,7 @@ func (d *driver) valueOf(ctx context.Context, field string, source expression, o
 func (d *driver) labelOf(ctx context.Context, source expression, of func(words) []label, v any) (string, error) {
 	value, ok := textOf(v)
 	if !ok {
-		return "", misfit(source.place, "gives "+kindOf(v)+", where a value of the vocabulary is needed")
+		return "", misfit(source.setting, "gives "+kindOf(v)+", where a value of the vocabulary is needed")
 	}
 	if value == "" {
 		return "", nil

@@ -50,7 +50,7 @@ func (m mapping) ticket(ctx context.Context, r *run) (crm.Ticket, error) {
 		}
 		at, ok := readTime(text, r.driver.settings.TimeLayout, r.driver.zone)
 		if !ok {
-			return crm.Ticket{}, misfit(field.from.place, "gives text that is not a time; set time_layout")
+			return crm.Ticket{}, misfit(field.from.setting, "gives text that is not a time; set time_layout")
 		}
 		*field.into = at
 	}
@@ -68,7 +68,7 @@ func (m mapping) ticket(ctx context.Context, r *run) (crm.Ticket, error) {
 		from expression
 	}{{t.ID, m.id}, {t.Number, m.number}} {
 		if must.have == "" {
-			return crm.Ticket{}, misfit(must.from.place, "gives nothing")
+			return crm.Ticket{}, misfit(must.from.setting, "gives nothing")
 		}
 	}
 	return t, nil
@@ -86,7 +86,7 @@ func (e expression) markedUp(ctx context.Context, input any) (crm.Text, error) {
 	}
 	body, ok := textOf(members["text"])
 	if !ok {
-		return crm.Text{}, misfit(e.place, "gives "+kindOf(members["text"])+", where a text is needed")
+		return crm.Text{}, misfit(e.setting, "gives "+kindOf(members["text"])+", where a text is needed")
 	}
 	return crm.Text{Body: body, HTML: members["html"] == true && body != ""}, nil
 }

@@ -12,8 +12,8 @@ import (
 func TestATicketIsReadAsToldByZendesk(t *testing.T) {
 	words := labels{custom: []customStatus{{123, "Waiting", true, "open"}}, priorities: []option{{"high", "Hoch"}}}
 	for _, c := range []struct {
-		rule, told string
-		want       crm.Ticket
+		rule, input string
+		want        crm.Ticket
 	}{
 		{"ids of 14 digits, labels of the account", `{"id":35436,"subject":"Fire","description":"It burns.","status":"open","custom_status_id":123,"priority":"high",
 			"assignee_id":20978392000101,"organization_id":50997400000401,"requester_id":20978392000303}`,
@@ -26,7 +26,7 @@ func TestATicketIsReadAsToldByZendesk(t *testing.T) {
 			crm.Ticket{ID: "1", Number: "1", Status: "sleeping", Priority: "blue"}},
 	} {
 		var read ticket
-		if err := json.Unmarshal([]byte(c.told), &read); err != nil {
+		if err := json.Unmarshal([]byte(c.input), &read); err != nil {
 			t.Fatalf("%s: %v", c.rule, err)
 		}
 		if got := ticketOf(read, words); got != c.want {

@@ -77,7 +77,7 @@ func TestContract(t *testing.T) {
 // TestEveryRequestIsAsTelnyxDescribesThem leaves out whose key it is, which is in no description.
 func TestEveryRequestIsAsTelnyxDescribesThem(t *testing.T) {
 	api := described.Open(t, "telnyx-numbers.openapi.json", fake.APIPath)
-	beside := func(next http.Handler) http.Handler {
+	withCheck := func(next http.Handler) http.Handler {
 		checked := api.Handler(next)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == fake.APIPath+"/whoami" {
@@ -88,7 +88,7 @@ func TestEveryRequestIsAsTelnyxDescribesThem(t *testing.T) {
 		})
 	}
 	telephonytest.Run(t, func(t *testing.T) telephonytest.Harness {
-		return harness(t, serve(t, fake.Options{OrderTime: time.Hour}, beside))
+		return harness(t, serve(t, fake.Options{OrderTime: time.Hour}, withCheck))
 	})
 	api.Report(t)
 }

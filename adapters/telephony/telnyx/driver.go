@@ -141,7 +141,7 @@ const mostPerPage = 250
 // one that is bought in the meantime would push all others on. One that is released in the meantime pulls
 // them back, and one would be passed over; the count of all tells.
 func (d *driver) Numbers(ctx context.Context, q telephony.Query) (telephony.Page, error) {
-	at, err := cursorOf(q)
+	at, err := positionOf(q)
 	if err != nil {
 		return telephony.Page{}, err
 	}
@@ -178,19 +178,19 @@ func (d *driver) Numbers(ctx context.Context, q telephony.Query) (telephony.Page
 	return page, nil
 }
 
-// place is where a page is: its number, in pages of this size, of so many numbers in all.
-type place struct{ page, size, total int }
+// pagePosition is where a page is: its number, in pages of this size, of so many numbers in all.
+type pagePosition struct{ page, size, total int }
 
-func (p place) cursor() string { return fmt.Sprintf("%d.%d.%d", p.page, p.size, p.total) }
+func (p pagePosition) cursor() string { return fmt.Sprintf("%d.%d.%d", p.page, p.size, p.total) }
 
-// cursorOf reads the cursor of a query. It is good for pages of its own size alone.
-func cursorOf(q telephony.Query) (place, error) {
+// positionOf reads the cursor of a query. It is good for pages of its own size alone.
+func positionOf(q telephony.Query) (pagePosition, error) {
 	size := mostPerPage
 	if q.Limit > 0 {
 		size = min(q.Limit, mostPerPage)
 	}
 	if q.Cursor == "" {
-		return place{page: 1, size: size}, nil
+		return pagePosition{page: 1, size: size}, nil
 	}
 	var parts [3]int
 	for i, part := range strings.SplitN(q.Cursor, ".", len(parts)) {
@@ -200,9 +200,9 @@ func cursorOf(q telephony.Query) (place, error) {
 		}
 		parts[i] = n
 	}
-	at := place{page: parts[0], size: parts[1], total: parts[2]}
+	at := pagePosition{page: parts[0], size: parts[1], total: parts[2]}
 	if at.page < 2 || at.size != size || at.total < 0 || at.cursor() != q.Cursor {
-		return place{}, fault.InvalidField("cursor", "does not come from a page of this size.")
+		return pagePosition{}, fault.InvalidField("cursor", "does not come from a page of this size.")
 	}
 	return at, nil
 }

@@ -13,8 +13,8 @@ import (
 func TestANumberIsToldAsTelnyxHasIt(t *testing.T) {
 	whole := telephony.Number{Ref: "1293384261075731499", E164: "+19705555098"}
 	for _, c := range []struct {
-		rule, told string
-		want       func(*telephony.Number)
+		rule, input string
+		want        func(*telephony.Number)
 	}{
 		{"null is nothing", `"status":"active","connection_id":null,"customer_reference":null,"emergency_status":null`, func(*telephony.Number) {}},
 		{"the reference is the name", `"customer_reference":"Front office"`, func(n *telephony.Number) { n.Name = "Front office" }},
@@ -35,7 +35,7 @@ func TestANumberIsToldAsTelnyxHasIt(t *testing.T) {
 		{"whose emergency calls failed", `"emergency_status":"provisioning-failed"`, func(*telephony.Number) {}},
 	} {
 		var n number
-		if err := json.Unmarshal([]byte(`{"id":"1293384261075731499","phone_number":"+19705555098",`+c.told+`}`), &n); err != nil {
+		if err := json.Unmarshal([]byte(`{"id":"1293384261075731499","phone_number":"+19705555098",`+c.input+`}`), &n); err != nil {
 			t.Fatal(err)
 		}
 		want := whole
@@ -101,24 +101,24 @@ func TestSettingsThatDoNotFitAreNamed(t *testing.T) {
 func TestCursorsAreOfTheirPagesSize(t *testing.T) {
 	for _, c := range []struct {
 		query telephony.Query
-		want  place
+		want  pagePosition
 		good  bool
 	}{
-		{telephony.Query{}, place{1, 250, 0}, true},
-		{telephony.Query{Limit: 7}, place{1, 7, 0}, true},
-		{telephony.Query{Limit: 1000}, place{1, 250, 0}, true},
-		{telephony.Query{Cursor: "2.250.300"}, place{2, 250, 300}, true},
-		{telephony.Query{Cursor: "3.7.21", Limit: 7}, place{3, 7, 21}, true},
-		{telephony.Query{Cursor: "3.7.21", Limit: 8}, place{}, false},
-		{telephony.Query{Cursor: "1.250.300"}, place{}, false},
-		{telephony.Query{Cursor: "2.250"}, place{}, false},
-		{telephony.Query{Cursor: "2.250.300.1"}, place{}, false},
-		{telephony.Query{Cursor: "02.250.300"}, place{}, false},
-		{telephony.Query{Cursor: "-2.250.300"}, place{}, false},
-		{telephony.Query{Cursor: "2.250.-1"}, place{}, false},
-		{telephony.Query{Cursor: "x"}, place{}, false},
+		{telephony.Query{}, pagePosition{1, 250, 0}, true},
+		{telephony.Query{Limit: 7}, pagePosition{1, 7, 0}, true},
+		{telephony.Query{Limit: 1000}, pagePosition{1, 250, 0}, true},
+		{telephony.Query{Cursor: "2.250.300"}, pagePosition{2, 250, 300}, true},
+		{telephony.Query{Cursor: "3.7.21", Limit: 7}, pagePosition{3, 7, 21}, true},
+		{telephony.Query{Cursor: "3.7.21", Limit: 8}, pagePosition{}, false},
+		{telephony.Query{Cursor: "1.250.300"}, pagePosition{}, false},
+		{telephony.Query{Cursor: "2.250"}, pagePosition{}, false},
+		{telephony.Query{Cursor: "2.250.300.1"}, pagePosition{}, false},
+		{telephony.Query{Cursor: "02.250.300"}, pagePosition{}, false},
+		{telephony.Query{Cursor: "-2.250.300"}, pagePosition{}, false},
+		{telephony.Query{Cursor: "2.250.-1"}, pagePosition{}, false},
+		{telephony.Query{Cursor: "x"}, pagePosition{}, false},
 	} {
-		got, err := cursorOf(c.query)
+		got, err := positionOf(c.query)
 		if got != c.want || (err == nil) != c.good {
 			t.Errorf("%+v is %+v, %v", c.query, got, err)
 		}
@@ -170,7 +170,7 @@ func FuzzCursors(f *testing.F) {
 		f.Add(seed, 7)
 	}
 	f.Fuzz(func(t *testing.T, cursor string, limit int) {
-		at, err := cursorOf(telephony.Query{Cursor: cursor, Limit: limit})
+		at, err := positionOf(telephony.Query{Cursor: cursor, Limit: limit})
 		if err != nil {
 			return
 		}

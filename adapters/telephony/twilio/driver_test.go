@@ -382,8 +382,8 @@ func TestWhatStandsAgainstARelease(t *testing.T) {
 		if err := s.Alter(n.E164, func(n *fake.Number) { n.EmergencyAddress, n.EmergencyNow = c.address, c.status }); err != nil {
 			t.Fatal(err)
 		}
-		if told, err := s.driver(t).Number(t.Context(), n.Ref); err != nil || told.Block != c.want {
-			t.Errorf("%s: told is %+v, %v", rule, told, err)
+		if number, err := s.driver(t).Number(t.Context(), n.Ref); err != nil || number.Block != c.want {
+			t.Errorf("%s: told is %+v, %v", rule, number, err)
 		}
 		l.since()
 		err = s.driver(t).Release(t.Context(), n.Ref)

@@ -15,10 +15,10 @@ import (
 func TestRefusalsOfAChange(t *testing.T) {
 	name := "Night desk"
 	for _, c := range []struct {
-		rule         string
-		status, told int
-		code         fault.Code
-		reason       string
+		rule            string
+		status, apiCode int
+		code            fault.Code
+		reason          string
 	}{
 		{"credentials that do not count", 401, 20003, fault.Disconnected, fault.ReasonReconnectRequired},
 		{"a restricted key", 401, 70051, fault.Forbidden, fault.ReasonPermissionDenied},
@@ -49,20 +49,20 @@ func TestRefusalsOfAChange(t *testing.T) {
 	} {
 		s := serve(t, fake.Options{})
 		const words = "Call Joe at the office of Acme"
-		s.Instead(says(c.status, fmt.Sprintf(`{"code":%d,"message":"%s","auth_token":"hunter2","status":%d}`, c.told, words, c.status)))
+		s.Instead(says(c.status, fmt.Sprintf(`{"code":%d,"message":"%s","auth_token":"hunter2","status":%d}`, c.apiCode, words, c.status)))
 		_, err := s.driver(t).Change(t.Context(), "PN00000000000000000000000000000001", telephony.Change{Name: &name})
 		wantFault(t, c.rule, err, c.code, c.reason)
 		f := fault.From(err)
 		if strings.Contains(f.Detail, "Joe") || !strings.Contains(f.Upstream, words) || strings.Contains(f.Upstream, "hunter2") || f.Detail == "" {
 			t.Errorf("%s: told is %q, logged is %q", c.rule, f.Detail, f.Upstream)
 		}
-		if code := f.Metadata["twilio_code"]; c.told != 0 && code != fmt.Sprint(c.told) || c.told == 0 && code != "" {
+		if code := f.Metadata["twilio_code"]; c.apiCode != 0 && code != fmt.Sprint(c.apiCode) || c.apiCode == 0 && code != "" {
 			t.Errorf("%s: the code is told as %q", c.rule, code)
 		}
 		if f.Unsent != (c.code == fault.RateLimited) {
 			t.Errorf("%s: unsent is %t", c.rule, f.Unsent)
 		}
-		if got := paths(err); c.told == 20002 && !slices.Equal(got, []string{"name"}) {
+		if got := paths(err); c.apiCode == 20002 && !slices.Equal(got, []string{"name"}) {
 			t.Errorf("%s: named are %q", c.rule, got)
 		}
 	}

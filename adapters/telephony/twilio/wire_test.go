@@ -26,8 +26,8 @@ func TestDatesAreReadAsTwilioWritesThem(t *testing.T) {
 func TestANumberIsReadAsTwilioTellsIt(t *testing.T) {
 	const ref = "PNaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 	for _, c := range []struct {
-		rule, told string
-		want       telephony.Number
+		rule, input string
+		want        telephony.Number
 	}{
 		{"null is nothing", `{"sid":"` + ref + `","phone_number":"+18089255327","friendly_name":"(808) 925-5327","trunk_sid":null,"voice_application_sid":"",
 			"voice_url":null,"emergency_address_sid":null,"emergency_address_status":null,"emergency_status":"Active"}`,
@@ -38,7 +38,7 @@ func TestANumberIsReadAsTwilioTellsIt(t *testing.T) {
 			telephony.Number{Ref: ref, E164: "+442071838750", Routing: telephony.Routing{VoiceURL: "https://a.example/"}}},
 	} {
 		var read number
-		if err := json.Unmarshal([]byte(c.told), &read); err != nil {
+		if err := json.Unmarshal([]byte(c.input), &read); err != nil {
 			t.Fatalf("%s: %v", c.rule, err)
 		}
 		if got := numberOf(read); got != c.want || !read.complete() {

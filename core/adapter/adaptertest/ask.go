@@ -22,13 +22,13 @@ func AccessToken(t testing.TB, endpoint string, grant url.Values) string {
 	status, body := ask(t, http.MethodPost, endpoint, grant.Encode(), func(r *http.Request) {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	})
-	var told struct {
+	var granted struct {
 		Token string `json:"access_token"`
 	}
-	if err := json.Unmarshal([]byte(body), &told); err != nil || told.Token == "" {
+	if err := json.Unmarshal([]byte(body), &granted); err != nil || granted.Token == "" {
 		t.Fatalf("no access token, but %d: %v", status, err)
 	}
-	return told.Token
+	return granted.Token
 }
 
 func ask(t testing.TB, method, address, given string, as func(*http.Request)) (status int, body string) {

@@ -74,9 +74,9 @@ func serve(ctx context.Context, address string, out io.Writer, begin Begin) erro
 	if err != nil {
 		return err
 	}
-	handler, told := begin("http://" + listener.Addr().String())
+	handler, values := begin("http://" + listener.Addr().String())
 	var text strings.Builder
-	for _, line := range told {
+	for _, line := range values {
 		fmt.Fprintf(&text, "%s=%s\n", line[0], line[1])
 	}
 	if _, err := io.WriteString(out, text.String()); err != nil {

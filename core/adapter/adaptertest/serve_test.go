@@ -22,9 +22,9 @@ func greeter(flags *flag.FlagSet) Begin {
 }
 
 func TestAProgramServesWhereItSays(t *testing.T) {
-	told := Start(t, greeter, "base_url", "query")
-	if status, body := Get(t, told["base_url"], nil); status != http.StatusOK || body != "hello" || told["query"] != "a=b" {
-		t.Errorf("told %q, answered %d %s", told, status, body)
+	values := Start(t, greeter, "base_url", "query")
+	if status, body := Get(t, values["base_url"], nil); status != http.StatusOK || body != "hello" || values["query"] != "a=b" {
+		t.Errorf("told %q, answered %d %s", values, status, body)
 	}
 }
 

@@ -29,11 +29,11 @@ func Start(t testing.TB, program Program, names ...string) map[string]string {
 		}
 	})
 	var order []string
-	told := map[string]string{}
+	values := map[string]string{}
 	for line := range strings.Lines(text) {
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
 		order = append(order, name)
-		told[name] = value
+		values[name] = value
 		if value == "" {
 			t.Errorf("%s is printed without a value", name)
 		}
@@ -41,7 +41,7 @@ func Start(t testing.TB, program Program, names ...string) map[string]string {
 	if !slices.Equal(order, names) {
 		t.Errorf("printed are %q, want %q", order, names)
 	}
-	return told
+	return values
 }
 
 // printed takes what a program prints.

@@ -72,13 +72,13 @@ func TestFaultsAreToldApart(t *testing.T) {
 }
 
 func TestCallsStartTogetherAndEveryErrorIsKept(t *testing.T) {
-	met := make(chan struct{})
+	reached := make(chan struct{})
 	err := conformance.AtOnce(2, func(i int) error {
 		if i == 0 {
-			met <- struct{}{} // finishes only when the other runs at the same time
+			reached <- struct{}{} // finishes only when the other runs at the same time
 			return errors.New("first")
 		}
-		<-met
+		<-reached
 		return errors.New("second")
 	})
 	if err == nil || !strings.Contains(err.Error(), "first") || !strings.Contains(err.Error(), "second") {

@@ -17,9 +17,9 @@ type ConductMutant struct {
 // one is its own affair.
 func ConductMutants() []ConductMutant {
 	return []ConductMutant{
-		{"an ended context ends every call", "goes on", goOn},
+		{"an ended context ends every call", "goes on", ignoreCancel},
 		{"an ended context ends every call", "blames the provider", answer(fault.Unavailable)},
-		{"a provider that does not answer is left at the deadline", "waits", goOn},
+		{"a provider that does not answer is left at the deadline", "waits", ignoreCancel},
 		{"a provider that does not answer is left at the deadline", "blames the provider", answer(fault.Unavailable)},
 		{"a provider that is down is Unavailable", "takes it for its own defect", answer(fault.Internal)},
 		{"a provider that is down is Unavailable", "finds nothing", answer(fault.NotFound)},
@@ -54,8 +54,8 @@ func ConductMutants() []ConductMutant {
 	}
 }
 
-// goOn ignores that the caller has left.
-func goOn(ctx context.Context, call func(context.Context) error) error {
+// ignoreCancel ignores that the caller has left.
+func ignoreCancel(ctx context.Context, call func(context.Context) error) error {
 	return call(context.WithoutCancel(ctx))
 }
 

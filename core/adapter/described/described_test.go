@@ -107,14 +107,14 @@ func TestTheReportFailsTheTest(t *testing.T) {
 		{"violations, each", &Description{requests: 3, violations: []string{"GET /a", "GET /b"}}, []string{"GET /a", "GET /b"}},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			heard := &listener{TB: t}
-			c.d.Report(heard)
-			if len(heard.said) != len(c.want) {
-				t.Fatalf("said %q, want %q", heard.said, c.want)
+			recorder := &recorder{TB: t}
+			c.d.Report(recorder)
+			if len(recorder.failures) != len(c.want) {
+				t.Fatalf("said %q, want %q", recorder.failures, c.want)
 			}
 			for i, want := range c.want {
-				if !strings.Contains(heard.said[i], want) {
-					t.Errorf("said %q, want %q", heard.said[i], want)
+				if !strings.Contains(recorder.failures[i], want) {
+					t.Errorf("said %q, want %q", recorder.failures[i], want)
 				}
 			}
 		})

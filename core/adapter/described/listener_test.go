@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-// listener is a test that notes what fails it.
-type listener struct {
+// recorder is a test that notes what fails it.
+type recorder struct {
 	testing.TB
-	said []string
+	failures []string
 }
 
-func (l *listener) Helper() {}
+func (l *recorder) Helper() {}
 
-func (l *listener) Error(args ...any) { l.said = append(l.said, fmt.Sprintln(args...)) }
+func (l *recorder) Error(args ...any) { l.failures = append(l.failures, fmt.Sprintln(args...)) }

@@ -85,7 +85,7 @@ func (p Provider) refusal(w Name) error {
 	return nil
 }
 
-// lost is what a caller sees whose request may or may not have been carried out.
-func lost(detail string) error {
+// lostConnection is what a caller sees whose request may or may not have been carried out.
+func lostConnection(detail string) error {
 	return fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, detail)
 }

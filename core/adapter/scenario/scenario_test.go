@@ -161,14 +161,14 @@ func TestOfManyAtOnceOneReplyIsLost(t *testing.T) {
 			results <- err
 		}()
 	}
-	lost := 0
+	replies := 0
 	for range 16 {
 		if err := <-results; err != nil {
-			lost++
+			replies++
 		}
 	}
-	if lost != 1 {
-		t.Errorf("%d replies were lost, want 1", lost)
+	if replies != 1 {
+		t.Errorf("%d replies were lost, want 1", replies)
 	}
 }
 

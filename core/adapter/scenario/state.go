@@ -41,7 +41,7 @@ func (p Provider) silence(ctx context.Context, c Call) error {
 		return err
 	}
 	if p.Now().Before(m.Silent) {
-		return lost("The provider does not answer, as sandbox:outcome_unknown asked.")
+		return lostConnection("The provider does not answer, as sandbox:outcome_unknown asked.")
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ func (p Provider) lose(ctx context.Context, c Call, w Name) error {
 		return tx.Put(prefix+c.About, doc)
 	})
 	if err == nil && lose {
-		err = lost("The connection to the provider was lost before it answered, as sandbox:" + string(w) + " asked.")
+		err = lostConnection("The connection to the provider was lost before it answered, as sandbox:" + string(w) + " asked.")
 	}
 	return err
 }

@@ -13,14 +13,14 @@ import (
 
 func accountChecks() []Check {
 	return []Check{
-		{Name: "the account is told", Harmless: true, Do: with(accountIsTold)},
+		{Name: "the account is told", Harmless: true, Do: with(accountIsReported)},
 		{Name: "the account is asked live", Bound: can[conformance.Revoker], Do: with(accountIsAskedLive)},
 		{Name: "calendars are listed, each once and one of them the default", Harmless: true, Do: with(calendarsAreListed)},
 		{Name: "a calendar that can only be read is marked and refuses a booking", Bound: hasReadOnly, Do: with(readOnlyIsMarked)},
 	}
 }
 
-func accountIsTold(ctx context.Context, r *run) error {
+func accountIsReported(ctx context.Context, r *run) error {
 	account, err := r.driver.Account(ctx)
 	if err != nil {
 		return err

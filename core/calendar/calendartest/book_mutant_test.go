@@ -36,18 +36,18 @@ func shorten(s string, limit int) string { return s[:min(limit, len(s))] }
 
 func bookMutants() []mutantOf {
 	const (
-		answered    = "a booked event is answered with its id, calendar, version and times"
-		title       = "a title is kept exactly"
-		description = "a description is kept exactly"
-		zone        = "an event is kept in the zone it is booked in"
-		fold        = "instants in the hour that a clock shows twice are kept"
-		invited     = "attendees are invited"
-		many        = "as many attendees as the traits allow are invited"
-		made        = "the provider makes a meeting link of its own for each event"
-		given       = "a link given by the caller is carried"
-		standard    = "no calendar named is the default one"
-		heeded      = "an event is booked in the calendar named and in no other"
-		notified    = "attendees are notified of booking, change and cancellation"
+		answered        = "a booked event is answered with its id, calendar, version and times"
+		title           = "a title is kept exactly"
+		description     = "a description is kept exactly"
+		zone            = "an event is kept in the zone it is booked in"
+		fold            = "instants in the hour that a clock shows twice are kept"
+		invited         = "attendees are invited"
+		many            = "as many attendees as the traits allow are invited"
+		made            = "the provider makes a meeting link of its own for each event"
+		given           = "a link given by the caller is carried"
+		standard        = "no calendar named is the default one"
+		inNamedCalendar = "an event is booked in the calendar named and in no other"
+		notified        = "attendees are notified of booking, change and cancellation"
 	)
 	return []mutantOf{
 		{Check: answered, How: "no id", Mutate: answering(func(e *Event) { e.ID = "" })},
@@ -160,8 +160,8 @@ func bookMutants() []mutantOf {
 			}
 			return d.Events(ctx, q)
 		}})},
-		{Check: heeded, How: "always the first", Mutate: booking(func(b *Booking) { b.CalendarID = first })},
-		{Check: heeded, How: "lists them all", Mutate: mutate(mutation{events: func(ctx context.Context, d full, q Query) (Page, error) {
+		{Check: inNamedCalendar, How: "always the first", Mutate: booking(func(b *Booking) { b.CalendarID = first })},
+		{Check: inNamedCalendar, How: "lists them all", Mutate: mutate(mutation{events: func(ctx context.Context, d full, q Query) (Page, error) {
 			q.CalendarID = first
 			one, err := d.Events(ctx, q)
 			if err != nil {

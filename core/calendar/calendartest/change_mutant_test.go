@@ -119,24 +119,24 @@ func eventMutants() []mutantOf {
 
 func changeMutants() []mutantOf {
 	const (
-		title       = "changing the title alone keeps the rest"
-		description = "changing the description alone keeps the rest"
-		times       = "changing the times alone keeps the rest"
-		attendees   = "changing the attendees alone keeps the rest"
-		nothing     = "changing nothing keeps everything"
-		zone        = "changed times are kept in the zone given with them"
-		texts       = "changed texts are kept exactly"
-		link        = "a change keeps the meeting link"
-		answers     = "attendees who stay keep their answers"
-		versions    = "every change has a new version"
-		current     = "a change of the current version is made"
-		stale       = "a change of a stale version is CHANGED_MEANWHILE and writes nothing"
-		meddled     = "a change that someone else made at the provider is not overwritten"
-		oneOfMany   = "of many changes at once of one version exactly one is made"
-		unknown     = "changing an unknown event is EVENT_NOT_FOUND"
-		gone        = "changing a cancelled event is EVENT_NOT_FOUND"
+		title          = "changing the title alone keeps the rest"
+		description    = "changing the description alone keeps the rest"
+		times          = "changing the times alone keeps the rest"
+		attendees      = "changing the attendees alone keeps the rest"
+		keepsAll       = "changing nothing keeps everything"
+		zone           = "changed times are kept in the zone given with them"
+		texts          = "changed texts are kept exactly"
+		link           = "a change keeps the meeting link"
+		answers        = "attendees who stay keep their answers"
+		versions       = "every change has a new version"
+		current        = "a change of the current version is made"
+		stale          = "a change of a stale version is CHANGED_MEANWHILE and writes nothing"
+		notOverwritten = "a change that someone else made at the provider is not overwritten"
+		exactlyOne     = "of many changes at once of one version exactly one is made"
+		unknown        = "changing an unknown event is EVENT_NOT_FOUND"
+		gone           = "changing a cancelled event is EVENT_NOT_FOUND"
 	)
-	empty, nobody := "", []string{}
+	empty, nobodyInvited := "", []string{}
 	noDescription := func(c *Change) {
 		if c.Description == nil {
 			c.Description = &empty
@@ -144,7 +144,7 @@ func changeMutants() []mutantOf {
 	}
 	noAttendees := func(c *Change) {
 		if c.Attendees == nil {
-			c.Attendees = &nobody
+			c.Attendees = &nobodyInvited
 		}
 	}
 	unchecked := func(c *Change) { c.IfUnchanged = "" }
@@ -204,8 +204,8 @@ func changeMutants() []mutantOf {
 				return d.Change(ctx, ref, c)
 			}})},
 		{Check: attendees, How: "clears the description", Mutate: replacing(noDescription)},
-		{Check: nothing, How: "clears the description", Mutate: replacing(noDescription)},
-		{Check: nothing, How: "refuses",
+		{Check: keepsAll, How: "clears the description", Mutate: replacing(noDescription)},
+		{Check: keepsAll, How: "refuses",
 			Mutate: mutate(mutation{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
 				return Event{}, fault.New(fault.Invalid, fault.ReasonProviderRefused, "Nothing to do.")
 			}})},
@@ -236,7 +236,7 @@ func changeMutants() []mutantOf {
 		{Check: answers, How: "all are asked anew",
 			Mutate: mutate(mutation{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
 				if c.Attendees != nil {
-					if e, err := d.Change(ctx, ref, Change{Attendees: &nobody}); err != nil {
+					if e, err := d.Change(ctx, ref, Change{Attendees: &nobodyInvited}); err != nil {
 						return e, err
 					}
 				}
@@ -300,12 +300,12 @@ func changeMutants() []mutantOf {
 				}
 				return e, err
 			}})},
-		{Check: meddled, How: "knows its own writes only", Mutate: changing(unchecked)},
-		{Check: oneOfMany, How: "looks, then writes",
+		{Check: notOverwritten, How: "knows its own writes only", Mutate: changing(unchecked)},
+		{Check: exactlyOne, How: "looks, then writes",
 			Mutate: mutate(mutation{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
 				return checkThenWrite(ctx, d, ref, c)
 			}})},
-		{Check: oneOfMany, How: "nobody wins",
+		{Check: exactlyOne, How: "nobody wins",
 			Mutate: mutate(mutation{change: func(_ context.Context, _ full, _ EventRef, c Change) (Event, error) {
 				return Event{}, changedMeanwhile()
 			}})},

@@ -11,14 +11,14 @@ import (
 
 func formChecks() []Check {
 	return []Check{
-		{Name: "a whole day is told as a day, its end exclusive", Bound: can[DayMaker], Do: with(dayIsTold)},
+		{Name: "a whole day is told as a day, its end exclusive", Bound: can[DayMaker], Do: with(dayIsReported)},
 		{Name: "a whole day lies in the zone of the query", Bound: can[DayMaker], Do: with(dayLiesInTheZone)},
 		{Name: "a whole day stays one when its title changes", Bound: both(writes, can[DayMaker]), Do: with(dayStaysADay)},
 		{Name: "a whole day that is moved to a time becomes an event of that time",
 			Bound: both(writes, can[DayMaker]), Do: with(dayBecomesATime)},
-		{Name: "a floating time is told as one", Bound: can[FloatingMaker], Do: with(floatingIsTold)},
+		{Name: "a floating time is told as one", Bound: can[FloatingMaker], Do: with(floatingIsReported)},
 		{Name: "a floating time lies in the zone of the query", Bound: can[FloatingMaker], Do: with(floatingLiesInTheZone)},
-		{Name: "an event that leaves its owner free is told as such", Bound: can[FreeMaker], Do: with(freeIsTold)},
+		{Name: "an event that leaves its owner free is told as such", Bound: can[FreeMaker], Do: with(freeIsReported)},
 	}
 }
 
@@ -60,7 +60,7 @@ func (r *run) makeDays(ctx context.Context, title string) (calendar.Event, error
 	return r.listOne(ctx, r.query(0, 6), title)
 }
 
-func dayIsTold(ctx context.Context, r *run) error {
+func dayIsReported(ctx context.Context, r *run) error {
 	listed, err := r.makeDays(ctx, "Whole days")
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func dayBecomesATime(ctx context.Context, r *run) error {
 	return errors.Join(err, wantSpan("after the change", after, start, end))
 }
 
-func floatingIsTold(ctx context.Context, r *run) error {
+func floatingIsReported(ctx context.Context, r *run) error {
 	title := "Wherever you are " + newKey()[:8]
 	if err := r.Provider.(FloatingMaker).MakeFloating(ctx, r.Calendar, title, r.floating(2, 9), r.floating(2, 10)); err != nil {
 		return err
@@ -182,7 +182,7 @@ func floatingLiesInTheZone(ctx context.Context, r *run) error {
 	return r.liesInZones(ctx, title, 9, 10)
 }
 
-func freeIsTold(ctx context.Context, r *run) error {
+func freeIsReported(ctx context.Context, r *run) error {
 	title := "Does not make busy " + newKey()[:8]
 	if err := r.Provider.(FreeMaker).MakeFree(ctx, r.Calendar, title, r.at(2, 9, 0), r.at(2, 10, 0)); err != nil {
 		return err

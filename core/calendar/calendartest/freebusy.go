@@ -14,7 +14,7 @@ import (
 
 func freeBusyChecks() []Check {
 	return []Check{
-		{Name: "free/busy tells the booked times", Bound: both(writes, tellsBusy), Do: with(busyIsTold)},
+		{Name: "free/busy tells the booked times", Bound: both(writes, tellsBusy), Do: with(busyIsReported)},
 		{Name: "free/busy tells nothing of cancelled and of free events", Bound: both(writes, tellsBusy), Do: with(freeIsNotBusy)},
 		{Name: "free/busy tells the instances of a series", Bound: both(can[SeriesMaker], tellsBusy), Do: with(seriesIsBusy)},
 		{Name: "free/busy agrees with the events", Bound: both(writes, tellsBusy), Do: with(busyAgrees)},
@@ -78,7 +78,7 @@ func wantSpans(what string, got []calendar.Span, want ...calendar.Span) error {
 	return nil
 }
 
-func busyIsTold(ctx context.Context, r *run) error {
+func busyIsReported(ctx context.Context, r *run) error {
 	b := r.booking("Busy", 0)
 	if _, err := r.book(ctx, b); err != nil {
 		return err
@@ -126,7 +126,7 @@ func busyOf(events []calendar.Event, within calendar.Span) []calendar.Span {
 	if err != nil {
 		zone = time.UTC
 	}
-	place := func(t calendar.Time) time.Time {
+	instantOf := func(t calendar.Time) time.Time {
 		if !t.AllDay && !t.Floating {
 			return t.Instant
 		}
@@ -136,7 +136,7 @@ func busyOf(events []calendar.Event, within calendar.Span) []calendar.Span {
 	var spans []calendar.Span
 	for _, e := range events {
 		if !e.IsFree && !e.IsCancelled {
-			spans = append(spans, calendar.Span{From: place(e.Start), To: place(e.End)})
+			spans = append(spans, calendar.Span{From: instantOf(e.Start), To: instantOf(e.End)})
 		}
 	}
 	return joined(spans, within)

@@ -28,8 +28,8 @@ func invitationChecks() []Check {
 }
 
 const (
-	someoneElse = "organizer@example.com"
-	otherGuest  = "other.guest@example.com"
+	otherOrganizer = "organizer@example.com"
+	otherGuest     = "other.guest@example.com"
 )
 
 // invite has somebody else invite the account, and returns the query that holds the meeting and its instances
@@ -42,7 +42,7 @@ func (r *run) invite(
 		Start: r.at(0, 15, 0), Length: 45 * time.Minute, Zone: zoneUsed, Rule: rule,
 	}
 	q := r.query(0, count)
-	if err := r.Provider.(Inviter).Invite(ctx, someoneElse, otherGuest, s); err != nil {
+	if err := r.Provider.(Inviter).Invite(ctx, otherOrganizer, otherGuest, s); err != nil {
 		return q, nil, err
 	}
 	var listed []calendar.Event
@@ -136,12 +136,12 @@ func invitationIsRemoved(rule string, count int) func(context.Context, *run) err
 		if err := r.wantGone(ctx, refOf(gone)); err != nil {
 			return err
 		}
-		told, err := r.notices(ctx, refOf(gone))
+		notices, err := r.notices(ctx, refOf(gone))
 		if err != nil {
 			return err
 		}
-		for _, n := range told {
-			if n.Kind == "cancellation" || n.To != someoneElse {
+		for _, n := range notices {
+			if n.Kind == "cancellation" || n.To != otherOrganizer {
 				return fmt.Errorf("%s was sent the %s of someone else's meeting", n.To, n.Kind)
 			}
 		}

@@ -10,10 +10,10 @@ import (
 
 func invitationMutants() []mutantOf {
 	const (
-		single   = "an event that someone else organizes is not changed"
-		instance = "an instance of a series that someone else organizes is not changed"
-		removed  = "cancelling an event that someone else organizes removes the account's copy alone"
-		alone    = "cancelling an instance of someone else's series removes the account's copy of it alone"
+		single      = "an event that someone else organizes is not changed"
+		instance    = "an instance of a series that someone else organizes is not changed"
+		removed     = "cancelling an event that someone else organizes removes the account's copy alone"
+		oneInstance = "cancelling an instance of someone else's series removes the account's copy of it alone"
 	)
 	side := func(d full) *provider { return d.(*client).p }
 	// own changes the account's copy, which is what a server lets one do that keeps events and knows no
@@ -101,8 +101,8 @@ func invitationMutants() []mutantOf {
 		{Check: removed, How: "cancels it for all", Mutate: cancelsForAll},
 		{Check: removed, How: "says so and does nothing",
 			Mutate: mutate(mutation{cancel: func(context.Context, full, EventRef, Cancellation) error { return nil }})},
-		{Check: alone, How: "cancels it for all", Mutate: cancelsForAll},
-		{Check: alone, How: "the whole series",
+		{Check: oneInstance, How: "cancels it for all", Mutate: cancelsForAll},
+		{Check: oneInstance, How: "the whole series",
 			Mutate: mutate(mutation{cancel: func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
 				for _, other := range wholeSeries(ctx, d, ref) {
 					if err := d.Cancel(ctx, other, c); err != nil {

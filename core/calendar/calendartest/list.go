@@ -154,11 +154,11 @@ func manyAgree(ctx context.Context, r *run) error {
 			return fmt.Errorf("EventsOf answered %d pages to %d queries", len(pages), len(queries))
 		}
 		for i, q := range queries {
-			alone, err := r.listTitled(ctx, q, b.Title)
+			single, err := r.listTitled(ctx, q, b.Title)
 			if err != nil {
 				return err
 			}
-			if err := wantIDs(fmt.Sprintf("query %d", i), titled(pages[i].Events, b.Title), alone...); err != nil {
+			if err := wantIDs(fmt.Sprintf("query %d", i), titled(pages[i].Events, b.Title), single...); err != nil {
 				return err
 			}
 		}

@@ -295,14 +295,14 @@ func span(e calendar.Event, zoneName string) (calendar.Span, error) {
 	if err != nil {
 		return calendar.Span{}, err
 	}
-	place := func(t calendar.Time) time.Time {
+	instantOf := func(t calendar.Time) time.Time {
 		if !t.AllDay && !t.Floating {
 			return t.Instant
 		}
 		u := t.Instant.UTC()
 		return time.Date(u.Year(), u.Month(), u.Day(), u.Hour(), u.Minute(), u.Second(), 0, zone)
 	}
-	return calendar.Span{From: place(e.Start), To: place(e.End)}, nil
+	return calendar.Span{From: instantOf(e.Start), To: instantOf(e.End)}, nil
 }
 
 func (c *client) Events(ctx context.Context, q calendar.Query) (calendar.Page, error) {

@@ -14,7 +14,7 @@ import (
 
 func seriesChecks() []Check {
 	instances := trait(func(t calendar.Traits) bool { return t.Instances })
-	alone := both(writes, instances, can[SeriesMaker])
+	changesInstances := both(writes, instances, can[SeriesMaker])
 	return []Check{
 		{Name: "a series is listed as its instances in the window, each with an id of its own",
 			Bound: can[SeriesMaker], Do: with(seriesIsExpanded)},
@@ -22,10 +22,10 @@ func seriesChecks() []Check {
 		{Name: "paging through a series loses nothing and repeats nothing", Bound: can[SeriesMaker], Do: with(seriesIsPaged)},
 		{Name: "a series keeps its wall clock when clocks are set", Bound: can[SeriesMaker], Do: with(seriesKeepsWallClock)},
 		{Name: "an instance that never was is EVENT_NOT_FOUND", Bound: can[SeriesMaker], Do: with(instanceThatNeverWas)},
-		{Name: "changing an instance changes that instance alone", Bound: alone, Do: with(instanceIsChangedAlone)},
-		{Name: "moving an instance moves it alone, even out of the window", Bound: alone, Do: with(instanceIsMovedAlone)},
-		{Name: "cancelling an instance cancels that instance alone", Bound: alone, Do: with(instanceIsCancelledAlone)},
-		{Name: "cancelling a cancelled instance is EVENT_NOT_FOUND", Bound: alone, Do: with(instanceIsCancelledAgain)},
+		{Name: "changing an instance changes that instance alone", Bound: changesInstances, Do: with(instanceIsChangedAlone)},
+		{Name: "moving an instance moves it alone, even out of the window", Bound: changesInstances, Do: with(instanceIsMovedAlone)},
+		{Name: "cancelling an instance cancels that instance alone", Bound: changesInstances, Do: with(instanceIsCancelledAlone)},
+		{Name: "cancelling a cancelled instance is EVENT_NOT_FOUND", Bound: changesInstances, Do: with(instanceIsCancelledAgain)},
 	}
 }
 

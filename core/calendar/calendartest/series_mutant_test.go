@@ -167,12 +167,12 @@ func seriesMutants() []mutantOf {
 
 func formMutants() []mutantOf {
 	const (
-		dayTold   = "a whole day is told as a day, its end exclusive"
-		dayZone   = "a whole day lies in the zone of the query"
-		dayStays  = "a whole day stays one when its title changes"
-		dayTime   = "a whole day that is moved to a time becomes an event of that time"
-		floatTold = "a floating time is told as one"
-		floatZone = "a floating time lies in the zone of the query"
+		dayReported   = "a whole day is told as a day, its end exclusive"
+		dayZone       = "a whole day lies in the zone of the query"
+		dayStays      = "a whole day stays one when its title changes"
+		dayTime       = "a whole day that is moved to a time becomes an event of that time"
+		floatReported = "a floating time is told as one"
+		floatZone     = "a floating time lies in the zone of the query"
 	)
 	converted := func(t *calendar.Time) {
 		berlin, _ := time.LoadLocation("Europe/Berlin")
@@ -181,13 +181,13 @@ func formMutants() []mutantOf {
 	}
 	inUTC := asking(func(q *Query) { q.Zone = "UTC" })
 	return []mutantOf{
-		{Check: dayTold, How: "midnights of a zone", Mutate: alteringEvents(func(e *Event) {
+		{Check: dayReported, How: "midnights of a zone", Mutate: alteringEvents(func(e *Event) {
 			if e.Start.AllDay {
 				converted(&e.Start)
 				converted(&e.End)
 			}
 		})},
-		{Check: dayTold, How: "the end inclusive", Mutate: alteringEvents(func(e *Event) {
+		{Check: dayReported, How: "the end inclusive", Mutate: alteringEvents(func(e *Event) {
 			if e.End.AllDay {
 				e.End.Instant = e.End.Instant.AddDate(0, 0, -1)
 			}
@@ -206,7 +206,7 @@ func formMutants() []mutantOf {
 				c.Start, c.End = nil, nil
 				return d.Change(ctx, ref, c)
 			}})},
-		{Check: floatTold, How: "in a zone", Mutate: alteringEvents(func(e *Event) {
+		{Check: floatReported, How: "in a zone", Mutate: alteringEvents(func(e *Event) {
 			if e.Start.Floating {
 				converted(&e.Start)
 				converted(&e.End)

@@ -132,8 +132,8 @@ func (p *Provider) overheard(next http.Handler) http.Handler {
 		_ = json.Unmarshal(recorder.Body.Bytes(), &given)
 		p.mu.Lock()
 		for _, name := range []string{"code", "code_verifier", "refresh_token", "access_token"} {
-			told, _ := given[name].(string)
-			for _, secret := range []string{form.Get(name), told} {
+			text, _ := given[name].(string)
+			for _, secret := range []string{form.Get(name), text} {
 				if secret != "" {
 					p.secrets = append(p.secrets, secret)
 				}

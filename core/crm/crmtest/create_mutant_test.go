@@ -143,14 +143,14 @@ func createMutants() []conformance.Mutant[Harness] {
 
 func keyMutants() []conformance.Mutant[Harness] {
 	const (
-		keys   = "a key may have 1 to 64 characters"
-		first  = "a second Create of one key answers the first ticket"
-		lost   = "a Create whose reply is lost is not called unsent, and can be settled"
-		found  = "Find answers the ticket that Create made"
-		unused = "Find says that there is surely none"
-		differ = "Find answers no ticket that says something else"
-		others = "Find answers no ticket that is another call's"
-		guess  = "Find does not guess between two tickets that say the same"
+		keys      = "a key may have 1 to 64 characters"
+		first     = "a second Create of one key answers the first ticket"
+		lostReply = "a Create whose reply is lost is not called unsent, and can be settled"
+		found     = "Find answers the ticket that Create made"
+		unused    = "Find says that there is surely none"
+		differ    = "Find answers no ticket that says something else"
+		others    = "Find answers no ticket that is another call's"
+		guess     = "Find does not guess between two tickets that say the same"
 	)
 	limits := func(how string, fits func(key string) bool) conformance.Mutant[Harness] {
 		return creates(keys, how, func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
@@ -219,7 +219,7 @@ func keyMutants() []conformance.Mutant[Harness] {
 				return fresh, err
 			}}
 		}),
-		creates(lost, "says that nothing was sent", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+		creates(lostReply, "says that nothing was sent", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
 			made, err := d.Create(ctx, t)
 			if f := fault.From(err); f != nil {
 				unsent := *f
@@ -228,14 +228,14 @@ func keyMutants() []conformance.Mutant[Harness] {
 			}
 			return made, nil
 		}),
-		creates(lost, "says that the input is wrong", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+		creates(lostReply, "says that the input is wrong", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
 			made, err := d.Create(ctx, t)
 			if err != nil {
 				return made, fault.InvalidField("subject", "was refused.")
 			}
 			return made, nil
 		}),
-		finds(lost, "does not find it", func(context.Context, full, crm.NewTicket) (crm.Ticket, error) { return crm.Ticket{}, noTicket() }),
+		finds(lostReply, "does not find it", func(context.Context, full, crm.NewTicket) (crm.Ticket, error) { return crm.Ticket{}, noTicket() }),
 		finds(found, "answers the newest", func(ctx context.Context, d full, _ crm.NewTicket) (crm.Ticket, error) {
 			return d.ByNumber(ctx, "000002")
 		}),

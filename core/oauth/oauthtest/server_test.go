@@ -88,9 +88,9 @@ func redeem(s *oauthtest.Server, pairs ...string) (int, map[string]any) {
 		form.Add(pairs[i], pairs[i+1])
 	}
 	answer := do(s, http.MethodPost, "/token", form)
-	var said map[string]any
-	_ = json.NewDecoder(answer.Body).Decode(&said)
-	return answer.StatusCode, said
+	var body map[string]any
+	_ = json.NewDecoder(answer.Body).Decode(&body)
+	return answer.StatusCode, body
 }
 
 func TestAuthorizationRequestsAreChecked(t *testing.T) {
@@ -192,16 +192,16 @@ func TestTokenRequestsAreChecked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := server()
-			status, said := redeem(s, with(good(code(t, s)), c.change[0], c.change[1])...)
-			if status != c.status || said["error"] != c.err || said["access_token"] != nil {
-				t.Errorf("%d %v", status, said)
+			status, body := redeem(s, with(good(code(t, s)), c.change[0], c.change[1])...)
+			if status != c.status || body["error"] != c.err || body["access_token"] != nil {
+				t.Errorf("%d %v", status, body)
 			}
 		})
 	}
 	t.Run("a verifier where no challenge was", func(t *testing.T) {
 		s := server()
-		if _, said := redeem(s, good(code(t, s, "code_challenge", "", "code_challenge_method", ""))...); said["error"] != "invalid_grant" {
-			t.Error(said)
+		if _, body := redeem(s, good(code(t, s, "code_challenge", "", "code_challenge_method", ""))...); body["error"] != "invalid_grant" {
+			t.Error(body)
 		}
 	})
 	t.Run("a code that expired", func(t *testing.T) {
@@ -209,20 +209,20 @@ func TestTokenRequestsAreChecked(t *testing.T) {
 		s := server(func(o *oauthtest.Options) { o.Now = func() time.Time { return now } })
 		secret := code(t, s)
 		now = now.Add(10 * time.Minute)
-		if _, said := redeem(s, good(secret)...); said["error"] != "invalid_grant" {
-			t.Error(said)
+		if _, body := redeem(s, good(secret)...); body["error"] != "invalid_grant" {
+			t.Error(body)
 		}
 	})
 	t.Run("another's code", func(t *testing.T) {
 		s := server(func(o *oauthtest.Options) { o.Clients["eve"] = "secret" })
-		if _, said := redeem(s, with(good(code(t, s)), "client_id", "eve")...); said["error"] != "invalid_grant" {
-			t.Error(said)
+		if _, body := redeem(s, with(good(code(t, s)), "client_id", "eve")...); body["error"] != "invalid_grant" {
+			t.Error(body)
 		}
 	})
 	t.Run("a parameter that is there twice", func(t *testing.T) {
 		s := server()
-		if _, said := redeem(s, append(good(code(t, s)), "scope", "a", "scope", "b")...); said["error"] != "invalid_request" {
-			t.Error(said)
+		if _, body := redeem(s, append(good(code(t, s)), "scope", "a", "scope", "b")...); body["error"] != "invalid_request" {
+			t.Error(body)
 		}
 	})
 	t.Run("by Basic, as RFC 6749 encodes it", func(t *testing.T) {
@@ -257,12 +257,12 @@ func TestRotations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := server(func(o *oauthtest.Options) { o.Rotation = c.rotation })
 			refresh := func(token string) map[string]any {
-				_, said := redeem(s, "grant_type", "refresh_token", "client_id", "desk & co", "client_secret", "secret", "refresh_token", token)
-				return said
+				_, body := redeem(s, "grant_type", "refresh_token", "client_id", "desk & co", "client_secret", "secret", "refresh_token", token)
+				return body
 			}
 			first := s.Grant("desk & co", "ada@example.com", "events")
-			said := refresh(first)
-			next, another := said["refresh_token"].(string)
+			body := refresh(first)
+			next, another := body["refresh_token"].(string)
 			if another != c.another {
 				t.Errorf("another one is given: %t", another)
 			}
@@ -273,7 +273,7 @@ func TestRotations(t *testing.T) {
 				t.Errorf("%d reuses", s.Reuses())
 			}
 			r := httptest.NewRequest(http.MethodGet, "/", nil)
-			r.Header.Set("Authorization", "Bearer "+said["access_token"].(string))
+			r.Header.Set("Authorization", "Bearer "+body["access_token"].(string))
 			if _, good := s.Bearer(r); good != c.stillGood {
 				t.Errorf("after it, the family lives: %t", good)
 			}

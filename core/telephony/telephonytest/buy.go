@@ -256,7 +256,7 @@ func lostReply(ctx context.Context, h Harness) error {
 	case f.Code != fault.Unavailable && f.Code != fault.Timeout && f.Code != fault.UnknownOutcome:
 		return fmt.Errorf("Buy failed with %w, want Unavailable, Timeout or UnknownOutcome", err)
 	}
-	if found, err := settled(ctx, h, o); err != nil || !idempotent(h) {
+	if found, err := lookBack(ctx, h, o); err != nil || !idempotent(h) {
 		return giveBack(ctx, h, err, found)
 	}
 	return withOrder(ctx, h, o, func(again telephony.Number) error {
@@ -268,8 +268,8 @@ func lostReply(ctx context.Context, h Harness) error {
 	})
 }
 
-// settled looks back for an order whose answer never came, and wants the number in the account's list too.
-func settled(ctx context.Context, h Harness, o telephony.Order) (telephony.Number, error) {
+// lookBack looks back for an order whose answer never came, and wants the number in the account's list too.
+func lookBack(ctx context.Context, h Harness, o telephony.Order) (telephony.Number, error) {
 	n, err := h.Open().Ordered(ctx, o)
 	if err != nil {
 		return n, fmt.Errorf("Ordered of an order whose reply was lost: %w", err)

@@ -134,9 +134,9 @@ func buyMutants() []conformance.Mutant[Harness] {
 
 func keyMutants() []conformance.Mutant[Harness] {
 	const (
-		keys  = "a key may have 1 to 64 characters"
-		again = "a second Buy of one key answers the number held"
-		lost  = "a Buy whose reply is lost is not called unsent, and can be settled"
+		keys      = "a key may have 1 to 64 characters"
+		again     = "a second Buy of one key answers the number held"
+		lostReply = "a Buy whose reply is lost is not called unsent, and can be settled"
 	)
 	limits := func(how string, fits func(key string) bool) conformance.Mutant[Harness] {
 		return buys(keys, how, func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
@@ -187,7 +187,7 @@ func keyMutants() []conformance.Mutant[Harness] {
 				return d.Buy(ctx, o)
 			}}
 		}),
-		buys(lost, "says that nothing was sent", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		buys(lostReply, "says that nothing was sent", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
 			n, err := d.Buy(ctx, o)
 			if f := fault.From(err); f != nil {
 				unsent := *f
@@ -196,20 +196,20 @@ func keyMutants() []conformance.Mutant[Harness] {
 			}
 			return n, nil
 		}),
-		buys(lost, "says that it was taken", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		buys(lostReply, "says that it was taken", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
 			n, err := d.Buy(ctx, o)
 			if err != nil {
 				return n, fault.New(fault.Conflict, fault.ReasonNumberTaken, "It was taken.")
 			}
 			return n, nil
 		}),
-		orders(lost, "knows an order by its answer alone", func(context.Context, telephony.Driver, telephony.Order) (telephony.Number, error) {
+		orders(lostReply, "knows an order by its answer alone", func(context.Context, telephony.Driver, telephony.Order) (telephony.Number, error) {
 			return telephony.Number{}, noNumber()
 		}),
-		mutate(lost, "does not list it", func(telephony.Driver) mutant {
+		mutate(lostReply, "does not list it", func(telephony.Driver) mutant {
 			return mutant{numbers: func(context.Context, telephony.Query) (telephony.Page, error) { return telephony.Page{}, nil }}
 		}),
-		mutate(lost, "does not know the order again", func(d telephony.Driver) mutant {
+		mutate(lostReply, "does not know the order again", func(d telephony.Driver) mutant {
 			tries := 0
 			return mutant{buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
 				if tries++; tries > 1 {

@@ -87,7 +87,7 @@ func orderedAfterLostReply(ctx context.Context, h Harness) error {
 	if err := wantOrdered(h, o, n); err != nil {
 		return err
 	}
-	n, err = settled(ctx, h, o)
+	n, err = lookBack(ctx, h, o)
 	return giveBack(ctx, h, err, n)
 }
 

@@ -11,13 +11,13 @@ import (
 
 func orderedMutants() []conformance.Mutant[Harness] {
 	const (
-		answers = "Ordered answers an order at once, and then its number"
-		lost    = "Ordered answers an order whose reply was lost"
-		never   = "Ordered of an order that was never made is NotFound, and buys nothing"
-		taken   = "Ordered of a number that someone else took is NotFound or NUMBER_TAKEN"
-		before  = "Ordered of a number that the account held before is NUMBER_TAKEN"
-		changes = "Ordered changes nothing"
-		costs   = "Ordered costs nothing"
+		answers   = "Ordered answers an order at once, and then its number"
+		lostReply = "Ordered answers an order whose reply was lost"
+		never     = "Ordered of an order that was never made is NotFound, and buys nothing"
+		taken     = "Ordered of a number that someone else took is NotFound or NUMBER_TAKEN"
+		before    = "Ordered of a number that the account held before is NUMBER_TAKEN"
+		changes   = "Ordered changes nothing"
+		costs     = "Ordered costs nothing"
 	)
 	tells := func(check, how string, alter func(n *telephony.Number)) conformance.Mutant[Harness] {
 		return orders(check, how, func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
@@ -93,9 +93,9 @@ func orderedMutants() []conformance.Mutant[Harness] {
 			}
 			return h
 		}},
-		knows(lost, "knows an order by its answer alone"),
-		tells(lost, "answers the order's reference", func(n *telephony.Number) { n.Ref = "order-1" }),
-		mutate(lost, "forgets the purchase", func(d telephony.Driver) mutant {
+		knows(lostReply, "knows an order by its answer alone"),
+		tells(lostReply, "answers the order's reference", func(n *telephony.Number) { n.Ref = "order-1" }),
+		mutate(lostReply, "forgets the purchase", func(d telephony.Driver) mutant {
 			return mutant{buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
 				n, err := d.Buy(ctx, o)
 				if err == nil {

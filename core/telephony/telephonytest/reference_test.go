@@ -18,10 +18,10 @@ import (
 // reference is a driver in memory that keeps every clause. It is its own provider's side as well.
 type reference struct {
 	adaptertest.Gate
-	mu        sync.Mutex
-	numbers   []*number
-	elsewhere []string // sold to somebody else
-	purchases int
+	mu            sync.Mutex
+	numbers       []*number
+	soldElsewhere []string // sold to somebody else
+	purchases     int
 
 	// What providers that keep the contract differ in.
 	bare  bool // Buy leaves name and routing to Change
@@ -137,7 +137,7 @@ func (r *reference) Search(ctx context.Context, s telephony.Search) ([]telephony
 
 func (r *reference) forSale(e164 string) bool {
 	held := slices.ContainsFunc(r.numbers, func(n *number) bool { return n.E164 == e164 })
-	return slices.Contains(stock("415"), e164) && !held && !slices.Contains(r.elsewhere, e164)
+	return slices.Contains(stock("415"), e164) && !held && !slices.Contains(r.soldElsewhere, e164)
 }
 
 func (r *reference) Buy(ctx context.Context, o telephony.Order) (telephony.Number, error) {
@@ -147,7 +147,7 @@ func (r *reference) Buy(ctx context.Context, o telephony.Order) (telephony.Numbe
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if n, err := r.order(o); n != nil || err != nil {
-		return r.told(n), err
+		return r.contractNumber(n), err
 	}
 	if !r.forSale(o.E164) {
 		return telephony.Number{}, taken()
@@ -161,7 +161,7 @@ func (r *reference) Buy(ctx context.Context, o telephony.Order) (telephony.Numbe
 		n.Routing = o.Routing
 	}
 	r.numbers = append(r.numbers, n)
-	return r.told(n), r.Leave()
+	return r.contractNumber(n), r.Leave()
 }
 
 // order finds what an order has bought. What the account holds otherwise is taken.
@@ -182,8 +182,8 @@ func taken() error {
 	return fault.New(fault.Conflict, fault.ReasonNumberTaken, "Somebody else was faster.")
 }
 
-// told is the number as it is told: without its reference while its order is under way.
-func (r *reference) told(n *number) telephony.Number {
+// contractNumber is the number as it is told: without its reference while its order is under way.
+func (r *reference) contractNumber(n *number) telephony.Number {
 	switch {
 	case n == nil:
 		return telephony.Number{}
@@ -212,7 +212,7 @@ func (r *reference) Ordered(ctx context.Context, o telephony.Order) (telephony.N
 		if n.looks++; n.looks > 2 {
 			n.Pending = false
 		}
-		return r.told(n), nil
+		return r.contractNumber(n), nil
 	case !r.forSale(o.E164):
 		return telephony.Number{}, taken()
 	}
@@ -312,7 +312,7 @@ func (r *reference) Purchases(context.Context) (int, error) {
 func (r *reference) Snatch(context.Context) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.elsewhere = append(r.elsewhere, "+14155550100")
+	r.soldElsewhere = append(r.soldElsewhere, "+14155550100")
 	return "+14155550100", nil
 }
 

@@ -15,7 +15,7 @@ func releaseChecks() []Check {
 	return []Check{
 		{Name: "a number released is the account's no longer", Do: releasedIsGone},
 		{Name: "Release releases no other number", Do: releaseTouchesOne},
-		{Name: "Number and Numbers tell why a number cannot be released", Bound: provides[Blocker], Do: blockIsTold},
+		{Name: "Number and Numbers tell why a number cannot be released", Bound: provides[Blocker], Do: blockIsReported},
 		{Name: "a number that is blocked is not released, for the reason told", Bound: provides[Blocker], Do: blockedStays},
 	}
 }
@@ -70,7 +70,7 @@ func blocked(ctx context.Context, h Harness, check func(n telephony.Number) erro
 	return nil
 }
 
-func blockIsTold(ctx context.Context, h Harness) error {
+func blockIsReported(ctx context.Context, h Harness) error {
 	return blocked(ctx, h, func(n telephony.Number) error {
 		listed, _, err := held(ctx, h, n.E164)
 		if err != nil {

@@ -11,9 +11,9 @@ import (
 
 func releaseMutants() []conformance.Mutant[Harness] {
 	const (
-		gone  = "a number released is the account's no longer"
-		told  = "Number and Numbers tell why a number cannot be released"
-		stays = "a number that is blocked is not released, for the reason told"
+		gone          = "a number released is the account's no longer"
+		blockReported = "Number and Numbers tell why a number cannot be released"
+		stays         = "a number that is blocked is not released, for the reason told"
 	)
 	noFault := func(n telephony.Number) telephony.Number { n.Block = telephony.BlockNone; return n }
 	return []conformance.Mutant[Harness]{
@@ -39,9 +39,9 @@ func releaseMutants() []conformance.Mutant[Harness] {
 			}
 			return nil
 		}),
-		alters(told, "does not say", func(n *telephony.Number) { *n = noFault(*n) }),
-		alters(told, "says so of every number", func(n *telephony.Number) { n.Block = telephony.BlockEmergency }),
-		mutate(told, "does not say so in its list", func(d telephony.Driver) mutant {
+		alters(blockReported, "does not say", func(n *telephony.Number) { *n = noFault(*n) }),
+		alters(blockReported, "says so of every number", func(n *telephony.Number) { n.Block = telephony.BlockEmergency }),
+		mutate(blockReported, "does not say so in its list", func(d telephony.Driver) mutant {
 			return mutant{numbers: func(ctx context.Context, q telephony.Query) (telephony.Page, error) {
 				page, err := d.Numbers(ctx, q)
 				for i, n := range page.Numbers {
@@ -50,7 +50,7 @@ func releaseMutants() []conformance.Mutant[Harness] {
 				return page, err
 			}}
 		}),
-		mutate(told, "takes one reason for another", func(d telephony.Driver) mutant {
+		mutate(blockReported, "takes one reason for another", func(d telephony.Driver) mutant {
 			return mutant{alter: func(n telephony.Number) telephony.Number {
 				if n.Block == telephony.BlockEmergency {
 					n.Block = telephony.BlockLock

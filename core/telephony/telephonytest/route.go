@@ -25,9 +25,9 @@ const (
 )
 
 func routeFollowsSettings(_ context.Context, h Harness) error {
-	got, said := h.Open().Route(employee, answered)
-	if said != (h.Leads != telephony.Routing{}) || got != h.Leads {
-		return fmt.Errorf("Route answered %+v, %t, want %+v", got, said, h.Leads)
+	got, isRouted := h.Open().Route(employee, answered)
+	if isRouted != (h.Leads != telephony.Routing{}) || got != h.Leads {
+		return fmt.Errorf("Route answered %+v, %t, want %+v", got, isRouted, h.Leads)
 	}
 	if strings.Contains(got.VoiceURL, answered) {
 		return fmt.Errorf("Route answered %q, where the plus of the number is a space", got.VoiceURL)

@@ -111,7 +111,7 @@ func twoOrdersAtOnce(ctx context.Context, h Harness) error {
 }
 
 // heldOnce wants one number held, and that one answered to whoever was answered one.
-func heldOnce(ctx context.Context, h Harness, e164 string, told []telephony.Number) error {
+func heldOnce(ctx context.Context, h Harness, e164 string, answered []telephony.Number) error {
 	all, err := everyNumber(ctx, h, 0)
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func heldOnce(ctx context.Context, h Harness, e164 string, told []telephony.Numb
 	if len(ours) != 1 {
 		return fmt.Errorf("%s is held %d times, want once: %+v", e164, len(ours), ours)
 	}
-	for _, n := range told {
+	for _, n := range answered {
 		if n.Ref != "" && n.Ref != ours[0].Ref {
 			return fmt.Errorf("%+v was answered, and %+v is held", n, ours[0])
 		}

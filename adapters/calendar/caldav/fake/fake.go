@@ -58,7 +58,7 @@ type Quirks struct {
 
 // Server is one account's calendars. It is an http.Handler; safe for concurrent use.
 type Server struct {
-	adaptertest.Trouble
+	adaptertest.Faults
 	options Options
 
 	mu          sync.Mutex

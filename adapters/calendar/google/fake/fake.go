@@ -54,7 +54,7 @@ const scopePrefix = "https://www.googleapis.com/auth/"
 
 // Server is an http.Handler; safe for concurrent use.
 type Server struct {
-	adaptertest.Trouble
+	adaptertest.Faults
 	OAuth *oauthtest.Server // who may call, and with which scopes
 
 	options Options

@@ -65,8 +65,8 @@ func (a client) ask(t *testing.T, method, target, body string, header ...string)
 			t.Fatalf("%s %s: %v: %s", method, target, err, w.Body)
 		}
 	}
-	if told, is := answer["error"].(map[string]any); is {
-		first, _ := told["errors"].([]any)[0].(map[string]any)
+	if errorObject, is := answer["error"].(map[string]any); is {
+		first, _ := errorObject["errors"].([]any)[0].(map[string]any)
 		reason, _ = first["reason"].(string)
 	}
 	return w.Code, reason, answer

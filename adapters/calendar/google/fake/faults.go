@@ -12,7 +12,7 @@ func (s *Server) Revoke() { s.OAuth.Revoke() }
 // in both of Google's ways by turns: 403 with a reason of the domain usageLimits, and 429. A wait of whole
 // seconds is named; without one there is no Retry-After, as mostly.
 func (s *Server) faulty(w http.ResponseWriter, r *http.Request) bool {
-	met := s.Meet(w, r)
+	met := s.Inject(w, r)
 	switch {
 	case met.Answered:
 	case met.Stopped:

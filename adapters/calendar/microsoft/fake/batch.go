@@ -26,7 +26,7 @@ type part struct {
 
 // batch makes several requests in one, up to four at a time, and answers them in another order
 // (learn.microsoft.com/graph/json-batching). The batch succeeds, whatever becomes of its parts.
-func (s *Server) batch(w http.ResponseWriter, r *http.Request, token oauthtest.Token, met adaptertest.Met) {
+func (s *Server) batch(w http.ResponseWriter, r *http.Request, token oauthtest.Token, met adaptertest.Injected) {
 	s.mu.Lock()
 	a, faulty := s.faulty(met, r.Method, "$batch")
 	s.mu.Unlock()
@@ -58,7 +58,7 @@ func (s *Server) batch(w http.ResponseWriter, r *http.Request, token oauthtest.T
 	send(w, answer{status: http.StatusOK, body: map[string]any{"responses": answers}})
 }
 
-func (s *Server) part(r *http.Request, p part, token oauthtest.Token, met adaptertest.Met) map[string]any {
+func (s *Server) part(r *http.Request, p part, token oauthtest.Token, met adaptertest.Injected) map[string]any {
 	u, err := url.Parse("http://" + r.Host + graphPath + p.URL)
 	a := invalid("BadRequest", "Invalid batch part.")
 	if err == nil && strings.HasPrefix(p.URL, "/") && p.ID != "" {

@@ -49,7 +49,7 @@ type Options struct {
 
 // Server is one mailbox, and who gives tokens for it. It is an http.Handler; safe for concurrent use.
 type Server struct {
-	adaptertest.Trouble
+	adaptertest.Faults
 	options Options
 	oauth   *oauthtest.Server
 	zone    *time.Location
@@ -177,7 +177,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	met := s.Meet(w, r) // a batch is one call
+	met := s.Inject(w, r) // a batch is one call
 	if met.Answered {
 		return
 	}

@@ -46,7 +46,7 @@ func (s *Server) fail(path string, a answer) (restore func()) {
 }
 
 // faulty responds in place of the server, where it was told to.
-func (s *Server) faulty(met adaptertest.Met, method, path string) (answer, bool) {
+func (s *Server) faulty(met adaptertest.Injected, method, path string) (answer, bool) {
 	switch {
 	case met.Stopped:
 		a := refuse(http.StatusServiceUnavailable, "ServiceUnavailable", "The service is temporarily unavailable.")

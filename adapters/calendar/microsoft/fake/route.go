@@ -24,7 +24,7 @@ type call struct {
 }
 
 // serve handles a request whose sender is known. The path is as it came, escaped, without the version.
-func (s *Server) serve(r *http.Request, token oauthtest.Token, met adaptertest.Met, path string) answer {
+func (s *Server) serve(r *http.Request, token oauthtest.Token, met adaptertest.Injected, path string) answer {
 	running := s.running.Add(1)
 	defer s.running.Add(-1)
 	for peak := s.peak.Load(); running > peak && !s.peak.CompareAndSwap(peak, running); {

@@ -55,7 +55,7 @@ const (
 
 // Server is an http.Handler; safe for concurrent use.
 type Server struct {
-	adaptertest.Trouble
+	adaptertest.Faults
 	options Options
 
 	mu       sync.Mutex

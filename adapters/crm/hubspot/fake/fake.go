@@ -62,7 +62,7 @@ const PortalID = 2519445
 
 // Server is an http.Handler; safe for concurrent use.
 type Server struct {
-	adaptertest.Trouble
+	adaptertest.Faults
 	OAuth *oauthtest.Server // who may call, and with which scopes
 
 	options Options

@@ -52,7 +52,7 @@ func (s *Server) with(change func(*faults)) {
 
 // faulty counts a call, and answers in place of the server where it was told to.
 func (s *Server) faulty(w http.ResponseWriter, r *http.Request) bool {
-	met := s.Meet(w, r)
+	met := s.Inject(w, r)
 	s.mu.Lock()
 	s.asked = append(s.asked, r.Method+" "+r.URL.Path)
 	f := s.faults

@@ -86,7 +86,7 @@ var (
 
 // Server is an http.Handler; safe for concurrent use.
 type Server struct {
-	adaptertest.Trouble
+	adaptertest.Faults
 	OAuth *oauthtest.Server // who may call
 
 	options Options

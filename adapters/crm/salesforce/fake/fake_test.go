@@ -125,9 +125,9 @@ func TestQueries(t *testing.T) {
 		{"an id that is none", `SELECT Id FROM Case WHERE Id = '1'`, 400, "INVALID_QUERY_FILTER_OPERATOR"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			status, said := s.call(http.MethodGet, "query?q="+url.QueryEscape(c.soql), "")
-			if status != c.status || !strings.Contains(said, c.says) {
-				t.Errorf("answered %d %s, want %d %s", status, said, c.status, c.says)
+			status, text := s.call(http.MethodGet, "query?q="+url.QueryEscape(c.soql), "")
+			if status != c.status || !strings.Contains(text, c.says) {
+				t.Errorf("answered %d %s, want %d %s", status, text, c.status, c.says)
 			}
 		})
 	}

@@ -57,14 +57,14 @@ func (s *Server) redeem(w http.ResponseWriter, r *http.Request, body []byte) {
 	asked.Body, asked.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	answer := &recorder{header: http.Header{}, status: http.StatusOK}
 	s.OAuth.ServeHTTP(answer, asked)
-	var told map[string]any
-	if answer.status == http.StatusOK && json.Unmarshal(answer.body.Bytes(), &told) == nil {
+	var claims map[string]any
+	if answer.status == http.StatusOK && json.Unmarshal(answer.body.Bytes(), &claims) == nil {
 		base := origin(r)
-		told["instance_url"] = base
-		told["id"] = base + "/id/" + RecordID("00D", 1) + "/" + Owner
-		told["issued_at"] = s.options.Now().UTC().Format("20060102150405")
+		claims["instance_url"] = base
+		claims["id"] = base + "/id/" + RecordID("00D", 1) + "/" + Owner
+		claims["issued_at"] = s.options.Now().UTC().Format("20060102150405")
 		answer.body.Reset()
-		_ = json.NewEncoder(&answer.body).Encode(told) // of what was just decoded
+		_ = json.NewEncoder(&answer.body).Encode(claims) // of what was just decoded
 	}
 	for name, values := range answer.header {
 		w.Header()[name] = values

@@ -76,7 +76,7 @@ const (
 
 // Server is an http.Handler; safe for concurrent use.
 type Server struct {
-	adaptertest.Trouble
+	adaptertest.Faults
 	OAuth *oauthtest.Server
 
 	options Options

@@ -58,7 +58,7 @@ const (
 
 // Server is an http.Handler; safe for concurrent use.
 type Server struct {
-	adaptertest.Trouble
+	adaptertest.Faults
 	options Options
 
 	mu           sync.Mutex

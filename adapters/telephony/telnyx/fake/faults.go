@@ -16,7 +16,7 @@ func (s *Server) with(do func()) {
 
 // faulty counts a call, and answers in place of the server where it was told to.
 func (s *Server) faulty(w http.ResponseWriter, r *http.Request) bool {
-	met := s.Meet(w, r)
+	met := s.Inject(w, r)
 	switch {
 	case met.Answered:
 	case met.Stopped:

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Trouble is what every pretended provider's server can be told to do wrong. A fake embeds it, asks
-// [Trouble.Meet] before it serves a call and [Trouble.Drops] before it answers one, and says in its
+// Faults is what every pretended provider's server can be told to do wrong. A fake embeds it, asks
+// [Faults.Inject] before it serves a call and [Faults.Drops] before it answers one, and says in its
 // provider's own shape that it is stopped, that the calls are too many, or that something is forbidden. The
 // zero value is no trouble.
-type Trouble struct {
+type Faults struct {
 	mu                          sync.Mutex
 	calls                       int
 	forbidden, stopped, limited bool
@@ -22,19 +22,19 @@ type Trouble struct {
 }
 
 // Forbid has the server answer that the account may not do what is asked.
-func (t *Trouble) Forbid() { t.with(func() { t.forbidden = true }) }
+func (t *Faults) Forbid() { t.with(func() { t.forbidden = true }) }
 
 // Stop has the server answer that it is unavailable.
-func (t *Trouble) Stop() { t.with(func() { t.stopped = true }) }
+func (t *Faults) Stop() { t.with(func() { t.stopped = true }) }
 
 // Limit has the server refuse every call as one too many, and name that wait where its provider names one.
-func (t *Trouble) Limit(wait time.Duration) { t.with(func() { t.limited, t.wait = true, wait }) }
+func (t *Faults) Limit(wait time.Duration) { t.with(func() { t.limited, t.wait = true, wait }) }
 
 // Unlimit ends what Limit began.
-func (t *Trouble) Unlimit() { t.with(func() { t.limited, t.wait = false, 0 }) }
+func (t *Faults) Unlimit() { t.with(func() { t.limited, t.wait = false, 0 }) }
 
 // Hang has the server take calls and answer none, until release is called.
-func (t *Trouble) Hang() (release func()) {
+func (t *Faults) Hang() (release func()) {
 	hang := make(chan struct{})
 	t.with(func() { t.hang = hang })
 	return func() {
@@ -44,19 +44,19 @@ func (t *Trouble) Hang() (release func()) {
 }
 
 // DropNextReply has the server carry out the next write and lose the answer.
-func (t *Trouble) DropNextReply() { t.with(func() { t.dropNext = true }) }
+func (t *Faults) DropNextReply() { t.with(func() { t.dropNext = true }) }
 
 // Instead puts another handler in the place of the API; nil ends that.
-func (t *Trouble) Instead(h http.Handler) { t.with(func() { t.instead = h }) }
+func (t *Faults) Instead(h http.Handler) { t.with(func() { t.instead = h }) }
 
 // Calls counts the calls of the API, whatever became of them.
-func (t *Trouble) Calls() (n int) {
+func (t *Faults) Calls() (n int) {
 	t.with(func() { n = t.calls })
 	return n
 }
 
-// Met is what a call met.
-type Met struct {
+// Injected is what a call met.
+type Injected struct {
 	Call      int  // its number
 	Answered  bool // there is nothing left to answer
 	Stopped   bool
@@ -66,34 +66,34 @@ type Met struct {
 }
 
 // Seconds is the wait as Retry-After has it (RFC 9110 section 10.2.3).
-func (m Met) Seconds() string { return strconv.Itoa(int(m.Wait / time.Second)) }
+func (m Injected) Seconds() string { return strconv.Itoa(int(m.Wait / time.Second)) }
 
-// Meet counts a call, keeps it waiting and answers it in the server's place where it was told to.
-func (t *Trouble) Meet(w http.ResponseWriter, r *http.Request) (met Met) {
+// Inject counts a call, keeps it waiting and answers it in the server's place where it was told to.
+func (t *Faults) Inject(w http.ResponseWriter, r *http.Request) (injected Injected) {
 	var hang chan struct{}
 	var instead http.Handler
 	t.with(func() {
 		t.calls++
 		hang, instead = t.hang, t.instead
-		met = Met{Call: t.calls, Stopped: t.stopped, Limited: t.limited, Wait: t.wait, Forbidden: t.forbidden}
+		injected = Injected{Call: t.calls, Stopped: t.stopped, Limited: t.limited, Wait: t.wait, Forbidden: t.forbidden}
 	})
 	if hang != nil {
 		select {
 		case <-hang:
 		case <-r.Context().Done():
-			met.Answered = true
-			return met
+			injected.Answered = true
+			return injected
 		}
 	}
 	if instead != nil {
 		instead.ServeHTTP(w, r)
-		met.Answered = true
+		injected.Answered = true
 	}
-	return met
+	return injected
 }
 
 // Drops reports whether this call's answer is the one to lose: that of the next one that is no GET.
-func (t *Trouble) Drops(r *http.Request) (drop bool) {
+func (t *Faults) Drops(r *http.Request) (drop bool) {
 	if r.Method == http.MethodGet {
 		return false
 	}
@@ -101,7 +101,7 @@ func (t *Trouble) Drops(r *http.Request) (drop bool) {
 	return drop
 }
 
-func (t *Trouble) with(do func()) {
+func (t *Faults) with(do func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	do()
