@@ -24,7 +24,7 @@ const (
 	listBytes = 6*mebi - 4096 // a little less than is read of a list of events
 )
 
-// hostileForms are those of a kind of answer, and some that never end.
+// hostileForms returns those of a kind of answer, and some that never end.
 func hostileForms(bodies map[string]func() []byte) (forms []form) {
 	for name, body := range bodies {
 		forms = append(forms, bothWays(name, body)...)
@@ -45,7 +45,7 @@ func hostileForms(bodies map[string]func() []byte) (forms []form) {
 	return forms
 }
 
-// bothWays are a form as it is and compressed, the latter for all only at full size.
+// bothWays returns a form as it is and compressed, the latter for all only at full size.
 func bothWays(name string, body func() []byte) []form {
 	forms := []form{{name, body, plainly}}
 	if fullSize() || strings.Contains(name, "wide") {
@@ -105,7 +105,7 @@ func promising(w http.ResponseWriter, r *http.Request, body []byte) {
 	plainly(w, r, body)
 }
 
-// repeated is a text as often as it fits into a size, between a beginning and an end.
+// repeated returns a text as often as it fits into a size, between a beginning and an end.
 func repeated(begin, part, end string, size int) func() []byte {
 	return func() []byte {
 		return []byte(begin + strings.Repeat(part, max(size-len(begin)-len(end), 0)/len(part)) + end)
@@ -214,7 +214,7 @@ func xmlForms() map[string]func() []byte {
 	}
 }
 
-// icalForms are a multistatus with hostile objects.
+// icalForms returns a multistatus with hostile objects.
 func icalForms() map[string]func() []byte {
 	const before = davBegin + `<d:response><d:href>/dav/pat@example.com/main/x.ics</d:href><d:propstat><d:prop><d:getetag>"1"</d:getetag>` +
 		"<c:calendar-data>"

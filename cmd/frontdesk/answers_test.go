@@ -29,7 +29,7 @@ const (
 var listedUnder = map[string]string{"google": "items", "microsoft": "value", "salesforce": "records", "hubspot": "results", "zendesk": "tickets",
 	"freshdesk": "", "rest": "", "twilio": "incoming_phone_numbers", "telnyx": "data"}
 
-// hostileAnswers are the forms that an account's provider answers in.
+// hostileAnswers returns the forms that an account's provider answers in.
 func hostileAnswers(provider string) []form {
 	if provider != "caldav" {
 		return hostileForms(jsonForms(listedUnder[provider]))
@@ -97,8 +97,8 @@ func TestNoFormOfAnAnswerTakesTheProcessDown(t *testing.T) {
 	ended()
 }
 
-// withLoad has a neighbour call all the time until ended, which tells how long it waited: at most as long as a
-// neighbour of nobody at the same time, twice, and so much more.
+// withLoad has a neighbour call all the time until ended, which tells how long it waited: at most as long as
+// a neighbour of nobody at the same time, twice, and so much more.
 func (h hostileAccounts) withLoad(t *testing.T, more time.Duration) (ended func()) {
 	const perSecond = 50
 	ctx, stop := context.WithCancel(t.Context())
@@ -204,7 +204,7 @@ func (h hostileAccounts) sixteen(t *testing.T, how string, names []string) {
 	}
 }
 
-// residentNow is the memory that the process holds, from which on residentBytes tells the most.
+// residentNow returns the memory that the process holds, from which on residentBytes tells the most.
 func residentNow(t *testing.T, r *running) int {
 	t.Helper()
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", r.cmd.Process.Pid), []byte("5"), 0); err != nil {
@@ -213,7 +213,7 @@ func residentNow(t *testing.T, r *running) int {
 	return residentBytes(t, r)
 }
 
-// processorTime is what the process has used.
+// processorTime returns what the process has used.
 func processorTime(t *testing.T, r *running) time.Duration {
 	t.Helper()
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", r.cmd.Process.Pid))

@@ -126,7 +126,7 @@ func (s *attack) under(w way) held {
 	}
 }
 
-// late is how much longer the neighbour waits than it may: twice as long as at rest, and 20 ms. Where a
+// late returns how much longer the neighbour waits than it may: twice as long as at rest, and 20 ms. Where a
 // gateway at rest keeps its callers waiting longer than that, it is the machine that has no time.
 func (h held) late() time.Duration {
 	rest := quantile(h.control, .99)
@@ -145,7 +145,7 @@ func (h held) String() string {
 
 func noAttack() way { return way{"nothing", func(_ attacker, ctx context.Context) { <-ctx.Done() }} }
 
-// ways are those of all families.
+// ways returns those of all families.
 func ways() []way {
 	return slices.Concat(withheld(), equalCalls(), heavyBodies(), floods(), oddConnections())
 }

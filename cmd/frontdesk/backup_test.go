@@ -14,7 +14,7 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// bookingAt is a booking of the hour with that number, under a key of its own.
+// bookingAt returns a booking of the hour with that number, under a key of its own.
 func bookingAt(hour int) (body, key string) {
 	return fmt.Sprintf(`{"title":"Consultation %[1]d","start_time":"2027-03-%02[2]dT%02[3]d:00:00Z","end_time":"2027-03-%02[2]dT%02[3]d:30:00Z"}`,
 		hour, 1+hour/24, hour%24), fmt.Sprintf("Idempotency-Key: hour-%d", hour)

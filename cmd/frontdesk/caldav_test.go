@@ -130,7 +130,7 @@ func (d davClient) put(name, object string) {
 	d.do(http.MethodPut, strings.TrimRight(d.account.Calendar, "/")+"/"+name, object, "Content-Type: text/calendar; charset=utf-8")
 }
 
-// all is every object of the calendar, unfolded.
+// all returns every object of the calendar, unfolded.
 func (d davClient) all() string {
 	d.t.Helper()
 	report := d.do("REPORT", d.account.Calendar, `<?xml version="1.0"?><C:calendar-query xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav">

@@ -87,7 +87,7 @@ func purpose(l link.Link) string {
 	return fmt.Sprintf("This link reconnects the connection %q of the tenant %s, which is %s at %s.", l.Connection, l.Tenant, l.Email, l.Title)
 }
 
-// kindOf is the kind of a provider that has one, or that customers consent to with one.
+// kindOf returns the kind of a provider that has one, or that customers consent to with one.
 func kindOf(registry adapter.Registry, provider string) (adapter.Kind, error) {
 	var all, names []string
 	var consented []adapter.Kind

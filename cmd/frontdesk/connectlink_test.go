@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// withClients are the OAuth clients of an operator.
+// withClients returns the OAuth clients of an operator.
 func withClients() []string {
 	return []string{
 		"FRONTDESK_PROVIDERS__GOOGLE__CLIENT_ID=the-client", "FRONTDESK_PROVIDERS__GOOGLE__CLIENT_SECRET=s3cret-canary",

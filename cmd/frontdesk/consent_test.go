@@ -124,7 +124,7 @@ func (b browser) press(address string, form url.Values, says ...string) string {
 	return response.Request.URL.String()
 }
 
-// freeAddress is one that nobody listens on.
+// freeAddress returns one that nobody listens on.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

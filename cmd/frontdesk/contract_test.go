@@ -118,7 +118,7 @@ func TestEveryAnswerKeepsTheContract(t *testing.T) {
 	}
 }
 
-// violations are what the proxy found wrong with the answer.
+// violations returns what the proxy found wrong with the answer.
 func violations(t *testing.T, a answer) []string {
 	t.Helper()
 	raw := a.header.Get("sl-violations")

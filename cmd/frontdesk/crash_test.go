@@ -112,8 +112,8 @@ type request struct {
 
 func (q request) method() string { return cmp.Or(q.verb, http.MethodPost) }
 
-// next is what follows a request that was answered with the id of what it made: for two of three meetings and
-// numbers a change, for one of three an end.
+// next returns what follows a request that was answered with the id of what it made: for two of three
+// meetings and numbers a change, for one of three an end.
 func (q request) next(id string, i int, made string) request {
 	events := q.list == "events"
 	switch {
@@ -143,7 +143,7 @@ func requestOf(id string, worker int) request {
 
 var areaCodes = []string{"415", "312", "206", "305", "503", "617"}
 
-// idOf is the id of the effect in an answer.
+// idOf returns the id of the effect in an answer.
 func (q request) idOf(a answer) string {
 	switch {
 	case q.follows != "":
@@ -243,7 +243,7 @@ func (c caller) countEffects(outcomes map[string]string, asked map[string]reques
 	}
 }
 
-// kills is how many there are in a test.
+// kills returns how many there are in a test.
 func kills(standard int) int {
 	if n, err := strconv.Atoi(os.Getenv("FRONTDESK_KILLS")); err == nil {
 		return n
@@ -269,7 +269,7 @@ func (d *deployment) wantSound() {
 	}
 }
 
-// databaseFile is the deployment's file of SQLite, "" where it is on PostgreSQL.
+// databaseFile returns the deployment's file of SQLite, "" where it is on PostgreSQL.
 func (d *deployment) databaseFile() string {
 	for _, v := range d.environ {
 		if strings.HasPrefix(v, "FRONTDESK_STORE__URL=") {

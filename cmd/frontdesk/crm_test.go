@@ -117,7 +117,7 @@ func fakeHubSpot(t *testing.T, o hubspotfake.Options) *fakeProvider {
 	return p
 }
 
-// requestTracker is a real Request Tracker, connected by settings alone.
+// requestTracker returns a real Request Tracker, connected by settings alone.
 func requestTracker(t *testing.T) (*fakeProvider, func(*deployment, *running)) {
 	server := servertest.RequestTracker(t)
 	example, err := os.ReadFile("../../adapters/crm/rest/examples/request-tracker.yaml")

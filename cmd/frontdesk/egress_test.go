@@ -95,7 +95,7 @@ func insideAddresses(port string) (addresses, names []string) {
 	return addresses, names
 }
 
-// guide is a public server of a tenant's, as far as the gateway knows, that leads on to what must not be
+// guide returns a public server of a tenant's, as far as the gateway knows, that leads on to what must not be
 // reached: by each status, to each way of writing it, and by the addresses in what it answers.
 func guide(t *testing.T, port string) (base string, paths []string) {
 	t.Helper()

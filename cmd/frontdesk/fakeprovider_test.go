@@ -98,7 +98,7 @@ var robotKey = sync.OnceValue(func() *rsa.PrivateKey {
 	return key
 })
 
-// serviceAccountFile is the service account's file with a key, as Google gives it.
+// serviceAccountFile returns the service account's file with a key, as Google gives it.
 func serviceAccountFile(t testing.TB, keyID string) string {
 	t.Helper()
 	der, err := x509.MarshalPKCS8PrivateKey(robotKey())
@@ -115,7 +115,7 @@ func serviceAccountFile(t testing.TB, keyID string) string {
 	return string(file)
 }
 
-// withoutClient is the configuration without an OAuth client of the operator's.
+// withoutClient returns the configuration without an OAuth client of the operator's.
 func (p *fakeProvider) withoutClient() []string {
 	return slices.DeleteFunc(slices.Clone(p.environ), func(v string) bool { return strings.Contains(v, "__CLIENT_") })
 }

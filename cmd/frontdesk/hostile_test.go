@@ -65,7 +65,7 @@ func (a target) say(raw string) []int {
 	}
 }
 
-// post is a request with a body, and the headers that go with it.
+// post returns a request with a body, and the headers that go with it.
 func (a target) post(path, body string, headers ...string) string {
 	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nContent-Length: %d\r\n%s\r\n%s", path, a.key, len(body),
 		strings.Join(append(headers, ""), "\r\n"), body)
@@ -75,7 +75,7 @@ func (a target) get(target string, headers ...string) string {
 	return fmt.Sprintf("GET %s HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\n%s\r\n", target, a.key, strings.Join(append(headers, ""), "\r\n"))
 }
 
-// chunked is a request whose framing is all its own.
+// chunked returns a request whose framing is all its own.
 func (a target) chunked(headers, body string) string {
 	return "POST /v1/calendar/list-calendars HTTP/1.1\r\nHost: x\r\nX-Api-Key: " + a.key + "\r\n" + headers + "\r\n" + body
 }
@@ -92,7 +92,7 @@ func (a target) fine(when string) {
 	}
 }
 
-// resident is the memory that the process holds, in MiB.
+// resident returns the memory that the process holds, in MiB.
 func (a target) resident() float64 {
 	a.t.Helper()
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.r.cmd.Process.Pid))

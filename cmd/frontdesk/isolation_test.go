@@ -296,7 +296,7 @@ func keyID(d *deployment, tenant, key string) string {
 	return ""
 }
 
-// everythingOf answers all that a tenant has, as it sees it.
+// everythingOf returns all that a tenant has, as it sees it.
 func everythingOf(d *deployment, r *running, tenant, key string, ours resources) string {
 	d.t.Helper()
 	c := r.as(key)

@@ -98,7 +98,7 @@ func licensesOf(t *testing.T, sources []source) []byte {
 	return out.Bytes()
 }
 
-// licenseFiles are those of the module, and those of the folders on the way to its linked packages.
+// licenseFiles returns those of the module, and those of the folders on the way to its linked packages.
 func (s source) licenseFiles(t *testing.T) []string {
 	t.Helper()
 	var files []string

@@ -31,7 +31,7 @@ func moment(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05Z")
 }
 
-// when is a time in JSON, absent when there is none.
+// when returns a time in JSON, absent when there is none.
 func when(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

@@ -141,7 +141,7 @@ func (l *load) pressed(senders int, lasting time.Duration) (perSecond float64) {
 	return float64(succeeded) / lasting.Seconds()
 }
 
-// capacity is what the gateway can do when all it keeps in memory is there.
+// capacity returns what the gateway can do when all it keeps in memory is there.
 func (l *load) capacity(senders int, lasting time.Duration) (perSecond float64) {
 	best := 0.0
 	for range 4 {
@@ -184,7 +184,7 @@ func (l *load) send(s loadRequest) (h loadResponse) {
 	return h
 }
 
-// wire answers a connection that is free, the one used last, or a new one.
+// wire returns a connection that is free, the one used last, or a new one.
 func (l *load) wire(host string) (*wire, error) {
 	l.mu.Lock()
 	if n := len(l.idle[host]); n > 0 {
@@ -238,7 +238,7 @@ func only(responses []loadResponse, which func(loadResponse) bool) []loadRespons
 	return slices.DeleteFunc(slices.Clone(responses), func(h loadResponse) bool { return !which(h) })
 }
 
-// quantile is the time within which that share of them was answered; 0 of none.
+// quantile returns the time within which that share of them was answered; 0 of none.
 func quantile(responses []loadResponse, share float64) time.Duration {
 	if len(responses) == 0 {
 		return 0
@@ -297,7 +297,8 @@ func bookings(keys []string) func(i int) loadRequest {
 	}
 }
 
-// mixedCalls are the requests of voice agents of many tenants: three look something up for one that books.
+// mixedCalls returns the requests of voice agents of many tenants: three look something up for one that
+// books.
 func mixedCalls(keys []string) func(i int) loadRequest {
 	return func(i int) loadRequest {
 		s := loadRequest{key: keys[i%len(keys)]}

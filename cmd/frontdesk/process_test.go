@@ -118,7 +118,8 @@ func (d *deployment) must(args ...string) string {
 // patience is how long a test waits for what is no matter of time. It is far more than a busy machine takes.
 const patience = 2 * time.Minute
 
-// longDeadlines are the settings with which a call fails for no want of time, however busy the machine is.
+// longDeadlines returns the settings with which a call fails for no want of time, however busy the machine
+// is.
 func longDeadlines() []string {
 	return []string{"FRONTDESK_RESILIENCE__DEADLINE=60s", "FRONTDESK_RESILIENCE__TRY_TIMEOUT=50s"}
 }
@@ -343,7 +344,7 @@ func (a answer) text(path ...any) string {
 	return s
 }
 
-// reason is the reason of a v1 fault.
+// reason returns the reason of a v1 fault.
 func (a answer) reason() string {
 	details, _ := a.get("details").([]any)
 	for i := range details {

@@ -178,7 +178,7 @@ func (p *renewals) serve() {
 	p.key = d.must("key", "create", "--tenant", "acme")
 }
 
-// answers answers who has a token.
+// answers returns who has a token.
 func (p *renewals) answers(body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -253,7 +253,7 @@ func (p *renewals) holdReply() (acted chan int, reply chan struct{}) {
 	return acted, reply
 }
 
-// await answers which gateway asks for a token.
+// await returns which gateway asks for a token.
 func (p *renewals) await(t *testing.T, asks chan int) int {
 	t.Helper()
 	select {

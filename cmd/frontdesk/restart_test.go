@@ -209,7 +209,7 @@ func (b *balancer) set(r *running, ready bool) {
 	}
 }
 
-// next answers where the next request goes.
+// next returns where the next request goes.
 func (b *balancer) next() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -166,8 +166,8 @@ func (s *session) config() (config.Config, error) {
 	return config.Load(s.path, s.environ, providers)
 }
 
-// configForCommand is the configuration for a command other than serve: what it logs goes to standard error, from
-// warnings up.
+// configForCommand returns the configuration for a command other than serve: what it logs goes to standard
+// error, from warnings up.
 func (s *session) configForCommand() (config.Config, error) {
 	cfg, err := s.config()
 	cfg.Log.Level, cfg.Log.Format = "warn", "text"

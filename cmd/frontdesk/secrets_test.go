@@ -51,8 +51,8 @@ const asPanicking = "FRONTDESK_TEST_PANICS"
 
 func init() { extra[asPanicking] = panicking }
 
-// panicking is an adapter whose driver was handed a secret, and that panics with it, each time in another
-// form.
+// panicking returns an adapter whose driver was handed a secret, and that panics with it, each time in
+// another form.
 func panicking() adapter.Adapter {
 	type settings struct {
 		Token string `credential:"token" required:"true" help:"A secret."`
@@ -134,8 +134,8 @@ func (l *echoing) before(h http.Handler) func(string) http.Handler {
 	}
 }
 
-// deploymentWithSecrets is a configuration whose every credential is a secret that is looked for, and a file
-// of tenants that uses every adapter.
+// deploymentWithSecrets returns a configuration whose every credential is a secret that is looked for, and a
+// file of tenants that uses every adapter.
 func deploymentWithSecrets(t *testing.T, storeURL, level string) (h *deployment, l *echoing, tenants []string) {
 	t.Helper()
 	l = &echoing{}
@@ -228,7 +228,7 @@ func deploymentWithSecrets(t *testing.T, storeURL, level string) (h *deployment,
 	return h, l, []string{"first", "second", "third", "fourth", "fifth", "sixth"}
 }
 
-// personalCalls are the operations with what callers say of people in every field that can hold it.
+// personalCalls returns the operations with what callers say of people in every field that can hold it.
 func personalCalls(turn string) []request {
 	meeting := `"title":"prsn-title","description":"prsn-description","start_time":"2027-03-02T10:00:00Z","end_time":"2027-03-02T10:30:00Z","attendee_emails":["prsn@example.com"],"location_url":"https://meet.example.com/prsn-link"`
 	return []request{

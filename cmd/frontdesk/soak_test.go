@@ -120,7 +120,7 @@ func (r *running) measured() map[string]float64 {
 	return values
 }
 
-// slope is that of the line with the least squares.
+// slope returns that of the line with the least squares.
 func slope(x, y []float64) float64 {
 	var sx, sy, sxx, sxy float64
 	for i := range x {

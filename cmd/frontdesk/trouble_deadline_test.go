@@ -45,7 +45,7 @@ func connected(t testing.TB, handle func(net.Conn)) (address string) {
 	return listener.Addr().String()
 }
 
-// full is a port whose queue of connections is full: the kernel drops what comes, as a firewall does.
+// full returns a port whose queue of connections is full: the kernel drops what comes, as a firewall does.
 func full(t testing.TB) (address string) {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
@@ -77,7 +77,7 @@ func full(t testing.TB) (address string) {
 
 func silent(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
 
-// begun answers the beginning of an answer, and then byte by byte what is given.
+// begun returns the beginning of an answer, and then byte by byte what is given.
 func begun(trickle bool) func(net.Conn) {
 	return func(conn net.Conn) {
 		if _, err := http.ReadRequest(bufio.NewReader(conn)); err != nil {

@@ -228,7 +228,7 @@ func underRaceDetector() bool {
 	return known && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
-// residentBytes is the most memory that the process has held so far.
+// residentBytes returns the most memory that the process has held so far.
 func residentBytes(t *testing.T, r *running) int {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))

@@ -126,7 +126,7 @@ type Storage interface {
 
 // StorageTx is what View and Update work with. A View's Put and Delete fail.
 type StorageTx interface {
-	// Get answers the value, or nil when there is none.
+	// Get returns the value, or nil when there is none.
 	Get(key string) ([]byte, error)
 	Put(key string, value []byte) error
 	Delete(key string) error

@@ -58,7 +58,7 @@ func ticketFields(path string, given map[string]any) (TicketFields, []fault.Fiel
 	return fields, faults
 }
 
-// unfit answers what is wrong with the value of an entry; "" when nothing is.
+// unfit returns what is wrong with the value of an entry; "" when nothing is.
 func unfit(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -328,7 +328,7 @@ func (f TicketFields) Without(reasons map[string]string) []fault.Field {
 	return faults
 }
 
-// MissingField is the fault of a field that the provider requires of every ticket and nothing sets.
+// MissingField returns the fault of a field that the provider requires of every ticket and nothing sets.
 func MissingField(provider, names string) *fault.Error {
 	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"The account requires fields on tickets that nothing sets: %s. "+
@@ -336,7 +336,7 @@ func MissingField(provider, names string) *fault.Error {
 		names).With("provider", provider)
 }
 
-// UnfitField is the fault of a field that the setting gives a value which the provider refuses.
+// UnfitField returns the fault of a field that the setting gives a value which the provider refuses.
 func UnfitField(provider, names string) *fault.Error {
 	return misfit(provider, "gives a value that the account does not accept: %s.", names)
 }

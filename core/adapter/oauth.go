@@ -163,12 +163,12 @@ type SigningKey struct {
 	PEM    []byte // PKCS #1 or #8
 }
 
-// ScopeNames are the names of the scopes to ask for by the parameter scope.
+// ScopeNames returns the names of the scopes to ask for by the parameter scope.
 func (g Grant) ScopeNames() []string {
 	return g.names(func(s Scope) bool { return !s.Optional || g.Optionals == "" })
 }
 
-// OptionalNames are the names of the scopes to ask for by the parameter Optionals.
+// OptionalNames returns the names of the scopes to ask for by the parameter Optionals.
 func (g Grant) OptionalNames() []string {
 	return g.names(func(s Scope) bool { return s.Optional && g.Optionals != "" })
 }

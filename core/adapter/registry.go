@@ -34,7 +34,7 @@ func NewRegistry(list []Adapter) (Registry, error) {
 	return Registry{list: list}, nil
 }
 
-// Find answers the adapter of that kind and name.
+// Find returns the adapter of that kind and name.
 func (r Registry) Find(kind Kind, name string) (Adapter, bool) {
 	i := slices.IndexFunc(r.list, func(a Adapter) bool { return a.Kind == kind && a.Name == name })
 	if i < 0 {

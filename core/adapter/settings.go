@@ -29,7 +29,7 @@ type Field struct {
 	index    int
 }
 
-// Path is how faults and documents name the field: "settings.url", "credentials.password".
+// Path returns how faults and documents name the field: "settings.url", "credentials.password".
 func (f Field) Path() string {
 	if f.Secret {
 		return "credentials." + f.Name

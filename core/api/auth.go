@@ -59,8 +59,8 @@ func refused(detail string) *fault.Error {
 	return fault.New(fault.Unauthenticated, fault.ReasonInvalidAPIKey, detail)
 }
 
-// challenge is the WWW-Authenticate of a refused key (RFC 6750 section 3): with no key there is no error to
-// name. Only answers of 401 carry one.
+// challenge returns the WWW-Authenticate of a refused key (RFC 6750 section 3): with no key there is no error
+// to name. Only answers of 401 carry one.
 func challenge(err error) string {
 	switch {
 	case !errors.Is(err, fault.Unauthenticated):

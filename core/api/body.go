@@ -95,8 +95,8 @@ func checkMediaType(r *http.Request) error {
 	return nil
 }
 
-// malformed is the fault of a body that cannot be read as JSON at all, as opposed to JSON that says something
-// wrong.
+// malformed returns the fault of a body that cannot be read as JSON at all, as opposed to JSON that says
+// something wrong.
 func malformed(why string) *fault.Error {
 	return &fault.Error{
 		Code: fault.Invalid, Reason: reasonMalformed, Detail: "The body is not valid JSON: " + why + ".",

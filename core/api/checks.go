@@ -59,10 +59,10 @@ func (c *checks) add(f fault.Field) {
 	c.faults = append(c.faults, f)
 }
 
-// full tells whether no more faults will be told than there are.
+// full reports whether no more faults will be told than there are.
 func (c *checks) full() bool { return len(c.faults) == maxFaults }
 
-// passed tells whether nothing is wrong with the value so far.
+// passed reports whether nothing is wrong with the value so far.
 func (c *checks) passed(path string) bool { return !c.wrong[path] }
 
 // remember keeps a scalar so that problem details can show what was refused. Values of names we do not know
@@ -74,7 +74,7 @@ func (c *checks) remember(path string, value json.RawMessage) {
 	c.values[path] = value
 }
 
-// err is the fault of the input, or nil.
+// err returns the fault of the input, or nil.
 func (c *checks) err() error {
 	if len(c.faults) == 0 {
 		return nil
@@ -106,7 +106,7 @@ func inputDetail(faults []fault.Field, omitted int) string {
 	return detail
 }
 
-// messageOf is what is said of a fault: a sentence without its subject, with the hint.
+// messageOf returns what is said of a fault: a sentence without its subject, with the hint.
 func messageOf(f fault.Field) string {
 	message := strings.TrimSuffix(f.Message, ".")
 	switch {
@@ -148,9 +148,9 @@ func (c *checks) zone(path, given string) string {
 	return given
 }
 
-// endAfterStart reports an end that is not after its start, where the two can be compared: both have an offset,
-// both are local times of one zone, or the zone of the local one is given. Elsewhere only the calendar's own
-// zone can tell, and the service asks it.
+// endAfterStart reports an end that is not after its start, where the two can be compared: both have an
+// offset, both are local times of one zone, or the zone of the local one is given. Elsewhere only the
+// calendar's own zone can tell, and the service asks it.
 func (c *checks) endAfterStart(start, end normalize.InputTime, timezone string) {
 	if start.IsZero() || end.IsZero() || !c.passed("start_time") || !c.passed("end_time") || !c.passed("timezone") {
 		return

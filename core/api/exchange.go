@@ -154,7 +154,7 @@ const (
 	maxIdempotencyKeyBytes = 255
 )
 
-// visible tells whether a header's value is 1 to limit visible ASCII characters.
+// visible reports whether a header's value is 1 to limit visible ASCII characters.
 func visible(value string, limit int) bool {
 	return printable(value, limit) && !strings.Contains(value, " ")
 }

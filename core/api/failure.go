@@ -67,7 +67,7 @@ func (a *api) failureOf(err error, x *exchange) failure {
 // metadataKey is what google.rpc.ErrorInfo allows.
 var metadataKey = regexp.MustCompile(`^[a-z][a-zA-Z0-9_-]{0,63}$`)
 
-// wholeSeconds is the delay to tell: Retry-After knows no fractions (RFC 9110 section 10.2.3), and both
+// wholeSeconds returns the delay to tell: Retry-After knows no fractions (RFC 9110 section 10.2.3), and both
 // places tell the same.
 func wholeSeconds(known, usual time.Duration) time.Duration {
 	d := known
@@ -77,7 +77,7 @@ func wholeSeconds(known, usual time.Duration) time.Duration {
 	return time.Duration(math.Ceil(d.Seconds())) * time.Second
 }
 
-// problemURL is where the page on a problem type is.
+// problemURL returns where the page on a problem type is.
 func (a *api) problemURL(slug string) string { return a.publicURL + "/problems/" + slug }
 
 // instanceOf names one occurrence: a caller who quotes it lets the operator find the request in the log.
@@ -101,7 +101,7 @@ func (a *api) writeFailure(w http.ResponseWriter, f failure) error {
 	return err
 }
 
-// render is the one place that knows the two styles.
+// render returns the one place that knows the two styles.
 func (a *api) render(f failure) (body []byte, contentType string, err error) {
 	if f.surface == surfaceV1 {
 		body, err = a.statusBody(f)

@@ -61,12 +61,12 @@ func newGate(most int, queue func() float64) *gate {
 	return &gate{most: most, fewest: fewest, limit: most, queue: queue, tenant: map[string]*guest{}}
 }
 
-// readsOf is how many of a limit reads may take.
+// readsOf returns how many of a limit reads may take.
 func readsOf(limit int) int { return max(1, int(float64(limit)*readsShare)) }
 
-// share is how many requests a tenant may have inside: as many as are free, as in [shares]. Where the limit
-// has sunk beneath what others have inside, that would be none: then it is an equal part of the limit, so
-// that who has more waits for its own to end and nobody else does.
+// share returns how many requests a tenant may have inside: as many as are free, as in [shares]. Where the
+// limit has sunk beneath what others have inside, that would be none: then it is an equal part of the limit,
+// so that who has more waits for its own to end and nobody else does.
 func (g *gate) share(others int) int {
 	free := g.most - g.inside
 	return max(g.limit-g.inside, min(g.limit/(others+2), free))

@@ -14,7 +14,7 @@ import (
 	"frontdesk/core/service"
 )
 
-// with is a valid book-meeting body with fields changed; a nil takes a field away.
+// with returns a valid book-meeting body with fields changed; a nil takes a field away.
 func with(changes map[string]any) string {
 	body := map[string]any{"title": "Consultation", "start_time": "2026-12-01T10:00:00-05:00", "end_time": "2026-12-01T10:30:00-05:00"}
 	for name, value := range changes {

@@ -39,8 +39,8 @@ func (a *api) mount(e *gin.Engine, p Page) {
 	})
 }
 
-// loggedPath is what the log tells of a path that leads nowhere: of one that begins as that of a page, no
-// more than that, since the rest may be a secret with something attached.
+// loggedPath returns what the log tells of a path that leads nowhere: of one that begins as that of a page,
+// no more than that, since the rest may be a secret with something attached.
 func (a *api) loggedPath(path string) string {
 	for _, p := range a.pages {
 		if begin, _, open := strings.Cut(p.Path, "{"); open && strings.HasPrefix(path, begin) {

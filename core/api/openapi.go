@@ -18,8 +18,8 @@ import (
 	"frontdesk/core/record"
 )
 
-// Document is the OpenAPI 3.1 description of the interface, in both formats. It needs of the options what
-// describes: no services and no store.
+// Document returns the OpenAPI 3.1 description of the interface, in both formats. It needs of the options
+// what describes: no services and no store.
 func Document(o Options) (asYAML, asJSON []byte, err error) {
 	a, err := newAPI(o)
 	if err != nil {
@@ -285,7 +285,7 @@ func (a *api) describeErrors(op operation, out *huma.Operation, components *huma
 // sampleRequestID stands for a request's id in the documents.
 const sampleRequestID = "01JDB2V7Q4RZ0F5N1X8W3T6K9M"
 
-// sample is an error as it would be answered.
+// sample returns an error as it would be answered.
 func (a *api) sample(s problemType, on surface) json.RawMessage {
 	f := failure{
 		problemType: s, reason: s.reason(), detail: s.Sample, retry: wholeSeconds(0, s.Retry),

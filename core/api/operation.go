@@ -86,7 +86,7 @@ type reply struct {
 
 func (o operation) surface() surface { return surfaceOf(o.Path) }
 
-// takesBody tells whether requests carry JSON. RFC 9110 section 9.3.1 and 9.3.5 give content in GET and
+// takesBody reports whether requests carry JSON. RFC 9110 section 9.3.1 and 9.3.5 give content in GET and
 // DELETE no meaning, so it is only read away there.
 func (o operation) takesBody() bool {
 	return o.Method == http.MethodPost || o.Method == http.MethodPatch
@@ -109,9 +109,9 @@ func (o operation) reasons() []string {
 		fault.ReasonOverloaded, fault.ReasonStoreUnavailable, fault.ReasonDeadlineExceeded, fault.ReasonInternal)
 }
 
-// mutation is the endpoint of a use case that changes something. The read function turns the decoded request
-// into the use case's input and reports what is wrong with it; do is the use case as a method expression, so
-// that declarations can be made, and documented, without a service behind them.
+// mutation returns the endpoint of a use case that changes something. The read function turns the decoded
+// request into the use case's input and reports what is wrong with it; do is the use case as a method
+// expression, so that declarations can be made, and documented, without a service behind them.
 func mutation[S, In, Rec, Ans any](s S,
 	do func(S, context.Context, apikey.Caller, service.Write, Rec) (service.Answer[Ans], error),
 	read func(In, *checks) Rec,
@@ -119,7 +119,7 @@ func mutation[S, In, Rec, Ans any](s S,
 	return creation(s, do, read, func(Ans) string { return "" })
 }
 
-// creation is a mutation whose answer says where what it made can be found.
+// creation returns a mutation whose answer says where what it made can be found.
 func creation[S, In, Rec, Ans any](s S,
 	do func(S, context.Context, apikey.Caller, service.Write, Rec) (service.Answer[Ans], error),
 	read func(In, *checks) Rec,
@@ -142,7 +142,7 @@ func creation[S, In, Rec, Ans any](s S,
 	}
 }
 
-// query is the endpoint of a use case that reads.
+// query returns the endpoint of a use case that reads.
 func query[S, In, Rec, Ans any](s S,
 	do func(S, context.Context, apikey.Caller, Rec) (Ans, error),
 	read func(In, *checks) Rec,

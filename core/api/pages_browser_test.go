@@ -56,7 +56,7 @@ func TestPagesFitEveryWindowAndAskForNothingElse(t *testing.T) {
 	}
 }
 
-// inView tells whether an element, found by its id, is in the window.
+// inView reports whether an element, found by its id, is in the window.
 func inView(id string) string {
 	return fmt.Sprintf(`(r => r.height > 0 && r.bottom > 0 && r.top < innerHeight)(document.getElementById(%q).getBoundingClientRect())`, id)
 }

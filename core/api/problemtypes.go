@@ -45,7 +45,7 @@ type problemType struct {
 	Remedy string // what to do, for the problem's page
 }
 
-// reason is what errors show.
+// reason returns what errors show.
 func (s problemType) reason() string {
 	if s.Shown != "" {
 		return s.Shown
@@ -53,7 +53,7 @@ func (s problemType) reason() string {
 	return s.Reason
 }
 
-// status is the HTTP status on a surface.
+// status returns the HTTP status on a surface.
 func (s problemType) status(on surface) int {
 	if on == surfaceBeta && s.Beta != 0 {
 		return s.Beta
@@ -61,7 +61,7 @@ func (s problemType) status(on surface) int {
 	return s.Status
 }
 
-// repeats tells whether the same request can succeed later.
+// repeats reports whether the same request can succeed later.
 func (s problemType) repeats() bool { return s.Retry > 0 }
 
 // catalogue finds the problem type of a fault: by its reason, else by its code, so that an adapter may name a

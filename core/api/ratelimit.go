@@ -162,7 +162,7 @@ func (p *ratePolicy) describe(b *strings.Builder, tokens float64) {
 	fmt.Fprintf(b, "%q;r=%d;t=%d", p.name, int(left), int(window.Seconds()))
 }
 
-// lasting is how long so many requests take to come back, in whole seconds.
+// lasting returns how long so many requests take to come back, in whole seconds.
 func (p *ratePolicy) lasting(requests float64) time.Duration {
 	return time.Duration(math.Ceil(requests*rateWindow.Seconds()/float64(p.quota))) * time.Second
 }

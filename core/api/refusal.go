@@ -54,7 +54,7 @@ func (a *api) refuse(c *gin.Context, x *exchange, r *refusal) {
 	_, _ = c.Writer.Write(append(append(append(body, r.before...), x.id...), r.after...)) // a caller who left reads no complaint either
 }
 
-// plain tells whether an id is written alike in JSON and in a URN.
+// plain reports whether an id is written alike in JSON and in a URN.
 func plain(id string) bool {
 	for i := range len(id) {
 		switch b := id[i]; {

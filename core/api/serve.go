@@ -23,8 +23,8 @@ const (
 
 const answerWithin = 5 * time.Second // for a caller to read its answer
 
-// serve is the way of every request for an operation: a deadline, a caller and what is left of its quota, a
-// body, a place, the use case, the answer. Who sends a body slowly, or never, has no place yet.
+// serve returns the way of every request for an operation: a deadline, a caller and what is left of its
+// quota, a body, a place, the use case, the answer. Who sends a body slowly, or never, has no place yet.
 func (a *api) serve(op operation) gin.HandlerFunc {
 	on, refusal := op.surface(), a.refusal(op)
 	return func(c *gin.Context) {

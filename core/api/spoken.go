@@ -39,7 +39,7 @@ var waits = []struct {
 
 const longWait = "tomorrow"
 
-// spoken is the sentence for a failure.
+// spoken returns the sentence for a failure.
 func spoken(s problemType, f *fault.Error, kind adapter.Kind, wait time.Duration) string {
 	switch {
 	case f.NoRetry && s.Final != "":

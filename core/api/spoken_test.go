@@ -14,7 +14,7 @@ import (
 // offers is an offer to try the same again.
 var offers = regexp.MustCompile(`(?i)\btry (again|once more|that again)|\blook (at it )?again|\bmoment\b|\bminute|\bhour|\btomorrow`)
 
-// faultOfRow is a fault that the table shows as that row.
+// faultOfRow returns a fault that the table shows as that row.
 func faultOfRow(s problemType) *fault.Error {
 	f := fault.New(fault.Unavailable, s.Reason, "The cause.")
 	switch {

@@ -81,11 +81,11 @@ type Entry struct {
 // Done is the outcome of a change that was made.
 const Done = "done"
 
-// Failed is the outcome of a call that changed nothing.
+// Failed returns the outcome of a call that changed nothing.
 func Failed(reason string) string { return "failed:" + reason }
 
-// Unknown is the outcome of a call of which it is not known whether it changed something. Once it is known,
-// there is another row with the same Effect.
+// Unknown returns the outcome of a call of which it is not known whether it changed something. Once it is
+// known, there is another row with the same Effect.
 func Unknown(reason string) string { return "unknown:" + reason }
 
 // Actors that are neither a key nor an operator's command.
@@ -95,10 +95,10 @@ const (
 	gateway = "gateway"
 )
 
-// Key is the actor of a call with an API key.
+// Key returns the actor of a call with an API key.
 func Key(id string) string { return "key:" + id }
 
-// Operator is the actor of a command.
+// Operator returns the actor of a command.
 func Operator(command string) string { return "operator:" + command }
 
 type actorKey struct{}

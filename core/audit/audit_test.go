@@ -67,7 +67,7 @@ func newWorld(t *testing.T, driver, url string) *world {
 	return w
 }
 
-// process is the log of another process on the same database.
+// process returns the log of another process on the same database.
 func (w *world) process() *Log {
 	w.t.Helper()
 	s, err := store.Open(w.t.Context(), w.url)
@@ -99,7 +99,7 @@ func (w *world) anew() {
 	w.restart()
 }
 
-// now is a minute later each time.
+// now returns a minute later each time.
 func (w *world) now() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()

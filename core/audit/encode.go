@@ -50,17 +50,17 @@ func (k *ring) mac(keyID string, e encoding) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// unchained is the MAC of a row that is not in the chain yet.
+// unchained returns the MAC of a row that is not in the chain yet.
 func (k *ring) unchained(r store.AuditRow) string {
 	return k.mac(r.KeyID, encoding(nil).text(ofRow).row(r))
 }
 
-// chained is the MAC of a row in its position after another.
+// chained returns the MAC of a row in its position after another.
 func (k *ring) chained(r store.AuditRow, before string) string {
 	return k.mac(r.KeyID, encoding(nil).text(ofPosition).number(r.ID).text(before).row(r))
 }
 
-// seal is the MAC of a head.
+// seal returns the MAC of a head.
 func (k *ring) seal(h store.AuditHead) string {
 	return k.mac(h.KeyID, encoding(nil).text(ofHead).number(h.Count).texts(h.MAC, h.KeyID))
 }

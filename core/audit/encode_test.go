@@ -23,7 +23,7 @@ func cut(text string, at []byte, n int) []string {
 	return append(pieces, text)
 }
 
-// rowOf is a row of texts that together read alike, however they are cut.
+// rowOf returns a row of texts that together read alike, however they are cut.
 func rowOf(text string, at []byte, number int64, changed uint8) store.AuditRow {
 	list := int(changed % 4)
 	p := cut(text, at, 11+list)

@@ -124,10 +124,10 @@ type Time struct {
 	AllDay   bool // a date without a time; an event's end date is exclusive
 }
 
-// At is an instant to be shown in the zone.
+// At returns an instant to be shown in the zone.
 func At(t time.Time, zone string) Time { return Time{Instant: t, Zone: zone} }
 
-// Day is an all-day boundary.
+// Day returns an all-day boundary.
 func Day(year int, month time.Month, day int) Time {
 	return Time{Instant: time.Date(year, month, day, 0, 0, 0, 0, time.UTC), AllDay: true}
 }

@@ -308,7 +308,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// cookieOf is what the browser keeps for a state.
+// cookieOf returns what the browser keeps for a state.
 func cookieOf(a attempt, state string) *http.Cookie {
 	a.t.Helper()
 	for _, c := range a.jar.Cookies(a.back) {

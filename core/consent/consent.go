@@ -51,7 +51,7 @@ const (
 	callbackPath = "/oauth/callback/"
 )
 
-// URL is the link of a token, at the address that the gateway is reached at.
+// URL returns the link of a token, at the address that the gateway is reached at.
 func URL(publicURL, token string) string {
 	return strings.TrimRight(publicURL, "/") + connectPath + token
 }
@@ -147,9 +147,9 @@ func (p *Pages) Finish(w http.ResponseWriter, r *http.Request) error {
 // finishTimeout is beyond all that core/link gives a provider and the store.
 const finishTimeout = 45 * time.Second
 
-// cookie is what binds a consent to a browser; a negative life removes it. Lax, since it is another site that
-// sends the browser back. With https its name keeps other hosts of the domain from setting it (RFC 6265bis
-// section 4.1.3.2).
+// cookie returns what binds a consent to a browser; a negative life removes it. Lax, since it is another site
+// that sends the browser back. With https its name keeps other hosts of the domain from setting it (RFC
+// 6265bis section 4.1.3.2).
 func (p *Pages) cookie(name, value string, life time.Duration) *http.Cookie {
 	c := &http.Cookie{
 		Name: "frontdesk-consent-" + name, Value: value, Path: p.base.Path + strings.TrimRight(callbackPath, "/"),

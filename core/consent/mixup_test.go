@@ -36,8 +36,8 @@ func startMixup(t *testing.T) *mixup {
 	return m
 }
 
-// linkTo is a link to a connection of acme with an OAuth client, and perhaps an authorization server, of the
-// tenant's own.
+// linkTo returns a link to a connection of acme with an OAuth client, and perhaps an authorization server, of
+// the tenant's own.
 func (m *mixup) linkTo(name string, settings map[string]any, secret string) string {
 	m.t.Helper()
 	c := connection.Spec{
@@ -53,7 +53,7 @@ func (m *mixup) ownLink() string {
 	return m.linkTo("own", map[string]any{"server": m.own.URL, "client_id": "client-of-acme"}, "secret-of-acme")
 }
 
-// asked is the query of the address where the button of a link leads.
+// asked returns the query of the address where the button of a link leads.
 func (m *mixup) asked(token string) url.Values {
 	m.t.Helper()
 	to, err := url.Parse(m.begin(token))

@@ -25,7 +25,7 @@ const (
 	tellThem  = "Please tell the person who sent you the link."
 )
 
-// wordsOf are the words for a failure; % in the table stands for the provider's title.
+// wordsOf returns the words for a failure; % in the table stands for the provider's title.
 func wordsOf(f *fault.Error, provider string) words {
 	says, known := byReason[f.Reason]
 	if !known {

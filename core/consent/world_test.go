@@ -142,7 +142,7 @@ type answer struct {
 	body   string
 }
 
-// text is the body of a page without its head.
+// text returns the body of a page without its head.
 func (a answer) text() string {
 	_, text, found := strings.Cut(a.body, "</head>")
 	if !found {
@@ -193,8 +193,8 @@ func (w *world) begin(token string) string {
 	return a.header.Get("Location")
 }
 
-// back is the address that the provider sends the browser back to, once the customer has pressed the button
-// there.
+// back returns the address that the provider sends the browser back to, once the customer has pressed the
+// button there.
 func (w *world) back(token, button string) *url.URL {
 	w.t.Helper()
 	return w.meet.Decide(w.t, w.begin(token), button)
@@ -210,7 +210,7 @@ func (w *world) connect(token string) answer {
 	return a
 }
 
-// stored is all that a consent may change, as text.
+// stored returns all that a consent may change, as text.
 func (w *world) stored() string {
 	w.t.Helper()
 	connections, err := w.kit.Store.AllConnections(w.t.Context())

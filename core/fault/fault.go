@@ -40,8 +40,8 @@ const (
 // Error makes a Code usable as the target of errors.Is.
 func (c Code) Error() string { return string(c) }
 
-// Reasons that more than one package uses. A reason is stable, in SCREAMING_SNAKE_CASE, and names the situation
-// within its code; callers branch on it.
+// Reasons that more than one package uses. A reason is stable, in SCREAMING_SNAKE_CASE, and names the
+// situation within its code; callers branch on it.
 const (
 	ReasonInvalidRequest        = "INVALID_REQUEST"
 	ReasonInvalidAPIKey         = "INVALID_API_KEY"
@@ -122,7 +122,7 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Words are what the provider said, for loggers: of this fault, or of the one that caused it.
+// Words returns what the provider said, for loggers: of this fault, or of the one that caused it.
 func (e *Error) Words() string {
 	var cause *Error
 	if e.Upstream == "" && errors.As(e.Err, &cause) {
@@ -150,12 +150,12 @@ func Newf(code Code, reason, format string, args ...any) *Error {
 	return New(code, reason, fmt.Sprintf(format, args...))
 }
 
-// InvalidField is an input fault of one field.
+// InvalidField returns an input fault of one field.
 func InvalidField(path, message string) *Error {
 	return InvalidFields(Field{Path: path, Message: message})
 }
 
-// InvalidFields is an input fault with every field that is wrong.
+// InvalidFields returns an input fault with every field that is wrong.
 func InvalidFields(fields ...Field) *Error {
 	return &Error{Code: Invalid, Reason: ReasonInvalidRequest, Detail: "The request is not valid. See the " +
 		"listed fields.", Fields: fields}
@@ -172,15 +172,15 @@ func (e *Error) With(key, value string) *Error {
 	return &c
 }
 
-// Restate returns a copy with another code, reason and detail. The rest stays, such as the status and the words
-// of the provider.
+// Restate returns a copy with another code, reason and detail. The rest stays, such as the status and the
+// words of the provider.
 func (e *Error) Restate(code Code, reason, detail string) *Error {
 	c := *e
 	c.Code, c.Reason, c.Detail = code, reason, detail
 	return &c
 }
 
-// Unacted is a failure as one of a write that did nothing: it failed before the write was sent, or the
+// Unacted returns a failure as one of a write that did nothing: it failed before the write was sent, or the
 // provider refused the write.
 func Unacted(err error) *Error {
 	f := *From(err)
@@ -195,8 +195,8 @@ func (e *Error) Because(err error) *Error {
 	return &c
 }
 
-// Unknowable is an unknown outcome that nothing can settle: the provider cannot say what became of the call,
-// however often it is asked. The detail tells why.
+// Unknowable returns an unknown outcome that nothing can settle: the provider cannot say what became of the
+// call, however often it is asked. The detail tells why.
 func Unknowable(detail string) *Error {
 	f := New(UnknownOutcome, ReasonOutcomeUnknown, detail).With(metaOutcome, unknowable)
 	f.NoRetry = true

@@ -64,7 +64,7 @@ func (g *Gateway) VerifyAudit(ctx context.Context, head string) (audit.Report, e
 	return g.audit.Verify(ctx, audit.VerifyOptions{Known: known})
 }
 
-// knownHeads are those in the data directory.
+// knownHeads returns those in the data directory.
 func (g *Gateway) knownHeads() ([]audit.Known, error) {
 	path := filepath.Join(g.config.DataDir, headFile)
 	h, err := audit.ReadHead(path)

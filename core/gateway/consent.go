@@ -7,8 +7,8 @@ import (
 	"frontdesk/core/consent"
 )
 
-// consentPages are the pages on which customers connect accounts, with the names that the log has for them.
-// The provider's answer counts once and is no use to HEAD.
+// consentPages returns the pages on which customers connect accounts, with the names that the log has for
+// them. The provider's answer counts once and is no use to HEAD.
 func (g *Gateway) consentPages() ([]api.Page, error) {
 	p, err := consent.New(g.config.Server.PublicURL, g.links)
 	if err != nil {
@@ -23,8 +23,8 @@ func (g *Gateway) consentPages() ([]api.Page, error) {
 	}, nil
 }
 
-// ConnectURL is the link of a token, for gateways that are reached at publicURL.
+// ConnectURL returns the link of a token, for gateways that are reached at publicURL.
 func ConnectURL(publicURL, token string) string { return consent.URL(publicURL, token) }
 
-// RedirectURI is what a provider's OAuth client has to be registered with.
+// RedirectURI returns what a provider's OAuth client has to be registered with.
 func RedirectURI(publicURL, callback string) string { return consent.RedirectURI(publicURL, callback) }

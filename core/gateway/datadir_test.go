@@ -17,7 +17,7 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// readyConfig is the configuration of a gateway that has a tenant, and is closed.
+// readyConfig returns the configuration of a gateway that has a tenant, and is closed.
 func readyConfig(t *testing.T, storeURL string) config.Config {
 	t.Helper()
 	cfg := config.Default(nil)

@@ -39,7 +39,7 @@ func (g *Gateway) Demo(ctx context.Context) (key string, err error) {
 	return key, err
 }
 
-// DemoCurl is a command that books a meeting through the gateway tomorrow at ten.
+// DemoCurl returns a command that books a meeting through the gateway tomorrow at ten.
 func (g *Gateway) DemoCurl(at Addresses, key string) string {
 	day := g.now().Add(24 * time.Hour).Format(time.DateOnly)
 	return fmt.Sprintf(`curl -sS %s/v1/calendar/book-meeting \

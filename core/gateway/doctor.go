@@ -173,7 +173,7 @@ func (g *Gateway) checkKeys(ctx context.Context) error {
 	return nil
 }
 
-// keysInUse answers how many credentials each key seals, and which of those keys the key set does not hold.
+// keysInUse returns how many credentials each key seals, and which of those keys the key set does not hold.
 func (g *Gateway) keysInUse(ctx context.Context) (used map[uint32]int, missing []uint32, err error) {
 	used, err = g.rows.KeysInUse(ctx)
 	if err != nil {

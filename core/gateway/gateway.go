@@ -1,5 +1,5 @@
-// Package gateway puts the packages together: from a configuration and a list of adapters it makes the handler
-// that answers requests, the work in the background, and what the commands of the operator need.
+// Package gateway puts the packages together: from a configuration and a list of adapters it makes the
+// handler that answers requests, the work in the background, and what the commands of the operator need.
 //
 //	g, err := gateway.Open(ctx, cfg, gateway.Options{Adapters: all.Adapters(), LogTo: os.Stderr})
 //	defer g.Close()
@@ -81,8 +81,8 @@ type Gateway struct {
 	unwritable atomic.Pointer[error] // why the store took no write when it was last tried; nil: it did
 }
 
-// Open opens the store and the key set and puts the packages together. It calls no provider and changes nothing
-// but to make the data directory and a key set where there is none.
+// Open opens the store and the key set and puts the packages together. It calls no provider and changes
+// nothing but to make the data directory and a key set where there is none.
 func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err error) {
 	g := &Gateway{config: cfg, now: o.clock()}
 	defer func() {
@@ -172,7 +172,7 @@ func (g *Gateway) Registry() adapter.Registry { return g.registry }
 // closeWait is how long writes that outlived their requests may still take at the end.
 const closeWait = 3 * time.Second
 
-// storeURL is the store's address: SQLite in the data directory unless something else is said.
+// storeURL returns the store's address: SQLite in the data directory unless something else is said.
 func storeURL(cfg config.Config) string {
 	if cfg.Store.URL == "" || cfg.Store.URL == "sqlite:" {
 		return "sqlite:" + filepath.Join(cfg.DataDir, "frontdesk.db")
@@ -201,7 +201,7 @@ func owner() string {
 	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:8])
 }
 
-// Version is the version of the module, or "dev" for a build from a work tree.
+// Version returns the version of the module, or "dev" for a build from a work tree.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {

@@ -13,7 +13,7 @@ const (
 
 var errDraining = errors.New("the gateway is shutting down")
 
-// ready tells whether requests should come here: the store answers, and took the last probe.
+// ready reports whether requests should come here: the store answers, and took the last probe.
 func (g *Gateway) ready(ctx context.Context) error {
 	if g.draining.Load() {
 		return errDraining

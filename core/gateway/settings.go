@@ -10,7 +10,7 @@ import (
 	"frontdesk/core/guard"
 )
 
-// guardOptions are the configuration's part of the guard.
+// guardOptions returns the configuration's part of the guard.
 func guardOptions(cfg config.Config, g *Gateway) guard.Options {
 	r := cfg.Resilience
 	return guard.Options{
@@ -69,7 +69,7 @@ func operators(cfg config.Config) map[string]adapter.Operator {
 	return all
 }
 
-// apiOptions are the configuration's part of the HTTP surface.
+// apiOptions returns the configuration's part of the HTTP surface.
 func apiOptions(cfg config.Config) api.Options {
 	return api.Options{
 		PublicURL: cfg.Server.PublicURL, Version: Version(), Deadline: cfg.Resilience.Deadline,
@@ -78,7 +78,7 @@ func apiOptions(cfg config.Config) api.Options {
 	}
 }
 
-// Document is the OpenAPI description as a gateway of that configuration serves it, as "yaml" or "json".
+// Document returns the OpenAPI description as a gateway of that configuration serves it, as "yaml" or "json".
 func Document(cfg config.Config, format string) ([]byte, error) {
 	asYAML, asJSON, err := api.Document(apiOptions(cfg))
 	if err != nil {

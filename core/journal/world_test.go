@@ -138,7 +138,7 @@ func (w *world) recover(j *Journal) {
 	w.check(j.RecoverOnce(context.Background()))
 }
 
-// database is the database of SQLite itself.
+// database returns the database of SQLite itself.
 func (w *world) database() *sql.DB {
 	w.tb.Helper()
 	db, err := sql.Open("sqlite", strings.TrimPrefix(w.url, "sqlite:"))

@@ -35,8 +35,8 @@ const (
 	areaCodes = areaCodesUS + areaCodesUSTerritories + areaCodesCanada + areaCodesCaribbean
 )
 
-// AreaCode is the area code of an E.164 number of the North American Numbering Plan: the three digits behind +1.
-// Any other number has none, "".
+// AreaCode returns the area code of an E.164 number of the North American Numbering Plan: the three digits
+// behind +1. Any other number has none, "".
 func AreaCode(e164 string) string {
 	national, found := strings.CutPrefix(e164, "+1")
 	if !found || len(national) != 10 || strings.Trim(national, "0123456789") != "" || national[0] < '2' {

@@ -95,8 +95,8 @@ func checkDomain(domain string) error {
 	if err != nil || !strings.Contains(ascii, ".") || !validLengths(ascii) {
 		return incomplete
 	}
-	// What is mapped by more than letter case, such as full-width letters and dots, is not how the domain is written
-	// (RFC 5891 section 5.4), and a provider that does not map it would send the invitation nowhere.
+	// What is mapped by more than letter case, such as full-width letters and dots, is not how the domain is
+	// written (RFC 5891 section 5.4), and a provider that does not map it would send the invitation nowhere.
 	letters, err := idna.Lookup.ToUnicode(ascii)
 	if err != nil || !strings.EqualFold(domain, ascii) && !strings.EqualFold(domain, letters) {
 		return incomplete
@@ -120,8 +120,9 @@ func validLengths(ascii string) bool {
 	return true
 }
 
-// EmailKey is the form by which two addresses are compared: without letter case, and with the domain as in the DNS.
-// (RFC 5321 section 2.4 lets a host tell letter case in the name apart; none that people use does.)
+// EmailKey returns the form by which two addresses are compared: without letter case, and with the domain as
+// in the DNS. (RFC 5321 section 2.4 lets a host tell letter case in the name apart; none that people use
+// does.)
 func EmailKey(s string) string {
 	key := strings.ToLower(strings.TrimSpace(s))
 	at := strings.LastIndexByte(key, '@')

@@ -10,17 +10,17 @@ import (
 	"frontdesk/core/record"
 )
 
-// Meeting is the record of a booked or changed event. Its times are shown in the requested zone; with none
-// requested in the zone the event is kept in; and where the event names none, or none that is known, in the
-// fallback.
+// Meeting returns the record of a booked or changed event. Its times are shown in the requested zone; with
+// none requested in the zone the event is kept in; and where the event names none, or none that is known, in
+// the fallback.
 func Meeting(e calendar.Event, requested, fallback *time.Location) record.Meeting {
 	zone := newZones(requested, fallback).of(&e)
 	start, end := span(&e, zone)
 	return record.Meeting{EventID: e.ID, EventURL: e.URL, StartTime: Format(start, zone), EndTime: Format(end, zone)}
 }
 
-// Events are the records of events, each with its times as Meeting shows them, in the order of their starts,
-// then of their ids. Whole days lie between midnights of the zone they are shown in. The list and the
+// Events returns the records of events, each with its times as Meeting shows them, in the order of their
+// starts, then of their ids. Whole days lie between midnights of the zone they are shown in. The list and the
 // attendees in it are never nil.
 func Events(list []calendar.Event, requested, fallback *time.Location) []record.Event {
 	type placed struct{ start, end time.Time }
@@ -94,7 +94,7 @@ func newZones(requested, fallback *time.Location) *zones {
 	return &zones{requested: requested, fallback: fallback, known: map[string]*time.Location{"": fallback}}
 }
 
-// of is one zone for the start and the end, so that the two can be compared by eye and ear. An event may
+// of returns one zone for the start and the end, so that the two can be compared by eye and ear. An event may
 // begin in one zone and end in another (RFC 5545 section 3.8.2.2): the zone of its start is its own.
 func (z *zones) of(e *calendar.Event) *time.Location {
 	if z.requested != nil {
@@ -149,7 +149,8 @@ func responseStatus(word string) string {
 	return "needs_action"
 }
 
-// plainWord is a word without the ways of writing it: NEEDS-ACTION, needsAction and needs_action are one.
+// plainWord returns a word without the ways of writing it: NEEDS-ACTION, needsAction and needs_action are
+// one.
 func plainWord(word string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -10,7 +10,7 @@ import (
 	"frontdesk/core/record"
 )
 
-// sampleEvents is one event for each thing that a provider may tell.
+// sampleEvents returns one event for each thing that a provider may tell.
 func sampleEvents(t testing.TB) []calendar.Event {
 	at := func(rfc3339, zone string) calendar.Time { return calendar.At(instant(t, rfc3339), zone) }
 	floating := func(wall string) calendar.Time { return calendar.Time{Instant: instant(t, wall+"Z"), Floating: true} }

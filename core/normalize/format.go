@@ -41,8 +41,9 @@ func writable(t time.Time) time.Time {
 	return t
 }
 
-// Instant is the moment a provider's time means. A whole day begins at its midnight in the zone (RFC 5545
-// section 3.3.4), and a floating time is the zone's local time (section 3.3.5, form 1). A nil zone is UTC.
+// Instant returns the moment a provider's time means. A whole day begins at its midnight in the zone (RFC
+// 5545 section 3.3.4), and a floating time is the zone's local time (section 3.3.5, form 1). A nil zone is
+// UTC.
 func Instant(t calendar.Time, zone *time.Location) time.Time {
 	if zone == nil {
 		zone = time.UTC

@@ -14,10 +14,10 @@ import (
 // write more.
 const deepestIndent = 6
 
-// HTMLToText is what a person reads of an HTML text: paragraphs with an empty line between them, lists with
-// their bullets and numbers, the rows of a table as lines, an image's alternative text; links are their text.
-// Scripts, styles and whatever else is not shown is dropped. The work and the output grow with the input and
-// no faster, however the input nests or breaks off: tokens are read once, and no tree is built.
+// HTMLToText returns what a person reads of an HTML text: paragraphs with an empty line between them, lists
+// with their bullets and numbers, the rows of a table as lines, an image's alternative text; links are their
+// text. Scripts, styles and whatever else is not shown is dropped. The work and the output grow with the
+// input and no faster, however the input nests or breaks off: tokens are read once, and no tree is built.
 func HTMLToText(source string) string {
 	w := textWriter{}
 	tokens := html.NewTokenizer(strings.NewReader(source))

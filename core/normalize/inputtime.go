@@ -25,9 +25,9 @@ func (t InputTime) IsZero() bool { return t.kind == notGiven }
 // HasOffset reports whether the time names its instant itself. A local one needs a zone to do so.
 func (t InputTime) HasOffset() bool { return t.kind == withOffset }
 
-// In is the instant meant, shown in the zone. An offset wins: the zone then only shows. A local time is read
-// in the zone as RFC 5545 section 3.3.5 says, see place. The zero value gives the zero time; a nil zone is
-// UTC.
+// In returns the instant meant, shown in the zone. An offset wins: the zone then only shows. A local time is
+// read in the zone as RFC 5545 section 3.3.5 says, see place. The zero value gives the zero time; a nil zone
+// is UTC.
 func (t InputTime) In(zone *time.Location) time.Time {
 	if zone == nil {
 		zone = time.UTC

@@ -27,9 +27,9 @@ const (
 	farthest       = 400 // kilometres between areas: what is farther is not near for anybody
 )
 
-// NeighbouringAreaCodes are the area codes to try where one has no numbers, at most eight, the nearest first:
-// those that serve the same area, then those of other areas by distance. All are of the same country. A code
-// that is not assigned has none, and neither has one whose country or surroundings have no other.
+// NeighbouringAreaCodes returns the area codes to try where one has no numbers, at most eight, the nearest
+// first: those that serve the same area, then those of other areas by distance. All are of the same country.
+// A code that is not assigned has none, and neither has one whose country or surroundings have no other.
 func NeighbouringAreaCodes(code string) []string {
 	var own, others []area
 	for line := range strings.Lines(numberingAreas) {
@@ -74,7 +74,7 @@ func readArea(line string) area {
 	return area{words[0], north, east, words[3:]}
 }
 
-// from is the distance to the nearest of some areas, in kilometres.
+// from returns the distance to the nearest of some areas, in kilometres.
 func (a area) from(areas []area) float64 {
 	nearest := math.Inf(1)
 	for _, b := range areas {
@@ -83,7 +83,7 @@ func (a area) from(areas []area) float64 {
 	return nearest
 }
 
-// kilometres is the distance on a sphere, by the haversine formula.
+// kilometres returns the distance on a sphere, by the haversine formula.
 func kilometres(a, b area) float64 {
 	const diameter, radian = 12742, math.Pi / 180
 	square := func(x float64) float64 { return x * x }

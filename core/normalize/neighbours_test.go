@@ -61,7 +61,7 @@ func TestEveryAreaCodeHasNeighbours(t *testing.T) {
 	}
 }
 
-// countryOf is where an area code is assigned, by the table of those.
+// countryOf returns where an area code is assigned, by the table of those.
 func countryOf(code string) string {
 	for country, codes := range map[string]string{"US": areaCodesUS, "a territory": areaCodesUSTerritories, "CA": areaCodesCanada, "the Caribbean": areaCodesCaribbean} {
 		if strings.Contains(codes, " "+code) {
@@ -138,7 +138,7 @@ func TestAreasAreWithinOneState(t *testing.T) {
 	}
 }
 
-// locationOf is where the metadata places an area code; "" where it does not know it.
+// locationOf returns where the metadata places an area code; "" where it does not know it.
 func locationOf(t *testing.T, code string) string {
 	number, err := phonenumbers.Parse("+1"+code+"2000123", "US")
 	if err != nil {

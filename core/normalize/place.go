@@ -32,9 +32,9 @@ func localize(wall time.Time, zone *time.Location) time.Time {
 	}
 }
 
-// endOfPeriod is when the offset in force at t may change next; last says that it never does. In the last day
-// of a leap year, where a zone's rule and no table is in force, the time package answers an end that has
-// passed already (go.dev/issue/81583): it forgets that day.
+// endOfPeriod returns when the offset in force at t may change next; last says that it never does. In the
+// last day of a leap year, where a zone's rule and no table is in force, the time package answers an end that
+// has passed already (go.dev/issue/81583): it forgets that day.
 func endOfPeriod(t time.Time) (end time.Time, last bool) {
 	_, end = t.ZoneBounds()
 	if end.IsZero() {

@@ -11,8 +11,8 @@ import (
 // ellipsis stands for what a snippet leaves out.
 const ellipsis = "…"
 
-// Snippet is the beginning of a text, without the white space around it, in at most so many characters; the
-// ellipsis of a shortened one is among them. Characters are counted as code points, as JSON Schema's
+// Snippet returns the beginning of a text, without the white space around it, in at most so many characters;
+// the ellipsis of a shortened one is among them. Characters are counted as code points, as JSON Schema's
 // maxLength counts them, and a text is cut between grapheme clusters only (Unicode Standard Annex 29), so
 // that no emoji and no accent is torn.
 func Snippet(text string, most int) string {

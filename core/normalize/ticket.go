@@ -13,8 +13,8 @@ import (
 // longestComment is how many characters of the last comment are shown.
 const longestComment = 280
 
-// Ticket is the record of a ticket: texts without markup, the last comment shortened, times in UTC and absent
-// when the CRM knows none.
+// Ticket returns the record of a ticket: texts without markup, the last comment shortened, times in UTC and
+// absent when the CRM knows none.
 func Ticket(t crm.Ticket) record.Ticket {
 	return record.Ticket{
 		ID:           t.ID,
@@ -48,10 +48,10 @@ func plainText(t crm.Text) string {
 	return strings.TrimSpace(tidy(t.Body))
 }
 
-// TicketNumber is a ticket's number as the CRM writes it, made of how a caller says it: without the spaces
-// and the number sign around it and, where the CRM pads, with as many leading zeros as make up the width (0
-// does not pad). Spaces between digits, which dictation puts there, are dropped as well. A number that holds
-// anything but digits is otherwise left alone. "" means that none was given.
+// TicketNumber returns a ticket's number as the CRM writes it, made of how a caller says it: without the
+// spaces and the number sign around it and, where the CRM pads, with as many leading zeros as make up the
+// width (0 does not pad). Spaces between digits, which dictation puts there, are dropped as well. A number
+// that holds anything but digits is otherwise left alone. "" means that none was given.
 func TicketNumber(given string, width int) string {
 	number := strings.TrimFunc(given, func(r rune) bool { return r == '#' || unicode.IsSpace(r) })
 	digits := strings.Join(strings.Fields(number), "")

@@ -92,7 +92,7 @@ func splitZone(key string) (region, city string) {
 	return key[:max(slash, 0)], key[slash+1:]
 }
 
-// zoneKey is a name as people vary it: in letter case, and with spaces or hyphens for the underscore.
+// zoneKey returns a name as people vary it: in letter case, and with spaces or hyphens for the underscore.
 func zoneKey(name string) string {
 	return strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(name)))
 }

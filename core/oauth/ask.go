@@ -26,8 +26,8 @@ const (
 	refreshRotates = "rotates"
 )
 
-// rotationOf is what an answer shows about the refresh token that was redeemed for it: without another one,
-// it stays in force (RFC 6749 section 6).
+// rotationOf returns what an answer shows about the refresh token that was redeemed for it: without another
+// one, it stays in force (RFC 6749 section 6).
 func rotationOf(t Tokens) string {
 	if t.Refresh == "" {
 		return refreshStays

@@ -49,7 +49,7 @@ type Tokens struct {
 // NewVerifier makes a PKCE code verifier (RFC 7636 section 4.1).
 func NewVerifier() string { return oauth2.GenerateVerifier() }
 
-// AuthCodeURL is where the customer is sent to agree.
+// AuthCodeURL returns where the customer is sent to agree.
 func (c Client) AuthCodeURL(redirect, state, verifier string) string {
 	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(verifier)}
 	for name, value := range c.Grant.Ask {
@@ -194,8 +194,8 @@ func lastPart(scope string) string {
 }
 
 // IsRefused reports whether err says that the authorization server refuses what the customer or administrator
-// once gave, so that a person has to give it again; RFC 6749 section 5.2 and OpenID Connect Core section 3.1.2.6
-// have the codes.
+// once gave, so that a person has to give it again; RFC 6749 section 5.2 and OpenID Connect Core section
+// 3.1.2.6 have the codes.
 func IsRefused(err error) bool {
 	return err != nil && errors.Is(err, fault.Disconnected)
 }

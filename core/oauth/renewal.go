@@ -93,8 +93,8 @@ func (r *renewal) outcome(refused string) (*entry, error) {
 	return nil, nil
 }
 
-// stalledFault is the error of calls that do not wait for a renewal. Its RetryAfter is when the renewal ends
-// at the latest.
+// stalledFault returns the error of calls that do not wait for a renewal. Its RetryAfter is when the renewal
+// ends at the latest.
 func (s *TokenSource) stalledFault(r *renewal) *fault.Error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +106,7 @@ func (s *TokenSource) stalledFault(r *renewal) *fault.Error {
 	return f
 }
 
-// silent is the error for a token endpoint that has not answered for some time.
+// silent returns the error for a token endpoint that has not answered for some time.
 func silent(provider string, waited time.Duration) *fault.Error {
 	return fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable,
 		"The sign-in service of %s has not answered for %d s: the connection's access could not be renewed.",
@@ -223,7 +223,7 @@ type view struct {
 	stored      storedTokens // zero unless known
 }
 
-// refresh is the refresh token in force; "" is none.
+// refresh returns the refresh token in force; "" is none.
 func (v view) refresh() string {
 	if v.stored.Refresh != "" {
 		return v.stored.Refresh

@@ -84,8 +84,9 @@ type Limits struct {
 	Drain      time.Duration // how long Close waits for what is under way
 }
 
-// StandardLimits are those of a gateway. SecondTry and Patience leave room in the time of one try of a read
-// (resilience.try_timeout, 5 s): its caller has the token of the second request, or learns what is wrong.
+// StandardLimits returns those of a gateway. SecondTry and Patience leave room in the time of one try of a
+// read (resilience.try_timeout, 5 s): its caller has the token of the second request, or learns what is
+// wrong.
 func StandardLimits() Limits {
 	return Limits{
 		Lease: 30 * time.Second, Turn: 2 * time.Minute, Redeem: 20 * time.Second, Save: time.Minute,

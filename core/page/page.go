@@ -45,8 +45,8 @@ func (s *Set) Render(name string, view any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Policy is the Content-Security-Policy of a page whose form may lead to these sources; without any it has no
-// form.
+// Policy returns the Content-Security-Policy of a page whose form may lead to these sources; without any it
+// has no form.
 func (s *Set) Policy(forms ...string) string {
 	sum := sha256.Sum256([]byte(style))
 	if len(forms) == 0 {

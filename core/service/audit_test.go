@@ -47,7 +47,7 @@ var keySet = sync.OnceValues(func() (*vault.Vault, error) {
 	return vault.Open("env:"+variable, "")
 })
 
-// audit is the audit as a process with that view of the store writes it.
+// audit returns the audit as a process with that view of the store writes it.
 func (w *world) audit(s *store.Store) *audit.Log {
 	w.tb.Helper()
 	keys, err := keySet()
@@ -55,7 +55,7 @@ func (w *world) audit(s *store.Store) *audit.Log {
 	return audit.New(audit.Options{Store: s, Vault: keys, Now: w.clock.now, Log: slog.New(slog.DiscardHandler)})
 }
 
-// recorded answers what the audit says: "tenant actor action subject outcome" of each row, in the order of
+// recorded returns what the audit says: "tenant actor action subject outcome" of each row, in the order of
 // time.
 func (w *world) recorded() []string {
 	w.tb.Helper()
@@ -234,7 +234,7 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 	}
 }
 
-// everything answers all that the audit's rows hold, as the database has it.
+// everything returns all that the audit's rows hold, as the database has it.
 func everything(t *testing.T, w *world) string {
 	t.Helper()
 	rows, err := w.store.AuditRows(background, store.AuditFilter{Limit: 1000})

@@ -52,7 +52,7 @@ func (a *calendarAccount) driver(p *process) calendar.Driver {
 	return d
 }
 
-// live answers the events that are not cancelled.
+// live returns the events that are not cancelled.
 func (a *calendarAccount) live() []calendar.Event {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -267,7 +267,7 @@ func (d *calendarDriver) Events(ctx context.Context, q calendar.Query) (calendar
 	})
 }
 
-// placed is where a whole day lies; other times know it themselves.
+// placed returns where a whole day lies; other times know it themselves.
 func placed(t calendar.Time, zone *time.Location) time.Time {
 	if t.AllDay || t.Floating {
 		y, m, day := t.Instant.Date()

@@ -276,7 +276,7 @@ func TestStoreFailsAtOneStep(t *testing.T) {
 	}
 }
 
-// database is the file of a world on SQLite, for what a test does to it behind the store's back.
+// database returns the file of a world on SQLite, for what a test does to it behind the store's back.
 func (w *world) database() *sql.DB {
 	w.tb.Helper()
 	db, err := sql.Open("sqlite", strings.TrimPrefix(w.url, "sqlite:"))

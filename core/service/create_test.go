@@ -272,7 +272,7 @@ func waits(f *fault.Error, wait time.Duration) *fault.Error {
 	return f
 }
 
-// ticketOf is a ticket that somebody else opened just now.
+// ticketOf returns a ticket that somebody else opened just now.
 func ticketOf(w *world, id, subject string) crm.Ticket {
 	return crm.Ticket{ID: id, Number: id, Subject: subject, CreatedAt: w.clock.now()}
 }

@@ -29,7 +29,7 @@ func (r *request) String() string {
 	return fmt.Sprintf("%s %s of tenant %d under the key %s", r.operation, r.label, r.tenant, r.key)
 }
 
-// age answers whether the store's record of a request still counts.
+// age reports whether the store's record of a request still counts.
 func (d *drill) age(r *request) age {
 	if r.state == untold {
 		return current

@@ -141,7 +141,7 @@ func add(to, more map[string]int) {
 	}
 }
 
-// size is how many runs a test makes.
+// size returns how many runs a test makes.
 func size(variable string, standard int) int {
 	if n, err := strconv.Atoi(os.Getenv(variable)); err == nil {
 		return n

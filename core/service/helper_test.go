@@ -35,7 +35,7 @@ var monday = time.Date(2030, 3, 4, 0, 0, 0, 0, time.UTC)
 
 func hour(h int) time.Time { return monday.Add(time.Duration(h) * time.Hour) }
 
-// meeting is a booking of one hour.
+// meeting returns a booking of one hour.
 func meeting(tb testing.TB, title string, h int) BookMeeting {
 	return BookMeeting{
 		Title: title, Start: when(tb, hour(h).Format(time.RFC3339)), End: when(tb, hour(h+1).Format(time.RFC3339)), Timezone: "UTC",
@@ -55,7 +55,7 @@ func book(tb testing.TB, p *process, c apikey.Caller, w Write, in BookMeeting) A
 // impatient lets calls give up at once to wait for equal ones.
 func impatient(o *Options, _ *guard.Options) { o.WaitForEqual = pollInterval }
 
-// within is a context whose deadline is so soon that a hanging provider ends it in a test.
+// within returns a context whose deadline is so soon that a hanging provider ends it in a test.
 func within(tb testing.TB, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	tb.Cleanup(cancel)

@@ -136,7 +136,7 @@ func watchCommits() {
 	})
 }
 
-// commit answers 1 to turn a commit into a rollback (sqlite.org/c3ref/commit_hook.html).
+// commit returns 1 to turn a commit into a rollback (sqlite.org/c3ref/commit_hook.html).
 func (t *trap) commit(name string) int32 {
 	if t.process.dead.Load() {
 		return 1
@@ -155,7 +155,7 @@ func (t *trap) commit(name string) int32 {
 	return 1
 }
 
-// onSQLite answers a path of the file that is the process's own, so that its connections are told from
+// onSQLite returns a path of the file that is the process's own, so that its connections are told from
 // others'.
 func (t *trap) onSQLite(p *process) string {
 	tb := p.world.tb
@@ -170,7 +170,7 @@ func (t *trap) onSQLite(p *process) string {
 	return "sqlite:" + path
 }
 
-// onPostgres answers the address of a relay to the server that is the process's own.
+// onPostgres returns the address of a relay to the server that is the process's own.
 func (t *trap) onPostgres(p *process) string {
 	w := p.world
 	w.tb.Helper()
@@ -294,8 +294,8 @@ func (r *relay) ask(client, server net.Conn, last chan<- struct{}) {
 // prepared are a connection's statements by the names that its client gave them.
 type prepared map[string]string
 
-// name is what a message does, and whether it does anything: a client prepares statements and asks whether
-// the server is there as well.
+// name returns what a message does, and whether it does anything: a client prepares statements and asks
+// whether the server is there as well.
 func (p prepared) name(message []byte) (string, bool) {
 	const header = 5
 	if len(message) < header {
@@ -313,7 +313,7 @@ func (p prepared) name(message []byte) (string, bool) {
 	return "", false
 }
 
-// brief is what a statement does to which table.
+// brief returns what a statement does to which table.
 func brief(sql string) string {
 	sql = strings.TrimPrefix(sql, "WITH change AS (")
 	words := strings.Fields(sql)

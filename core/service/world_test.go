@@ -379,7 +379,7 @@ func refusesCredentials() *fault.Error {
 
 func hang(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 
-// faultOf answers the fault that a call must have failed with.
+// faultOf returns the fault that a call must have failed with.
 func faultOf(tb testing.TB, err error) *fault.Error {
 	tb.Helper()
 	if err == nil {

@@ -32,7 +32,7 @@ func Nearest(given string, known []string) string {
 	return nearestByWords(given, known)
 }
 
-// tolerated is how many letters may differ: one of three, four at most.
+// tolerated returns how many letters may differ: one of three, four at most.
 func tolerated(a, b string) int {
 	return min(4, max(utf8.RuneCountInString(a), utf8.RuneCountInString(b))/3)
 }

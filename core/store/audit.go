@@ -198,7 +198,7 @@ func (s *Store) UnsealedAudit(ctx context.Context, after AuditMark, most int) ([
 
 const unsealedAudit = "SELECT " + auditColumns + " FROM audit WHERE COALESCE(id, 0) = 0 AND (at, uid) > ($1, $2) ORDER BY at, uid LIMIT $3"
 
-// Mark is the row's place among those that are not sealed.
+// Mark returns the row's place among those that are not sealed.
 func (r AuditRow) Mark() AuditMark { return AuditMark{At: millis(r.At), UID: r.UID} }
 
 // SealAudit hands rows that are not in the chain, after a mark, to chain, with the head and the greatest id

@@ -9,8 +9,9 @@ import (
 	"frontdesk/core/fault"
 )
 
-// Documents is the document store of one connection. Its updates take turns with each other and with nothing
-// else on PostgreSQL; on SQLite they share the one writer, so that a change must not wait for anything.
+// Documents returns the document store of one connection. Its updates take turns with each other and with
+// nothing else on PostgreSQL; on SQLite they share the one writer, so that a change must not wait for
+// anything.
 func (s *Store) Documents(connectionID string) adapter.Storage {
 	return documents{store: s, connectionID: connectionID}
 }
@@ -152,7 +153,7 @@ func (t *documentTx) Scan(prefix, after string, each func(key string, value []by
 	}
 }
 
-// successor is the least text that is greater than every text with that prefix, "" when there is none.
+// successor returns the least text that is greater than every text with that prefix, "" when there is none.
 func successor(prefix string) string {
 	for end := len(prefix); end > 0; end-- {
 		if last := prefix[end-1]; last < 0xff {

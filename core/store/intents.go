@@ -285,7 +285,7 @@ const purgeable = `SELECT tenant_id, operation, key FROM intents WHERE
 	OR (kept = FALSE AND created_at < $2 AND (state = 'done' OR created_at < $1 AND (state <> 'running' OR lease_until < $1)))
 	LIMIT $3`
 
-// blob is how the store keeps bytes that are never absent.
+// blob returns how the store keeps bytes that are never absent.
 func blob(b []byte) []byte {
 	if b == nil {
 		return []byte{}

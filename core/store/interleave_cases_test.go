@@ -203,7 +203,7 @@ func auditRow(uid string) store.AuditRow {
 	return store.AuditRow{UID: uid, At: noon, TenantID: "acme", Tenant: "name of acme", Action: "act"}
 }
 
-// audit is the row that an operation of the caller records.
+// audit returns the row that an operation of the caller records.
 func (c caller) audit() store.AuditRow { return auditRow("audit of " + c.name) }
 
 // chain seals rows in a way that depends on all before them.
@@ -219,13 +219,13 @@ func chain(head store.AuditHead, last int64, rows []store.AuditRow) ([]store.Aud
 	return sealed, head
 }
 
-// only is the answer of a method that answers an error alone.
+// only returns the answer of a method that answers an error alone.
 func only(err error) (any, error) { return nil, err }
 
-// one is the answer of a method that answers a value.
+// one returns the answer of a method that answers a value.
 func one[T any](value T, err error) (any, error) { return value, err }
 
-// two is the answer of a method that answers two values.
+// two returns the answer of a method that answers two values.
 func two[T, U any](value T, other U, err error) (any, error) { return []any{value, other}, err }
 
 func (c caller) updateConnection(id string, change func(*store.Connection)) (any, error) {

@@ -70,7 +70,7 @@ func numberRow(name, connectionID string) store.Number {
 	return n
 }
 
-// kept is a number as populateNumbers has left it, but for what does not matter.
+// kept returns a number as populateNumbers has left it, but for what does not matter.
 func kept(name string) store.Number {
 	n := numberRow(name, "p1")
 	n.ID, n.Version = int64(slices.Index(numberNames, name)+1), 1

@@ -286,7 +286,7 @@ func TestPurchases(t *testing.T) {
 	})
 }
 
-// intentOf is the intent of a purchase, as the run has it that the tests' purchases are of.
+// intentOf returns the intent of a purchase, as the run has it that the tests' purchases are of.
 func intentOf(p store.Purchase) store.Intent {
 	return store.Intent{TenantID: p.TenantID, Operation: "buy", Key: p.ID, ConnectionID: p.ConnectionID, EffectKey: p.ID, Plan: []byte("{}"),
 		State: store.IntentRunning, Owner: "o", LeaseUntil: noon, CreatedAt: p.CreatedAt, UpdatedAt: p.CreatedAt}

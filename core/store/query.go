@@ -132,13 +132,13 @@ func findIn[T any](ctx context.Context, s *Store, scan func(scanner) (T, error),
 	return row, found, err
 }
 
-// millis is how the store keeps a time.
+// millis returns how the store keeps a time.
 func millis(t time.Time) int64 { return t.UnixMilli() }
 
-// instant is the time that millis kept. The zero time comes back as itself.
+// instant returns the time that millis kept. The zero time comes back as itself.
 func instant(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
-// optional is how the store keeps a time that may be absent.
+// optional returns how the store keeps a time that may be absent.
 func optional(t time.Time) *int64 {
 	if t.IsZero() {
 		return nil
@@ -154,7 +154,7 @@ func optionalInstant(ms *int64) time.Time {
 	return instant(*ms)
 }
 
-// text is how the store keeps a text that may be absent.
+// text returns how the store keeps a text that may be absent.
 func text(s string) *string {
 	if s == "" {
 		return nil
@@ -169,7 +169,7 @@ func textOf(s *string) string {
 	return *s
 }
 
-// object is how the store keeps a JSON object; nothing given is an empty one.
+// object returns how the store keeps a JSON object; nothing given is an empty one.
 func object(raw []byte) string {
 	if len(raw) == 0 {
 		return "{}"

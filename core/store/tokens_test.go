@@ -10,7 +10,7 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// tokensOf is the row of a connection of "acme".
+// tokensOf returns the row of a connection of "acme".
 func tokensOf(t *testing.T, s *store.Store, id string) store.Tokens {
 	t.Helper()
 	row, found, err := s.Tokens(t.Context(), "acme", id)

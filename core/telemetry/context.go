@@ -21,22 +21,22 @@ const (
 	keyTook       = "took_ms"
 )
 
-// RequestID is the attribute of the request's id.
+// RequestID returns the attribute of the request's id.
 func RequestID(id string) slog.Attr { return slog.String(keyRequestID, id) }
 
-// Tenant is the attribute of the tenant's name.
+// Tenant returns the attribute of the tenant's name.
 func Tenant(name string) slog.Attr { return slog.String(keyTenant, name) }
 
-// Connection is the attribute of the connection's id.
+// Connection returns the attribute of the connection's id.
 func Connection(id string) slog.Attr { return slog.String(keyConnection, id) }
 
-// Provider is the attribute of the provider's name.
+// Provider returns the attribute of the provider's name.
 func Provider(name string) slog.Attr { return slog.String(keyProvider, name) }
 
-// Operation is the attribute of the operation's name.
+// Operation returns the attribute of the operation's name.
 func Operation(name string) slog.Attr { return slog.String(keyOperation, name) }
 
-// Took is the attribute of a duration, in milliseconds.
+// Took returns the attribute of a duration, in milliseconds.
 func Took(d time.Duration) slog.Attr {
 	return slog.Float64(keyTook, float64(d.Microseconds())/1000)
 }
@@ -90,7 +90,7 @@ func PropagateTrace(ctx context.Context, header http.Header) {
 	propagation.TraceContext{}.Inject(only, propagation.HeaderCarrier(header))
 }
 
-// TraceID is the hexadecimal id of the context's trace, or "".
+// TraceID returns the hexadecimal id of the context's trace, or "".
 func TraceID(ctx context.Context) string {
 	span := trace.SpanContextFromContext(ctx)
 	if !span.HasTraceID() {

@@ -83,7 +83,7 @@ func redactScheme(match string) string {
 	return match
 }
 
-// RedactURL is an address without userinfo, query and fragment: what may be logged of it.
+// RedactURL returns an address without userinfo, query and fragment: what may be logged of it.
 func RedactURL(u *url.URL) string {
 	if u == nil {
 		return ""
@@ -149,7 +149,7 @@ func (r redactor) any(v any) slog.Value {
 	return slog.StringValue(strings.TrimSpace(clean))
 }
 
-// text is an error's text, with the words of others where they are told.
+// text returns an error's text, with the words of others where they are told.
 func (r redactor) text(err error) string {
 	var worded interface{ Words() string }
 	if !bool(r) || !errors.As(err, &worded) || worded.Words() == "" {

@@ -115,7 +115,7 @@ const (
 	BlockLock      Block = "lock"      // it is locked against deletion at the provider
 )
 
-// Fault is the refusal to release a number that is blocked; nil for one that is not.
+// Fault returns the refusal to release a number that is blocked; nil for one that is not.
 func (b Block) Fault() *fault.Error {
 	switch b {
 	case BlockEmergency:

@@ -66,8 +66,8 @@ var fitting = map[string]string{
 	"lines":            strings.Repeat("A:B\r\n", maxLines-10),
 }
 
-// answering is a server that answers by the path: excessive or fitting, plain or compressed, with the status
-// of the query.
+// answering returns a server that answers by the path: excessive or fitting, plain or compressed, with the
+// status of the query.
 func answering(t *testing.T) (get func(method, path string) ([]byte, int, error)) {
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		parts := strings.Split(r.URL.Path, "/")

@@ -74,7 +74,7 @@ type receiving struct {
 	shape     shape
 }
 
-// content is the answer, or as much of a refusal as is read.
+// content returns the answer, or as much of a refusal as is read.
 func (r *receiving) content() ([]byte, error) {
 	refuses := r.resp.StatusCode >= http.StatusBadRequest
 	if refuses {
@@ -134,7 +134,7 @@ func (r *receiving) done() {
 	r.charged = 0
 }
 
-// payer is whose share of the budget is used.
+// payer returns whose share of the budget is used.
 func (r *receiving) payer() string {
 	return cmp.Or(r.transport.client.Connection, r.transport.client.Provider)
 }
@@ -158,7 +158,7 @@ func (r *receiving) failed(err error) *fault.Error {
 	return r.transport.failure(r.ctx, r.hop.URL, err, true)
 }
 
-// unread is the fault of a request that was answered, but not so that it can be told how.
+// unread returns the fault of a request that was answered, but not so that it can be told how.
 func (r *receiving) unread(code fault.Code, reason, format string) *fault.Error {
 	provider := r.transport.client.Provider
 	if !safe(r.hop.Method) && !lists(r.hop) {

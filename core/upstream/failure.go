@@ -57,7 +57,8 @@ func (t *transport) classify(ctx context.Context, u *url.URL, err error, sent bo
 	return t.unavailable(err, "The provider %s could not be reached at %s.", provider, host)
 }
 
-// hostFor is a host as callers are told it. One that an answer named is not repeated: a model may read it.
+// hostFor returns a host as callers are told it. One that an answer named is not repeated: a model may read
+// it.
 func (t *transport) hostFor(u *url.URL) string {
 	if home := t.client.AuthorizeFor; home != nil && canonicalHost(home.Hostname()) != canonicalHost(u.Hostname()) {
 		return "another host"

@@ -28,8 +28,8 @@ func Nothing(body []byte) bool {
 	return false
 }
 
-// unexpected is the fault of a success that says something where there is nothing to say; nil where it says
-// nothing.
+// unexpected returns the fault of a success that says something where there is nothing to say; nil where it
+// says nothing.
 func (t *transport) unexpected(req *http.Request, resp *http.Response) error {
 	if wanted, _ := req.Context().Value(nothingKey{}).(bool); !wanted || resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return nil

@@ -107,10 +107,10 @@ func redirects(status int) bool {
 	return false
 }
 
-// follows reports whether the redirect keeps the meaning of the request. 307 and 308 do (RFC 9110 section 15.4).
-// On 301 and 302 a method may become GET, and on 303 it has to: a POST that came back as the 200 of a GET
-// would be taken for done. So those are followed for methods that change nothing, unaltered, and handed to
-// the driver otherwise.
+// follows reports whether the redirect keeps the meaning of the request. 307 and 308 do (RFC 9110 section
+// 15.4). On 301 and 302 a method may become GET, and on 303 it has to: a POST that came back as the 200 of a
+// GET would be taken for done. So those are followed for methods that change nothing, unaltered, and handed
+// to the driver otherwise.
 func follows(status int, method string) bool {
 	switch status {
 	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
@@ -156,7 +156,7 @@ func registrableDomain(host string) string {
 	return domain
 }
 
-// canonicalHost is the host in the form that is dialled, or "" when it is no host at all.
+// canonicalHost returns the host in the form that is dialled, or "" when it is no host at all.
 func canonicalHost(host string) string {
 	host = strings.TrimSuffix(host, ".")
 	if strings.Contains(host, ":") {

@@ -105,7 +105,7 @@ func (s *shape) text(p []byte) error {
 	return nil
 }
 
-// cost is what a decoder may take for the answer.
+// cost returns what a decoder may take for the answer.
 func (s *shape) cost(size int) int64 {
 	return costOfByte*int64(size) + costOfItem*int64(s.items) + costOfElement*int64(s.elements) +
 		costOfAttribute*int64(s.attributes) + costOfValue*int64(s.values) + costOfLine*int64(s.lines)

@@ -108,7 +108,7 @@ func NewPool(o PoolOptions) *Pool {
 	}
 }
 
-// anew is a transport that makes a connection for each request.
+// anew returns a transport that makes a connection for each request.
 func anew(t *http.Transport) *http.Transport {
 	t = t.Clone()
 	t.DisableKeepAlives = true

@@ -69,7 +69,7 @@ func columnRow(table, column string, row []string) Row {
 	return Row{Purpose: RowPurpose("column " + table + "." + column), Columns: row}
 }
 
-// binding is the associated data: the purpose and the columns, each with its length so that no other row
+// binding returns the associated data: the purpose and the columns, each with its length so that no other row
 // reads the same.
 func (r Row) binding() []byte {
 	b := fmt.Appendf(nil, "frontdesk row %d\n%s\n", rowForm, r.Purpose)

@@ -361,8 +361,8 @@ func fresh() ([]byte, error) {
 	return render(handle)
 }
 
-// binding is the associated data: the purpose and both ids, with the length of the first so that no other
-// pair reads the same.
+// binding returns the associated data: the purpose and both ids, with the length of the first so that no
+// other pair reads the same.
 func (p purpose) binding(tenantID, connectionID string) []byte {
 	return fmt.Appendf(nil, "frontdesk %s 1\n%d\n%s\n%s", p, len(tenantID), tenantID, connectionID)
 }

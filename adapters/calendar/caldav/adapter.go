@@ -48,7 +48,7 @@ type settings struct {
 	Password string `credential:"password" required:"true" help:"The password. Accounts with two-factor sign-in need an app password."`
 }
 
-// Adapter is the adapter's declaration.
+// Adapter returns the adapter's declaration.
 func Adapter() adapter.Adapter {
 	return adapter.Calendar(adapter.Declaration{
 		Name:  name,

@@ -8,8 +8,8 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// id is how an address of the account is known outside: its path, escaped in one way whatever way the server
-// writes it, and with the origin only where it is another one than the calendars'.
+// id returns how an address of the account is known outside: its path, escaped in one way whatever way the
+// server writes it, and with the origin only where it is another one than the calendars'.
 func (d *driver) id(a *account, address *url.URL) string {
 	p := canonicalPath(address.EscapedPath())
 	if address.Host == "" || address.Host == a.base.Host && address.Scheme == a.base.Scheme {
@@ -18,7 +18,7 @@ func (d *driver) id(a *account, address *url.URL) string {
 	return address.Scheme + "://" + address.Host + p
 }
 
-// locate is the way back from an id.
+// locate returns the way back from an id.
 func (a *account) locate(id string) (*url.URL, error) { return a.base.Parse(id) }
 
 // named resolves an address that an answer names; ok is false where the rules of redirects do not let it be

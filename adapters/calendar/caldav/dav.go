@@ -91,7 +91,7 @@ func (d *driver) query(ctx context.Context, method string, address *url.URL, dep
 	return m, a, nil
 }
 
-// notWebDAV is the fault of an answer that could not be decoded, or not in time.
+// notWebDAV returns the fault of an answer that could not be decoded, or not in time.
 func notWebDAV(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fault.From(ctx.Err())
@@ -194,8 +194,8 @@ func statusOf(line string) int {
 	return status
 }
 
-// conditions are the names in a DAV:error body: the precondition that failed (RFC 4918 section 16), and the
-// resource that no-uid-conflict names (RFC 4791 section 5.3.2.1).
+// conditions returns the names in a DAV:error body: the precondition that failed (RFC 4918 section 16), and
+// the resource that no-uid-conflict names (RFC 4791 section 5.3.2.1).
 func conditions(body []byte) (failed elements, uidHref string) {
 	var e struct {
 		XMLName xml.Name `xml:"DAV: error"`

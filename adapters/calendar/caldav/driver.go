@@ -30,7 +30,7 @@ type driver struct {
 
 var _ calendar.Driver = (*driver)(nil)
 
-// Traits are what CalDAV has in it. Of a cancelled event nothing is left, and links are made elsewhere.
+// Traits returns what CalDAV has in it. Of a cancelled event nothing is left, and links are made elsewhere.
 func (d *driver) Traits() calendar.Traits {
 	return calendar.Traits{
 		IdempotentBook:  true, // If-None-Match: *

@@ -104,7 +104,7 @@ func unreadable(resource string, err error) *fault.Error {
 	return f.With("provider", name).Because(err)
 }
 
-// notUnderstood is a good answer to a write that says something other than expected.
+// notUnderstood returns the fault of a good answer to a write that says something other than expected.
 func notUnderstood() *fault.Error {
 	return fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 		"The calendar server accepted the request, but its answer could not be read.").With("provider", name)

@@ -94,8 +94,8 @@ func (o *object) zone(tzid string) zone {
 	return z
 }
 
-// instant returns the instant of a moment. Local times of no zone that anything tells are as clocks show in the
-// fallback.
+// instant returns the instant of a moment. Local times of no zone that anything tells are as clocks show in
+// the fallback.
 func (o *object) instant(m ical.Moment, fallback *time.Location) time.Time {
 	switch m.Form {
 	case ical.UTC:
@@ -274,7 +274,7 @@ func (o *object) override(ov override) instance {
 	return instance{event: ov.event, of: ov.of, start: begin, end: o.end(ov.event, begin)}
 }
 
-// single is the event of an object that is no series, or the first of a series.
+// single returns the event of an object that is no series, or the first of a series.
 func (o *object) single() instance {
 	if o.master == nil {
 		return o.override(o.overrides[0])

@@ -23,7 +23,7 @@ func calendarUserOf(principal *url.URL, p prop) calendarUser {
 	return user
 }
 
-// addressKey is the same for each way to write one calendar user address: mail addresses without case,
+// addressKey returns the same for each way to write one calendar user address: mail addresses without case,
 // addresses on the server by their path, which some servers write with the origin and some without.
 func addressKey(base *url.URL, address string) string {
 	if email := addressOf(ical.Raw("", address)); email != "" {

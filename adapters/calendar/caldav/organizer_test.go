@@ -10,7 +10,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// meeting is an object of one event with further lines.
+// meeting returns an object of one event with further lines.
 func meeting(uid string, lines ...string) string {
 	all := []string{"BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Outsider//EN", "BEGIN:VEVENT", "UID:" + uid, "DTSTAMP:20260101T000000Z"}
 	all = append(all, lines...)

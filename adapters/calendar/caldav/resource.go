@@ -42,7 +42,8 @@ func (r *resource) identify(etag, scheduleTag string) {
 	}
 }
 
-// condition is the precondition for writing what was read (RFC 9110 section 13.1.1, RFC 6638 section 8.3).
+// condition returns the precondition for writing what was read (RFC 9110 section 13.1.1, RFC 6638 section
+// 8.3).
 func (r resource) condition() http.Header {
 	switch {
 	case r.tag != "":
@@ -109,7 +110,7 @@ func (d *driver) read(ctx context.Context, r resource) (*object, resource, error
 	return o, r, nil
 }
 
-// gone is the fault of an event that is not there; a server that says 410 says that it was.
+// gone returns the fault of an event that is not there; a server that says 410 says that it was.
 func gone(a answer) *fault.Error {
 	if a.status == http.StatusGone {
 		return noEvent().With("gone", "true")
@@ -243,8 +244,9 @@ func (d *driver) stored(ctx context.Context, r resource, root *ical.Component, a
 	return o.picked(i, r), nil
 }
 
-// vanished is a failure to read back what was written, or what the server says is there. That it is not there
-// any more means that someone removed it in between; and the write went out, whether or not the reading did.
+// vanished returns the fault of a failure to read back what was written, or what the server says is there.
+// That it is not there any more means that someone removed it in between; and the write went out, whether or
+// not the reading did.
 func vanished(err error) error {
 	f := *fault.From(err)
 	f.Unsent = false

@@ -148,7 +148,7 @@ func (s *seriesSet) overlooks(objects []located) bool {
 	})
 }
 
-// with is the set with the series among the objects.
+// with returns the set with the series among the objects.
 func (s *seriesSet) with(objects []located) *seriesSet {
 	more := *s
 	more.objects = maps.Clone(s.objects)
@@ -211,7 +211,7 @@ func (d *driver) report(ctx context.Context, a *account, target calendarCollecti
 // only to who writes an object, and DAViCal reads each object anew from its database to tell it.
 const objectProps = `<d:prop><d:getetag/><c:calendar-data/></d:prop>`
 
-// members are the objects of a multistatus.
+// members returns the objects of a multistatus.
 func (d *driver) members(a *account, target calendarCollection, m multistatus, answered answer) ([]resource, error) {
 	var list []resource
 	for _, r := range m.Responses {

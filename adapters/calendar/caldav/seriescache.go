@@ -237,14 +237,14 @@ func (d *driver) multiget(
 	return found, answered, err
 }
 
-// escaped is a text as it is written in XML.
+// escaped returns a text as it is written in XML.
 func escaped(text string) string {
 	var b strings.Builder
 	_ = xml.EscapeText(&b, []byte(text)) // a Builder takes all
 	return b.String()
 }
 
-// newResource is an object as a multistatus tells it.
+// newResource returns an object as a multistatus tells it.
 func newResource(id, calendarID string, address *url.URL, p prop) resource {
 	r := resource{id: id, url: address, calendarID: calendarID, data: []byte(p.Data)}
 	r.identify(p.ETag, "")

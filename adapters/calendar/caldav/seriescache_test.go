@@ -19,7 +19,7 @@ import (
 	"frontdesk/core/calendar"
 )
 
-// asked are the requests that a call makes, in short.
+// asked returns the requests that a call makes, in short.
 func asked(tb testing.TB, a account, call func() error) string {
 	tb.Helper()
 	before := a.Requests()
@@ -137,7 +137,7 @@ func kind(name, uid, title string) string {
 	return meeting(uid, append([]string{"SUMMARY:" + title}, lines...)...)
 }
 
-// listedTitles are the events of the week, by id and title.
+// listedTitles returns the events of the week, by id and title.
 func listedTitles(tb testing.TB, driver calendar.Driver) []string {
 	tb.Helper()
 	page, err := driver.Events(tb.Context(), week())

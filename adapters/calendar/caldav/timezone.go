@@ -39,7 +39,7 @@ func (z namedZone) localize(wall time.Time) time.Time {
 	return earlier
 }
 
-// wallIn is what clocks in the location show at the instant, as if UTC.
+// wallIn returns what clocks in the location show at the instant, as if UTC.
 func wallIn(t time.Time, location *time.Location) time.Time {
 	_, offset := t.In(location).Zone()
 	return t.UTC().Add(time.Duration(offset) * time.Second)

@@ -119,8 +119,8 @@ func yearlyRule(group []transition, firstYear, endYear int) string {
 	return ""
 }
 
-// rulesOf are the yearly rules that may name a date: by the week from either end of its month, by the first
-// such weekday on or after a date, or by the date.
+// rulesOf returns the yearly rules that may name a date: by the week from either end of its month, by the
+// first such weekday on or after a date, or by the date.
 func rulesOf(date time.Time) []string {
 	month, day := int(date.Month()), date.Day()
 	weekday := [...]string{"SU", "MO", "TU", "WE", "TH", "FR", "SA"}[date.Weekday()]

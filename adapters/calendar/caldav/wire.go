@@ -44,7 +44,7 @@ func (o *object) event(i instance, calendarID, resource, version string) calenda
 // ownZone names the zone of an event whose times had to be written in UTC; see momentIn.
 const ownZone = "X-FRONTDESK-ZONE"
 
-// zoneBehind is the zone of an event of which a time is in UTC: the one it was booked in, or that of its
+// zoneBehind returns the zone of an event of which a time is in UTC: the one it was booked in, or that of its
 // other end.
 func zoneBehind(event *ical.Component, start, end string) string {
 	for _, zone := range []string{event.Text(ownZone), start, end} {

@@ -21,7 +21,7 @@ type settings struct {
 	ServiceAccount string `credential:"service_account" help:"The JSON key of a service account with domain-wide delegation, with subject. It replaces a customer's consent."`
 }
 
-// Adapter is the adapter's declaration.
+// Adapter returns the adapter's declaration.
 func Adapter() adapter.Adapter {
 	return adapter.Calendar(adapter.Declaration{
 		Name:  name,

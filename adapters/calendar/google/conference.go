@@ -139,7 +139,7 @@ func (d *driver) meeting(ctx context.Context, calendarID string, made *gcal.Even
 	return nil, noMeet()
 }
 
-// afterBooking is what a failure means once the event is there.
+// afterBooking returns what a failure means once the event is there.
 func afterBooking(err error) *fault.Error {
 	f := *fault.From(err)
 	f.Unsent = false // this request may be; the booking is not

@@ -29,7 +29,7 @@ const (
 	secret   = "correct horse battery staple"
 )
 
-// scopes are those the adapter asks for.
+// scopes returns those the adapter asks for.
 func scopes(t testing.TB) []string {
 	t.Helper()
 	grant, err := google.Adapter().Auth.OAuth.Grant(adapter.Values{}, adapter.Addresses{})

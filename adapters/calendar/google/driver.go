@@ -60,9 +60,9 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 type callersKey struct{}
 
-// kept is a context for Google's library that does not end, and carries the one that does. Where a context
-// has ended, the library answers its error in place of the transport's (gensupport.SendRequest), which alone
-// knows whether anything was sent.
+// kept returns a context for Google's library that does not end, and carries the one that does. Where a
+// context has ended, the library answers its error in place of the transport's (gensupport.SendRequest),
+// which alone knows whether anything was sent.
 func kept(ctx context.Context) context.Context {
 	return context.WithValue(context.WithoutCancel(ctx), callersKey{}, ctx)
 }
@@ -355,7 +355,7 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 	return page, nil
 }
 
-// wholeSecond is the first whole second not before t: Google ignores what is less.
+// wholeSecond returns the first whole second not before t: Google ignores what is less.
 func wholeSecond(t time.Time) time.Time {
 	if whole := t.Truncate(time.Second); whole.Before(t) {
 		return whole.Add(time.Second)
@@ -373,9 +373,9 @@ func (d *driver) event(ctx context.Context, calendarID string, item *gcal.Event,
 	return event, nil
 }
 
-// listedAs is the id under which a calendar is listed: for primary, the account's address. Mostly an event in
-// it tells that: of its own events, a calendar is the organizer. Where it cannot be had, primary will do,
-// since it is taken as well.
+// listedAs returns the id under which a calendar is listed: for primary, the account's address. Mostly an
+// event in it tells that: of its own events, a calendar is the organizer. Where it cannot be had, primary
+// will do, since it is taken as well.
 func (d *driver) listedAs(ctx context.Context, calendarID string, items []*gcal.Event) string {
 	if calendarID != primary {
 		return calendarID

@@ -179,7 +179,7 @@ func guestsHidden() *fault.Error {
 		"Google does not show all guests of this event to the connected account, so its guests cannot be changed without losing some.").With("provider", name)
 }
 
-// unreadable is a success that says something other than expected.
+// unreadable returns the fault of a success that says something other than expected.
 func unreadable(err error, access access) *fault.Error {
 	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"Google Calendar gave an unexpected answer. Check the configured api_url.")

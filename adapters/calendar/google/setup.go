@@ -45,8 +45,8 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 	return d.mayWrite(ctx, calendarID)
 }
 
-// mayWrite tells whether the token lets change events, by a change of an event that there is not. The scopes
-// of a token are else told only to who sends the token itself, which a driver never has.
+// mayWrite reports whether the token lets change events, by a change of an event that there is not. The
+// scopes of a token are else told only to who sends the token itself, which a driver never has.
 func (d *driver) mayWrite(ctx context.Context, calendarID string) error {
 	change := d.api.Events.Patch(calendarID, noEventID, &gcal.Event{}).SendUpdates("none").Fields("id")
 	_, err := change.Context(kept(ctx)).Do()

@@ -31,9 +31,9 @@ const (
 // location alone.
 const longestProperty = 1024
 
-// newEvent is a booking as Google takes it. Google's pages take a description for HTML where it looks like
-// it; what is written here is the caller's text as it is, since attendees elsewhere are shown it as plain
-// text.
+// newEvent returns a booking as Google takes it. Google's pages take a description for HTML where it looks
+// like it; what is written here is the caller's text as it is, since attendees elsewhere are shown it as
+// plain text.
 func newEvent(b calendar.Booking) (*gcal.Event, error) {
 	start, err := timeIn(b.Start, b.Zone)
 	if err != nil {
@@ -61,8 +61,8 @@ func newEvent(b calendar.Booking) (*gcal.Event, error) {
 	return e, nil
 }
 
-// timeIn is an instant with the zone that it is kept in. The offset tells the two passes of an hour apart
-// that a clock shows twice.
+// timeIn returns an instant with the zone that it is kept in. The offset tells the two passes of an hour
+// apart that a clock shows twice.
 func timeIn(t time.Time, zone string) (*gcal.EventDateTime, error) {
 	location, err := time.LoadLocation(zone)
 	if err != nil || zone == "" || zone == "Local" {
@@ -71,7 +71,7 @@ func timeIn(t time.Time, zone string) (*gcal.EventDateTime, error) {
 	return &gcal.EventDateTime{DateTime: t.In(location).Format(time.RFC3339), TimeZone: zone}, nil
 }
 
-// newPatch is a change as Google takes it, but for the attendees; nil when it changes nothing.
+// newPatch returns a change as Google takes it, but for the attendees; nil when it changes nothing.
 func newPatch(c calendar.Change) (*gcal.Event, error) {
 	patch := &gcal.Event{}
 	if c.Title != nil {
@@ -103,8 +103,9 @@ func newPatch(c calendar.Change) (*gcal.Event, error) {
 	return patch, nil
 }
 
-// merged is the list of attendees to write. A patch replaces the list whole, so those who stay are written as
-// they were read, with their answers; so is the organizer, who is listed beside the guests and is none.
+// merged returns the list of attendees to write. A patch replaces the list whole, so those who stay are
+// written as they were read, with their answers; so is the organizer, who is listed beside the guests and is
+// none.
 func merged(before []*gcal.EventAttendee, emails []string) []*gcal.EventAttendee {
 	list := []*gcal.EventAttendee{}
 	known := map[string]*gcal.EventAttendee{}
@@ -127,7 +128,8 @@ func merged(before []*gcal.EventAttendee, emails []string) []*gcal.EventAttendee
 	return list
 }
 
-// calendarOf is an entry of the account's list of calendars. The standard calendar may be named by its alias.
+// calendarOf returns an entry of the account's list of calendars. The standard calendar may be named by its
+// alias.
 func calendarOf(entry *gcal.CalendarListEntry, standard string) calendar.Calendar {
 	writable := entry.AccessRole == "owner" || entry.AccessRole == "writer" || entry.AccessRole == "writerWithoutPrivateAccess"
 	return calendar.Calendar{
@@ -136,7 +138,7 @@ func calendarOf(entry *gcal.CalendarListEntry, standard string) calendar.Calenda
 	}
 }
 
-// eventOf is an event as Google told it, without its calendar.
+// eventOf returns an event as Google told it, without its calendar.
 func eventOf(e *gcal.Event) (calendar.Event, error) {
 	if e == nil || e.Id == "" {
 		return calendar.Event{}, errors.New("an event without an id")
@@ -199,7 +201,7 @@ func private(e *gcal.Event, property string) string {
 	return e.ExtendedProperties.Private[property]
 }
 
-// linkOf is where the event takes place: the link it was booked with, Google Meet or what else makes its
+// linkOf returns where the event takes place: the link it was booked with, Google Meet or what else makes its
 // conferences, a location that is a link; else Google's page of it.
 func linkOf(e *gcal.Event) string {
 	return cmp.Or(private(e, linkProperty), meetLink(e), webAddress(e.Location), e.HtmlLink)
@@ -216,7 +218,7 @@ func meetLink(e *gcal.Event) string {
 	return e.HangoutLink
 }
 
-// webAddress is a location that is a link and nothing else, or "".
+// webAddress returns a location that is a link and nothing else, or "".
 func webAddress(location string) string {
 	location = strings.TrimSpace(location)
 	u, err := url.Parse(location)

@@ -1,4 +1,5 @@
-// Package microsoft connects to the calendars of Microsoft 365 and Outlook.com by Microsoft Graph, version 1.0.
+// Package microsoft connects to the calendars of Microsoft 365 and Outlook.com by Microsoft Graph, version
+// 1.0.
 package microsoft
 
 import (
@@ -22,7 +23,7 @@ type settings struct {
 	ClientSecret string `credential:"client_secret" help:"The secret of client_id."`
 }
 
-// Adapter is the adapter's declaration.
+// Adapter returns the adapter's declaration.
 func Adapter() adapter.Adapter {
 	return adapter.Calendar(adapter.Declaration{
 		Name:  name,
@@ -93,7 +94,7 @@ func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 	}, nil
 }
 
-// resource is what tokens for the API are asked for: Graph's own name, or that of a national cloud
+// resource returns what tokens for the API are asked for: Graph's own name, or that of a national cloud
 // (learn.microsoft.com/graph/deployments).
 func resource(apiURL string) string {
 	for _, national := range []string{"https://graph.microsoft.us", "https://dod-graph.microsoft.us", "https://microsoftgraph.chinacloudapi.cn"} {

@@ -23,7 +23,7 @@ func content(e *graph.Event) string {
 // line of underscores says how to join an online meeting.
 var rule = regexp.MustCompile(`_{20,}`)
 
-// readBody is the description: the body without what Exchange adds.
+// readBody returns the description: the body without what Exchange adds.
 func readBody(e *graph.Event) string {
 	body := strings.ReplaceAll(content(e), "\r\n", "\n")
 	if i := joinStart(body, joinURL(e)); i >= 0 {
@@ -32,8 +32,8 @@ func readBody(e *graph.Event) string {
 	return strings.TrimRight(body, "\n")
 }
 
-// joinStart is where the part of a body begins that says how to join; -1 where there is none. It is told by
-// the link and the rule above it, not by its words, which are in the organizer's language.
+// joinStart returns where the part of a body begins that says how to join; -1 where there is none. It is told
+// by the link and the rule above it, not by its words, which are in the organizer's language.
 func joinStart(body, join string) int {
 	at := -1
 	if join != "" {

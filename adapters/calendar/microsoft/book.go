@@ -56,7 +56,7 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 
 var errNoID = &graph.Unreadable{Reason: "an event without an id"}
 
-// written is the event as a write answered it. What cannot be read was written all the same.
+// written returns the event as a write answered it. What cannot be read was written all the same.
 func written(e *graph.Event, calendarID string) (calendar.Event, error) {
 	event, err := toEvent(e, calendarID)
 	if err != nil {
@@ -69,7 +69,7 @@ func written(e *graph.Event, calendarID string) (calendar.Event, error) {
 // which has longer ones cut): a link that is cut leads nowhere.
 const maxLocation = 255
 
-// booked is the event that a booking asks for.
+// booked returns the event that a booking asks for.
 func (d *driver) booked(ctx context.Context, calendarID string, b calendar.Booking) (*graph.Event, error) {
 	event := &graph.Event{TransactionID: new(transactionID(calendarID, b.Key)), Subject: &b.Title, Body: plainBody(b.Description)}
 	event.Start, event.End = writeSpan(b.Start, b.End, b.Zone)

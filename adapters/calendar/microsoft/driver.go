@@ -115,7 +115,7 @@ func tell(ctx context.Context, d *driver, about exchange, do func(context.Contex
 	return err
 }
 
-// user is whose calendars they are. With application permissions there is no /me.
+// user returns whose calendars they are. With application permissions there is no /me.
 func (d *driver) user() *graph.UserItemRequestBuilder {
 	if d.settings.Mailbox != "" {
 		return d.api.ByUserID(d.settings.Mailbox)
@@ -289,7 +289,7 @@ func (d *driver) learn(c *graph.Calendar) string {
 	return provider
 }
 
-// meetingProvider is the kind of online meeting that is usual in a calendar, of those that it allows.
+// meetingProvider returns the kind of online meeting that is usual in a calendar, of those that it allows.
 func meetingProvider(c *graph.Calendar) string {
 	const teams, none = "teamsForBusiness", "unknown"
 	allowed := slices.DeleteFunc(slices.Clone(c.AllowedOnlineMeetingProviders), func(p string) bool { return p == none || p == "" })

@@ -57,7 +57,7 @@ func wantFault(t *testing.T, what string, err error, code fault.Code, reason str
 	return f
 }
 
-// since are the requests that the call makes.
+// since returns the requests that the call makes.
 func since(a *account, call func()) []string {
 	before := len(a.Requests())
 	call()

@@ -13,8 +13,8 @@ import (
 // duplicateTransaction is the code for a transactionId that was used for another event.
 const duplicateTransaction = "ErrorDuplicateTransactionId"
 
-// faultOf makes a fault of how a request failed. What the transport says is a fault already, and stays what it
-// is.
+// faultOf makes a fault of how a request failed. What the transport says is a fault already, and stays what
+// it is.
 func (d *driver) faultOf(err error, about exchange) error {
 	var (
 		refused *graph.Error
@@ -56,7 +56,7 @@ func requestID(e *graph.Error) string {
 	return e.Header.Get("request-id")
 }
 
-// meaning is what a code says, nil where the status says it.
+// meaning returns what a code says, nil where the status says it.
 func (d *driver) meaning(e *graph.Error, about exchange) *fault.Error {
 	switch e.Code {
 	case "ErrorItemNotFound", "ErrorInvalidIdMalformed", "ErrorInvalidId", "ErrorInvalidIdEmpty", "ErrorInvalidMailboxItemId",

@@ -23,7 +23,7 @@ func bodyOf(t testing.TB, r *http.Request) string {
 	return string(body)
 }
 
-// errorBody is a body that names a code.
+// errorBody returns a body that names a code.
 func errorBody(code string) string {
 	return fmt.Sprintf(`{"error":{"code":%q,"message":"As it says.","innerError":{"request-id":"rid-1"}}}`, code)
 }
@@ -129,7 +129,7 @@ func TestAnAnswerThatIsNoListIsNotAnEmptyOne(t *testing.T) {
 	}
 }
 
-// answering is a driver of a Graph that answers everything alike.
+// answering returns a driver of a Graph that answers everything alike.
 func answering(t testing.TB, status int, body string, header http.Header) calendar.Driver {
 	t.Helper()
 	client := &http.Client{

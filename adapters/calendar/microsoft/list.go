@@ -55,7 +55,7 @@ func (d *driver) view(ctx context.Context, calendarID string, query graph.PageQu
 	})
 }
 
-// viewOf is the first page of a query.
+// viewOf returns the first page of a query.
 func viewOf(q calendar.Query) (graph.PageQuery, error) {
 	span := q.To.Sub(q.From)
 	if span > longestView {
@@ -104,8 +104,8 @@ func overlaps(start, end, from, to time.Time) bool {
 	return end.After(from) || start.Equal(end) && start.Equal(from)
 }
 
-// instantOf is when a time is: a whole day begins at midnight in the zone, or where that is skipped just after
-// it.
+// instantOf returns when a time is: a whole day begins at midnight in the zone, or where that is skipped just
+// after it.
 func instantOf(t calendar.Time, zone *time.Location) time.Time {
 	if !t.AllDay {
 		return t.Instant
@@ -170,7 +170,7 @@ func (d *driver) batch(ctx context.Context, queries []calendar.Query) ([]calenda
 	return pages, nil
 }
 
-// pageAddress is where the page of a query is, relative to the API.
+// pageAddress returns where the page of a query is, relative to the API.
 func (d *driver) pageAddress(ctx context.Context, calendarID string, q calendar.Query) (string, error) {
 	if q.Cursor != "" {
 		return d.follow(q.Cursor)
@@ -186,8 +186,8 @@ func (d *driver) pageAddress(ctx context.Context, calendarID string, q calendar.
 	return address, nil
 }
 
-// part is the page that a part of a batch answered: what the batch as a whole answered says nothing of its
-// parts.
+// part returns the page that a part of a batch answered: what the batch as a whole answered says nothing of
+// its parts.
 func (d *driver) part(answer *graph.BatchAnswer) (*graph.EventCollectionResponse, error) {
 	if answer == nil || answer.Status == nil {
 		return nil, unreadable(&graph.Unreadable{Reason: "a batch lacks the answer of a part"}, false)

@@ -47,7 +47,7 @@ func (d *driver) readMeant(ctx context.Context) (*graph.Calendar, error) {
 	})
 }
 
-// mayWrite tells whether the token lets change events, by a change of an event that there is not.
+// mayWrite reports whether the token lets change events, by a change of an event that there is not.
 func (d *driver) mayWrite(ctx context.Context, calendarID string) error {
 	_, err := ask(ctx, d, exchange{missing: noEvent()}, func(ctx context.Context) (*graph.Event, error) {
 		event := d.calendar(calendarID).Events().ByEventID(noEventID)

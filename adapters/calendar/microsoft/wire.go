@@ -20,7 +20,7 @@ func text(s *string) string {
 
 func is(b *bool) bool { return b != nil && *b }
 
-// toEvent is the event as Graph told it.
+// toEvent returns the event as Graph told it.
 func toEvent(e *graph.Event, calendarID string) (calendar.Event, error) {
 	event := calendar.Event{
 		ID: text(e.ID), CalendarID: calendarID, SeriesID: text(e.SeriesMasterID), Version: versionOf(e),
@@ -51,7 +51,7 @@ func person(a *graph.EmailAddress) calendar.Person {
 	return calendar.Person{Email: text(a.Address), Name: text(a.Name)}
 }
 
-// response is the common word for an answer (learn.microsoft.com/graph/api/resources/responsestatus).
+// response returns the common word for an answer (learn.microsoft.com/graph/api/resources/responsestatus).
 func response(s *graph.ResponseStatus) string {
 	if s == nil {
 		return "needs_action"
@@ -68,7 +68,7 @@ func response(s *graph.ResponseStatus) string {
 	}
 }
 
-// versionOf is the ETag, which is the change key in other clothes. That of an event which somebody else
+// versionOf returns the ETag, which is the change key in other clothes. That of an event which somebody else
 // organizes says so: who gives it back has to be refused, and that is then known without a look at each event
 // that is changed.
 func versionOf(e *graph.Event) string {
@@ -93,7 +93,7 @@ func joinURL(e *graph.Event) string {
 	return text(e.OnlineMeeting.JoinURL)
 }
 
-// link is where the meeting is, else Outlook's page of the event.
+// link returns where the meeting is, else Outlook's page of the event.
 func link(e *graph.Event) string {
 	if join := joinURL(e); join != "" {
 		return join
@@ -187,7 +187,7 @@ func readTime(t *graph.DateTimeTimeZone, original *string, allDay bool) (calenda
 	return calendar.At(at.UTC(), shown), nil
 }
 
-// readZone is the zone of a name of either kind; nil when there is none.
+// readZone returns the zone of a name of either kind; nil when there is none.
 func readZone(name string) *time.Location {
 	if iana, ok := timezone.FromWindows(name); ok {
 		name = iana

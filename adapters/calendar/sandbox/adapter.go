@@ -49,7 +49,7 @@ type settings struct {
 // slotTaken is the scenario that this sandbox has beside those of every sandbox.
 const slotTaken scenario.Name = "slot_taken"
 
-// Adapter is the declaration.
+// Adapter returns the declaration.
 func Adapter() adapter.Adapter {
 	return adapter.Calendar(adapter.Declaration{
 		Name: "sandbox", Title: "Sandbox calendar", Sandbox: true,

@@ -10,7 +10,7 @@ import (
 	"frontdesk/core/calendar"
 )
 
-// manyEvents is an account with that many events, half an hour each and one after the other.
+// manyEvents returns an account with that many events, half an hour each and one after the other.
 func manyEvents(b *testing.B, count int) *driver {
 	b.Helper()
 	storage := adaptertest.Storage()

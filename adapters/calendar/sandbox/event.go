@@ -63,7 +63,7 @@ type attendee struct {
 	Response string `json:"resp,omitempty"` // "" is needs_action
 }
 
-// newEvent is the event that a booking makes.
+// newEvent returns the event that a booking makes.
 func (d *driver) newEvent(calendarID, id string, b calendar.Booking) stored {
 	s := stored{
 		ID: id, Calendar: calendarID, Version: 1, Title: b.Title, Description: b.Description,
@@ -82,7 +82,8 @@ func (d *driver) newEvent(calendarID, id string, b calendar.Booking) stored {
 // eventID names the event of a booking's key: the same for every repeat of it.
 func eventID(key string) string { return code("event", key)[:26] }
 
-// meetingLink is a link of the kind that providers make, to a host that does not exist (RFC 2606 section 2).
+// meetingLink returns a link of the kind that providers make, to a host that does not exist (RFC 2606 section
+// 2).
 func meetingLink(calendarID, id string) string {
 	c := code("link", calendarID, id)
 	return "https://meet.sandbox.example/" + c[:3] + "-" + c[3:7] + "-" + c[7:10]
@@ -111,7 +112,7 @@ func invite(before []attendee, emails []string) []attendee {
 	return list
 }
 
-// answerAtOnce is the answer of an address that does not let one wait for it.
+// answerAtOnce returns the answer of an address that does not let one wait for it.
 func answerAtOnce(email string) string {
 	local, _, _ := strings.Cut(strings.ToLower(email), "@")
 	local, _, _ = strings.Cut(local, "+")
@@ -143,7 +144,7 @@ func (s *stored) apply(c calendar.Change) {
 	s.Version++
 }
 
-// event is the event as the contract tells it.
+// event returns the event as the contract tells it.
 func (s stored) event() calendar.Event {
 	e := calendar.Event{
 		ID: s.ID, CalendarID: s.Calendar, SeriesID: s.series, Version: strconv.Itoa(s.Version),

@@ -33,7 +33,7 @@ const (
 
 func pointerKey(calendarID, id string) string { return "id/" + calendarID + "/" + id }
 
-// key is where the document of an event lies.
+// key returns where the document of an event lies.
 func (s stored) key() string {
 	switch {
 	case s.State == cancelled:

@@ -81,7 +81,7 @@ func (d *driver) about(ref calendar.EventRef, request string, texts ...string) s
 	return scenario.Call{About: c.ID + "/" + scenario.Strip(ref.ID), Request: request, Texts: append(texts, ref.CalendarID, ref.ID)}
 }
 
-// hash is the same for the same change, whatever version it is made of.
+// hash returns the same for the same change, whatever version it is made of.
 func hash(c calendar.Change) string {
 	c.IfUnchanged = ""
 	text, err := json.Marshal(c)

@@ -16,7 +16,7 @@ import (
 // friday is a day in the week of which the demo events are made.
 var friday = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 
-// demoAccount is an account that is first used on that day.
+// demoAccount returns an account that is first used on that day.
 func demoAccount(t *testing.T) *account {
 	a := newAccount(t)
 	a.env.Now = func() time.Time { return friday }

@@ -31,8 +31,8 @@ func (s stored) stamp(start time.Time) string {
 	return start.UTC().Format(stampOfTime)
 }
 
-// starts are the original starts of the series, in order. A rule is followed on the wall clock of the series'
-// zone, so that a meeting at nine stays at nine when clocks are set.
+// starts returns the original starts of the series, in order. A rule is followed on the wall clock of the
+// series' zone, so that a meeting at nine stays at nine when clocks are set.
 func (s stored) starts() (iter.Seq[time.Time], error) {
 	zone := time.UTC
 	if s.Form == instantForm {
@@ -61,7 +61,7 @@ func (s stored) starts() (iter.Seq[time.Time], error) {
 	}, nil
 }
 
-// instance is the instance with that original start, as it now is.
+// instance returns the instance with that original start, as it now is.
 func (s stored) instance(start time.Time) stored {
 	stamp := s.stamp(start)
 	if differs := s.Instances[stamp]; differs != nil {

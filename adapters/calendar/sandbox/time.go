@@ -16,15 +16,15 @@ func loadZone(name string) (*time.Location, error) {
 	return time.LoadLocation(name)
 }
 
-// wallClock is what a clock in the zone shows at t, as if it were UTC.
+// wallClock returns what a clock in the zone shows at t, as if it were UTC.
 func wallClock(t time.Time, zone *time.Location) time.Time {
 	t = t.In(zone)
 	_, offset := t.Zone()
 	return t.UTC().Add(time.Duration(offset) * time.Second)
 }
 
-// localize is the moment when a clock in the zone shows the wall clock. RFC 5545 section 3.3.5: of two such
-// moments the first is meant, and a time that is skipped is read with the offset before the gap.
+// localize returns the moment when a clock in the zone shows the wall clock. RFC 5545 section 3.3.5: of two
+// such moments the first is meant, and a time that is skipped is read with the offset before the gap.
 func localize(wall time.Time, zone *time.Location) time.Time {
 	const day = 24 * time.Hour
 	offsetAt := func(t time.Time) time.Duration {

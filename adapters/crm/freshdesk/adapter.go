@@ -22,7 +22,7 @@ type settings struct {
 	APIKey string `credential:"api_key" required:"true" help:"The API key of the agent in whose name tickets are opened. Freshdesk shows it in the agent's profile settings."`
 }
 
-// Adapter is the adapter's declaration.
+// Adapter returns the adapter's declaration.
 func Adapter() adapter.Adapter {
 	return adapter.CRM(adapter.Declaration{
 		Name:  name,

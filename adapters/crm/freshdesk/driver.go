@@ -67,7 +67,7 @@ func (d *driver) askLabels(ctx context.Context) (labels, error) {
 	return known, nil
 }
 
-// knownLabels are those remembered, where enough does with them, and else asked for.
+// knownLabels returns those remembered, where enough does with them, and else asked for.
 func (d *driver) knownLabels(ctx context.Context, enough func(labels) bool) (labels, error) {
 	if known := d.labels.Load(); known != nil && enough(*known) {
 		return *known, nil

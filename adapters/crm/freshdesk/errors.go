@@ -108,7 +108,7 @@ func noTicket() *fault.Error {
 	return fault.New(fault.NotFound, fault.ReasonTicketNotFound, "There is no such ticket in Freshdesk.").With("provider", name)
 }
 
-// unreadable is a success that says something other than expected.
+// unreadable returns the fault of a success that says something other than expected.
 func unreadable(method string) *fault.Error {
 	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"Freshdesk gave an unexpected answer. Check the connection's base_url.")

@@ -34,7 +34,7 @@ var always = map[string]string{
 // phone is the source of tickets that were taken by phone (developers.freshdesk.com/api, "Create a Ticket").
 const phone = 3
 
-// ticketFields are the account's fields, as the setting names them.
+// ticketFields returns the account's fields, as the setting names them.
 func ticketFields(described []field) []adapter.TicketField {
 	list := []adapter.TicketField{{Name: tags, Type: adapter.ListField}}
 	for _, d := range described {
@@ -59,8 +59,8 @@ func ticketFields(described []field) []adapter.TicketField {
 	return list
 }
 
-// values are those that a field takes; nil is any. A list of choices is of values, and in an object they are
-// the names, but for fields of Freshdesk's own: there the numbers are what is sent.
+// values returns those that a field takes; nil is any. A list of choices is of values, and in an object they
+// are the names, but for fields of Freshdesk's own: there the numbers are what is sent.
 func (f field) values() []string {
 	var list []string
 	if bytes.HasPrefix(bytes.TrimSpace(f.Choices), []byte("[")) {
@@ -79,7 +79,8 @@ func (f field) values() []string {
 	return list
 }
 
-// body is what is sent: the adapter's defaults, then the entries of the setting, then what the call gives.
+// body returns what is sent: the adapter's defaults, then the entries of the setting, then what the call
+// gives.
 func (n newTicket) body(fields map[string]any) (map[string]any, error) {
 	body := map[string]any{"source": phone, "status": statusOpen, "priority": priorityLow}
 	custom := map[string]any{}

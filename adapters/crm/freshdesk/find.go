@@ -74,7 +74,7 @@ func (d *driver) since(ctx context.Context, then time.Time) ([]ticket, error) {
 		With("provider", name)
 }
 
-// confirmNone is the fault where no ticket was found. An agent of less than global access does not see a
+// confirmNone returns the fault where no ticket was found. An agent of less than global access does not see a
 // ticket that went to another group.
 func (d *driver) confirmNone(ctx context.Context) error {
 	var me agent

@@ -137,7 +137,7 @@ func (c choices) knows(number int) bool {
 	return slices.ContainsFunc(c, func(known choice) bool { return known.number == number })
 }
 
-// labelOf is the number itself where it has no label.
+// labelOf returns the number itself where it has no label.
 func (c choices) labelOf(number int) string {
 	for _, known := range c {
 		if known.number == number {

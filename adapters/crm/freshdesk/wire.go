@@ -85,7 +85,7 @@ func text(id *int64) string {
 	return strconv.FormatInt(*id, 10)
 }
 
-// lastPublic is the newest public one of conversations, in whatever order they come.
+// lastPublic returns the newest public one of conversations, in whatever order they come.
 func lastPublic(all []conversation) crm.Text {
 	var last conversation
 	for _, c := range all {

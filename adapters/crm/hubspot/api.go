@@ -26,7 +26,8 @@ func (d *driver) ask(ctx context.Context, method, path string, in, out any) erro
 	}.Do(ctx, d.client)
 }
 
-// unreadable is a success that says something other than expected: of a write nobody knows what became.
+// unreadable returns the fault of a success that says something other than expected: of a write nobody knows
+// what became.
 func unreadable(method string) *fault.Error {
 	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"HubSpot gave an unexpected answer. Check the configured api_url and the connection's api_version.")

@@ -45,7 +45,7 @@ func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Han
 	return &testServer{Server: server, url: adaptertest.Serve(t, server, around...)}
 }
 
-// consented is the access token of a customer who agreed to what the adapter asks for.
+// consented returns the access token of a customer who agreed to what the adapter asks for.
 func (s *testServer) consented(t testing.TB) string {
 	t.Helper()
 	auth, err := hubspot.Adapter().AuthOf(adapter.Values{})
@@ -78,7 +78,7 @@ func (s *testServer) open(t testing.TB, token string, more map[string]any, now f
 	return driver
 }
 
-// driver is one of the private app's, at the real time.
+// driver returns one of the private app's, at the real time.
 func (s *testServer) driver(t testing.TB, settings ...string) crm.Driver {
 	t.Helper()
 	more := map[string]any{}

@@ -42,10 +42,10 @@ const (
 	noComments = time.Hour
 )
 
-// lastComment is the newest message to or from the contact about the ticket. Threads cannot be asked for by
-// ticket, so that the contact's own newest hundred of each status are looked through: at most four calls. It
-// is empty where the connection may not read conversations, or the API's version has none, which is not asked
-// again for a while. Any other failure is one of the whole reading: a ticket does not lose its comment
+// lastComment returns the newest message to or from the contact about the ticket. Threads cannot be asked for
+// by ticket, so that the contact's own newest hundred of each status are looked through: at most four calls.
+// It is empty where the connection may not read conversations, or the API's version has none, which is not
+// asked again for a while. Any other failure is one of the whole reading: a ticket does not lose its comment
 // because HubSpot is busy.
 func (d *driver) lastComment(ctx context.Context, ticketID, contactID string) (crm.Text, error) {
 	if _, silent := d.silence.get(d.now()); silent || !isID(contactID) {

@@ -84,7 +84,7 @@ func (c *about) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// problems are the errors within, and the error itself as one more.
+// problems returns the errors within, and the error itself as one more.
 func (e apiError) problems() []problem {
 	return append(slices.Clone(e.Errors), problem{Message: e.Message, Context: e.Context})
 }
@@ -245,7 +245,7 @@ func (d *driver) tooMany(plain *fault.Error, answer apiError) *fault.Error {
 	return plain
 }
 
-// untilMidnight is the rest of the account's day.
+// untilMidnight returns the rest of the account's day.
 func (d *driver) untilMidnight() time.Duration {
 	now := d.now().In(d.zone.Load())
 	return time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, now.Location()).Sub(now)

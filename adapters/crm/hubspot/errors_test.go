@@ -10,7 +10,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// bare is a driver that asks nobody.
+// bare returns a driver that asks nobody.
 func bare() *driver {
 	d := &driver{now: time.Now}
 	d.zone.Store(time.UTC)

@@ -39,7 +39,7 @@ type property struct {
 	} `json:"modificationMetadata"`
 }
 
-// field is the property as the setting fields takes it.
+// field returns the property as the setting fields takes it.
 func (p property) field() adapter.TicketField {
 	f := adapter.TicketField{Name: p.Name, ReadOnly: p.Calculated || p.Changes.ReadOnlyValue}
 	switch {
@@ -66,7 +66,7 @@ func (d *driver) askProperty(ctx context.Context, name string) (property, error)
 	return p, err
 }
 
-// own are the properties of the setting for a ticket. HubSpot takes each value as a text.
+// own returns the properties of the setting for a ticket. HubSpot takes each value as a text.
 func (d *driver) own(t crm.NewTicket) (map[string]string, error) {
 	var known []adapter.TicketField
 	for name, value := range d.fields {
@@ -92,7 +92,7 @@ func (d *driver) own(t crm.NewTicket) (map[string]string, error) {
 	return texts, nil
 }
 
-// source is what a new ticket says of where it came from: phone, where the account offers that. Where it
+// source returns what a new ticket says of where it came from: phone, where the account offers that. Where it
 // cannot be asked for, tickets say nothing of it, for as long as else it would be remembered.
 func (d *driver) source(ctx context.Context) string {
 	list, fresh := d.sources.get(d.now())

@@ -42,10 +42,11 @@ func (k *keyed) CheckSetup(ctx context.Context) error {
 	return k.driver.CheckSetup(ctx)
 }
 
-// mayWrite tells whether tickets may be made, by a change to nothing of a ticket that there is not. The same
-// scope allows both (developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/scopes);
-// without it the refusal is 403 (developers.hubspot.com/docs/api-reference/error-handling). What a token may
-// do is else told only to who sends the token itself, which a driver never has.
+// mayWrite reports whether tickets may be made, by a change to nothing of a ticket that there is not. The
+// same scope allows both
+// (developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/scopes); without it the
+// refusal is 403 (developers.hubspot.com/docs/api-reference/error-handling). What a token may do is else told
+// only to who sends the token itself, which a driver never has.
 func (d *driver) mayWrite(ctx context.Context) error {
 	const noTicket = "/0"
 	var none record

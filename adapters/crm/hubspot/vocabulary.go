@@ -132,8 +132,8 @@ func (d *driver) askPriorities(ctx context.Context) ([]option, error) {
 	return list, nil
 }
 
-// chosen is the pipeline that the setting names by its id or, without case, by its label; the first one where
-// none is named.
+// chosen returns the pipeline that the setting names by its id or, without case, by its label; the first one
+// where none is named.
 func (d *driver) chosen(list []pipeline) (pipeline, error) {
 	at := slices.IndexFunc(list, func(p pipeline) bool { return d.pipeline == "" || p.ID == d.pipeline })
 	if at < 0 {

@@ -134,8 +134,8 @@ func (r record) ticket(s stage, priority string) crm.Ticket {
 	return t
 }
 
-// related is the record of a kind that the ticket is about. A company is associated by several types at once;
-// the one named is the primary company's.
+// related returns the record of a kind that the ticket is about. A company is associated by several types at
+// once; the one named is the primary company's.
 func (r record) related(kind, first string) string {
 	list := r.Associations[kind].Results
 	if len(list) == 0 {

@@ -149,7 +149,7 @@ type ruleSettings struct {
 	Names   string `setting:"names" help:"With misconfigured: expression on the answer, for a list of names of what is missing or wrong. connection verify shows them if they are plain words."`
 }
 
-// Adapter is the adapter's declaration.
+// Adapter returns the adapter's declaration.
 func Adapter() adapter.Adapter {
 	return adapter.CRM(adapter.Declaration{
 		Name:  name,
@@ -206,7 +206,7 @@ func authOf(s settings) (adapter.Auth, error) {
 	return auth, nil
 }
 
-// header is where a token goes, and what stands before it.
+// header returns where a token goes, and what stands before it.
 func (s settings) header() (name, prefix string) {
 	switch {
 	case s.AuthHeader == "" && s.AuthPrefix == "":
@@ -228,7 +228,7 @@ func grant(s settings, _ adapter.Addresses) (adapter.Grant, error) {
 	return g, nil
 }
 
-// base is where paths begin. The declaration has made sure that the address can be read.
+// base returns where paths begin. The declaration has made sure that the address can be read.
 func (s settings) base() *url.URL {
 	u, err := url.Parse(s.BaseURL)
 	if err != nil {

@@ -112,8 +112,8 @@ func (m *metered) Err() error {
 	return m.Context.Err()
 }
 
-// counting are the functions that limiter puts into expressions. Each has the work as its last argument and
-// answers its input.
+// counting returns the functions that limiter puts into expressions. Each has the work as its last argument
+// and answers its input.
 func counting() []gojq.CompilerOption {
 	options := []gojq.CompilerOption{gojq.WithVariables([]string{workName})}
 	for name, count := range map[string]func(w *work, v any, args []any) error{
@@ -216,7 +216,7 @@ func membersOf(v any) int {
 	return len(list)
 }
 
-// product is a times b, or too much.
+// product returns a times b, or too much.
 func product(a, b int) int {
 	if a > 0 && b > math.MaxInt32/a {
 		return math.MaxInt

@@ -35,7 +35,7 @@ func example(t testing.TB, file string) config.Connection {
 	return read.Tenants[0].Connections[0]
 }
 
-// exampleAt is the settings of an example, with the address of a test.
+// exampleAt returns the settings of an example, with the address of a test.
 func exampleAt(t testing.TB, file, address string) map[string]any {
 	t.Helper()
 	settings := maps.Clone(example(t, file).Settings)

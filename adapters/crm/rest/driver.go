@@ -110,7 +110,7 @@ func (d *driver) create(ctx context.Context, r *run) (made crm.Ticket, number st
 	return made, number, err
 }
 
-// newTicket is the ticket as create's expressions see it, which has no field that cannot be set.
+// newTicket returns the ticket as create's expressions see it, which has no field that cannot be set.
 func (d *driver) newTicket(ctx context.Context, t crm.NewTicket) (map[string]any, error) {
 	ticket := asInput(t)
 	err := d.unsettable(ticket)
@@ -124,7 +124,8 @@ func (d *driver) newTicket(ctx context.Context, t crm.NewTicket) (map[string]any
 	return ticket, err
 }
 
-// asInput is a new ticket as expressions see it, without the values of its labels. What is not given is null.
+// asInput returns a new ticket as expressions see it, without the values of its labels. What is not given is
+// null.
 func asInput(t crm.NewTicket) map[string]any {
 	ticket := map[string]any{"status_value": nil, "priority_value": nil}
 	for name, text := range map[string]string{

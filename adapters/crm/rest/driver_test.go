@@ -60,7 +60,7 @@ func anonymous(*http.Request) {}
 
 type object = map[string]any
 
-// plain is the settings of a simple ticket system, with changes; nil removes one.
+// plain returns the settings of a simple ticket system, with changes; nil removes one.
 func plain(address string, changes object) object {
 	settings := object{
 		"base_url": address + "/api/",
@@ -81,7 +81,7 @@ func plain(address string, changes object) object {
 	return settings
 }
 
-// shownAs is a mapping of every field, with changes.
+// shownAs returns a mapping of every field, with changes.
 func shownAs(changes object) object {
 	ticket := object{"id": ".steps.ticket.body.id", "number": ".steps.ticket.body.id", "subject": ".steps.ticket.body.title"}
 	for _, name := range []string{"description", "status", "priority", "owner_id", "account_id", "contact_id"} {

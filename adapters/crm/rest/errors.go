@@ -72,8 +72,8 @@ func (r *run) asks(field string) bool {
 	return ticket[field] != nil
 }
 
-// setUp is the fault of an answer that a person has to change the settings for, or the ticket system. That
-// person is told the names in the answer; a caller is not, to whom they are words of a stranger.
+// setUp returns the fault of an answer that a person has to change the settings for, or the ticket system.
+// That person is told the names in the answer; a caller is not, to whom they are words of a stranger.
 func (u rule) setUp(ctx context.Context, got answer, forOperator bool) *fault.Error {
 	f := refusedSetUp(got)
 	if u.message != "" {

@@ -118,8 +118,8 @@ var failures = regexp.MustCompile(`\A((?:cannot (?:iterate over|add|subtract|mul
 	`tonumber|length|keys|has|ascii_downcase|ltrimstr|rtrimstr)(?:\([^)]*\))? cannot be applied to): ` +
 	`(?:null|boolean|number|string|array|object))\b`)
 
-// fails is a failure of the expression, in words that nothing of an answer is in. The log has it whole at
-// debug level.
+// fails returns the fault of a failure of the expression, in words that nothing of an answer is in. The log
+// has it whole at debug level.
 func (e expression) fails(err error) error {
 	what := "fails on the ticket system's answer"
 	var raised gojq.ValueError

@@ -45,7 +45,7 @@ func (c *compiled) fields(s createSettings) {
 	}
 }
 
-// sources are the texts in which steps of create use the new ticket to make requests.
+// sources returns the texts in which steps of create use the new ticket to make requests.
 func (s createSettings) sources() []string {
 	var texts []string
 	for _, step := range s.Steps {
@@ -105,7 +105,7 @@ type otherID struct {
 	has   *string
 }
 
-// otherIDs are those that create.shown may explain.
+// otherIDs returns those that create.shown may explain.
 func (d *driver) otherIDs(wanted crm.NewTicket, t *crm.Ticket) (others []otherID) {
 	for _, id := range []otherID{
 		{d.shownOwner, wanted.OwnerID, &t.OwnerID}, {d.shownAccount, wanted.AccountID, &t.AccountID}, {d.shownContact, wanted.ContactID, &t.ContactID},

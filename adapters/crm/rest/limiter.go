@@ -23,8 +23,9 @@ const (
 	deletes                 // its argument is a path
 )
 
-// functionsOf are those of jq that expressions may use. Others make more than can be counted (combinations,
-// transpose), go by paths that they compute (setpath, paths), or reach something outside (input, env).
+// functionsOf returns those of jq that expressions may use. Others make more than can be counted
+// (combinations, transpose), go by paths that they compute (setpath, paths), or reach something outside
+// (input, env).
 func functionsOf() map[string]uses {
 	known := map[string]uses{
 		"strftime": formats, "strptime": formats, "split": parts, "join": joins, "test": tests, "del": deletes,

@@ -60,7 +60,7 @@ func redmineName(words []redmineWord, id int) (redmineWord, bool) {
 	return words[i], true
 }
 
-// status is the id of a status.
+// status returns the id of a status.
 func (f *redmineFake) status(name string) int {
 	return redmineStatuses[slices.IndexFunc(redmineStatuses, func(w redmineWord) bool { return w.name == name })].id
 }

@@ -173,7 +173,7 @@ func (r *run) address(ctx context.Context, s step) (*url.URL, error) {
 	return &address, nil
 }
 
-// body is what a step sends and what kind it is, nil for nothing.
+// body returns what a step sends and what kind it is, nil for nothing.
 func (r *run) body(ctx context.Context, s step) (io.Reader, string, error) {
 	if !s.body.given() {
 		return nil, "", nil
@@ -251,7 +251,7 @@ func (a *answer) read(isText bool) bool {
 	return kind == "text/plain"
 }
 
-// value is the answer as expressions see it.
+// value returns the answer as expressions see it.
 func (a *answer) value() map[string]any {
 	header := make(map[string]any, len(a.header))
 	for name, values := range a.header {

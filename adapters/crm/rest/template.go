@@ -84,7 +84,7 @@ func closing(s string) int {
 	return -1
 }
 
-// words are the template's own, without its expressions.
+// words returns the template's own, without its expressions.
 func (t template) words() string {
 	var b strings.Builder
 	for _, p := range t.parts {

@@ -37,7 +37,7 @@ type settings struct {
 	PrivateKey   string `credential:"private_key" help:"With jwt_bearer: the private key, in PEM, for the certificate that the app holds."`
 }
 
-// Adapter is the adapter's declaration.
+// Adapter returns the adapter's declaration.
 func Adapter() adapter.Adapter {
 	return adapter.CRM(adapter.Declaration{
 		Name:  name,
@@ -69,8 +69,8 @@ func auth(s settings) (adapter.Auth, error) {
 	return a, nil
 }
 
-// The default addresses of the authorization server, which the audience of an assertion names as well ("OAuth 2.0
-// JWT Bearer Flow for Server-to-Server Integration", Salesforce Help).
+// The default addresses of the authorization server, which the audience of an assertion names as well ("OAuth
+// 2.0 JWT Bearer Flow for Server-to-Server Integration", Salesforce Help).
 const (
 	production = "https://login.salesforce.com"
 	sandboxes  = "https://test.salesforce.com"
@@ -129,7 +129,7 @@ func isPrivateKey(text string) bool {
 	return err == nil && isRSA
 }
 
-// audience is the authorization server as an assertion names it: of a sandbox's My Domain that is the
+// audience returns the authorization server as an assertion names it: of a sandbox's My Domain that is the
 // sandboxes' own.
 func audience(home, login string) string {
 	if u, err := url.Parse(home); err == nil && strings.HasSuffix(u.Hostname(), ".sandbox.my.salesforce.com") {
@@ -213,7 +213,7 @@ func (s settings) Validate() (faults []fault.Field) {
 	return faults
 }
 
-// number is the whole form of a case number.
+// number returns the whole form of a case number.
 func (s settings) number() (*regexp.Regexp, error) {
 	if _, err := regexp.Compile(s.NumberFormat); err != nil { // alone: "a)|(b" compiles only inside of a group
 		return nil, err

@@ -94,8 +94,8 @@ func (d *driver) describe(ctx context.Context) (*picklists, error) {
 	return lists, nil
 }
 
-// body is a call in the API's words. What is remembered of the description is read anew before a label or an
-// entry of the setting is refused.
+// body returns a call in the API's words. What is remembered of the description is read anew before a label
+// or an entry of the setting is refused.
 func (d *driver) body(ctx context.Context, t crm.NewTicket) (map[string]any, error) {
 	if lists := d.labels.Load(); lists != nil {
 		if body, err := lists.body(t, d.fields); err == nil {
@@ -222,7 +222,7 @@ func query[T any](ctx context.Context, d *driver, soql string) ([]T, error) {
 
 func (d *driver) path(resource string) string { return "/services/data/" + d.version + resource }
 
-// home is where the organisation's API is.
+// home returns where the organisation's API is.
 func (d *driver) home(ctx context.Context) (string, error) {
 	if d.base != "" {
 		return d.base, nil

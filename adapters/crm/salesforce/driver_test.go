@@ -310,7 +310,7 @@ func TestWhatTheOrganisationRefuses(t *testing.T) {
 	}
 }
 
-// failedPart is a composite answer whose first part failed by itself, and the second because of it.
+// failedPart returns a composite answer whose first part failed by itself, and the second because of it.
 func failedPart(status int, code string, fields ...string) string {
 	named, _ := json.Marshal(append([]string{}, fields...))
 	return fmt.Sprintf(`{"compositeResponse":[{"body":[{"errorCode":%q,"message":"secret words","fields":%s}],"httpStatusCode":%d,"referenceId":"made"},

@@ -264,20 +264,20 @@ func noInstance() *fault.Error {
 		"Salesforce did not say where the organisation's API is. Set the connection's base_url.").With("provider", name)
 }
 
-// unreadable is a good answer to a read that says something other than expected.
+// unreadable returns the fault of a good answer to a read that says something other than expected.
 func unreadable(err error) *fault.Error {
 	return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"Salesforce gave an unexpected answer. Check the connection's base_url.").With("provider", name).Because(err)
 }
 
-// unknown is a good answer to a write that says something other than expected.
+// unknown returns the fault of a good answer to a write that says something other than expected.
 func unknown(err error) *fault.Error {
 	return fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 		"Salesforce accepted the ticket, but its answer could not be read.").With("provider", name).Because(err)
 }
 
-// unseen is a case that was made and cannot be read: an assignment rule gave it to somebody whose cases the
-// user does not see.
+// unseen returns the fault of a case that was made and cannot be read: an assignment rule gave it to somebody
+// whose cases the user does not see.
 func unseen() *fault.Error {
 	return fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 		"Salesforce opened the case, but does not show it to the connected user. Let the user see the cases "+

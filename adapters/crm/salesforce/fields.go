@@ -19,7 +19,7 @@ const (
 // separator stands between the values of a multi-select picklist ("Field Types", Object Reference).
 const separator = ";"
 
-// ticketFields are the fields of cases that the connected user sees. What a record type leaves out of a
+// ticketFields returns the fields of cases that the connected user sees. What a record type leaves out of a
 // picklist is not in the description.
 func (d description) ticketFields() []adapter.TicketField {
 	list := make([]adapter.TicketField, 0, len(d.Fields))
@@ -61,7 +61,8 @@ func (d description) offersPhone() bool {
 	return false
 }
 
-// body is what is sent: the adapter's default, then the entries of the setting, then what the call gives.
+// body returns what is sent: the adapter's default, then the entries of the setting, then what the call
+// gives.
 func (p *picklists) body(t crm.NewTicket, setting adapter.TicketFields) (map[string]any, error) {
 	status, knownStatus := p.status.value(t.Status)
 	priority, knownPriority := p.priority.value(t.Priority)
@@ -93,12 +94,12 @@ func (p *picklists) body(t crm.NewTicket, setting adapter.TicketFields) (map[str
 	return body, nil
 }
 
-// ofSetting are those among fields that entries of the setting name.
+// ofSetting returns those among fields that entries of the setting name.
 func ofSetting(setting adapter.TicketFields, fields []string) []string {
 	return slices.DeleteFunc(slices.Clone(fields), func(name string) bool { return setting[name] == nil })
 }
 
-// records are the entries of the setting whose constants can be ids.
+// records returns the entries of the setting whose constants can be ids.
 func records(setting adapter.TicketFields) (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(setting)) {
 		if id, isText := setting[name].(string); isText && recordID.MatchString(id) {

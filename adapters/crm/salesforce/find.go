@@ -65,8 +65,9 @@ func inFull(t crm.NewTicket, found []crm.Ticket) crm.NewTicket {
 	return t
 }
 
-// confirmNone is the fault where no case was found. In an organisation whose cases are private, the user does
-// not see a case that was assigned to somebody else ("Organization", DefaultCaseAccess, Object Reference).
+// confirmNone returns the fault where no case was found. In an organisation whose cases are private, the user
+// does not see a case that was assigned to somebody else ("Organization", DefaultCaseAccess, Object
+// Reference).
 func (d *driver) confirmNone(ctx context.Context) error {
 	found, err := query[struct{ DefaultCaseAccess string }](ctx, d, "SELECT DefaultCaseAccess FROM Organization LIMIT 1")
 	if err != nil {
@@ -81,9 +82,9 @@ func (d *driver) confirmNone(ctx context.Context) error {
 
 var userID = regexp.MustCompile(`/(005[a-zA-Z0-9]{12}(?:[a-zA-Z0-9]{3})?)$`)
 
-// user is the id of the connected user, which is the end of the identity's address among the resources of a
-// version ("List Available REST Resources", REST API Developer Guide); "" where an older version does not
-// tell it.
+// user returns the id of the connected user, which is the end of the identity's address among the resources
+// of a version ("List Available REST Resources", REST API Developer Guide); "" where an older version does
+// not tell it.
 func (d *driver) user(ctx context.Context) (string, error) {
 	var resources struct {
 		Identity string `json:"identity"`

@@ -11,7 +11,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// wanted is a case as Find is asked for it, of a call that began just now.
+// wanted returns a case as Find is asked for it, of a call that began just now.
 func wanted() crm.NewTicket {
 	return crm.NewTicket{
 		Key: "k", Since: time.Now(), Until: time.Now(), Subject: "A pipe", Description: "In room 12.\nIt's leaking.",

@@ -80,7 +80,7 @@ func (d *driver) keyFieldServes(lists *picklists) error {
 		d.keyField).With("provider", name)
 }
 
-// readOnly are the fields a call can give that the user cannot set.
+// readOnly returns the fields a call can give that the user cannot set.
 func (p *picklists) readOnly() (names []string) {
 	given := []string{"Subject", "Description", "Status", "Priority", "OwnerId", "AccountId", "ContactId"}
 	for _, of := range given {

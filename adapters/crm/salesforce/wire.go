@@ -32,7 +32,7 @@ var lastComment = map[string]string{
 	"feed":          "SELECT Body, IsRichText FROM Feeds WHERE Type = 'TextPost' AND Visibility = 'AllUsers' ORDER BY CreatedDate DESC, Id DESC LIMIT 1",
 }
 
-// selection is the beginning of a query for cases.
+// selection returns the beginning of a query for cases.
 func selection(comments string) string {
 	return "SELECT " + fields + ", (" + lastComment[comments] + ") FROM Case"
 }
@@ -49,7 +49,7 @@ const (
 	reference = "@{" + made + ".id}"
 )
 
-// escapedQuery is a query for the address of a part, with the reference left as it is.
+// escapedQuery returns a query for the address of a part, with the reference left as it is.
 func escapedQuery(soql string) string {
 	return strings.ReplaceAll(url.QueryEscape(soql), url.QueryEscape(reference), reference)
 }
@@ -178,7 +178,7 @@ type compositeAnswer struct {
 	} `json:"compositeResponse"`
 }
 
-// ticket is what the second part read of the case that the first one made.
+// ticket returns what the second part read of the case that the first one made.
 func (a compositeAnswer) ticket() (crm.Ticket, error) {
 	if len(a.Parts) != 2 {
 		return crm.Ticket{}, unknown(errNoObject)
@@ -238,7 +238,7 @@ func (p picklist) labels() []string {
 	return labels
 }
 
-// value is what the API calls a label; "" for none.
+// value returns what the API calls a label; "" for none.
 func (p picklist) value(label string) (value string, known bool) {
 	if label == "" {
 		return "", true
@@ -289,7 +289,7 @@ func (d description) picklists() *picklists {
 // lost.
 var recordID = regexp.MustCompile(`\A[a-zA-Z0-9]{15}(?:[a-zA-Z0-9]{3})?\z`)
 
-// related are the records that a new ticket names, by our path and by the API's field.
+// related returns the records that a new ticket names, by our path and by the API's field.
 func related(t crm.NewTicket) (given []relation) {
 	for _, r := range []relation{{"owner_id", "OwnerId", t.OwnerID}, {"account_id", "AccountId", t.AccountID}, {"contact_id", "ContactId", t.ContactID}} {
 		if r.id != "" {
@@ -316,7 +316,7 @@ func withShortIDs(given crm.NewTicket, t crm.Ticket) crm.Ticket {
 	return t
 }
 
-// malformed are the ids of a ticket that cannot be any record's.
+// malformed returns the ids of a ticket that cannot be any record's.
 func malformed(t crm.NewTicket) (faults []fault.Field) {
 	for _, r := range related(t) {
 		if !recordID.MatchString(r.id) {

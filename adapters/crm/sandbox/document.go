@@ -53,7 +53,7 @@ type comment struct {
 	Public bool `json:"public"`
 }
 
-// ticket is the document as the contract tells it.
+// ticket returns the document as the contract tells it.
 func (d document) ticket() crm.Ticket {
 	t := crm.Ticket{
 		ID: d.ID, Number: d.Number, Subject: d.Subject, Description: crm.Text(d.Description), Status: d.Status, Priority: d.Priority,

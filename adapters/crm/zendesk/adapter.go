@@ -25,7 +25,7 @@ type settings struct {
 	ClientSecret string `credential:"client_secret" help:"The secret of client_id."`
 }
 
-// Adapter is the adapter's declaration.
+// Adapter returns the adapter's declaration.
 func Adapter() adapter.Adapter {
 	return adapter.CRM(adapter.Declaration{
 		Name:   name,
@@ -90,7 +90,7 @@ var scopes = []adapter.Scope{
 	{Name: "tickets:write", Words: "Open tickets"},
 }
 
-// grant is by the endpoints of the account (support.zendesk.com, "Using OAuth authentication with your
+// grant returns by the endpoints of the account (support.zendesk.com, "Using OAuth authentication with your
 // application"). Refresh tokens are good for one use, and the access token goes with them
 // (developer.zendesk.com/api-reference/ticketing/oauth/grant_type_tokens).
 func grant(s settings, _ adapter.Addresses) (adapter.Grant, error) {
@@ -104,8 +104,8 @@ func grant(s settings, _ adapter.Addresses) (adapter.Grant, error) {
 	}, nil
 }
 
-// root is the address that paths are put behind. What people copy from a browser, such as /agent/dashboard,
-// is refused: beneath it there is no API.
+// root returns the address that paths are put behind. What people copy from a browser, such as
+// /agent/dashboard, is refused: beneath it there is no API.
 func root(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {

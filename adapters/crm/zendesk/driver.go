@@ -76,7 +76,7 @@ func (d *driver) askLabels(ctx context.Context) (labels, error) {
 	return known, nil
 }
 
-// knownLabels are those remembered, where enough does with them, and else asked for.
+// knownLabels returns those remembered, where enough does with them, and else asked for.
 func (d *driver) knownLabels(ctx context.Context, enough func(labels) bool) (labels, error) {
 	if known := d.labels.Load(); known != nil && enough(*known) {
 		return *known, nil
@@ -142,7 +142,8 @@ func (d *driver) label(ctx context.Context, t crm.NewTicket, on *newTicket) (own
 	return d.fields.Fill(name, known.fields, t)
 }
 
-// created is a ticket as creating it answered. That it was made is told even where nothing more can be read.
+// created returns a ticket as creating it answered. That it was made is told even where nothing more can be
+// read.
 func (d *driver) created(ctx context.Context, made ticket) crm.Ticket {
 	known, err := d.knownLabels(ctx, func(known labels) bool { return known.knows(made) })
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// errorBody is an answer that refuses. Zendesk has three shapes of them, {error, description, details}, {error:
-// {title, message}} and {status, error}, and says some things as plain text. Only the first shape has words
-// to go by.
+// errorBody is an answer that refuses. Zendesk has three shapes of them, {error, description, details},
+// {error: {title, message}} and {status, error}, and says some things as plain text. Only the first shape has
+// words to go by.
 type errorBody struct {
 	Error   string
 	Details map[string][]detail
@@ -155,7 +155,7 @@ func noTicket() *fault.Error {
 	return fault.New(fault.NotFound, fault.ReasonTicketNotFound, "There is no such ticket in Zendesk.").With("provider", name)
 }
 
-// unreadable is a success that says something other than expected.
+// unreadable returns the fault of a success that says something other than expected.
 func unreadable(method string) *fault.Error {
 	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"Zendesk gave an unexpected answer. Check the connection's base_url.")

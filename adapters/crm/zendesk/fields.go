@@ -64,8 +64,8 @@ func unknownNames(fields adapter.TicketFields) (faults []fault.Field) {
 	return faults
 }
 
-// ticketFields are the account's fields, as the setting names them. Of the required ones most are so when a
-// ticket is solved, and not before ("If true, agents must enter a value in the field to change the ticket
+// ticketFields returns the account's fields, as the setting names them. Of the required ones most are so when
+// a ticket is solved, and not before ("If true, agents must enter a value in the field to change the ticket
 // status to solved").
 func ticketFields(answer fieldsAnswer, statuses []customStatus) []adapter.TicketField {
 	list := slices.Clone(system)
@@ -115,8 +115,8 @@ type customField struct {
 	Value any         `json:"value"`
 }
 
-// body is what is sent: the entries of the setting, and what the call gives. A status takes the place of both
-// fields that can hold one.
+// body returns what is sent: the entries of the setting, and what the call gives. A status takes the place of
+// both fields that can hold one.
 func (n newTicket) body(fields map[string]any) (map[string]any, error) {
 	body := map[string]any{}
 	var custom []customField

@@ -55,7 +55,7 @@ func labelsOf(statuses customStatusesAnswer, fields fieldsAnswer) labels {
 	return known
 }
 
-// vocabulary is what a new ticket may carry. It cannot be closed from the start.
+// vocabulary returns what a new ticket may carry. It cannot be closed from the start.
 func (l labels) vocabulary() crm.Vocabulary {
 	var v crm.Vocabulary
 	for _, s := range l.custom {
@@ -125,8 +125,8 @@ func (l labels) knows(t ticket) bool {
 	return slices.ContainsFunc(l.custom, func(s customStatus) bool { return s.id == *t.CustomStatusID })
 }
 
-// statusOf is the status as agents see it. Closed is no custom status: a ticket keeps the one that it was
-// solved with.
+// statusOf returns the status as agents see it. Closed is no custom status: a ticket keeps the one that it
+// was solved with.
 func (l labels) statusOf(t ticket) string {
 	if t.CustomStatusID != nil && t.Status != closed {
 		for _, s := range l.custom {
@@ -140,7 +140,7 @@ func (l labels) statusOf(t ticket) string {
 
 func (l labels) priorityOf(value string) string { return labelOf(l.priorities, value) }
 
-// labelOf is the value itself where it has no label.
+// labelOf returns the value itself where it has no label.
 func labelOf(options []option, value string) string {
 	for _, o := range options {
 		if o.value == value {

@@ -185,6 +185,6 @@ type fieldOption struct {
 	Value string `json:"value"`
 }
 
-// text is a comment's, without markup: what its author wrote, or what its HTML says. A comment on a call has
-// no plain body.
+// text returns a comment's, without markup: what its author wrote, or what its HTML says. A comment on a call
+// has no plain body.
 func (c comment) text() crm.Text { return crm.Plain(cmp.Or(c.PlainBody, c.Body)) }

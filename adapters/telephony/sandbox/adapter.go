@@ -68,7 +68,7 @@ const (
 	addressRequired scenario.Name = "address_required"
 )
 
-// Adapter is the declaration.
+// Adapter returns the declaration.
 func Adapter() adapter.Adapter {
 	return adapter.Telephony(adapter.Declaration{
 		Name: "sandbox", Title: "Sandbox telephony", Sandbox: true,

@@ -45,7 +45,7 @@ func (doc *document) lead(to telephony.Routing) {
 // onOrder reports whether the number is still on order: the account has it not yet.
 func (d *driver) onOrder(doc document) bool { return d.now().Before(doc.FilledAt) }
 
-// number is the document as the contract tells it. A number on order has no reference yet.
+// number returns the document as the contract tells it. A number on order has no reference yet.
 func (d *driver) number(doc document) telephony.Number {
 	if d.onOrder(doc) {
 		return telephony.Number{E164: doc.E164, Pending: true}
@@ -222,7 +222,7 @@ func put(tx adapter.StorageTx, key string, value any) error {
 	return tx.Put(key, doc)
 }
 
-// digest is a short name of what was said.
+// digest returns a short name of what was said.
 func digest(parts ...any) string {
 	var all strings.Builder
 	for _, one := range parts {

@@ -27,7 +27,7 @@ type settings struct {
 	APIKey string `credential:"api_key" required:"true" help:"An API key (Mission Control Portal, API Keys). It begins with KEY."`
 }
 
-// Adapter is the adapter's declaration.
+// Adapter returns the adapter's declaration.
 func Adapter() adapter.Adapter {
 	return adapter.Telephony(adapter.Declaration{
 		Name:  name,
@@ -65,7 +65,7 @@ func open(_ context.Context, s settings, env adapter.Environment) (telephony.Dri
 	return &driver{client: env.HTTP, base: base, connection: s.ConnectionID, countries: countries, now: env.Now}, nil
 }
 
-// apiBase is the configured address, with the version under it where it has no path.
+// apiBase returns the configured address, with the version under it where it has no path.
 func apiBase(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {

@@ -12,7 +12,7 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// says is a handler that answers one thing.
+// says returns a handler that answers one thing.
 func says(status int, body string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -52,7 +52,7 @@ func (c *clock) now() time.Time {
 
 func (c *clock) pass(d time.Duration) { c.passed.Add(int64(d)) }
 
-// offered is a number that is for sale.
+// offered returns a number that is for sale.
 func offered(t *testing.T, d telephony.Driver, areaCode string) string {
 	t.Helper()
 	offers, err := d.Search(t.Context(), telephony.Search{AreaCode: areaCode, Limit: 1})

@@ -120,7 +120,7 @@ func isNoConnection(err error) bool {
 	return f.Reason == fault.ReasonProviderMisconfigured && f.Detail == noConnection
 }
 
-// untilReset is how long the limit lasts
+// untilReset returns how long the limit lasts
 // (developers.telnyx.com/development/api-fundamentals/reliability/rate-limiting: "the time in seconds until
 // the rate limit resets").
 func untilReset(header http.Header) time.Duration {
@@ -131,7 +131,8 @@ func untilReset(header http.Header) time.Duration {
 	return min(time.Duration(seconds)*time.Second, 24*time.Hour)
 }
 
-// lacking is an order that waits for what the law wants of the customer: an address, or other things as well.
+// lacking returns the fault of an order that waits for what the law wants of the customer: an address, or
+// other things as well.
 func lacking(addressAlone bool) *fault.Error {
 	f := fault.New(fault.Conflict, fault.ReasonBundleRequired,
 		"Telnyx requires documents of the customer for this number. Add them to the order in Telnyx's "+
@@ -158,7 +159,7 @@ func numberTaken() *fault.Error {
 		"The number is no longer for sale. Try another one.").With("provider", name)
 }
 
-// unreadable is a success that says something other than expected.
+// unreadable returns the fault of a success that says something other than expected.
 func unreadable(method string) *fault.Error {
 	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"Telnyx gave an unexpected answer. Check providers.telnyx.api_url.")

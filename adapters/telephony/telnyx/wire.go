@@ -18,11 +18,11 @@ type offersAnswer struct {
 	} `json:"data"`
 }
 
-// national is a whole number of the North American plan. Trial accounts are shown others in part, as +49351xxxxxxx
-// (developers.telnyx.com/docs/account-setup/levels-and-capabilities/trial).
+// national is a whole number of the North American plan. Trial accounts are shown others in part, as
+// +49351xxxxxxx (developers.telnyx.com/docs/account-setup/levels-and-capabilities/trial).
 var national = regexp.MustCompile(`^\+1([2-9][0-9]{2})[2-9][0-9]{6}$`)
 
-// offers are the numbers of the area code.
+// offers returns the numbers of the area code.
 func (a offersAnswer) offers(s telephony.Search) []telephony.Offer {
 	var offers []telephony.Offer
 	for _, o := range a.Data {
@@ -87,7 +87,7 @@ const (
 	failed    orderStatus = "failure"
 )
 
-// lineOf is the line of a number.
+// lineOf returns the line of a number.
 func (o order) lineOf(e164 string) (orderLine, bool) {
 	for _, l := range o.Lines {
 		if l.PhoneNumber == e164 {
@@ -97,7 +97,7 @@ func (o order) lineOf(e164 string) (orderLine, bool) {
 	return orderLine{}, false
 }
 
-// changed is when the order changed last; zero where that is not told.
+// changed returns when the order changed last; zero where that is not told.
 func (o order) changed() time.Time { return time.Time(cmp.Or(o.UpdatedAt, o.CreatedAt)) }
 
 // stamp is a time. One that cannot be read is none: an order is worth more than its time.
@@ -158,7 +158,7 @@ func (n number) standing() standing { return standings[strings.ReplaceAll(n.Stat
 // readable reports whether this is a number at all.
 func (n number) readable() bool { return refs.MatchString(n.ID) && n.PhoneNumber != "" }
 
-// number is the number in the contract's words.
+// number returns the number in the contract's words.
 func (n number) number() telephony.Number {
 	made := telephony.Number{
 		Ref: n.ID, E164: n.PhoneNumber, Name: n.Reference, Routing: telephony.Routing{Application: n.ConnectionID},

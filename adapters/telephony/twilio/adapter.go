@@ -31,7 +31,7 @@ type settings struct {
 	BundleSID     string `setting:"bundle_sid" help:"SID of the regulatory bundle for buying numbers, BU and 32 characters."`
 }
 
-// Adapter is the adapter's declaration.
+// Adapter returns the adapter's declaration.
 func Adapter() adapter.Adapter {
 	return adapter.Telephony(adapter.Declaration{
 		Name:  name,
@@ -83,7 +83,7 @@ func open(_ context.Context, s settings, env adapter.Environment) (telephony.Dri
 	return d, nil
 }
 
-// root is the address of the accounts, of an address of the API with its version or without.
+// root returns the address of the accounts, of an address of the API with its version or without.
 func root(address string) string {
 	address = strings.TrimRight(address, "/")
 	return strings.TrimSuffix(address, "/"+version) + "/" + version + "/Accounts/"
@@ -92,7 +92,7 @@ func root(address string) string {
 // version is that of the API, as its addresses have it.
 const version = "2010-04-01"
 
-// faults is what does not fit in the settings and credentials.
+// faults returns what does not fit in the settings and credentials.
 func (s settings) faults() []fault.Field {
 	faults := s.misfits()
 	for _, f := range []struct{ path, given, letters string }{

@@ -12,7 +12,7 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// numbers is the path of the account's numbers.
+// numbers returns the path of the account's numbers.
 func (d *driver) numbers() string { return d.account + "/IncomingPhoneNumbers.json" }
 
 func (d *driver) number(ref string) string {

@@ -82,7 +82,7 @@ func (s *testServer) open(t testing.TB, by access, settings map[string]any) tele
 	return driver
 }
 
-// driver is one by the account's auth token.
+// driver returns one by the account's auth token.
 func (s *testServer) driver(t testing.TB, settings ...string) telephony.Driver {
 	t.Helper()
 	return s.open(t, byToken, set(settings...))

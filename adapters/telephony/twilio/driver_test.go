@@ -38,7 +38,7 @@ func (l *log) around(next http.Handler) http.Handler {
 	})
 }
 
-// since are the lines that came after the last call of since.
+// since returns the lines that came after the last call of since.
 func (l *log) since() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

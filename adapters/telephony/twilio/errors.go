@@ -103,7 +103,7 @@ var noFunds = meaning{fault.Exhausted, fault.ReasonInsufficientFunds,
 // restate returns the fault with a meaning of its own.
 func restate(f *fault.Error, m meaning) *fault.Error { return f.Restate(m.code, m.reason, m.detail) }
 
-// invalidName is a display name that Twilio does not take.
+// invalidName returns the fault of a display name that Twilio does not take.
 func invalidName(plain *fault.Error) *fault.Error {
 	invalid := fault.InvalidField("name", "is not accepted by Twilio: send 1 to 64 characters.")
 	f := restate(plain, meaning{invalid.Code, invalid.Reason, invalid.Detail})
@@ -150,19 +150,19 @@ func noNumber() *fault.Error {
 	return fault.New(fault.NotFound, fault.ReasonNumberNotFound, "The Twilio account has no such number.").With("provider", name)
 }
 
-// heldBefore is a number that is the account's, and not the order's.
+// heldBefore returns the fault of a number that is the account's, and not the order's.
 func heldBefore() *fault.Error {
 	return fault.New(fault.Conflict, fault.ReasonNumberTaken, "The Twilio account held the number before it was ordered.").With("provider", name)
 }
 
-// unheeded is a change that was accepted and not made.
+// unheeded returns the fault of a change that was accepted and not made.
 func unheeded() *fault.Error {
 	return fault.New(fault.Conflict, fault.ReasonProviderConflict,
 		"Twilio accepted the change, but keeps another name or another destination for calls. Check the "+
 			"number in Twilio's Console.").With("provider", name)
 }
 
-// unreadable is a success that says something other than expected.
+// unreadable returns the fault of a success that says something other than expected.
 func unreadable(method string) *fault.Error {
 	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "Twilio gave an unexpected answer.")
 	if method != http.MethodGet {

@@ -49,7 +49,7 @@ type reference struct {
 	approved                    bool // it counts only once it is approved
 }
 
-// named are what the settings name. Trunks (twilio.com/docs/sip-trunking/api/trunk-resource) and bundles
+// named returns what the settings name. Trunks (twilio.com/docs/sip-trunking/api/trunk-resource) and bundles
 // (twilio.com/docs/phone-numbers/regulatory/api/bundles) are asked for without naming an account, so that a
 // parent's credentials do not find those of its subaccount.
 func (d *driver) named() []reference {
@@ -76,8 +76,8 @@ func (d *driver) named() []reference {
 	return all
 }
 
-// product is the root of another of Twilio's APIs, whose host begins with its name where that of this API
-// begins with "api" (twilio.com/docs/global-infrastructure/using-the-twilio-rest-api-in-a-non-us-region).
+// product returns the root of another of Twilio's APIs, whose host begins with its name where that of this
+// API begins with "api" (twilio.com/docs/global-infrastructure/using-the-twilio-rest-api-in-a-non-us-region).
 // Behind any other address they lie together.
 func (d *driver) product(name string) string {
 	return strings.Replace(strings.TrimSuffix(d.root, version+"/Accounts/"), "://api.", "://"+name+".", 1)

@@ -35,7 +35,7 @@ func numberOf(n number) telephony.Number {
 	return telephony.Number{Ref: n.SID, E164: n.E164, Name: n.Name, Routing: n.routing(), Block: n.block()}
 }
 
-// routing is where calls go. Of several, Twilio ignores all but the first in this order.
+// routing returns where calls go. Of several, Twilio ignores all but the first in this order.
 func (n number) routing() telephony.Routing {
 	switch {
 	case n.Trunk != "":
@@ -46,7 +46,7 @@ func (n number) routing() telephony.Routing {
 	return telephony.Routing{VoiceURL: n.VoiceURL}
 }
 
-// block tells whether a registered emergency address stands against a release (help.twilio.com, "Cancel or
+// block reports whether a registered emergency address stands against a release (help.twilio.com, "Cancel or
 // release a Twilio number"). Registering one and removing it take their time, and until then it is not gone.
 func (n number) block() telephony.Block {
 	switch n.EmergencyStatus {
@@ -61,7 +61,7 @@ func (n number) block() telephony.Block {
 	return telephony.BlockNone
 }
 
-// created is when the number came into the account. Twilio writes dates as RFC 2822 does.
+// created returns when the number came into the account. Twilio writes dates as RFC 2822 does.
 func (n number) created() (time.Time, bool) {
 	at, err := mail.ParseDate(n.Created)
 	return at, err == nil

@@ -65,7 +65,7 @@ type Injected struct {
 	Forbidden bool
 }
 
-// Seconds is the wait as Retry-After has it (RFC 9110 section 10.2.3).
+// Seconds returns the wait as Retry-After has it (RFC 9110 section 10.2.3).
 func (m Injected) Seconds() string { return strconv.Itoa(int(m.Wait / time.Second)) }
 
 // Inject counts a call, keeps it waiting and answers it in the server's place where it was told to.

@@ -20,8 +20,8 @@ func Serve(t testing.TB, provider http.Handler, around ...func(http.Handler) htt
 	return served.URL
 }
 
-// Client is the client that the gateway opens a driver with, which authorises what the driver asks at the
-// address; "" is wherever each call starts.
+// Client returns the client that the gateway opens a driver with, which authorises what the driver asks at
+// the address; "" is wherever each call starts.
 func Client(t testing.TB, provider, address string, authorize func(*http.Request) error) *http.Client {
 	t.Helper()
 	how := upstream.ClientOptions{Provider: provider, Authorize: authorize}

@@ -16,7 +16,7 @@ import (
 	"frontdesk/core/adapter"
 )
 
-// Storage answers an empty document store in memory. It is stricter than a store may be: every change runs
+// Storage returns an empty document store in memory. It is stricter than a store may be: every change runs
 // twice, the first time for nothing, because [adapter.Storage] allows that; keys and values are checked; what
 // it hands out is a copy.
 func Storage() adapter.Storage { return &storage{docs: map[string][]byte{}} }

@@ -9,7 +9,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// WantFault answers nil when err is a fault of that code and, unless it is "", that reason.
+// WantFault returns nil when err is a fault of that code and, unless it is "", that reason.
 func WantFault(what string, err error, code fault.Code, reason string) error {
 	var f *fault.Error
 	switch {
@@ -23,7 +23,7 @@ func WantFault(what string, err error, code fault.Code, reason string) error {
 	return nil
 }
 
-// WantInvalid answers nil when err is an input fault that names the field.
+// WantInvalid returns nil when err is an input fault that names the field.
 func WantInvalid(what string, err error, path string) error {
 	if err := WantFault(what, err, fault.Invalid, ""); err != nil {
 		return err
@@ -35,7 +35,7 @@ func WantInvalid(what string, err error, path string) error {
 	return nil
 }
 
-// WantEnded answers nil when err says that the context was cancelled: as the context's own error or as a
+// WantEnded returns nil when err says that the context was cancelled: as the context's own error or as a
 // fault.
 func WantEnded(what string, err error) error {
 	switch {

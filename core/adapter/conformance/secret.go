@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// WantNoSecret answers nil when none of the secrets is found in what the driver holds. The clients it was
+// WantNoSecret returns nil when none of the secrets is found in what the driver holds. The clients it was
 // opened with are not looked into: those are where secrets belong.
 func WantNoSecret(driver any, secrets []string) error {
 	w := walk{secrets: secrets, seen: map[any]bool{}}

@@ -57,7 +57,7 @@ func Open(t testing.TB, file, base string) *Description {
 	return d
 }
 
-// repository is the folder of go.mod.
+// repository returns the folder of go.mod.
 func repository(t testing.TB) string {
 	t.Helper()
 	folder, err := os.Getwd()

@@ -58,7 +58,7 @@ func (p Provider) before(ctx context.Context, c Call) error {
 	return p.silence(ctx, c)
 }
 
-// refusal is the fault of a scenario that only refuses, nil for the others.
+// refusal returns the fault of a scenario that only refuses, nil for the others.
 func (p Provider) refusal(w Name) error {
 	if own := p.Own[w]; own != nil {
 		refusal := *own

@@ -143,8 +143,8 @@ func zoneIsKept(ctx context.Context, r *run) error {
 	return nil
 }
 
-// foldIsKept: a local time alone cannot tell the hour's second pass from its first, and RFC 5545 section 3.3.5
-// reads it as the first.
+// foldIsKept: a local time alone cannot tell the hour's second pass from its first, and RFC 5545 section
+// 3.3.5 reads it as the first.
 func foldIsKept(ctx context.Context, r *run) error {
 	zone, err := time.LoadLocation("America/New_York")
 	if err != nil {
@@ -300,7 +300,7 @@ func linkIsCarried(ctx context.Context, r *run) error {
 	return nil
 }
 
-// standard is the default calendar.
+// standard returns the default calendar.
 func standard(ctx context.Context, driver calendar.Driver) (calendar.Calendar, error) {
 	list, err := driver.Calendars(ctx)
 	if err != nil {

@@ -49,7 +49,7 @@ func tell(t calendar.Time) string {
 	return t.Instant.In(zone).Format(time.RFC3339Nano)
 }
 
-// attendees are who is invited, with their answers, without the organizer, whom some providers list too.
+// attendees returns who is invited, with their answers, without the organizer, whom some providers list too.
 func attendees(e calendar.Event) []string {
 	answers := map[string]string{}
 	for _, a := range e.Attendees {
@@ -64,7 +64,7 @@ func attendees(e calendar.Event) []string {
 	return list
 }
 
-// invited are the addresses alone.
+// invited returns the addresses alone.
 func invited(e calendar.Event) []string {
 	list := attendees(e)
 	for i, a := range list {

@@ -13,7 +13,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// conductChecks are the clauses on a driver as a whole.
+// conductChecks returns the clauses on a driver as a whole.
 func conductChecks() []Check {
 	return slices.Concat(conformance.Conduct(subject), []Check{
 		{Name: "traits are constant", Harmless: true, Do: with(traitsAreConstant)},
@@ -27,7 +27,7 @@ func conductChecks() []Check {
 	})
 }
 
-// subject is a driver with all its calls, about an event that is not there.
+// subject returns a driver with all its calls, about an event that is not there.
 func subject(h Harness) conformance.Subject {
 	driver := h.Open()
 	now := h.Now()
@@ -39,7 +39,7 @@ func subject(h Harness) conformance.Subject {
 	})}
 }
 
-// calls are all of a driver's calls. The event that Book makes, should it succeed, is the one that Cancel
+// calls returns all of a driver's calls. The event that Book makes, should it succeed, is the one that Cancel
 // removes.
 func calls(driver calendar.Driver, ref calendar.EventRef, query calendar.Query, booking calendar.Booking) []conformance.Call {
 	list := []conformance.Call{
@@ -130,7 +130,7 @@ func callsDoNotMix(ctx context.Context, r *run) error {
 	return err
 }
 
-// made are the events that were made, of a list in which some may not have been.
+// made returns the events that were made, of a list in which some may not have been.
 func made(events []calendar.Event) (refs []calendar.EventRef) {
 	for _, e := range events {
 		if e.ID != "" {

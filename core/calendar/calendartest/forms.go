@@ -25,12 +25,12 @@ func formChecks() []Check {
 // distantZones lie so far apart that a day in one is another day in the other.
 var distantZones = []string{"Pacific/Kiritimati", "Pacific/Pago_Pago", "America/New_York"}
 
-// day is the date of the n-th day of the run.
+// day returns the date of the n-th day of the run.
 func (r *run) day(n int) calendar.Time {
 	return calendar.Day(r.at(n, 0, 0).Date())
 }
 
-// floating is a wall clock of the n-th day.
+// floating returns a wall clock of the n-th day.
 func (r *run) floating(n, hour int) calendar.Time {
 	return calendar.Time{Instant: r.at(n, hour, 0), Floating: true}
 }

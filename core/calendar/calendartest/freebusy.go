@@ -29,7 +29,7 @@ func tellsBusy(h Harness) bool {
 	return can
 }
 
-// busy are the busy spans of the calendars within the span, cut to it, joined and in order.
+// busy returns the busy spans of the calendars within the span, cut to it, joined and in order.
 func (r *run) busy(ctx context.Context, span calendar.Span, calendarIDs ...string) ([]calendar.Span, error) {
 	list, err := r.driver.(calendar.FreeBusyer).FreeBusy(ctx, calendarIDs, span)
 	if err != nil {
@@ -119,8 +119,8 @@ func freeIsNotBusy(ctx context.Context, r *run) error {
 	})
 }
 
-// busyOf is what events in a window make busy. Events of other forms than instants are placed in the zone
-// used.
+// busyOf returns what events in a window make busy. Events of other forms than instants are placed in the
+// zone used.
 func busyOf(events []calendar.Event, within calendar.Span) []calendar.Span {
 	zone, err := time.LoadLocation(zoneUsed)
 	if err != nil {

@@ -114,7 +114,7 @@ func invitationIsNotChanged(rule string, count int) func(context.Context, *run) 
 	}
 }
 
-// notices are what the provider told about an event so far; none where its side cannot say.
+// notices returns what the provider told about an event so far; none where its side cannot say.
 func (r *run) notices(ctx context.Context, ref calendar.EventRef) ([]Notice, error) {
 	notifier, can := r.Provider.(Notifier)
 	if !can {

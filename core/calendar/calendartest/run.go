@@ -70,12 +70,13 @@ func trait(has func(calendar.Traits) bool) func(Harness) bool {
 // zoneUsed is where the checks book, unless they say otherwise: a zone that no provider has as its default.
 const zoneUsed = "America/St_Johns"
 
-// at is a moment of the n-th day of the run.
+// at returns a moment of the n-th day of the run.
 func (r *run) at(day, hour, minute int) time.Time {
 	return r.base.AddDate(0, 0, day).Add(time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute)
 }
 
-// booking is an ordinary booking of an hour from 15:00 UTC of the day, under a key and a title of its own.
+// booking returns an ordinary booking of an hour from 15:00 UTC of the day, under a key and a title of its
+// own.
 func (r *run) booking(title string, day int) calendar.Booking {
 	return calendar.Booking{
 		Key: newKey(), CalendarID: r.Calendar, Title: title + " " + newKey()[:8], Description: "About " + title,
@@ -83,7 +84,7 @@ func (r *run) booking(title string, day int) calendar.Booking {
 	}
 }
 
-// newKey is a key as the gateway makes them.
+// newKey returns a key as the gateway makes them.
 func newKey() string {
 	var random [20]byte
 	_, _ = rand.Read(random[:]) // never fails
@@ -148,7 +149,7 @@ func (r *run) list(ctx context.Context, q calendar.Query) ([]calendar.Event, err
 	return nil, fmt.Errorf("Events does not come to an end within %d pages", mostPages)
 }
 
-// titled are the events of that title, by start.
+// titled returns the events of that title, by start.
 func titled(events []calendar.Event, title string) []calendar.Event {
 	var found []calendar.Event
 	for _, e := range events {
@@ -160,7 +161,7 @@ func titled(events []calendar.Event, title string) []calendar.Event {
 	return found
 }
 
-// listTitled are the listed events of that title, by start.
+// listTitled returns the listed events of that title, by start.
 func (r *run) listTitled(ctx context.Context, q calendar.Query, title string) ([]calendar.Event, error) {
 	all, err := r.list(ctx, q)
 	return titled(all, title), err
@@ -190,7 +191,7 @@ func (r *run) seen(ctx context.Context, look func() error) error {
 	}
 }
 
-// atOnce is how many calls a check makes at one time: as many as the provider allows.
+// atOnce returns how many calls a check makes at one time: as many as the provider allows.
 func (r *run) atOnce() int {
 	const most = 16
 	if limit := r.traits.MaxConcurrent; limit > 0 {
@@ -199,7 +200,7 @@ func (r *run) atOnce() int {
 	return most
 }
 
-// nextChange is the next moment after t when clocks in the zone are set, forward or back.
+// nextChange returns the next moment after t when clocks in the zone are set, forward or back.
 func nextChange(zone *time.Location, t time.Time, forward bool) (time.Time, error) {
 	t = t.UTC().Truncate(time.Hour)
 	for range 400 * 24 {

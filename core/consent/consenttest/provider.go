@@ -109,7 +109,7 @@ func (p *Provider) answer(scope string, what func(who string) any) http.HandlerF
 	}
 }
 
-// Secrets are all codes, verifiers, tokens and client secrets that went to and fro.
+// Secrets returns all codes, verifiers, tokens and client secrets that went to and fro.
 func (p *Provider) Secrets() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -148,8 +148,8 @@ func (p *Provider) overheard(next http.Handler) http.Handler {
 	})
 }
 
-// Decide is a customer who presses a button of the page at the address, "approve" or "deny". It answers where
-// he is sent.
+// Decide returns a customer who presses a button of the page at the address, "approve" or "deny". It answers
+// where he is sent.
 func (p *Provider) Decide(t testing.TB, address, button string) *url.URL {
 	t.Helper()
 	client := &http.Client{
@@ -174,7 +174,7 @@ func (p *Provider) Decide(t testing.TB, address, button string) *url.URL {
 	return to
 }
 
-// Operator is the configuration's part.
+// Operator returns the configuration's part.
 func (p *Provider) Operator() adapter.Operator {
 	return adapter.Operator{ClientID: ClientID, ClientSecret: ClientSecret, Addresses: adapter.Addresses{
 		"auth_url": p.URL + "/auth", "token_url": p.URL + "/token", "api_url": p.URL + "/api/", "issuer": p.issuer,
@@ -207,7 +207,7 @@ func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 	return g, nil
 }
 
-// Adapter is the adapter for the provider.
+// Adapter returns the adapter for the provider.
 func (p *Provider) Adapter() adapter.Adapter {
 	return adapter.Calendar(adapter.Declaration{
 		Name: p.name, Title: strings.ToUpper(p.name[:1]) + p.name[1:] + " Calendar", Help: "For tests.",

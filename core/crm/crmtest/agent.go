@@ -8,7 +8,7 @@ import (
 	"frontdesk/core/crm"
 )
 
-// agentChecks are the clauses on what a ticket shows of the work of the CRM's own people.
+// agentChecks returns the clauses on what a ticket shows of the work of the CRM's own people.
 func agentChecks() []Check {
 	return []Check{
 		{Name: "the last comment is the most recent public one", Bound: provides[Commenter], Do: lastComment},

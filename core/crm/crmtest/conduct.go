@@ -9,7 +9,7 @@ import (
 	"frontdesk/core/crm"
 )
 
-// conductChecks are the clauses on a driver as a whole and on its traits.
+// conductChecks returns the clauses on a driver as a whole and on its traits.
 func conductChecks() []Check {
 	return slices.Concat(conformance.Conduct(subject), []Check{
 		{Name: "traits are constant", Harmless: true, Do: traitsAreConstant},

@@ -14,7 +14,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// createChecks are the clauses on Create and NewTicket.
+// createChecks returns the clauses on Create and NewTicket.
 func createChecks() []Check {
 	return []Check{
 		{Name: "Create answers the ticket as the CRM has it, number included", Do: createAnswersTheTicket},

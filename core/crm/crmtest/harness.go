@@ -97,7 +97,7 @@ type ValueDropper interface {
 type Mover interface {
 	// Move gives the ticket a status.
 	Move(ctx context.Context, ticketID, status string) error
-	// Labels are the statuses of a ticket that is resolved, that is closed, and that was opened again after
+	// Labels returns the statuses of a ticket that is resolved, that is closed, and that was opened again after
 	// being resolved; each may be "" where there is none.
 	Labels() (resolved, closed, reopened string)
 }

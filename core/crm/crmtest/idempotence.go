@@ -11,7 +11,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// idempotenceChecks are the clauses on keys: what becomes of a Create that is repeated, or cut off.
+// idempotenceChecks returns the clauses on keys: what becomes of a Create that is repeated, or cut off.
 func idempotenceChecks() []Check {
 	return []Check{
 		{Name: "two keys make two tickets", Do: twoKeysTwoTickets},
@@ -163,7 +163,7 @@ func isOpen(err error) bool {
 	return f != nil && (f.IsUnknowable() || f.Code == fault.Unavailable && f.Reason == fault.ReasonOutcomeUnknown && f.RetryAfter > 0)
 }
 
-// asked is a ticket as Find is asked for it: with subject as it was sent, and when that was.
+// asked returns a ticket as Find is asked for it: with subject as it was sent, and when that was.
 func asked(h Harness, subject string) crm.NewTicket {
 	t := newTicket(subject)
 	t.Since, t.Until = h.Now(), h.Now()

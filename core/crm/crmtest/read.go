@@ -10,7 +10,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// readChecks are the clauses on reading tickets, by number and by id.
+// readChecks returns the clauses on reading tickets, by number and by id.
 func readChecks() []Check {
 	return []Check{
 		{Name: "ByNumber answers the ticket of exactly this number", Do: byNumber},

@@ -38,7 +38,7 @@ func server(change ...func(*oauthtest.Options)) *oauthtest.Server {
 	return oauthtest.New(o)
 }
 
-// asking is a good authorization request with changes: "" takes a parameter away.
+// asking returns a good authorization request with changes: "" takes a parameter away.
 func asking(changes ...string) string {
 	query := url.Values{
 		"client_id": {"desk & co"}, "redirect_uri": {back}, "response_type": {"code"}, "scope": {"events list"}, "state": {"s&t"},

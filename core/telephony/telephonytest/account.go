@@ -8,7 +8,7 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// accountChecks are the clauses on Account.
+// accountChecks returns the clauses on Account.
 func accountChecks() []Check {
 	return []Check{
 		{Name: "the account is the credentials' own", Harmless: true, Do: accountIsOurs},

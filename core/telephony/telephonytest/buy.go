@@ -11,7 +11,7 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// buyChecks are the clauses on Buy, Order and Number.
+// buyChecks returns the clauses on Buy, Order and Number.
 func buyChecks() []Check {
 	return []Check{
 		{Name: "Buy buys exactly the number ordered", Do: buysExactly},
@@ -27,7 +27,7 @@ func buyChecks() []Check {
 	}
 }
 
-// keyChecks are the clauses on keys: what becomes of an order that is repeated, or cut off.
+// keyChecks returns the clauses on keys: what becomes of an order that is repeated, or cut off.
 func keyChecks() []Check {
 	return []Check{
 		{Name: "a key may have 1 to 64 characters", Do: keysOfEveryLength},

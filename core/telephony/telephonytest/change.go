@@ -7,7 +7,7 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// changeChecks are the clauses on Change.
+// changeChecks returns the clauses on Change.
 func changeChecks() []Check {
 	return []Check{
 		{Name: "Change changes the name, and the routing stays", Do: changeName},

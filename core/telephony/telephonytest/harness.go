@@ -106,7 +106,7 @@ func (h Harness) now() time.Time {
 	return h.Now()
 }
 
-// routes are where a number can lead, one of each kind; at least one.
+// routes returns where a number can lead, one of each kind; at least one.
 func (h Harness) routes() []telephony.Routing {
 	var all []telephony.Routing
 	if !h.NoVoiceURL {

@@ -9,7 +9,7 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// listChecks are the clauses on Numbers and Number.
+// listChecks returns the clauses on Numbers and Number.
 func listChecks() []Check {
 	return []Check{
 		{Name: "Numbers lists each number once, whatever the pages", Do: pagesAreWhole},

@@ -10,7 +10,7 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// orderedChecks are the clauses on Ordered.
+// orderedChecks returns the clauses on Ordered.
 func orderedChecks() []Check {
 	return []Check{
 		{Name: "Ordered answers an order at once, and then its number", Do: orderedAnswers},

@@ -15,13 +15,13 @@ import (
 // newKey makes a key that no account has seen.
 func newKey() string { return strings.ToLower(rand.Text()) }
 
-// order is a purchase that begins now.
+// order returns a purchase that begins now.
 func (h Harness) order(e164, name string) telephony.Order {
 	return telephony.Order{Key: newKey(), Since: h.now(), E164: e164, Name: name}
 }
 
-// later is the same purchase as one that began when everything was in the account that is there now, by any
-// clock.
+// later returns the same purchase as one that began when everything was in the account that is there now, by
+// any clock.
 func later(o telephony.Order) telephony.Order {
 	o.Since = o.Since.Add(time.Hour)
 	return o

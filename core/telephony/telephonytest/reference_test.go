@@ -112,7 +112,7 @@ func (r *reference) Account(ctx context.Context) (telephony.Account, error) {
 	return telephony.Account{Name: "Desk", Ref: "AC1"}, nil
 }
 
-// stock is every number that was ever for sale.
+// stock returns every number that was ever for sale.
 func stock(areaCode string) []string {
 	if areaCode != "415" {
 		return nil
@@ -182,7 +182,7 @@ func taken() error {
 	return fault.New(fault.Conflict, fault.ReasonNumberTaken, "Somebody else was faster.")
 }
 
-// contractNumber is the number as it is told: without its reference while its order is under way.
+// contractNumber returns the number as it is told: without its reference while its order is under way.
 func (r *reference) contractNumber(n *number) telephony.Number {
 	switch {
 	case n == nil:
@@ -193,7 +193,7 @@ func (r *reference) contractNumber(n *number) telephony.Number {
 	return n.Number
 }
 
-// listed are the numbers whose orders are filled.
+// listed returns the numbers whose orders are filled.
 func (r *reference) listed() []*number {
 	return slices.DeleteFunc(slices.Clone(r.numbers), func(n *number) bool { return n.Pending })
 }

@@ -10,7 +10,7 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// releaseChecks are the clauses on Release.
+// releaseChecks returns the clauses on Release.
 func releaseChecks() []Check {
 	return []Check{
 		{Name: "a number released is the account's no longer", Do: releasedIsGone},

@@ -9,7 +9,7 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// routeChecks are the clauses on Route and Routing.
+// routeChecks returns the clauses on Route and Routing.
 func routeChecks() []Check {
 	return []Check{
 		{Name: "Route answers where the settings lead a number, or that they do not say", Harmless: true, Do: routeFollowsSettings},

@@ -8,7 +8,7 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// searchChecks are the clauses on Search.
+// searchChecks returns the clauses on Search.
 func searchChecks() []Check {
 	return []Check{
 		{Name: "Search offers numbers of the area code", Harmless: true, Do: searchOffers},

@@ -10,7 +10,7 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// sinceChecks are the clauses on numbers that are not an order's own, by its key or by when it began.
+// sinceChecks returns the clauses on numbers that are not an order's own, by its key or by when it began.
 func sinceChecks() []Check {
 	return []Check{
 		{Name: "a number that the account held before is not bought, and left as it is", Bound: provides[Mover], Do: heldIsLeft},

@@ -108,7 +108,7 @@ func New(o Options) *Server {
 	}
 }
 
-// Home is the path of the calendar home.
+// Home returns the path of the calendar home.
 func (s *Server) Home() string { return homes + s.options.User + "/" }
 
 func (s *Server) principal() string { return principals + s.options.User + "/" }
@@ -212,14 +212,14 @@ func (s *Server) Get(path string) string {
 	return ""
 }
 
-// Notices are what was sent about a resource, in order.
+// Notices returns what was sent about a resource, in order.
 func (s *Server) Notices(path string) []Notice {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.notices[decode(path)])
 }
 
-// Violations are the requests that break a specification, in order.
+// Violations returns the requests that break a specification, in order.
 func (s *Server) Violations() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -244,7 +244,7 @@ func (s *Server) find(path string) (*collection, string, *stored) {
 	return c, segment, c.objects[segment]
 }
 
-// tag is the ETag of an object.
+// tag returns the ETag of an object.
 func (o *stored) tag() string { return fmt.Sprintf(`"%d-%s"`, o.version, hash(o.data)) }
 
 func (s *Server) shownTag(o *stored) string {

@@ -150,7 +150,7 @@ func freeze(before, after string, names []string) string {
 	return write(changed)
 }
 
-// instanceOf is the RECURRENCE-ID of an event, "" of a series or a single one.
+// instanceOf returns the RECURRENCE-ID of an event, "" of a series or a single one.
 func instanceOf(event *ical.Component) string {
 	if id := event.Props.Get("RECURRENCE-ID"); id != nil {
 		return id.Value

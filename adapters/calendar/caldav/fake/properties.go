@@ -98,7 +98,7 @@ func (s *Server) origin() string { return originMark }
 
 const originMark = "{origin}"
 
-// everywhere are the properties that every resource has.
+// everywhere returns the properties that every resource has.
 func (s *Server) everywhere() properties {
 	return properties{
 		{Space: dav, Local: "current-user-principal"}: text(s.href(s.principal())),
@@ -182,7 +182,7 @@ func (s *Server) propertiesOfObject(o *stored) properties {
 	return p
 }
 
-// response is one D:response: what was asked for and is there, and what is not.
+// response returns one D:response: what was asked for and is there, and what is not.
 func (s *Server) response(path string, have properties, asked []element) string {
 	var found, missing strings.Builder
 	for _, ask := range asked {

@@ -46,7 +46,7 @@ func (s *Server) schedule(path string, before *stored, after *ical.Calendar, dat
 	return write(after)
 }
 
-// inviter is the address of who invited the account; "" where nobody else did.
+// inviter returns the address of who invited the account; "" where nobody else did.
 func (s *Server) inviter(calendar *ical.Calendar) string {
 	if calendar == nil {
 		return ""
@@ -101,7 +101,7 @@ func (s *Server) exceedsAttendee(before *stored, after *ical.Calendar) bool {
 	return false
 }
 
-// invited are the attendees, where the account is the organizer.
+// invited returns the attendees, where the account is the organizer.
 func (s *Server) invited(calendar *ical.Calendar) map[string]bool {
 	emails := map[string]bool{}
 	if calendar == nil {

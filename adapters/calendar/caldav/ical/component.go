@@ -60,7 +60,7 @@ func (p Property) With(name, value string) Property {
 	return p
 }
 
-// Text is the value as text (RFC 5545 section 3.3.11).
+// Text returns the value as text (RFC 5545 section 3.3.11).
 func (p Property) Text() string { return unescapeText(p.Value) }
 
 // Named returns the children of that name.

@@ -72,7 +72,7 @@ func Decode(data []byte) (*Component, error) {
 	return nil, ErrNone
 }
 
-// shown is a foreign name in an error's text.
+// shown returns a foreign name in an error's text.
 func shown(name string) string {
 	const most = 40
 	if len(name) > most {

@@ -36,7 +36,7 @@ const (
 	clockLayout = "20060102T150405"
 )
 
-// String is the value without its parameters.
+// String returns the value without its parameters.
 func (m Moment) String() string {
 	switch m.Form {
 	case Date:

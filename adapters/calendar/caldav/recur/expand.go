@@ -235,7 +235,7 @@ func (x *expansion) emit(days, clock []int64) error {
 	return nil
 }
 
-// positions are the indices that BYSETPOS names in a set of so many, in order.
+// positions returns the indices that BYSETPOS names in a set of so many, in order.
 func positions(named []int, of int) []int {
 	var indices []int
 	for _, p := range named {

@@ -67,7 +67,7 @@ func week(date time.Time, start time.Weekday) (number, weeks int) {
 	return int(day-first)/7 + 1, int(firstWeek(year+1, start)-first) / 7
 }
 
-// firstWeek is the day number on which the first week of the year starts.
+// firstWeek returns the day number on which the first week of the year starts.
 func firstWeek(year int, start time.Weekday) int64 {
 	fourth := dayNumber(year, 1, 4) // always in the first week
 	return fourth - int64((int(weekday(fourth))-int(start)+7)%7)

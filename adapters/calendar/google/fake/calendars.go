@@ -31,7 +31,7 @@ func (c *collection) entry() map[string]any {
 	return entry
 }
 
-// calendarList is the account's list of calendars, or one entry of it.
+// calendarList returns the account's list of calendars, or one entry of it.
 func (c call) calendarList(id []string) (map[string]any, *refusal) {
 	if refused := c.allowed("calendar", "calendar.readonly", "calendar.calendarlist", "calendar.calendarlist.readonly"); refused != nil {
 		return nil, refused

@@ -315,7 +315,7 @@ func limit(properties map[string]any) {
 	}
 }
 
-// guestsOf are the addresses to notify.
+// guestsOf returns the addresses to notify.
 func guestsOf(data map[string]any) (emails []string) {
 	for _, guest := range attendeesOf(data) {
 		if self, _ := guest["self"].(bool); !self {
@@ -356,7 +356,8 @@ func (c call) tellOfChange(before, after *event) {
 	}
 }
 
-// shown is an event as it is answered: its instants in the zone asked for, and no more attendees than that.
+// shown returns an event as it is answered: its instants in the zone asked for, and no more attendees than
+// that.
 func (c call) shown(cal *collection, e *event) (map[string]any, *refusal) {
 	zone := cal.Zone
 	if asked := c.query.Get("timeZone"); asked != "" {

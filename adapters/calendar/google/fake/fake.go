@@ -245,7 +245,7 @@ func (c call) takes(names ...string) *refusal {
 	return nil
 }
 
-// next is a number that was never given before.
+// next returns a number that was never given before.
 func (s *Server) next() int {
 	s.made++
 	return s.made

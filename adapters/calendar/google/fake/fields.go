@@ -8,8 +8,9 @@ import (
 // mask is what of an object is asked for; an empty one is all of it.
 type mask map[string]mask
 
-// selected is the partial response (developers.google.com/workspace/calendar/api/guides/performance#partial):
-// what the parameter fields names, and nothing else, not even the token of the next page.
+// selected returns the partial response
+// (developers.google.com/workspace/calendar/api/guides/performance#partial): what the parameter fields names,
+// and nothing else, not even the token of the next page.
 func selected(answer map[string]any, fields string) (map[string]any, *refusal) {
 	if fields == "" {
 		return answer, nil

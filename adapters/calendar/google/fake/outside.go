@@ -76,7 +76,7 @@ func (s *Server) edit(email, calendarID, id string, change func(*event) error) e
 	return change(e)
 }
 
-// Notices are the messages that were sent about an event.
+// Notices returns the messages that were sent about an event.
 func (s *Server) Notices(email, calendarID, id string) []Notice {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *Server) Notices(email, calendarID, id string) []Notice {
 	return nil
 }
 
-// Event is an event as it is kept, or nil.
+// Event returns an event as it is kept, or nil.
 func (s *Server) Event(email, calendarID, id string) map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -48,7 +48,7 @@ func (c call) paged(answer map[string]any, entries []any, usual, most int) (map[
 	return answer, nil
 }
 
-// fingerprint is a query but for where in it one is.
+// fingerprint returns a query but for where in it one is.
 func (c call) fingerprint() string {
 	rest := map[string]string{"account": c.account.email, "path": c.request.URL.EscapedPath()}
 	for name, values := range c.query {

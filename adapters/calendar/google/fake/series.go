@@ -43,7 +43,7 @@ func (cal *collection) find(id string) *event {
 	return nil
 }
 
-// exceptions are the instances of a series that have resources of their own.
+// exceptions returns the instances of a series that have resources of their own.
 func (cal *collection) exceptions(id string) (all []*event) {
 	for _, e := range cal.events {
 		if textOf(e.data, "recurringEventId") == id {
@@ -53,7 +53,7 @@ func (cal *collection) exceptions(id string) (all []*event) {
 	return all
 }
 
-// bounds are the times of an event; those of a whole day lie in the zone.
+// bounds returns the times of an event; those of a whole day lie in the zone.
 func (e *event) bounds(zone *time.Location) (from, to time.Time) {
 	read := func(t map[string]any) time.Time {
 		if day := textOf(t, "date"); day != "" {
@@ -66,7 +66,7 @@ func (e *event) bounds(zone *time.Location) (from, to time.Time) {
 	return read(objectOf(e.data, "start")), read(objectOf(e.data, "end"))
 }
 
-// occurrences are the starts of a series between two moments, both included.
+// occurrences returns the starts of a series between two moments, both included.
 func (e *event) occurrences(from, to time.Time) (starts []time.Time) {
 	zone, err := time.LoadLocation(textOf(objectOf(e.data, "start"), "timeZone"))
 	if err != nil {
@@ -90,7 +90,7 @@ func (e *event) occurrences(from, to time.Time) (starts []time.Time) {
 	return starts
 }
 
-// instance is the event of a series that starts then.
+// instance returns the event of a series that starts then.
 func (e *event) instance(start time.Time) *event {
 	data := copied(e.data)
 	delete(data, "recurrence")

@@ -138,7 +138,7 @@ func merge(into, patch map[string]any) {
 	}
 }
 
-// copied is a deep copy of a JSON value.
+// copied returns a deep copy of a JSON value.
 func copied[T any](value T) T {
 	encoded, err := json.Marshal(value)
 	if err != nil {

@@ -10,7 +10,7 @@ func escape(s string) string { return html.EscapeString(s) }
 
 const line = "________________________________________________________________________________"
 
-// blob is how to join, as Outlook writes it below the text.
+// blob returns how to join, as Outlook writes it below the text.
 func blob(join string) string {
 	rule := `<div style="width:100%"><span style="white-space:nowrap; color:#5F5F5F; opacity:.36">` + line + "</span></div>\r\n"
 	return "<br>\r\n" + rule + `<div class="me-email-text" lang="en-US"><div><span style="font-size:24px">Microsoft Teams</span> <a href="https://aka.ms/JoinTeamsMeeting?omkt=en-US">Need help?</a></div>` +
@@ -35,7 +35,7 @@ var (
 	tag    = regexp.MustCompile(`<[^>]*>`)
 )
 
-// textOf is a page as text.
+// textOf returns a page as text.
 func textOf(page string) string {
 	page = strings.ReplaceAll(strings.ReplaceAll(page, "\r\n", ""), "\n", "")
 	page = anchor.ReplaceAllString(page, "$2&lt;$1&gt;")
@@ -43,8 +43,8 @@ func textOf(page string) string {
 	return html.UnescapeString(tag.ReplaceAllString(page, ""))
 }
 
-// as is the body in the form preferred, html where none is. As text its lines end as in mail, the last as
-// well.
+// as returns the body in the form preferred, html where none is. As text its lines end as in mail, the last
+// as well.
 func (b itemBody) as(kind string) itemBody {
 	if kind != "text" {
 		if strings.EqualFold(b.ContentType, "text") {

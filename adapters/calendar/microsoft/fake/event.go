@@ -357,7 +357,7 @@ func (s *Server) remove(e *event) {
 	e.removed = true
 }
 
-// cancel is the organizer's action (learn.microsoft.com/graph/api/event-cancel).
+// cancel returns the organizer's action (learn.microsoft.com/graph/api/event-cancel).
 func (s *Server) cancel(c *call, e *event) answer {
 	var w struct {
 		Comment string `json:"comment"`
@@ -372,7 +372,7 @@ func (s *Server) cancel(c *call, e *event) answer {
 	return answer{status: http.StatusAccepted}
 }
 
-// decline is an attendee's action (learn.microsoft.com/graph/api/event-decline).
+// decline returns an attendee's action (learn.microsoft.com/graph/api/event-decline).
 func (s *Server) decline(c *call, e *event) answer {
 	var w struct {
 		Comment      string `json:"comment"`

@@ -109,10 +109,10 @@ func New(o Options) *Server {
 	return s
 }
 
-// OAuth is who gives the tokens.
+// OAuth returns who gives the tokens.
 func (s *Server) OAuth() *oauthtest.Server { return s.oauth }
 
-// Default is the id of the default calendar.
+// Default returns the id of the default calendar.
 func (s *Server) Default() string { return s.calendars[0].id }
 
 // AddCalendar makes a calendar and answers its id.
@@ -140,7 +140,7 @@ func (s *Server) newKey() string {
 	return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "key%07d", s.count))
 }
 
-// Peak is how many requests, parts of batches among them, ran at one time.
+// Peak returns how many requests, parts of batches among them, ran at one time.
 func (s *Server) Peak() int { return int(s.peak.Load()) }
 
 // Crowded counts the requests that were refused because more than four ran at one time.
@@ -157,7 +157,7 @@ func (s *Server) Mutable() int {
 	return s.mutable
 }
 
-// Requests are the requests so far, as method and path, those of batches' parts among them.
+// Requests returns the requests so far, as method and path, those of batches' parts among them.
 func (s *Server) Requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -144,13 +144,13 @@ func (s *Server) Joins(id string) (joins bool) {
 	return joins
 }
 
-// Body is the body of an event as it is kept.
+// Body returns the body of an event as it is kept.
 func (s *Server) Body(id string) (content string) {
 	_ = s.look(id, func(e *event) { content = e.body.Content })
 	return content
 }
 
-// Notices are what was sent about an event, in order.
+// Notices returns what was sent about an event, in order.
 func (s *Server) Notices(id string) (list []Notice) {
 	_ = s.look(id, func(e *event) { list = slices.Clone(e.notices) })
 	return list

@@ -8,7 +8,7 @@ import (
 
 const dateForm = "20060102"
 
-// occurrences are the days of a series that touch a span, exceptions where they now are.
+// occurrences returns the days of a series that touch a span, exceptions where they now are.
 func (s *Server) occurrences(master *event, from, to time.Time) []*event {
 	zone := zoneOf(master.zone)
 	length := master.end.Sub(master.start)
@@ -30,7 +30,7 @@ func (s *Server) occurrences(master *event, from, to time.Time) []*event {
 	return found
 }
 
-// occurrence is that of a day; nil when the series has none on it, or none any more.
+// occurrence returns that of a day; nil when the series has none on it, or none any more.
 func (s *Server) occurrence(master *event, date string) *event {
 	if master.cancelled[date] {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"frontdesk/core/timezone"
 )
 
-// zoneOf is the zone of a name: of Windows, or one of the IANA names that are known
+// zoneOf returns the zone of a name: of Windows, or one of the IANA names that are known
 // (learn.microsoft.com/graph/api/resources/datetimetimezone lists some); nil when it is not known.
 func zoneOf(name string) *time.Location {
 	iana, ok := timezone.FromWindows(name)
@@ -62,7 +62,7 @@ func (e *event) shown(c *call, t time.Time) map[string]any {
 	return map[string]any{"dateTime": t.In(zone).Format("2006-01-02T15:04:05.0000000"), "timeZone": name}
 }
 
-// lies is when an event is, in the mailbox's zone where it is of whole days.
+// lies returns when an event is, in the mailbox's zone where it is of whole days.
 func (s *Server) lies(e *event) (from, to time.Time) {
 	if !e.days {
 		return e.start, e.end

@@ -122,7 +122,7 @@ func (a *BatchAnswer) readHeaders(n serialization.ParseNode) error {
 // Serialize writes nothing: answers are only read.
 func (a *BatchAnswer) Serialize(serialization.SerializationWriter) error { return nil }
 
-// Refusal is how the part was refused; nil when it was not.
+// Refusal returns how the part was refused; nil when it was not.
 func (a *BatchAnswer) Refusal() *Error {
 	if a.Status == nil || *a.Status >= 200 && *a.Status < 300 {
 		return nil

@@ -20,8 +20,8 @@ func newUser(adapter abstractions.RequestAdapter, path string, parameters map[st
 
 const selected = "{?%24select}"
 
-// below is a builder of a deeper path. Builders keep the path alone as their template; each call adds its
-// parameters.
+// below returns a builder of a deeper path. Builders keep the path alone as their template; each call adds
+// its parameters.
 func below(b *abstractions.BaseRequestBuilder, path string, parameters ...string) abstractions.BaseRequestBuilder {
 	all := maps.Clone(b.PathParameters)
 	if all == nil {
@@ -48,12 +48,12 @@ func (b *UserItemRequestBuilder) Get(ctx context.Context, selects []string, o Op
 	return send[*User](ctx, &at, info, CreateUserFromDiscriminatorValue)
 }
 
-// Calendar is the default calendar.
+// Calendar returns the default calendar.
 func (b *UserItemRequestBuilder) Calendar() *CalendarItemRequestBuilder {
 	return &CalendarItemRequestBuilder{below(&b.BaseRequestBuilder, "/calendar")}
 }
 
-// Calendars is the calendars segment.
+// Calendars returns the calendars segment.
 func (b *UserItemRequestBuilder) Calendars() *CalendarsRequestBuilder {
 	return &CalendarsRequestBuilder{below(&b.BaseRequestBuilder, "/calendars")}
 }
@@ -102,7 +102,7 @@ func (b *CalendarsRequestBuilder) WithURL(ctx context.Context, address string, o
 // rawURL is the path parameter by which Kiota takes a whole address.
 const rawURL = "request-raw-url"
 
-// ByCalendarID is the calendar of that id.
+// ByCalendarID returns the calendar of that id.
 func (b *CalendarsRequestBuilder) ByCalendarID(id string) *CalendarItemRequestBuilder {
 	return &CalendarItemRequestBuilder{below(&b.BaseRequestBuilder, "/{calendar%2Did}", "calendar%2Did", id)}
 }
@@ -122,12 +122,12 @@ func (b *CalendarItemRequestBuilder) Get(ctx context.Context, selects []string, 
 	return send[*Calendar](ctx, &at, info, CreateCalendarFromDiscriminatorValue)
 }
 
-// CalendarView is the view of the calendar with series expanded.
+// CalendarView returns the view of the calendar with series expanded.
 func (b *CalendarItemRequestBuilder) CalendarView() *CalendarViewRequestBuilder {
 	return &CalendarViewRequestBuilder{below(&b.BaseRequestBuilder, "/calendarView")}
 }
 
-// Events is the events segment.
+// Events returns the events segment.
 func (b *CalendarItemRequestBuilder) Events() *EventsRequestBuilder {
 	return &EventsRequestBuilder{below(&b.BaseRequestBuilder, "/events")}
 }
@@ -157,7 +157,7 @@ func (b *CalendarViewRequestBuilder) WithURL(ctx context.Context, address string
 	return send[*EventCollectionResponse](ctx, &at, info, CreateEventCollectionResponseFromDiscriminatorValue)
 }
 
-// Address is where a page of the view is read, for a part of a batch: relative to the API's own address.
+// Address returns where a page of the view is read, for a part of a batch: relative to the API's own address.
 func (b *CalendarViewRequestBuilder) Address(ctx context.Context, q PageQuery) (string, error) {
 	at := below(&b.BaseRequestBuilder, viewQuery)
 	info, err := request(ctx, &at, abstractions.GET, Options{}, q, nil)
@@ -186,7 +186,7 @@ func (b *EventsRequestBuilder) Post(ctx context.Context, body *Event, o Options)
 	return send[*Event](ctx, &b.BaseRequestBuilder, info, CreateEventFromDiscriminatorValue)
 }
 
-// ByEventID is the event of that id.
+// ByEventID returns the event of that id.
 func (b *EventsRequestBuilder) ByEventID(id string) *EventItemRequestBuilder {
 	return &EventItemRequestBuilder{below(&b.BaseRequestBuilder, "/{event%2Did}", "event%2Did", id)}
 }

@@ -32,15 +32,15 @@ func New(client *http.Client, base string) (*Client, error) {
 	return &Client{adapter: adapter}, nil
 }
 
-// Me is the signed-in user.
+// Me returns the signed-in user.
 func (c *Client) Me() *UserItemRequestBuilder { return newUser(c.adapter, "{+baseurl}/me", nil) }
 
-// ByUserID is the user of that id or address.
+// ByUserID returns the user of that id or address.
 func (c *Client) ByUserID(id string) *UserItemRequestBuilder {
 	return newUser(c.adapter, "{+baseurl}/users/{user%2Did}", map[string]string{"user%2Did": id})
 }
 
-// Batch is the $batch segment.
+// Batch returns the $batch segment.
 func (c *Client) Batch() *BatchRequestBuilder {
 	return &BatchRequestBuilder{*abstractions.NewBaseRequestBuilder(c.adapter, "{+baseurl}/$batch", nil)}
 }

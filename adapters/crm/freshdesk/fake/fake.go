@@ -160,7 +160,7 @@ func (c call) reading(read func() (any, *refusal), parameters ...string) (int, a
 	return http.StatusOK, answer, refused
 }
 
-// next is a number that was never given before.
+// next returns a number that was never given before.
 func (s *Server) next() int64 {
 	s.made++
 	return s.made

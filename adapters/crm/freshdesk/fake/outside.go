@@ -38,7 +38,7 @@ func (s *Server) Delete(ticketID string) error {
 	})
 }
 
-// Ticket is a ticket as agents see it; nil when there is none with that id.
+// Ticket returns a ticket as agents see it; nil when there is none with that id.
 func (s *Server) Ticket(ticketID string) map[string]any {
 	var shown map[string]any
 	_ = s.change(ticketID, func(t *ticket) error { // what is not there shows nothing

@@ -21,8 +21,8 @@ func forbidden() *refusal {
 // notFound has an empty body.
 func notFound() *refusal { return &refusal{status: 404} }
 
-// invalid is a request of which a field is not valid. Those of the account's own are named with custom_fields
-// before them.
+// invalid returns the refusal of a request of which a field is not valid. Those of the account's own are
+// named with custom_fields before them.
 func invalid(field, code string) *refusal {
 	messages := map[string]string{
 		"missing_field": "It should not be blank as this is a mandatory field", "invalid_field": "Unexpected/invalid field in request",

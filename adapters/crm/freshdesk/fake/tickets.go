@@ -232,7 +232,7 @@ func label(status int) string {
 	return ""
 }
 
-// shown is the ticket as the API tells it when nothing is included.
+// shown returns the ticket as the API tells it when nothing is included.
 func (t *ticket) shown() map[string]any {
 	shown := map[string]any{
 		"id": t.id, "subject": t.subject, "description": t.html, "description_text": plain(t.html), "status": t.status, "priority": t.priority,
@@ -265,7 +265,7 @@ func timeOrNull(at time.Time) any {
 
 var tag = regexp.MustCompile(`<[^>]*>`)
 
-// plain is the text of HTML, of which ends of lines are lost.
+// plain returns the text of HTML, of which ends of lines are lost.
 func plain(markup string) string { return html.UnescapeString(tag.ReplaceAllString(markup, "")) }
 
 func (s *Server) find(id int64) (*ticket, *refusal) {
@@ -310,7 +310,7 @@ func (c call) conversations() (any, *refusal) {
 	return render(t, talk), refused
 }
 
-// pageOf is the page that is asked for.
+// pageOf returns the page that is asked for.
 func pageOf[T any](c call, all []T) ([]T, *refusal) {
 	number := func(name string, usual, most int) (int, *refusal) {
 		given := c.query.Get(name)

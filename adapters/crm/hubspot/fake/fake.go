@@ -274,7 +274,7 @@ func (c call) account([]string) (any, *refusal) {
 	}, nil
 }
 
-// next is an id that was never given before.
+// next returns an id that was never given before.
 func (s *Server) next() int64 {
 	s.made++
 	return s.made

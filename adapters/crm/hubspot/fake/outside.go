@@ -108,7 +108,7 @@ func (s *Server) Count() int {
 	return len(s.tickets)
 }
 
-// Property is the value of a ticket's property.
+// Property returns the value of a ticket's property.
 func (s *Server) Property(ticketID, name string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -33,7 +33,7 @@ func initialPipelines() []pipeline {
 	}
 }
 
-// standard is the pipeline that is meant when none is named.
+// standard returns the pipeline that is meant when none is named.
 func (s *Server) standard() pipeline {
 	return slices.MinFunc(s.pipelines, func(a, b pipeline) int { return a.order - b.order })
 }
@@ -126,7 +126,7 @@ func (s *Server) custom() []string {
 	return list
 }
 
-// sources are where tickets can be from.
+// sources returns where tickets can be from.
 func (s *Server) sources() []choice {
 	list := []choice{{"Chat", "CHAT", 0, false}, {"Email", "EMAIL", 1, false}, {"Form", "FORM", 2, false}}
 	if !s.options.NoPhone {

@@ -41,7 +41,7 @@ func (r *refusal) write(w http.ResponseWriter) {
 	write(w, r.status, body)
 }
 
-// first is the first that refuses.
+// first returns the first that refuses.
 func first(refusals ...*refusal) *refusal {
 	for _, r := range refusals {
 		if r != nil {

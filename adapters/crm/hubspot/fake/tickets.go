@@ -339,7 +339,7 @@ func (c call) read(parts []string) (any, *refusal) {
 	return c.shape(found, slices.Concat(names, []string{"createdate", "hs_lastmodifieddate", "hs_object_id"}), associations), nil
 }
 
-// shape is a ticket as it is answered: of the properties named those that are known, null where empty.
+// shape returns a ticket as it is answered: of the properties named those that are known, null where empty.
 func (s *Server) shape(t *ticket, names []string, associations map[string]any) map[string]any {
 	properties := map[string]any{}
 	for _, name := range names {

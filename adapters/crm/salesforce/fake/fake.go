@@ -334,7 +334,7 @@ func (s *Server) snapshot() (undo func()) {
 	return func() { s.cases = cases }
 }
 
-// stamp is a time as the API writes it.
+// stamp returns a time as the API writes it.
 func (s *Server) stamp() string {
 	return s.options.Now().UTC().Format("2006-01-02T15:04:05.000-0700")
 }

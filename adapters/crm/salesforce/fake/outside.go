@@ -16,7 +16,7 @@ func (s *Server) Tickets(context.Context) (int, error) {
 	return len(s.cases), nil
 }
 
-// Case is a case's fields, as text, truth or nil; nil when there is none with that id.
+// Case returns a case's fields, as text, truth or nil; nil when there is none with that id.
 func (s *Server) Case(id string) map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +108,7 @@ func (s *Server) change(id string, how func(*caseRow)) error {
 	return fmt.Errorf("fake: there is no case %q", id)
 }
 
-// childID is an id after every earlier one.
+// childID returns an id after every earlier one.
 func (s *Server) childID(kind string) string {
 	s.made++
 	return RecordID(kind, s.made)

@@ -49,7 +49,7 @@ func (s *Server) query(c call) reply {
 // access is what DefaultCaseAccess is called ("Organization", Object Reference).
 var access = map[bool]string{false: "ReadEditTransfer", true: "None"}
 
-// columns are the fields of each kind of record.
+// columns returns the fields of each kind of record.
 func (s *Server) columns(of string) []string {
 	switch of {
 	case "Organization":
@@ -215,7 +215,7 @@ func (c condition) fits(r row) bool {
 	return strings.EqualFold(has, c.text) != c.differs
 }
 
-// names are the fields that a query uses, but not its children's.
+// names returns the fields that a query uses, but not its children's.
 func (q soql) names() (names []string) {
 	for _, i := range q.items {
 		if i.child == nil {

@@ -73,7 +73,7 @@ func (s *Server) redeem(w http.ResponseWriter, r *http.Request, body []byte) {
 	_, _ = w.Write(answer.body.Bytes()) // who asked may have left
 }
 
-// origin is where the server is, as who asks sees it.
+// origin returns where the server is, as who asks sees it.
 func origin(r *http.Request) string {
 	if r.TLS != nil {
 		return "https://" + r.Host

@@ -24,7 +24,7 @@ func notFound() *refusal {
 	return &refusal{status: 404, body: map[string]any{"error": "RecordNotFound", "description": "Not found"}}
 }
 
-// invalid is a ticket that the account's rules refuse, at one field or at "base".
+// invalid returns the refusal of a ticket that the account's rules refuse, at one field or at "base".
 func invalid(field, code, description string) *refusal {
 	return &refusal{status: 422, body: map[string]any{
 		"error": "RecordInvalid", "description": "Record validation errors",
@@ -32,8 +32,8 @@ func invalid(field, code, description string) *refusal {
 	}}
 }
 
-// invalidField is a ticket that is refused because of a field of the account's own: the words have the
-// field's title, and the id stands beside them.
+// invalidField returns the refusal of a ticket that is refused because of a field of the account's own: the
+// words have the field's title, and the id stands beside them.
 func invalidField(f Field, description string) *refusal {
 	return &refusal{status: 422, body: map[string]any{
 		"error": "RecordInvalid", "description": "Record validation errors",

@@ -198,7 +198,7 @@ func (c call) choose(t *ticket, fits func(status) bool) bool {
 	return found
 }
 
-// shown is the ticket as the API tells it.
+// shown returns the ticket as the API tells it.
 func (t *ticket) shown(o Options) map[string]any {
 	shown := map[string]any{
 		"id": t.id, "url": "https://acme.zendesk.com/api/v2/tickets/0.json", "external_id": nil, "subject": t.subject, "raw_subject": t.subject,
@@ -226,7 +226,7 @@ func idOrNull(id int64) any {
 	return id
 }
 
-// Ticket is a ticket as agents see it; nil when there is none with that id.
+// Ticket returns a ticket as agents see it; nil when there is none with that id.
 func (s *Server) Ticket(ticketID string) map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -216,7 +216,7 @@ func (c call) funds() (map[string]any, *refusal) {
 	}}, nil
 }
 
-// nextID is an id that was never given before, of the form that ids of phone numbers have.
+// nextID returns an id that was never given before, of the form that ids of phone numbers have.
 func (s *Server) nextID() string {
 	s.ids++
 	return fmt.Sprintf("%d", 1293384261075731000+s.ids)

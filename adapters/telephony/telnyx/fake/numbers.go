@@ -17,7 +17,7 @@ type number struct {
 	bought, listed                  time.Time
 }
 
-// list is what the account has by now.
+// list returns what the account has by now.
 func (c call) list() []*number {
 	now := c.options.Now()
 	return slices.DeleteFunc(slices.Clone(c.numbers), func(n *number) bool { return now.Before(n.listed) })

@@ -14,7 +14,7 @@ type Number struct {
 	Tags                                              []string
 }
 
-// Held are the account's numbers, by number.
+// Held returns the account's numbers, by number.
 func (s *Server) Held() (held []Number) {
 	s.with(func() {
 		s.settle(s.options.Now())
@@ -39,7 +39,7 @@ type Order struct {
 	ID, E164, ConnectionID, CustomerReference, Status string
 }
 
-// Orders are all orders ever made, the oldest first.
+// Orders returns all orders ever made, the oldest first.
 func (s *Server) Orders() (all []Order) {
 	s.with(func() {
 		s.settle(s.options.Now())

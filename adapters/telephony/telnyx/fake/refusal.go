@@ -46,12 +46,12 @@ func unavailable() *refusal {
 	return &refusal{503, "10007", "Unexpected error", "An unexpected error occurred.", "", ""}
 }
 
-// malformed is a parameter that is wrong.
+// malformed returns the refusal of a parameter that is wrong.
 func malformed(parameter string) *refusal {
 	return &refusal{400, "10015", "Bad Request", "The request failed because it was not well-formed.", "", parameter}
 }
 
-// invalid is a property of a body that is wrong.
+// invalid returns the refusal of a property of a body that is wrong.
 func invalid(pointer string) *refusal {
 	return &refusal{422, "10015", "Bad Request", "The request failed because it was not well-formed.", pointer, ""}
 }

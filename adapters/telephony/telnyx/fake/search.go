@@ -65,7 +65,7 @@ func (s *Server) findOffer(e164 string) *offer {
 	return nil
 }
 
-// page is a part of a list, in the way that Telnyx pages.
+// page returns a part of a list, in the way that Telnyx pages.
 func page[T any](c call, all []T, show func(T) map[string]any) (map[string]any, *refusal) {
 	at, size := 1, 20
 	for name, into := range map[string]*int{"page[number]": &at, "page[size]": &size} {

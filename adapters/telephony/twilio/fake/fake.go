@@ -233,7 +233,7 @@ func (c call) knows(known ...string) *refusal {
 	return nil
 }
 
-// parameters are those of the query, or of the form.
+// parameters returns those of the query, or of the form.
 func parameters(r *http.Request) (url.Values, *refusal) {
 	if r.Method != http.MethodPost {
 		query, err := url.ParseQuery(r.URL.RawQuery)

@@ -68,7 +68,7 @@ func (c call) buy() (int, map[string]any, *refusal) {
 	return http.StatusCreated, n.body(), nil
 }
 
-// buyAgain is an order of a number that the account holds: an update of it, answered as a purchase
+// buyAgain returns an order of a number that the account holds: an update of it, answered as a purchase
 // (github.com/danielberkompas/ex_twilio/pull/116).
 func (c call) buyAgain(n *Number) (int, map[string]any, *refusal) {
 	if c.options.RefusesHeld {
@@ -98,7 +98,7 @@ func (c call) sellable(one stocked) *refusal {
 	return nil
 }
 
-// settable are the parameters that a number can be made and changed with, and the others named.
+// settable returns the parameters that a number can be made and changed with, and the others named.
 func settable(others ...string) []string {
 	return append(others, "FriendlyName", "VoiceUrl", "VoiceMethod", "VoiceApplicationSid", "TrunkSid", "SmsUrl", "SmsApplicationSid", "AddressSid", "BundleSid")
 }
@@ -176,7 +176,7 @@ func (c call) release(n *Number) (int, map[string]any, *refusal) {
 	return http.StatusNoContent, nil, nil
 }
 
-// body is the number as the API tells it: what is not set is null here and "" there.
+// body returns the number as the API tells it: what is not set is null here and "" there.
 func (n *Number) body() map[string]any {
 	date := n.Created.Format("Mon, 02 Jan 2006 15:04:05 -0700")
 	return map[string]any{

@@ -8,7 +8,7 @@ import (
 
 // What happens outside of the API: in Twilio's Console, and by other customers.
 
-// Numbers are those that the accounts hold, the newest first.
+// Numbers returns those that the accounts hold, the newest first.
 func (s *Server) Numbers() (all []Number) {
 	s.with(func() {
 		for _, n := range s.numbers {
@@ -18,7 +18,7 @@ func (s *Server) Numbers() (all []Number) {
 	return all
 }
 
-// Number is one that an account holds.
+// Number returns one that an account holds.
 func (s *Server) Number(e164 string) (n Number, held bool) {
 	all := s.Numbers()
 	i := slices.IndexFunc(all, func(n Number) bool { return n.E164 == e164 })
@@ -34,7 +34,7 @@ func (s *Server) Purchases() (n int) {
 	return n
 }
 
-// ForSale are the numbers that can be bought in an area code.
+// ForSale returns the numbers that can be bought in an area code.
 func (s *Server) ForSale(areaCode string) (all []string) {
 	s.with(func() {
 		for _, one := range s.stock {

@@ -44,7 +44,7 @@ func (s *Server) answerProduct(r *http.Request) (int, map[string]any, *refusal) 
 	return http.StatusOK, body, refused
 }
 
-// show is one of the things that there is one of.
+// show returns one of the things that there is one of.
 func (c call) show(sid, known string) (map[string]any, *refusal) {
 	if sid != known || slices.Contains(c.removed, sid) {
 		return nil, notFound(c.path)

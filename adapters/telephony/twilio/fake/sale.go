@@ -94,7 +94,7 @@ func (one stocked) body() map[string]any {
 	}
 }
 
-// formatted is how a number is called that has no name.
+// formatted returns how a number is called that has no name.
 func formatted(e164 string) string {
 	digits := strings.TrimPrefix(e164, "+1")
 	if len(digits) != 10 {

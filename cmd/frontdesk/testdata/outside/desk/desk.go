@@ -17,7 +17,7 @@ type settings struct {
 	ClientSecret string `credential:"client_secret" help:"The secret of client_id."`
 }
 
-// Adapter is the adapter's declaration.
+// Adapter returns the adapter's declaration.
 func Adapter() adapter.Adapter {
 	return adapter.Calendar(adapter.Declaration{
 		Name:  "desk",
