@@ -152,7 +152,7 @@ type connectionRow struct {
 	RedirectURI string `json:"redirect_uri,omitempty"` // where customers consent
 }
 
-// redirectURI tells what an OAuth client has to be registered with.
+// redirectURI is the line with the URI that an OAuth client has to be registered with.
 const redirectURI = "Register this redirect URI with the OAuth client: %s\n"
 
 // Run lists a tenant's connections, without their credentials.

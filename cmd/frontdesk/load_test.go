@@ -251,7 +251,7 @@ func quantile(responses []loadResponse, share float64) time.Duration {
 	return took[min(len(took)-1, int(share*float64(len(took))))]
 }
 
-// outcomes tells how often what was answered, for a message.
+// outcomes describes how often each answer came, for a message.
 func outcomes(responses []loadResponse) string {
 	seen := map[string]int{}
 	for _, h := range responses {

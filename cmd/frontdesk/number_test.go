@@ -211,11 +211,11 @@ func pathOf(a answer) string { return fmt.Sprintf("%s/%.0f", phoneNumbers, a.get
 // One script for every provider of numbers: search, buy, assign, re-assign, rename, list, release.
 func TestLifeOfANumber(t *testing.T) {
 	t.Parallel()
-	for name, pretend := range phoneAccounts() {
+	for name, fake := range phoneAccounts() {
 		for store, open := range map[string]func(testing.TB) string{"SQLite": func(testing.TB) string { return "" }, "PostgreSQL": storetest.Postgres} {
 			t.Run(name+" on "+store, func(t *testing.T) {
 				t.Parallel()
-				l := pretend(t)
+				l := fake(t)
 				_, _, c := l.deploy(t, open(t))
 				lifeOfANumber(t, l, c)
 			})
@@ -297,13 +297,13 @@ func (l *phoneAccount) has(t *testing.T, e164, name, leads string) {
 // What people do in the provider's own console shows on the next list, and is set right where that is safe.
 func TestNumbersFollowTheirAccount(t *testing.T) {
 	t.Parallel()
-	for name, pretend := range phoneAccounts() {
+	for name, fake := range phoneAccounts() {
 		if name == "sandbox" { // nobody else has access to it
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := pretend(t)
+			l := fake(t)
 			d, _, c := l.deploy(t, "")
 			mine := c.buy("415", `,"name":"Front","inbound_cloud_employee_id":7`)
 			e164 := mine.text("e164")
@@ -341,10 +341,10 @@ func TestNumbersFollowTheirAccount(t *testing.T) {
 
 func TestARefusedPurchaseSaysWhy(t *testing.T) {
 	t.Parallel()
-	for name, pretend := range phoneAccounts() {
+	for name, fake := range phoneAccounts() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := pretend(t)
+			l := fake(t)
 			l.perDay = 1
 			_, _, c := l.deploy(t, "")
 			soldOut := "212"
@@ -382,9 +382,9 @@ func TestARefusedPurchaseSaysWhy(t *testing.T) {
 func TestAMissingSetupIsFoundBeforeANumberIsBought(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		pretend func(testing.TB) *phoneAccount
-		set     string
-		names   string
+		fake  func(testing.TB) *phoneAccount
+		set   string
+		names string
 	}{
 		"twilio's application": {fakeTwilio, "voice_application=" + twiliofake.Application, "voice_application"},
 		"twilio's trunk":       {fakeTwilio, "sip_trunk=" + twiliofake.Trunk, "sip_trunk"},
@@ -392,7 +392,7 @@ func TestAMissingSetupIsFoundBeforeANumberIsBought(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := test.pretend(t)
+			l := test.fake(t)
 			d, _, c := l.deploy(t, "", test.set)
 			d.must("connection", "verify", "--tenant", "acme", "phones")
 			l.remove()
@@ -481,13 +481,13 @@ func TestTenantsOfOneAccountAtThreeGateways(t *testing.T) {
 
 func TestOrdersThatComeTooLateAreFollowedByOthers(t *testing.T) {
 	t.Parallel()
-	for name, pretend := range phoneAccounts() {
+	for name, fake := range phoneAccounts() {
 		if name == "sandbox" {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := pretend(t)
+			l := fake(t)
 			_, _, c := l.deploy(t, "")
 			l.snatch(2)
 			bought := c.buy("415", "")
@@ -503,10 +503,10 @@ func TestOrdersThatComeTooLateAreFollowedByOthers(t *testing.T) {
 
 func TestAReleasedNumberCanWait(t *testing.T) {
 	t.Parallel()
-	for name, pretend := range phoneAccounts() {
+	for name, fake := range phoneAccounts() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := pretend(t)
+			l := fake(t)
 			d, _, c := l.deploy(t, "", "release_delay=72h")
 			mine := c.buy("415", `,"name":"Front","inbound_cloud_employee_id":7`)
 			path, e164 := pathOf(mine), mine.text("e164")
@@ -559,15 +559,15 @@ func TestOnlyOnesOwnNumbers(t *testing.T) {
 func TestKillWhileANumberIsBought(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		pretend func(testing.TB) *phoneAccount
-		order   bool // else while the number is set up
+		fake  func(testing.TB) *phoneAccount
+		order bool // else while the number is set up
 	}{
 		"twilio at the order": {fakeTwilio, true}, "twilio at the name and routing": {fakeTwilio, false}, "telnyx at the order": {fakeTelnyx, true},
 	} {
 		for _, repeated := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, asked for again %v", name, repeated), func(t *testing.T) {
 				t.Parallel()
-				l := test.pretend(t)
+				l := test.fake(t)
 				d, r, c := l.deploy(t, "")
 				writes := 0
 				l.put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
@@ -611,10 +611,10 @@ func TestKillWhileANumberIsBought(t *testing.T) {
 // A provider that takes the order and never answers has sold one number, which a repeat gets.
 func TestAProviderThatSellsAndNeverAnswers(t *testing.T) {
 	t.Parallel()
-	for name, pretend := range map[string]func(testing.TB) *phoneAccount{"twilio": fakeTwilio, "telnyx": fakeTelnyx} {
+	for name, fake := range map[string]func(testing.TB) *phoneAccount{"twilio": fakeTwilio, "telnyx": fakeTelnyx} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := pretend(t)
+			l := fake(t)
 			_, _, c := l.deploy(t, "")
 			l.put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
 				if req.Method == http.MethodGet {

@@ -226,7 +226,7 @@ func (b *balancer) next() string {
 	return hosts[b.turn%len(hosts)] // the map's order is turn enough
 }
 
-// unsettled tells of the calls of which the database does not hold how they ended.
+// unsettled describes the calls whose outcome the database does not hold.
 func unsettled(t *testing.T, storeURL string) string {
 	db, err := sql.Open("pgx", storeURL)
 	if err != nil {

@@ -21,12 +21,12 @@ type Services struct {
 	Numbers  Numbers
 }
 
-// Keys tells who makes a request; *apikey.Callers is one.
+// Keys authenticates requests; *apikey.Callers is one.
 type Keys interface {
 	Authenticate(ctx context.Context, key string) (apikey.Caller, error)
 }
 
-// Metrics are told of every request; *telemetry.Metrics is one. A nil Metrics is told nothing.
+// Metrics records every request; *telemetry.Metrics is one. It may be nil.
 type Metrics interface {
 	RequestRunning(surface string) (done func())
 	Request(surface, operation string, status int, reason string, took time.Duration)

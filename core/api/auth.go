@@ -14,7 +14,7 @@ const headerAPIKey = "X-Api-Key"
 
 var errNoKey = errors.New("no key was sent")
 
-// authenticate tells who calls, by X-Api-Key or by a bearer token (RFC 6750 section 2.1). Two different keys
+// authenticate returns who calls, by X-Api-Key or by a bearer token (RFC 6750 section 2.1). Two different keys
 // are refused rather than one of them believed. Another scheme beside X-Api-Key is somebody else's, a proxy's
 // for example.
 func (a *api) authenticate(ctx context.Context, h http.Header) (apikey.Caller, error) {

@@ -22,8 +22,8 @@ const (
 	surfaceNone surface = ""     // outside both: problem details
 )
 
-// surfaceOf tells the surface by the first segment of the path, so that a path that names nothing is refused
-// in the style its caller expects.
+// surfaceOf returns the surface of a path by its first segment, so that an unknown path is refused in the
+// style that its caller expects.
 func surfaceOf(path string) surface {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	switch first {

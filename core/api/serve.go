@@ -165,8 +165,8 @@ func (c *checks) idempotencyKey(h http.Header) string {
 	return given[0]
 }
 
-// ended tells a deadline of ours that passed from a caller who left: both reach a use case as the end of its
-// context, and code below may have seen either first.
+// ended distinguishes a deadline of ours that passed from a caller who left. Both reach a use case as the end
+// of its context, and code below may have seen either first.
 func ended(ctx context.Context, err error) error {
 	if !errors.Is(err, fault.Canceled) && !errors.Is(err, context.Canceled) {
 		return err

@@ -45,11 +45,10 @@ type Options struct {
 
 // Metrics counts what becomes of mutating calls.
 type Metrics interface {
-	// Intent counts what became of a call, of a repeat ("replayed"), or of one that recovery carried on
+	// Intent counts the outcome of a call, of a repeat ("replayed"), or of one that recovery carried on
 	// ("settled").
 	Intent(operation, outcome string)
-	// UnsettledIntents is told how many intents nobody carries on, of those that a round of recovery looks
-	// at.
+	// UnsettledIntents records how many of the intents in a round of recovery nobody carries on.
 	UnsettledIntents(count int)
 }
 
@@ -117,7 +116,7 @@ func New(o Options) *Journal {
 	return &Journal{opts: o, clock: clock, operations: map[string]Operation{}}
 }
 
-// Register tells the journal of operations. It comes before every other method.
+// Register adds operations to the journal. It comes before every other method.
 func (j *Journal) Register(operations ...Operation) {
 	for _, op := range operations {
 		j.operations[op.Name] = op

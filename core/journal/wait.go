@@ -59,7 +59,7 @@ func (w *waiters) has(i store.Intent) bool {
 	return w.shared[idOf(i)] != nil
 }
 
-// finish tells the others. A call that comes after that begins to wait anew.
+// finish releases the others. A later call begins to wait anew.
 func (w *waiters) finish(i store.Intent, shared *sharedWait, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

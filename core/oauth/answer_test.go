@@ -13,14 +13,14 @@ import (
 	"frontdesk/core/fault"
 )
 
-// said is a token endpoint that answers one thing.
-type said struct {
+// tokenReply is a token endpoint that answers one thing.
+type tokenReply struct {
 	status int
 	kind   string
 	body   string
 }
 
-func (s said) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s tokenReply) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{
 		StatusCode: s.status, Header: http.Header{"Content-Type": {s.kind}}, Body: io.NopCloser(strings.NewReader(s.body)), Request: r,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, ContentLength: int64(len(s.body)),
@@ -30,7 +30,7 @@ func (s said) RoundTrip(r *http.Request) (*http.Response, error) {
 // FuzzTokenAnswers: whatever a token endpoint answers is tokens that can be used, or a fault that shows no
 // secret.
 func FuzzTokenAnswers(f *testing.F) {
-	for _, seed := range []said{
+	for _, seed := range []tokenReply{
 		{200, "application/json", `{"access_token":"a","token_type":"Bearer","expires_in":3600,"refresh_token":"r","scope":"x y"}`},
 		{200, "application/json", `{"access_token":"a","expires_in":"3600"}`}, {200, "application/json", `{"access_token":"a","expires_in":-1e99}`},
 		{200, "text/plain", "access_token=a&token_type=bearer"}, {200, "text/html", "<html>"}, {204, "", ""}, {200, "application/json", `{"access_token":"a\r\nX: y"}`},
@@ -44,7 +44,7 @@ func FuzzTokenAnswers(f *testing.F) {
 			return
 		}
 		c := Client{Provider: "provider", ID: "desk", Secret: clientSecret, HTTP: &http.Client{
-			Transport: said{status, kind, body}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+			Transport: tokenReply{status, kind, body}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}, Grant: adapter.Grant{Flow: adapter.Consent, AuthURL: "https://provider.example/auth", TokenURL: "https://provider.example/token"}}
 		tokens, err := c.Token(t.Context(), "canary-refresh")
 		if err == nil {
@@ -53,13 +53,13 @@ func FuzzTokenAnswers(f *testing.F) {
 			}
 			return
 		}
-		var told *fault.Error
-		if !errors.As(err, &told) {
+		var refused *fault.Error
+		if !errors.As(err, &refused) {
 			t.Fatalf("%d %q: %v is no fault", status, body, err)
 		}
 		for _, secret := range []string{clientSecret, "canary-refresh"} {
-			if strings.Contains(err.Error()+told.Upstream, secret) {
-				t.Fatalf("%d %q: the fault shows a secret: %v, %s", status, body, err, told.Upstream)
+			if strings.Contains(err.Error()+refused.Upstream, secret) {
+				t.Fatalf("%d %q: the fault shows a secret: %v, %s", status, body, err, refused.Upstream)
 			}
 		}
 	})

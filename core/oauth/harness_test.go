@@ -24,8 +24,8 @@ import (
 )
 
 const (
-	tenantID = "acme"
-	theOne   = "c1"
+	tenantID      = "acme"
+	theConnection = "c1"
 )
 
 // harness is a provider, a store and the connections that sources share.
@@ -79,7 +79,7 @@ func build(t *testing.T, url string, rotation oauthtest.Rotation, lifetime time.
 	if err := h.store.CreateTenant(t.Context(), store.Tenant{ID: tenantID, Name: tenantID, CreatedAt: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
-	h.connect(theOne)
+	h.connect(theConnection)
 	t.Cleanup(func() {
 		for _, word := range []string{"access-", "refresh-", clientSecret} {
 			if strings.Contains(h.logged.String(), word) {
@@ -232,9 +232,9 @@ func (h *harness) token(source *TokenSource, id string) string {
 func (h *harness) tokenAtLast(source *TokenSource) string {
 	h.t.Helper()
 	for {
-		access, err := source.Token(h.t.Context(), tenantID, theOne)
+		access, err := source.Token(h.t.Context(), tenantID, theConnection)
 		if err == nil {
-			return h.token(source, theOne)
+			return h.token(source, theConnection)
 		}
 		wantReason(h.t, err, fault.ReasonProviderUnavailable)
 		if h.t.Failed() || access != "" {
@@ -268,7 +268,7 @@ func (h *harness) wantFamily() {
 	if reuses := h.fake.Reuses(); reuses != 0 {
 		h.t.Errorf("%d refresh tokens were used again", reuses)
 	}
-	if redeems, version := h.fake.Redeems(), h.row(theOne).Version; int64(redeems) != version {
+	if redeems, version := h.fake.Redeems(), h.row(theConnection).Version; int64(redeems) != version {
 		h.t.Errorf("%d redeems, of which %d were kept", redeems, version)
 	}
 }

@@ -56,7 +56,7 @@ func keeperProcess() error {
 		},
 	})
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		access, err := source.Token(ctx, tenantID, theOne)
+		access, err := source.Token(ctx, tenantID, theConnection)
 		if err != nil {
 			access = fault.From(err).Reason
 		}
@@ -135,7 +135,7 @@ func (p *replicas) start(name string) *replica {
 	}
 	cmd := exec.Command(binary)
 	cmd.Env = append(os.Environ(), "REPLICA="+name, "STORE="+p.url, "KEYS="+p.keys,
-		"REFRESH="+p.given[theOne].Refresh, "TOKEN_URL="+p.server.URL+"/token/"+name)
+		"REFRESH="+p.given[theConnection].Refresh, "TOKEN_URL="+p.server.URL+"/token/"+name)
 	var answer strings.Builder
 	cmd.Stderr = &answer
 	input, err := cmd.StdinPipe()
@@ -206,15 +206,15 @@ func TestAReplicaIsStoppedWhileItRedeems(t *testing.T) {
 	a.signal(syscall.SIGSTOP)
 	p.holding(nil)
 	p.until("the lease has not lapsed", func() bool {
-		row := p.row(theOne)
+		row := p.row(theConnection)
 		return row.LeaseOwner == "a" && row.LeaseUntil.Before(time.Now())
 	})
 	for _, r := range []*replica{b, c} {
-		if said := r.ask(); said != fault.ReasonProviderUnavailable {
-			t.Errorf("another replica answers %s", said)
+		if got := r.ask(); got != fault.ReasonProviderUnavailable {
+			t.Errorf("another replica answers %s", got)
 		}
 	}
-	release, held, err := p.store.HoldTurn(t.Context(), theOne, time.Minute)
+	release, held, err := p.store.HoldTurn(t.Context(), theConnection, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,8 +226,8 @@ func TestAReplicaIsStoppedWhileItRedeems(t *testing.T) {
 		t.Errorf("%d calls while the holder was stopped", calls)
 	}
 	a.signal(syscall.SIGCONT)
-	if said := <-answered; said != fault.ReasonProviderUnavailable { // its timers have passed
-		t.Errorf("the call of the process that goes on is told %s", said)
+	if got := <-answered; got != fault.ReasonProviderUnavailable { // its timers have passed
+		t.Errorf("the call of the process that goes on is told %s", got)
 	}
 	close(reply)
 	p.wantToken(a, b, c)

@@ -21,13 +21,13 @@ func TestOneRedeemPerExpiry(t *testing.T) {
 			var stops []func()
 			for _, name := range []string{"a", "b", "c"} {
 				source := h.source(name)
-				h.token(source, theOne) // the first one is asked for by a call
+				h.token(source, theConnection) // the first one is asked for by a call
 				stops = append(stops, h.run(source))
 				for i := range 200 {
 					work.Go(func() {
 						for time.Now().Before(end) {
 							asked := time.Now()
-							access, err := source.Token(h.t.Context(), tenantID, theOne)
+							access, err := source.Token(h.t.Context(), tenantID, theConnection)
 							if _, ok := h.fake.Bearer(bearer(access)); !ok || err != nil {
 								failed.Add(1)
 							}
@@ -58,18 +58,18 @@ func TestOneRedeemPerExpiry(t *testing.T) {
 				sources := []*TokenSource{h.source("a"), h.source("b"), h.source("c")}
 				access := ""
 				for _, source := range sources {
-					access = h.token(source, theOne)
+					access = h.token(source, theConnection)
 				}
 				h.fake.Delay(delay)
 				for expiry := 1; expiry <= 3; expiry++ {
 					time.Sleep(time.Minute) // a token that was made for a refusal just before is not doubted again
 					h.fake.ExpireAccess()
 					all(600, func(i int) {
-						again, err := sources[i%3].Renew(h.t.Context(), tenantID, theOne, access)
+						again, err := sources[i%3].Renew(h.t.Context(), tenantID, theConnection, access)
 						if delay > sources[0].limits.Patience {
 							wantReason(h.t, err, fault.ReasonProviderUnavailable)
 							time.Sleep(fault.From(err).RetryAfter) // when there is news
-							again, err = sources[i%3].Renew(h.t.Context(), tenantID, theOne, access)
+							again, err = sources[i%3].Renew(h.t.Context(), tenantID, theConnection, access)
 						}
 						if !again || err != nil {
 							h.t.Errorf("no other token: %v", err)
@@ -78,7 +78,7 @@ func TestOneRedeemPerExpiry(t *testing.T) {
 					if redeems := h.fake.Redeems(); redeems != 1+expiry {
 						h.t.Errorf("%d redeems after %d expiries", redeems-1, expiry)
 					}
-					renewed := h.token(sources[0], theOne)
+					renewed := h.token(sources[0], theConnection)
 					if renewed == access {
 						h.t.Error("the refused token is answered again")
 					}
@@ -92,7 +92,7 @@ func TestOneRedeemPerExpiry(t *testing.T) {
 		onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 			h.fake.Delay(time.Second)
 			sources := []*TokenSource{h.source("a"), h.source("b"), h.source("c")}
-			all(600, func(i int) { h.token(sources[i%3], theOne) })
+			all(600, func(i int) { h.token(sources[i%3], theConnection) })
 			if redeems := h.fake.Redeems(); redeems != 1 {
 				h.t.Errorf("%d redeems", redeems)
 			}

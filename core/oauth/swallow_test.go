@@ -22,7 +22,7 @@ const deadline = 8 * time.Second
 func (h *harness) ask(source *TokenSource) (access string, err error) {
 	ctx, cancel := context.WithTimeout(h.t.Context(), deadline)
 	defer cancel()
-	return source.Token(ctx, tenantID, theOne)
+	return source.Token(ctx, tenantID, theConnection)
 }
 
 // swallowings say by when a token endpoint swallows a request whether it acts.
@@ -46,7 +46,7 @@ func TestASwallowedRequestIsMadeAgain(t *testing.T) {
 					h.rotation = c.declared
 					sources := []*TokenSource{h.source("a"), h.source("b"), h.source("c")}
 					if c.known {
-						h.token(sources[0], theOne)
+						h.token(sources[0], theConnection)
 						time.Sleep(time.Hour)
 					}
 					calls := h.fake.TokenCalls()
@@ -107,7 +107,7 @@ func TestARequestThatWasNotSentIsMadeAgain(t *testing.T) {
 			h.through(nil)
 			return nil, unsent
 		})
-		h.token(h.source("a"), theOne)
+		h.token(h.source("a"), theConnection)
 		h.wantFamily()
 	})
 }
@@ -121,7 +121,7 @@ func TestASwallowedRenewalEndsNoAccessThatWorks(t *testing.T) {
 				onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 					h.rotation = adapter.RotationNone // which its first redeem belies
 					sources := []*TokenSource{h.source("a"), h.source("b"), h.source("c")}
-					access := h.token(sources[0], theOne)
+					access := h.token(sources[0], theConnection)
 					end := time.Now().Add(time.Hour)
 					time.Sleep(44 * time.Minute) // nearly when it falls due
 					if holder == "is killed" {
@@ -158,7 +158,7 @@ func TestASwallowedRenewalEndsNoAccessThatWorks(t *testing.T) {
 // abandon leaves what a process leaves that is killed in the middle of a redeem.
 func (h *harness) abandon(source *TokenSource, acting bool) {
 	h.t.Helper()
-	v, err := source.read(h.t.Context(), tenantID, theOne)
+	v, err := source.read(h.t.Context(), tenantID, theConnection)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -188,8 +188,8 @@ func (h *harness) wantDecided(sources []*TokenSource, acting bool) {
 			h.t.Errorf("the connection does not work: %v", err)
 		}
 	}
-	if status := map[bool]string{false: "ok", true: "reconnect_required"}[acting]; h.status(theOne) != status {
-		h.t.Errorf("the connection is %s, want %s", h.status(theOne), status)
+	if status := map[bool]string{false: "ok", true: "reconnect_required"}[acting]; h.status(theConnection) != status {
+		h.t.Errorf("the connection is %s, want %s", h.status(theConnection), status)
 	}
 }
 
@@ -252,7 +252,7 @@ func TestCallersDoNotWaitForARenewalThatHangs(t *testing.T) {
 			}
 			time.Sleep(15 * time.Second)
 			for _, source := range sources {
-				h.token(source, theOne)
+				h.token(source, theConnection)
 			}
 			h.wantFamily()
 		})
@@ -263,7 +263,7 @@ func TestCallersDoNotWaitForARenewalThatHangs(t *testing.T) {
 			h.fake.Swallow(1, false)
 			ctx, cancel := context.WithTimeout(h.t.Context(), time.Second)
 			defer cancel()
-			_, err := source.Token(ctx, tenantID, theOne)
+			_, err := source.Token(ctx, tenantID, theConnection)
 			wantReason(h.t, err, fault.ReasonDeadlineExceeded)
 			time.Sleep(6 * time.Second)
 			began := time.Now()
@@ -283,7 +283,7 @@ func TestCallersDoNotWaitForARenewalThatHangs(t *testing.T) {
 // A replica that remembers nothing takes the token that is stored, though its own renewal of it hangs.
 func TestARenewalThatHangsBlocksNobodyWhoseTokenWorks(t *testing.T) {
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
-		access := h.token(h.source("a"), theOne)
+		access := h.token(h.source("a"), theConnection)
 		time.Sleep(56 * time.Minute)
 		source := h.source("b")
 		h.fake.Swallow(1, false)
@@ -296,7 +296,7 @@ func TestARenewalThatHangsBlocksNobodyWhoseTokenWorks(t *testing.T) {
 		if got, err := h.ask(source); got != access || err != nil || time.Since(began) > 0 {
 			h.t.Errorf("after %s: %v", time.Since(began), err)
 		}
-		_, err := source.Renew(h.t.Context(), tenantID, theOne, access) // which the provider refuses
+		_, err := source.Renew(h.t.Context(), tenantID, theConnection, access) // which the provider refuses
 		wantReason(h.t, err, fault.ReasonProviderUnavailable)
 		if waited := time.Since(began); waited > source.limits.Patience {
 			h.t.Errorf("waited %s", waited)

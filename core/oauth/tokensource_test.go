@@ -20,12 +20,12 @@ import (
 func TestATokenInMemoryAsksNobody(t *testing.T) {
 	onSQLite(t, oauthtest.Keep, time.Hour, func(h *harness) {
 		source := h.source("a")
-		access := h.token(source, theOne)
+		access := h.token(source, theConnection)
 		if err := source.options.Store.Close(); err != nil {
 			h.t.Fatal(err)
 		}
 		for range 40 { // minutes, in which nothing is due yet
-			if again := h.token(source, theOne); again != access {
+			if again := h.token(source, theConnection); again != access {
 				h.t.Fatal("another token")
 			}
 			time.Sleep(time.Minute)
@@ -39,12 +39,12 @@ func TestATokenInMemoryAsksNobody(t *testing.T) {
 func TestWhatAnotherReplicaRenewedIsNoticed(t *testing.T) {
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		a, b := h.source("a"), h.source("b")
-		before := h.token(b, theOne)
+		before := h.token(b, theConnection)
 		h.run(a) // and b only serves calls
 		time.Sleep(56 * time.Minute)
-		h.token(b, theOne) // which has it look
+		h.token(b, theConnection) // which has it look
 		synctest.Wait()
-		if after := h.token(b, theOne); after == before || h.fake.Redeems() != 2 {
+		if after := h.token(b, theConnection); after == before || h.fake.Redeems() != 2 {
 			h.t.Errorf("%d redeems, the same token: %t", h.fake.Redeems(), after == before)
 		}
 		h.wantFamily()
@@ -54,13 +54,13 @@ func TestWhatAnotherReplicaRenewedIsNoticed(t *testing.T) {
 func TestCallsRenewWhereNobodyElseDoes(t *testing.T) {
 	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		source := h.source("a")
-		before := h.token(source, theOne)
+		before := h.token(source, theConnection)
 		time.Sleep(56 * time.Minute)
-		if h.token(source, theOne) != before {
+		if h.token(source, theConnection) != before {
 			h.t.Error("a call waited for a renewal while its token lived")
 		}
 		synctest.Wait()
-		if h.token(source, theOne) == before {
+		if h.token(source, theConnection) == before {
 			h.t.Error("nothing was renewed")
 		}
 		h.wantFamily()
@@ -102,7 +102,7 @@ func TestTheHolderOfTheTurnIsStopped(t *testing.T) {
 func TestTheHolderOfTheLeaseIsKilled(t *testing.T) {
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		source := h.source("b")
-		v, err := source.read(h.t.Context(), tenantID, theOne)
+		v, err := source.read(h.t.Context(), tenantID, theConnection)
 		if err != nil {
 			h.t.Fatal(err)
 		}
@@ -123,12 +123,12 @@ func TestALostReplyIsMadeUpForByTheOldToken(t *testing.T) {
 	onEveryStore(t, oauthtest.Renew, time.Hour, func(h *harness) {
 		source := h.source("a")
 		h.fake.DropNextReply()
-		_, err := source.Token(h.t.Context(), tenantID, theOne)
+		_, err := source.Token(h.t.Context(), tenantID, theConnection)
 		wantReason(h.t, err, fault.ReasonProviderUnavailable)
 		time.Sleep(source.limits.FailureTTL)
-		h.token(source, theOne)
-		if h.fake.Redeems() != 2 || h.status(theOne) != "ok" {
-			h.t.Errorf("%d redeems, the connection is %s", h.fake.Redeems(), h.status(theOne))
+		h.token(source, theConnection)
+		if h.fake.Redeems() != 2 || h.status(theConnection) != "ok" {
+			h.t.Errorf("%d redeems, the connection is %s", h.fake.Redeems(), h.status(theConnection))
 		}
 	})
 }
@@ -166,7 +166,7 @@ func TestNothingIsUsedBeforeItIsStored(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-done
-		if h.fake.TokenCalls() != 1 || h.token(h.source("b"), theOne) != got {
+		if h.fake.TokenCalls() != 1 || h.token(h.source("b"), theConnection) != got {
 			t.Errorf("%d calls", h.fake.TokenCalls())
 		}
 		h.wantFamily()
@@ -179,23 +179,23 @@ func TestAConsentInTheMiddleOfARedeemWins(t *testing.T) {
 		agreed := Tokens{Access: "agreed", Refresh: h.fake.Grant("id", "bob@example.com", events), Expires: time.Now().Add(time.Hour)}
 		h.through(func(_ string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
 			h.through(nil)
-			if err := settings.Keep(h.t.Context(), tenantID, theOne, h.given[theOne].Fingerprint, agreed); err != nil {
+			if err := settings.Keep(h.t.Context(), tenantID, theConnection, h.given[theConnection].Fingerprint, agreed); err != nil {
 				h.t.Error(err)
 			}
 			return forward()
 		})
-		access, err := source.Token(h.t.Context(), tenantID, theOne)
+		access, err := source.Token(h.t.Context(), tenantID, theConnection)
 		if access != "agreed" || err != nil {
 			h.t.Errorf("the token is another one, %v", err)
 		}
 		time.Sleep(time.Minute)
-		if _, err := source.Renew(h.t.Context(), tenantID, theOne, "agreed"); err != nil {
+		if _, err := source.Renew(h.t.Context(), tenantID, theConnection, "agreed"); err != nil {
 			h.t.Fatal(err)
 		}
-		if who, _ := h.fake.Bearer(bearer(h.token(source, theOne))); who.Account != "bob@example.com" {
+		if who, _ := h.fake.Bearer(bearer(h.token(source, theConnection))); who.Account != "bob@example.com" {
 			h.t.Errorf("renewed for %s", who.Account)
 		}
-		c, err := h.store.Connection(h.t.Context(), tenantID, theOne)
+		c, err := h.store.Connection(h.t.Context(), tenantID, theConnection)
 		if err != nil || c.Revision != 2 || h.fake.Reuses() != 0 {
 			h.t.Errorf("the revision is %d, %v", c.Revision, err)
 		}
@@ -221,9 +221,9 @@ func TestARefusal(t *testing.T) {
 	t.Run("that is not repeated does not count", func(t *testing.T) {
 		onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 			h.refusing(1)
-			h.token(h.source("a"), theOne)
-			if h.status(theOne) != "ok" || h.fake.TokenCalls() != 2 || strings.Contains(h.logged.String(), "WARN") {
-				h.t.Errorf("the connection is %s after %d calls: %s", h.status(theOne), h.fake.TokenCalls(), &h.logged)
+			h.token(h.source("a"), theConnection)
+			if h.status(theConnection) != "ok" || h.fake.TokenCalls() != 2 || strings.Contains(h.logged.String(), "WARN") {
+				h.t.Errorf("the connection is %s after %d calls: %s", h.status(theConnection), h.fake.TokenCalls(), &h.logged)
 			}
 			h.wantFamily()
 		})
@@ -233,16 +233,16 @@ func TestARefusal(t *testing.T) {
 			sources := []*TokenSource{h.source("a"), h.source("b"), h.source("c")}
 			restore := h.refusing(-1)
 			all(600, func(i int) {
-				_, err := sources[i%3].Token(h.t.Context(), tenantID, theOne)
+				_, err := sources[i%3].Token(h.t.Context(), tenantID, theConnection)
 				wantReason(h.t, err, fault.ReasonReconnectRequired)
 			})
 			h.run(sources[0])
 			for range 10 {
 				time.Sleep(5 * time.Minute)
-				_, err := sources[1].Token(h.t.Context(), tenantID, theOne)
+				_, err := sources[1].Token(h.t.Context(), tenantID, theConnection)
 				wantReason(h.t, err, fault.ReasonReconnectRequired)
 			}
-			c, err := h.store.Connection(h.t.Context(), tenantID, theOne)
+			c, err := h.store.Connection(h.t.Context(), tenantID, theConnection)
 			if err != nil || c.Status != "reconnect_required" || c.Revision != 2 {
 				h.t.Errorf("the connection is %s, revision %d, %v", c.Status, c.Revision, err)
 			}
@@ -252,15 +252,15 @@ func TestARefusal(t *testing.T) {
 
 			restore()
 			source := h.source("d") // without memory
-			_, err = source.Token(h.t.Context(), tenantID, theOne)
+			_, err = source.Token(h.t.Context(), tenantID, theConnection)
 			wantReason(h.t, err, fault.ReasonReconnectRequired)
 			if h.fake.TokenCalls() != 2 {
 				h.t.Error("it was asked again")
 			}
-			if err := source.Schedule(h.t.Context(), tenantID, theOne); err != nil {
+			if err := source.Schedule(h.t.Context(), tenantID, theConnection); err != nil {
 				h.t.Fatal(err)
 			}
-			h.token(source, theOne) // another chance
+			h.token(source, theConnection) // another chance
 		})
 	})
 	t.Run("of a connection that was changed meanwhile does not mark it", func(t *testing.T) {
@@ -269,20 +269,20 @@ func TestARefusal(t *testing.T) {
 			h.through(func(_ string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
 				if h.fake.TokenCalls() == 1 { // the second try
 					h.through(nil)
-					c, err := h.store.Connection(h.t.Context(), tenantID, theOne)
+					c, err := h.store.Connection(h.t.Context(), tenantID, theConnection)
 					if err == nil {
 						err = h.store.UpdateConnection(h.t.Context(), c, c.Revision)
 					}
 					if err != nil {
 						h.t.Error(err)
 					}
-					h.give(theOne, h.fake.Grant("id", "bob@example.com", events))
+					h.give(theConnection, h.fake.Grant("id", "bob@example.com", events))
 				}
 				return forward()
 			})
 			h.refusing(2)
-			if who, _ := h.fake.Bearer(bearer(h.token(source, theOne))); who.Account != "bob@example.com" || h.status(theOne) != "ok" {
-				h.t.Errorf("the token is of %s, the connection is %s", who.Account, h.status(theOne))
+			if who, _ := h.fake.Bearer(bearer(h.token(source, theConnection))); who.Account != "bob@example.com" || h.status(theConnection) != "ok" {
+				h.t.Errorf("the token is of %s, the connection is %s", who.Account, h.status(theConnection))
 			}
 		})
 	})
@@ -291,13 +291,13 @@ func TestARefusal(t *testing.T) {
 			source, settings := h.source("a"), h.source("b")
 			h.through(func(_ string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
 				agreed := Tokens{Access: "agreed", Refresh: h.fake.Grant("id", "bob@example.com", events), Expires: time.Now().Add(time.Hour)}
-				if err := settings.Keep(h.t.Context(), tenantID, theOne, h.given[theOne].Fingerprint, agreed); err != nil {
+				if err := settings.Keep(h.t.Context(), tenantID, theConnection, h.given[theConnection].Fingerprint, agreed); err != nil {
 					h.t.Error(err)
 				}
 				return forward()
 			})
 			h.refusing(-1)
-			if access, err := source.Token(h.t.Context(), tenantID, theOne); access != "agreed" || err != nil || h.fake.TokenCalls() != 1 {
+			if access, err := source.Token(h.t.Context(), tenantID, theConnection); access != "agreed" || err != nil || h.fake.TokenCalls() != 1 {
 				h.t.Errorf("%v after %d calls", err, h.fake.TokenCalls())
 			}
 		})
@@ -306,13 +306,13 @@ func TestARefusal(t *testing.T) {
 		onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 			source := h.source("a")
 			h.refusing(2)
-			_, err := source.Token(h.t.Context(), tenantID, theOne)
+			_, err := source.Token(h.t.Context(), tenantID, theConnection)
 			wantReason(h.t, err, fault.ReasonReconnectRequired)
-			h.give(theOne, h.fake.Grant("id", "bob@example.com", events))
-			if err := source.Schedule(h.t.Context(), tenantID, theOne); err != nil {
+			h.give(theConnection, h.fake.Grant("id", "bob@example.com", events))
+			if err := source.Schedule(h.t.Context(), tenantID, theConnection); err != nil {
 				h.t.Fatal(err)
 			}
-			h.token(source, theOne)
+			h.token(source, theConnection)
 		})
 	})
 }
@@ -332,13 +332,13 @@ func TestATokenEndpointThatIsDown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 				source := h.source("a")
-				h.token(source, theOne)
+				h.token(source, theConnection)
 				h.run(source)
 				time.Sleep(44 * time.Minute)
 				up := c.down(h)
 				for range 15*60 - 5 { // to the end of its life
 					began := time.Now()
-					h.token(source, theOne)
+					h.token(source, theConnection)
 					if time.Since(began) > 0 {
 						h.t.Fatal("a call waited while its token lived")
 					}
@@ -348,12 +348,12 @@ func TestATokenEndpointThatIsDown(t *testing.T) {
 					h.t.Errorf("%d tries ahead of time", calls-1)
 				}
 				time.Sleep(time.Minute)
-				_, _ = source.Token(h.t.Context(), tenantID, theOne) // the first one learns how it is
+				_, _ = source.Token(h.t.Context(), tenantID, theConnection) // the first one learns how it is
 				calls, failures := h.fake.TokenCalls(), 0
 				for range 60 * 100 {
 					ctx, cancel := context.WithTimeout(h.t.Context(), 8*time.Second)
 					began := time.Now()
-					if _, err := source.Token(ctx, tenantID, theOne); err != nil {
+					if _, err := source.Token(ctx, tenantID, theConnection); err != nil {
 						wantReason(h.t, err, fault.ReasonProviderUnavailable)
 						failures++
 					}
@@ -369,7 +369,7 @@ func TestATokenEndpointThatIsDown(t *testing.T) {
 				up()
 				recovered := time.Now()
 				for {
-					if _, err := source.Token(h.t.Context(), tenantID, theOne); err == nil {
+					if _, err := source.Token(h.t.Context(), tenantID, theConnection); err == nil {
 						break
 					}
 					time.Sleep(100 * time.Millisecond)
@@ -377,7 +377,7 @@ func TestATokenEndpointThatIsDown(t *testing.T) {
 				if took := time.Since(recovered); took > 22*time.Second {
 					h.t.Errorf("recovered after %s", took)
 				}
-				if h.status(theOne) != "ok" {
+				if h.status(theConnection) != "ok" {
 					h.t.Error("the connection is marked")
 				}
 				h.wantFamily()
@@ -388,7 +388,7 @@ func TestATokenEndpointThatIsDown(t *testing.T) {
 		onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 			source := h.source("a")
 			up := h.fake.Fail(http.StatusServiceUnavailable, "no")
-			if err := source.Schedule(h.t.Context(), tenantID, theOne); err != nil {
+			if err := source.Schedule(h.t.Context(), tenantID, theConnection); err != nil {
 				h.t.Fatal(err)
 			}
 			h.run(source)
@@ -407,13 +407,13 @@ func TestATokenEndpointThatIsDown(t *testing.T) {
 				w.Header().Set("Retry-After", "40")
 				w.WriteHeader(http.StatusTooManyRequests)
 			}))
-			if err := source.Schedule(h.t.Context(), tenantID, theOne); err != nil {
+			if err := source.Schedule(h.t.Context(), tenantID, theConnection); err != nil {
 				h.t.Fatal(err)
 			}
 			h.run(source)
 			for range 50 {
 				time.Sleep(500 * time.Millisecond)
-				_, err := source.Token(h.t.Context(), tenantID, theOne)
+				_, err := source.Token(h.t.Context(), tenantID, theConnection)
 				wantReason(h.t, err, fault.ReasonProviderRateLimited)
 			}
 			if calls := h.fake.TokenCalls(); calls > 2 { // ahead of time, and for the first call
@@ -444,7 +444,7 @@ func TestNoTokenIsRenewedEarly(t *testing.T) {
 					last = time.Now()
 					return forward()
 				})
-				if err := h.source("a").Schedule(h.t.Context(), tenantID, theOne); err != nil {
+				if err := h.source("a").Schedule(h.t.Context(), tenantID, theConnection); err != nil {
 					h.t.Fatal(err)
 				}
 				for _, name := range []string{"b", "c", "d"} {
@@ -480,7 +480,7 @@ func TestManyThatAreDueAtOnce(t *testing.T) {
 				h.t.Fatal(err)
 			}
 		}
-		if err := sources[0].Schedule(h.t.Context(), tenantID, theOne); err != nil {
+		if err := sources[0].Schedule(h.t.Context(), tenantID, theConnection); err != nil {
 			h.t.Fatal(err)
 		}
 		began := time.Now()
@@ -507,7 +507,7 @@ func TestAnEndpointThatHangsLeavesRoomForOthers(t *testing.T) {
 		sources := source.options.Credentials
 		source.options.Credentials = func(ctx context.Context, tenantID, connectionID string) (Credentials, error) {
 			s, err := sources(ctx, tenantID, connectionID)
-			if connectionID != theOne {
+			if connectionID != theConnection {
 				s.Client.Grant.TokenURL = "https://hangs.example/token"
 			}
 			return s, err
@@ -526,7 +526,7 @@ func TestAnEndpointThatHangsLeavesRoomForOthers(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Second)
-		if err := source.Schedule(h.t.Context(), tenantID, theOne); err != nil { // behind all of them
+		if err := source.Schedule(h.t.Context(), tenantID, theConnection); err != nil { // behind all of them
 			h.t.Fatal(err)
 		}
 		h.run(source)
@@ -584,18 +584,18 @@ func TestATenantWhoseHostsHangLeavesTurnsToOthers(t *testing.T) {
 func TestCredentialsThatAreGivenAgain(t *testing.T) {
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		source := h.source("a")
-		access := h.token(source, theOne)
-		if err := source.Schedule(h.t.Context(), tenantID, theOne); err != nil { // with the same ones: the rotated token counts
+		access := h.token(source, theConnection)
+		if err := source.Schedule(h.t.Context(), tenantID, theConnection); err != nil { // with the same ones: the rotated token counts
 			h.t.Fatal(err)
 		}
-		if h.token(source, theOne) != access || h.fake.Redeems() != 1 {
+		if h.token(source, theConnection) != access || h.fake.Redeems() != 1 {
 			h.t.Error("the tokens were thrown away")
 		}
-		h.give(theOne, h.fake.Grant("id", "bob@example.com", events))
-		if err := source.Schedule(h.t.Context(), tenantID, theOne); err != nil {
+		h.give(theConnection, h.fake.Grant("id", "bob@example.com", events))
+		if err := source.Schedule(h.t.Context(), tenantID, theConnection); err != nil {
 			h.t.Fatal(err)
 		}
-		if who, _ := h.fake.Bearer(bearer(h.token(source, theOne))); who.Account != "bob@example.com" {
+		if who, _ := h.fake.Bearer(bearer(h.token(source, theConnection))); who.Account != "bob@example.com" {
 			h.t.Errorf("the token is of %s", who.Account)
 		}
 		if h.fake.Reuses() != 0 {
@@ -606,7 +606,7 @@ func TestCredentialsThatAreGivenAgain(t *testing.T) {
 
 func TestWhatWasReadBeforeAChangeIsNotRemembered(t *testing.T) {
 	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
-		h.token(h.source("a"), theOne)
+		h.token(h.source("a"), theConnection)
 		source := h.source("b")
 		sources, reading, proceed := source.options.Credentials, make(chan struct{}), make(chan struct{})
 		var held atomic.Bool
@@ -619,15 +619,15 @@ func TestWhatWasReadBeforeAChangeIsNotRemembered(t *testing.T) {
 			return s, err
 		}
 		var work sync.WaitGroup
-		work.Go(func() { _, _ = source.Token(h.t.Context(), tenantID, theOne) })
+		work.Go(func() { _, _ = source.Token(h.t.Context(), tenantID, theConnection) })
 		<-reading
-		h.give(theOne, h.fake.Grant("id", "bob@example.com", events))
-		if err := source.Schedule(h.t.Context(), tenantID, theOne); err != nil {
+		h.give(theConnection, h.fake.Grant("id", "bob@example.com", events))
+		if err := source.Schedule(h.t.Context(), tenantID, theConnection); err != nil {
 			h.t.Fatal(err)
 		}
 		close(proceed)
 		work.Wait()
-		if who, _ := h.fake.Bearer(bearer(h.token(source, theOne))); who.Account != "bob@example.com" {
+		if who, _ := h.fake.Bearer(bearer(h.token(source, theConnection))); who.Account != "bob@example.com" {
 			h.t.Errorf("the token is of %s", who.Account)
 		}
 	})
@@ -639,16 +639,16 @@ func TestOtherCredentialsInTheMiddleOfARedeem(t *testing.T) {
 		h.through(func(_ string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
 			h.through(nil)
 			answer, err := forward()
-			h.give(theOne, h.fake.Grant("id", "bob@example.com", events))
-			if err := source.Schedule(h.t.Context(), tenantID, theOne); err != nil {
+			h.give(theConnection, h.fake.Grant("id", "bob@example.com", events))
+			if err := source.Schedule(h.t.Context(), tenantID, theConnection); err != nil {
 				h.t.Error(err)
 			}
 			return answer, err
 		})
-		if who, _ := h.fake.Bearer(bearer(h.token(source, theOne))); who.Account != "bob@example.com" {
+		if who, _ := h.fake.Bearer(bearer(h.token(source, theConnection))); who.Account != "bob@example.com" {
 			h.t.Errorf("the token is of %s", who.Account)
 		}
-		if who, _ := h.fake.Bearer(bearer(h.token(source, theOne))); who.Account != "bob@example.com" {
+		if who, _ := h.fake.Bearer(bearer(h.token(source, theConnection))); who.Account != "bob@example.com" {
 			h.t.Errorf("and then of %s", who.Account)
 		}
 	})
@@ -657,43 +657,43 @@ func TestOtherCredentialsInTheMiddleOfARedeem(t *testing.T) {
 func TestAConnectionBeforeItsConsent(t *testing.T) {
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		source := h.source("a")
-		refresh := h.given[theOne].Refresh
-		h.give(theOne, "")
-		if err := source.Schedule(h.t.Context(), tenantID, theOne); err != nil {
+		refresh := h.given[theConnection].Refresh
+		h.give(theConnection, "")
+		if err := source.Schedule(h.t.Context(), tenantID, theConnection); err != nil {
 			h.t.Fatal(err)
 		}
 		h.run(source)
 		time.Sleep(time.Minute)
-		_, err := source.Token(h.t.Context(), tenantID, theOne)
+		_, err := source.Token(h.t.Context(), tenantID, theConnection)
 		wantReason(h.t, err, fault.ReasonReconnectRequired)
 		if !strings.Contains(fault.From(err).Detail, "not connected") || h.fake.TokenCalls() != 0 {
 			h.t.Errorf("%v after %d calls", err, h.fake.TokenCalls())
 		}
-		if err := source.Keep(h.t.Context(), tenantID, theOne, h.given[theOne].Fingerprint, Tokens{Access: "agreed", Refresh: refresh, Expires: time.Now().Add(time.Hour)}); err != nil {
+		if err := source.Keep(h.t.Context(), tenantID, theConnection, h.given[theConnection].Fingerprint, Tokens{Access: "agreed", Refresh: refresh, Expires: time.Now().Add(time.Hour)}); err != nil {
 			h.t.Fatal(err)
 		}
-		if access, err := source.Token(h.t.Context(), tenantID, theOne); access != "agreed" || err != nil {
+		if access, err := source.Token(h.t.Context(), tenantID, theConnection); access != "agreed" || err != nil {
 			h.t.Errorf("after the consent: %v", err)
 		}
 		time.Sleep(time.Hour)
-		h.token(source, theOne)
+		h.token(source, theConnection)
 	})
 }
 
 func TestTheRefreshTokenOfAConsentIsKept(t *testing.T) {
 	onSQLite(t, oauthtest.Keep, time.Hour, func(h *harness) { // as Google: no answer repeats it
 		source := h.source("a")
-		refresh := h.given[theOne].Refresh
-		h.give(theOne, "")
-		if err := source.Keep(h.t.Context(), tenantID, theOne, h.given[theOne].Fingerprint, Tokens{Access: "agreed", Refresh: refresh}); err != nil {
+		refresh := h.given[theConnection].Refresh
+		h.give(theConnection, "")
+		if err := source.Keep(h.t.Context(), tenantID, theConnection, h.given[theConnection].Fingerprint, Tokens{Access: "agreed", Refresh: refresh}); err != nil {
 			h.t.Fatal(err)
 		}
 		access := "agreed"
 		for range 3 {
-			if _, err := source.Renew(h.t.Context(), tenantID, theOne, access); err != nil {
+			if _, err := source.Renew(h.t.Context(), tenantID, theConnection, access); err != nil {
 				h.t.Fatal(err)
 			}
-			access = h.token(source, theOne)
+			access = h.token(source, theConnection)
 			time.Sleep(time.Minute)
 		}
 	})
@@ -705,11 +705,11 @@ func TestACallerWhoLeavesDoesNotEndARedeem(t *testing.T) {
 		h.fake.Delay(10 * time.Second)
 		ctx, cancel := context.WithTimeout(h.t.Context(), time.Second)
 		defer cancel()
-		if _, err := source.Token(ctx, tenantID, theOne); !errors.Is(err, fault.Timeout) {
+		if _, err := source.Token(ctx, tenantID, theConnection); !errors.Is(err, fault.Timeout) {
 			h.t.Errorf("the caller is told %v", err)
 		}
 		time.Sleep(10 * time.Second)
-		h.token(source, theOne)
+		h.token(source, theConnection)
 		h.wantFamily()
 		if h.fake.TokenCalls() != 1 {
 			h.t.Errorf("%d calls", h.fake.TokenCalls())
@@ -721,7 +721,7 @@ func TestTheEndOfRunFinishesWhatIsUnderWay(t *testing.T) {
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		source := h.source("a")
 		h.fake.Delay(10 * time.Second)
-		if err := source.Schedule(h.t.Context(), tenantID, theOne); err != nil {
+		if err := source.Schedule(h.t.Context(), tenantID, theConnection); err != nil {
 			h.t.Fatal(err)
 		}
 		stop := h.run(source)
@@ -729,7 +729,7 @@ func TestTheEndOfRunFinishesWhatIsUnderWay(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		stop()
-		if row := h.row(theOne); h.fake.Redeems() != 1 || row.Version != 2 || !row.RefreshAt.After(time.Now()) { // scheduled, then renewed
+		if row := h.row(theConnection); h.fake.Redeems() != 1 || row.Version != 2 || !row.RefreshAt.After(time.Now()) { // scheduled, then renewed
 			h.t.Errorf("%d redeems, the row is %+v", h.fake.Redeems(), row)
 		}
 	})
@@ -742,7 +742,7 @@ func TestClose(t *testing.T) {
 		source.limits.Redeem = time.Hour
 		var err error
 		var work sync.WaitGroup
-		work.Go(func() { _, err = source.Token(h.t.Context(), tenantID, theOne) })
+		work.Go(func() { _, err = source.Token(h.t.Context(), tenantID, theConnection) })
 		synctest.Wait()
 		began := time.Now()
 		source.Close()
@@ -750,7 +750,7 @@ func TestClose(t *testing.T) {
 		if took := time.Since(began); took != source.limits.Drain || !errors.Is(err, fault.Unavailable) {
 			h.t.Errorf("closed after %s, the call is told %v", took, err)
 		}
-		if _, err := source.Token(h.t.Context(), tenantID, theOne); !errors.Is(err, fault.Unavailable) {
+		if _, err := source.Token(h.t.Context(), tenantID, theConnection); !errors.Is(err, fault.Unavailable) {
 			h.t.Errorf("after its end: %v", err)
 		}
 	})
@@ -761,7 +761,7 @@ func TestWhatAProviderAlwaysRefusesIsNotRenewedForEachCall(t *testing.T) {
 		source := h.source("a")
 		again := 0
 		for range 100 {
-			other, err := source.Renew(h.t.Context(), tenantID, theOne, h.token(source, theOne))
+			other, err := source.Renew(h.t.Context(), tenantID, theConnection, h.token(source, theConnection))
 			if err != nil {
 				h.t.Fatal(err)
 			}
@@ -779,17 +779,17 @@ func TestWhatAProviderAlwaysRefusesIsNotRenewedForEachCall(t *testing.T) {
 func TestATokenWithoutAnEnd(t *testing.T) {
 	onSQLite(t, oauthtest.SingleUse, -1, func(h *harness) {
 		source := h.source("a")
-		access := h.token(source, theOne)
+		access := h.token(source, theConnection)
 		h.run(source)
 		time.Sleep(20 * time.Minute)
-		if h.token(source, theOne) != access || h.fake.TokenCalls() != 1 {
+		if h.token(source, theConnection) != access || h.fake.TokenCalls() != 1 {
 			h.t.Errorf("%d calls", h.fake.TokenCalls())
 		}
 		h.fake.ExpireAccess()
-		if again, err := source.Renew(h.t.Context(), tenantID, theOne, access); !again || err != nil {
+		if again, err := source.Renew(h.t.Context(), tenantID, theConnection, access); !again || err != nil {
 			h.t.Errorf("another one: %t, %v", again, err)
 		}
-		h.token(source, theOne)
+		h.token(source, theConnection)
 	})
 }
 
@@ -797,12 +797,12 @@ func TestAConnectionThatIsRemoved(t *testing.T) {
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		source := h.source("a")
 		h.through(func(_ string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
-			if err := h.store.DeleteConnection(h.t.Context(), tenantID, theOne); err != nil {
+			if err := h.store.DeleteConnection(h.t.Context(), tenantID, theConnection); err != nil {
 				h.t.Error(err)
 			}
 			return forward()
 		})
-		_, err := source.Token(h.t.Context(), tenantID, theOne)
+		_, err := source.Token(h.t.Context(), tenantID, theConnection)
 		wantReason(h.t, err, store.ReasonConnectionNotFound)
 		if all, err := h.store.AllTokens(h.t.Context()); len(all) != 0 || err != nil {
 			h.t.Errorf("%d tokens are left, %v", len(all), err)
@@ -816,16 +816,16 @@ func TestARowOfAnotherConnectionIsNotOpened(t *testing.T) {
 		h.connect("c2")
 		h.token(source, "c2")
 		stolen := h.row("c2")
-		stolen.ConnectionID = theOne
+		stolen.ConnectionID = theConnection
 		if err := h.store.ResetTokens(h.t.Context(), stolen); err != nil {
 			h.t.Fatal(err)
 		}
-		if _, err := source.Token(h.t.Context(), tenantID, theOne); !errors.Is(err, fault.Unavailable) || h.fake.Redeems() != 1 {
+		if _, err := source.Token(h.t.Context(), tenantID, theConnection); !errors.Is(err, fault.Unavailable) || h.fake.Redeems() != 1 {
 			h.t.Errorf("got %v", err)
 		}
-		if err := source.Schedule(h.t.Context(), tenantID, theOne); err != nil { // the operator enters the credentials again
+		if err := source.Schedule(h.t.Context(), tenantID, theConnection); err != nil { // the operator enters the credentials again
 			h.t.Fatal(err)
 		}
-		h.token(source, theOne)
+		h.token(source, theConnection)
 	})
 }

@@ -225,7 +225,7 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 					if !slices.Equal(got, want) {
 						t.Errorf("the audit says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 					}
-					if all := everything(t, w); strings.Contains(all, canaries) {
+					if all := auditText(t, w); strings.Contains(all, canaries) {
 						t.Errorf("the audit holds what callers said: %s", all)
 					}
 				})
@@ -234,8 +234,8 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 	}
 }
 
-// everything returns all that the audit's rows hold, as the database has it.
-func everything(t *testing.T, w *world) string {
+// auditText returns all that the audit's rows hold, as the database has it.
+func auditText(t *testing.T, w *world) string {
 	t.Helper()
 	rows, err := w.store.AuditRows(background, store.AuditFilter{Limit: 1000})
 	w.check(err)

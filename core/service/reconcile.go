@@ -38,7 +38,7 @@ type DriftKind string
 // The kinds.
 const (
 	DriftUnknown   DriftKind = "unknown"   // the account holds a number that the gateway does not know
-	DriftGone      DriftKind = "gone"      // the account has no longer got a number
+	DriftGone      DriftKind = "gone"      // the account no longer has a number
 	DriftRenamed   DriftKind = "renamed"   // it has another name at the provider
 	DriftMisrouted DriftKind = "misrouted" // its calls do not go where they should
 )

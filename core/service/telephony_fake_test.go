@@ -89,7 +89,7 @@ type phoneDriver struct {
 	connection string
 }
 
-// touches tells of what is about to be done to a number.
+// touches reports what is about to be done to a number.
 func (d *phoneDriver) touches(e164 string) {
 	if d.touched != nil {
 		d.touched(d.connection, e164)

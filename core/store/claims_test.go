@@ -151,7 +151,7 @@ func TestANumberHasOneHolderWhoeverComesBetweenTwoStatements(t *testing.T) {
 					theirs := <-ended
 					must(t, theirs.err)
 					if mine && theirs.has {
-						t.Errorf("before statement %d: both have got the number", at)
+						t.Errorf("before statement %d: both have the number", at)
 					}
 					if left := holders(t, s); left > 1 || (left == 1) != (mine || theirs.has) {
 						t.Errorf("before statement %d: %d have the number; got it %t and %t", at, left, mine, theirs.has)

@@ -52,7 +52,7 @@ func seeEvents(ctx context.Context, tx *sql.Tx, seen []EventSeen) error {
 		for _, e := range rows[:size] {
 			args = append(args, e.TenantID, e.ConnectionID, e.EventID, e.CalendarID, e.Gone, millis(e.UpdatedAt))
 		}
-		// A list of events is seen again and again: rows that say nothing new are not written.
+		// Lists of events repeat: rows that say nothing new are not written.
 		_, err := exec(ctx, tx, "INSERT INTO events_seen ("+eventColumns+") VALUES "+placeholders(size, 6)+`
 			ON CONFLICT (tenant_id, connection_id, event_id) DO UPDATE
 			SET calendar_id = excluded.calendar_id, gone = excluded.gone, updated_at = excluded.updated_at

@@ -94,7 +94,7 @@ func (s *Store) Count(ctx context.Context, query string, args ...any) (n int64, 
 	return n, err
 }
 
-// RepeatedQuery is a query that is asked again and again, and the indexes it has to go by.
+// RepeatedQuery is a query that runs all the time, and the indexes it has to go by.
 type RepeatedQuery struct {
 	Name    string
 	SQL     string

@@ -387,7 +387,7 @@ Unlike it, if the rival came first:
 	return failures
 }
 
-// unlike tells the answers, and the rows that differ from others.
+// unlike describes the answers, and the rows that differ from others.
 func (o outcome) unlike(rows map[string]string) string {
 	text := fmt.Sprintf("  a: %s\n  b: %s", o.answers[0], o.answers[1])
 	tables := slices.Sorted(maps.Keys(rows))

@@ -76,7 +76,7 @@ func (s *Store) AddNumber(ctx context.Context, n Number, audit ...AuditRow) (kep
 	return kept, again, err
 }
 
-// ChangeRef says that the account has got a number again under another reference, if its row is still as it
+// ChangeRef records that the account has a number again under another reference, if its row is still as it
 // was when it was read: else fault.Conflict. Where its calls lead is not known any more.
 func (s *Store) ChangeRef(ctx context.Context, n Number, ref string) (Number, error) {
 	affected, err := s.exec(ctx, "UPDATE numbers SET ref = $5, leads = '', version = version + 1 WHERE "+unchanged,

@@ -28,7 +28,7 @@ type PurchaseState string
 //	                               |   ordered   its provider took the order and has not filled it yet
 //	                               |    |
 //	                               v    v  MarkFilled
-//	                            filled     the account has got the number
+//	                            filled     the account has the number
 //	                               |  \
 //	                 AddPurchased  |   \  MarkReturning
 //	                               |    v
@@ -196,7 +196,7 @@ func (s *Store) MarkOrdered(ctx context.Context, p Purchase) error {
 	return s.step(ctx, p, "UPDATE purchases SET state = 'ordered' WHERE "+run+"('chosen')")
 }
 
-// MarkFilled says that the account has got the number.
+// MarkFilled records that the account has the number.
 func (s *Store) MarkFilled(ctx context.Context, p Purchase) error {
 	return s.step(ctx, p, "UPDATE purchases SET state = 'filled' WHERE "+run+"('chosen', 'ordered')")
 }

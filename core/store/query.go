@@ -20,7 +20,7 @@ func pool(connector driver.Connector, size int) *sql.DB {
 	return db
 }
 
-// try runs op, again and again while another writer is in its way, within the caller's time and our own
+// try runs op, and repeats it while another writer is in its way, within the caller's time and our own
 // limit.
 func (s *Store) try(ctx context.Context, op func(context.Context) error) error {
 	return s.tryFor(ctx, callLimit, op)

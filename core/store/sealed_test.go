@@ -40,8 +40,8 @@ func rawDB(t *testing.T, url string) *sql.DB {
 	return db
 }
 
-// said makes a call and a document that speak of a person.
-func said(t *testing.T, s *store.Store, key string) store.Intent {
+// answeredCall makes a call and a document that speak of a person.
+func answeredCall(t *testing.T, s *store.Store, key string) store.Intent {
 	t.Helper()
 	i := begun(t, s, store.Intent{Key: key, Plan: []byte(`{"title":"` + person + `"}`)})
 	i.Plan = []byte(`{"attendees":["` + person + `"]}`)
@@ -69,7 +69,7 @@ func TestNothingSaidAboutPeopleCanBeReadInTheDatabase(t *testing.T) {
 		s := storetest.Open(t, url)
 		sealing(t, s)
 		connection(t, s, "c1")
-		i := said(t, s, "a")
+		i := answeredCall(t, s, "a")
 		there, found, err := s.Intent(t.Context(), i.TenantID, i.Operation, i.Key)
 		must(t, err)
 		if !found || string(there.Plan) != string(i.Plan) || string(there.Answer) != string(i.Answer) || !bytes.Equal(there.RequestHash, i.RequestHash) {
@@ -107,7 +107,7 @@ func TestAnAnswerIsTakenInItsOwnRowOnly(t *testing.T) {
 				s := storetest.Open(t, url)
 				sealing(t, s)
 				connection(t, s, "c1")
-				a, b := said(t, s, "a"), said(t, s, "b")
+				a, b := answeredCall(t, s, "a"), answeredCall(t, s, "b")
 				query := attack
 				if strings.HasPrefix(url, "sqlite:") {
 					query = strings.ReplaceAll(query, "BYTEA", "BLOB")
@@ -156,7 +156,7 @@ func TestRowsAreSealedAnewWhileOthersWrite(t *testing.T) {
 		connection(t, s, "c1")
 		var all []store.Intent
 		for n := range 7 {
-			all = append(all, said(t, s, fmt.Sprint("call ", n)))
+			all = append(all, answeredCall(t, s, fmt.Sprint("call ", n)))
 		}
 		v := sealing(t, s)
 		_, _, err := s.Intent(t.Context(), all[0].TenantID, all[0].Operation, all[0].Key)

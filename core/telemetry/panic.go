@@ -5,8 +5,8 @@ import (
 	"runtime"
 )
 
-// Panic tells of a panic what may be logged: the words of Go's runtime, in which there is nothing of the data
-// that the code was working with, and of any other value its type alone. The stack says where it was.
+// Panic returns what may be logged of a panic. That is the message of Go's runtime, which holds no data that
+// the code was working with, or else only the type of the value. The stack says where it was.
 func Panic(cause any) string {
 	if err, ok := cause.(runtime.Error); ok {
 		return err.Error()

@@ -29,8 +29,8 @@ func (e *egress) control(_ context.Context, network, address string, _ syscall.R
 	return nil
 }
 
-// refusedAddress tells the tenant neither the address nor its kind: what a name inside the operator's network
-// resolves to is none of the tenant's business.
+// refusedAddress returns a fault that names neither the address nor its kind: a tenant must not learn what a
+// name inside the operator's network resolves to.
 func refusedAddress(address, why string) error {
 	f := fault.New(fault.Forbidden, fault.ReasonEgressRefused,
 		"The connection's address is in a network that the gateway may not reach. Use a public address, or "+

@@ -106,7 +106,7 @@ type provider struct {
 	*fake.Server
 }
 
-// Notices tells whom the server notified.
+// Notices returns whom the server notified.
 func (p *provider) Notices(_ context.Context, ref calendar.EventRef) ([]calendartest.Notice, error) {
 	var list []calendartest.Notice
 	for _, n := range p.Server.Notices(ref.ID) {

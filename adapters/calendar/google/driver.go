@@ -363,7 +363,7 @@ func wholeSecond(t time.Time) time.Time {
 	return t
 }
 
-// event makes an answer of what Google told.
+// event converts an event of Google's API.
 func (d *driver) event(ctx context.Context, calendarID string, item *gcal.Event, access access) (calendar.Event, error) {
 	event, err := eventOf(item)
 	if err != nil {

@@ -106,7 +106,7 @@ func notValid(plain *fault.Error, first apiError) *fault.Error {
 	return f
 }
 
-// notAllowed tells the ways apart in which 403 says no.
+// notAllowed distinguishes the meanings of a 403.
 func notAllowed(plain *fault.Error, first apiError, answer *googleapi.Error) *fault.Error {
 	forbidden := func(detail string) *fault.Error {
 		return plain.Restate(fault.Forbidden, fault.ReasonPermissionDenied, detail)

@@ -32,8 +32,8 @@ func readBody(e *graph.Event) string {
 	return strings.TrimRight(body, "\n")
 }
 
-// joinStart returns where the part of a body begins that says how to join; -1 where there is none. It is told
-// by the link and the rule above it, not by its words, which are in the organizer's language.
+// joinStart returns where the part of a body begins that says how to join; -1 where there is none. It goes
+// by the link and the rule above it, not by the words, which are in the organizer's language.
 func joinStart(body, join string) int {
 	at := -1
 	if join != "" {

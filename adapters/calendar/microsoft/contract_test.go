@@ -225,7 +225,7 @@ func (p *provider) Retitle(_ context.Context, ref calendar.EventRef, title strin
 	return p.Server.Retitle(ref.ID, title)
 }
 
-// Notices tells whom Exchange notified.
+// Notices returns whom Exchange notified.
 func (p *provider) Notices(_ context.Context, ref calendar.EventRef) ([]calendartest.Notice, error) {
 	var list []calendartest.Notice
 	for _, n := range p.Server.Notices(ref.ID) {

@@ -73,7 +73,7 @@ func (d *driver) Vocabulary(ctx context.Context) (crm.Vocabulary, error) {
 	if err != nil {
 		return crm.Vocabulary{}, err
 	}
-	p, err := d.chosen(list)
+	p, err := d.selectPipeline(list)
 	if err != nil {
 		return crm.Vocabulary{}, err
 	}

@@ -215,8 +215,7 @@ func notAllowed(plain *fault.Error, answer apiError) *fault.Error {
 
 var scopeName = regexp.MustCompile(`^[a-z][a-z0-9._-]{0,79}$`)
 
-// notThere tells a record that is not there, of which HubSpot's own error speaks, from an address that is
-// not.
+// notThere distinguishes a missing record, which HubSpot's own error names, from a missing address.
 func (d *driver) notThere(plain *fault.Error, answer apiError) *fault.Error {
 	if answer.CorrelationID != "" || answer.Category == "OBJECT_NOT_FOUND" {
 		if fields := answer.missingRecords(); len(fields) > 0 {
@@ -228,8 +227,8 @@ func (d *driver) notThere(plain *fault.Error, answer apiError) *fault.Error {
 		"HubSpot has no such API. Check the connection's api_version and the configured api_url.")
 }
 
-// tooMany tells the waits of HubSpot's policies, which names them and seldom a time
-// (developers.hubspot.com/docs/developer-tooling/platform/usage-guidelines).
+// tooMany returns the fault of a rate limit, with the wait of its policy: HubSpot names policies, seldom a
+// time (developers.hubspot.com/docs/developer-tooling/platform/usage-guidelines).
 func (d *driver) tooMany(plain *fault.Error, answer apiError) *fault.Error {
 	switch answer.PolicyName {
 	case "DAILY":

@@ -19,7 +19,7 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := d.chosen(list); err != nil {
+	if _, err := d.selectPipeline(list); err != nil {
 		return err
 	}
 	if err := d.checkFields(ctx); err != nil {

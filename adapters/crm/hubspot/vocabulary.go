@@ -132,9 +132,9 @@ func (d *driver) askPriorities(ctx context.Context) ([]option, error) {
 	return list, nil
 }
 
-// chosen returns the pipeline that the setting names by its id or, without case, by its label; the first one
-// where none is named.
-func (d *driver) chosen(list []pipeline) (pipeline, error) {
+// selectPipeline returns the pipeline that the setting names by its id or, without case, by its label; the
+// first one where none is named.
+func (d *driver) selectPipeline(list []pipeline) (pipeline, error) {
 	at := slices.IndexFunc(list, func(p pipeline) bool { return d.pipeline == "" || p.ID == d.pipeline })
 	if at < 0 {
 		at = slices.IndexFunc(list, func(p pipeline) bool { return strings.EqualFold(strings.TrimSpace(p.Label), d.pipeline) })
@@ -160,7 +160,7 @@ func (d *driver) opening(ctx context.Context, label string) (pipeline, stage, er
 	var unknown error
 	found, ok, err := look(&d.pipelines, d.now(), func() ([]pipeline, error) { return d.askPipelines(ctx) },
 		func(list []pipeline) (start, bool) {
-			p, err := d.chosen(list)
+			p, err := d.selectPipeline(list)
 			if unknown = err; err != nil {
 				return start{}, false
 			}

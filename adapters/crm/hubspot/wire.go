@@ -144,8 +144,8 @@ func (r record) related(kind, first string) string {
 	return list[max(0, slices.IndexFunc(list, func(r related) bool { return r.Type == first }))].ID
 }
 
-// description tells text from HTML. The property is plain text, and what people type there stays so; forms
-// and mails put whole HTML into it, which begins and ends with a tag of a block.
+// description distinguishes text from HTML. The property is plain text, and what people type there stays so;
+// forms and mails put whole HTML into it, which begins and ends with a tag of a block.
 func description(content string) crm.Text {
 	return crm.Text{Body: content, HTML: blocks.MatchString(content)}
 }

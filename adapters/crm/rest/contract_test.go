@@ -45,7 +45,7 @@ func exampleAt(t testing.TB, file, address string) map[string]any {
 
 func asRT(r *http.Request) { r.SetBasicAuth(rtUser, rtPassword) }
 
-// rtServer is Request Tracker, pretended or real, and what its people do in it.
+// rtServer is Request Tracker, fake or real, and what its people do in it.
 type rtServer struct{ *testServer }
 
 func (s rtServer) at(path string) string { return s.url + "/REST/2.0/" + path }
@@ -161,7 +161,7 @@ func proxyTo(t *testing.T, server string) http.Handler {
 	}
 }
 
-// redmineServer is the pretended Redmine, and what its people do in it.
+// redmineServer is the fake Redmine, and what its people do in it.
 type redmineServer struct {
 	*testServer
 	fake *redmineFake

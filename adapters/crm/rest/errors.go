@@ -73,7 +73,7 @@ func (r *run) asks(field string) bool {
 }
 
 // setUp returns the fault of an answer that a person has to change the settings for, or the ticket system.
-// That person is told the names in the answer; a caller is not, to whom they are words of a stranger.
+// That person gets the names in the answer; a caller does not, because they are a stranger's words.
 func (u rule) setUp(ctx context.Context, got answer, forOperator bool) *fault.Error {
 	f := refusedSetUp(got)
 	if u.message != "" {
@@ -88,7 +88,8 @@ func (u rule) setUp(ctx context.Context, got answer, forOperator bool) *fault.Er
 	return f
 }
 
-// What is told of the names in an answer. They go to a terminal, so they must not be what somebody wrote.
+// The limits of the names that are reported from an answer. They go to a terminal, so they must not be free
+// text.
 const (
 	maxNames      = 5
 	maxNameLength = 40

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// redmineFake pretends to be Redmine 5 as far as the example goes, from its documentation
+// redmineFake imitates Redmine 5 as far as the example goes, from its documentation
 // (redmine.org/projects/redmine/wiki/Rest_api, Rest_Issues, Rest_IssueStatuses and Rest_Enumerations) and,
 // for what it drops without a word, from its source: Issue#safe_attributes=, Issue#new_statuses_allowed_to
 // and Issue#validate_required_fields (app/models/issue.rb), IssuesController#create, Query#add_short_filter.

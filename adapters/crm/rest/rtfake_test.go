@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// rtFake pretends to be Request Tracker 5.0.3 as far as the example goes, from RT::REST2's documentation
+// rtFake imitates Request Tracker 5.0.3 as far as the example goes, from RT::REST2's documentation
 // (docs.bestpractical.com/rt/5.0/RT/REST2.html) and what a running one answered. One queue, the user root.
 type rtFake struct {
 	mu           sync.Mutex

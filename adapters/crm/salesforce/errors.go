@@ -32,9 +32,9 @@ const (
 	processingHalted = "PROCESSING_HALTED" // another part failed
 )
 
-// limitWait is told where the organisation's calls of the day are used up: the allowance is of the last 24
-// hours, so that some come back all the time, and Salesforce names no moment ("API Request Limits and
-// Allocations").
+// limitWait is the Retry-After when the organisation's calls of the day are used up. The allowance is for the
+// last 24 hours, so some calls become free all the time, and Salesforce names no moment ("API Request Limits
+// and Allocations").
 const limitWait = 5 * time.Minute
 
 func firstError(body []byte) apiError {
@@ -187,7 +187,8 @@ func named(plain *fault.Error, faults []fault.Field) *fault.Error {
 
 var apiName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,80}$`)
 
-// missing tells a field that the caller can give from one that only the setting can.
+// missing returns the fault of missing fields. It distinguishes those that the caller can give from those
+// that only the setting can.
 func missing(plain *fault.Error, e apiError, setting adapter.TicketFields) *fault.Error {
 	var others []string
 	for _, field := range e.Fields {

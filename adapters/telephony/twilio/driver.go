@@ -208,8 +208,8 @@ func (d *driver) outOfFunds(ctx context.Context) bool {
 // account so shortly before the order is still taken for the order's own.
 const clockSlack = 5 * time.Minute
 
-// ownNumber tells a number of the account as an order's own, if it is. Of one whose beginning cannot be read
-// nobody knows.
+// ownNumber returns a number of the account if it is the order's own. If its creation time cannot be read,
+// the outcome is unknown.
 func ownNumber(n number, o telephony.Order, method string) (telephony.Number, error) {
 	created, dated := n.created()
 	switch {

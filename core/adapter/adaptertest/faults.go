@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Faults is what every pretended provider's server can be told to do wrong. A fake embeds it, asks
+// Faults injects faults into the server of a fake provider. A fake embeds it, asks
 // [Faults.Inject] before it serves a call and [Faults.Drops] before it answers one, and says in its
 // provider's own shape that it is stopped, that the calls are too many, or that something is forbidden. The
 // zero value is no trouble.
@@ -55,7 +55,7 @@ func (t *Faults) Calls() (n int) {
 	return n
 }
 
-// Injected is what a call met.
+// Injected is what was injected into a call.
 type Injected struct {
 	Call      int  // its number
 	Answered  bool // there is nothing left to answer
@@ -68,7 +68,7 @@ type Injected struct {
 // Seconds returns the wait as Retry-After has it (RFC 9110 section 10.2.3).
 func (m Injected) Seconds() string { return strconv.Itoa(int(m.Wait / time.Second)) }
 
-// Inject counts a call, keeps it waiting and answers it in the server's place where it was told to.
+// Inject counts a call, and delays or answers it in the server's place as the faults demand.
 func (t *Faults) Inject(w http.ResponseWriter, r *http.Request) (injected Injected) {
 	var hang chan struct{}
 	var instead http.Handler

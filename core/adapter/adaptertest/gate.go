@@ -8,7 +8,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// Gate is what a test does to a pretended provider: it can be shut in every way that a provider fails, and is
+// Gate is what a test does to a fake provider: it can be shut in every way that a provider fails, and is
 // the failing half of a conformance harness's Provider. The zero value is open.
 //
 //	func (p *provider) read(ctx context.Context) error {

@@ -127,9 +127,9 @@ func limited(ctx context.Context, s Subject) error {
 		if err := WantFault(c.Name+" after too many calls", err, fault.RateLimited, ""); err != nil {
 			return err
 		}
-		told := fault.From(err).RetryAfter
-		if exact := !can[NamesNoWait](s); exact && (told < wait-2*time.Second || told > wait) {
-			return fmt.Errorf("%s reported a wait of %s, but the provider named %s", c.Name, told, wait)
+		reported := fault.From(err).RetryAfter
+		if exact := !can[NamesNoWait](s); exact && (reported < wait-2*time.Second || reported > wait) {
+			return fmt.Errorf("%s reported a wait of %s, but the provider named %s", c.Name, reported, wait)
 		}
 	}
 	return nil

@@ -77,7 +77,7 @@ func common(spelling string) (Name, bool) {
 	return w, slices.Contains(Names(), w)
 }
 
-// Provider is the pretended provider behind a sandbox. It is copied freely.
+// Provider is the fake provider behind a sandbox. It is copied freely.
 type Provider struct {
 	Always  Name                  // the connection's fault setting: counts where a call names no scenario
 	Latency time.Duration         // how long every call takes

@@ -70,12 +70,12 @@ func foundInItsCalendar(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
-	inSecond := calendar.EventRef{CalendarID: r.Second, ID: booked.ID}
-	_, err = r.driver.Event(ctx, inSecond)
+	inSecondCalendar := calendar.EventRef{CalendarID: r.Second, ID: booked.ID}
+	_, err = r.driver.Event(ctx, inSecondCalendar)
 	if err := conformance.WantFault("Event in the other calendar", err, fault.NotFound, fault.ReasonEventNotFound); err != nil {
 		return err
 	}
-	err = r.driver.Cancel(ctx, inSecond, calendar.Cancellation{})
+	err = r.driver.Cancel(ctx, inSecondCalendar, calendar.Cancellation{})
 	if err := conformance.WantFault("Cancel in the other calendar", err, fault.NotFound, fault.ReasonEventNotFound); err != nil {
 		return err
 	}

@@ -109,7 +109,7 @@ func (p *Provider) answer(scope string, what func(who string) any) http.HandlerF
 	}
 }
 
-// Secrets returns all codes, verifiers, tokens and client secrets that went to and fro.
+// Secrets returns all codes, verifiers, tokens and client secrets that were exchanged.
 func (p *Provider) Secrets() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -145,9 +145,9 @@ func TestThePageOfAConsent(t *testing.T) {
 		t.Error("without a hint it is not the first account")
 	}
 	approved := redirected(do(s, http.MethodPost, asking(), url.Values{"account": {"bob@example.com"}, "scope": {"events"}, "approve": {"yes"}}))
-	_, said := redeem(s, "grant_type", "authorization_code", "client_id", "desk & co", "client_secret", "secret", "code", approved.Get("code"), "redirect_uri", back, "code_verifier", verifier)
-	if said["scope"] != "events" {
-		t.Errorf("granted %v", said["scope"])
+	_, granted := redeem(s, "grant_type", "authorization_code", "client_id", "desk & co", "client_secret", "secret", "code", approved.Get("code"), "redirect_uri", back, "code_verifier", verifier)
+	if granted["scope"] != "events" {
+		t.Errorf("granted %v", granted["scope"])
 	}
 	for name, form := range map[string]url.Values{
 		"denied":            {"deny": {"yes"}},

@@ -198,9 +198,9 @@ func (c *Cluster) run(name string, args ...string) error {
 	defer out.Close()
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Run(); err != nil {
-		said, _ := os.ReadFile(out.Name())
+		output, _ := os.ReadFile(out.Name())
 		log, _ := os.ReadFile(filepath.Join(c.dir, "log"))
-		return fmt.Errorf("%s: %w\n%s%s", name, err, said, log)
+		return fmt.Errorf("%s: %w\n%s%s", name, err, output, log)
 	}
 	return nil
 }

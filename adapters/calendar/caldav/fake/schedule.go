@@ -8,8 +8,8 @@ import (
 	"github.com/emersion/go-ical"
 )
 
-// schedule sends what an organizer's change calls for (RFC 6638 section 3.2.1), and answers the object as it
-// is kept: with a delivery status at each attendee.
+// schedule sends the messages that an organizer's change requires (RFC 6638 section 3.2.1). It returns the
+// object as it is kept, with a delivery status at each attendee.
 func (s *Server) schedule(path string, before *stored, after *ical.Calendar, data string) string {
 	if !s.options.AutoSchedule {
 		return data

@@ -122,7 +122,7 @@ func (s *Server) Move(id string) error { return s.edit(id, func(e *event) { e.mo
 // Remove removes an event.
 func (s *Server) Remove(id string) error { return s.edit(id, func(e *event) { e.removed = true }) }
 
-// Answer has one invited answer: "accepted", "declined" or "tentativelyAccepted".
+// Answer sets the response of one attendee: "accepted", "declined" or "tentativelyAccepted".
 func (s *Server) Answer(id, email, response string) error {
 	found := false
 	err := s.edit(id, func(e *event) {

@@ -31,8 +31,8 @@ func (s *Server) LimitBy(policy string) {
 	s.with(func(f *faults) { f.policy = policy })
 }
 
-// Answer has the server answer a bare status, such as 423 or 477, and name a wait where it is not zero; 0
-// ends that.
+// Answer makes the server respond with a bare status, such as 423 or 477, and a wait unless it is zero.
+// Status 0 ends that.
 func (s *Server) Answer(status int, wait time.Duration) {
 	s.with(func(f *faults) { f.status, f.wait = status, wait })
 }

@@ -217,8 +217,7 @@ func (c call) update(parts []string) (any, *refusal) {
 	return nil, &refusal{status: http.StatusNotFound, category: "OBJECT_NOT_FOUND", message: "resource not found"}
 }
 
-// associate reads what the ticket is about. What does not exist is told as HubSpot's check of associations
-// does.
+// associate reads the associations of a new ticket. It refuses records that do not exist, as HubSpot does.
 func (c call) associate(t *ticket, in creation) *refusal {
 	for _, a := range in.Associations {
 		if len(a.Types) == 0 || a.To.ID == "" {
@@ -409,7 +408,7 @@ func (c call) search([]string) (any, *refusal) {
 					continue
 				}
 				if f.Operator != "EQ" {
-					return nil, validation("This pretended search knows EQ, and GTE of createdate, only")
+					return nil, validation("This fake search knows EQ, and GTE of createdate, only")
 				}
 				value := t.properties[f.PropertyName]
 				if f.PropertyName == "hs_object_id" {

@@ -84,11 +84,11 @@ func (s *org) call(method, resource, body string) (status int, text string) {
 		s.t.Fatal(err)
 	}
 	defer answer.Body.Close()
-	said, err := io.ReadAll(answer.Body)
+	raw, err := io.ReadAll(answer.Body)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return answer.StatusCode, string(said)
+	return answer.StatusCode, string(raw)
 }
 
 func TestQueries(t *testing.T) {

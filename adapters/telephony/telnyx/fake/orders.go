@@ -107,8 +107,8 @@ func (s *Server) finish(o *order, now time.Time) {
 	s.numbers = append(s.numbers, n)
 }
 
-// listOrders tells the newest first. Whether the filter takes a part of a reference is not said; here it
-// does.
+// listOrders returns orders, the newest first. Telnyx does not document whether the filter matches a part of
+// a reference; here it does.
 func (c call) listOrders() (map[string]any, *refusal) {
 	all := slices.DeleteFunc(slices.Clone(c.orders), func(o *order) bool {
 		return !strings.Contains(o.reference, c.query.Get("filter[customer_reference]"))

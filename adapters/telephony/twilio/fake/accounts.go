@@ -13,7 +13,7 @@ const (
 	tester
 )
 
-// who tells by the credentials.
+// who returns the actor with the credentials of a request.
 func (s *Server) who(r *http.Request) actor {
 	user, secret, basic := r.BasicAuth()
 	o := s.options
@@ -34,8 +34,8 @@ func (s *Server) who(r *http.Request) actor {
 	return anonymous
 }
 
-// allowed tells who asks, if they may ask for the account: a parent for its subaccounts as well, nobody for
-// the parent (twilio.com/docs/iam/api/subaccounts, "Authentication").
+// allowed returns who asks, if they may use the account: a parent may use its subaccounts as well, but no
+// subaccount its parent (twilio.com/docs/iam/api/subaccounts, "Authentication").
 func (s *Server) allowed(r *http.Request, account string) (actor, *refusal) {
 	as := s.who(r)
 	switch {

@@ -55,7 +55,7 @@ func (c call) list() (map[string]any, *refusal) {
 	}, nil
 }
 
-// begins tells the page that is asked for, and where in all numbers it begins.
+// begins returns the requested page, and its first index among all numbers.
 func (c call) begins(all []*Number) (page, start int, refused *refusal) {
 	token, asked := c.given.Get("PageToken"), c.given.Get("Page")
 	if token == "" && (asked == "" || asked == "0") {
