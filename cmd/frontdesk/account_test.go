@@ -213,7 +213,7 @@ func accounts() map[string]func(testing.TB) account {
 	}
 }
 
-// zendeskAt is a connection to a fake Zendesk.
+// zendeskAt returns a connection to a fake Zendesk.
 func zendeskAt(base string) connection.Spec {
 	return connection.Spec{
 		Kind: adapter.KindCRM, Provider: "zendesk", Settings: map[string]any{"base_url": base}, Credentials: map[string]string{"access_token": "desk-secret"},

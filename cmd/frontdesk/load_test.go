@@ -279,7 +279,7 @@ func (d *deployment) createSandboxTenants(tenants int, latency time.Duration) (k
 	return d.createTenants(tenant.Settings{}, slices.Repeat([][]connection.Spec{sandboxes(settings)}, tenants)...)
 }
 
-// sandboxes are one of each kind.
+// sandboxes returns one of each kind.
 func sandboxes(settings map[string]any) (all []connection.Spec) {
 	for _, kind := range adapter.Kinds() {
 		all = append(all, connection.Spec{Kind: kind, Provider: "sandbox", Settings: settings})

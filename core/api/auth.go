@@ -14,9 +14,9 @@ const headerAPIKey = "X-Api-Key"
 
 var errNoKey = errors.New("no key was sent")
 
-// authenticate returns who calls, by X-Api-Key or by a bearer token (RFC 6750 section 2.1). Two different keys
-// are refused rather than one of them believed. Another scheme beside X-Api-Key is somebody else's, a proxy's
-// for example.
+// authenticate returns who calls, by X-Api-Key or by a bearer token (RFC 6750 section 2.1). Two different
+// keys are refused rather than one of them believed. Another scheme beside X-Api-Key is somebody else's, a
+// proxy's for example.
 func (a *api) authenticate(ctx context.Context, h http.Header) (apikey.Caller, error) {
 	key, err := keyOf(h)
 	if err != nil {

@@ -165,7 +165,7 @@ func query[S, In, Rec, Ans any](s S,
 	}
 }
 
-// lookup is a query without input.
+// lookup returns a query without input.
 func lookup[S, Ans any](s S, do func(S, context.Context, apikey.Caller) (Ans, error)) endpoint {
 	type noInput struct{}
 	return query(s,

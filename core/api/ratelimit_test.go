@@ -16,7 +16,7 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// ofKey is a caller with that key, of a tenant.
+// ofKey returns a caller with that key, of a tenant.
 func ofKey(key, tenantID string) apikey.Caller {
 	return apikey.Caller{KeyID: key, Tenant: tenant.Tenant{ID: tenantID}}
 }

@@ -56,7 +56,7 @@ func URL(publicURL, token string) string {
 	return strings.TrimRight(publicURL, "/") + connectPath + token
 }
 
-// RedirectURI is what an OAuth client has to be registered with, of what link.Link.Callback tells.
+// RedirectURI returns what an OAuth client has to be registered with, of what link.Link.Callback tells.
 func RedirectURI(publicURL, callback string) string {
 	return strings.TrimRight(publicURL, "/") + callbackPath + callback
 }

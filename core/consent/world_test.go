@@ -121,7 +121,7 @@ func (w *world) newBrowser() {
 	}
 }
 
-// link is a new link to the connection "front-office" at meet.
+// link returns a new link to the connection "front-office" at meet.
 func (w *world) link(change ...func(*link.Spec)) (token string) {
 	w.t.Helper()
 	n := link.Spec{Connection: connection.Spec{Name: "front-office", Kind: adapter.KindCalendar, Provider: "meet"}}

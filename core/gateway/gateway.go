@@ -166,7 +166,7 @@ func (g *Gateway) Close() {
 // Handler answers requests.
 func (g *Gateway) Handler() http.Handler { return g.handler }
 
-// Registry is the adapters.
+// Registry returns the adapters.
 func (g *Gateway) Registry() adapter.Registry { return g.registry }
 
 // closeWait is how long writes that outlived their requests may still take at the end.

@@ -75,7 +75,8 @@ func (g *Gateway) AdoptNumber(ctx context.Context, tenantName, connection, e164 
 	return n.ID, err
 }
 
-// phoneCaller is the caller for work on a telephony connection; without a name, on the tenant's default one.
+// phoneCaller returns the caller for work on a telephony connection; without a name, on the tenant's default
+// one.
 func (g *Gateway) phoneCaller(ctx context.Context, tenantName, name string) (apikey.Caller, error) {
 	connections, err := g.connections.List(ctx, tenantName)
 	if err != nil {

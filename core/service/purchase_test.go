@@ -463,7 +463,7 @@ func TestANumberThatCannotBeSetUpGoesBack(t *testing.T) {
 	}
 }
 
-// changed is the caller with settings of another revision.
+// changed returns the caller with settings of another revision.
 func (w *world) changed(c apikey.Caller) apikey.Caller {
 	connections := maps.Clone(c.Connections)
 	phones := connections[adapter.KindTelephony]

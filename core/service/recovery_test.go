@@ -124,7 +124,7 @@ func TestManyIntentsThatStayUnknownDoNotKeepOneWaiting(t *testing.T) {
 
 var _ Metrics = (*telemetry.Metrics)(nil)
 
-// measuredWorld is a world with one process and one tenant, and its metrics as they are served.
+// measuredWorld returns a world with one process and one tenant, and its metrics as they are served.
 func measuredWorld(t *testing.T) (w *world, p *process, c apikey.Caller, served func() string) {
 	metrics := telemetry.NewMetrics(telemetry.Build{})
 	w = newWorld(t, storetest.SQLite)

@@ -12,7 +12,7 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// protectedWorld is one whose tenant prevents double booking.
+// protectedWorld returns one whose tenant prevents double booking.
 func protectedWorld(t *testing.T) (*world, *process, apikey.Caller) {
 	t.Helper()
 	w, p, c := sqliteWorld(t)

@@ -72,7 +72,7 @@ func newWorld(tb testing.TB, open func(testing.TB) string) *world {
 	return w
 }
 
-// sqliteWorld is what most tests need: one process and one tenant.
+// sqliteWorld returns what most tests need: one process and one tenant.
 func sqliteWorld(tb testing.TB) (*world, *process, apikey.Caller) {
 	tb.Helper()
 	w := newWorld(tb, storetest.SQLite)
