@@ -53,8 +53,9 @@ func Adapter() adapter.Adapter {
 	return adapter.Calendar(adapter.Declaration{
 		Name:  name,
 		Title: "CalDAV",
-		Help:  "Calendars of Nextcloud, iCloud, Fastmail, Radicale and any other CalDAV server. Needs the server's address, a user name and an (app) password.",
-		Auth:  adapter.Auth{Scheme: adapter.Basic, Username: "username", Password: "password", BaseURL: "url"},
+		Help: "Calendars of Nextcloud, iCloud, Fastmail, Radicale and any other CalDAV server. Needs the " +
+			"server's address, a user name and an (app) password.",
+		Auth: adapter.Auth{Scheme: adapter.Basic, Username: "username", Password: "password", BaseURL: "url"},
 	}, open)
 }
 
@@ -68,5 +69,7 @@ func open(_ context.Context, s settings, env adapter.Environment) (calendar.Driv
 		base.Path = "/"
 	}
 	s.Username, s.Password = "", "" // the client holds them
-	return &driver{settings: s, base: base, http: env.HTTP, now: env.Now, discovering: make(chan struct{}, 1)}, nil
+	return &driver{
+		settings: s, base: base, http: env.HTTP, now: env.Now, discovering: make(chan struct{}, 1),
+	}, nil
 }

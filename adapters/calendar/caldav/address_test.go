@@ -39,7 +39,8 @@ func TestOneResourceHasOneID(t *testing.T) {
 
 func TestTagsAreMadeFitForIfMatch(t *testing.T) {
 	for given, want := range map[string]string{
-		`"abc"`: `"abc"`, `W/"abc"`: `"abc"`, `abc`: `"abc"`, ` "abc" `: `"abc"`, `"abc-gzip"`: `"abc"`, `W/"abc;gzip"`: `"abc"`, `"abc--gzip"`: `"abc"`,
+		`"abc"`: `"abc"`, `W/"abc"`: `"abc"`, `abc`: `"abc"`, ` "abc" `: `"abc"`, `"abc-gzip"`: `"abc"`,
+		`W/"abc;gzip"`: `"abc"`, `"abc--gzip"`: `"abc"`,
 		``: ``, `""`: ``, `W/""`: ``, "\"a\r\nb\"": ``, `"a"b"`: ``,
 	} {
 		if got := strongTag(given); got != want {
@@ -69,7 +70,8 @@ func TestPreconditionsTellWhatTheStatusDoesNot(t *testing.T) {
 		{429, "", fault.RateLimited, fault.ReasonProviderRateLimited},
 		{503, "<<<", fault.Unavailable, fault.ReasonProviderUnavailable},
 	} {
-		body := `<?xml version="1.0"?><D:error xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav">` + test.failed + `</D:error>`
+		body := `<?xml version="1.0"?><D:error xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav">` +
+			test.failed + `</D:error>`
 		got := refusal(answer{status: test.status, header: http.Header{}, body: []byte(body)})
 		if got.Code != test.code || got.Reason != test.reason || got.Metadata["provider"] != name {
 			t.Errorf("%d %s: %v %v", test.status, test.failed, got, got.Metadata)

@@ -40,7 +40,8 @@ func (d *driver) discoverAgain(ctx context.Context) (*account, error) {
 func (d *driver) calendar(ctx context.Context, id string) (*account, calendarCollection, error) {
 	a, again, err := d.account(ctx)
 	for err == nil {
-		i := slices.IndexFunc(a.calendars, func(p calendarCollection) bool { return p.ID == id || id == "" && p.IsDefault })
+		i := slices.IndexFunc(a.calendars,
+			func(p calendarCollection) bool { return p.ID == id || id == "" && p.IsDefault })
 		if i >= 0 {
 			return a, a.calendars[i], nil
 		}
@@ -58,13 +59,15 @@ func (d *driver) noCalendar(id string) error {
 		return noCalendar()
 	}
 	return fault.Newf(fault.NotFound, fault.ReasonCalendarNotFound,
-		"The account has no calendar %q, which the connection names as its default.", d.settings.Calendar).With("provider", name)
+		"The account has no calendar %q, which the connection names as its default.", d.settings.Calendar).
+		With("provider", name)
 }
 
 // missing explains an answer that may mean that the calendar is gone: 404, and 409 for a PUT into it (RFC
 // 4918 section 9.7.1). What is known is asked for anew.
 func (d *driver) missing(ctx context.Context, calendarID string, answered answer) error {
-	if answered.status != http.StatusNotFound && answered.status != http.StatusGone && answered.status != http.StatusConflict {
+	if answered.status != http.StatusNotFound && answered.status != http.StatusGone &&
+		answered.status != http.StatusConflict {
 		return refusal(answered)
 	}
 	a, err := d.discoverAgain(ctx)
@@ -78,5 +81,6 @@ func (d *driver) missing(ctx context.Context, calendarID string, answered answer
 }
 
 func readOnly() *fault.Error {
-	return fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "The account may only read this calendar.").With("provider", name)
+	return fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "The account may only read this calendar.").
+		With("provider", name)
 }

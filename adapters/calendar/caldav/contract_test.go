@@ -32,7 +32,9 @@ func open(tb testing.TB, address, user, password string, more map[string]any) ca
 	return openAt(tb, address, user, password, more, time.Now)
 }
 
-func openAt(tb testing.TB, address, user, password string, more map[string]any, now func() time.Time) calendar.Driver {
+func openAt(
+	tb testing.TB, address, user, password string, more map[string]any, now func() time.Time,
+) calendar.Driver {
 	tb.Helper()
 	client := adaptertest.Client(tb, "caldav", address, func(r *http.Request) error {
 		r.SetBasicAuth(user, password)
@@ -53,7 +55,8 @@ func openAt(tb testing.TB, address, user, password string, more map[string]any, 
 
 func TestContractOnRadicale(t *testing.T) {
 	a := servertest.Radicale(t)
-	conformance.Run(t, calendartest.Checks(), func(t *testing.T) calendartest.Harness { return harness(t, a, nil) })
+	conformance.Run(t, calendartest.Checks(),
+		func(t *testing.T) calendartest.Harness { return harness(t, a, nil) })
 }
 
 func TestContractOnTheFake(t *testing.T) {
@@ -117,11 +120,14 @@ func (p *provider) Notices(_ context.Context, ref calendar.EventRef) ([]calendar
 
 // lostByXandikos are the checks that Xandikos itself fails: it writes objects anew with a library that takes
 // an escaped backslash before "n" for a line break (python-icalendar, unescape_char).
-var lostByXandikos = []string{"a title is kept exactly", "a description is kept exactly", "changed texts are kept exactly"}
+var lostByXandikos = []string{
+	"a title is kept exactly", "a description is kept exactly", "changed texts are kept exactly",
+}
 
 func TestContractOnXandikos(t *testing.T) {
 	a := servertest.Xandikos(t)
-	checks := slices.DeleteFunc(calendartest.Checks(), func(c calendartest.Check) bool { return slices.Contains(lostByXandikos, c.Name) })
+	checks := slices.DeleteFunc(calendartest.Checks(),
+		func(c calendartest.Check) bool { return slices.Contains(lostByXandikos, c.Name) })
 	if want := len(calendartest.Checks()) - len(lostByXandikos); len(checks) != want {
 		t.Fatalf("%d checks are left, want %d: one was renamed", len(checks), want)
 	}

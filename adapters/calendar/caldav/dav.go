@@ -33,13 +33,16 @@ type answer struct {
 }
 
 // send sends one request. The error says that there was no answer.
-func (d *driver) send(ctx context.Context, method string, address *url.URL, header http.Header, body []byte) (answer, error) {
+func (d *driver) send(
+	ctx context.Context, method string, address *url.URL, header http.Header, body []byte,
+) (answer, error) {
 	return d.exchange(ctx, method, address, header, body, func(answer) error { return nil })
 }
 
 // exchange is send with an answer that is to be decoded, which use does.
 func (d *driver) exchange(
-	ctx context.Context, method string, address *url.URL, header http.Header, body []byte, use func(answer) error,
+	ctx context.Context, method string, address *url.URL, header http.Header, body []byte,
+	use func(answer) error,
 ) (answer, error) {
 	req, err := http.NewRequestWithContext(ctx, method, address.String(), bytes.NewReader(body))
 	if err != nil {
@@ -65,11 +68,14 @@ func (d *driver) exchange(
 // foreign reports whether a success is none of a calendar server's. One says 201 or 204, or 200 with nothing
 // or with XML (Radicale, to DELETE); proxies, firewalls and sign-in services say 200 with a page of theirs.
 func (a answer) foreign() bool {
-	return a.status == http.StatusOK && len(bytes.TrimSpace(a.body)) > 0 && !strings.Contains(a.header.Get("Content-Type"), "xml")
+	return a.status == http.StatusOK && len(bytes.TrimSpace(a.body)) > 0 &&
+		!strings.Contains(a.header.Get("Content-Type"), "xml")
 }
 
 // query sends a PROPFIND or REPORT and reads the multistatus.
-func (d *driver) query(ctx context.Context, method string, address *url.URL, depth, body string) (multistatus, answer, error) {
+func (d *driver) query(
+	ctx context.Context, method string, address *url.URL, depth, body string,
+) (multistatus, answer, error) {
 	header := http.Header{"Depth": {depth}, "Accept": {"application/xml, text/xml"}}
 	if method == methodReport {
 		ctx = upstream.ForListing(ctx)

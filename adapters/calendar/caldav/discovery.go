@@ -51,8 +51,8 @@ const (
 	maxHomes = 8
 )
 
-// discover asks the server from the start: who am I (RFC 5397), where are my calendars (RFC 4791 section 6.2.1),
-// and which are there.
+// discover asks the server from the start: who am I (RFC 5397), where are my calendars (RFC 4791 section
+// 6.2.1), and which are there.
 func (d *driver) discover(ctx context.Context) (*account, error) {
 	entry, err := d.enter(ctx)
 	if err != nil {
@@ -78,7 +78,8 @@ func (d *driver) discover(ctx context.Context) (*account, error) {
 		a.calendars = append(a.calendars, listed...)
 		standard = cmp.Or(standard, preferred)
 	}
-	if given != nil && !slices.ContainsFunc(a.calendars, func(p calendarCollection) bool { return p.ID == d.id(a, given) }) {
+	if given != nil && !slices.ContainsFunc(a.calendars,
+		func(p calendarCollection) bool { return p.ID == d.id(a, given) }) {
 		listed, _, err := d.list(ctx, given, "0", a) // a calendar shared with us, outside our home
 		if err != nil {
 			return nil, err
@@ -186,7 +187,8 @@ func (d *driver) enterAt(ctx context.Context, address *url.URL) (entry, error) {
 	}
 	if own.Principal != nil && own.Principal.Unauthenticated != nil {
 		return entry{}, fault.New(fault.Disconnected, fault.ReasonReconnectRequired,
-			"The calendar server does not know the connection's user. Connect the account again.").With("provider", name)
+			"The calendar server does not know the connection's user. Connect the account again.").
+			With("provider", name)
 	}
 	if len(own.Homes.List) > 0 {
 		return e, nil
@@ -228,7 +230,9 @@ func schedules(header http.Header) bool {
 
 // list reads the calendars of a home, or one calendar at depth 0, and the default one if the home's inbox
 // tells it.
-func (d *driver) list(ctx context.Context, home *url.URL, depth string, a *account) (list []calendarCollection, standard *url.URL, err error) {
+func (d *driver) list(
+	ctx context.Context, home *url.URL, depth string, a *account,
+) (list []calendarCollection, standard *url.URL, err error) {
 	m, answered, err := d.query(ctx, methodPropfind, home, depth, calendarProps)
 	if err != nil {
 		return nil, nil, err
@@ -250,7 +254,8 @@ func (d *driver) list(ctx context.Context, home *url.URL, depth string, a *accou
 		}
 		id := d.id(a, address)
 		found := calendarCollection{url: address, syncToken: strings.TrimSpace(p.SyncToken), Calendar: calendar.Calendar{
-			ID: id, Name: cmp.Or(strings.TrimSpace(p.DisplayName), lastSegment(id)), Zone: d.zoneOf(p), ReadOnly: !writable(p),
+			ID: id, Name: cmp.Or(strings.TrimSpace(p.DisplayName), lastSegment(id)), Zone: d.zoneOf(p),
+			ReadOnly: !writable(p),
 		}}
 		if owners := resolveAll(answered.url, p.Owner); len(owners) > 0 {
 			found.owner = owners[0]
@@ -343,7 +348,9 @@ func (d *driver) markDefault(a *account, given, standard *url.URL) {
 			id = d.id(a, u)
 		}
 		_ = mark(func(p calendarCollection) bool { return p.ID == id }) ||
-			mark(func(p calendarCollection) bool { return strings.TrimSuffix(p.ID, "/") == strings.TrimSuffix(id, "/") }) ||
+			mark(func(p calendarCollection) bool {
+				return strings.TrimSuffix(p.ID, "/") == strings.TrimSuffix(id, "/")
+			}) ||
 			mark(func(p calendarCollection) bool { return p.Name == wanted }) ||
 			mark(func(p calendarCollection) bool { return strings.EqualFold(p.Name, wanted) })
 		return // none, if it names none: an event must not land in a calendar that nobody chose
@@ -351,10 +358,13 @@ func (d *driver) markDefault(a *account, given, standard *url.URL) {
 	if given != nil && mark(func(p calendarCollection) bool { return p.ID == d.id(a, given) }) {
 		return
 	}
-	if standard != nil && mark(func(p calendarCollection) bool { return p.ID == d.id(a, standard) && !p.ReadOnly }) {
+	if standard != nil && mark(func(p calendarCollection) bool {
+		return p.ID == d.id(a, standard) && !p.ReadOnly
+	}) {
 		return
 	}
-	_ = mark(func(p calendarCollection) bool { return !p.ReadOnly }) || mark(func(calendarCollection) bool { return true })
+	_ = mark(func(p calendarCollection) bool { return !p.ReadOnly }) ||
+		mark(func(calendarCollection) bool { return true })
 }
 
 func resolveAll(base *url.URL, list hrefs) []*url.URL {

@@ -30,7 +30,8 @@ func newAccount(t testing.TB, how fake.Options) account {
 	t.Helper()
 	how.User, how.Password, how.Email = "alice", password, email
 	a := account{Server: fake.New(how)}
-	const zone = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VTIMEZONE\r\nTZID:W. Europe Standard Time\r\nEND:VTIMEZONE\r\nEND:VCALENDAR\r\n"
+	const zone = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VTIMEZONE\r\nTZID:W. Europe Standard " +
+		"Time\r\nEND:VTIMEZONE\r\nEND:VCALENDAR\r\n"
 	a.holidays = a.AddCalendar("a-holidays", "Holidays", "", true)
 	a.work = a.AddCalendar("office", "Office & more", zone, false)
 	a.home = a.AddCalendar("home", "Home", "", false)
@@ -46,7 +47,10 @@ func (a account) open(t testing.TB, path string, more map[string]any) calendar.D
 }
 
 func TestCalendarsAreFoundFromAnyAddress(t *testing.T) {
-	for _, path := range []string{"", "/", "/dav/", "/dav/principals/alice/", "/dav/calendars/alice/", "/dav/calendars/alice/home/", "/some/app"} {
+	for _, path := range []string{
+		"", "/", "/dav/", "/dav/principals/alice/", "/dav/calendars/alice/", "/dav/calendars/alice/home/",
+		"/some/app",
+	} {
 		a := newAccount(t, fake.Options{})
 		list, err := a.open(t, path, nil).Calendars(t.Context())
 		want := []calendar.Calendar{
@@ -73,7 +77,8 @@ func TestWhichCalendarIsTheDefault(t *testing.T) {
 		{"the one that the connection names by its name", "", fake.Options{AutoSchedule: true}, "home", "home"},
 		{"by its name whatever the case", "", fake.Options{}, "oFFICE & More", "office"},
 		{"by its id", "", fake.Options{}, "/dav/calendars/alice/office/", "office"},
-		{"by its whole address, without the last slash", "", fake.Options{}, "{url}/dav/calendars/alice/office", "office"},
+		{"by its whole address, without the last slash", "", fake.Options{},
+			"{url}/dav/calendars/alice/office", "office"},
 		{"none, where it names one that is not there", "", fake.Options{}, "Lunch", ""},
 	} {
 		a := newAccount(t, c.how)
@@ -100,7 +105,9 @@ func TestWhichCalendarIsTheDefault(t *testing.T) {
 
 func lunch(key string) calendar.Booking {
 	start := time.Date(2027, 5, 3, 12, 0, 0, 0, time.UTC)
-	return calendar.Booking{Key: key, Title: "Lunch", Start: start, End: start.Add(time.Hour), Zone: "Europe/Berlin"}
+	return calendar.Booking{
+		Key: key, Title: "Lunch", Start: start, End: start.Add(time.Hour), Zone: "Europe/Berlin",
+	}
 }
 
 func week() calendar.Query {
@@ -138,7 +145,8 @@ func TestServersThatAreNone(t *testing.T) {
 	multistatus := func(props string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusMultiStatus)
-			_, _ = w.Write([]byte(`<D:multistatus xmlns:D="DAV:"><D:response><D:href>/</D:href><D:propstat><D:prop>` + props + `</D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response></D:multistatus>`))
+			_, _ = w.Write([]byte(`<D:multistatus xmlns:D="DAV:"><D:response><D:href>/</D:href><D:propstat><D:prop>` +
+				props + `</D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response></D:multistatus>`))
 		}
 	}
 	status := func(code int, body string) http.HandlerFunc {
@@ -152,15 +160,22 @@ func TestServersThatAreNone(t *testing.T) {
 		code   fault.Code
 		reason string
 	}{
-		"a web page":                   {status(200, "<html>Welcome</html>"), fault.Unsupported, fault.ReasonProviderMisconfigured},
-		"nothing there":                {status(404, ""), fault.Unsupported, fault.ReasonProviderMisconfigured},
-		"no WebDAV":                    {status(405, ""), fault.Unsupported, fault.ReasonProviderMisconfigured},
-		"a multistatus of rubbish":     {status(207, "<D:multi"), fault.Unsupported, fault.ReasonProviderMisconfigured},
-		"an empty multistatus":         {status(207, `<D:multistatus xmlns:D="DAV:"/>`), fault.Unsupported, fault.ReasonProviderMisconfigured},
-		"a user that it does not know": {multistatus(`<D:current-user-principal><D:unauthenticated/></D:current-user-principal>`), fault.Disconnected, fault.ReasonReconnectRequired},
-		"a user without calendars":     {multistatus(`<D:current-user-principal><D:href>/me/</D:href></D:current-user-principal>`), fault.Unsupported, fault.ReasonProviderMisconfigured},
-		"refused credentials":          {status(401, ""), fault.Disconnected, fault.ReasonReconnectRequired},
-		"being down":                   {status(502, ""), fault.Unavailable, fault.ReasonProviderUnavailable},
+		"a web page": {status(200, "<html>Welcome</html>"), fault.Unsupported,
+			fault.ReasonProviderMisconfigured},
+		"nothing there": {status(404, ""), fault.Unsupported, fault.ReasonProviderMisconfigured},
+		"no WebDAV":     {status(405, ""), fault.Unsupported, fault.ReasonProviderMisconfigured},
+		"a multistatus of rubbish": {status(207, "<D:multi"), fault.Unsupported,
+			fault.ReasonProviderMisconfigured},
+		"an empty multistatus": {status(207, `<D:multistatus xmlns:D="DAV:"/>`), fault.Unsupported,
+			fault.ReasonProviderMisconfigured},
+		"a user that it does not know": {multistatus(
+			`<D:current-user-principal><D:unauthenticated/></D:current-user-principal>`), fault.Disconnected,
+			fault.ReasonReconnectRequired},
+		"a user without calendars": {multistatus(
+			`<D:current-user-principal><D:href>/me/</D:href></D:current-user-principal>`), fault.Unsupported,
+			fault.ReasonProviderMisconfigured},
+		"refused credentials": {status(401, ""), fault.Disconnected, fault.ReasonReconnectRequired},
+		"being down":          {status(502, ""), fault.Unavailable, fault.ReasonProviderUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			served := httptest.NewServer(c.serve)
@@ -178,13 +193,15 @@ func TestACalendarIsEnoughWhereNothingElseCanBeSeen(t *testing.T) {
 			return
 		}
 		w.WriteHeader(http.StatusMultiStatus)
-		_, _ = w.Write([]byte(`<multistatus xmlns="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"><response><href>/shared/team/</href><propstat><prop>` +
-			`<resourcetype><collection/><C:calendar/></resourcetype><current-user-principal><href>/me/</href></current-user-principal>` +
-			`</prop><status>HTTP/1.1 200 OK</status></propstat></response></multistatus>`))
+		_, _ = w.Write([]byte(
+			`<multistatus xmlns="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"><response><href>/shared/team/</href><propstat><prop>` +
+				`<resourcetype><collection/><C:calendar/></resourcetype><current-user-principal><href>/me/</href></current-user-principal>` +
+				`</prop><status>HTTP/1.1 200 OK</status></propstat></response></multistatus>`))
 	}))
 	defer served.Close()
 	list, err := open(t, served.URL+"/shared/team/", "alice", password, nil).Calendars(t.Context())
-	if want := []calendar.Calendar{{ID: "/shared/team/", Name: "team", IsDefault: true}}; err != nil || !slices.Equal(list, want) {
+	if want := []calendar.Calendar{{ID: "/shared/team/", Name: "team", IsDefault: true}}; err != nil ||
+		!slices.Equal(list, want) {
 		t.Errorf("got %+v, %v, want %+v", list, err, want)
 	}
 }
@@ -211,7 +228,9 @@ func TestCalendarsOnAnotherHostAreFollowedThere(t *testing.T) {
 	a := newAccount(t, fake.Options{HomeHost: "p42.cal.example.com"})
 	client := &hosts{target: strings.TrimPrefix(a.url, "http://")}
 	driver, err := caldav.Adapter().OpenCalendar(t.Context(),
-		adapter.Values{Settings: map[string]any{"url": "http://cal.example.com"}, Credentials: map[string]string{"username": "alice", "password": password}},
+		adapter.Values{Settings: map[string]any{"url": "http://cal.example.com"}, Credentials: map[string]string{
+			"username": "alice", "password": password,
+		}},
 		adapter.Environment{HTTP: &http.Client{Transport: client}, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
@@ -223,7 +242,10 @@ func TestCalendarsOnAnotherHostAreFollowedThere(t *testing.T) {
 	if err := driver.Cancel(t.Context(), calendar.EventRef{ID: booked.ID}, calendar.Cancellation{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"PROPFIND cal.example.com", "PROPFIND p42.cal.example.com", "PUT p42.cal.example.com", "DELETE p42.cal.example.com"} {
+	for _, want := range []string{
+		"PROPFIND cal.example.com", "PROPFIND p42.cal.example.com", "PUT p42.cal.example.com",
+		"DELETE p42.cal.example.com",
+	} {
 		if !slices.Contains(client.seen, want) {
 			t.Errorf("no %s among %q", want, client.seen)
 		}
@@ -239,9 +261,11 @@ func TestOnlyEventsCanBeNamedAsEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range []string{
-		"", "/", "#", "x", a.home, strings.TrimSuffix(a.home, "/"), "/dav/calendars/alice/", "/dav/principals/alice/", a.home + "../office/x.ics",
-		a.home + "..", a.home + ".", a.home + "x/y.ics", a.home + "%2e%2e", a.home + "x.ics?force", a.home + "%00", a.home + "x%0d%0a", "http://elsewhere.example.com" + a.home + "x.ics",
-		"//elsewhere.example.com" + a.home + "x.ics", a.home + "#20270503T120000Z", "/dav/calendars/bob/home/x.ics",
+		"", "/", "#", "x", a.home, strings.TrimSuffix(a.home, "/"), "/dav/calendars/alice/",
+		"/dav/principals/alice/", a.home + "../office/x.ics", a.home + "..", a.home + ".", a.home + "x/y.ics",
+		a.home + "%2e%2e", a.home + "x.ics?force", a.home + "%00", a.home + "x%0d%0a",
+		"http://elsewhere.example.com" + a.home + "x.ics", "//elsewhere.example.com" + a.home + "x.ics",
+		a.home + "#20270503T120000Z", "/dav/calendars/bob/home/x.ics",
 	} {
 		ref := calendar.EventRef{ID: id}
 		_, err := driver.Event(t.Context(), ref)
@@ -330,12 +354,14 @@ func TestWithoutETagsTheContentIsTheVersion(t *testing.T) {
 	if err != nil || len(page.Events) != 1 || page.Events[0].Version != booked.Version {
 		t.Fatalf("booked %+v, listed %+v, %v", booked, page, err)
 	}
-	a.Put(a.home, booked.ID[len(a.home):], strings.Replace(a.Get(booked.ID), "SUMMARY:Lunch", "SUMMARY:Dinner", 1))
+	a.Put(a.home, booked.ID[len(a.home):],
+		strings.Replace(a.Get(booked.ID), "SUMMARY:Lunch", "SUMMARY:Dinner", 1))
 	title := "Tea"
 	ref := calendar.EventRef{ID: booked.ID}
 	_, err = driver.Change(t.Context(), ref, calendar.Change{Title: &title, IfUnchanged: booked.Version})
 	want(t, err, fault.Conflict, fault.ReasonChangedMeanwhile)
-	want(t, driver.Cancel(t.Context(), ref, calendar.Cancellation{IfUnchanged: booked.Version}), fault.Conflict, fault.ReasonChangedMeanwhile)
+	want(t, driver.Cancel(t.Context(), ref, calendar.Cancellation{IfUnchanged: booked.Version}), fault.Conflict,
+		fault.ReasonChangedMeanwhile)
 }
 
 func TestAnEventOfAnotherProgramsMakingUnderOurNameIsNotOurs(t *testing.T) {

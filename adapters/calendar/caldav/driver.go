@@ -103,7 +103,8 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 		return calendar.Event{}, fault.From(err)
 	}
 	root := newObject(b, uid, location, a.organizer, d.now())
-	answered, err := d.send(ctx, http.MethodPut, r.url, http.Header{"If-None-Match": {"*"}, "Content-Type": {calendarType}}, ical.Encode(root))
+	answered, err := d.send(ctx, http.MethodPut, r.url,
+		http.Header{"If-None-Match": {"*"}, "Content-Type": {calendarType}}, ical.Encode(root))
 	if err != nil {
 		return calendar.Event{}, err
 	}
@@ -201,7 +202,9 @@ func (o *object) picked(i instance, r resource) calendar.Event {
 }
 
 // Change reads the object, changes what is asked, and puts it back if it is still the same.
-func (d *driver) Change(ctx context.Context, ref calendar.EventRef, c calendar.Change) (calendar.Event, error) {
+func (d *driver) Change(
+	ctx context.Context, ref calendar.EventRef, c calendar.Change,
+) (calendar.Event, error) {
 	a, r, err := d.resource(ctx, ref)
 	if err != nil {
 		return calendar.Event{}, err

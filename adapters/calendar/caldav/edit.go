@@ -86,7 +86,8 @@ func (e edit) shiftSeries(begin ical.Moment) error {
 	by := begin.Wall.Sub(old.Wall)
 	sameDay := midnight(begin.Wall).Equal(midnight(old.Wall))
 	refused := fault.New(fault.Unsupported, fault.ReasonNotSupported,
-		"The event repeats by a rule that does not fit the new time. Change its instances one by one, or book a new event.")
+		"The event repeats by a rule that does not fit the new time. Change its instances one by one, or book a "+
+			"new event.")
 	if (old.Form == ical.Date) != (begin.Form == ical.Date) || begin.Form == ical.UTC && old.Form != ical.UTC {
 		return refused
 	}

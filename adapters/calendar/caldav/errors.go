@@ -19,7 +19,8 @@ func refusal(a answer) *fault.Error {
 	var meaning *fault.Error
 	switch {
 	case a.status == http.StatusInsufficientStorage && !failed.has(davSpace, "number-of-matches-within-limits"):
-		meaning = fault.New(fault.Exhausted, fault.ReasonStorageFull, "The calendar server has no room left for this account.")
+		meaning = fault.New(fault.Exhausted, fault.ReasonStorageFull,
+			"The calendar server has no room left for this account.")
 	case failed.has(davSpace, "number-of-matches-within-limits"):
 		meaning = tooMany()
 	case failed.has(caldavSpace, "max-attendees-per-instance"):
@@ -29,9 +30,12 @@ func refusal(a answer) *fault.Error {
 		meaning = fault.New(fault.Invalid, fault.ReasonProviderRefused,
 			"The event is larger than the calendar server accepts.")
 	case failed.has(caldavSpace, "min-date-time"), failed.has(caldavSpace, "max-date-time"):
-		meaning = fault.New(fault.Invalid, fault.ReasonProviderRefused, "The calendar server does not keep events at that time.")
-	case failed.has(caldavSpace, "allowed-attendee-scheduling-object-change"), failed.has(caldavSpace, "allowed-organizer-scheduling-object-change"):
-		meaning = fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "Only the organizer of the event can change this.")
+		meaning = fault.New(fault.Invalid, fault.ReasonProviderRefused,
+			"The calendar server does not keep events at that time.")
+	case failed.has(caldavSpace, "allowed-attendee-scheduling-object-change"),
+		failed.has(caldavSpace, "allowed-organizer-scheduling-object-change"):
+		meaning = fault.New(fault.Forbidden, fault.ReasonPermissionDenied,
+			"Only the organizer of the event can change this.")
 	default:
 		return f
 	}
@@ -51,11 +55,13 @@ func tooMany() *fault.Error {
 }
 
 func noEvent() *fault.Error {
-	return fault.New(fault.NotFound, fault.ReasonEventNotFound, "There is no such event in the account's calendars.").With("provider", name)
+	return fault.New(fault.NotFound, fault.ReasonEventNotFound,
+		"There is no such event in the account's calendars.").With("provider", name)
 }
 
 func noCalendar() *fault.Error {
-	return fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "The account has no such calendar.").With("provider", name)
+	return fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "The account has no such calendar.").
+		With("provider", name)
 }
 
 func changedMeanwhile() *fault.Error {
@@ -87,7 +93,8 @@ func notKept(fields []string) *fault.Error {
 // passing it over would show time as free that is not.
 func unreadable(resource string, err error) *fault.Error {
 	f := fault.Newf(fault.Unsupported, fault.ReasonProviderRefused,
-		"The calendar holds an event that cannot be read, at %s. Correct or remove it with a calendar program.", resource)
+		"The calendar holds an event that cannot be read, at %s. Correct or remove it with a calendar program.",
+		resource)
 	switch {
 	case errors.Is(err, recur.ErrBudget):
 		f = fault.Newf(fault.Exhausted, fault.ReasonTooManyEvents,

@@ -42,7 +42,8 @@ func startServer(t *testing.T, ip string, isTLS, isEmpty bool, calendars func() 
 		s.mu.Lock()
 		s.n++
 		switch {
-		case isEmpty, r.Header.Get("Authorization") != "", r.Header.Get("Cookie") != "", bytes.Contains(body, []byte("canary")),
+		case isEmpty, r.Header.Get("Authorization") != "", r.Header.Get("Cookie") != "",
+			bytes.Contains(body, []byte("canary")),
 			r.Method == http.MethodPut, r.Method == http.MethodDelete, r.Method == http.MethodPost:
 			s.got = append(s.got, fmt.Sprintf("%s %s %v %s", r.Method, r.URL, r.Header, body))
 		}
@@ -112,8 +113,10 @@ func hostile(next http.Handler, which *regexp.Regexp, otherHost func() string, r
 // neither the credentials nor what was booked.
 func TestAddressesInAnswersObeyTheRulesOfRedirects(t *testing.T) {
 	for place, which := range map[string]string{
-		"the principal": `/dav/principals/`, "the home": `/dav/calendars/alice/$`, "a calendar": `/dav/calendars/alice/[a-z-]+/$`, "an event": `\.ics$`,
-		"the inbox": `inbox`, "the inbox and the calendars": `inbox|/dav/calendars/alice/[a-z-]+/$`, "everything": `^/`,
+		"the principal": `/dav/principals/`, "the home": `/dav/calendars/alice/$`,
+		"a calendar": `/dav/calendars/alice/[a-z-]+/$`, "an event": `\.ics$`,
+		"the inbox": `inbox`, "the inbox and the calendars": `inbox|/dav/calendars/alice/[a-z-]+/$`,
+		"everything": `^/`,
 	} {
 		for _, redirects := range []bool{false, true} {
 			for _, isTLS := range []bool{true, false} {
@@ -155,16 +158,22 @@ func attackHrefs(t *testing.T, which *regexp.Regexp, redirects, isTLS bool) {
 			roots.AddCert(s.Certificate())
 		}
 	}
-	pool := upstream.NewPool(upstream.PoolOptions{AllowTenantNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, RootCAs: roots})
+	pool := upstream.NewPool(upstream.PoolOptions{
+		AllowTenantNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, RootCAs: roots,
+	})
 	t.Cleanup(pool.Close)
 	client := pool.Client(upstream.ClientOptions{
 		Provider: "caldav", TenantAddress: true, AuthorizeFor: base,
 		Authorize: func(r *http.Request) error { r.SetBasicAuth("alice", password); return nil },
 	})
 	for _, otherHost = range []string{
-		clear.URL, other.URL, inside.URL, insideTLS.URL, "http://" + base.Host, strings.TrimPrefix(other.URL, "https:"), strings.TrimPrefix(clear.URL, "http:"),
-		base.Scheme + "://mallory:pw@" + base.Host, "https://mallory:pw@" + strings.TrimPrefix(other.URL, "https://"), "ftp://" + base.Host, "file://", "javascript://" + base.Host,
-		"http://[::ffff:127.0.0.2]" + inside.URL[strings.LastIndexByte(inside.URL, ':'):], base.Scheme + "://" + base.Host + "@" + strings.TrimPrefix(other.URL, "https://"),
+		clear.URL, other.URL, inside.URL, insideTLS.URL, "http://" + base.Host,
+		strings.TrimPrefix(other.URL, "https:"), strings.TrimPrefix(clear.URL, "http:"),
+		base.Scheme + "://mallory:pw@" + base.Host,
+		"https://mallory:pw@" + strings.TrimPrefix(other.URL, "https://"), "ftp://" + base.Host, "file://",
+		"javascript://" + base.Host,
+		"http://[::ffff:127.0.0.2]" + inside.URL[strings.LastIndexByte(inside.URL, ':'):],
+		base.Scheme + "://" + base.Host + "@" + strings.TrimPrefix(other.URL, "https://"),
 	} {
 		useCalendars(t, home.URL, client)
 	}
@@ -178,7 +187,9 @@ func attackHrefs(t *testing.T, which *regexp.Regexp, redirects, isTLS bool) {
 func useCalendars(t *testing.T, address string, client *http.Client) {
 	t.Helper()
 	driver, err := caldav.Adapter().OpenCalendar(t.Context(),
-		adapter.Values{Settings: map[string]any{"url": address, "email": email}, Credentials: map[string]string{"username": "alice", "password": "withheld"}},
+		adapter.Values{Settings: map[string]any{"url": address, "email": email}, Credentials: map[string]string{
+			"username": "alice", "password": "withheld",
+		}},
 		adapter.Environment{Zone: "America/New_York", HTTP: client, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
@@ -186,14 +197,19 @@ func useCalendars(t *testing.T, address string, client *http.Client) {
 	_, _ = driver.Account(t.Context())
 	_, _ = driver.Calendars(t.Context())
 	start, title := time.Date(2026, 12, 1, 10, 0, 0, 0, time.UTC), "canary"
-	b := calendar.Booking{Key: "k1", Title: title, Start: start, End: start.Add(time.Hour), Zone: "UTC", Attendees: []string{"canary@example.com"}}
+	b := calendar.Booking{
+		Key: "k1", Title: title, Start: start, End: start.Add(time.Hour), Zone: "UTC",
+		Attendees: []string{"canary@example.com"},
+	}
 	booked, err := driver.Book(t.Context(), b)
 	refs := []calendar.EventRef{{ID: "/dav/calendars/alice/home/x.ics"}}
 	if err == nil {
 		refs = append(refs, calendar.EventRef{ID: booked.ID})
 	}
 	for range 2 {
-		page, _ := driver.Events(t.Context(), calendar.Query{From: start.Add(-time.Hour), To: start.Add(2 * time.Hour), Zone: "UTC"})
+		page, _ := driver.Events(t.Context(), calendar.Query{
+			From: start.Add(-time.Hour), To: start.Add(2 * time.Hour), Zone: "UTC",
+		})
 		for _, e := range page.Events {
 			refs = append(refs, calendar.EventRef{ID: e.ID})
 		}

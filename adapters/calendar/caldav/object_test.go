@@ -15,7 +15,8 @@ import (
 // objectOfLines wraps events in a calendar.
 func objectOfLines(tb testing.TB, lines string) *object {
 	tb.Helper()
-	data := "BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//Somebody//EN\n" + strings.TrimSpace(lines) + "\nEND:VCALENDAR\n"
+	data := "BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//Somebody//EN\n" + strings.TrimSpace(lines) +
+		"\nEND:VCALENDAR\n"
 	o, err := readObject([]byte(data), zones{})
 	if err != nil {
 		tb.Fatal(err)
@@ -65,18 +66,29 @@ func TestWhatLiesInMarch(t *testing.T) {
 		want        []string
 	}{
 		{"an event has the length that DTEND says", event(daily), []string{"03-28 09:00 to 03-28 10:00"}},
-		{"an event may have DURATION in its place", event("DTSTART;TZID=Europe/Berlin:20260328T090000\nDURATION:PT45M"), []string{"03-28 09:00 to 03-28 09:45"}},
-		{"an event with neither has no length", event("DTSTART:20260328T090000Z"), []string{"03-28 10:00 to 03-28 10:00"}},
+		{"an event may have DURATION in its place",
+			event("DTSTART;TZID=Europe/Berlin:20260328T090000\nDURATION:PT45M"),
+			[]string{"03-28 09:00 to 03-28 09:45"}},
+		{"an event with neither has no length", event("DTSTART:20260328T090000Z"),
+			[]string{"03-28 10:00 to 03-28 10:00"}},
 		{"a day with neither is one day", event("DTSTART;VALUE=DATE:20260328"), []string{"03-28 to 03-29"}},
 		{"a day with DURATION", event("DTSTART;VALUE=DATE:20260328\nDURATION:P2D"), []string{"03-28 to 03-30"}},
-		{"an end before the start is none", event("DTSTART:20260328T090000Z\nDTEND:20260328T080000Z"), []string{"03-28 10:00 to 03-28 10:00"}},
-		{"what ends where the time begins is not in it", event("DTSTART;TZID=Europe/Berlin:20260228T230000\nDTEND;TZID=Europe/Berlin:20260301T000000"), nil},
-		{"what reaches into the time is", event("DTSTART;TZID=Europe/Berlin:20260228T230000\nDTEND;TZID=Europe/Berlin:20260301T000001"), []string{"02-28 23:00 to 03-01 00:00"}},
-		{"what starts where it ends is not", event("DTSTART;TZID=Europe/Berlin:20260401T000000\nDURATION:PT1H"), nil},
-		{"nothing long that starts where it begins is", event("DTSTART;TZID=Europe/Berlin:20260301T000000"), []string{"03-01 00:00 to 03-01 00:00"}},
-		{"an event that was called off is there to be told so", event(daily + "STATUS:CANCELLED"), []string{"03-28 09:00 to 03-28 10:00"}},
+		{"an end before the start is none", event("DTSTART:20260328T090000Z\nDTEND:20260328T080000Z"),
+			[]string{"03-28 10:00 to 03-28 10:00"}},
+		{"what ends where the time begins is not in it",
+			event("DTSTART;TZID=Europe/Berlin:20260228T230000\nDTEND;TZID=Europe/Berlin:20260301T000000"), nil},
+		{"what reaches into the time is",
+			event("DTSTART;TZID=Europe/Berlin:20260228T230000\nDTEND;TZID=Europe/Berlin:20260301T000001"),
+			[]string{"02-28 23:00 to 03-01 00:00"}},
+		{"what starts where it ends is not", event("DTSTART;TZID=Europe/Berlin:20260401T000000\nDURATION:PT1H"),
+			nil},
+		{"nothing long that starts where it begins is", event("DTSTART;TZID=Europe/Berlin:20260301T000000"),
+			[]string{"03-01 00:00 to 03-01 00:00"}},
+		{"an event that was called off is there to be told so", event(daily + "STATUS:CANCELLED"),
+			[]string{"03-28 09:00 to 03-28 10:00"}},
 		{"a series keeps its wall clock and its exact length when clocks are set",
-			event("DTSTART;TZID=Europe/Berlin:20260327T230000\nDTEND;TZID=Europe/Berlin:20260328T070000\nRRULE:FREQ=DAILY;COUNT=3"),
+			event(
+				"DTSTART;TZID=Europe/Berlin:20260327T230000\nDTEND;TZID=Europe/Berlin:20260328T070000\nRRULE:FREQ=DAILY;COUNT=3"),
 			[]string{"03-27 23:00 to 03-28 07:00", "03-28 23:00 to 03-29 08:00", "03-29 23:00 to 03-30 07:00"}},
 		{"with DURATION of days the length is nominal",
 			event("DTSTART;TZID=Europe/Berlin:20260328T120000\nDURATION:P1D\nRRULE:FREQ=DAILY;COUNT=2"),
@@ -93,46 +105,68 @@ func TestWhatLiesInMarch(t *testing.T) {
 		{"UNTIL a date includes that day",
 			event(daily + "RRULE:FREQ=DAILY;UNTIL=20260329"),
 			[]string{"03-28 09:00 to 03-28 10:00", "03-29 09:00 to 03-29 10:00"}},
-		{"UNTIL before the start leaves the start", event(daily + "RRULE:FREQ=DAILY;UNTIL=20200101T000000Z"), []string{"03-28 09:00 to 03-28 10:00"}},
+		{"UNTIL before the start leaves the start", event(daily + "RRULE:FREQ=DAILY;UNTIL=20200101T000000Z"),
+			[]string{"03-28 09:00 to 03-28 10:00"}},
 		{"EXDATE takes out, in whatever zone it is written",
-			event(daily + "RRULE:FREQ=DAILY;COUNT=4\nEXDATE:20260328T080000Z\nEXDATE;TZID=America/New_York:20260330T030000"),
+			event(
+				daily + "RRULE:FREQ=DAILY;COUNT=4\nEXDATE:20260328T080000Z\nEXDATE;TZID=America/New_York:20260330T030000"),
 			[]string{"03-29 09:00 to 03-29 10:00", "03-31 09:00 to 03-31 10:00"}},
 		{"EXDATE may list several, and dates for timed events",
-			event(daily + "RRULE:FREQ=DAILY;COUNT=4\nEXDATE;TZID=Europe/Berlin:20260328T090000,20260331T090000\nEXDATE;VALUE=DATE:20260329"),
+			event(
+				daily + "RRULE:FREQ=DAILY;COUNT=4\nEXDATE;TZID=Europe/Berlin:20260328T090000,20260331T090000\nEXDATE;VALUE=DATE:20260329"),
 			[]string{"03-30 09:00 to 03-30 10:00"}},
 		{"RDATE adds, each once",
-			event(daily + "RRULE:FREQ=DAILY;COUNT=2\nRDATE;TZID=Europe/Berlin:20260329T090000,20260310T110000\nRDATE:20260311T110000Z"),
-			[]string{"03-10 11:00 to 03-10 12:00", "03-11 12:00 to 03-11 13:00", "03-28 09:00 to 03-28 10:00", "03-29 09:00 to 03-29 10:00"}},
+			event(
+				daily + "RRULE:FREQ=DAILY;COUNT=2\nRDATE;TZID=Europe/Berlin:20260329T090000,20260310T110000\nRDATE:20260311T110000Z"),
+			[]string{"03-10 11:00 to 03-10 12:00", "03-11 12:00 to 03-11 13:00", "03-28 09:00 to 03-28 10:00",
+				"03-29 09:00 to 03-29 10:00"}},
 		{"RDATE of periods have ends of their own",
 			event(daily + "RDATE;VALUE=PERIOD:20260305T080000Z/20260305T113000Z,20260306T080000Z/PT15M"),
 			[]string{"03-05 09:00 to 03-05 12:30", "03-06 09:00 to 03-06 09:15", "03-28 09:00 to 03-28 10:00"}},
 		{"an override takes the place of its instance",
-			event(daily+"SUMMARY:A\nRRULE:FREQ=DAILY;COUNT=3") + event("RECURRENCE-ID;TZID=Europe/Berlin:20260329T090000\nSUMMARY:B\nDTSTART;TZID=Europe/Berlin:20260303T150000\nDURATION:PT2H"),
+			event(daily+"SUMMARY:A\nRRULE:FREQ=DAILY;COUNT=3") +
+				event(
+					"RECURRENCE-ID;TZID=Europe/Berlin:20260329T090000\nSUMMARY:B\nDTSTART;TZID=Europe/Berlin:20260303T150000\nDURATION:PT2H"),
 			[]string{"03-03 15:00 to 03-03 17:00 B", "03-28 09:00 to 03-28 10:00 A", "03-30 09:00 to 03-30 10:00 A"}},
 		{"an override named in UTC does too",
-			event(daily+"SUMMARY:A\nRRULE:FREQ=DAILY;COUNT=2") + event("RECURRENCE-ID:20260329T070000Z\nSUMMARY:B\nDTSTART:20260329T120000Z\nDURATION:PT1H"),
+			event(daily+"SUMMARY:A\nRRULE:FREQ=DAILY;COUNT=2") +
+				event("RECURRENCE-ID:20260329T070000Z\nSUMMARY:B\nDTSTART:20260329T120000Z\nDURATION:PT1H"),
 			[]string{"03-28 09:00 to 03-28 10:00 A", "03-29 14:00 to 03-29 15:00 B"}},
 		{"an override may move an instance out of the time",
-			event(daily+"RRULE:FREQ=DAILY;COUNT=2") + event("RECURRENCE-ID;TZID=Europe/Berlin:20260329T090000\nDTSTART;TZID=Europe/Berlin:20260503T150000\nDURATION:PT2H"),
+			event(daily+"RRULE:FREQ=DAILY;COUNT=2") +
+				event(
+					"RECURRENCE-ID;TZID=Europe/Berlin:20260329T090000\nDTSTART;TZID=Europe/Berlin:20260503T150000\nDURATION:PT2H"),
 			[]string{"03-28 09:00 to 03-28 10:00"}},
 		{"or into it",
-			event("DTSTART;TZID=Europe/Berlin:20260501T090000\nDURATION:PT1H\nRRULE:FREQ=DAILY;COUNT=2") + event("RECURRENCE-ID;TZID=Europe/Berlin:20260502T090000\nDTSTART;TZID=Europe/Berlin:20260303T150000\nDURATION:PT2H"),
+			event("DTSTART;TZID=Europe/Berlin:20260501T090000\nDURATION:PT1H\nRRULE:FREQ=DAILY;COUNT=2") +
+				event(
+					"RECURRENCE-ID;TZID=Europe/Berlin:20260502T090000\nDTSTART;TZID=Europe/Berlin:20260303T150000\nDURATION:PT2H"),
 			[]string{"03-03 15:00 to 03-03 17:00"}},
 		{"an instance that was called off is there to be told so",
-			event(daily+"RRULE:FREQ=DAILY;COUNT=2") + event("RECURRENCE-ID;TZID=Europe/Berlin:20260329T090000\nDTSTART;TZID=Europe/Berlin:20260329T090000\nSTATUS:CANCELLED"),
+			event(daily+"RRULE:FREQ=DAILY;COUNT=2") +
+				event(
+					"RECURRENCE-ID;TZID=Europe/Berlin:20260329T090000\nDTSTART;TZID=Europe/Berlin:20260329T090000\nSTATUS:CANCELLED"),
 			[]string{"03-28 09:00 to 03-28 10:00", "03-29 09:00 to 03-29 09:00"}},
 		{"EXDATE outlives an override that was left behind",
-			event(daily+"RRULE:FREQ=DAILY;COUNT=2\nEXDATE;TZID=Europe/Berlin:20260329T090000") + event("RECURRENCE-ID;TZID=Europe/Berlin:20260329T090000\nDTSTART;TZID=Europe/Berlin:20260329T110000\nDURATION:PT1H"),
+			event(daily+"RRULE:FREQ=DAILY;COUNT=2\nEXDATE;TZID=Europe/Berlin:20260329T090000") +
+				event(
+					"RECURRENCE-ID;TZID=Europe/Berlin:20260329T090000\nDTSTART;TZID=Europe/Berlin:20260329T110000\nDURATION:PT1H"),
 			[]string{"03-28 09:00 to 03-28 10:00"}},
 		{"an override for this and what follows moves those too",
-			event(daily+"SUMMARY:A\nRRULE:FREQ=DAILY;COUNT=4") + event("RECURRENCE-ID;RANGE=THISANDFUTURE;TZID=Europe/Berlin:20260329T090000\nSUMMARY:B\nDTSTART;TZID=Europe/Berlin:20260329T110000\nDTEND;TZID=Europe/Berlin:20260329T113000") +
-				event("RECURRENCE-ID;TZID=Europe/Berlin:20260331T090000\nSUMMARY:C\nDTSTART;TZID=Europe/Berlin:20260331T180000\nDURATION:PT1H"),
-			[]string{"03-28 09:00 to 03-28 10:00 A", "03-29 11:00 to 03-29 11:30 B", "03-30 11:00 to 03-30 11:30 B", "03-31 18:00 to 03-31 19:00 C"}},
+			event(daily+"SUMMARY:A\nRRULE:FREQ=DAILY;COUNT=4") +
+				event(
+					"RECURRENCE-ID;RANGE=THISANDFUTURE;TZID=Europe/Berlin:20260329T090000\nSUMMARY:B\nDTSTART;TZID=Europe/Berlin:20260329T110000\nDTEND;TZID=Europe/Berlin:20260329T113000") +
+				event(
+					"RECURRENCE-ID;TZID=Europe/Berlin:20260331T090000\nSUMMARY:C\nDTSTART;TZID=Europe/Berlin:20260331T180000\nDURATION:PT1H"),
+			[]string{"03-28 09:00 to 03-28 10:00 A", "03-29 11:00 to 03-29 11:30 B", "03-30 11:00 to 03-30 11:30 B",
+				"03-31 18:00 to 03-31 19:00 C"}},
 		{"instances without their series stand alone",
-			event("RECURRENCE-ID;TZID=Europe/Berlin:20260329T090000\nDTSTART;TZID=Europe/Berlin:20260329T110000\nDURATION:PT1H"),
+			event(
+				"RECURRENCE-ID;TZID=Europe/Berlin:20260329T090000\nDTSTART;TZID=Europe/Berlin:20260329T110000\nDURATION:PT1H"),
 			[]string{"03-29 11:00 to 03-29 12:00"}},
 		{"a series of days",
-			event("DTSTART;VALUE=DATE:20260330\nDTEND;VALUE=DATE:20260401\nRRULE:FREQ=WEEKLY;COUNT=2\nEXDATE;VALUE=DATE:20260406"),
+			event(
+				"DTSTART;VALUE=DATE:20260330\nDTEND;VALUE=DATE:20260401\nRRULE:FREQ=WEEKLY;COUNT=2\nEXDATE;VALUE=DATE:20260406"),
 			[]string{"03-30 to 04-01"}},
 		{"a floating series",
 			event("DTSTART:20260331T220000\nDTEND:20260331T230000\nRRULE:FREQ=DAILY"),
@@ -141,7 +175,8 @@ func TestWhatLiesInMarch(t *testing.T) {
 			event("DTSTART;TZID=Europe/Berlin:20260310T100000\nDTEND;TZID=America/New_York:20260310T140000"),
 			[]string{"03-10 10:00 to 03-10 19:00"}},
 		{"a long instance reaches in from far before",
-			event("DTSTART;TZID=Europe/Berlin:20260101T000000\nDTEND;TZID=Europe/Berlin:20260310T000000\nRRULE:FREQ=YEARLY"),
+			event(
+				"DTSTART;TZID=Europe/Berlin:20260101T000000\nDTEND;TZID=Europe/Berlin:20260310T000000\nRRULE:FREQ=YEARLY"),
 			[]string{"01-01 00:00 to 03-10 00:00"}},
 		{"two rules of one series",
 			event(daily + "RRULE:FREQ=DAILY;COUNT=2\nRRULE:FREQ=WEEKLY;COUNT=2"),
@@ -169,13 +204,16 @@ func TestWhatLiesInMarch(t *testing.T) {
 func TestObjectsThatWouldRunAwayDoNot(t *testing.T) {
 	from := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	for name, lines := range map[string]string{
-		"every second":             event("DTSTART:19700101T000000Z\nRRULE:FREQ=SECONDLY"),
-		"a billion times":          event("DTSTART:19700101T000000Z\nRRULE:FREQ=SECONDLY;COUNT=1000000000"),
-		"thousands of rules":       event("DTSTART:19700101T000000Z\n" + strings.Repeat("RRULE:FREQ=MINUTELY;COUNT=1000000000\n", 5000)),
+		"every second":    event("DTSTART:19700101T000000Z\nRRULE:FREQ=SECONDLY"),
+		"a billion times": event("DTSTART:19700101T000000Z\nRRULE:FREQ=SECONDLY;COUNT=1000000000"),
+		"thousands of rules": event("DTSTART:19700101T000000Z\n" +
+			strings.Repeat("RRULE:FREQ=MINUTELY;COUNT=1000000000\n", 5000)),
 		"a duration of a lifetime": event("DTSTART:19700101T000000Z\nDURATION:P90000D\nRRULE:FREQ=MINUTELY"),
-		"a zone of thousands of rules": strings.Repeat("BEGIN:VTIMEZONE\nTZID:X\n"+strings.Repeat("BEGIN:STANDARD\nDTSTART:16010101T000000\nTZOFFSETFROM:+0200\nTZOFFSETTO:+0100\nRRULE:FREQ=MINUTELY\nEND:STANDARD\n", 3000)+"END:VTIMEZONE\n", 3) +
+		"a zone of thousands of rules": strings.Repeat("BEGIN:VTIMEZONE\nTZID:X\n"+
+			strings.Repeat("BEGIN:STANDARD\nDTSTART:16010101T000000\nTZOFFSETFROM:+0200\nTZOFFSETTO:+0100\nRRULE:FREQ=MINUTELY\nEND:STANDARD\n", 3000)+"END:VTIMEZONE\n", 3) +
 			event("DTSTART;TZID=X:20260101T000000\nRRULE:FREQ=SECONDLY"),
-		"one that is never reached": event("DTSTART:00010101T000000Z\nRRULE:FREQ=MINUTELY;COUNT=1000000000;BYMONTH=2;BYMONTHDAY=31"),
+		"one that is never reached": event(
+			"DTSTART:00010101T000000Z\nRRULE:FREQ=MINUTELY;COUNT=1000000000;BYMONTH=2;BYMONTHDAY=31"),
 	} {
 		o := objectOfLines(t, lines)
 		began := time.Now()
@@ -200,7 +238,9 @@ func TestRulesThatAreNotUnderstoodAreSaid(t *testing.T) {
 // shows.
 func TestWindowsShowPartsOfTheWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		location, err := time.LoadLocation(rapid.SampledFrom([]string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia"}).Draw(t, "zone"))
+		location, err := time.LoadLocation(rapid.SampledFrom([]string{
+			"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia",
+		}).Draw(t, "zone"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -209,9 +249,13 @@ func TestWindowsShowPartsOfTheWhole(t *testing.T) {
 		}
 		begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		start := begin.Add(days("start", 300))
-		rule := rapid.SampledFrom([]string{"FREQ=DAILY", "FREQ=WEEKLY;BYDAY=MO,SU", "FREQ=MONTHLY;BYDAY=-1SU", "FREQ=HOURLY;INTERVAL=7", "FREQ=YEARLY", "FREQ=DAILY;COUNT=40"}).Draw(t, "rule")
+		rule := rapid.SampledFrom([]string{
+			"FREQ=DAILY", "FREQ=WEEKLY;BYDAY=MO,SU", "FREQ=MONTHLY;BYDAY=-1SU", "FREQ=HOURLY;INTERVAL=7",
+			"FREQ=YEARLY", "FREQ=DAILY;COUNT=40",
+		}).Draw(t, "rule")
 		length := rapid.SampledFrom([]string{"PT1H", "P1D", "P3DT5H", "PT0S"}).Draw(t, "length")
-		data := "BEGIN:VCALENDAR\n" + event("DTSTART;TZID="+location.String()+":"+start.Format("20060102T150405")+"\nDURATION:"+length+"\nRRULE:"+rule) + "END:VCALENDAR\n"
+		data := "BEGIN:VCALENDAR\n" + event("DTSTART;TZID="+location.String()+":"+start.Format("20060102T150405")+
+			"\nDURATION:"+length+"\nRRULE:"+rule) + "END:VCALENDAR\n"
 		o, err := readObject([]byte(data), zones{})
 		if err != nil {
 			t.Fatal(err)
@@ -242,9 +286,15 @@ func TestWindowsShowPartsOfTheWhole(t *testing.T) {
 }
 
 func FuzzObject(f *testing.F) {
-	f.Add([]byte("BEGIN:VCALENDAR\n" + event("DTSTART;TZID=Europe/Berlin:20260328T090000\nDURATION:P1D\nRRULE:FREQ=DAILY\nEXDATE:20260328T080000Z\nRDATE;VALUE=PERIOD:20260305T080000Z/PT15M") + "END:VCALENDAR\n"))
-	f.Add([]byte("BEGIN:VCALENDAR\n" + event("DTSTART:20260328T090000\nRRULE:FREQ=WEEKLY") + event("RECURRENCE-ID;RANGE=THISANDFUTURE:20260404T090000\nDTSTART;VALUE=DATE:20260404") + "END:VCALENDAR\n"))
-	f.Add([]byte("BEGIN:VCALENDAR\nBEGIN:VTIMEZONE\nTZID:X\nBEGIN:STANDARD\nDTSTART:16010101T000000\nTZOFFSETFROM:+0200\nTZOFFSETTO:+0100\nRRULE:FREQ=YEARLY;BYMONTH=10;BYDAY=-1SU\nEND:STANDARD\nEND:VTIMEZONE\n" + event("DTSTART;TZID=X:20260328T090000") + "END:VCALENDAR\n"))
+	f.Add([]byte("BEGIN:VCALENDAR\n" +
+		event(
+			"DTSTART;TZID=Europe/Berlin:20260328T090000\nDURATION:P1D\nRRULE:FREQ=DAILY\nEXDATE:20260328T080000Z\nRDATE;VALUE=PERIOD:20260305T080000Z/PT15M") + "END:VCALENDAR\n"))
+	f.Add([]byte("BEGIN:VCALENDAR\n" + event("DTSTART:20260328T090000\nRRULE:FREQ=WEEKLY") +
+		event("RECURRENCE-ID;RANGE=THISANDFUTURE:20260404T090000\nDTSTART;VALUE=DATE:20260404") +
+		"END:VCALENDAR\n"))
+	f.Add(
+		[]byte(
+			"BEGIN:VCALENDAR\nBEGIN:VTIMEZONE\nTZID:X\nBEGIN:STANDARD\nDTSTART:16010101T000000\nTZOFFSETFROM:+0200\nTZOFFSETTO:+0100\nRRULE:FREQ=YEARLY;BYMONTH=10;BYDAY=-1SU\nEND:STANDARD\nEND:VTIMEZONE\n" + event("DTSTART;TZID=X:20260328T090000") + "END:VCALENDAR\n"))
 	from := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		o, err := readObject(data, zones{})
@@ -264,7 +314,9 @@ func FuzzObject(f *testing.F) {
 		start, end := from.Add(time.Hour), from.Add(2*time.Hour)
 		if len(instances) > 0 {
 			e := edit{object: o, organizer: "mailto:me@example.com", now: now}
-			_ = e.apply(instances[0], o.recurs(), calendar.Change{Title: &title, Start: &start, End: &end, Zone: "Europe/Paris", Attendees: &[]string{"a@example.com"}})
+			_ = e.apply(instances[0], o.recurs(), calendar.Change{
+				Title: &title, Start: &start, End: &end, Zone: "Europe/Paris", Attendees: &[]string{"a@example.com"},
+			})
 		}
 	})
 }

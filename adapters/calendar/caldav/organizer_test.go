@@ -12,7 +12,10 @@ import (
 
 // meeting returns an object of one event with further lines.
 func meeting(uid string, lines ...string) string {
-	all := []string{"BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Outsider//EN", "BEGIN:VEVENT", "UID:" + uid, "DTSTAMP:20260101T000000Z"}
+	all := []string{
+		"BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Outsider//EN", "BEGIN:VEVENT", "UID:" + uid,
+		"DTSTAMP:20260101T000000Z",
+	}
 	all = append(all, lines...)
 	return strings.Join(append(all, "END:VEVENT", "END:VCALENDAR", ""), "\r\n")
 }
@@ -29,25 +32,36 @@ func TestWhatSomeoneElseOrganizesIsNotChanged(t *testing.T) {
 		own   bool
 	}{
 		{rule: "no organizer", email: email, own: true},
-		{rule: "the server's address of the account", lines: []string{"ORGANIZER:mailto:alice@example.com", guest}, own: true},
-		{rule: "in other letters", lines: []string{"ORGANIZER;CN=Alice:MAILTO:Alice@Example.COM", guest}, own: true},
-		{rule: "the connection's email", email: "desk@example.com", lines: []string{"ORGANIZER:mailto:desk@example.com", guest}, own: true},
+		{rule: "the server's address of the account", lines: []string{"ORGANIZER:mailto:alice@example.com", guest},
+			own: true},
+		{rule: "in other letters", lines: []string{"ORGANIZER;CN=Alice:MAILTO:Alice@Example.COM", guest},
+			own: true},
+		{rule: "the connection's email", email: "desk@example.com",
+			lines: []string{"ORGANIZER:mailto:desk@example.com", guest}, own: true},
 		{rule: "the server's address beside the connection's email", email: "desk@example.com",
 			lines: []string{"ORGANIZER:mailto:alice@example.com", guest}, own: true},
-		{rule: "another address of the account", how: fake.Options{Aliases: []string{"mailto:a.smith@example.com", "urn:uuid:0815"}},
+		{rule: "another address of the account",
+			how:   fake.Options{Aliases: []string{"mailto:a.smith@example.com", "urn:uuid:0815"}},
 			lines: []string{"ORGANIZER:mailto:A.Smith@example.com", guest}, own: true},
 		{rule: "an address that is no mail address", how: fake.Options{Aliases: []string{"urn:uuid:0815"}},
 			lines: []string{"ORGANIZER;CN=Alice:urn:uuid:0815", guest}, own: true},
 		{rule: "Apple's address with the mail address beside it",
 			lines: []string{"ORGANIZER;EMAIL=alice@example.com:/aMjQ/principal/", guest}, own: true},
 		{rule: "the principal's address", lines: []string{"ORGANIZER:/dav/principals/alice", guest}, own: true},
-		{rule: "the principal's whole address", lines: []string{"ORGANIZER:{url}/dav/principals/alice/", guest}, own: true},
+		{rule: "the principal's whole address", lines: []string{"ORGANIZER:{url}/dav/principals/alice/", guest},
+			own: true},
 		{rule: "someone else", lines: []string{"ORGANIZER:mailto:boss@example.com", guest}},
 		{rule: "someone else, with nobody invited", lines: []string{"ORGANIZER:mailto:boss@example.com"}},
-		{rule: "someone else by an address of Apple's", lines: []string{"ORGANIZER;EMAIL=boss@example.com:/aMjQ/principal/", guest}},
+		{rule: "someone else by an address of Apple's", lines: []string{
+			"ORGANIZER;EMAIL=boss@example.com:/aMjQ/principal/", guest,
+		}},
 		{rule: "another principal", lines: []string{"ORGANIZER:/dav/principals/bob/", guest}},
-		{rule: "the same path elsewhere", lines: []string{"ORGANIZER:http://elsewhere.example.com/dav/principals/alice/", guest}},
-		{rule: "an address that begins alike", lines: []string{"ORGANIZER:mailto:alice@example.com.example.org", guest}},
+		{rule: "the same path elsewhere", lines: []string{
+			"ORGANIZER:http://elsewhere.example.com/dav/principals/alice/", guest,
+		}},
+		{rule: "an address that begins alike", lines: []string{
+			"ORGANIZER:mailto:alice@example.com.example.org", guest,
+		}},
 	} {
 		for _, series := range []bool{false, true} {
 			a := newAccount(t, c.how)
@@ -64,7 +78,8 @@ func TestWhatSomeoneElseOrganizesIsNotChanged(t *testing.T) {
 			}
 			before := a.Get(a.home + "lunch.ics")
 			title := "Dinner"
-			_, err := a.open(t, "", map[string]any{"email": c.email}).Change(t.Context(), ref, calendar.Change{Title: &title})
+			_, err := a.open(t, "", map[string]any{"email": c.email}).
+				Change(t.Context(), ref, calendar.Change{Title: &title})
 			switch {
 			case c.own && err != nil:
 				t.Errorf("%s, series %t: %v", c.rule, series, err)
@@ -85,14 +100,18 @@ func TestWhatSomeoneElseOrganizesIsNotChanged(t *testing.T) {
 // An account whose address nobody tells may be the organizer: the refusal says how to tell.
 func TestAnAccountWithoutAnAddressIsToldToGiveOne(t *testing.T) {
 	a := newAccount(t, fake.Options{NoEmail: true})
-	id := a.Put(a.home, "lunch.ics", meeting("lunch", append(lunchTime, "ORGANIZER:mailto:alice@example.com", "ATTENDEE:mailto:bob@example.com")...))
+	id := a.Put(a.home, "lunch.ics",
+		meeting("lunch", append(lunchTime, "ORGANIZER:mailto:alice@example.com",
+			"ATTENDEE:mailto:bob@example.com")...))
 	title := "Dinner"
-	_, err := a.open(t, "", map[string]any{"email": ""}).Change(t.Context(), calendar.EventRef{ID: id}, calendar.Change{Title: &title})
+	_, err := a.open(t, "", map[string]any{"email": ""}).Change(t.Context(), calendar.EventRef{ID: id},
+		calendar.Change{Title: &title})
 	want(t, err, fault.Forbidden, fault.ReasonPermissionDenied)
 	if detail := fault.From(err).Detail; !strings.Contains(detail, "the connection's email") {
 		t.Errorf("said %q, want what to set", detail)
 	}
-	if _, err := a.open(t, "", nil).Change(t.Context(), calendar.EventRef{ID: id}, calendar.Change{Title: &title}); err != nil {
+	if _, err := a.open(t, "", nil).Change(t.Context(), calendar.EventRef{ID: id},
+		calendar.Change{Title: &title}); err != nil {
 		t.Errorf("with the address: %v", err)
 	}
 }
@@ -103,7 +122,8 @@ func TestInASharedCalendarItsOwnerIsTheOrganizer(t *testing.T) {
 	shared := a.AddShared("boss", "Boss", "boss", "boss@example.com")
 	title := "Dinner"
 	change := func(organizer string) error {
-		id := a.Put(shared, "lunch.ics", meeting("lunch", append(lunchTime, "ORGANIZER:mailto:"+organizer, "ATTENDEE:mailto:bob@example.com")...))
+		id := a.Put(shared, "lunch.ics",
+			meeting("lunch", append(lunchTime, "ORGANIZER:mailto:"+organizer, "ATTENDEE:mailto:bob@example.com")...))
 		_, err := a.open(t, "", nil).Change(t.Context(), calendar.EventRef{ID: id}, calendar.Change{Title: &title})
 		return err
 	}
@@ -139,10 +159,12 @@ func TestAChangeThatTheServerDoesNotKeepIsNotCalledDone(t *testing.T) {
 		{"DESCRIPTION", calendar.Change{Description: &description}, "description"},
 		{"DTSTART", calendar.Change{Start: &start, End: &end, Zone: "UTC"}, "times"},
 		{"ATTENDEE", calendar.Change{Attendees: &guests}, "attendees"},
-		{"LOCATION", calendar.Change{Title: &title, Description: &description, Attendees: &guests, Start: &start, End: &end, Zone: "UTC"}, ""},
+		{"LOCATION", calendar.Change{Title: &title, Description: &description, Attendees: &guests, Start: &start,
+			End: &end, Zone: "UTC"}, ""},
 	} {
 		a := newAccount(t, fake.Options{Freezes: []string{c.frozen}})
-		lines := append([]string{"DESCRIPTION:Menu", "ORGANIZER:mailto:" + email, "ATTENDEE:mailto:kim@example.com"}, lunchTime...)
+		lines := append([]string{"DESCRIPTION:Menu", "ORGANIZER:mailto:" + email,
+			"ATTENDEE:mailto:kim@example.com"}, lunchTime...)
 		id := a.Put(a.home, "lunch.ics", meeting("lunch", lines...))
 		_, err := a.open(t, "", nil).Change(t.Context(), calendar.EventRef{ID: id}, c.change)
 		if c.said == "" {
@@ -161,7 +183,8 @@ func TestAChangeThatTheServerDoesNotKeepIsNotCalledDone(t *testing.T) {
 func TestAnInstanceThatTheServerKeepsIsNotCalledCancelled(t *testing.T) {
 	a := newAccount(t, fake.Options{Freezes: []string{"EXDATE"}})
 	id := a.Put(a.home, "lunch.ics", meeting("lunch", append(lunchTime, "RRULE:FREQ=DAILY;COUNT=3")...))
-	err := a.open(t, "", nil).Cancel(t.Context(), calendar.EventRef{ID: id + "#20270504T120000Z"}, calendar.Cancellation{})
+	err := a.open(t, "", nil).Cancel(t.Context(), calendar.EventRef{ID: id + "#20270504T120000Z"},
+		calendar.Cancellation{})
 	want(t, err, fault.Unsupported, fault.ReasonProviderRefused)
 }
 
@@ -177,7 +200,8 @@ func TestNobodyIsInvitedThroughAServerThatSendsNoInvitationsAnyMore(t *testing.T
 	if err != nil {
 		t.Fatalf("with nobody to invite: %v", err)
 	}
-	_, err = driver.Change(t.Context(), calendar.EventRef{ID: booked.ID}, calendar.Change{Attendees: &b.Attendees})
+	_, err = driver.Change(t.Context(), calendar.EventRef{ID: booked.ID},
+		calendar.Change{Attendees: &b.Attendees})
 	want(t, err, fault.Unsupported, fault.ReasonProviderMisconfigured)
 	if puts := a.Requests()["PUT"]; puts != 1 {
 		t.Errorf("%d objects were written, want the one without attendees", puts)

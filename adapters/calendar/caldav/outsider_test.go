@@ -32,7 +32,9 @@ var (
 	_ calendartest.Meddler       = (*outsider)(nil)
 )
 
-func (o *outsider) do(ctx context.Context, method, path, body string, condition ...string) (text, etag string, err error) {
+func (o *outsider) do(
+	ctx context.Context, method, path, body string, condition ...string,
+) (text, etag string, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, o.url+path, strings.NewReader(body))
 	if err != nil {
 		return "", "", err
@@ -77,7 +79,8 @@ func (o *outsider) MakeSeries(ctx context.Context, s calendartest.Series) error 
 // Invite puts what a server puts into a calendar whose owner is invited.
 func (o *outsider) Invite(ctx context.Context, organizer, guest string, s calendartest.Series) error {
 	return o.makeSeries(ctx, s, "ORGANIZER:mailto:"+organizer,
-		"ATTENDEE;PARTSTAT=NEEDS-ACTION;RSVP=TRUE:mailto:"+email, "ATTENDEE;PARTSTAT=NEEDS-ACTION;RSVP=TRUE:mailto:"+guest)
+		"ATTENDEE;PARTSTAT=NEEDS-ACTION;RSVP=TRUE:mailto:"+email,
+		"ATTENDEE;PARTSTAT=NEEDS-ACTION;RSVP=TRUE:mailto:"+guest)
 }
 
 func (o *outsider) makeSeries(ctx context.Context, s calendartest.Series, lines ...string) error {
@@ -88,7 +91,8 @@ func (o *outsider) makeSeries(ctx context.Context, s calendartest.Series, lines 
 	const local = "20060102T150405"
 	// A definition as short as many programs write it: the name is what counts.
 	definition := []string{"BEGIN:VTIMEZONE", "TZID:" + s.Zone,
-		"BEGIN:STANDARD", "DTSTART:19700101T000000", "TZOFFSETFROM:+0000", "TZOFFSETTO:+0000", "END:STANDARD", "END:VTIMEZONE"}
+		"BEGIN:STANDARD", "DTSTART:19700101T000000", "TZOFFSETFROM:+0000", "TZOFFSETTO:+0000", "END:STANDARD",
+		"END:VTIMEZONE"}
 	lines = append(lines, "SUMMARY:"+s.Title,
 		"DTSTART;TZID="+s.Zone+":"+s.Start.In(zone).Format(local),
 		"DTEND;TZID="+s.Zone+":"+s.Start.Add(s.Length).In(zone).Format(local))
@@ -105,7 +109,8 @@ func (o *outsider) MakeDays(ctx context.Context, calendarID, title string, from,
 
 func (o *outsider) MakeFloating(ctx context.Context, calendarID, title string, from, to calendar.Time) error {
 	const local = "20060102T150405"
-	return o.put(ctx, calendarID, nil, "SUMMARY:"+title, "DTSTART:"+from.Instant.Format(local), "DTEND:"+to.Instant.Format(local))
+	return o.put(ctx, calendarID, nil, "SUMMARY:"+title, "DTSTART:"+from.Instant.Format(local),
+		"DTEND:"+to.Instant.Format(local))
 }
 
 func (o *outsider) MakeFree(ctx context.Context, calendarID, title string, from, to time.Time) error {
@@ -134,7 +139,9 @@ func fold(lines []string) string {
 }
 
 // rewrite changes the lines of an event, unfolded.
-func (o *outsider) rewrite(ctx context.Context, ref calendar.EventRef, change func(line string) string) error {
+func (o *outsider) rewrite(
+	ctx context.Context, ref calendar.EventRef, change func(line string) string,
+) error {
 	text, etag, err := o.do(ctx, http.MethodGet, ref.ID, "")
 	if err != nil {
 		return err
@@ -164,7 +171,8 @@ func (o *outsider) Retitle(ctx context.Context, ref calendar.EventRef, title str
 
 func (o *outsider) Answer(ctx context.Context, ref calendar.EventRef, email, response string) error {
 	return o.rewrite(ctx, ref, func(line string) string {
-		if strings.HasPrefix(line, "ATTENDEE") && strings.Contains(strings.ToLower(line), "mailto:"+strings.ToLower(email)) {
+		if strings.HasPrefix(line, "ATTENDEE") &&
+			strings.Contains(strings.ToLower(line), "mailto:"+strings.ToLower(email)) {
 			return strings.Replace(line, "PARTSTAT=NEEDS-ACTION", "PARTSTAT="+strings.ToUpper(response), 1)
 		}
 		return line

@@ -218,7 +218,9 @@ func (d *driver) write(ctx context.Context, r resource, root *ical.Component) (a
 
 // stored returns the event as it is after a write. A strong ETag in the answer says that it is what was sent
 // (RFC 4791 section 5.3.4); without one the server may have altered it, so it is read.
-func (d *driver) stored(ctx context.Context, r resource, root *ical.Component, a answer) (calendar.Event, error) {
+func (d *driver) stored(
+	ctx context.Context, r resource, root *ical.Component, a answer,
+) (calendar.Event, error) {
 	var o *object
 	var err error
 	if a.keeps() {

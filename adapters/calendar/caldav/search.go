@@ -193,7 +193,9 @@ func refusesFilter(err error) bool {
 func utc(t time.Time) string { return t.UTC().Format("20060102T150405Z") }
 
 // report asks for the objects whose events pass the filter (RFC 4791 section 7.8).
-func (d *driver) report(ctx context.Context, a *account, target calendarCollection, filter string) ([]resource, error) {
+func (d *driver) report(
+	ctx context.Context, a *account, target calendarCollection, filter string,
+) ([]resource, error) {
 	body := `<c:calendar-query xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav">` + objectProps +
 		`<c:filter><c:comp-filter name="VCALENDAR"><c:comp-filter name="VEVENT">` + filter +
 		`</c:comp-filter></c:comp-filter></c:filter></c:calendar-query>`
@@ -212,7 +214,9 @@ func (d *driver) report(ctx context.Context, a *account, target calendarCollecti
 const objectProps = `<d:prop><d:getetag/><c:calendar-data/></d:prop>`
 
 // members returns the objects of a multistatus.
-func (d *driver) members(a *account, target calendarCollection, m multistatus, answered answer) ([]resource, error) {
+func (d *driver) members(
+	a *account, target calendarCollection, m multistatus, answered answer,
+) ([]resource, error) {
 	var list []resource
 	for _, r := range m.Responses {
 		address, ok := answered.named(r.Href)

@@ -54,7 +54,9 @@ func (o *object) starts(from, to time.Time, budget *recur.Budget) ([]start, erro
 }
 
 // expand lists a rule's wall clocks, up to its UNTIL. The start itself is always among them.
-func (o *object) expand(property ical.Property, first ical.Moment, from, to time.Time, budget *recur.Budget) ([]time.Time, error) {
+func (o *object) expand(
+	property ical.Property, first ical.Moment, from, to time.Time, budget *recur.Budget,
+) ([]time.Time, error) {
 	rule, err := recur.Parse(property.Value)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errRule, err)

@@ -67,7 +67,9 @@ func TestRequestsOfEachOperation(t *testing.T) {
 		{operation: "read", how: plain, want: "1 GET",
 			call: func(s *state) error { _, err := s.driver.Event(t.Context(), s.event); return err }},
 		{operation: "change", how: plain, want: "1 GET, 1 PUT", call: func(s *state) error {
-			_, err := s.driver.Change(t.Context(), s.event, calendar.Change{Title: &title, Start: &start, End: &end, Zone: "UTC"})
+			_, err := s.driver.Change(t.Context(), s.event, calendar.Change{
+				Title: &title, Start: &start, End: &end, Zone: "UTC",
+			})
 			return err
 		}},
 		{operation: "change where the server alters it", how: schedules, want: "2 GET, 1 PUT", call: func(s *state) error {
@@ -89,8 +91,10 @@ func TestRequestsOfEachOperation(t *testing.T) {
 			s.Put(s.home, "new.ics", meeting("new", append(lunchTime, "RRULE:FREQ=DAILY")...))
 			return err
 		}},
-		{operation: "list with the time range trusted", how: plain, more: map[string]any{"trust_time_range": true}, want: "1 calendar-query", call: list},
-		{operation: "list where nothing tells what changed", how: withoutSync, before: list, want: "4 calendar-query", call: list},
+		{operation: "list with the time range trusted", how: plain, more: map[string]any{"trust_time_range": true},
+			want: "1 calendar-query", call: list},
+		{operation: "list where nothing tells what changed", how: withoutSync, before: list,
+			want: "4 calendar-query", call: list},
 	} {
 		s := &state{account: newAccount(t, c.how)}
 		s.driver = s.open(t, "", c.more)
@@ -122,11 +126,13 @@ func TestRequestsOfEachOperation(t *testing.T) {
 // objects of each kind that has more events than the one at DTSTART. All have their first far before the
 // week, and one in it.
 var kinds = map[string][]string{
-	"rule":     {"DTSTART:20270103T120000Z", "DTEND:20270103T130000Z", "RRULE:FREQ=DAILY"},
-	"dates":    {"DTSTART:20270103T120000Z", "DTEND:20270103T130000Z", "RDATE:20270503T120000Z"},
-	"instance": {"RECURRENCE-ID:20270103T120000Z", "DTSTART:20270103T120000Z", "DTEND:20270103T130000Z", "END:VEVENT", "BEGIN:VEVENT", "UID:{uid}", "DTSTAMP:20260101T000000Z", "RECURRENCE-ID:20270110T120000Z", "DTSTART:20270503T120000Z", "DTEND:20270503T130000Z"},
-	"single":   {"DTSTART:20270503T120000Z", "DTEND:20270503T130000Z"},
-	"past":     {"DTSTART:20270103T120000Z", "DTEND:20270103T130000Z"},
+	"rule":  {"DTSTART:20270103T120000Z", "DTEND:20270103T130000Z", "RRULE:FREQ=DAILY"},
+	"dates": {"DTSTART:20270103T120000Z", "DTEND:20270103T130000Z", "RDATE:20270503T120000Z"},
+	"instance": {"RECURRENCE-ID:20270103T120000Z", "DTSTART:20270103T120000Z", "DTEND:20270103T130000Z",
+		"END:VEVENT", "BEGIN:VEVENT", "UID:{uid}", "DTSTAMP:20260101T000000Z", "RECURRENCE-ID:20270110T120000Z",
+		"DTSTART:20270503T120000Z", "DTEND:20270503T130000Z"},
+	"single": {"DTSTART:20270503T120000Z", "DTEND:20270503T130000Z"},
+	"past":   {"DTSTART:20270103T120000Z", "DTEND:20270103T130000Z"},
 }
 
 func kind(name, uid, title string) string {
@@ -238,7 +244,9 @@ func TestAForgottenTokenIsNotTriedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.ForgetTokens()
-	for _, want := range []string{"4 calendar-query, 1 sync-collection", "4 calendar-query", "4 calendar-query"} {
+	for _, want := range []string{
+		"4 calendar-query, 1 sync-collection", "4 calendar-query", "4 calendar-query",
+	} {
 		if got := asked(t, a, list); got != want {
 			t.Errorf("asked %s, want %s", got, want)
 		}
@@ -274,7 +282,9 @@ func TestAServerThatTakesNoPropertyFilterIsAskedOnce(t *testing.T) {
 
 // TestServersTellWhatChanged: what is remembered of series is right at servers as they are.
 func TestServersTellWhatChanged(t *testing.T) {
-	for name, serve := range map[string]func(testing.TB) servertest.Account{"Radicale": servertest.Radicale, "Xandikos": servertest.Xandikos} {
+	for name, serve := range map[string]func(testing.TB) servertest.Account{
+		"Radicale": servertest.Radicale, "Xandikos": servertest.Xandikos,
+	} {
 		t.Run(name, func(t *testing.T) {
 			a := serve(t)
 			target, err := url.Parse(a.URL)
@@ -304,7 +314,8 @@ func TestServersTellWhatChanged(t *testing.T) {
 				if asked := requests.Load() - before; asked > most {
 					t.Errorf("%s: %d requests, want %d at most", what, asked, most)
 				}
-				if want := listedTitles(t, open(t, a.URL, a.User, a.Password, map[string]any{"calendar": a.Calendar})); !slices.Equal(got, want) {
+				if want := listedTitles(t, open(t, a.URL, a.User, a.Password,
+					map[string]any{"calendar": a.Calendar})); !slices.Equal(got, want) {
 					t.Errorf("%s: told %q, a new driver %q", what, got, want)
 				}
 			}
@@ -321,7 +332,8 @@ func TestServersTellWhatChanged(t *testing.T) {
 				check("after a newer "+kindName, 3)
 				check("again after "+kindName, 2)
 			}
-			if got := listedTitles(t, driver); !slices.ContainsFunc(got, func(e string) bool { return strings.Contains(e, "dates.ics#20270503T120000Z Newer") }) {
+			if got := listedTitles(t, driver); !slices.ContainsFunc(got,
+				func(e string) bool { return strings.Contains(e, "dates.ics#20270503T120000Z Newer") }) {
 				t.Errorf("told %q", got)
 			}
 			for _, kindName := range []string{"rule", "dates"} {
@@ -346,7 +358,10 @@ func BenchmarkList(b *testing.B) {
 			for i := range 2000 {
 				start := time.Date(2026, 5, 3, 12, 0, 0, 0, time.UTC).Add(time.Duration(i) * 7 * time.Hour)
 				uid := fmt.Sprintf("event-%d", i)
-				lines := []string{"SUMMARY:" + uid, "DTSTART:" + start.Format("20060102T150405Z"), "DTEND:" + start.Add(time.Hour).Format("20060102T150405Z")}
+				lines := []string{
+					"SUMMARY:" + uid, "DTSTART:" + start.Format("20060102T150405Z"),
+					"DTEND:" + start.Add(time.Hour).Format("20060102T150405Z"),
+				}
 				if i < series {
 					lines = append(lines, "RRULE:FREQ=WEEKLY")
 				}

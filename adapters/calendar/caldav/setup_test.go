@@ -18,9 +18,12 @@ func TestWhatIsWrongWithTheSetupIsFoundByVerifying(t *testing.T) {
 	}{
 		{rule: "all is well"},
 		{rule: "a calendar that the connection names", calendar: "Home"},
-		{rule: "a calendar that is none", calendar: "Lunch", reason: fault.ReasonProviderMisconfigured, says: `"Lunch"`},
-		{rule: "a calendar that can be read only", calendar: "Holidays", reason: fault.ReasonPermissionDenied, says: `"Holidays"`},
-		{rule: "an address of a calendar that can be read only", path: "/dav/calendars/alice/a-holidays/", reason: fault.ReasonPermissionDenied, says: `"Holidays"`},
+		{rule: "a calendar that is none", calendar: "Lunch", reason: fault.ReasonProviderMisconfigured,
+			says: `"Lunch"`},
+		{rule: "a calendar that can be read only", calendar: "Holidays", reason: fault.ReasonPermissionDenied,
+			says: `"Holidays"`},
+		{rule: "an address of a calendar that can be read only", path: "/dav/calendars/alice/a-holidays/",
+			reason: fault.ReasonPermissionDenied, says: `"Holidays"`},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			d := newAccount(t, fake.Options{}).open(t, c.path, map[string]any{"calendar": c.calendar})
@@ -32,7 +35,8 @@ func TestWhatIsWrongWithTheSetupIsFoundByVerifying(t *testing.T) {
 				}
 				return
 			}
-			if f == nil || f.Reason != c.reason || !strings.Contains(f.Detail, c.says) || f.Metadata["provider"] != "caldav" {
+			if f == nil || f.Reason != c.reason || !strings.Contains(f.Detail, c.says) ||
+				f.Metadata["provider"] != "caldav" {
 				t.Errorf("answered %v, want %s of %q", err, c.reason, c.says)
 			}
 		})
@@ -43,12 +47,15 @@ func TestAnAccountWithoutCalendarsIsFoundByVerifying(t *testing.T) {
 	server := fake.New(fake.Options{User: "alice", Password: password, Email: email})
 	server.AddTasks("tasks")
 	a := account{Server: server, url: adaptertest.Serve(t, server)}
-	want(t, a.open(t, "", nil).(adapter.SetupChecker).CheckSetup(t.Context()), fault.Unsupported, fault.ReasonProviderMisconfigured)
+	want(t, a.open(t, "", nil).(adapter.SetupChecker).CheckSetup(t.Context()), fault.Unsupported,
+		fault.ReasonProviderMisconfigured)
 }
 
 func TestASetupThatCannotBeLookedAtIsToldSo(t *testing.T) {
 	a := newAccount(t, fake.Options{})
 	d := a.open(t, "", nil).(adapter.SetupChecker)
-	a.Instead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }))
+	a.Instead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadGateway)
+	}))
 	want(t, d.CheckSetup(t.Context()), fault.Unavailable, fault.ReasonProviderUnavailable)
 }

@@ -202,9 +202,11 @@ func onsets(part *ical.Component, from int, budget *recur.Budget) []time.Time {
 		if err != nil {
 			continue
 		}
-		first, last := time.Date(firstZoneYear, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(lastZoneYear, 1, 1, 0, 0, 0, 0, time.UTC)
+		first, last := time.Date(firstZoneYear, 1, 1, 0, 0, 0, 0, time.UTC),
+			time.Date(lastZoneYear, 1, 1, 0, 0, 0, 0, time.UTC)
 		if rule.Until != nil {
-			if until := rule.Until.Wall.Add(time.Duration(from) * time.Second); until.Before(last) { // it is in UTC here
+			// It is in UTC here.
+			if until := rule.Until.Wall.Add(time.Duration(from) * time.Second); until.Before(last) {
 				last = until
 			}
 		}

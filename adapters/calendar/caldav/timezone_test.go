@@ -22,7 +22,8 @@ func TestNamesOfZones(t *testing.T) {
 		"/softwarestudio.org/Olson_20011030_5/America/New_York":    "America/New_York",
 		"/mozilla.org/20050126_1/America/Argentina/Buenos_Aires":   "America/Argentina/Buenos_Aires",
 		"/citadel.org/20190914_1/Asia/Kolkata":                     "Asia/Kolkata",
-		"":                                                         "", "Local": "", "local": "", "../../etc/passwd": "", "Customized Time Zone": "", "/a/b/c/d": "", "(UTC+01:00) Berlin": "",
+		"":                                                         "", "Local": "", "local": "",
+		"../../etc/passwd": "", "Customized Time Zone": "", "/a/b/c/d": "", "(UTC+01:00) Berlin": "",
 		strings.Repeat("Europe/", 100) + "Berlin": "",
 	} {
 		got := ""
@@ -76,7 +77,8 @@ func TestAZoneThatNothingTellsIsFloating(t *testing.T) {
 }
 
 func TestTheDatabaseGoesBeforeAnOutdatedDefinition(t *testing.T) {
-	wrong := strings.ReplaceAll(strings.ReplaceAll(outlook, "Customized Time Zone", "Europe/Berlin"), "+0100", "+0700")
+	wrong := strings.ReplaceAll(strings.ReplaceAll(outlook, "Customized Time Zone", "Europe/Berlin"),
+		"+0100", "+0700")
 	o := objectOfLines(t, wrong+event("DTSTART;TZID=Europe/Berlin:20260101T120000"))
 	if got := o.instant(startOf(o.master), time.UTC); !got.Equal(time.Date(2026, 1, 1, 11, 0, 0, 0, time.UTC)) {
 		t.Errorf("got %v", got)
@@ -88,8 +90,9 @@ func TestTheDatabaseGoesBeforeAnOutdatedDefinition(t *testing.T) {
 func TestWallClocksArePlacedAsRFC5545Says(t *testing.T) {
 	ny := namedZone{mustZone(t, "America/New_York")}
 	for wall, want := range map[string]string{
-		"2026-03-08T01:59": "2026-03-08T06:59Z", "2026-03-08T02:30": "2026-03-08T07:30Z", "2026-03-08T03:00": "2026-03-08T07:00Z",
-		"2026-11-01T00:59": "2026-11-01T04:59Z", "2026-11-01T01:30": "2026-11-01T05:30Z", "2026-11-01T02:00": "2026-11-01T07:00Z",
+		"2026-03-08T01:59": "2026-03-08T06:59Z", "2026-03-08T02:30": "2026-03-08T07:30Z",
+		"2026-03-08T03:00": "2026-03-08T07:00Z", "2026-11-01T00:59": "2026-11-01T04:59Z",
+		"2026-11-01T01:30": "2026-11-01T05:30Z", "2026-11-01T02:00": "2026-11-01T07:00Z",
 	} {
 		at, _ := time.Parse("2006-01-02T15:04", wall)
 		if got := ny.localize(at).UTC().Format("2006-01-02T15:04Z"); got != want {
@@ -100,9 +103,12 @@ func TestWallClocksArePlacedAsRFC5545Says(t *testing.T) {
 
 // TestDefinitionsSayWhatTheDatabaseSays: for every moment from the event on, and for years behind it.
 func TestDefinitionsSayWhatTheDatabaseSays(t *testing.T) {
-	names := []string{"America/New_York", "Europe/Berlin", "Europe/London", "Europe/Dublin", "America/St_Johns", "Asia/Kolkata",
-		"Australia/Lord_Howe", "America/Sao_Paulo", "Africa/Casablanca", "Asia/Gaza", "Asia/Jerusalem", "Pacific/Chatham",
-		"America/Santiago", "Africa/Cairo", "Asia/Kathmandu", "Etc/GMT+5", "EST5EDT", "Pacific/Apia", "Antarctica/Troll"}
+	names := []string{"America/New_York", "Europe/Berlin", "Europe/London", "Europe/Dublin",
+		"America/St_Johns", "Asia/Kolkata",
+		"Australia/Lord_Howe", "America/Sao_Paulo", "Africa/Casablanca", "Asia/Gaza", "Asia/Jerusalem",
+		"Pacific/Chatham",
+		"America/Santiago", "Africa/Cairo", "Asia/Kathmandu", "Etc/GMT+5", "EST5EDT", "Pacific/Apia",
+		"Antarctica/Troll"}
 	rapid.Check(t, func(t *rapid.T) {
 		location, err := time.LoadLocation(rapid.SampledFrom(names).Draw(t, "zone"))
 		if err != nil {
@@ -137,7 +143,8 @@ func TestADefinitionIsReplacedOnlyWhenItIsWrong(t *testing.T) {
 	if after := string(ical.Encode(o.root)); after != before {
 		t.Errorf("a definition that is right became\n%s", after)
 	}
-	o = objectOfLines(t, strings.ReplaceAll(right, "+0200", "+0900")+event("DTSTART;TZID=Europe/Berlin:20260101T120000"))
+	o = objectOfLines(t, strings.ReplaceAll(right, "+0200",
+		"+0900")+event("DTSTART;TZID=Europe/Berlin:20260101T120000"))
 	withZone(o.root, berlin, at)
 	if !defines(o.root.Named("VTIMEZONE")[0], berlin, []time.Time{at}) || len(o.root.Named("VTIMEZONE")) != 1 {
 		t.Errorf("a definition that is wrong stayed\n%s", ical.Encode(o.root))
@@ -150,7 +157,8 @@ func TestTransitionsOutliveTheEndOfALeapYear(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := transitions(zone, time.Date(2040, 12, 31, 12, 0, 0, 0, time.UTC), time.Date(2042, 12, 31, 0, 0, 0, 0, time.UTC))
+	list := transitions(zone, time.Date(2040, 12, 31, 12, 0, 0, 0, time.UTC),
+		time.Date(2042, 12, 31, 0, 0, 0, 0, time.UTC))
 	if len(list) != 4 || !list[0].onset.Equal(time.Date(2041, 3, 10, 2, 0, 0, 0, time.UTC)) {
 		t.Errorf("the changes of two years are %v", list)
 	}

@@ -135,7 +135,8 @@ func rulesOf(date time.Time) []string {
 		for d := from; d < from+7; d++ {
 			days += fmt.Sprintf(",%d", d)
 		}
-		rules = append(rules, fmt.Sprintf("FREQ=YEARLY;BYMONTH=%d;BYMONTHDAY=%s;BYDAY=%s", month, days[1:], weekday))
+		rules = append(rules, fmt.Sprintf("FREQ=YEARLY;BYMONTH=%d;BYMONTHDAY=%s;BYDAY=%s", month,
+			days[1:], weekday))
 	}
 	return rules
 }

@@ -138,7 +138,8 @@ func mailto(address string) string {
 // meetingLinks are the properties that hold a meeting's link, the best first: RFC 7986 section 5.11, then
 // what Google and Microsoft write.
 var meetingLinks = []string{
-	"CONFERENCE", "X-GOOGLE-CONFERENCE", "X-MICROSOFT-SKYPETEAMSMEETINGURL", "X-MICROSOFT-ONLINEMEETINGEXTERNALLINK", "URL", "LOCATION",
+	"CONFERENCE", "X-GOOGLE-CONFERENCE", "X-MICROSOFT-SKYPETEAMSMEETINGURL",
+	"X-MICROSOFT-ONLINEMEETINGEXTERNALLINK", "URL", "LOCATION",
 }
 
 // link returns the meeting's link. Where several properties hold it the longest counts: Radicale's library
@@ -149,7 +150,8 @@ func link(event *ical.Component) string {
 		for _, property := range event.All(name) {
 			value := property.Text() // a URI's commas and semicolons may be escaped by mistake
 			u, err := url.Parse(value)
-			if err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && strings.HasPrefix(value, best) {
+			if err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" &&
+				strings.HasPrefix(value, best) {
 				best = value
 			}
 		}
@@ -158,7 +160,9 @@ func link(event *ical.Component) string {
 }
 
 // newObject makes the object of a booking. organizer is the account's calendar user address.
-func newObject(b calendar.Booking, uid string, location *time.Location, organizer string, now time.Time) *ical.Component {
+func newObject(
+	b calendar.Booking, uid string, location *time.Location, organizer string, now time.Time,
+) *ical.Component {
 	stamp := ical.Moment{Wall: now.UTC(), Form: ical.UTC}
 	event := ical.New("VEVENT",
 		ical.Text("UID", uid),
@@ -173,7 +177,8 @@ func newObject(b calendar.Booking, uid string, location *time.Location, organize
 	event.Add(ical.Raw("STATUS", "CONFIRMED"), ical.Raw("TRANSP", "OPAQUE"))
 	if b.Conferencing == calendar.ConferencingURL && b.LocationURL != "" {
 		event.Add(ical.Text("LOCATION", b.LocationURL), ical.Raw("URL", b.LocationURL),
-			ical.Raw("CONFERENCE", b.LocationURL).With("VALUE", "URI").With("FEATURE", "VIDEO").With("LABEL", "Join the meeting"))
+			ical.Raw("CONFERENCE", b.LocationURL).With("VALUE", "URI").With("FEATURE", "VIDEO").
+				With("LABEL", "Join the meeting"))
 	}
 	setAttendees(event, b.Attendees, organizer)
 

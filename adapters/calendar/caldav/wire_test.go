@@ -47,10 +47,12 @@ func booking(zone string) (calendar.Booking, *time.Location) {
 
 func TestWhatABookingIsWrittenAs(t *testing.T) {
 	for _, c := range []struct{ file, zone string }{
-		{"booking-new-york.ics", "America/New_York"}, {"booking-utc.ics", "UTC"}, {"booking-casablanca.ics", "Africa/Casablanca"},
+		{"booking-new-york.ics", "America/New_York"}, {"booking-utc.ics", "UTC"},
+		{"booking-casablanca.ics", "Africa/Casablanca"},
 	} {
 		b, location := booking(c.zone)
-		golden(t, c.file, ical.Encode(newObject(b, uidOf(b.Key, b.CalendarID), location, "mailto:alice@example.com", stampTime)))
+		golden(t, c.file, ical.Encode(newObject(b, uidOf(b.Key, b.CalendarID), location,
+			"mailto:alice@example.com", stampTime)))
 	}
 }
 
@@ -78,7 +80,9 @@ func TestABookingIsReadAsItWasMade(t *testing.T) {
 func TestTheSecondOfTwoEqualWallClocksIsKept(t *testing.T) {
 	ny := mustZone(t, "America/New_York")
 	first := time.Date(2026, 11, 1, 5, 30, 0, 0, time.UTC) // 01:30, and again an hour later
-	for at, want := range map[time.Time]ical.Form{first: ical.Zoned, first.Add(time.Hour): ical.UTC, first.Add(2 * time.Hour): ical.Zoned} {
+	for at, want := range map[time.Time]ical.Form{
+		first: ical.Zoned, first.Add(time.Hour): ical.UTC, first.Add(2 * time.Hour): ical.Zoned,
+	} {
 		m := momentIn(at, ny)
 		o := &object{root: ical.New("VCALENDAR"), known: zones{}, zones: map[string]zone{}}
 		if m.Form != want || !o.instant(m, time.UTC).Equal(at) {
@@ -98,7 +102,8 @@ func TestTheZoneIsKeptWhereClocksShowATimeTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := o.event(o.single(), "", "", "")
-		if !got.Start.Instant.Equal(b.Start) || got.Start.Zone != b.Zone || !got.End.Instant.Equal(b.End) || got.End.Zone != b.Zone {
+		if !got.Start.Instant.Equal(b.Start) || got.Start.Zone != b.Zone || !got.End.Instant.Equal(b.End) ||
+			got.End.Zone != b.Zone {
 			t.Errorf("from %v: got %+v to %+v", b.Start, got.Start, got.End)
 		}
 	}
@@ -107,11 +112,15 @@ func TestTheZoneIsKeptWhereClocksShowATimeTwice(t *testing.T) {
 func TestAttendeesAreToldInTheCommonWords(t *testing.T) {
 	for line, want := range map[string]calendar.Attendee{
 		"ATTENDEE:mailto:a@example.com": {Email: "a@example.com", Type: "required", Response: "needs_action"},
-		`ATTENDEE;CN="Doe, Jane";PARTSTAT=ACCEPTED;ROLE=CHAIR:MAILTO:Jane@Example.com`:  {Email: "Jane@Example.com", Name: "Doe, Jane", Type: "required", Response: "accepted"},
-		"ATTENDEE;PARTSTAT=declined;ROLE=OPT-PARTICIPANT:mailto:a@example.com":          {Email: "a@example.com", Type: "optional", Response: "declined"},
+		`ATTENDEE;CN="Doe, Jane";PARTSTAT=ACCEPTED;ROLE=CHAIR:MAILTO:Jane@Example.com`: {Email: "Jane@Example.com",
+			Name: "Doe, Jane", Type: "required", Response: "accepted"},
+		"ATTENDEE;PARTSTAT=declined;ROLE=OPT-PARTICIPANT:mailto:a@example.com": {Email: "a@example.com",
+			Type: "optional", Response: "declined"},
 		"ATTENDEE;PARTSTAT=TENTATIVE;CUTYPE=ROOM:mailto:room%2B1@example.com?subject=x": {Email: "room+1@example.com", Type: "resource", Response: "tentative"},
-		"ATTENDEE;PARTSTAT=DELEGATED;EMAIL=x@example.com:urn:uuid:1":                    {Email: "x@example.com", Type: "required", Response: "delegated"},
-		"ATTENDEE;ROLE=NON-PARTICIPANT;PARTSTAT=:/principals/bob/":                      {Type: "optional", Response: "needs_action"},
+		"ATTENDEE;PARTSTAT=DELEGATED;EMAIL=x@example.com:urn:uuid:1": {Email: "x@example.com",
+			Type: "required", Response: "delegated"},
+		"ATTENDEE;ROLE=NON-PARTICIPANT;PARTSTAT=:/principals/bob/": {Type: "optional",
+			Response: "needs_action"},
 	} {
 		o := objectOfLines(t, event("DTSTART:20260101T000000Z\n"+line))
 		if got := o.event(o.single(), "", "", "").Attendees; !slices.Equal(got, []calendar.Attendee{want}) {
@@ -167,10 +176,14 @@ func TestAChangeTouchesWhatItNamesAndNothingElse(t *testing.T) {
 		{"change-title.ics", foreign, "", calendar.Change{Title: &title}},
 		{"change-texts.ics", foreign, "", calendar.Change{Title: &title, Description: &description}},
 		{"change-times.ics", foreign, "", calendar.Change{Start: &start, End: &end, Zone: "America/New_York"}},
-		{"change-attendees.ics", foreign, "", calendar.Change{Attendees: &[]string{"bob@example.com", "dan@example.com"}}},
+		{"change-attendees.ics", foreign, "",
+			calendar.Change{Attendees: &[]string{"bob@example.com", "dan@example.com"}}},
 		{"change-no-attendees.ics", foreign, "", calendar.Change{Attendees: &[]string{}}},
-		{"change-instance.ics", foreign + "RRULE:FREQ=DAILY;COUNT=5\nEXDATE;TZID=Europe/Berlin:20260108T090000", "20260106T080000Z", calendar.Change{Title: &title, Start: &start, End: &end, Zone: "Europe/Berlin"}},
-		{"change-series-times.ics", foreign + "RRULE:FREQ=DAILY;UNTIL=20260109T080000Z\nEXDATE;TZID=Europe/Berlin:20260108T090000", "", calendar.Change{Start: &start, End: &end, Zone: "Europe/Berlin"}},
+		{"change-instance.ics", foreign + "RRULE:FREQ=DAILY;COUNT=5\nEXDATE;TZID=Europe/Berlin:20260108T090000",
+			"20260106T080000Z", calendar.Change{Title: &title, Start: &start, End: &end, Zone: "Europe/Berlin"}},
+		{"change-series-times.ics", foreign +
+			"RRULE:FREQ=DAILY;UNTIL=20260109T080000Z\nEXDATE;TZID=Europe/Berlin:20260108T090000", "",
+			calendar.Change{Start: &start, End: &end, Zone: "Europe/Berlin"}},
 	} {
 		o := objectOfLines(t, strings.ReplaceAll(outlook, "Customized Time Zone", "Europe/Berlin")+event(c.lines))
 		i := o.single()
@@ -201,7 +214,9 @@ func TestASeriesIsNotMovedOffItsRule(t *testing.T) {
 		"RDATE:20260110T080000Z":                   false,
 	} {
 		o := objectOfLines(t, event("DTSTART;TZID=Europe/Berlin:20260105T090000\nDURATION:PT1H\n"+lines))
-		err := edit{object: o, now: stampTime}.apply(o.single(), false, calendar.Change{Start: &start, End: &end, Zone: "Europe/Berlin"})
+		err := edit{object: o, now: stampTime}.apply(o.single(), false, calendar.Change{
+			Start: &start, End: &end, Zone: "Europe/Berlin",
+		})
 		if (err != nil) != refused {
 			t.Errorf("%s: %v", lines, err)
 		}
@@ -210,11 +225,14 @@ func TestASeriesIsNotMovedOffItsRule(t *testing.T) {
 
 func TestAnInstanceIsCancelledInTheFormOfItsSeries(t *testing.T) {
 	for _, c := range []struct{ lines, key, want string }{
-		{event("DTSTART;TZID=Europe/Berlin:20260105T090000\nRRULE:FREQ=DAILY"), "20260106T080000Z", "EXDATE;TZID=Europe/Berlin:20260106T090000"},
+		{event("DTSTART;TZID=Europe/Berlin:20260105T090000\nRRULE:FREQ=DAILY"), "20260106T080000Z",
+			"EXDATE;TZID=Europe/Berlin:20260106T090000"},
 		{event("DTSTART;VALUE=DATE:20260105\nRRULE:FREQ=DAILY"), "20260106", "EXDATE;VALUE=DATE:20260106"},
 		{event("DTSTART:20260105T090000\nRRULE:FREQ=DAILY"), "20260106T090000", "EXDATE:20260106T090000"},
 		{event("DTSTART:20260105T090000Z\nRRULE:FREQ=DAILY"), "20260106T090000Z", "EXDATE:20260106T090000Z"},
-		{event("DTSTART;TZID=Europe/Berlin:20260105T090000\nRRULE:FREQ=DAILY") + event("RECURRENCE-ID:20260106T080000Z\nDTSTART:20260107T120000Z"), "20260106T080000Z", "EXDATE;TZID=Europe/Berlin:20260106T090000"},
+		{event("DTSTART;TZID=Europe/Berlin:20260105T090000\nRRULE:FREQ=DAILY") +
+			event("RECURRENCE-ID:20260106T080000Z\nDTSTART:20260107T120000Z"), "20260106T080000Z",
+			"EXDATE;TZID=Europe/Berlin:20260106T090000"},
 	} {
 		o := objectOfLines(t, c.lines)
 		i, ok, err := o.find(c.key)
@@ -225,7 +243,8 @@ func TestAnInstanceIsCancelledInTheFormOfItsSeries(t *testing.T) {
 			t.Errorf("%s: nothing is left", c.key)
 		}
 		written := string(ical.Encode(o.root))
-		if !strings.Contains(written, "\r\n"+c.want+"\r\n") || strings.Contains(written, "RECURRENCE-ID") || !strings.Contains(written, "SEQUENCE:1") {
+		if !strings.Contains(written, "\r\n"+c.want+"\r\n") || strings.Contains(written, "RECURRENCE-ID") ||
+			!strings.Contains(written, "SEQUENCE:1") {
 			t.Errorf("%s: want %s in\n%s", c.key, c.want, written)
 		}
 	}

@@ -28,7 +28,9 @@ func Adapter() adapter.Adapter {
 		Title: "Google Calendar",
 		Help: "Calendars of Google Workspace and Google accounts. A customer connects by consent " +
 			"(connect-link), a company by a service account with domain-wide delegation.",
-		Auth: adapter.Auth{Scheme: adapter.OAuth2, OAuth: &adapter.OAuth{API: "api_url", Grant: adapter.GrantOf(grant)}},
+		Auth: adapter.Auth{
+			Scheme: adapter.OAuth2, OAuth: &adapter.OAuth{API: "api_url", Grant: adapter.GrantOf(grant)},
+		},
 		Operator: &adapter.OperatorKeys{
 			Help: "Google Calendar. The OAuth client is of the type Web application, with the redirect URI " +
 				"PUBLIC_URL/oauth/callback/google.",
@@ -63,12 +65,14 @@ func Adapter() adapter.Adapter {
 var scopes = []adapter.Scope{
 	{Name: "https://www.googleapis.com/auth/calendar.events", Words: "See, create, change and cancel events " +
 		"in your calendars"},
-	{Name: "https://www.googleapis.com/auth/calendar.calendarlist.readonly", Words: "See the list of your calendars"},
+	{Name: "https://www.googleapis.com/auth/calendar.calendarlist.readonly",
+		Words: "See the list of your calendars"},
 }
 
 func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 	g := adapter.Grant{
-		Flow: adapter.Consent, AuthURL: at["auth_url"], TokenURL: at["token_url"], Issuer: at["issuer"], ClientID: s.ClientID, Scopes: scopes,
+		Flow: adapter.Consent, AuthURL: at["auth_url"], TokenURL: at["token_url"], Issuer: at["issuer"],
+		ClientID: s.ClientID, Scopes: scopes,
 		// A refresh token is given with access_type=offline, and given again only where consent is asked for
 		// again (developers.google.com/identity/protocols/oauth2/web-server).
 		Ask: map[string]string{"access_type": "offline", "prompt": "consent"},
@@ -84,7 +88,8 @@ func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 	}
 	switch {
 	case s.Subject == "":
-		return g, fault.InvalidField("settings.subject", "is required with credentials.service_account: the address of the user to act for.")
+		return g, fault.InvalidField("settings.subject",
+			"is required with credentials.service_account: the address of the user to act for.")
 	case s.RefreshToken != "" || s.ClientID != "":
 		return g, fault.InvalidField("credentials.service_account",
 			"cannot be combined with a refresh_token or client_id; choose one.")
@@ -104,9 +109,11 @@ func serviceAccountKey(secret string) (adapter.SigningKey, error) {
 		PrivateKeyID string `json:"private_key_id"`
 		PrivateKey   string `json:"private_key"`
 	}
-	if json.Unmarshal([]byte(secret), &file) != nil || file.Type != "service_account" || file.ClientEmail == "" || file.PrivateKey == "" {
+	if json.Unmarshal([]byte(secret), &file) != nil || file.Type != "service_account" ||
+		file.ClientEmail == "" || file.PrivateKey == "" {
 		return adapter.SigningKey{}, fault.InvalidField("credentials.service_account",
-			"must be the JSON key of a service account, with type, client_email and private_key, as Google's console gives it.")
+			"must be the JSON key of a service account, with type, client_email and private_key, as Google's "+
+				"console gives it.")
 	}
 	return adapter.SigningKey{Issuer: file.ClientEmail, ID: file.PrivateKeyID, PEM: []byte(file.PrivateKey)}, nil
 }

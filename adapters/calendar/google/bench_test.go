@@ -30,7 +30,8 @@ func BenchmarkPage(b *testing.B) {
 	body := `{"items":[` + strings.Join(items, ",") + `]}`
 	s.Instead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }))
 	driver := s.driver(b)
-	api, err := gcal.NewService(b.Context(), option.WithHTTPClient(&http.Client{Transport: &http.Transport{}}), option.WithEndpoint(s.url+"/calendar/v3/"))
+	api, err := gcal.NewService(b.Context(), option.WithHTTPClient(&http.Client{Transport: &http.Transport{}}),
+		option.WithEndpoint(s.url+"/calendar/v3/"))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -54,7 +54,8 @@ func (a *abilities) has(calendarID string) bool {
 // makesLinks reports whether nothing is known against it: where Google does not tell, it refuses without
 // booking anything.
 func makesLinks(entry *gcal.CalendarListEntry) bool {
-	return entry.ConferenceProperties == nil || slices.Contains(entry.ConferenceProperties.AllowedConferenceSolutionTypes, hangoutsMeet)
+	return entry.ConferenceProperties == nil ||
+		slices.Contains(entry.ConferenceProperties.AllowedConferenceSolutionTypes, hangoutsMeet)
 }
 
 // canMeet fails when the calendar makes no meeting links. Of a calendar that the account does not list
@@ -98,7 +99,8 @@ const (
 )
 
 func meetStatus(e *gcal.Event) string {
-	if e.ConferenceData == nil || e.ConferenceData.CreateRequest == nil || e.ConferenceData.CreateRequest.Status == nil {
+	if e.ConferenceData == nil || e.ConferenceData.CreateRequest == nil ||
+		e.ConferenceData.CreateRequest.Status == nil {
 		return ""
 	}
 	return e.ConferenceData.CreateRequest.Status.StatusCode

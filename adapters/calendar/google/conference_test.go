@@ -34,7 +34,8 @@ func TestALinkThatIsBeingMadeIsWaitedFor(t *testing.T) {
 	if asked != 4 {
 		t.Errorf("it took %d calls, want the question, the booking and two looks", asked)
 	}
-	if read := must[calendar.Event](t)(driver.Event(t.Context(), calendar.EventRef{ID: event.ID})); read.Version != event.Version {
+	if read := must[calendar.Event](t)(driver.Event(t.Context(),
+		calendar.EventRef{ID: event.ID})); read.Version != event.Version {
 		t.Errorf("the version answered is %s, and read is %s", event.Version, read.Version)
 	}
 }
@@ -47,12 +48,18 @@ func TestALinkThatFailsTakesTheEventWithIt(t *testing.T) {
 			_, err := driver.Book(t.Context(), meeting("k1"))
 			wanted(t, conformance.WantFault("Book, "+try, err, fault.Unsupported, fault.ReasonConferencing))
 		}
-		page := must[calendar.Page](t)(driver.Events(t.Context(), calendar.Query{From: noon, To: noon.Add(time.Hour)}))
+		page := must[calendar.Page](t)(driver.Events(t.Context(), calendar.Query{
+			From: noon, To: noon.Add(time.Hour),
+		}))
 		if len(page.Events) != 0 {
 			t.Errorf("left behind: %+v", page.Events)
 		}
-		id := must[calendar.Event](t)(driver.Book(t.Context(), calendar.Booking{Key: "k1", CalendarID: second, Start: noon, End: noon, Zone: "UTC"})).ID
-		want := []fake.Notice{{To: "pat@example.com", Kind: "invitation"}, {To: "pat@example.com", Kind: "cancellation"}}
+		id := must[calendar.Event](t)(driver.Book(t.Context(), calendar.Booking{
+			Key: "k1", CalendarID: second, Start: noon, End: noon, Zone: "UTC",
+		})).ID
+		want := []fake.Notice{
+			{To: "pat@example.com", Kind: "invitation"}, {To: "pat@example.com", Kind: "cancellation"},
+		}
 		if got := s.Notices(email, email, id); !slices.Equal(got, want) {
 			t.Errorf("told %v, want %v", got, want)
 		}
@@ -118,7 +125,8 @@ func TestAFailureAfterTheBookingIsAnUnknownOutcome(t *testing.T) {
 		left int // calls that are answered
 		fail func(*fake.Server)
 	}{
-		{"refused while a link is waited for", fake.Options{MeetPolls: 5}, 2, func(s *fake.Server) { s.Limit(time.Minute) }},
+		{"refused while a link is waited for", fake.Options{MeetPolls: 5}, 2,
+			func(s *fake.Server) { s.Limit(time.Minute) }},
 		{"refused while an event without a link is removed", fake.Options{MeetFails: true}, 2, (*fake.Server).Stop},
 		{"refused where the credentials are", fake.Options{MeetPolls: 5}, 2, (*fake.Server).Revoke},
 	} {

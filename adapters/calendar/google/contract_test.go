@@ -52,9 +52,14 @@ func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Han
 	how.OAuth = oauthtest.Options{Clients: map[string]string{clientID: secret}}
 	server := fake.New(how)
 	server.AddCalendar(email, fake.Calendar{ID: second, Name: "Work"})
-	server.AddCalendar(email, fake.Calendar{ID: holidays, Name: "Holidays", Role: "reader", Solutions: []string{}})
+	server.AddCalendar(email, fake.Calendar{
+		ID: holidays, Name: "Holidays", Role: "reader", Solutions: []string{},
+	})
 	server.AddCalendar(email, fake.Calendar{ID: "boss@example.com", Name: "Boss", Role: "freeBusyReader"})
-	s := &testServer{Server: server, url: adaptertest.Serve(t, server, around...), refresh: server.OAuth.Grant(clientID, email, scopes(t)...)}
+	s := &testServer{
+		Server: server, url: adaptertest.Serve(t, server, around...),
+		refresh: server.OAuth.Grant(clientID, email, scopes(t)...),
+	}
 	s.token = s.redeem(t, s.refresh)
 	return s
 }
@@ -63,7 +68,8 @@ func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Han
 func (s *testServer) redeem(t testing.TB, refresh string) string {
 	t.Helper()
 	return adaptertest.AccessToken(t, s.url+fake.TokenPath, url.Values{
-		"grant_type": {"refresh_token"}, "refresh_token": {refresh}, "client_id": {clientID}, "client_secret": {secret},
+		"grant_type": {"refresh_token"}, "refresh_token": {refresh}, "client_id": {clientID},
+		"client_secret": {secret},
 	})
 }
 
@@ -76,12 +82,16 @@ func (s *testServer) open(t testing.TB, token string, more map[string]any) calen
 	})
 }
 
-func (s *testServer) openAs(t testing.TB, more map[string]any, address string, now func() time.Time, authorize func(*http.Request) error) calendar.Driver {
+func (s *testServer) openAs(
+	t testing.TB, more map[string]any, address string, now func() time.Time, authorize func(*http.Request) error,
+) calendar.Driver {
 	t.Helper()
 	client := adaptertest.Client(t, "google", address, authorize)
 	driver, err := google.Adapter().OpenCalendar(context.Background(),
 		adapter.Values{Settings: more, Credentials: map[string]string{"refresh_token": s.refresh}},
-		adapter.Environment{Zone: "America/New_York", HTTP: client, Now: now, Addresses: adapter.Addresses{"api_url": address}})
+		adapter.Environment{
+			Zone: "America/New_York", HTTP: client, Now: now, Addresses: adapter.Addresses{"api_url": address},
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +107,9 @@ func TestContract(t *testing.T) {
 		more map[string]any
 	}{
 		{rule: "plain"},
-		{rule: "with pages that are short and empty, and conferences that take their time", how: fake.Options{PageSize: 2, EmptyPages: true, MeetPolls: 1}},
+		{rule: "with pages that are short and empty, and conferences that take their time", how: fake.Options{
+			PageSize: 2, EmptyPages: true, MeetPolls: 1,
+		}},
 		{rule: "with another calendar as the default one", more: map[string]any{"calendar_id": second}},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -133,7 +145,8 @@ func clock(at time.Time, zone string) map[string]any {
 
 func (o *outside) MakeSeries(_ context.Context, s calendartest.Series) error {
 	_, err := o.Make(email, s.CalendarID, map[string]any{
-		"summary": s.Title, "recurrence": []any{"RRULE:" + s.Rule}, "start": clock(s.Start, s.Zone), "end": clock(s.Start.Add(s.Length), s.Zone),
+		"summary": s.Title, "recurrence": []any{"RRULE:" + s.Rule}, "start": clock(s.Start, s.Zone),
+		"end": clock(s.Start.Add(s.Length), s.Zone),
 	})
 	return err
 }
@@ -155,7 +168,9 @@ func (o *outside) Invite(_ context.Context, organizer, guest string, s calendart
 }
 
 func (o *outside) MakeDays(_ context.Context, calendarID, title string, from, to calendar.Time) error {
-	date := func(t calendar.Time) map[string]any { return map[string]any{"date": t.Instant.Format(time.DateOnly)} }
+	date := func(t calendar.Time) map[string]any {
+		return map[string]any{"date": t.Instant.Format(time.DateOnly)}
+	}
 	_, err := o.Make(email, calendarID, map[string]any{"summary": title, "start": date(from), "end": date(to)})
 	return err
 }

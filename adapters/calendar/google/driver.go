@@ -43,7 +43,8 @@ func open(ctx context.Context, s settings, env adapter.Environment) (calendar.Dr
 		option.WithLogger(slog.New(slog.DiscardHandler)), // it logs whole bodies when the environment asks for it
 	)
 	if err != nil {
-		return nil, fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "The address of Google's API cannot be used.").Because(err)
+		return nil, fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
+			"The address of Google's API cannot be used.").Because(err)
 	}
 	return &driver{api: api, standard: s.CalendarID, now: env.Now, meet: abilities{now: env.Now}}, nil
 }
@@ -127,7 +128,8 @@ func (d *driver) note(entry *gcal.CalendarListEntry) {
 // among them: they can be booked in as well.
 func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
 	const fields = "kind,nextPageToken,items(" + calendarFields + ")"
-	call := d.api.CalendarList.List().MinAccessRole("reader").ShowHidden(true).MaxResults(250).Fields(fields).Context(kept(ctx))
+	call := d.api.CalendarList.List().MinAccessRole("reader").ShowHidden(true).MaxResults(250).Fields(fields).
+		Context(kept(ctx))
 	var list []calendar.Calendar
 	for {
 		page, err := present(call.Do())
@@ -190,14 +192,17 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 }
 
 // bookedBefore reads the event that an earlier Book of the same key made.
-func (d *driver) bookedBefore(ctx context.Context, calendarID string, b calendar.Booking) (*gcal.Event, error) {
+func (d *driver) bookedBefore(
+	ctx context.Context, calendarID string, b calendar.Booking,
+) (*gcal.Event, error) {
 	found, err := d.get(ctx, calendarID, idOf(b.Key), eventFields)
 	switch {
 	case fault.From(err) != nil && fault.From(err).Code == fault.NotFound:
 		return nil, changedMeanwhile()
 	case err != nil:
 		return nil, afterBooking(err)
-	case isCancelled(found) && b.Conferencing == calendar.ConferencingProvider && meetStatus(found) == meetFailed:
+	case isCancelled(found) && b.Conferencing == calendar.ConferencingProvider &&
+		meetStatus(found) == meetFailed:
 		return nil, noMeet() // and so it was removed
 	case isCancelled(found):
 		return nil, changedMeanwhile()
@@ -228,7 +233,9 @@ func (d *driver) Event(ctx context.Context, ref calendar.EventRef) (calendar.Eve
 	return d.event(ctx, calendarID, found, reading)
 }
 
-func (d *driver) get(ctx context.Context, calendarID, id string, fields googleapi.Field) (*gcal.Event, error) {
+func (d *driver) get(
+	ctx context.Context, calendarID, id string, fields googleapi.Field,
+) (*gcal.Event, error) {
 	found, err := present(d.api.Events.Get(calendarID, id).Fields(fields).Context(kept(ctx)).Do())
 	if err != nil {
 		return nil, eventMissing(refusal(err, reading))
@@ -239,7 +246,9 @@ func (d *driver) get(ctx context.Context, calendarID, id string, fields googleap
 // Change patches what is named. It reads the event first only where it has to: for the entries of the guests
 // who stay, and, where the caller holds no version, for one that keeps a deleted event from coming back to
 // life.
-func (d *driver) Change(ctx context.Context, ref calendar.EventRef, c calendar.Change) (calendar.Event, error) {
+func (d *driver) Change(
+	ctx context.Context, ref calendar.EventRef, c calendar.Change,
+) (calendar.Event, error) {
 	calendarID, err := d.locate(ref)
 	if err != nil {
 		return calendar.Event{}, err
@@ -273,7 +282,8 @@ func (d *driver) Change(ctx context.Context, ref calendar.EventRef, c calendar.C
 			patch.Attendees = merged(before.Attendees, *c.Attendees)
 		}
 	}
-	call := d.api.Events.Patch(calendarID, ref.ID, patch).ConferenceDataVersion(1).SendUpdates("all").Fields(eventFields).Context(kept(ctx))
+	call := d.api.Events.Patch(calendarID, ref.ID, patch).ConferenceDataVersion(1).SendUpdates("all").
+		Fields(eventFields).Context(kept(ctx))
 	call.Header().Set("If-Match", version)
 	changed, err := present(call.Do())
 	if err != nil {
@@ -332,7 +342,8 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 	if err != nil {
 		return calendar.Page{}, calendarMissing(refusal(err, reading))
 	}
-	if answer.Kind != "calendar#events" && answer.Items == nil { // an answer that is no list would be an empty page
+	// An answer that is no list would be an empty page.
+	if answer.Kind != "calendar#events" && answer.Items == nil {
 		return calendar.Page{}, unreadable(nil, reading)
 	}
 	page := calendar.Page{Next: answer.NextPageToken}
@@ -364,7 +375,9 @@ func wholeSecond(t time.Time) time.Time {
 }
 
 // event converts an event of Google's API.
-func (d *driver) event(ctx context.Context, calendarID string, item *gcal.Event, access access) (calendar.Event, error) {
+func (d *driver) event(
+	ctx context.Context, calendarID string, item *gcal.Event, access access,
+) (calendar.Event, error) {
 	event, err := eventOf(item)
 	if err != nil {
 		return calendar.Event{}, unreadable(err, access)
@@ -421,5 +434,6 @@ func addressable(id string) bool { return strings.Trim(id, ".") != "" }
 
 // foreignToIDs is wider than base32hex: ids of instances, and of what was imported, have more letters.
 func foreignToIDs(r rune) bool {
-	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_-.@", r)
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') &&
+		!strings.ContainsRune("_-.@", r)
 }

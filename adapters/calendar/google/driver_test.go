@@ -22,8 +22,8 @@ var noon = time.Date(2027, 3, 4, 12, 0, 0, 0, time.UTC)
 
 func booking(key string) calendar.Booking {
 	return calendar.Booking{
-		Key: key, Title: "Consultation", Description: "First visit", Start: noon, End: noon.Add(30 * time.Minute), Zone: "America/New_York",
-		Attendees: []string{"pat@example.com"},
+		Key: key, Title: "Consultation", Description: "First visit", Start: noon, End: noon.Add(30 * time.Minute),
+		Zone: "America/New_York", Attendees: []string{"pat@example.com"},
 	}
 }
 
@@ -106,14 +106,17 @@ func TestAChangeReadsOnlyWhatItHasTo(t *testing.T) {
 	driver := s.driver(t)
 	event := must[calendar.Event](t)(driver.Book(t.Context(), booking("k1")))
 	ref := calendar.EventRef{ID: event.ID}
-	title, later, end, guests := "Moved", noon.Add(time.Hour), noon.Add(2*time.Hour), []string{"pat@example.com", "lee@example.com"}
+	title, later, end, guests := "Moved", noon.Add(time.Hour), noon.Add(2*time.Hour), []string{
+		"pat@example.com", "lee@example.com",
+	}
 	version := func() string { return must[calendar.Event](t)(driver.Event(t.Context(), ref)).Version }
 	for _, c := range []struct {
 		rule   string
 		change calendar.Change
 		want   int
 	}{
-		{"texts and times of a version read", calendar.Change{IfUnchanged: version(), Title: &title, Start: &later, End: &end, Zone: "UTC"}, 1},
+		{"texts and times of a version read",
+			calendar.Change{IfUnchanged: version(), Title: &title, Start: &later, End: &end, Zone: "UTC"}, 1},
 		{"texts of whatever version", calendar.Change{Title: &title}, 2},
 		{"guests", calendar.Change{Attendees: &guests}, 2},
 		{"nothing", calendar.Change{}, 1},
@@ -125,7 +128,8 @@ func TestAChangeReadsOnlyWhatItHasTo(t *testing.T) {
 	}
 	stale := calendar.Change{IfUnchanged: event.Version}
 	_, err := driver.Change(t.Context(), ref, stale)
-	wanted(t, conformance.WantFault("a change of nothing of a stale version", err, fault.Conflict, fault.ReasonChangedMeanwhile))
+	wanted(t, conformance.WantFault("a change of nothing of a stale version", err, fault.Conflict,
+		fault.ReasonChangedMeanwhile))
 }
 
 func wanted(t testing.TB, err error) {
@@ -140,7 +144,8 @@ func TestAChangeOfNothingIsToldToNobody(t *testing.T) {
 	driver := s.driver(t)
 	event := must[calendar.Event](t)(driver.Book(t.Context(), booking("k1")))
 	must[calendar.Event](t)(driver.Change(t.Context(), calendar.EventRef{ID: event.ID}, calendar.Change{}))
-	if got, want := s.Notices(email, email, event.ID), []fake.Notice{{To: "pat@example.com", Kind: "invitation"}}; !slices.Equal(got, want) {
+	if got, want := s.Notices(email, email, event.ID),
+		[]fake.Notice{{To: "pat@example.com", Kind: "invitation"}}; !slices.Equal(got, want) {
 		t.Errorf("told %v, want %v", got, want)
 	}
 }
@@ -165,7 +170,9 @@ func TestThePrimaryCalendarIsNamedByItsAddress(t *testing.T) {
 				return d.Event(t.Context(), calendar.EventRef{CalendarID: id, ID: "invitation0"})
 			},
 			"an invitation listed": func(d calendar.Driver) (calendar.Event, error) {
-				page, err := d.Events(t.Context(), calendar.Query{CalendarID: id, From: noon.AddDate(0, 0, 6), To: noon.AddDate(0, 0, 8)})
+				page, err := d.Events(t.Context(), calendar.Query{
+					CalendarID: id, From: noon.AddDate(0, 0, 6), To: noon.AddDate(0, 0, 8),
+				})
 				if len(page.Events) != 1 {
 					return calendar.Event{}, fmt.Errorf("%d events, %w", len(page.Events), err)
 				}
@@ -182,7 +189,10 @@ func TestThePrimaryCalendarIsNamedByItsAddress(t *testing.T) {
 func TestCalendarsAreListedByWhatTheyAllow(t *testing.T) {
 	s := serve(t, fake.Options{PageSize: 2})
 	s.AddCalendar(email, fake.Calendar{ID: "hidden@example.com", Name: "Hidden", Role: "writer", Hidden: true})
-	s.AddCalendar(email, fake.Calendar{ID: "halfway@example.com", Name: "Private ones aside", Role: "writerWithoutPrivateAccess", Zone: "Asia/Tokyo"})
+	s.AddCalendar(email, fake.Calendar{
+		ID: "halfway@example.com", Name: "Private ones aside", Role: "writerWithoutPrivateAccess",
+		Zone: "Asia/Tokyo",
+	})
 	s.AddCalendar(email, fake.Calendar{ID: "unlisted@example.com", Name: "Unlisted", Unlisted: true})
 	got := must[[]calendar.Calendar](t)(s.driver(t).Calendars(t.Context()))
 	want := []calendar.Calendar{
@@ -219,8 +229,9 @@ func TestCancellingTwiceTellsThatTheEventWasThere(t *testing.T) {
 func TestAnInvitationBelongsToItsOrganizer(t *testing.T) {
 	s := serve(t, fake.Options{})
 	_, err := s.Make(email, email, map[string]any{
-		"id": "invitation0", "summary": "Invited", "organizer": map[string]any{"email": "boss@example.com", "self": false},
-		"start": clock(noon, "UTC"), "end": clock(noon.Add(time.Hour), "UTC"),
+		"id": "invitation0", "summary": "Invited",
+		"organizer": map[string]any{"email": "boss@example.com", "self": false}, "start": clock(noon, "UTC"),
+		"end": clock(noon.Add(time.Hour), "UTC"),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -241,7 +252,9 @@ func TestAnotherEventUnderTheSameIDIsNoBooking(t *testing.T) {
 	s := serve(t, fake.Options{})
 	driver, b := s.driver(t), booking("k1")
 	event := must[calendar.Event](t)(driver.Book(t.Context(), b))
-	if _, err := s.Make(email, second, map[string]any{"id": event.ID, "start": clock(noon, "UTC"), "end": clock(noon, "UTC")}); err != nil {
+	if _, err := s.Make(email, second, map[string]any{
+		"id": event.ID, "start": clock(noon, "UTC"), "end": clock(noon, "UTC"),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	b.CalendarID = second
@@ -256,7 +269,8 @@ func TestGuestsWhoStayKeepAllThatGoogleKnowsOfThem(t *testing.T) {
 		"id": "meeting00", "start": clock(noon, "UTC"), "end": clock(noon.Add(time.Hour), "UTC"),
 		"attendees": []any{
 			map[string]any{"email": email, "organizer": true, "responseStatus": "accepted"},
-			map[string]any{"email": "pat@example.com", "displayName": "Pat", "optional": true, "responseStatus": "accepted", "comment": "With pleasure", "additionalGuests": 2},
+			map[string]any{"email": "pat@example.com", "displayName": "Pat", "optional": true,
+				"responseStatus": "accepted", "comment": "With pleasure", "additionalGuests": 2},
 			map[string]any{"email": "room-4@example.com", "resource": true, "responseStatus": "accepted"},
 			map[string]any{"email": "lee@example.com", "responseStatus": "declined"},
 		},
@@ -265,10 +279,12 @@ func TestGuestsWhoStayKeepAllThatGoogleKnowsOfThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	guests := []string{"PAT@example.com", "room-4@example.com", "new@example.com", "New@Example.com"}
-	must[calendar.Event](t)(s.driver(t).Change(t.Context(), calendar.EventRef{ID: "meeting00"}, calendar.Change{Attendees: &guests}))
+	must[calendar.Event](t)(s.driver(t).Change(t.Context(), calendar.EventRef{ID: "meeting00"},
+		calendar.Change{Attendees: &guests}))
 	want := []any{
 		map[string]any{"email": email, "organizer": true, "self": true, "responseStatus": "accepted"},
-		map[string]any{"email": "pat@example.com", "displayName": "Pat", "optional": true, "responseStatus": "accepted", "comment": "With pleasure", "additionalGuests": 2.0},
+		map[string]any{"email": "pat@example.com", "displayName": "Pat", "optional": true,
+			"responseStatus": "accepted", "comment": "With pleasure", "additionalGuests": 2.0},
 		map[string]any{"email": "room-4@example.com", "resource": true, "responseStatus": "accepted"},
 		map[string]any{"email": "new@example.com", "responseStatus": "needsAction"},
 	}
@@ -280,15 +296,16 @@ func TestGuestsWhoStayKeepAllThatGoogleKnowsOfThem(t *testing.T) {
 func TestAListOfGuestsThatIsNotWholeIsNotWrittenBack(t *testing.T) {
 	s := serve(t, fake.Options{})
 	_, err := s.Make(email, email, map[string]any{
-		"id": "crowded00", "start": clock(noon, "UTC"), "end": clock(noon.Add(time.Hour), "UTC"), "attendeesOmitted": true,
-		"attendees": []any{map[string]any{"email": email}},
+		"id": "crowded00", "start": clock(noon, "UTC"), "end": clock(noon.Add(time.Hour), "UTC"),
+		"attendeesOmitted": true, "attendees": []any{map[string]any{"email": email}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	before := s.Event(email, email, "crowded00")
 	guests := []string{"new@example.com"}
-	_, err = s.driver(t).Change(t.Context(), calendar.EventRef{ID: "crowded00"}, calendar.Change{Attendees: &guests})
+	_, err = s.driver(t).Change(t.Context(), calendar.EventRef{ID: "crowded00"},
+		calendar.Change{Attendees: &guests})
 	wanted(t, conformance.WantFault("Change", err, fault.Unsupported, fault.ReasonNotSupported))
 	if after := s.Event(email, email, "crowded00"); !reflect.DeepEqual(before, after) {
 		t.Errorf("the event was %v and is %v", before, after)
@@ -334,7 +351,8 @@ func TestIdsThatWouldLeadElsewhereAreNotSent(t *testing.T) {
 
 func TestScopesThatWereNotGrantedAreNamedAsTheCause(t *testing.T) {
 	s := serve(t, fake.Options{})
-	token := s.redeem(t, s.OAuth.Grant(clientID, email, "https://www.googleapis.com/auth/calendar.calendarlist.readonly"))
+	token := s.redeem(t, s.OAuth.Grant(clientID, email,
+		"https://www.googleapis.com/auth/calendar.calendarlist.readonly"))
 	driver := s.open(t, token, nil)
 	must[calendar.Account](t)(driver.Account(t.Context()))
 	_, err := driver.Book(t.Context(), booking("k1"))
@@ -356,8 +374,10 @@ func TestAnswersThatAreNotGooglesAreNotBelieved(t *testing.T) {
 		{"no body", "", 204, fault.Unsupported, fault.UnknownOutcome},
 		{"null", "null", 200, fault.Unsupported, fault.UnknownOutcome},
 		{"no event", `{"hello":"world"}`, 200, fault.Unsupported, fault.UnknownOutcome},
-		{"an event without times", `{"id":"abcde","status":"confirmed"}`, 200, fault.Unsupported, fault.UnknownOutcome},
-		{"a time that is none", `{"id":"abcde","start":{"dateTime":"soon"},"end":{"date":"2027-02-30"}}`, 200, fault.Unsupported, fault.UnknownOutcome},
+		{"an event without times", `{"id":"abcde","status":"confirmed"}`, 200, fault.Unsupported,
+			fault.UnknownOutcome},
+		{"a time that is none", `{"id":"abcde","start":{"dateTime":"soon"},"end":{"date":"2027-02-30"}}`, 200,
+			fault.Unsupported, fault.UnknownOutcome},
 		{"a page that says it is down", "<html>Down</html>", 502, fault.Unavailable, fault.Unavailable},
 		{"a page that forbids", "<html>No</html>", 403, fault.Forbidden, fault.Forbidden},
 		{"a page that is not there", "<html>No</html>", 404, fault.NotFound, fault.NotFound},
@@ -416,9 +436,12 @@ func TestEntriesThatSayNothingAreNotListed(t *testing.T) {
 		_, _ = io.WriteString(w, `{"kind":"calendar#events","nextPageToken":"more","items":[null,{"id":"gone0","status":"cancelled","recurringEventId":"gone"},`+
 			`{"id":"withdrawn","status":"cancelled","start":{"date":"2027-03-04"},"end":{"date":"2027-03-05"}}]}`)
 	}))
-	got := must[calendar.Page](t)(driver.Events(t.Context(), calendar.Query{CalendarID: second, From: noon, To: noon.Add(time.Hour)}))
+	got := must[calendar.Page](t)(driver.Events(t.Context(), calendar.Query{
+		CalendarID: second, From: noon, To: noon.Add(time.Hour),
+	}))
 	want := calendar.Page{Next: "more", Events: []calendar.Event{
-		{ID: "withdrawn", CalendarID: second, IsCancelled: true, Start: calendar.Day(2027, 3, 4), End: calendar.Day(2027, 3, 5)},
+		{ID: "withdrawn", CalendarID: second, IsCancelled: true, Start: calendar.Day(2027, 3, 4),
+			End: calendar.Day(2027, 3, 5)},
 	}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -430,8 +453,12 @@ func TestAnAnswerThatIsNoListIsNotAnEmptyOne(t *testing.T) {
 	s := serve(t, fake.Options{})
 	driver := s.driver(t)
 	for _, answer := range []string{`{}`, `{"error":{"code":500}}`, `{"kind":"calendar#event"}`} {
-		s.Instead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) }))
-		if page, err := driver.Events(t.Context(), calendar.Query{CalendarID: second, From: noon, To: noon.Add(time.Hour)}); !errors.Is(err, fault.Unsupported) {
+		s.Instead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, answer)
+		}))
+		if page, err := driver.Events(t.Context(), calendar.Query{
+			CalendarID: second, From: noon, To: noon.Add(time.Hour),
+		}); !errors.Is(err, fault.Unsupported) {
 			t.Errorf("%s: events %+v, %v", answer, page, err)
 		}
 		if list, err := driver.Calendars(t.Context()); !errors.Is(err, fault.Unsupported) {
@@ -448,7 +475,10 @@ func TestAQueryAsksForNoMoreThanIsRead(t *testing.T) {
 		asked = append(asked, *r)
 		_, _ = io.WriteString(w, `{"items":[]}`)
 	}))
-	q := calendar.Query{CalendarID: holidays, From: noon.Add(time.Millisecond), To: noon.Add(time.Hour + time.Millisecond), Zone: "Asia/Kathmandu"}
+	q := calendar.Query{
+		CalendarID: holidays, From: noon.Add(time.Millisecond), To: noon.Add(time.Hour + time.Millisecond),
+		Zone: "Asia/Kathmandu",
+	}
 	for _, limit := range []int{0, 1, 2500, 99999} {
 		q.Limit = limit
 		must[calendar.Page](t)(driver.Events(t.Context(), q))
@@ -459,14 +489,16 @@ func TestAQueryAsksForNoMoreThanIsRead(t *testing.T) {
 			t.Errorf("maxResults is %s, want %s", got, want)
 		}
 		for name, want := range map[string]string{
-			"timeMin": "2027-03-04T12:00:00Z", "timeMax": "2027-03-04T13:00:01Z", "timeZone": "Asia/Kathmandu", "singleEvents": "true", "showDeleted": "",
+			"timeMin": "2027-03-04T12:00:00Z", "timeMax": "2027-03-04T13:00:01Z", "timeZone": "Asia/Kathmandu",
+			"singleEvents": "true", "showDeleted": "",
 		} {
 			if got := query.Get(name); got != want {
 				t.Errorf("%s is %q, want %q", name, got, want)
 			}
 		}
 	}
-	if got, want := asked[0].URL.EscapedPath(), "/calendar/v3/calendars/en.uk%23holiday%40group.v.calendar.google.com/events"; got != want {
+	if got, want := asked[0].URL.EscapedPath(),
+		"/calendar/v3/calendars/en.uk%23holiday%40group.v.calendar.google.com/events"; got != want {
 		t.Errorf("asked %s, want %s", got, want)
 	}
 }

@@ -135,7 +135,8 @@ func notAllowed(plain *fault.Error, first apiError, answer *googleapi.Error) *fa
 			"calendars. Ask them to trust this one.")
 	case "accessNotConfigured":
 		return plain.Restate(fault.Unsupported, fault.ReasonProviderMisconfigured,
-			"The Google Calendar API is not enabled in the project of the OAuth client. Enable it in the Google Cloud console.")
+			"The Google Calendar API is not enabled in the project of the OAuth client. Enable it in the Google "+
+				"Cloud console.")
 	}
 	return plain
 }
@@ -161,11 +162,13 @@ func calendarMissing(f *fault.Error) *fault.Error {
 }
 
 func noEvent() *fault.Error {
-	return fault.New(fault.NotFound, fault.ReasonEventNotFound, "There is no such event in the Google calendar.").With("provider", name)
+	return fault.New(fault.NotFound, fault.ReasonEventNotFound,
+		"There is no such event in the Google calendar.").With("provider", name)
 }
 
 func noCalendar() *fault.Error {
-	return fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "The Google account has no such calendar.").With("provider", name)
+	return fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "The Google account has no such calendar.").
+		With("provider", name)
 }
 
 func changedMeanwhile() *fault.Error {
@@ -176,7 +179,8 @@ func changedMeanwhile() *fault.Error {
 
 func guestsHidden() *fault.Error {
 	return fault.New(fault.Unsupported, fault.ReasonNotSupported,
-		"Google does not show all guests of this event to the connected account, so its guests cannot be changed without losing some.").With("provider", name)
+		"Google does not show all guests of this event to the connected account, so its guests cannot be changed "+
+			"without losing some.").With("provider", name)
 }
 
 // unreadable returns the fault of a success that says something other than expected.

@@ -24,12 +24,18 @@ func TestWhatIsWrongWithTheSetupIsFoundByVerifying(t *testing.T) {
 		{rule: "all is well"},
 		{rule: "another calendar that can be written", meant: second},
 		{rule: "a calendar that is not in the list", meant: "unlisted@example.com"},
-		{rule: "a calendar that is none", meant: "nobody@example.com", reason: fault.ReasonProviderMisconfigured, says: "calendar_id"},
-		{rule: "an id that can be none", meant: "..", reason: fault.ReasonProviderMisconfigured, says: "calendar_id"},
-		{rule: "a calendar whose events cannot be seen", meant: "boss@example.com", reason: fault.ReasonProviderMisconfigured, says: "calendar_id"},
-		{rule: "a calendar that can be read only", meant: holidays, reason: fault.ReasonPermissionDenied, says: "only read"},
-		{rule: "a token that may read only", scopes: []string{"calendar.readonly"}, reason: fault.ReasonPermissionDenied, says: "without all the access"},
-		{rule: "a token that may see the list only", scopes: []string{"calendar.calendarlist.readonly"}, reason: fault.ReasonPermissionDenied, says: "without all the access"},
+		{rule: "a calendar that is none", meant: "nobody@example.com", reason: fault.ReasonProviderMisconfigured,
+			says: "calendar_id"},
+		{rule: "an id that can be none", meant: "..", reason: fault.ReasonProviderMisconfigured,
+			says: "calendar_id"},
+		{rule: "a calendar whose events cannot be seen", meant: "boss@example.com",
+			reason: fault.ReasonProviderMisconfigured, says: "calendar_id"},
+		{rule: "a calendar that can be read only", meant: holidays, reason: fault.ReasonPermissionDenied,
+			says: "only read"},
+		{rule: "a token that may read only", scopes: []string{"calendar.readonly"},
+			reason: fault.ReasonPermissionDenied, says: "without all the access"},
+		{rule: "a token that may see the list only", scopes: []string{"calendar.calendarlist.readonly"},
+			reason: fault.ReasonPermissionDenied, says: "without all the access"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			s := serve(t, fake.Options{})
@@ -53,7 +59,8 @@ func TestWhatIsWrongWithTheSetupIsFoundByVerifying(t *testing.T) {
 				}
 				return
 			}
-			if f == nil || f.Reason != c.reason || !strings.Contains(f.Detail, c.says) || f.Metadata["provider"] != "google" {
+			if f == nil || f.Reason != c.reason || !strings.Contains(f.Detail, c.says) ||
+				f.Metadata["provider"] != "google" {
 				t.Errorf("answered %v, want %s of %q", err, c.reason, c.says)
 			}
 		})
@@ -62,7 +69,8 @@ func TestWhatIsWrongWithTheSetupIsFoundByVerifying(t *testing.T) {
 
 func TestASetupIsLookedAtAsGoogleDescribesIt(t *testing.T) {
 	api := described.Open(t, "google-calendar.openapi.json", "/calendar/v3")
-	if err := serve(t, fake.Options{}, api.Handler).driver(t).(adapter.SetupChecker).CheckSetup(t.Context()); err != nil {
+	if err := serve(t, fake.Options{},
+		api.Handler).driver(t).(adapter.SetupChecker).CheckSetup(t.Context()); err != nil {
 		t.Error(err)
 	}
 	api.Report(t)
@@ -71,7 +79,9 @@ func TestASetupIsLookedAtAsGoogleDescribesIt(t *testing.T) {
 func TestASetupThatCannotBeLookedAtIsToldSo(t *testing.T) {
 	s := serve(t, fake.Options{})
 	d := s.driver(t).(adapter.SetupChecker)
-	s.Instead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }))
+	s.Instead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadGateway)
+	}))
 	if err := d.CheckSetup(t.Context()); !errors.Is(err, fault.Unavailable) {
 		t.Errorf("answered %v", err)
 	}

@@ -44,7 +44,8 @@ func newEvent(b calendar.Booking) (*gcal.Event, error) {
 		return nil, err
 	}
 	e := &gcal.Event{
-		Id: idOf(b.Key), Summary: b.Title, Description: b.Description, Start: start, End: end, Attendees: merged(nil, b.Attendees),
+		Id: idOf(b.Key), Summary: b.Title, Description: b.Description, Start: start, End: end,
+		Attendees:          merged(nil, b.Attendees),
 		ExtendedProperties: &gcal.EventExtendedProperties{Private: map[string]string{keyProperty: b.Key}},
 	}
 	switch b.Conferencing {
@@ -94,7 +95,8 @@ func newPatch(c calendar.Change) (*gcal.Event, error) {
 		if err != nil {
 			return nil, err
 		}
-		start.NullFields, end.NullFields = []string{"Date"}, []string{"Date"} // the event may have been one of whole days
+		// The event may have been one of whole days.
+		start.NullFields, end.NullFields = []string{"Date"}, []string{"Date"}
 		patch.Start, patch.End = start, end
 	}
 	if patch.Start == nil && len(patch.ForceSendFields) == 0 {
@@ -131,9 +133,11 @@ func merged(before []*gcal.EventAttendee, emails []string) []*gcal.EventAttendee
 // calendarOf returns an entry of the account's list of calendars. The standard calendar may be named by its
 // alias.
 func calendarOf(entry *gcal.CalendarListEntry, standard string) calendar.Calendar {
-	writable := entry.AccessRole == "owner" || entry.AccessRole == "writer" || entry.AccessRole == "writerWithoutPrivateAccess"
+	writable := entry.AccessRole == "owner" || entry.AccessRole == "writer" ||
+		entry.AccessRole == "writerWithoutPrivateAccess"
 	return calendar.Calendar{
-		ID: entry.Id, Name: cmp.Or(entry.SummaryOverride, entry.Summary, entry.Id), Zone: entry.TimeZone, ReadOnly: !writable,
+		ID: entry.Id, Name: cmp.Or(entry.SummaryOverride, entry.Summary, entry.Id), Zone: entry.TimeZone,
+		ReadOnly:  !writable,
 		IsDefault: strings.EqualFold(entry.Id, standard) || entry.Primary && standard == primary,
 	}
 }
@@ -165,7 +169,9 @@ func eventOf(e *gcal.Event) (calendar.Event, error) {
 }
 
 func attendeeOf(a *gcal.EventAttendee) calendar.Attendee {
-	attendee := calendar.Attendee{Email: a.Email, Name: a.DisplayName, Type: "required", Response: a.ResponseStatus}
+	attendee := calendar.Attendee{
+		Email: a.Email, Name: a.DisplayName, Type: "required", Response: a.ResponseStatus,
+	}
 	switch {
 	case a.Resource:
 		attendee.Type = "resource"
@@ -222,7 +228,8 @@ func meetLink(e *gcal.Event) string {
 func webAddress(location string) string {
 	location = strings.TrimSpace(location)
 	u, err := url.Parse(location)
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.ContainsAny(location, " \n\t") {
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" ||
+		strings.ContainsAny(location, " \n\t") {
 		return ""
 	}
 	return location

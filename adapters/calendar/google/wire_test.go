@@ -28,7 +28,8 @@ func at(t testing.TB, rfc3339 string) time.Time {
 func TestEventsAsGoogleTellsThem(t *testing.T) {
 	const times = `"start":{"dateTime":"2026-12-01T10:00:00-05:00","timeZone":"America/New_York"},"end":{"dateTime":"2026-12-01T10:30:00-05:00","timeZone":"America/New_York"}`
 	zoned := func(rfc3339, zone string) calendar.Time { return calendar.At(at(t, rfc3339), zone) }
-	start, end := zoned("2026-12-01T15:00:00Z", "America/New_York"), zoned("2026-12-01T15:30:00Z", "America/New_York")
+	start, end := zoned("2026-12-01T15:00:00Z", "America/New_York"),
+		zoned("2026-12-01T15:30:00Z", "America/New_York")
 	for _, c := range []struct {
 		rule, input string
 		want        calendar.Event
@@ -40,7 +41,8 @@ func TestEventsAsGoogleTellsThem(t *testing.T) {
 			  {"email":"pat@example.com","displayName":"Pat","responseStatus":"accepted"},{"email":"lee@example.com","optional":true,"responseStatus":"needsAction"},
 			  {"email":"room@example.com","resource":true,"optional":true,"responseStatus":"declined"},{"email":"max@example.com","responseStatus":"tentative"}],` + times + `}`,
 			calendar.Event{
-				ID: "abc", Version: `"33"`, Title: "Visit", Description: "First", Start: start, End: end, URL: "https://www.google.com/calendar/event?eid=x",
+				ID: "abc", Version: `"33"`, Title: "Visit", Description: "First", Start: start, End: end,
+				URL:       "https://www.google.com/calendar/event?eid=x",
 				Organizer: calendar.Person{Email: "office@example.com", Name: "Office"},
 				Attendees: []calendar.Attendee{
 					{Email: "pat@example.com", Name: "Pat", Type: "required", Response: "accepted"},
@@ -51,23 +53,29 @@ func TestEventsAsGoogleTellsThem(t *testing.T) {
 			},
 		},
 		{
-			"whole days, whose end is exclusive", `{"id":"abc","start":{"date":"2026-12-24"},"end":{"date":"2026-12-27"}}`,
+			"whole days, whose end is exclusive",
+			`{"id":"abc","start":{"date":"2026-12-24"},"end":{"date":"2026-12-27"}}`,
 			calendar.Event{ID: "abc", Start: calendar.Day(2026, 12, 24), End: calendar.Day(2026, 12, 27)},
 		},
 		{
-			"the offset gives the instant, whatever the zone", `{"id":"abc","start":{"dateTime":"2026-12-01T20:45:00+05:45","timeZone":"Europe/Berlin"},"end":{"dateTime":"2026-12-01T16:00:00Z","timeZone":"Asia/Tokyo"}}`,
-			calendar.Event{ID: "abc", Start: zoned("2026-12-01T15:00:00Z", "Europe/Berlin"), End: zoned("2026-12-01T16:00:00Z", "Asia/Tokyo")},
+			"the offset gives the instant, whatever the zone",
+			`{"id":"abc","start":{"dateTime":"2026-12-01T20:45:00+05:45","timeZone":"Europe/Berlin"},"end":{"dateTime":"2026-12-01T16:00:00Z","timeZone":"Asia/Tokyo"}}`,
+			calendar.Event{ID: "abc", Start: zoned("2026-12-01T15:00:00Z", "Europe/Berlin"),
+				End: zoned("2026-12-01T16:00:00Z", "Asia/Tokyo")},
 		},
 		{
 			"no zone told", `{"id":"abc","start":{"dateTime":"2026-12-01T15:00:00.500Z"},"end":{"dateTime":"2026-12-01T16:00:00Z"}}`,
-			calendar.Event{ID: "abc", Start: zoned("2026-12-01T15:00:00.5Z", ""), End: zoned("2026-12-01T16:00:00Z", "")},
+			calendar.Event{ID: "abc", Start: zoned("2026-12-01T15:00:00.5Z", ""),
+				End: zoned("2026-12-01T16:00:00Z", "")},
 		},
 		{
 			"both passes of an hour", `{"id":"abc","start":{"dateTime":"2026-11-01T01:30:00-04:00","timeZone":"America/New_York"},"end":{"dateTime":"2026-11-01T01:30:00-05:00","timeZone":"America/New_York"}}`,
-			calendar.Event{ID: "abc", Start: zoned("2026-11-01T05:30:00Z", "America/New_York"), End: zoned("2026-11-01T06:30:00Z", "America/New_York")},
+			calendar.Event{ID: "abc", Start: zoned("2026-11-01T05:30:00Z", "America/New_York"),
+				End: zoned("2026-11-01T06:30:00Z", "America/New_York")},
 		},
 		{
-			"a description in HTML is handed over as it is", `{"id":"abc","description":"<b>Dial in</b><br>&amp; say hello",` + times + `}`,
+			"a description in HTML is handed over as it is",
+			`{"id":"abc","description":"<b>Dial in</b><br>&amp; say hello",` + times + `}`,
 			calendar.Event{ID: "abc", Description: "<b>Dial in</b><br>&amp; say hello", Start: start, End: end},
 		},
 		{
@@ -75,14 +83,19 @@ func TestEventsAsGoogleTellsThem(t *testing.T) {
 			calendar.Event{ID: "abc_20261201T150000Z", SeriesID: "abc", Start: start, End: end},
 		},
 		{
-			"a cancelled instance that has its original start alone", `{"id":"abc_1","status":"cancelled","recurringEventId":"abc","originalStartTime":{"dateTime":"2026-12-01T15:00:00Z","timeZone":"UTC"}}`,
-			calendar.Event{ID: "abc_1", SeriesID: "abc", IsCancelled: true, Start: zoned("2026-12-01T15:00:00Z", "UTC"), End: zoned("2026-12-01T15:00:00Z", "UTC")},
+			"a cancelled instance that has its original start alone",
+			`{"id":"abc_1","status":"cancelled","recurringEventId":"abc","originalStartTime":{"dateTime":"2026-12-01T15:00:00Z","timeZone":"UTC"}}`,
+			calendar.Event{ID: "abc_1", SeriesID: "abc", IsCancelled: true,
+				Start: zoned("2026-12-01T15:00:00Z", "UTC"), End: zoned("2026-12-01T15:00:00Z", "UTC")},
 		},
-		{"a deleted event that has its id alone", `{"id":"abc","status":"cancelled"}`, calendar.Event{ID: "abc", IsCancelled: true}},
-		{"does not make busy", `{"id":"abc","transparency":"transparent",` + times + `}`, calendar.Event{ID: "abc", IsFree: true, Start: start, End: end}},
+		{"a deleted event that has its id alone", `{"id":"abc","status":"cancelled"}`,
+			calendar.Event{ID: "abc", IsCancelled: true}},
+		{"does not make busy", `{"id":"abc","transparency":"transparent",` + times + `}`,
+			calendar.Event{ID: "abc", IsFree: true, Start: start, End: end}},
 		{
 			"nulls in lists", `{"id":"abc","attendees":[null,{"email":""},{"email":"pat@example.com"}],"conferenceData":{"entryPoints":[null]},` + times + `}`,
-			calendar.Event{ID: "abc", Start: start, End: end, Attendees: []calendar.Attendee{{Email: "pat@example.com", Type: "required"}}},
+			calendar.Event{ID: "abc", Start: start, End: end,
+				Attendees: []calendar.Attendee{{Email: "pat@example.com", Type: "required"}}},
 		},
 		{
 			"Meet, by its video entry point",
@@ -91,11 +104,13 @@ func TestEventsAsGoogleTellsThem(t *testing.T) {
 			calendar.Event{ID: "abc", Start: start, End: end, URL: "https://meet.google.com/new"},
 		},
 		{
-			"Meet, by the older property", `{"id":"abc","htmlLink":"https://h","hangoutLink":"https://meet.google.com/old","location":"https://l.example.com",` + times + `}`,
+			"Meet, by the older property",
+			`{"id":"abc","htmlLink":"https://h","hangoutLink":"https://meet.google.com/old","location":"https://l.example.com",` + times + `}`,
 			calendar.Event{ID: "abc", Start: start, End: end, URL: "https://meet.google.com/old"},
 		},
 		{
-			"the link it was booked with, before what Google adds", `{"id":"abc","hangoutLink":"https://meet.google.com/old","extendedProperties":{"private":{"frontdeskUrl":"https://own.example.com"}},` + times + `}`,
+			"the link it was booked with, before what Google adds",
+			`{"id":"abc","hangoutLink":"https://meet.google.com/old","extendedProperties":{"private":{"frontdeskUrl":"https://own.example.com"}},` + times + `}`,
 			calendar.Event{ID: "abc", Start: start, End: end, URL: "https://own.example.com"},
 		},
 		{
@@ -103,11 +118,13 @@ func TestEventsAsGoogleTellsThem(t *testing.T) {
 			calendar.Event{ID: "abc", Start: start, End: end, URL: "https://l.example.com/a?b=c"},
 		},
 		{
-			"a location with a link in it", `{"id":"abc","htmlLink":"https://h","location":"https://l.example.com or by phone",` + times + `}`,
+			"a location with a link in it",
+			`{"id":"abc","htmlLink":"https://h","location":"https://l.example.com or by phone",` + times + `}`,
 			calendar.Event{ID: "abc", Start: start, End: end, URL: "https://h"},
 		},
 		{
-			"a location that is another kind of link", `{"id":"abc","location":"javascript://l.example.com/%0aalert(1)",` + times + `}`,
+			"a location that is another kind of link",
+			`{"id":"abc","location":"javascript://l.example.com/%0aalert(1)",` + times + `}`,
 			calendar.Event{ID: "abc", Start: start, End: end},
 		},
 	} {
@@ -126,7 +143,8 @@ func TestEventsAsGoogleTellsThem(t *testing.T) {
 
 func TestBookingsAsGoogleTakesThem(t *testing.T) {
 	plain := calendar.Booking{
-		Key: "k1", Title: "Visit", Description: "Q & A <b>", Start: at(t, "2026-11-01T05:30:00Z"), End: at(t, "2026-11-01T06:30:00.9Z"), Zone: "America/New_York",
+		Key: "k1", Title: "Visit", Description: "Q & A <b>", Start: at(t, "2026-11-01T05:30:00Z"),
+		End: at(t, "2026-11-01T06:30:00.9Z"), Zone: "America/New_York",
 	}
 	const head = `{"id":"fddasv3qsffkpoht7pqm3fcrkpvla0g3fioh3f1pc6d2o9o251dn80","summary":"Visit","description":"Q & A <b>",` +
 		`"start":{"dateTime":"2026-11-01T01:30:00-04:00","timeZone":"America/New_York"},"end":{"dateTime":"2026-11-01T01:30:00-05:00","timeZone":"America/New_York"}`
@@ -169,14 +187,16 @@ func TestBookingsAsGoogleTakesThem(t *testing.T) {
 }
 
 func TestChangesAsGoogleTakesThem(t *testing.T) {
-	title, empty, start, end, noAttendees := "Visit", "", at(t, "2026-12-01T15:00:00Z"), at(t, "2026-12-01T16:00:00Z"), []string{}
+	title, empty, start, end, noAttendees := "Visit", "", at(t, "2026-12-01T15:00:00Z"),
+		at(t, "2026-12-01T16:00:00Z"), []string{}
 	for _, c := range []struct {
 		rule   string
 		change calendar.Change
 		want   string
 	}{
 		{"a title", calendar.Change{Title: &title}, `{"summary":"Visit"}`},
-		{"no title and no description", calendar.Change{Title: &empty, Description: &empty}, `{"summary":"","description":""}`},
+		{"no title and no description", calendar.Change{Title: &empty, Description: &empty},
+			`{"summary":"","description":""}`},
 		{
 			"times, of whatever was there", calendar.Change{Start: &start, End: &end, Zone: "Europe/Berlin"},
 			`{"start":{"date":null,"dateTime":"2026-12-01T16:00:00+01:00","timeZone":"Europe/Berlin"},"end":{"date":null,"dateTime":"2026-12-01T17:00:00+01:00","timeZone":"Europe/Berlin"}}`,
@@ -206,7 +226,8 @@ func sameJSON(t *testing.T, got any, want string) {
 		t.Fatal(err)
 	}
 	var g, w any
-	if json.Unmarshal(encoded, &g) != nil || json.Unmarshal([]byte(want), &w) != nil || !reflect.DeepEqual(g, w) {
+	if json.Unmarshal(encoded, &g) != nil || json.Unmarshal([]byte(want), &w) != nil ||
+		!reflect.DeepEqual(g, w) {
 		t.Errorf("got  %s\nwant %s", encoded, want)
 	}
 }
@@ -244,7 +265,8 @@ func TestIDsOfKeys(t *testing.T) {
 // FuzzEvent reads whatever may come as an event: it is told or refused, and nothing panics.
 func FuzzEvent(f *testing.F) {
 	for _, seed := range []string{
-		`null`, `{}`, `{"id":"a"}`, `{"id":"a","start":null,"end":{}}`, `{"id":"a","start":{"date":"2026-02-30"},"end":{"dateTime":""}}`,
+		`null`, `{}`, `{"id":"a"}`, `{"id":"a","start":null,"end":{}}`,
+		`{"id":"a","start":{"date":"2026-02-30"},"end":{"dateTime":""}}`,
 		`{"id":"a","status":"cancelled","attendees":[null],"organizer":null,"extendedProperties":{"private":null},"conferenceData":{"createRequest":{"status":null},"entryPoints":[null,{}]}}`,
 		`{"id":"a","start":{"date":"2026-12-01"},"end":{"date":"2026-12-02"},"location":"http://%zz","attendees":[{"email":"a@b","self":true}]}`,
 	} {
@@ -259,7 +281,8 @@ func FuzzEvent(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if event.ID == "" || !event.IsCancelled && (event.Start.Instant.IsZero() && !strings.Contains(string(body), "0001") || event.Start.Floating) {
+		if event.ID == "" || !event.IsCancelled &&
+			(event.Start.Instant.IsZero() && !strings.Contains(string(body), "0001") || event.Start.Floating) {
 			t.Errorf("%s is told as %+v", body, event)
 		}
 		meetStatus(e)

@@ -30,7 +30,9 @@ func Adapter() adapter.Adapter {
 		Title: "Microsoft 365 and Outlook.com",
 		Help: "Calendars of Microsoft 365 and Outlook.com. A customer connects by consent (connect-link), a " +
 			"company by application permissions.",
-		Auth: adapter.Auth{Scheme: adapter.OAuth2, OAuth: &adapter.OAuth{API: "api_url", Grant: adapter.GrantOf(grant)}},
+		Auth: adapter.Auth{
+			Scheme: adapter.OAuth2, OAuth: &adapter.OAuth{API: "api_url", Grant: adapter.GrantOf(grant)},
+		},
 		Operator: &adapter.OperatorKeys{
 			Help: "Microsoft 365 and Outlook.com. The OAuth client is an app registration of the platform " +
 				"Web, with the redirect URI PUBLIC_URL/oauth/callback/microsoft.",
@@ -55,7 +57,8 @@ func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 	authority := at["authority"]
 	if s.Directory != "" {
 		if strings.ContainsAny(s.Directory, "/?#%\\ ") || strings.Trim(s.Directory, ".") == "" {
-			return adapter.Grant{}, fault.InvalidField("settings.directory", "must be a directory's id or domain, such as contoso.onmicrosoft.com.")
+			return adapter.Grant{}, fault.InvalidField("settings.directory",
+				"must be a directory's id or domain, such as contoso.onmicrosoft.com.")
 		}
 		at, err := url.Parse(authority)
 		if err != nil {
@@ -86,7 +89,8 @@ func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 		return adapter.Grant{}, fault.InvalidField("settings.mailbox",
 			"is only for application permissions, not for a refresh_token.")
 	case s.Directory == "":
-		return adapter.Grant{}, fault.InvalidField("settings.directory", "is required with settings.mailbox: the directory whose administrator granted the permissions.")
+		return adapter.Grant{}, fault.InvalidField("settings.directory",
+			"is required with settings.mailbox: the directory whose administrator granted the permissions.")
 	}
 	return adapter.Grant{
 		Flow: adapter.ClientCredentials, TokenURL: endpoint + "token", ClientID: s.ClientID,
@@ -97,7 +101,9 @@ func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 // resource returns what tokens for the API are asked for: Graph's own name, or that of a national cloud
 // (learn.microsoft.com/graph/deployments).
 func resource(apiURL string) string {
-	for _, national := range []string{"https://graph.microsoft.us", "https://dod-graph.microsoft.us", "https://microsoftgraph.chinacloudapi.cn"} {
+	for _, national := range []string{
+		"https://graph.microsoft.us", "https://dod-graph.microsoft.us", "https://microsoftgraph.chinacloudapi.cn",
+	} {
 		if strings.HasPrefix(apiURL, national+"/") {
 			return national
 		}

@@ -9,10 +9,14 @@ import (
 	"frontdesk/core/adapter"
 )
 
-var public = adapter.Addresses{"api_url": "https://graph.microsoft.com/v1.0", "authority": "https://login.microsoftonline.com/common"}
+var public = adapter.Addresses{
+	"api_url": "https://graph.microsoft.com/v1.0", "authority": "https://login.microsoftonline.com/common",
+}
 
 func TestHowTokensAreHad(t *testing.T) {
-	national := adapter.Addresses{"api_url": "https://graph.microsoft.us/v1.0", "authority": "https://login.microsoftonline.us/common/"}
+	national := adapter.Addresses{
+		"api_url": "https://graph.microsoft.us/v1.0", "authority": "https://login.microsoftonline.us/common/",
+	}
 	for rule, c := range map[string]struct {
 		s      settings
 		at     adapter.Addresses
@@ -21,12 +25,17 @@ func TestHowTokensAreHad(t *testing.T) {
 		scopes []string
 	}{
 		"by consent, of any directory": {settings{}, public, adapter.Consent,
-			"https://login.microsoftonline.com/common/oauth2/v2.0/token", []string{"offline_access", "User.Read", "Calendars.ReadWrite"}},
+			"https://login.microsoftonline.com/common/oauth2/v2.0/token",
+			[]string{"offline_access", "User.Read", "Calendars.ReadWrite"}},
 		"by consent, of one directory": {settings{Directory: "contoso.onmicrosoft.com"}, public, adapter.Consent,
-			"https://login.microsoftonline.com/contoso.onmicrosoft.com/oauth2/v2.0/token", []string{"offline_access", "User.Read", "Calendars.ReadWrite"}},
-		"by application permissions": {settings{Mailbox: "desk@contoso.com", Directory: "contoso.onmicrosoft.com"}, public, adapter.ClientCredentials,
-			"https://login.microsoftonline.com/contoso.onmicrosoft.com/oauth2/v2.0/token", []string{"https://graph.microsoft.com/.default"}},
-		"of a national cloud": {settings{Mailbox: "desk@contoso.us", Directory: "d"}, national, adapter.ClientCredentials,
+			"https://login.microsoftonline.com/contoso.onmicrosoft.com/oauth2/v2.0/token",
+			[]string{"offline_access", "User.Read", "Calendars.ReadWrite"}},
+		"by application permissions": {settings{Mailbox: "desk@contoso.com", Directory: "contoso.onmicrosoft.com"},
+			public, adapter.ClientCredentials,
+			"https://login.microsoftonline.com/contoso.onmicrosoft.com/oauth2/v2.0/token",
+			[]string{"https://graph.microsoft.com/.default"}},
+		"of a national cloud": {settings{Mailbox: "desk@contoso.us", Directory: "d"}, national,
+			adapter.ClientCredentials,
 			"https://login.microsoftonline.us/d/oauth2/v2.0/token", []string{"https://graph.microsoft.us/.default"}},
 	} {
 		g, err := grant(c.s, c.at)
@@ -76,7 +85,9 @@ func TestTheUsualKindOfMeetingIsAskedForIfItIsAllowed(t *testing.T) {
 		{[]string{"unknown"}, "unknown", ""},
 		{nil, "teamsForBusiness", ""},
 	} {
-		if got := meetingProvider(&graph.Calendar{AllowedOnlineMeetingProviders: c.allowed, DefaultOnlineMeetingProvider: &c.usual}); got != c.want {
+		if got := meetingProvider(&graph.Calendar{
+			AllowedOnlineMeetingProviders: c.allowed, DefaultOnlineMeetingProvider: &c.usual,
+		}); got != c.want {
 			t.Errorf("%+v: %q", c, got)
 		}
 	}

@@ -71,7 +71,9 @@ const maxLocation = 255
 
 // booked returns the event that a booking asks for.
 func (d *driver) booked(ctx context.Context, calendarID string, b calendar.Booking) (*graph.Event, error) {
-	event := &graph.Event{TransactionID: new(transactionID(calendarID, b.Key)), Subject: &b.Title, Body: plainBody(b.Description)}
+	event := &graph.Event{
+		TransactionID: new(transactionID(calendarID, b.Key)), Subject: &b.Title, Body: plainBody(b.Description),
+	}
 	event.Start, event.End = writeSpan(b.Start, b.End, b.Zone)
 	for _, address := range b.Attendees {
 		event.Attendees = append(event.Attendees, invite(address))
@@ -130,7 +132,9 @@ func (d *driver) still(ctx context.Context, calendarID, id string) (*graph.Event
 
 // lookUp finds the event of a transaction near the time it was booked for. calendarView and $filter know no
 // transactionId, but show it.
-func (d *driver) lookUp(ctx context.Context, calendarID string, b calendar.Booking, transaction string) (*graph.Event, error) {
+func (d *driver) lookUp(
+	ctx context.Context, calendarID string, b calendar.Booking, transaction string,
+) (*graph.Event, error) {
 	const around = 31 * 24 * time.Hour
 	top := int32(maxTop)
 	query := graph.PageQuery{

@@ -11,8 +11,9 @@ import (
 
 // eventFields are what is read of an event.
 var eventFields = []string{
-	"id", "subject", "body", "start", "end", "originalStartTimeZone", "originalEndTimeZone", "isAllDay", "isCancelled", "isOrganizer",
-	"responseRequested", "showAs", "organizer", "attendees", "location", "isOnlineMeeting", "onlineMeeting", "webLink", "seriesMasterId",
+	"id", "subject", "body", "start", "end", "originalStartTimeZone", "originalEndTimeZone", "isAllDay",
+	"isCancelled", "isOrganizer", "responseRequested", "showAs", "organizer", "attendees", "location",
+	"isOnlineMeeting", "onlineMeeting", "webLink", "seriesMasterId",
 }
 
 // Event reads one event.
@@ -29,7 +30,9 @@ func (d *driver) Event(ctx context.Context, ref calendar.EventRef) (calendar.Eve
 }
 
 // read reads fields of an event that is there.
-func (d *driver) read(ctx context.Context, calendarID, id string, fields []string, prefer string) (*graph.Event, error) {
+func (d *driver) read(
+	ctx context.Context, calendarID, id string, fields []string, prefer string,
+) (*graph.Event, error) {
 	if !segment(id) {
 		return nil, noEvent()
 	}
@@ -52,7 +55,9 @@ func (d *driver) read(ctx context.Context, calendarID, id string, fields []strin
 // description are written whole, on what was just read: there that reading's version is the condition.
 // Exchange lets who was invited change the copy they have, and tells nobody; so what somebody else organizes
 // is refused here.
-func (d *driver) Change(ctx context.Context, ref calendar.EventRef, c calendar.Change) (calendar.Event, error) {
+func (d *driver) Change(
+	ctx context.Context, ref calendar.EventRef, c calendar.Change,
+) (calendar.Event, error) {
 	calendarID, err := d.calendarID(ctx, ref.CalendarID)
 	if err != nil {
 		return calendar.Event{}, eventOf(err)
@@ -125,7 +130,8 @@ func merge(now []*graph.Attendee, want []string) []*graph.Attendee {
 		}
 		list = append(list, invite(address))
 	}
-	same := len(list) == len(invited) && !slices.ContainsFunc(list, func(a *graph.Attendee) bool { return invited[attendeeKey(a)] == nil })
+	same := len(list) == len(invited) &&
+		!slices.ContainsFunc(list, func(a *graph.Attendee) bool { return invited[attendeeKey(a)] == nil })
 	if same {
 		return nil
 	}
@@ -143,7 +149,9 @@ func attendeeKey(a *graph.Attendee) string {
 // online meeting lies how to join; without it the meeting is none any more
 // (learn.microsoft.com/graph/api/event-update, "update the body property of an event"), so it is read as the
 // page it is, and written back with the rest of it as it was.
-func (d *driver) described(ctx context.Context, calendarID string, now *graph.Event, description string) (*graph.ItemBody, error) {
+func (d *driver) described(
+	ctx context.Context, calendarID string, now *graph.Event, description string,
+) (*graph.ItemBody, error) {
 	if readBody(now) == description {
 		return nil, nil
 	}

@@ -48,16 +48,22 @@ func TestContractOnTheFake(t *testing.T) {
 }
 
 func TestEveryRequestIsAsMicrosoftDescribesThem(t *testing.T) {
-	for rule, mailbox := range map[string]string{"of a customer who agreed": "", "with application permissions": email} {
+	for rule, mailbox := range map[string]string{
+		"of a customer who agreed": "", "with application permissions": email,
+	} {
 		t.Run(rule, func(t *testing.T) {
 			api := described.Open(t, "msgraph-calendar.openapi.json", "/v1.0")
-			calendartest.Run(t, func(t *testing.T) calendartest.Harness { return harness(t, fake.Options{}, mailbox, held(api)) })
+			calendartest.Run(t, func(t *testing.T) calendartest.Harness {
+				return harness(t, fake.Options{}, mailbox, held(api))
+			})
 			api.Report(t)
 		})
 	}
 }
 
-func harness(t *testing.T, how fake.Options, mailbox string, around func(http.Handler) http.Handler) calendartest.Harness {
+func harness(
+	t *testing.T, how fake.Options, mailbox string, around func(http.Handler) http.Handler,
+) calendartest.Harness {
 	a := serve(t, how, around)
 	a.mailbox = mailbox
 	second, holidays := a.AddCalendar("Second", false), a.AddCalendar("Holidays", true)
@@ -138,7 +144,9 @@ func openDriver(t testing.TB, client *http.Client, api, mailbox string, more map
 	}
 	driver, err := microsoft.Adapter().OpenCalendar(context.Background(),
 		adapter.Values{Settings: given, Credentials: map[string]string{"client_secret": clientSecret}},
-		adapter.Environment{Zone: "America/New_York", HTTP: client, Now: time.Now, Addresses: adapter.Addresses{"api_url": api}})
+		adapter.Environment{
+			Zone: "America/New_York", HTTP: client, Now: time.Now, Addresses: adapter.Addresses{"api_url": api},
+		})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,13 +87,16 @@ const (
 
 // exchange is what a request is about, to tell what a refusal means.
 type exchange struct {
-	missing *fault.Error // what is not there, when Graph says that something is not; nil where nothing can be missing
+	// What is not there, when Graph says that something is not; nil where nothing can be missing.
+	missing *fault.Error
 	writes  bool
 	slots   int64
 }
 
 // ask makes one request.
-func ask[T any](ctx context.Context, d *driver, about exchange, do func(context.Context) (T, error)) (T, error) {
+func ask[T any](
+	ctx context.Context, d *driver, about exchange, do func(context.Context) (T, error),
+) (T, error) {
 	var none T
 	n := max(about.slots, 1)
 	if err := d.slots.Acquire(ctx, n); err != nil {
@@ -130,7 +133,8 @@ func (d *driver) Account(ctx context.Context) (calendar.Account, error) {
 		return d.owner(ctx)
 	}
 	user, err := ask(ctx, d, exchange{}, func(ctx context.Context) (*graph.User, error) {
-		return d.user().Get(ctx, []string{"id", "displayName", "mail", "userPrincipalName"}, graph.Options{Prefer: immutable})
+		return d.user().Get(ctx, []string{"id", "displayName", "mail", "userPrincipalName"},
+			graph.Options{Prefer: immutable})
 	})
 	if err != nil {
 		return calendar.Account{}, err
@@ -161,7 +165,10 @@ func (d *driver) owner(ctx context.Context) (calendar.Account, error) {
 	return calendar.Account{Email: text(c.Owner.Address), Name: text(c.Owner.Name)}, nil
 }
 
-var calendarFields = []string{"id", "name", "canEdit", "isDefaultCalendar", "owner", "allowedOnlineMeetingProviders", "defaultOnlineMeetingProvider"}
+var calendarFields = []string{
+	"id", "name", "canEdit", "isDefaultCalendar", "owner", "allowedOnlineMeetingProviders",
+	"defaultOnlineMeetingProvider",
+}
 
 // readStandard reads the mailbox's default calendar and remembers its id.
 func (d *driver) readStandard(ctx context.Context) (*graph.Calendar, error) {
@@ -220,7 +227,8 @@ func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
 	const most = 100
 	calendars, top := d.user().Calendars(), int32(most)
 	page, err := ask(ctx, d, exchange{}, func(ctx context.Context) (*graph.CalendarCollectionResponse, error) {
-		return calendars.Get(ctx, graph.PageQuery{Select: calendarFields, Top: &top}, graph.Options{Prefer: immutable})
+		return calendars.Get(ctx, graph.PageQuery{Select: calendarFields, Top: &top},
+			graph.Options{Prefer: immutable})
 	})
 	var all []calendar.Calendar
 	for range mostPages {
@@ -262,7 +270,8 @@ const mostPages = 100
 func (d *driver) follow(link string) (string, error) {
 	u, err := url.Parse(link)
 	if err != nil || u.User != nil || u.Scheme != d.base.Scheme || !strings.EqualFold(u.Host, d.base.Host) ||
-		!strings.HasPrefix(u.EscapedPath(), d.base.EscapedPath()+"/") || slices.Contains(strings.Split(u.Path, "/"), "..") {
+		!strings.HasPrefix(u.EscapedPath(), d.base.EscapedPath()+"/") ||
+		slices.Contains(strings.Split(u.Path, "/"), "..") {
 		return "", misconfigured("names a next page at an address that is not its own")
 	}
 	return strings.TrimPrefix(u.RequestURI(), d.base.EscapedPath()), nil
@@ -292,7 +301,8 @@ func (d *driver) learn(c *graph.Calendar) string {
 // meetingProvider returns the kind of online meeting that is usual in a calendar, of those that it allows.
 func meetingProvider(c *graph.Calendar) string {
 	const teams, none = "teamsForBusiness", "unknown"
-	allowed := slices.DeleteFunc(slices.Clone(c.AllowedOnlineMeetingProviders), func(p string) bool { return p == none || p == "" })
+	allowed := slices.DeleteFunc(slices.Clone(c.AllowedOnlineMeetingProviders),
+		func(p string) bool { return p == none || p == "" })
 	usual := text(c.DefaultOnlineMeetingProvider)
 	switch {
 	case len(allowed) == 0:

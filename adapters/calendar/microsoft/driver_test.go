@@ -31,7 +31,9 @@ func booking(a *account) calendar.Booking {
 }
 
 func week(calendarID string) calendar.Query {
-	return calendar.Query{CalendarID: calendarID, From: monday.AddDate(0, 0, -1), To: monday.AddDate(0, 0, 6), Zone: "Europe/Berlin"}
+	return calendar.Query{
+		CalendarID: calendarID, From: monday.AddDate(0, 0, -1), To: monday.AddDate(0, 0, 6), Zone: "Europe/Berlin",
+	}
 }
 
 func book(t *testing.T, d calendar.Driver, b calendar.Booking) calendar.Event {
@@ -131,7 +133,9 @@ func TestACallThatIsRefusedIsOneRequest(t *testing.T) {
 }
 
 func TestAClaimsChallengeIsNotAnsweredByKiota(t *testing.T) {
-	for _, challenge := range []string{`Bearer claims="eyJhY2Nlc3NfdG9rZW4iOnt9fQ=="`, `Bearer claims=unquoted`, `Bearer claims`} {
+	for _, challenge := range []string{
+		`Bearer claims="eyJhY2Nlc3NfdG9rZW4iOnt9fQ=="`, `Bearer claims=unquoted`, `Bearer claims`,
+	} {
 		calls := 0
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			calls++
@@ -151,7 +155,8 @@ func TestAClaimsChallengeIsNotAnsweredByKiota(t *testing.T) {
 func TestAWriteGoesOutAgainWithRenewedCredentials(t *testing.T) {
 	a := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/v1.0/") && (r.ContentLength <= 0 || len(r.TransferEncoding) > 0) {
+			if r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/v1.0/") &&
+				(r.ContentLength <= 0 || len(r.TransferEncoding) > 0) {
 				t.Errorf("a body of %d bytes, sent in pieces %q", r.ContentLength, r.TransferEncoding)
 			}
 			next.ServeHTTP(w, r)
@@ -194,7 +199,9 @@ func TestWhatWasNeverSentIsSaidSo(t *testing.T) {
 	pool := upstream.NewPool(upstream.PoolOptions{})
 	t.Cleanup(pool.Close)
 	d := openDriver(t, pool.Client(upstream.ClientOptions{Provider: "microsoft"}), address+"/v1.0", "", nil)
-	_, err = d.Book(t.Context(), calendar.Booking{Key: "k", CalendarID: "c", Start: monday, End: monday.Add(time.Hour), Zone: "UTC"})
+	_, err = d.Book(t.Context(), calendar.Booking{
+		Key: "k", CalendarID: "c", Start: monday, End: monday.Add(time.Hour), Zone: "UTC",
+	})
 	if f := wantFault(t, "Book", err, fault.Unavailable, fault.ReasonProviderUnavailable); !f.Unsent {
 		t.Error("nothing was sent, and it is not said")
 	}
@@ -206,10 +213,14 @@ func TestWhoseAccountItIs(t *testing.T) {
 		mailbox string
 		want    calendar.Account
 	}{
-		"the mail of a company's account":         {fake.Options{}, "", calendar.Account{Email: email, Name: "Alice Example"}},
-		"the calendar's owner of a personal one":  {fake.Options{Personal: true}, "", calendar.Account{Email: email, Name: "Alice Example"}},
-		"no name of a guest, which is no address": {fake.Options{Guest: true}, "", calendar.Account{Name: "Alice Example"}},
-		"the calendar's owner for an application": {fake.Options{}, email, calendar.Account{Email: email, Name: "Alice Example"}},
+		"the mail of a company's account": {fake.Options{}, "",
+			calendar.Account{Email: email, Name: "Alice Example"}},
+		"the calendar's owner of a personal one": {fake.Options{Personal: true}, "",
+			calendar.Account{Email: email, Name: "Alice Example"}},
+		"no name of a guest, which is no address": {fake.Options{Guest: true}, "",
+			calendar.Account{Name: "Alice Example"}},
+		"the calendar's owner for an application": {fake.Options{}, email,
+			calendar.Account{Email: email, Name: "Alice Example"}},
 	} {
 		a := serve(t, c.how, nil)
 		a.mailbox = c.mailbox
@@ -274,7 +285,8 @@ func TestALinkThatCannotBeIsRefusedBeforeAnythingIsBooked(t *testing.T) {
 	if slices.ContainsFunc(asked, func(r string) bool { return strings.HasPrefix(r, http.MethodPost) }) {
 		t.Errorf("asked for %q", asked)
 	}
-	b.Conferencing, b.LocationURL = calendar.ConferencingURL, "https://meet.example.com/"+strings.Repeat("x", 300)
+	b.Conferencing, b.LocationURL = calendar.ConferencingURL,
+		"https://meet.example.com/"+strings.Repeat("x", 300)
 	_, err := a.open().Book(t.Context(), b)
 	wantFault(t, "Book with a link that is too long", err, fault.Unsupported, fault.ReasonConferencing)
 	if a.Events() != 0 {
@@ -316,7 +328,9 @@ func TestAnotherDescriptionKeepsHowToJoin(t *testing.T) {
 	}
 	title, description := "Other", "Two\nlines <b>not bold</b> & \"more\""
 	asked := since(a, func() {
-		if _, err := d.Change(t.Context(), refOf(event), calendar.Change{Title: &title, Description: &b.Description}); err != nil {
+		if _, err := d.Change(t.Context(), refOf(event), calendar.Change{
+			Title: &title, Description: &b.Description,
+		}); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -327,11 +341,13 @@ func TestAnotherDescriptionKeepsHowToJoin(t *testing.T) {
 	if err != nil || changed.Description != description || changed.URL != event.URL || !a.Joins(event.ID) {
 		t.Errorf("changed to %q, link %q, joins %t, %v", changed.Description, changed.URL, a.Joins(event.ID), err)
 	}
-	if body := a.Body(event.ID); strings.Contains(body, "Bring") || strings.Count(body, "meet_invite_block") != 1 {
+	if body := a.Body(event.ID); strings.Contains(body, "Bring") ||
+		strings.Count(body, "meet_invite_block") != 1 {
 		t.Errorf("the body is %s", body)
 	}
 	empty := ""
-	if changed, err = d.Change(t.Context(), refOf(event), calendar.Change{Description: &empty}); err != nil || changed.Description != "" || !a.Joins(event.ID) {
+	if changed, err = d.Change(t.Context(), refOf(event), calendar.Change{Description: &empty}); err != nil ||
+		changed.Description != "" || !a.Joins(event.ID) {
 		t.Errorf("cleared to %q, %v", changed.Description, err)
 	}
 }
@@ -382,7 +398,9 @@ func TestAChangeOfAKnownVersionIsOneRequest(t *testing.T) {
 	d := a.open()
 	event := book(t, d, booking(a))
 	title, from, to := "Other", monday.Add(time.Hour), monday.Add(2*time.Hour)
-	change := calendar.Change{IfUnchanged: event.Version, Title: &title, Start: &from, End: &to, Zone: "Europe/Berlin"}
+	change := calendar.Change{
+		IfUnchanged: event.Version, Title: &title, Start: &from, End: &to, Zone: "Europe/Berlin",
+	}
 	asked := since(a, func() {
 		if _, err := d.Change(t.Context(), refOf(event), change); err != nil {
 			t.Fatal(err)
@@ -408,11 +426,13 @@ func TestHowAnEventLeavesTheCalendar(t *testing.T) {
 		t.Fatal(err)
 	}
 	listed, err := d.Events(t.Context(), week(a.Default()))
-	if err != nil || !slices.ContainsFunc(listed.Events, func(e calendar.Event) bool { return e.ID == withdrawn && e.IsCancelled }) {
+	if err != nil || !slices.ContainsFunc(listed.Events,
+		func(e calendar.Event) bool { return e.ID == withdrawn && e.IsCancelled }) {
 		t.Errorf("the withdrawn invitation is not listed as cancelled: %v", err)
 	}
 	title := "Still on"
-	_, err = d.Change(t.Context(), calendar.EventRef{CalendarID: a.Default(), ID: withdrawn}, calendar.Change{Title: &title})
+	_, err = d.Change(t.Context(), calendar.EventRef{CalendarID: a.Default(), ID: withdrawn},
+		calendar.Change{Title: &title})
 	wantFault(t, "Change of a withdrawn invitation", err, fault.NotFound, fault.ReasonEventNotFound)
 	for _, c := range []struct{ what, id, want string }{
 		{"one's own, alone", unrelated.ID, "DELETE"},
@@ -434,7 +454,8 @@ func TestHowAnEventLeavesTheCalendar(t *testing.T) {
 			t.Errorf("%s: asked %q", c.what, asked)
 		}
 	}
-	if got := a.Notices(invited); len(got) != 1 || got[0] != (fake.Notice{To: "carol@example.com", Kind: "declined: ill"}) {
+	if got := a.Notices(invited); len(got) != 1 ||
+		got[0] != (fake.Notice{To: "carol@example.com", Kind: "declined: ill"}) {
 		t.Errorf("the organizer got %v", got)
 	}
 }
@@ -505,7 +526,8 @@ func TestAZoneThatIsNoneIsNotShown(t *testing.T) {
 func TestAnOccurrenceStaysBetweenItsNeighbours(t *testing.T) {
 	a := serve(t, fake.Options{}, nil)
 	d := a.open()
-	if _, err := a.Series(a.Default(), "Daily", monday, time.Hour, "Europe/Berlin", "FREQ=DAILY;COUNT=5"); err != nil {
+	if _, err := a.Series(a.Default(), "Daily", monday, time.Hour, "Europe/Berlin",
+		"FREQ=DAILY;COUNT=5"); err != nil {
 		t.Fatal(err)
 	}
 	page, err := d.Events(t.Context(), week(a.Default()))
@@ -513,7 +535,9 @@ func TestAnOccurrenceStaysBetweenItsNeighbours(t *testing.T) {
 		t.Fatalf("%d events, %v", len(page.Events), err)
 	}
 	from, to := monday.AddDate(0, 0, 3), monday.AddDate(0, 0, 3).Add(time.Hour)
-	_, err = d.Change(t.Context(), refOf(page.Events[1]), calendar.Change{Start: &from, End: &to, Zone: "Europe/Berlin"})
+	_, err = d.Change(t.Context(), refOf(page.Events[1]), calendar.Change{
+		Start: &from, End: &to, Zone: "Europe/Berlin",
+	})
 	f := wantFault(t, "Change", err, fault.Invalid, fault.ReasonProviderRefused)
 	if !strings.Contains(f.Detail, "series") {
 		t.Error(f.Detail)
@@ -546,8 +570,10 @@ func TestAPageElsewhereIsNotFollowed(t *testing.T) {
 	a := serve(t, fake.Options{}, nil)
 	d := a.open()
 	for _, link := range []string{
-		other.URL + "/v1.0/me/calendarView", "http://user@" + strings.TrimPrefix(a.url, "http://") + "/v1.0/me/calendarView",
-		a.url + "/beta/me/calendarView", a.url + "/v1.0/../beta/me", a.url + ".example.com/v1.0/me", "//example.com/v1.0/me", "%", "/v1.0/me",
+		other.URL + "/v1.0/me/calendarView",
+		"http://user@" + strings.TrimPrefix(a.url, "http://") + "/v1.0/me/calendarView",
+		a.url + "/beta/me/calendarView", a.url + "/v1.0/../beta/me", a.url + ".example.com/v1.0/me",
+		"//example.com/v1.0/me", "%", "/v1.0/me",
 		strings.Replace(a.url, "http:", "https:", 1) + "/v1.0/me/calendarView",
 	} {
 		q := week(a.Default())
@@ -666,7 +692,9 @@ func TestABatchFailsAsThePartThatFailed(t *testing.T) {
 }
 
 func TestPagesThatLeadInACircleEnd(t *testing.T) {
-	d := answering(t, http.StatusOK, `{"value":[{"id":"c","name":"n"}],"@odata.nextLink":"https://graph.example.com/v1.0/me/calendars?$skip=1"}`, nil)
+	d := answering(t, http.StatusOK,
+		`{"value":[{"id":"c","name":"n"}],"@odata.nextLink":"https://graph.example.com/v1.0/me/calendars?$skip=1"}`,
+		nil)
 	_, err := d.Calendars(t.Context())
 	wantFault(t, "Calendars", err, fault.Unsupported, fault.ReasonProviderMisconfigured)
 }
@@ -685,8 +713,10 @@ func TestIDsThatWouldLeadElsewhereAreNotAskedFor(t *testing.T) {
 			},
 			"Cancel": func(r calendar.EventRef) error { return d.Cancel(t.Context(), r, calendar.Cancellation{}) },
 		} {
-			wantFault(t, what, call(calendar.EventRef{CalendarID: a.Default(), ID: id}), fault.NotFound, fault.ReasonEventNotFound)
-			wantFault(t, what, call(calendar.EventRef{CalendarID: id, ID: "AAMk"}), fault.NotFound, fault.ReasonEventNotFound)
+			wantFault(t, what, call(calendar.EventRef{CalendarID: a.Default(), ID: id}), fault.NotFound,
+				fault.ReasonEventNotFound)
+			wantFault(t, what, call(calendar.EventRef{CalendarID: id, ID: "AAMk"}), fault.NotFound,
+				fault.ReasonEventNotFound)
 		}
 		b := booking(a)
 		b.CalendarID = id

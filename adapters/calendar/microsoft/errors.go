@@ -59,10 +59,12 @@ func requestID(e *graph.Error) string {
 // meaning returns what a code says, nil where the status says it.
 func (d *driver) meaning(e *graph.Error, about exchange) *fault.Error {
 	switch e.Code {
-	case "ErrorItemNotFound", "ErrorInvalidIdMalformed", "ErrorInvalidId", "ErrorInvalidIdEmpty", "ErrorInvalidMailboxItemId",
+	case "ErrorItemNotFound", "ErrorInvalidIdMalformed", "ErrorInvalidId", "ErrorInvalidIdEmpty",
+		"ErrorInvalidMailboxItemId",
 		"ErrorFolderNotFound", "ErrorCalendarNotFound", "ErrorParentFolderNotFound", "RequestBroker--ParseUri":
 		return about.missing
-	case "MailboxNotEnabledForRESTAPI", "MailboxNotSupportedForRESTAPI", "ErrorNonExistentMailbox", "ErrorMailboxMoveInProgress":
+	case "MailboxNotEnabledForRESTAPI", "MailboxNotSupportedForRESTAPI", "ErrorNonExistentMailbox",
+		"ErrorMailboxMoveInProgress":
 		return misconfigured("has no mailbox in the cloud for this account. Give the account an Exchange " +
 			"Online mailbox, or connect another account")
 	case "Request_ResourceNotFound", "ResourceNotFound", "ErrorInvalidUser":
@@ -70,14 +72,16 @@ func (d *driver) meaning(e *graph.Error, about exchange) *fault.Error {
 			return misconfigured("does not know this mailbox. Check settings.mailbox and settings.directory")
 		}
 		return misconfigured("has no mailbox for this account. Connect another account")
-	case "ApplicationThrottled", "TooManyRequests", "activityLimitReached", "ErrorServerBusy", "MailboxConcurrency", "ErrorExceededConnectionCount":
+	case "ApplicationThrottled", "TooManyRequests", "activityLimitReached", "ErrorServerBusy",
+		"MailboxConcurrency", "ErrorExceededConnectionCount":
 		return rateLimited()
 	case "ErrorIrresolvableConflict", "ErrorStaleObject", "ErrorChangeKeyRequiredForWriteOperations":
 		return changedMeanwhile()
 	case duplicateTransaction:
 		return removedSince()
 	case "InvalidAuthenticationToken", "AuthenticationError", "ErrorInvalidToken":
-		return fault.New(fault.Disconnected, fault.ReasonReconnectRequired, "Microsoft refuses the connection's credentials. Connect the account again.")
+		return fault.New(fault.Disconnected, fault.ReasonReconnectRequired,
+			"Microsoft refuses the connection's credentials. Connect the account again.")
 	case "TimeZoneNotSupportedException":
 		return fault.New(fault.Invalid, fault.ReasonProviderRefused,
 			"Microsoft does not know this time zone. Send the times in another one.")
@@ -122,21 +126,25 @@ func noList() *fault.Error {
 }
 
 func misconfigured(what string) *fault.Error {
-	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured, "Microsoft Graph %s.", what).With("provider", name)
+	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured, "Microsoft Graph %s.", what).
+		With("provider", name)
 }
 
 func endless() *fault.Error { return misconfigured("returns pages without end") }
 
 func rateLimited() *fault.Error {
-	return fault.New(fault.RateLimited, fault.ReasonProviderRateLimited, "Microsoft limits how often it is called. Try again later.")
+	return fault.New(fault.RateLimited, fault.ReasonProviderRateLimited,
+		"Microsoft limits how often it is called. Try again later.")
 }
 
 func noEvent() *fault.Error {
-	return fault.New(fault.NotFound, fault.ReasonEventNotFound, "There is no such event in the account's calendars.").With("provider", name)
+	return fault.New(fault.NotFound, fault.ReasonEventNotFound,
+		"There is no such event in the account's calendars.").With("provider", name)
 }
 
 func noCalendar() *fault.Error {
-	return fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "The account has no such calendar.").With("provider", name)
+	return fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "The account has no such calendar.").
+		With("provider", name)
 }
 
 // eventOf is what a failure to find the calendar says of an event in it.

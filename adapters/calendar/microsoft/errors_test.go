@@ -41,7 +41,8 @@ func TestWhatAnAnswerOfGraphMeans(t *testing.T) {
 		{404, errorBody("MailboxNotSupportedForRESTAPI"), fault.Unsupported, fault.ReasonProviderMisconfigured},
 		{404, errorBody("ErrorInvalidUser"), fault.Unsupported, fault.ReasonProviderMisconfigured},
 		{403, errorBody("ErrorAccessDenied"), fault.Forbidden, fault.ReasonPermissionDenied},
-		{403, errorBody("ErrorInsufficientPermissionsInAccessToken"), fault.Forbidden, fault.ReasonPermissionDenied},
+		{403, errorBody("ErrorInsufficientPermissionsInAccessToken"), fault.Forbidden,
+			fault.ReasonPermissionDenied},
 		{429, errorBody("TooManyRequests"), fault.RateLimited, fault.ReasonProviderRateLimited},
 		{429, errorBody("ApplicationThrottled"), fault.RateLimited, fault.ReasonProviderRateLimited},
 		{503, errorBody("ErrorServerBusy"), fault.RateLimited, fault.ReasonProviderRateLimited},
@@ -64,7 +65,8 @@ func TestWhatAnAnswerOfGraphMeans(t *testing.T) {
 		{502, "<html><body>Bad Gateway</body></html>", fault.Unavailable, fault.ReasonProviderUnavailable},
 		{404, "", fault.Unsupported, fault.ReasonProviderMisconfigured},
 		{404, "<html>No such page</html>", fault.Unsupported, fault.ReasonProviderMisconfigured},
-		{400, `{"error":{"code":"ErrorInvalidIdMalformed"}}`, fault.NotFound, fault.ReasonEventNotFound}, // no message
+		// No message.
+		{400, `{"error":{"code":"ErrorInvalidIdMalformed"}}`, fault.NotFound, fault.ReasonEventNotFound},
 		{400, `{"error":{}}`, fault.Invalid, fault.ReasonProviderRefused},
 		{400, `{"error":null}`, fault.Invalid, fault.ReasonProviderRefused},
 		{400, `{"error":"text"}`, fault.Invalid, fault.ReasonProviderRefused},
@@ -90,7 +92,8 @@ func TestWhatAnAnswerOfGraphMeans(t *testing.T) {
 		if f.Metadata["provider"] != "microsoft" {
 			t.Errorf("%s: metadata %v", what, f.Metadata)
 		}
-		if c.status >= 400 && c.code != fault.NotFound && (f.RetryAfter != 9*time.Second || !strings.Contains(f.Upstream, "rid-1")) {
+		if c.status >= 400 && c.code != fault.NotFound &&
+			(f.RetryAfter != 9*time.Second || !strings.Contains(f.Upstream, "rid-1")) {
 			t.Errorf("%s: wait %s, upstream %q", what, f.RetryAfter, f.Upstream)
 		}
 		if strings.Contains(f.Detail, "As it says") {
@@ -103,9 +106,13 @@ func TestAWriteWhoseAnswerCannotBeReadIsOfUnknownOutcome(t *testing.T) {
 	title := "Other"
 	for _, body := range []string{"", "<html>Welcome</html>", "null", "{}"} {
 		d := answering(t, http.StatusCreated, body, nil)
-		_, err := d.Book(t.Context(), calendar.Booking{Key: "k", CalendarID: "c", Start: monday, End: monday, Zone: "UTC"})
+		_, err := d.Book(t.Context(), calendar.Booking{
+			Key: "k", CalendarID: "c", Start: monday, End: monday, Zone: "UTC",
+		})
 		wantFault(t, "Book answered "+body, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
-		_, err = d.Change(t.Context(), calendar.EventRef{CalendarID: "c", ID: "e"}, calendar.Change{IfUnchanged: "v", Title: &title})
+		_, err = d.Change(t.Context(), calendar.EventRef{CalendarID: "c", ID: "e"}, calendar.Change{
+			IfUnchanged: "v", Title: &title,
+		})
 		wantFault(t, "Change answered "+body, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	}
 }
@@ -157,10 +164,12 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 // FuzzAnswers: whatever Graph answers, a call ends with an answer or a fault.
 func FuzzAnswers(f *testing.F) {
 	for _, body := range []string{
-		"", "null", "{}", "[]", `{"value":[null]}`, `{"value":[{}]}`, `{"value":{}}`, `{"error":{"code":"ErrorItemNotFound"}}`,
+		"", "null", "{}", "[]", `{"value":[null]}`, `{"value":[{}]}`, `{"value":{}}`,
+		`{"error":{"code":"ErrorItemNotFound"}}`,
 		`{"id":"x","start":{"dateTime":"2027-03-08T09:00:00.0000000","timeZone":"UTC"},"end":{"dateTime":"2027-03-08T09:00:00Z","timeZone":"x"},"attendees":[{}],"body":{"content":"____________________x"},"onlineMeeting":{"joinUrl":"x"},"isOnlineMeeting":true}`,
 		`{"responses":[{"id":"0","status":200,"body":"PGh0bWw+"},{"id":"0","status":"x","headers":{"Retry-After":3}}]}`,
-		`{"value":[],"@odata.nextLink":"https://example.com"}`, `{"responses":[{"id":"0","status":1e99,"body":{"value":[{"start":null}]}}]}`,
+		`{"value":[],"@odata.nextLink":"https://example.com"}`,
+		`{"responses":[{"id":"0","status":1e99,"body":{"value":[{"start":null}]}}]}`,
 	} {
 		f.Add(200, body)
 		f.Add(400, body)
@@ -176,10 +185,13 @@ func FuzzAnswers(f *testing.F) {
 		_, _ = d.Event(t.Context(), ref)
 		_, _ = d.Events(t.Context(), week("c"))
 		_, _ = d.(calendar.ManyLister).EventsOf(t.Context(), []calendar.Query{week("c"), week("c")})
-		_, _ = d.Change(t.Context(), ref, calendar.Change{Title: &title, Description: &description, Attendees: &list})
+		_, _ = d.Change(t.Context(), ref, calendar.Change{
+			Title: &title, Description: &description, Attendees: &list,
+		})
 		_ = d.Cancel(t.Context(), ref, calendar.Cancellation{})
 		_, _ = d.Book(t.Context(), calendar.Booking{
-			Key: "k", CalendarID: "c", Start: monday, End: monday, Zone: "UTC", Conferencing: calendar.ConferencingProvider,
+			Key: "k", CalendarID: "c", Start: monday, End: monday, Zone: "UTC",
+			Conferencing: calendar.ConferencingProvider,
 		})
 	})
 }

@@ -40,7 +40,9 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 }
 
 // view reads a page: the first of a query, or the one that a link names.
-func (d *driver) view(ctx context.Context, calendarID string, query graph.PageQuery, link string) (*graph.EventCollectionResponse, error) {
+func (d *driver) view(
+	ctx context.Context, calendarID string, query graph.PageQuery, link string,
+) (*graph.EventCollectionResponse, error) {
 	view, options := d.calendar(calendarID).CalendarView(), graph.Options{Prefer: preferText}
 	if link != "" {
 		if _, err := d.follow(link); err != nil {

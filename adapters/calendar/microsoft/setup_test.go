@@ -26,14 +26,23 @@ func TestWhatIsWrongWithTheSetupIsFoundByVerifying(t *testing.T) {
 	}{
 		{rule: "all is well"},
 		{rule: "all is well with application permissions", mailbox: email},
-		{rule: "another calendar that can be written", meant: func(a *account) string { return a.AddCalendar("Second", false) }},
-		{rule: "a calendar that is none", meant: func(*account) string { return "AAMkAGI/no+calendar=" }, reason: fault.ReasonProviderMisconfigured, says: "calendar_id"},
-		{rule: "an id that can be none", meant: func(*account) string { return ".." }, reason: fault.ReasonProviderMisconfigured, says: "calendar_id"},
-		{rule: "a calendar that can be read only", meant: func(a *account) string { return a.AddCalendar("Holidays", true) }, reason: fault.ReasonPermissionDenied, says: "only read"},
-		{rule: "a token that may read only", scopes: []string{"User.Read", "Calendars.Read"}, reason: fault.ReasonPermissionDenied, says: "was not granted"},
-		{rule: "a token that may not see calendars", scopes: []string{"User.Read"}, reason: fault.ReasonPermissionDenied, says: "was not granted"},
-		{rule: "a mailbox that is none", mailbox: "nobody@example.com", reason: fault.ReasonProviderMisconfigured, says: "settings.mailbox"},
-		{rule: "an account without a mailbox", how: fake.Options{NoMailbox: true}, reason: fault.ReasonProviderMisconfigured, says: "mailbox"},
+		{rule: "another calendar that can be written",
+			meant: func(a *account) string { return a.AddCalendar("Second", false) }},
+		{rule: "a calendar that is none", meant: func(*account) string { return "AAMkAGI/no+calendar=" },
+			reason: fault.ReasonProviderMisconfigured, says: "calendar_id"},
+		{rule: "an id that can be none", meant: func(*account) string { return ".." },
+			reason: fault.ReasonProviderMisconfigured, says: "calendar_id"},
+		{rule: "a calendar that can be read only",
+			meant:  func(a *account) string { return a.AddCalendar("Holidays", true) },
+			reason: fault.ReasonPermissionDenied, says: "only read"},
+		{rule: "a token that may read only", scopes: []string{"User.Read", "Calendars.Read"},
+			reason: fault.ReasonPermissionDenied, says: "was not granted"},
+		{rule: "a token that may not see calendars", scopes: []string{"User.Read"},
+			reason: fault.ReasonPermissionDenied, says: "was not granted"},
+		{rule: "a mailbox that is none", mailbox: "nobody@example.com", reason: fault.ReasonProviderMisconfigured,
+			says: "settings.mailbox"},
+		{rule: "an account without a mailbox", how: fake.Options{NoMailbox: true},
+			reason: fault.ReasonProviderMisconfigured, says: "mailbox"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			a := serve(t, c.how, nil)
@@ -58,7 +67,8 @@ func TestWhatIsWrongWithTheSetupIsFoundByVerifying(t *testing.T) {
 				}
 				return
 			}
-			if f == nil || f.Reason != c.reason || !strings.Contains(f.Detail, c.says) || f.Metadata["provider"] != "microsoft" {
+			if f == nil || f.Reason != c.reason || !strings.Contains(f.Detail, c.says) ||
+				f.Metadata["provider"] != "microsoft" {
 				t.Errorf("answered %v, want %s of %q", err, c.reason, c.says)
 			}
 		})
@@ -84,7 +94,9 @@ func TestASetupIsLookedAtAsMicrosoftDescribesIt(t *testing.T) {
 func TestASetupThatCannotBeLookedAtIsToldSo(t *testing.T) {
 	a := serve(t, fake.Options{}, nil)
 	d := a.open().(adapter.SetupChecker)
-	a.Instead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }))
+	a.Instead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadGateway)
+	}))
 	if err := d.CheckSetup(t.Context()); !errors.Is(err, fault.Unavailable) {
 		t.Errorf("answered %v", err)
 	}

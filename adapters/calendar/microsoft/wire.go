@@ -39,7 +39,9 @@ func toEvent(e *graph.Event, calendarID string) (calendar.Event, error) {
 	}
 	for _, a := range e.Attendees {
 		p := person(a.EmailAddress)
-		event.Attendees = append(event.Attendees, calendar.Attendee{Email: p.Email, Name: p.Name, Type: text(a.Type), Response: response(a.Status)})
+		event.Attendees = append(event.Attendees, calendar.Attendee{
+			Email: p.Email, Name: p.Name, Type: text(a.Type), Response: response(a.Status),
+		})
 	}
 	return event, nil
 }
@@ -100,7 +102,8 @@ func link(e *graph.Event) string {
 	}
 	if e.Location != nil {
 		for _, location := range []string{text(e.Location.DisplayName), text(e.Location.LocationURI)} {
-			if u, err := url.Parse(location); err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") {
+			if u, err := url.Parse(location); err == nil && u.Host != "" &&
+				(u.Scheme == "https" || u.Scheme == "http") {
 				return location
 			}
 		}

@@ -18,22 +18,33 @@ func TestTimesAreWrittenSoThatTheInstantStays(t *testing.T) {
 		return parsed
 	}
 	for _, c := range []struct{ rule, zone, at, wall, name string }{
-		{"under the name of Windows", "Europe/Berlin", "2027-03-08T09:00:00Z", "2027-03-08T10:00:00.0000000", "W. Europe Standard Time"},
-		{"in summer", "Europe/Berlin", "2027-07-08T09:00:00Z", "2027-07-08T11:00:00.0000000", "W. Europe Standard Time"},
-		{"of an old name", "Asia/Calcutta", "2027-03-08T09:00:00Z", "2027-03-08T14:30:00.0000000", "India Standard Time"},
-		{"of a new name", "America/Nuuk", "2027-01-08T09:00:00Z", "2027-01-08T07:00:00.0000000", "Greenland Standard Time"},
+		{"under the name of Windows", "Europe/Berlin", "2027-03-08T09:00:00Z", "2027-03-08T10:00:00.0000000",
+			"W. Europe Standard Time"},
+		{"in summer", "Europe/Berlin", "2027-07-08T09:00:00Z", "2027-07-08T11:00:00.0000000",
+			"W. Europe Standard Time"},
+		{"of an old name", "Asia/Calcutta", "2027-03-08T09:00:00Z", "2027-03-08T14:30:00.0000000",
+			"India Standard Time"},
+		{"of a new name", "America/Nuuk", "2027-01-08T09:00:00Z", "2027-01-08T07:00:00.0000000",
+			"Greenland Standard Time"},
 		{"in UTC", "UTC", "2027-03-08T09:00:00Z", "2027-03-08T09:00:00.0000000", "UTC"},
 		{"with fractions", "UTC", "2027-03-08T09:00:00.1234567Z", "2027-03-08T09:00:00.1234567", "UTC"},
-		{"of a zone without a name of Windows", "Antarctica/Troll", "2027-03-08T09:00:00Z", "2027-03-08T09:00:00.0000000", "UTC"},
+		{"of a zone without a name of Windows", "Antarctica/Troll", "2027-03-08T09:00:00Z",
+			"2027-03-08T09:00:00.0000000", "UTC"},
 		{"of no zone", "", "2027-03-08T09:00:00Z", "2027-03-08T09:00:00.0000000", "UTC"},
-		{"whose clock comes twice, first", "America/New_York", "2027-11-07T05:30:00Z", "2027-11-07T05:30:00.0000000", "UTC"},
-		{"whose clock comes twice, then", "America/New_York", "2027-11-07T06:30:00Z", "2027-11-07T06:30:00.0000000", "UTC"},
-		{"just before that", "America/New_York", "2027-11-07T04:30:00Z", "2027-11-07T00:30:00.0000000", "Eastern Standard Time"},
-		{"just after that", "America/New_York", "2027-11-07T07:30:00Z", "2027-11-07T02:30:00.0000000", "Eastern Standard Time"},
-		{"where Windows reads the clock otherwise", "Africa/El_Aaiun", "1975-07-08T09:00:00Z", "1975-07-08T09:00:00.0000000", "UTC"},
+		{"whose clock comes twice, first", "America/New_York", "2027-11-07T05:30:00Z",
+			"2027-11-07T05:30:00.0000000", "UTC"},
+		{"whose clock comes twice, then", "America/New_York", "2027-11-07T06:30:00Z",
+			"2027-11-07T06:30:00.0000000", "UTC"},
+		{"just before that", "America/New_York", "2027-11-07T04:30:00Z", "2027-11-07T00:30:00.0000000",
+			"Eastern Standard Time"},
+		{"just after that", "America/New_York", "2027-11-07T07:30:00Z", "2027-11-07T02:30:00.0000000",
+			"Eastern Standard Time"},
+		{"where Windows reads the clock otherwise", "Africa/El_Aaiun", "1975-07-08T09:00:00Z",
+			"1975-07-08T09:00:00.0000000", "UTC"},
 	} {
 		from, to := writeSpan(at(c.at), at(c.at), c.zone)
-		if *from.DateTime != c.wall || *from.TimeZone != c.name || *to.DateTime != c.wall || *to.TimeZone != c.name {
+		if *from.DateTime != c.wall || *from.TimeZone != c.name || *to.DateTime != c.wall ||
+			*to.TimeZone != c.name {
 			t.Errorf("%s: %s %s, want %s %s", c.rule, *from.DateTime, *from.TimeZone, c.wall, c.name)
 		}
 	}
@@ -46,18 +57,25 @@ func TestTimesAreRead(t *testing.T) {
 		allDay                      bool
 		want                        calendar.Time
 	}{
-		{"in UTC as asked", "2027-03-08T09:00:00.0000000", "UTC", "W. Europe Standard Time", false, calendar.At(nine, "Europe/Berlin")},
-		{"with a name of IANA", "2027-03-08T09:00:00.0000000", "UTC", "Europe/Madrid", false, calendar.At(nine, "Europe/Madrid")},
+		{"in UTC as asked", "2027-03-08T09:00:00.0000000", "UTC", "W. Europe Standard Time", false,
+			calendar.At(nine, "Europe/Berlin")},
+		{"with a name of IANA", "2027-03-08T09:00:00.0000000", "UTC", "Europe/Madrid", false,
+			calendar.At(nine, "Europe/Madrid")},
 		{"with fractions", "2027-03-08T09:00:00.1234567", "UTC", "", false, calendar.At(nine.Add(123456700), "")},
 		{"without fractions", "2027-03-08T09:00:00", "UTC", "Nowhere", false, calendar.At(nine, "")},
-		{"in another zone than asked", "2027-03-08T10:00:00.0000000", "W. Europe Standard Time", "UTC", false, calendar.At(nine, "Etc/UTC")},
+		{"in another zone than asked", "2027-03-08T10:00:00.0000000", "W. Europe Standard Time", "UTC", false,
+			calendar.At(nine, "Etc/UTC")},
 		{"with an offset", "2027-03-08T10:00:00.0000000+01:00", "UTC", "", false, calendar.At(nine, "")},
-		{"of a custom zone", "2027-03-08T09:00:00.0000000", "UTC", "tzone://Microsoft/Custom", false, calendar.At(nine, "")},
-		{"of a whole day", "2027-03-08T00:00:00.0000000", "UTC", "Tokyo Standard Time", true, calendar.Day(2027, 3, 8)},
-		{"of a whole day in any zone", "2027-03-08T00:00:00.0000000", "Tokyo Standard Time", "", true, calendar.Day(2027, 3, 8)},
+		{"of a custom zone", "2027-03-08T09:00:00.0000000", "UTC", "tzone://Microsoft/Custom", false,
+			calendar.At(nine, "")},
+		{"of a whole day", "2027-03-08T00:00:00.0000000", "UTC", "Tokyo Standard Time", true,
+			calendar.Day(2027, 3, 8)},
+		{"of a whole day in any zone", "2027-03-08T00:00:00.0000000", "Tokyo Standard Time", "", true,
+			calendar.Day(2027, 3, 8)},
 	} {
 		got, err := readTime(&graph.DateTimeTimeZone{DateTime: &c.value, TimeZone: &c.zone}, &c.original, c.allDay)
-		if err != nil || !got.Instant.Equal(c.want.Instant) || got.Zone != c.want.Zone || got.AllDay != c.want.AllDay {
+		if err != nil || !got.Instant.Equal(c.want.Instant) || got.Zone != c.want.Zone ||
+			got.AllDay != c.want.AllDay {
 			t.Errorf("%s: %+v, %v, want %+v", c.rule, got, err, c.want)
 		}
 	}
@@ -70,8 +88,9 @@ func TestTimesAreRead(t *testing.T) {
 
 func TestAnswersOfAttendeesHaveCommonWords(t *testing.T) {
 	for given, want := range map[string]string{
-		"": "needs_action", "none": "needs_action", "notResponded": "needs_action", "organizer": "accepted", "accepted": "accepted",
-		"declined": "declined", "tentativelyAccepted": "tentative", "somethingNew": "somethingNew",
+		"": "needs_action", "none": "needs_action", "notResponded": "needs_action", "organizer": "accepted",
+		"accepted": "accepted", "declined": "declined", "tentativelyAccepted": "tentative",
+		"somethingNew": "somethingNew",
 	} {
 		if got := response(&graph.ResponseStatus{Response: &given}); got != want {
 			t.Errorf("%q is %q, want %q", given, got, want)
@@ -107,14 +126,18 @@ func TestWhereAMeetingIs(t *testing.T) {
 }
 
 func TestTheDescriptionIsTheBodyWithoutHowToJoin(t *testing.T) {
-	const join, below = "https://teams.example.com/l/1?a=b&c=d", "\r\n________________________________________________________________________________\r\n"
+	const join, below = "https://teams.example.com/l/1?a=b&c=d",
+		"\r\n________________________________________________________________________________\r\n"
 	for _, c := range []struct{ rule, body, join, want string }{
 		{"as text", "one\r\ntwo\r\n", "", "one\ntwo"},
 		{"with blobs below", "one\r\n" + below + "Join<" + join + ">" + below, join, "one"},
-		{"with a rule of its own above", "one" + below + "two" + below + "Join<" + join + ">" + below, join, "one" + strings.ReplaceAll(below, "\r\n", "\n") + "two"},
-		{"with a blob of another link", "one\r\n" + below + "Join<https://other.example.com>", join, "one\n" + strings.ReplaceAll(below, "\r\n", "\n") + "Join<https://other.example.com>"},
+		{"with a rule of its own above", "one" + below + "two" + below + "Join<" + join + ">" + below, join,
+			"one" + strings.ReplaceAll(below, "\r\n", "\n") + "two"},
+		{"with a blob of another link", "one\r\n" + below + "Join<https://other.example.com>", join,
+			"one\n" + strings.ReplaceAll(below, "\r\n", "\n") + "Join<https://other.example.com>"},
 		{"with the link alone", "join at " + join, join, "join at " + join},
-		{"of a meeting that is not online", "one\r\n" + below + "two", "", "one\n" + strings.ReplaceAll(below, "\r\n", "\n") + "two"},
+		{"of a meeting that is not online", "one\r\n" + below + "two", "",
+			"one\n" + strings.ReplaceAll(below, "\r\n", "\n") + "two"},
 		{"that is empty", "", join, ""},
 	} {
 		e := &graph.Event{Body: plainBody(c.body), OnlineMeeting: &graph.OnlineMeetingInfo{JoinURL: &c.join}}
@@ -127,8 +150,10 @@ func TestTheDescriptionIsTheBodyWithoutHowToJoin(t *testing.T) {
 func TestADescriptionIsPutAboveHowToJoin(t *testing.T) {
 	const join = "https://teams.example.com/l/1?a=b&c=d"
 	const how = `<div style="width:100%"><span style="color:#5F5F5F">________________________________</span></div><div><a href="https://teams.example.com/l/1?a=b&amp;c=d">Join</a></div>`
-	got, ok := splice("<html><head><style>p{}</style></head><body><p>Old</p>\r\n<br>"+how+"<p>below</p></body></html>", join, "New <b>&\nline")
-	want := "<html><body>\r\n<div>New &lt;b&gt;&amp;<br>\r\nline</div>\r\n<br>\r\n" + how + "<p>below</p></body></html>"
+	got, ok := splice("<html><head><style>p{}</style></head><body><p>Old</p>\r\n<br>"+how+
+		"<p>below</p></body></html>", join, "New <b>&\nline")
+	want := "<html><body>\r\n<div>New &lt;b&gt;&amp;<br>\r\nline</div>\r\n<br>\r\n" + how +
+		"<p>below</p></body></html>"
 	if !ok || got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
@@ -143,12 +168,18 @@ func TestADescriptionIsPutAboveHowToJoin(t *testing.T) {
 
 func TestAttendeesWhoStayAreWrittenAsTheyAre(t *testing.T) {
 	attendee := func(address, kind string) *graph.Attendee {
-		return &graph.Attendee{EmailAddress: &graph.EmailAddress{Address: &address, Name: new("Name of " + address)}, Type: &kind}
+		return &graph.Attendee{
+			EmailAddress: &graph.EmailAddress{Address: &address, Name: new("Name of " + address)}, Type: &kind,
+		}
 	}
-	bob, eve, room := attendee("Bob@example.com", "optional"), attendee("eve@example.com", "required"), attendee("room@example.com", "resource")
+	bob, eve, room := attendee("Bob@example.com", "optional"), attendee("eve@example.com", "required"),
+		attendee("room@example.com", "resource")
 	nameless := &graph.Attendee{}
-	got := merge([]*graph.Attendee{bob, eve, room, nameless}, []string{"BOB@example.com", "room@EXAMPLE.com", "new@example.com", "bob@example.com"})
-	if len(got) != 3 || got[0] != bob || got[1] != room || *got[2].EmailAddress.Address != "new@example.com" || *got[2].Type != "required" {
+	got := merge([]*graph.Attendee{bob, eve, room, nameless}, []string{
+		"BOB@example.com", "room@EXAMPLE.com", "new@example.com", "bob@example.com",
+	})
+	if len(got) != 3 || got[0] != bob || got[1] != room || *got[2].EmailAddress.Address != "new@example.com" ||
+		*got[2].Type != "required" {
 		t.Errorf("%+v", got)
 	}
 	if got := merge([]*graph.Attendee{bob, eve}, []string{"eve@example.com", "bob@example.com"}); got != nil {
@@ -164,7 +195,8 @@ func TestAttendeesWhoStayAreWrittenAsTheyAre(t *testing.T) {
 
 func TestATransactionIsOfOneKeyInOneCalendar(t *testing.T) {
 	one := transactionID("calendar", "key")
-	if one != transactionID("calendar", "key") || one == transactionID("calendar", "kez") || one == transactionID("calendas", "key") ||
+	if one != transactionID("calendar", "key") || one == transactionID("calendar", "kez") ||
+		one == transactionID("calendas", "key") ||
 		transactionID("a", "bc") == transactionID("ab", "c") || len(one) != 36 || one[14] != '8' {
 		t.Error(one)
 	}

@@ -64,10 +64,14 @@ func open(_ context.Context, s settings, env adapter.Environment) (calendar.Driv
 		zone = env.Zone
 	}
 	if _, err := loadZone(zone); err != nil {
-		faults = append(faults, fault.Field{Path: "settings.timezone", Message: "must be the IANA name of a time zone, such as Europe/Berlin."})
+		faults = append(faults, fault.Field{
+			Path: "settings.timezone", Message: "must be the IANA name of a time zone, such as Europe/Berlin.",
+		})
 	}
 	if a, err := mail.ParseAddress(s.Email); err != nil || a.Address != s.Email {
-		faults = append(faults, fault.Field{Path: "settings.email", Message: "must be an e-mail address without a name."})
+		faults = append(faults, fault.Field{
+			Path: "settings.email", Message: "must be an e-mail address without a name.",
+		})
 	}
 	if len(faults) > 0 {
 		return nil, fault.InvalidFields(faults...)
@@ -80,7 +84,8 @@ func open(_ context.Context, s settings, env adapter.Environment) (calendar.Driv
 		scenarios: scenario.Provider{
 			Always: scenario.Name(s.Fault), Latency: s.Latency, Storage: env.Storage, Now: env.Now,
 			Own: map[scenario.Name]*fault.Error{
-				slotTaken: fault.New(fault.Conflict, fault.ReasonSlotTaken, "This time is already taken, as sandbox:slot_taken asked. Offer another one."),
+				slotTaken: fault.New(fault.Conflict, fault.ReasonSlotTaken,
+					"This time is already taken, as sandbox:slot_taken asked. Offer another one."),
 			},
 		},
 	}, nil

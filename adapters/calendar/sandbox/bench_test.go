@@ -18,8 +18,9 @@ func manyEvents(b *testing.B, count int) *driver {
 		for i := range count {
 			start := friday.Add(time.Duration(i) * 30 * time.Minute)
 			err := put(tx, stored{
-				ID: eventID(fmt.Sprint(i)), Calendar: primary, Version: 1, Title: fmt.Sprintf("Haircut %d", i), Description: "Wash, cut and go. Comes with a friend.",
-				Start: start, End: start.Add(30 * time.Minute), Zone: "Europe/Berlin", Organizer: person{Email: "office@example.com"},
+				ID: eventID(fmt.Sprint(i)), Calendar: primary, Version: 1, Title: fmt.Sprintf("Haircut %d", i),
+				Description: "Wash, cut and go. Comes with a friend.", Start: start, End: start.Add(30 * time.Minute),
+				Zone: "Europe/Berlin", Organizer: person{Email: "office@example.com"},
 				Attendees: []attendee{{person{Email: "one@example.com"}, "", ""}, {person{Email: "two@example.com"}, "", "accepted"}},
 			}, "")
 			if err != nil {
@@ -31,7 +32,9 @@ func manyEvents(b *testing.B, count int) *driver {
 	if err != nil {
 		b.Fatal(err)
 	}
-	d, err := Adapter().OpenCalendar(b.Context(), adapter.Values{}, adapter.Environment{Zone: "UTC", Storage: storage, Now: time.Now})
+	d, err := Adapter().OpenCalendar(b.Context(), adapter.Values{}, adapter.Environment{
+		Zone: "UTC", Storage: storage, Now: time.Now,
+	})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -45,7 +48,9 @@ func manyEvents(b *testing.B, count int) *driver {
 func BenchmarkEvents(b *testing.B) {
 	for _, count := range []int{500, 2000, 20000} {
 		d := manyEvents(b, count)
-		for name, length := range map[string]time.Duration{"a week": 7 * 24 * time.Hour, "all": 10 * 366 * 24 * time.Hour} {
+		for name, length := range map[string]time.Duration{
+			"a week": 7 * 24 * time.Hour, "all": 10 * 366 * 24 * time.Hour,
+		} {
 			b.Run(fmt.Sprintf("%d events/%s", count, name), func(b *testing.B) {
 				q := calendar.Query{From: friday, To: friday.Add(length), Zone: "UTC", Limit: largestPage}
 				for b.Loop() {

@@ -34,11 +34,13 @@ func TestSettingsThatCannotBeUsedAreNamed(t *testing.T) {
 		"as it comes":            {nil, nil},
 		"an unknown zone":        {map[string]any{"timezone": "Europe/Atlantis"}, []string{"settings.timezone"}},
 		"the machine's own zone": {map[string]any{"timezone": "Local"}, []string{"settings.timezone"}},
-		"a name in the address":  {map[string]any{"email": "Office <office@example.com>"}, []string{"settings.email"}},
-		"no address":             {map[string]any{"email": "office"}, []string{"settings.email"}},
-		"both":                   {map[string]any{"email": "office", "timezone": "x"}, []string{"settings.timezone", "settings.email"}},
-		"an unknown word":        {map[string]any{"fault": "sideways"}, []string{"settings.fault"}},
-		"a negative latency":     {map[string]any{"latency": "-1s"}, []string{"settings.latency"}},
+		"a name in the address": {map[string]any{"email": "Office <office@example.com>"},
+			[]string{"settings.email"}},
+		"no address": {map[string]any{"email": "office"}, []string{"settings.email"}},
+		"both": {map[string]any{"email": "office", "timezone": "x"},
+			[]string{"settings.timezone", "settings.email"}},
+		"an unknown word":    {map[string]any{"fault": "sideways"}, []string{"settings.fault"}},
+		"a negative latency": {map[string]any{"latency": "-1s"}, []string{"settings.latency"}},
 	} {
 		env := adapter.Environment{Zone: "UTC", Storage: adaptertest.Storage(), Now: time.Now}
 		_, err := Adapter().OpenCalendar(t.Context(), adapter.Values{Settings: c.settings}, env)

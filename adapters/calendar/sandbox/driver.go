@@ -44,7 +44,8 @@ func (d *driver) Account(ctx context.Context) (calendar.Account, error) {
 
 // Calendars implements calendar.Driver.
 func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
-	return read(ctx, d, scenario.Call{}, func(adapter.StorageTx) ([]calendar.Calendar, error) { return d.calendars(), nil })
+	return read(ctx, d, scenario.Call{},
+		func(adapter.StorageTx) ([]calendar.Calendar, error) { return d.calendars(), nil })
 }
 
 // The ids of the calendars.
@@ -85,7 +86,8 @@ func (d *driver) writable(id string) (calendar.Calendar, error) {
 // Book implements calendar.Driver.
 func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, error) {
 	if b.Conferencing == calendar.ConferencingProvider && !d.settings.Conferencing {
-		return calendar.Event{}, fault.New(fault.Unsupported, fault.ReasonConferencing, "The account cannot make meeting links.")
+		return calendar.Event{}, fault.New(fault.Unsupported, fault.ReasonConferencing,
+			"The account cannot make meeting links.")
 	}
 	if err := checkTimes(b.Start, b.End, b.Zone); err != nil {
 		return calendar.Event{}, err
@@ -123,7 +125,9 @@ func (d *driver) Event(ctx context.Context, ref calendar.EventRef) (calendar.Eve
 }
 
 // Change implements calendar.Driver.
-func (d *driver) Change(ctx context.Context, ref calendar.EventRef, c calendar.Change) (calendar.Event, error) {
+func (d *driver) Change(
+	ctx context.Context, ref calendar.EventRef, c calendar.Change,
+) (calendar.Event, error) {
 	if c.Start != nil && c.End != nil {
 		if err := checkTimes(*c.Start, *c.End, c.Zone); err != nil {
 			return calendar.Event{}, err
@@ -180,7 +184,9 @@ func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.C
 }
 
 // read runs a call that only reads.
-func read[T any](ctx context.Context, d *driver, c scenario.Call, do func(adapter.StorageTx) (T, error)) (T, error) {
+func read[T any](
+	ctx context.Context, d *driver, c scenario.Call, do func(adapter.StorageTx) (T, error),
+) (T, error) {
 	return scenario.Read(ctx, d.scenarios, c, func(ctx context.Context) (answer T, err error) {
 		if err := d.seed(ctx); err != nil {
 			return answer, storeFault(err)
@@ -194,7 +200,9 @@ func read[T any](ctx context.Context, d *driver, c scenario.Call, do func(adapte
 }
 
 // write runs a call that changes something.
-func write[T any](ctx context.Context, d *driver, c scenario.Call, do func(adapter.StorageTx) (T, error)) (T, error) {
+func write[T any](
+	ctx context.Context, d *driver, c scenario.Call, do func(adapter.StorageTx) (T, error),
+) (T, error) {
 	return scenario.Write(ctx, d.scenarios, c, func(ctx context.Context) (answer T, err error) {
 		if err := d.seed(ctx); err != nil {
 			return answer, storeFault(err)

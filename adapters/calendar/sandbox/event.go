@@ -32,22 +32,23 @@ const (
 // stored is an event, a series (with a Rule), or an instance of one that differs from it, as the store keeps
 // it.
 type stored struct {
-	ID          string             `json:"id"`
-	Calendar    string             `json:"cal"`
-	Version     int                `json:"v"`
-	Title       string             `json:"title"`
-	Description string             `json:"desc,omitempty"`
-	Start       time.Time          `json:"start"`
-	End         time.Time          `json:"end"`
-	Zone        string             `json:"zone,omitempty"`
-	Form        form               `json:"form,omitempty"`
-	Organizer   person             `json:"org"`
-	Attendees   []attendee         `json:"att,omitempty"`
-	Link        string             `json:"link,omitempty"` // the meeting link
-	Free        bool               `json:"free,omitempty"`
-	State       state              `json:"state,omitempty"`
-	Rule        string             `json:"rule,omitempty"`
-	Instances   map[string]*stored `json:"inst,omitempty"` // those that differ, by the stamp of their original start
+	ID          string     `json:"id"`
+	Calendar    string     `json:"cal"`
+	Version     int        `json:"v"`
+	Title       string     `json:"title"`
+	Description string     `json:"desc,omitempty"`
+	Start       time.Time  `json:"start"`
+	End         time.Time  `json:"end"`
+	Zone        string     `json:"zone,omitempty"`
+	Form        form       `json:"form,omitempty"`
+	Organizer   person     `json:"org"`
+	Attendees   []attendee `json:"att,omitempty"`
+	Link        string     `json:"link,omitempty"` // the meeting link
+	Free        bool       `json:"free,omitempty"`
+	State       state      `json:"state,omitempty"`
+	Rule        string     `json:"rule,omitempty"`
+	// Those that differ, by the stamp of their original start.
+	Instances map[string]*stored `json:"inst,omitempty"`
 
 	series string // of an instance: the id of its series
 }

@@ -78,7 +78,9 @@ func (d *driver) about(ref calendar.EventRef, request string, texts ...string) s
 	if err != nil {
 		c.ID = "nowhere"
 	}
-	return scenario.Call{About: c.ID + "/" + scenario.Strip(ref.ID), Request: request, Texts: append(texts, ref.CalendarID, ref.ID)}
+	return scenario.Call{
+		About: c.ID + "/" + scenario.Strip(ref.ID), Request: request, Texts: append(texts, ref.CalendarID, ref.ID),
+	}
 }
 
 // hash returns the same for the same change, whatever version it is made of.

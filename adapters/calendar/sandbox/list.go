@@ -29,7 +29,8 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 		if err != nil {
 			return calendar.Page{}, err
 		}
-		list, next, err := eventWindow{tx, c.ID, window{calendar.Span{From: q.From, To: q.To}, zone}}.page(q.Cursor, min(limit, largestPage))
+		list, next, err := eventWindow{tx, c.ID, window{calendar.Span{From: q.From, To: q.To}, zone}}.page(q.Cursor,
+			min(limit, largestPage))
 		page := calendar.Page{Next: next}
 		for _, s := range list {
 			page.Events = append(page.Events, s.event())
@@ -39,7 +40,9 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 }
 
 // FreeBusy implements calendar.FreeBusyer. Whole days lie in the zone of their calendar.
-func (d *driver) FreeBusy(ctx context.Context, calendarIDs []string, span calendar.Span) ([]calendar.Busy, error) {
+func (d *driver) FreeBusy(
+	ctx context.Context, calendarIDs []string, span calendar.Span,
+) ([]calendar.Busy, error) {
 	return read(ctx, d, scenario.Call{Texts: calendarIDs}, func(tx adapter.StorageTx) ([]calendar.Busy, error) {
 		var busy []calendar.Busy
 		for _, id := range calendarIDs {

@@ -46,21 +46,33 @@ func TestTheEdgesOfAWindow(t *testing.T) {
 		from, to   string
 		listed     bool
 	}{
-		{"began a year ago", "2025-12-01T10:00:00Z", "2026-12-01T10:00:00Z", "2026-11-30T00:00:00Z", "2026-11-30T01:00:00Z", true},
-		{"ends with the window", "2026-12-01T09:00:00Z", "2026-12-01T10:00:00Z", "2026-12-01T09:59:59Z", "2026-12-01T10:00:00Z", true},
-		{"over as the window begins", "2026-12-01T09:00:00Z", "2026-12-01T10:00:00Z", "2026-12-01T10:00:00Z", "2026-12-01T11:00:00Z", false},
-		{"half a second into the window", "2026-12-01T09:00:00Z", "2026-12-01T10:00:00.5Z", "2026-12-01T10:00:00Z", "2026-12-01T11:00:00Z", true},
-		{"over half a second before", "2026-12-01T09:00:00Z", "2026-12-01T10:00:00.5Z", "2026-12-01T10:00:00.6Z", "2026-12-01T11:00:00Z", false},
-		{"begins in the last half second", "2026-12-01T10:59:59.5Z", "2026-12-01T12:00:00Z", "2026-12-01T10:00:00Z", "2026-12-01T10:59:59.6Z", true},
-		{"begins half a second after", "2026-12-01T10:59:59.5Z", "2026-12-01T12:00:00Z", "2026-12-01T10:00:00Z", "2026-12-01T10:59:59.5Z", false},
-		{"no length, at the start", "2026-12-01T10:00:00Z", "2026-12-01T10:00:00Z", "2026-12-01T10:00:00Z", "2026-12-01T11:00:00Z", true},
-		{"no length, at the end", "2026-12-01T11:00:00Z", "2026-12-01T11:00:00Z", "2026-12-01T10:00:00Z", "2026-12-01T11:00:00Z", false},
-		{"all of time", "0001-01-01T00:00:00Z", "9998-12-31T23:59:59.9Z", "0000-01-01T00:00:00+14:00", "9999-12-31T23:59:59.9-12:00", true},
+		{"began a year ago", "2025-12-01T10:00:00Z", "2026-12-01T10:00:00Z", "2026-11-30T00:00:00Z",
+			"2026-11-30T01:00:00Z", true},
+		{"ends with the window", "2026-12-01T09:00:00Z", "2026-12-01T10:00:00Z", "2026-12-01T09:59:59Z",
+			"2026-12-01T10:00:00Z", true},
+		{"over as the window begins", "2026-12-01T09:00:00Z", "2026-12-01T10:00:00Z", "2026-12-01T10:00:00Z",
+			"2026-12-01T11:00:00Z", false},
+		{"half a second into the window", "2026-12-01T09:00:00Z", "2026-12-01T10:00:00.5Z", "2026-12-01T10:00:00Z",
+			"2026-12-01T11:00:00Z", true},
+		{"over half a second before", "2026-12-01T09:00:00Z", "2026-12-01T10:00:00.5Z", "2026-12-01T10:00:00.6Z",
+			"2026-12-01T11:00:00Z", false},
+		{"begins in the last half second", "2026-12-01T10:59:59.5Z", "2026-12-01T12:00:00Z", "2026-12-01T10:00:00Z",
+			"2026-12-01T10:59:59.6Z", true},
+		{"begins half a second after", "2026-12-01T10:59:59.5Z", "2026-12-01T12:00:00Z", "2026-12-01T10:00:00Z",
+			"2026-12-01T10:59:59.5Z", false},
+		{"no length, at the start", "2026-12-01T10:00:00Z", "2026-12-01T10:00:00Z", "2026-12-01T10:00:00Z",
+			"2026-12-01T11:00:00Z", true},
+		{"no length, at the end", "2026-12-01T11:00:00Z", "2026-12-01T11:00:00Z", "2026-12-01T10:00:00Z",
+			"2026-12-01T11:00:00Z", false},
+		{"all of time", "0001-01-01T00:00:00Z", "9998-12-31T23:59:59.9Z", "0000-01-01T00:00:00+14:00",
+			"9999-12-31T23:59:59.9-12:00", true},
 	} {
 		a := newAccount(t)
 		a.settings["seed"] = "empty"
 		d := a.open()
-		if _, err := d.Book(t.Context(), calendar.Booking{Key: "k", Title: c.rule, Start: at(c.start), End: at(c.end), Zone: "UTC"}); err != nil {
+		if _, err := d.Book(t.Context(), calendar.Booking{
+			Key: "k", Title: c.rule, Start: at(c.start), End: at(c.end), Zone: "UTC",
+		}); err != nil {
 			t.Fatal(err)
 		}
 		ids, err := everything(t.Context(), d, calendar.Query{From: at(c.from), To: at(c.to), Zone: "UTC"})
@@ -95,8 +107,10 @@ func TestListingAgreesWithLookingAtEverything(t *testing.T) {
 		var all []stored
 		for i := range rapid.IntRange(0, 12).Draw(rt, "events") {
 			s := stored{
-				ID: fmt.Sprintf("e%d", i), Calendar: primary, Version: 1, Start: base.Add(time.Duration(minutes.Draw(rt, "start")) * time.Minute),
-				Zone: rapid.SampledFrom(zones).Draw(rt, "zone"), Form: rapid.SampledFrom([]form{instantForm, instantForm, dayForm, floatingForm}).Draw(rt, "form"),
+				ID: fmt.Sprintf("e%d", i), Calendar: primary, Version: 1,
+				Start: base.Add(time.Duration(minutes.Draw(rt, "start")) * time.Minute),
+				Zone:  rapid.SampledFrom(zones).Draw(rt, "zone"),
+				Form:  rapid.SampledFrom([]form{instantForm, instantForm, dayForm, floatingForm}).Draw(rt, "form"),
 			}
 			s.End = s.Start.Add(time.Duration(rapid.IntRange(0, 3000).Draw(rt, "length")) * time.Minute)
 			if s.Form == dayForm {
@@ -104,7 +118,8 @@ func TestListingAgreesWithLookingAtEverything(t *testing.T) {
 				s.End = s.Start.AddDate(0, 0, rapid.IntRange(1, 3).Draw(rt, "days"))
 			}
 			if rapid.IntRange(0, 3).Draw(rt, "series") == 0 {
-				s.Rule = rapid.SampledFrom([]string{"FREQ=DAILY;COUNT=9", "FREQ=WEEKLY", "FREQ=DAILY;INTERVAL=2"}).Draw(rt, "rule")
+				s.Rule = rapid.SampledFrom([]string{"FREQ=DAILY;COUNT=9", "FREQ=WEEKLY", "FREQ=DAILY;INTERVAL=2"}).
+					Draw(rt, "rule")
 			}
 			all = append(all, s)
 			if err := a.put(t.Context(), s); err != nil {
@@ -116,7 +131,10 @@ func TestListingAgreesWithLookingAtEverything(t *testing.T) {
 			rt.Fatal(err)
 		}
 		from := base.Add(time.Duration(minutes.Draw(rt, "from")) * time.Minute)
-		w := window{calendar.Span{From: from, To: from.Add(time.Duration(rapid.IntRange(1, 9000).Draw(rt, "window")) * time.Minute)}, zone}
+		w := window{
+			calendar.Span{From: from, To: from.Add(time.Duration(rapid.IntRange(1, 9000).
+				Draw(rt, "window")) * time.Minute)}, zone,
+		}
 		var want []string
 		for _, s := range all {
 			if s.Rule == "" {
@@ -138,7 +156,9 @@ func TestListingAgreesWithLookingAtEverything(t *testing.T) {
 				}
 			}
 		}
-		got, err := everything(t.Context(), d, calendar.Query{From: w.From, To: w.To, Zone: zone.String(), Limit: rapid.IntRange(0, 5).Draw(rt, "limit")})
+		got, err := everything(t.Context(), d, calendar.Query{
+			From: w.From, To: w.To, Zone: zone.String(), Limit: rapid.IntRange(0, 5).Draw(rt, "limit"),
+		})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -170,7 +190,9 @@ func TestAMovedEventLeavesNothingBehind(t *testing.T) {
 			return true
 		})
 	})
-	if want := []string{"gone/primary/" + ref.ID, "id/primary/" + ref.ID}; err != nil || !slices.Equal(keys, want) {
+	if want := []string{
+		"gone/primary/" + ref.ID, "id/primary/" + ref.ID,
+	}; err != nil || !slices.Equal(keys, want) {
 		t.Errorf("the store holds %q, %v, want %q", keys, err, want)
 	}
 }
@@ -178,8 +200,9 @@ func TestAMovedEventLeavesNothingBehind(t *testing.T) {
 // FuzzIDsAndCursors: both come back from callers, who may have made them up.
 func FuzzIDsAndCursors(f *testing.F) {
 	for _, seed := range []string{
-		"", "x", "event/", "event/team/", "event/primary/9", "long/team", "series/", "series/demoweekly", "series//", "series/demoweekly/x",
-		"gone/team", "demoweekly_20261123T083000Z", "demoweekly_", "_", "demooffsite_20261126", "sandbox:slow", "../team", "\xff\x00",
+		"", "x", "event/", "event/team/", "event/primary/9", "long/team", "series/", "series/demoweekly",
+		"series//", "series/demoweekly/x", "gone/team", "demoweekly_20261123T083000Z", "demoweekly_", "_",
+		"demooffsite_20261126", "sandbox:slow", "../team", "\xff\x00",
 	} {
 		f.Add(seed)
 	}

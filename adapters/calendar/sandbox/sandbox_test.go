@@ -55,21 +55,31 @@ func (a *account) alter(ctx context.Context, ref calendar.EventRef, do func(*sto
 
 func (a *account) MakeSeries(ctx context.Context, s calendartest.Series) error {
 	return a.put(ctx, stored{
-		ID: eventID(s.Title), Calendar: s.CalendarID, Version: 1, Title: s.Title, Start: s.Start.UTC(), End: s.Start.Add(s.Length).UTC(),
-		Zone: s.Zone, Rule: s.Rule, Organizer: person{Email: "office@example.com"},
+		ID: eventID(s.Title), Calendar: s.CalendarID, Version: 1, Title: s.Title, Start: s.Start.UTC(),
+		End: s.Start.Add(s.Length).UTC(), Zone: s.Zone, Rule: s.Rule,
+		Organizer: person{Email: "office@example.com"},
 	})
 }
 
 func (a *account) MakeDays(ctx context.Context, calendarID, title string, from, to calendar.Time) error {
-	return a.put(ctx, stored{ID: eventID(title), Calendar: calendarID, Version: 1, Title: title, Start: from.Instant, End: to.Instant, Form: dayForm})
+	return a.put(ctx, stored{
+		ID: eventID(title), Calendar: calendarID, Version: 1, Title: title, Start: from.Instant, End: to.Instant,
+		Form: dayForm,
+	})
 }
 
 func (a *account) MakeFloating(ctx context.Context, calendarID, title string, from, to calendar.Time) error {
-	return a.put(ctx, stored{ID: eventID(title), Calendar: calendarID, Version: 1, Title: title, Start: from.Instant, End: to.Instant, Form: floatingForm})
+	return a.put(ctx, stored{
+		ID: eventID(title), Calendar: calendarID, Version: 1, Title: title, Start: from.Instant, End: to.Instant,
+		Form: floatingForm,
+	})
 }
 
 func (a *account) MakeFree(ctx context.Context, calendarID, title string, from, to time.Time) error {
-	return a.put(ctx, stored{ID: eventID(title), Calendar: calendarID, Version: 1, Title: title, Start: from, End: to, Zone: "UTC", Free: true})
+	return a.put(ctx, stored{
+		ID: eventID(title), Calendar: calendarID, Version: 1, Title: title, Start: from, End: to, Zone: "UTC",
+		Free: true,
+	})
 }
 
 func (a *account) Answer(ctx context.Context, ref calendar.EventRef, email, response string) error {

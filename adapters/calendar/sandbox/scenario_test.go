@@ -14,7 +14,9 @@ import (
 
 func haircut(title string) calendar.Booking {
 	start := time.Date(2026, 12, 1, 10, 0, 0, 0, time.UTC)
-	return calendar.Booking{Key: "key1", Title: title, Start: start, End: start.Add(time.Hour), Zone: "Europe/Berlin"}
+	return calendar.Booking{
+		Key: "key1", Title: title, Start: start, End: start.Add(time.Hour), Zone: "Europe/Berlin",
+	}
 }
 
 func mustBook(t *testing.T, d *driver, b calendar.Booking) calendar.EventRef {
@@ -30,17 +32,25 @@ func TestAWordIsRecognisedWhereverACallCanCarryOne(t *testing.T) {
 	d := newAccount(t).open()
 	ref := mustBook(t, d, haircut("Haircut"))
 	down, title := ref.ID+" sandbox:down", "Haircut sandbox:down"
-	query := calendar.Query{CalendarID: "team sandbox:down", From: time.Now(), To: time.Now().Add(time.Hour), Zone: "UTC"}
+	query := calendar.Query{
+		CalendarID: "team sandbox:down", From: time.Now(), To: time.Now().Add(time.Hour), Zone: "UTC",
+	}
 	for where, err := range map[string]error{
-		"the title of a booking":            second(d.Book(t.Context(), haircut(title))),
-		"the calendar of a booking":         second(d.Book(t.Context(), calendar.Booking{CalendarID: "sandbox:down", Key: "k", Zone: "UTC"})),
-		"the title of a change":             second(d.Change(t.Context(), ref, calendar.Change{Title: &title})),
-		"the id of a change":                second(d.Change(t.Context(), calendar.EventRef{ID: down}, calendar.Change{})),
-		"the id of a cancellation":          d.Cancel(t.Context(), calendar.EventRef{ID: "sandbox:down"}, calendar.Cancellation{}),
-		"the calendar of a cancellation":    d.Cancel(t.Context(), calendar.EventRef{CalendarID: "sandbox:down", ID: ref.ID}, calendar.Cancellation{}),
-		"the id of an event read":           second(d.Event(t.Context(), calendar.EventRef{ID: down})),
-		"the calendar of a listing":         second(d.Events(t.Context(), query)),
-		"one of the calendars of free/busy": second(d.FreeBusy(t.Context(), []string{primary, "sandbox:down"}, calendar.Span{})),
+		"the title of a booking": second(d.Book(t.Context(), haircut(title))),
+		"the calendar of a booking": second(d.Book(t.Context(), calendar.Booking{
+			CalendarID: "sandbox:down", Key: "k", Zone: "UTC",
+		})),
+		"the title of a change": second(d.Change(t.Context(), ref, calendar.Change{Title: &title})),
+		"the id of a change": second(d.Change(t.Context(), calendar.EventRef{ID: down},
+			calendar.Change{})),
+		"the id of a cancellation": d.Cancel(t.Context(), calendar.EventRef{ID: "sandbox:down"},
+			calendar.Cancellation{}),
+		"the calendar of a cancellation": d.Cancel(t.Context(),
+			calendar.EventRef{CalendarID: "sandbox:down", ID: ref.ID}, calendar.Cancellation{}),
+		"the id of an event read":   second(d.Event(t.Context(), calendar.EventRef{ID: down})),
+		"the calendar of a listing": second(d.Events(t.Context(), query)),
+		"one of the calendars of free/busy": second(d.FreeBusy(t.Context(), []string{primary, "sandbox:down"},
+			calendar.Span{})),
 	} {
 		if f := fault.From(err); f == nil || f.Code != fault.Unavailable || !f.Unsent {
 			t.Errorf("%s: %v", where, err)
@@ -56,8 +66,8 @@ func TestTheFaultSettingFailsEveryCall(t *testing.T) {
 		a := newAccount(t)
 		ref := mustBook(t, a.open(), haircut("Haircut"))
 		for name, code := range map[scenario.Name]fault.Code{
-			scenario.RateLimited: fault.RateLimited, scenario.Revoked: fault.Disconnected, scenario.Forbidden: fault.Forbidden,
-			scenario.Down: fault.Unavailable, scenario.Hang: fault.Timeout,
+			scenario.RateLimited: fault.RateLimited, scenario.Revoked: fault.Disconnected,
+			scenario.Forbidden: fault.Forbidden, scenario.Down: fault.Unavailable, scenario.Hang: fault.Timeout,
 		} {
 			a.settings["fault"] = string(name)
 			d := a.open()
@@ -132,7 +142,8 @@ func TestALostReplyOfAChangeIsFoundByItsRepeat(t *testing.T) {
 	if _, err := d.Change(t.Context(), ref, change); !errors.Is(err, fault.Unavailable) {
 		t.Errorf("the first reply: %v", err)
 	}
-	if _, err := d.Change(t.Context(), ref, change); fault.From(err) == nil || fault.From(err).Reason != fault.ReasonChangedMeanwhile {
+	if _, err := d.Change(t.Context(), ref, change); fault.From(err) == nil ||
+		fault.From(err).Reason != fault.ReasonChangedMeanwhile {
 		t.Errorf("the repeat of a version that is no more: %v", err)
 	}
 	now, err := d.Event(t.Context(), ref)
@@ -164,9 +175,11 @@ func TestAnUnknownOutcomeKeepsTheEventOutOfReach(t *testing.T) {
 		b := haircut("Haircut sandbox:outcome_unknown")
 		ref := calendar.EventRef{ID: eventID(b.Key)}
 		calls := map[string]func(context.Context, *driver) error{
-			"Book":   func(ctx context.Context, d *driver) error { return second(d.Book(ctx, b)) },
-			"Event":  func(ctx context.Context, d *driver) error { return second(d.Event(ctx, ref)) },
-			"Change": func(ctx context.Context, d *driver) error { return second(d.Change(ctx, ref, calendar.Change{})) },
+			"Book":  func(ctx context.Context, d *driver) error { return second(d.Book(ctx, b)) },
+			"Event": func(ctx context.Context, d *driver) error { return second(d.Event(ctx, ref)) },
+			"Change": func(ctx context.Context, d *driver) error {
+				return second(d.Change(ctx, ref, calendar.Change{}))
+			},
 		}
 		if _, err := a.open().Book(t.Context(), b); !errors.Is(err, fault.Unavailable) {
 			t.Fatalf("the first reply: %v", err)

@@ -71,10 +71,13 @@ func (d *driver) demo() ([]stored, error) {
 	)
 	list := []stored{
 		{
-			ID: "demoweekly", Calendar: team, Version: 1, Title: "Weekly planning", Description: "What is due this week, and who does it.",
-			Start: at(-7*seedWeeks, 9, 30), End: at(-7*seedWeeks, 10, 0), Zone: teamZone, Rule: "FREQ=WEEKLY", Organizer: lena,
+			ID: "demoweekly", Calendar: team, Version: 1, Title: "Weekly planning",
+			Description: "What is due this week, and who does it.",
+			Start:       at(-7*seedWeeks, 9, 30), End: at(-7*seedWeeks, 10, 0), Zone: teamZone, Rule: "FREQ=WEEKLY",
+			Organizer: lena,
 			Attendees: []attendee{
-				{office, "", "accepted"}, {jonas, "", "accepted"}, {priya, "", "tentative"}, {tomas, "optional", "declined"}, {room, "resource", "accepted"},
+				{office, "", "accepted"}, {jonas, "", "accepted"}, {priya, "", "tentative"},
+				{tomas, "optional", "declined"}, {room, "resource", "accepted"},
 			},
 			Link: meetingLink(team, "demoweekly"),
 		},
@@ -83,8 +86,9 @@ func (d *driver) demo() ([]stored, error) {
 			Start: date(10), End: date(11), Form: dayForm, Organizer: lena,
 		},
 		{
-			ID: "demowithdrawn", Calendar: team, Version: 2, Title: "Cancelled: Review with Nordwind", State: withdrawn,
-			Start: at(9, 14, 0), End: at(9, 15, 0), Zone: teamZone, Organizer: jonas, Attendees: []attendee{{office, "", "accepted"}, {lena, "", ""}},
+			ID: "demowithdrawn", Calendar: team, Version: 2, Title: "Cancelled: Review with Nordwind",
+			State: withdrawn, Start: at(9, 14, 0), End: at(9, 15, 0), Zone: teamZone, Organizer: jonas,
+			Attendees: []attendee{{office, "", "accepted"}, {lena, "", ""}},
 		},
 	}
 	for _, h := range []struct {
@@ -99,8 +103,9 @@ func (d *driver) demo() ([]stored, error) {
 	} {
 		first := time.Date(now.Year()-1, h.month, h.day, 0, 0, 0, 0, time.UTC)
 		list = append(list, stored{
-			ID: h.id, Calendar: holidays, Version: 1, Title: h.name, Start: first, End: first.AddDate(0, 0, 1), Form: dayForm,
-			Rule: "FREQ=YEARLY", Free: true, Organizer: person{Email: "holidays@example.com", Name: "Holidays"},
+			ID: h.id, Calendar: holidays, Version: 1, Title: h.name, Start: first, End: first.AddDate(0, 0, 1),
+			Form: dayForm, Rule: "FREQ=YEARLY", Free: true,
+			Organizer: person{Email: "holidays@example.com", Name: "Holidays"},
 		})
 	}
 	return list, nil

@@ -78,12 +78,16 @@ func TestADemoAccountHasSomethingToShow(t *testing.T) {
 		"2026-11-26 Team day",
 		"2026-11-30T09:30+01:00 Weekly planning",
 	)
-	wantLines(t, "holidays", show(t, d, holidays, time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), time.Date(2027, 5, 2, 0, 0, 0, 0, time.UTC)),
-		"2026-12-25 Christmas Day [free]", "2026-12-26 Boxing Day [free]", "2027-01-01 New Year's Day [free]", "2027-05-01 Labour Day [free]")
+	wantLines(t, "holidays", show(t, d, holidays, time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC),
+		time.Date(2027, 5, 2, 0, 0, 0, 0, time.UTC)),
+		"2026-12-25 Christmas Day [free]", "2026-12-26 Boxing Day [free]", "2027-01-01 New Year's Day [free]",
+		"2027-05-01 Labour Day [free]")
 }
 
 func TestTheWeeklyMeetingHasAttendeesOfEveryKind(t *testing.T) {
-	page, err := demoAccount(t).open().Events(t.Context(), calendar.Query{CalendarID: team, From: friday, To: friday.AddDate(0, 0, 4), Zone: "UTC"})
+	page, err := demoAccount(t).open().Events(t.Context(), calendar.Query{
+		CalendarID: team, From: friday, To: friday.AddDate(0, 0, 4), Zone: "UTC",
+	})
 	if err != nil || len(page.Events) != 1 {
 		t.Fatalf("%+v, %v", page, err)
 	}
@@ -96,7 +100,8 @@ func TestTheWeeklyMeetingHasAttendeesOfEveryKind(t *testing.T) {
 		got = append(got, a.Email+" "+a.Type+" "+a.Response)
 	}
 	wantLines(t, "attendees", got,
-		"office@example.com required accepted", "jonas.weber@example.com required accepted", "priya.nair@example.com required tentative",
+		"office@example.com required accepted", "jonas.weber@example.com required accepted",
+		"priya.nair@example.com required tentative",
 		"tomas.lind@example.com optional declined", "room-spree@example.com resource accepted")
 }
 
@@ -137,7 +142,9 @@ func TestAWithdrawnInvitationStaysListedAndIsGone(t *testing.T) {
 	if f := fault.From(err); f == nil || f.Reason != fault.ReasonEventNotFound || f.Metadata["gone"] != "true" {
 		t.Errorf("Cancel: %v", err)
 	}
-	busy, err := d.FreeBusy(t.Context(), []string{team}, calendar.Span{From: friday.AddDate(0, 0, 5), To: friday.AddDate(0, 0, 5).Add(6 * time.Hour)})
+	busy, err := d.FreeBusy(t.Context(), []string{team}, calendar.Span{
+		From: friday.AddDate(0, 0, 5), To: friday.AddDate(0, 0, 5).Add(6 * time.Hour),
+	})
 	if err != nil || len(busy) != 0 {
 		t.Errorf("busy on the day of the withdrawn meeting: %+v, %v", busy, err)
 	}
@@ -157,8 +164,9 @@ func TestSomeAttendeesAnswerAtOnce(t *testing.T) {
 		got[a.Email] = a.Response
 	}
 	want := map[string]string{
-		"accepts@example.com": "accepted", "Declines@example.com": "declined", "tentative+2@example.org": "tentative",
-		"someone@example.com": "needs_action", "accepts.not@example.com": "needs_action",
+		"accepts@example.com": "accepted", "Declines@example.com": "declined",
+		"tentative+2@example.org": "tentative", "someone@example.com": "needs_action",
+		"accepts.not@example.com": "needs_action",
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -168,13 +176,16 @@ func TestSomeAttendeesAnswerAtOnce(t *testing.T) {
 func TestWhatTheOwnerDeclinedLeavesThemFree(t *testing.T) {
 	a := newAccount(t)
 	err := a.put(t.Context(), stored{
-		ID: "declined", Calendar: primary, Version: 1, Title: "Not for me", Start: friday, End: friday.Add(time.Hour), Zone: "UTC",
-		Organizer: person{Email: "boss@example.com"}, Attendees: []attendee{{person{Email: "Office@Example.com"}, "", "declined"}},
+		ID: "declined", Calendar: primary, Version: 1, Title: "Not for me", Start: friday,
+		End: friday.Add(time.Hour), Zone: "UTC", Organizer: person{Email: "boss@example.com"},
+		Attendees: []attendee{{person{Email: "Office@Example.com"}, "", "declined"}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	busy, err := a.open().FreeBusy(t.Context(), []string{primary}, calendar.Span{From: friday, To: friday.Add(time.Hour)})
+	busy, err := a.open().FreeBusy(t.Context(), []string{primary}, calendar.Span{
+		From: friday, To: friday.Add(time.Hour),
+	})
 	if err != nil || len(busy) != 0 {
 		t.Errorf("busy: %+v, %v", busy, err)
 	}
@@ -183,11 +194,15 @@ func TestWhatTheOwnerDeclinedLeavesThemFree(t *testing.T) {
 func TestAWholeDayIsBusyInTheZoneOfItsCalendar(t *testing.T) {
 	d := demoAccount(t).open()
 	day := time.Date(2026, 11, 26, 0, 0, 0, 0, time.UTC)
-	busy, err := d.FreeBusy(t.Context(), []string{team}, calendar.Span{From: day.Add(-2 * time.Hour), To: day.Add(26 * time.Hour)})
+	busy, err := d.FreeBusy(t.Context(), []string{team}, calendar.Span{
+		From: day.Add(-2 * time.Hour), To: day.Add(26 * time.Hour),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := fmt.Sprint([]calendar.Busy{{CalendarID: team, EventID: "demooffsite", Span: calendar.Span{From: day.Add(-time.Hour), To: day.Add(23 * time.Hour)}}})
+	want := fmt.Sprint([]calendar.Busy{{CalendarID: team, EventID: "demooffsite", Span: calendar.Span{
+		From: day.Add(-time.Hour), To: day.Add(23 * time.Hour),
+	}}})
 	for i := range busy {
 		busy[i].Span = calendar.Span{From: busy[i].Span.From.UTC(), To: busy[i].Span.To.UTC()}
 	}

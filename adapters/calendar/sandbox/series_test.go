@@ -38,10 +38,13 @@ func TestTheVersionOfAnInstanceIsItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	title := "Another planning"
-	if _, err := d.Change(t.Context(), instance("20261123T083000Z"), calendar.Change{Title: &title}); err != nil {
+	if _, err := d.Change(t.Context(), instance("20261123T083000Z"),
+		calendar.Change{Title: &title}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = d.Change(t.Context(), instance("20261130T083000Z"), calendar.Change{IfUnchanged: other.Version, Title: &title})
+	_, err = d.Change(t.Context(), instance("20261130T083000Z"), calendar.Change{
+		IfUnchanged: other.Version, Title: &title,
+	})
 	if err != nil {
 		t.Errorf("a change of another instance made this one stale: %v", err)
 	}
@@ -61,7 +64,9 @@ func TestTheSeriesItselfCanBeChangedAndCancelled(t *testing.T) {
 		"2026-11-16T09:30+01:00 Planning", "2026-11-23T09:30+01:00 Special planning")
 	start := time.Date(2026, 10, 19, 9, 0, 0, 0, time.UTC) // eleven in Berlin's summer
 	end := start.Add(time.Hour)
-	if _, err := d.Change(t.Context(), ref, calendar.Change{Start: &start, End: &end, Zone: teamZone}); err != nil {
+	if _, err := d.Change(t.Context(), ref, calendar.Change{
+		Start: &start, End: &end, Zone: teamZone,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	wantLines(t, "moved as a whole", show(t, d, team, week(0), week(8)),
@@ -113,11 +118,13 @@ func TestASeriesIsPagedWhileItsInstancesChange(t *testing.T) {
 	if err != nil || len(page.Events) != 2 {
 		t.Fatalf("%+v, %v", page, err)
 	}
-	if err := d.Cancel(t.Context(), instance("20261116T083000Z"), calendar.Cancellation{}); err != nil { // of the page read
+	// Of the page read.
+	if err := d.Cancel(t.Context(), instance("20261116T083000Z"), calendar.Cancellation{}); err != nil {
 		t.Fatal(err)
 	}
 	title := "Changed"
-	if _, err := d.Change(t.Context(), instance("20261214T083000Z"), calendar.Change{Title: &title}); err != nil { // of a page to come
+	if _, err := d.Change(t.Context(), instance("20261214T083000Z"),
+		calendar.Change{Title: &title}); err != nil { // of a page to come
 		t.Fatal(err)
 	}
 	q.Cursor = page.Next

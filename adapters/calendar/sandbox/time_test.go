@@ -36,7 +36,9 @@ func TestAWallClockIsPlacedAsRFC5545Says(t *testing.T) {
 }
 
 func TestAPlacedWallClockShowsItself(t *testing.T) {
-	zones := []string{"America/New_York", "Europe/Berlin", "Australia/Lord_Howe", "Pacific/Apia", "UTC", "America/St_Johns"}
+	zones := []string{
+		"America/New_York", "Europe/Berlin", "Australia/Lord_Howe", "Pacific/Apia", "UTC", "America/St_Johns",
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		zone, err := time.LoadLocation(rapid.SampledFrom(zones).Draw(t, "zone"))
 		if err != nil {

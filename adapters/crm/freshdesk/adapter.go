@@ -38,11 +38,17 @@ func Adapter() adapter.Adapter {
 // there is no API.
 func (s settings) Validate() []fault.Field {
 	faults := s.Fields.Without(always)
-	if u, err := url.Parse(s.BaseURL); err != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		faults = append(faults, fault.Field{Path: "settings.base_url", Message: "must be the address of the account alone, without a path, such as https://acme.freshdesk.com."})
+	if u, err := url.Parse(s.BaseURL); err != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" ||
+		u.Fragment != "" {
+		faults = append(faults, fault.Field{
+			Path: "settings.base_url", Message: "must be the address of the account alone, without a path, such as " +
+				"https://acme.freshdesk.com.",
+		})
 	}
 	if a, err := mail.ParseAddress(s.RequesterEmail); err != nil || a.Address != s.RequesterEmail {
-		faults = append(faults, fault.Field{Path: "settings.requester_email", Message: "must be an email address, such as calls@example.com."})
+		faults = append(faults, fault.Field{
+			Path: "settings.requester_email", Message: "must be an email address, such as calls@example.com.",
+		})
 	}
 	return faults
 }

@@ -49,7 +49,9 @@ func (s *testServer) with(t testing.TB, fields map[string]any) crm.Driver {
 	t.Helper()
 	driver, err := freshdesk.Adapter().OpenCRM(context.Background(),
 		adapter.Values{
-			Settings:    map[string]any{"base_url": s.url + "/", "requester_email": "calls@example.com", "fields": fields},
+			Settings: map[string]any{
+				"base_url": s.url + "/", "requester_email": "calls@example.com", "fields": fields,
+			},
 			Credentials: map[string]string{"api_key": "withheld"},
 		},
 		adapter.Environment{
@@ -91,11 +93,15 @@ func harness(t *testing.T, s *testServer) crmtest.Harness {
 		Open:    func() crm.Driver { return s.open(t) },
 		Account: crm.Account{Email: email, Name: "Rachel Agent"},
 		Vocabulary: crm.Vocabulary{
-			Statuses:   []string{"Open", "Pending", "Waiting on the plumber", "Resolved", "Closed", "Waiting on customer"},
+			Statuses: []string{
+				"Open", "Pending", "Waiting on the plumber", "Resolved", "Closed", "Waiting on customer",
+			},
 			Priorities: []string{"Low", "Medium", "High", "Urgent"},
 		},
 		DefaultStatus: "Open", DefaultPriority: "Low",
-		Known:   crmtest.Related{OwnerID: id(fake.Colleague), AccountID: id(fake.Company), ContactID: id(fake.Contact)},
+		Known: crmtest.Related{
+			OwnerID: id(fake.Colleague), AccountID: id(fake.Company), ContactID: id(fake.Contact),
+		},
 		Unknown: crmtest.Related{OwnerID: "501001999999", AccountID: "501000999999", ContactID: "501001999998"},
 		Secrets: []string{apiKey}, Now: time.Now, Provider: outside{s.Server},
 	}

@@ -36,7 +36,8 @@ func TestATicketIsFromTheContactOrElseFromTheOneInTheSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	byNobody, again := made(t, s), made(t, s)
-	if byContact.ContactID != id(fake.Contact) || byNobody.ContactID == byContact.ContactID || byNobody.ContactID == "" || again.ContactID != byNobody.ContactID {
+	if byContact.ContactID != id(fake.Contact) || byNobody.ContactID == byContact.ContactID ||
+		byNobody.ContactID == "" || again.ContactID != byNobody.ContactID {
 		t.Errorf("the tickets are from %q, %q and %q", byContact.ContactID, byNobody.ContactID, again.ContactID)
 	}
 }
@@ -181,14 +182,19 @@ func TestSettingsThatDoNotFitAreRefused(t *testing.T) {
 		want                  []string
 	}{
 		{"all is well", "https://acme.freshdesk.com/", "calls@example.com", nil},
-		{"an address with a path", "https://acme.freshdesk.com/a/tickets", "calls@example.com", []string{"settings.base_url"}},
-		{"an address with a query", "https://acme.freshdesk.com?x=y", "calls@example.com", []string{"settings.base_url"}},
-		{"no email, and a path", "https://acme.freshdesk.com/a", "Front Desk", []string{"settings.base_url", "settings.requester_email"}},
-		{"an email with a name", "https://acme.freshdesk.com", "Front Desk <calls@example.com>", []string{"settings.requester_email"}},
+		{"an address with a path", "https://acme.freshdesk.com/a/tickets", "calls@example.com",
+			[]string{"settings.base_url"}},
+		{"an address with a query", "https://acme.freshdesk.com?x=y", "calls@example.com",
+			[]string{"settings.base_url"}},
+		{"no email, and a path", "https://acme.freshdesk.com/a", "Front Desk",
+			[]string{"settings.base_url", "settings.requester_email"}},
+		{"an email with a name", "https://acme.freshdesk.com", "Front Desk <calls@example.com>",
+			[]string{"settings.requester_email"}},
 		{"none", "", "", []string{"settings.base_url", "settings.requester_email"}},
 	} {
 		_, err := freshdesk.Adapter().OpenCRM(context.Background(), adapter.Values{
-			Settings: map[string]any{"base_url": c.base, "requester_email": c.requester}, Credentials: map[string]string{"api_key": "withheld"},
+			Settings:    map[string]any{"base_url": c.base, "requester_email": c.requester},
+			Credentials: map[string]string{"api_key": "withheld"},
 		}, adapter.Environment{})
 		if !slices.Equal(named(err), c.want) || (err == nil) != (c.want == nil) {
 			t.Errorf("%s: answered %v, want %q refused", c.rule, err, c.want)

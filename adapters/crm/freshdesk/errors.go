@@ -105,7 +105,8 @@ func ticketMissing(err error) error {
 }
 
 func noTicket() *fault.Error {
-	return fault.New(fault.NotFound, fault.ReasonTicketNotFound, "There is no such ticket in Freshdesk.").With("provider", name)
+	return fault.New(fault.NotFound, fault.ReasonTicketNotFound, "There is no such ticket in Freshdesk.").
+		With("provider", name)
 }
 
 // unreadable returns the fault of a success that says something other than expected.

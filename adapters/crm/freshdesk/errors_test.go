@@ -20,7 +20,9 @@ func says(status int, body string) http.Handler {
 }
 
 func TestRefusalsOfATicket(t *testing.T) {
-	invalid := func(errors string) string { return `{"description":"Validation failed","errors":` + errors + `}` }
+	invalid := func(errors string) string {
+		return `{"description":"Validation failed","errors":` + errors + `}`
+	}
 	for _, c := range []struct {
 		rule, body string
 		status     int
@@ -28,19 +30,31 @@ func TestRefusalsOfATicket(t *testing.T) {
 		reason     string
 		fields     []string
 	}{
-		{"errors name our fields", invalid(`[{"field":"responder_id","message":"There is no agent matching the given responder_id","code":"invalid_value"},
+		{"errors name our fields", invalid(
+			`[{"field":"responder_id","message":"There is no agent matching the given responder_id","code":"invalid_value"},
 			{"field":"requester_id","code":"invalid_value"},{"field":"requester_id","code":"missing_field"},{"field":"company_id"}]`),
 			400, fault.Invalid, fault.ReasonInvalidRequest, []string{"owner_id", "contact_id", "account_id"}},
-		{"a field of the account's own", invalid(`[{"field":"custom_fields.cf_room","message":"It should be a/an String","code":"missing_field"}]`), 400, fault.Unsupported, fault.ReasonProviderMisconfigured, nil},
-		{"a value of the setting fields", invalid(`[{"field":"custom_fields.cf_room","code":"invalid_value"}]`), 400, fault.Unsupported, fault.ReasonProviderMisconfigured, nil},
-		{"a field that is no name", invalid(`[{"field":"the agent matching","code":"invalid_value"}]`), 400, fault.Invalid, fault.ReasonProviderRefused, nil},
-		{"the requester of the settings", invalid(`[{"field":"email","message":"It should be in the 'valid email address' format","code":"invalid_value"}]`),
+		{"a field of the account's own",
+			invalid(`[{"field":"custom_fields.cf_room","message":"It should be a/an String","code":"missing_field"}]`),
 			400, fault.Unsupported, fault.ReasonProviderMisconfigured, nil},
-		{"errors of another shape", `{"code":"invalid_json"}`, 400, fault.Invalid, fault.ReasonProviderRefused, nil},
+		{"a value of the setting fields", invalid(`[{"field":"custom_fields.cf_room","code":"invalid_value"}]`),
+			400, fault.Unsupported, fault.ReasonProviderMisconfigured, nil},
+		{"a field that is no name", invalid(`[{"field":"the agent matching","code":"invalid_value"}]`), 400,
+			fault.Invalid, fault.ReasonProviderRefused, nil},
+		{"the requester of the settings",
+			invalid(
+				`[{"field":"email","message":"It should be in the 'valid email address' format","code":"invalid_value"}]`),
+			400, fault.Unsupported, fault.ReasonProviderMisconfigured, nil},
+		{"errors of another shape", `{"code":"invalid_json"}`, 400, fault.Invalid,
+			fault.ReasonProviderRefused, nil},
 		{"no JSON", `Bad Request`, 400, fault.Invalid, fault.ReasonProviderRefused, nil},
-		{"no account at the address", `<html>There is no helpdesk here</html>`, 404, fault.Unsupported, fault.ReasonProviderMisconfigured, nil},
-		{"an account that is suspended", `{"code":"account_suspended","message":"Your account has been suspended."}`, 403, fault.Forbidden, fault.ReasonPermissionDenied, nil},
-		{"a success that cannot be read", `<html>Signed in</html>`, 200, fault.UnknownOutcome, fault.ReasonOutcomeUnknown, nil},
+		{"no account at the address", `<html>There is no helpdesk here</html>`, 404, fault.Unsupported,
+			fault.ReasonProviderMisconfigured, nil},
+		{"an account that is suspended",
+			`{"code":"account_suspended","message":"Your account has been suspended."}`, 403, fault.Forbidden,
+			fault.ReasonPermissionDenied, nil},
+		{"a success that cannot be read", `<html>Signed in</html>`, 200, fault.UnknownOutcome,
+			fault.ReasonOutcomeUnknown, nil},
 		{"a success without a ticket", `{}`, 201, fault.UnknownOutcome, fault.ReasonOutcomeUnknown, nil},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -64,7 +78,9 @@ func TestRefusalsOfATicket(t *testing.T) {
 			if c.status >= 400 && f.RetryAfter != 7*time.Second {
 				t.Errorf("the wait is %s", f.RetryAfter)
 			}
-			if strings.Contains(f.Detail, "agent matching") || strings.Contains(c.body, "cf_room") != strings.Contains(f.Detail, "cf_room") || f.Metadata["provider"] != "freshdesk" {
+			if strings.Contains(f.Detail, "agent matching") ||
+				strings.Contains(c.body, "cf_room") != strings.Contains(f.Detail, "cf_room") ||
+				f.Metadata["provider"] != "freshdesk" {
 				t.Errorf("told is %q of %v", f.Detail, f.Metadata)
 			}
 		})
@@ -92,7 +108,8 @@ func TestRefusalsOfReading(t *testing.T) {
 	}
 	s := serve(t, fake.Options{})
 	s.Instead(says(200, `{"contact":null}`))
-	if _, err := s.open(t).Account(t.Context()); fault.From(err) == nil || fault.From(err).Code != fault.Unsupported {
+	if _, err := s.open(t).Account(t.Context()); fault.From(err) == nil ||
+		fault.From(err).Code != fault.Unsupported {
 		t.Errorf("nobody is answered with %v", err)
 	}
 }

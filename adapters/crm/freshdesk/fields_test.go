@@ -18,7 +18,8 @@ import (
 
 // own are an account's own fields.
 var own = []fake.Field{
-	{Name: "cf_room", Type: "custom_text", Required: true}, {Name: "cf_floor", Type: "custom_number"}, {Name: "cf_urgent", Type: "custom_checkbox"},
+	{Name: "cf_room", Type: "custom_text", Required: true}, {Name: "cf_floor", Type: "custom_number"},
+	{Name: "cf_urgent", Type: "custom_checkbox"},
 	{Name: "cf_region", Type: "custom_dropdown", Choices: []string{"EMEA", "APAC"}},
 }
 
@@ -30,12 +31,20 @@ func TestTheSettingFieldsIsSent(t *testing.T) {
 		want   string
 	}{
 		{rule: "of every type, also where a command line gave texts",
-			fields: map[string]any{"cf_room": "{subject}", "cf_floor": "3", "cf_urgent": "true", "cf_region": "EMEA", "type": "Incident", "group_id": float64(fake.Group), "tags": []any{"call"}},
-			want:   `{"custom_fields":{"cf_floor":3,"cf_region":"EMEA","cf_room":"Leaking pipe","cf_urgent":true},"group_id":501000111222,"priority":3,"responder_id":null,"source":3,"status":2,"tags":["call"],"type":"Incident"}`},
-		{rule: "in the place of defaults", fields: map[string]any{"cf_room": "12", "source": float64(7), "status": float64(7), "priority": float64(4), "responder_id": float64(fake.Agent)},
+			fields: map[string]any{
+				"cf_room": "{subject}", "cf_floor": "3", "cf_urgent": "true", "cf_region": "EMEA", "type": "Incident",
+				"group_id": float64(fake.Group), "tags": []any{"call"},
+			},
+			want: `{"custom_fields":{"cf_floor":3,"cf_region":"EMEA","cf_room":"Leaking pipe","cf_urgent":true},"group_id":501000111222,"priority":3,"responder_id":null,"source":3,"status":2,"tags":["call"],"type":"Incident"}`},
+		{rule: "in the place of defaults", fields: map[string]any{
+			"cf_room": "12", "source": float64(7), "status": float64(7), "priority": float64(4),
+			"responder_id": float64(fake.Agent),
+		},
 			change: func(n *crm.NewTicket) { n.Priority = "" },
 			want:   `{"custom_fields":{"cf_room":"12"},"group_id":null,"priority":4,"responder_id":501001202520,"source":7,"status":7,"tags":null,"type":null}`},
-		{rule: "where the call gives nothing", fields: map[string]any{"cf_room": "12", "status": float64(7), "priority": float64(4), "responder_id": float64(fake.Agent)},
+		{rule: "where the call gives nothing", fields: map[string]any{
+			"cf_room": "12", "status": float64(7), "priority": float64(4), "responder_id": float64(fake.Agent),
+		},
 			change: func(n *crm.NewTicket) { n.Status, n.Priority, n.OwnerID = "Pending", "Low", id(fake.Colleague) },
 			want:   `{"custom_fields":{"cf_room":"12"},"group_id":null,"priority":1,"responder_id":501001202521,"source":3,"status":3,"tags":null,"type":null}`},
 	} {
@@ -51,7 +60,9 @@ func TestTheSettingFieldsIsSent(t *testing.T) {
 			}
 			shown := s.Ticket(ticket.ID)
 			got := map[string]any{}
-			for _, field := range []string{"custom_fields", "group_id", "priority", "responder_id", "source", "status", "tags", "type"} {
+			for _, field := range []string{
+				"custom_fields", "group_id", "priority", "responder_id", "source", "status", "tags", "type",
+			} {
 				got[field] = shown[field]
 			}
 			if text, _ := json.Marshal(got); string(text) != c.want {
@@ -63,7 +74,9 @@ func TestTheSettingFieldsIsSent(t *testing.T) {
 
 func TestEveryRequestWithFieldsIsAsFreshdeskDescribesThem(t *testing.T) {
 	api := described.Open(t, "freshdesk-tickets.openapi.json", "/")
-	d := serve(t, fake.Options{Fields: own}, api.Handler).with(t, map[string]any{"cf_room": "12", "type": "Incident", "tags": "call"})
+	d := serve(t, fake.Options{Fields: own}, api.Handler).with(t, map[string]any{
+		"cf_room": "12", "type": "Incident", "tags": "call",
+	})
 	if _, err := d.Create(t.Context(), pipe()); err != nil {
 		t.Error(err)
 	}
@@ -83,17 +96,30 @@ func TestWhatIsWrongWithTheSetupIsFoundByVerifying(t *testing.T) {
 		create bool // fails as well, before anything is sent or by Freshdesk's refusal
 	}{
 		{rule: "all is well"},
-		{rule: "all is well with fields", how: fake.Options{Fields: own, Require: []string{"type", "source"}}, fields: map[string]any{"cf_room": "{subject}", "type": "Question"}},
-		{rule: "a required field of the account's own", how: fake.Options{Fields: own}, reason: fault.ReasonProviderMisconfigured, says: "cf_room", create: true},
-		{rule: "a required field of Freshdesk's own", how: fake.Options{Require: []string{"type"}}, reason: fault.ReasonProviderMisconfigured, says: "type", create: true},
-		{rule: "a field that is not there", fields: map[string]any{"cf_rome": "12"}, reason: fault.ReasonProviderMisconfigured, says: "cf_rome", create: true},
-		{rule: "a value that is no choice", how: fake.Options{Fields: own[3:]}, fields: map[string]any{"cf_region": "Mars"}, reason: fault.ReasonProviderMisconfigured, says: "EMEA, APAC", create: true},
-		{rule: "a value of another type", how: fake.Options{Fields: own[1:2]}, fields: map[string]any{"cf_floor": "third"}, reason: fault.ReasonProviderMisconfigured, says: "cf_floor", create: true},
-		{rule: "a type that is none", fields: map[string]any{"type": "Complaint"}, reason: fault.ReasonProviderMisconfigured, says: "Question, Incident", create: true},
-		{rule: "a group that is none", fields: map[string]any{"group_id": float64(7)}, reason: fault.ReasonProviderMisconfigured, says: "group_id", create: true},
-		{rule: "an agent that is none", fields: map[string]any{"responder_id": "7"}, reason: fault.ReasonProviderMisconfigured, says: "responder_id", create: true},
-		{rule: "a collaborator", how: fake.Options{AgentType: "collaborator"}, reason: fault.ReasonPermissionDenied, says: "collaborator"},
-		{rule: "an agent who sees their own tickets alone", how: fake.Options{Scope: 3}, reason: fault.ReasonPermissionDenied, says: "assigned"},
+		{rule: "all is well with fields", how: fake.Options{Fields: own, Require: []string{"type", "source"}},
+			fields: map[string]any{"cf_room": "{subject}", "type": "Question"}},
+		{rule: "a required field of the account's own", how: fake.Options{Fields: own},
+			reason: fault.ReasonProviderMisconfigured, says: "cf_room", create: true},
+		{rule: "a required field of Freshdesk's own", how: fake.Options{Require: []string{"type"}},
+			reason: fault.ReasonProviderMisconfigured, says: "type", create: true},
+		{rule: "a field that is not there", fields: map[string]any{"cf_rome": "12"},
+			reason: fault.ReasonProviderMisconfigured, says: "cf_rome", create: true},
+		{rule: "a value that is no choice", how: fake.Options{Fields: own[3:]},
+			fields: map[string]any{"cf_region": "Mars"}, reason: fault.ReasonProviderMisconfigured,
+			says: "EMEA, APAC", create: true},
+		{rule: "a value of another type", how: fake.Options{Fields: own[1:2]},
+			fields: map[string]any{"cf_floor": "third"}, reason: fault.ReasonProviderMisconfigured,
+			says: "cf_floor", create: true},
+		{rule: "a type that is none", fields: map[string]any{"type": "Complaint"},
+			reason: fault.ReasonProviderMisconfigured, says: "Question, Incident", create: true},
+		{rule: "a group that is none", fields: map[string]any{"group_id": float64(7)},
+			reason: fault.ReasonProviderMisconfigured, says: "group_id", create: true},
+		{rule: "an agent that is none", fields: map[string]any{"responder_id": "7"},
+			reason: fault.ReasonProviderMisconfigured, says: "responder_id", create: true},
+		{rule: "a collaborator", how: fake.Options{AgentType: "collaborator"}, reason: fault.ReasonPermissionDenied,
+			says: "collaborator"},
+		{rule: "an agent who sees their own tickets alone", how: fake.Options{Scope: 3},
+			reason: fault.ReasonPermissionDenied, says: "assigned"},
 		{rule: "an agent who sees a group's tickets", how: fake.Options{Scope: 2}},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -119,7 +145,8 @@ func check(t *testing.T, err error, reason, says string) {
 		}
 		return
 	}
-	if f == nil || f.Reason != reason || !strings.Contains(f.Detail, says) || len(f.Fields) != 0 || f.Metadata["provider"] != "freshdesk" {
+	if f == nil || f.Reason != reason || !strings.Contains(f.Detail, says) || len(f.Fields) != 0 ||
+		f.Metadata["provider"] != "freshdesk" {
 		t.Errorf("answered %v, want %s of %q", err, reason, says)
 	}
 }
@@ -127,7 +154,9 @@ func check(t *testing.T, err error, reason, says string) {
 func TestASetupThatCannotBeLookedAtIsToldSo(t *testing.T) {
 	s := serve(t, fake.Options{})
 	d := s.open(t).(adapter.SetupChecker)
-	s.Instead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }))
+	s.Instead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadGateway)
+	}))
 	if err := d.CheckSetup(t.Context()); !errors.Is(err, fault.Unavailable) {
 		t.Errorf("answered %v", err)
 	}
@@ -148,7 +177,9 @@ func TestAFieldThatIsNewIsFoundByAskingAnew(t *testing.T) {
 func TestFieldsThatTheSettingDoesNotTakeAreRefusedWhenGiven(t *testing.T) {
 	err := freshdesk.Adapter().Check(adapter.Values{
 		Settings: map[string]any{"base_url": "https://acme.freshdesk.com", "requester_email": "calls@example.com",
-			"fields": map[string]any{"subject": "x", "email": "a@example.com", "requester_id": "1", "cf_a": "{owner}"}},
+			"fields": map[string]any{
+				"subject": "x", "email": "a@example.com", "requester_id": "1", "cf_a": "{owner}",
+			}},
 		Credentials: map[string]string{"api_key": "k"},
 	})
 	if got := named(err); !reflect.DeepEqual(got, []string{"settings.fields.cf_a"}) {
@@ -159,7 +190,9 @@ func TestFieldsThatTheSettingDoesNotTakeAreRefusedWhenGiven(t *testing.T) {
 			"fields": map[string]any{"subject": "x", "email": "a@example.com", "requester_id": "1"}},
 		Credentials: map[string]string{"api_key": "k"},
 	})
-	if got := named(err); !reflect.DeepEqual(got, []string{"settings.fields.email", "settings.fields.requester_id", "settings.fields.subject"}) {
+	if got := named(err); !reflect.DeepEqual(got, []string{
+		"settings.fields.email", "settings.fields.requester_id", "settings.fields.subject",
+	}) {
 		t.Errorf("named %q", got)
 	}
 }

@@ -13,8 +13,9 @@ import (
 
 func cutOff() crm.NewTicket {
 	return crm.NewTicket{
-		Key: "k", Since: time.Now(), Until: time.Now(), Subject: "Leaking pipe", Description: "In room 12,\nand <b>badly</b> & \"fast\".",
-		ContactID: id(fake.Contact), AccountID: id(fake.Company),
+		Key: "k", Since: time.Now(), Until: time.Now(), Subject: "Leaking pipe",
+		Description: "In room 12,\nand <b>badly</b> & \"fast\".", ContactID: id(fake.Contact),
+		AccountID: id(fake.Company),
 	}
 }
 
@@ -33,7 +34,9 @@ func TestATicketThatWasCutOffIsFoundByWhatItSays(t *testing.T) {
 			t.Fatal("the reply was not lost")
 		}
 		for i := range 150 { // so that it is on the second page
-			if _, err := s.open(t).Create(t.Context(), crm.NewTicket{Subject: fmt.Sprint("Pipe ", i), Description: "Another."}); err != nil {
+			if _, err := s.open(t).Create(t.Context(), crm.NewTicket{
+				Subject: fmt.Sprint("Pipe ", i), Description: "Another.",
+			}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -63,7 +66,9 @@ func TestAnOlderTicketThatWasChangedIsNotTaken(t *testing.T) {
 func TestWhatCannotBeKnownIsNotGuessedAt(t *testing.T) {
 	many := func(t *testing.T, s *testServer) {
 		for i := range 500 {
-			if _, err := s.open(t).Create(t.Context(), crm.NewTicket{Subject: fmt.Sprint("Pipe ", i), Description: "Another."}); err != nil {
+			if _, err := s.open(t).Create(t.Context(), crm.NewTicket{
+				Subject: fmt.Sprint("Pipe ", i), Description: "Another.",
+			}); err != nil {
 				t.Fatal(err)
 			}
 		}

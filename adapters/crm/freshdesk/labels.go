@@ -39,8 +39,12 @@ type choice struct {
 
 // standard is what the numbers that every account has are called where it does not say.
 var standard = labels{
-	statuses:   choices{{statusOpen, "Open"}, {statusPending, "Pending"}, {statusResolved, "Resolved"}, {statusClosed, "Closed"}},
-	priorities: choices{{priorityLow, "Low"}, {priorityMedium, "Medium"}, {priorityHigh, "High"}, {priorityUrgent, "Urgent"}},
+	statuses: choices{
+		{statusOpen, "Open"}, {statusPending, "Pending"}, {statusResolved, "Resolved"}, {statusClosed, "Closed"},
+	},
+	priorities: choices{
+		{priorityLow, "Low"}, {priorityMedium, "Medium"}, {priorityHigh, "High"}, {priorityUrgent, "Urgent"},
+	},
 }
 
 // labelsOf reads the choices of the two fields: of statuses, the labels for agents and for customers by

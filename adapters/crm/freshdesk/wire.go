@@ -122,7 +122,8 @@ func newTicketOf(t crm.NewTicket, requester string) (newTicket, error) {
 		path, given string
 		to          *int64
 	}{
-		{"owner_id", t.OwnerID, &made.ResponderID}, {"account_id", t.AccountID, &made.CompanyID}, {"contact_id", t.ContactID, &made.RequesterID},
+		{"owner_id", t.OwnerID, &made.ResponderID}, {"account_id", t.AccountID, &made.CompanyID},
+		{"contact_id", t.ContactID, &made.RequesterID},
 	} {
 		if related.given == "" {
 			continue

@@ -17,14 +17,18 @@ func TestATicketIsReadAsToldByFreshdesk(t *testing.T) {
 		rule, input string
 		want        crm.Ticket
 	}{
-		{"ids, labels of the account, HTML", `{"id":7,"subject":"Login","description":"<div>a<br>b</div>","description_text":"ab","status":7,"priority":3,
+		{"ids, labels of the account, HTML",
+			`{"id":7,"subject":"Login","description":"<div>a<br>b</div>","description_text":"ab","status":7,"priority":3,
 			"responder_id":501001202520,"company_id":501000456789,"requester_id":501001204168}`,
-			crm.Ticket{ID: "7", Number: "7", Subject: "Login", Description: crm.Text{Body: "<div>a<br>b</div>", HTML: true}, Status: "Beim Klempner", Priority: "Hoch",
+			crm.Ticket{ID: "7", Number: "7", Subject: "Login",
+				Description: crm.Text{Body: "<div>a<br>b</div>", HTML: true}, Status: "Beim Klempner", Priority: "Hoch",
 				OwnerID: "501001202520", AccountID: "501000456789", ContactID: "501001204168"}},
 		{"null is nothing", `{"id":7,"subject":null,"description":null,"description_text":null,"status":2,"priority":null,"responder_id":null,"stats":null,"conversations":null}`,
 			crm.Ticket{ID: "7", Number: "7", Status: "Offen"}},
-		{"text alone", `{"id":7,"description_text":"a","status":2}`, crm.Ticket{ID: "7", Number: "7", Description: crm.Plain("a"), Status: "Offen"}},
-		{"what has no label is its number", `{"id":7,"status":99,"priority":9}`, crm.Ticket{ID: "7", Number: "7", Status: "99", Priority: "9"}},
+		{"text alone", `{"id":7,"description_text":"a","status":2}`,
+			crm.Ticket{ID: "7", Number: "7", Description: crm.Plain("a"), Status: "Offen"}},
+		{"what has no label is its number", `{"id":7,"status":99,"priority":9}`,
+			crm.Ticket{ID: "7", Number: "7", Status: "99", Priority: "9"}},
 		{"resolved", `{"id":7,"status":4,"stats":{"resolved_at":"2026-03-12T11:19:18Z","closed_at":"2026-03-11T11:19:18Z"}}`,
 			crm.Ticket{ID: "7", Number: "7", Status: "4", ResolvedAt: at}},
 		{"closed", `{"id":7,"status":5,"stats":{"resolved_at":"2026-03-12T11:19:18Z","closed_at":"2026-03-12T11:19:18Z"}}`,
@@ -58,7 +62,8 @@ func TestLabelsAreReadInTheAccountsOrder(t *testing.T) {
 		if err := json.Unmarshal([]byte(c.input), &listed); err != nil {
 			t.Fatal(err)
 		}
-		if v := labelsOf(listed).vocabulary(); !slices.Equal(v.Statuses, c.statuses) || !slices.Equal(v.Priorities, c.priorities) {
+		if v := labelsOf(listed).vocabulary(); !slices.Equal(v.Statuses, c.statuses) ||
+			!slices.Equal(v.Priorities, c.priorities) {
 			t.Errorf("%s: %q", c.rule, v)
 		}
 	}
@@ -83,7 +88,8 @@ func TestPlainTextBecomesHTMLThatSaysTheSame(t *testing.T) {
 
 func TestAnIDIsDigitsAsFreshdeskWritesThem(t *testing.T) {
 	for id, want := range map[string]bool{
-		"1": true, "501001202520": true, "": false, "0": false, "-1": false, "01": false, "9223372036854775808": false, "１": false, "1/x": false,
+		"1": true, "501001202520": true, "": false, "0": false, "-1": false, "01": false,
+		"9223372036854775808": false, "１": false, "1/x": false,
 	} {
 		if _, got := parsed(id); got != want {
 			t.Errorf("%q is an id: %v", id, got)
@@ -94,8 +100,10 @@ func TestAnIDIsDigitsAsFreshdeskWritesThem(t *testing.T) {
 // FuzzAnswers reads whatever may come: it is told or refused, and nothing panics.
 func FuzzAnswers(f *testing.F) {
 	for _, seed := range []string{
-		`null`, `{}`, `[null]`, `{"errors":[null,{"field":"email"}]}`, `{"errors":[{"field":"status","code":"missing_field"}]}`, `{"2":["Open"],"2":["Again"]}`,
-		`{"2":`, `[{"type":"default_status","choices":{"2":["Open",null]}}]`, `{"id":1,"conversations":[null,{"body_text":"a"}],"stats":{}}`,
+		`null`, `{}`, `[null]`, `{"errors":[null,{"field":"email"}]}`,
+		`{"errors":[{"field":"status","code":"missing_field"}]}`, `{"2":["Open"],"2":["Again"]}`,
+		`{"2":`, `[{"type":"default_status","choices":{"2":["Open",null]}}]`,
+		`{"id":1,"conversations":[null,{"body_text":"a"}],"stats":{}}`,
 	} {
 		f.Add([]byte(seed))
 	}

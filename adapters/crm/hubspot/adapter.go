@@ -39,7 +39,9 @@ func Adapter() adapter.Adapter {
 			"access token of a private app with the same scopes.",
 		AuthOf: adapter.AuthBy(func(s settings) (adapter.Auth, error) {
 			if s.AccessToken == "" {
-				return adapter.Auth{Scheme: adapter.OAuth2, OAuth: &adapter.OAuth{API: "api_url", Grant: adapter.GrantOf(grant)}}, nil
+				return adapter.Auth{
+					Scheme: adapter.OAuth2, OAuth: &adapter.OAuth{API: "api_url", Grant: adapter.GrantOf(grant)},
+				}, nil
 			}
 			if s.RefreshToken != "" || s.ClientID != "" || s.ClientSecret != "" {
 				return adapter.Auth{}, fault.InvalidField("credentials.access_token",
@@ -79,7 +81,8 @@ var scopes = []adapter.Scope{
 }
 
 func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
-	return adapter.Grant{Flow: adapter.Consent, AuthURL: at["auth_url"], TokenURL: at["token_url"], ClientID: s.ClientID, Scopes: scopes,
+	return adapter.Grant{Flow: adapter.Consent, AuthURL: at["auth_url"], TokenURL: at["token_url"],
+		ClientID: s.ClientID, Scopes: scopes,
 		// Among the others, a scope that the account's plan does not have would end the consent
 		// (developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/oauth/working-with-oauth,
 		// "optional_scope").
@@ -103,14 +106,22 @@ func (s settings) Validate() []fault.Field {
 	})
 	for _, entry := range slices.Sorted(maps.Keys(s.Fields)) {
 		if !properties.MatchString(entry) {
-			faults = append(faults, fault.Field{Path: "settings.fields." + entry, Message: "must be a property's internal name: lower-case letters, digits and underscores."})
+			faults = append(faults, fault.Field{
+				Path:    "settings.fields." + entry,
+				Message: "must be a property's internal name: lower-case letters, digits and underscores.",
+			})
 		}
 	}
 	if !versions.MatchString(s.APIVersion) {
-		faults = append(faults, fault.Field{Path: "settings.api_version", Message: "must be a version as HubSpot's addresses have it, such as 2026-09."})
+		faults = append(faults, fault.Field{
+			Path: "settings.api_version", Message: "must be a version as HubSpot's addresses have it, such as 2026-09.",
+		})
 	}
 	if s.KeyProperty != "" && !properties.MatchString(s.KeyProperty) {
-		faults = append(faults, fault.Field{Path: "settings.key_property", Message: "must be a property's internal name: lower-case letters, digits and underscores."})
+		faults = append(faults, fault.Field{
+			Path:    "settings.key_property",
+			Message: "must be a property's internal name: lower-case letters, digits and underscores.",
+		})
 	}
 	return faults
 }

@@ -71,7 +71,9 @@ func (s *testServer) open(t testing.TB, token string, more map[string]any, now f
 	})
 	driver, err := hubspot.Adapter().OpenCRM(context.Background(),
 		adapter.Values{Settings: more, Credentials: map[string]string{"access_token": "withheld"}},
-		adapter.Environment{Zone: "America/New_York", HTTP: client, Now: now, Addresses: adapter.Addresses{"api_url": s.url}})
+		adapter.Environment{
+			Zone: "America/New_York", HTTP: client, Now: now, Addresses: adapter.Addresses{"api_url": s.url},
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,8 +92,14 @@ func (s *testServer) driver(t testing.TB, settings ...string) crm.Driver {
 }
 
 var (
-	support  = crm.Vocabulary{Statuses: []string{"New", "Waiting on contact", "Waiting on us", "Closed"}, Priorities: []string{"Low", "Medium", "High", "Urgent"}}
-	returned = crm.Vocabulary{Statuses: []string{"Announced", "Arrived", "Refunded"}, Priorities: support.Priorities}
+	support = crm.Vocabulary{
+		Statuses: []string{"New", "Waiting on contact", "Waiting on us", "Closed"}, Priorities: []string{
+			"Low", "Medium", "High", "Urgent",
+		},
+	}
+	returned = crm.Vocabulary{
+		Statuses: []string{"Announced", "Arrived", "Refunded"}, Priorities: support.Priorities,
+	}
 )
 
 func TestContract(t *testing.T) {
@@ -106,8 +114,10 @@ func TestContract(t *testing.T) {
 		{rule: "with a customer's consent to the scopes asked for", consent: true, words: support},
 		{rule: "with a pipeline named by its label", more: map[string]any{"pipeline": "returns"}, words: returned},
 		{rule: "with a pipeline named by its id", more: map[string]any{"pipeline": "77130"}, words: returned},
-		{rule: "with a property for the key", how: fake.Options{Unique: []string{key}}, more: map[string]any{"key_property": key}, words: support},
-		{rule: "with another version", how: fake.Options{Version: "2027-03"}, more: map[string]any{"api_version": "2027-03"}, words: support},
+		{rule: "with a property for the key", how: fake.Options{Unique: []string{key}},
+			more: map[string]any{"key_property": key}, words: support},
+		{rule: "with another version", how: fake.Options{Version: "2027-03"},
+			more: map[string]any{"api_version": "2027-03"}, words: support},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			crmtest.Run(t, func(t *testing.T) crmtest.Harness {
@@ -140,7 +150,9 @@ func TestEveryRequestIsAsHubSpotDescribesThem(t *testing.T) {
 	api.Report(t)
 }
 
-func harness(t *testing.T, s *testServer, token string, more map[string]any, words crm.Vocabulary) crmtest.Harness {
+func harness(
+	t *testing.T, s *testServer, token string, more map[string]any, words crm.Vocabulary,
+) crmtest.Harness {
 	return crmtest.Harness{
 		Open:          func() crm.Driver { return s.open(t, token, more, time.Now) },
 		Account:       crm.Account{Name: "HubSpot account 2519445"},
@@ -150,7 +162,9 @@ func harness(t *testing.T, s *testServer, token string, more map[string]any, wor
 		Unknown:       crmtest.Related{OwnerID: "6166999", AccountID: "909", ContactID: "808"},
 		Secrets:       []string{token, secret},
 		Now:           time.Now,
-		Provider:      &outside{Server: s.Server, closed: words.Statuses[len(words.Statuses)-1], open: words.Statuses[0]},
+		Provider: &outside{
+			Server: s.Server, closed: words.Statuses[len(words.Statuses)-1], open: words.Statuses[0],
+		},
 	}
 }
 

@@ -82,7 +82,8 @@ func (d *driver) threadsOf(ctx context.Context, ticketID, contactID string) ([]t
 			Results []thread `json:"results"`
 		}
 		err := d.get(ctx, "/conversations/conversations/"+d.version+"/threads", url.Values{
-			"associatedContactId": {contactID}, "association": {"TICKET"}, "threadStatus": {status}, "sort": {"-id"}, "limit": {"100"},
+			"associatedContactId": {contactID}, "association": {"TICKET"}, "threadStatus": {status}, "sort": {"-id"},
+			"limit": {"100"},
 		}, &page)
 		if err != nil {
 			return nil, err
@@ -92,7 +93,9 @@ func (d *driver) threadsOf(ctx context.Context, ticketID, contactID string) ([]t
 	list = slices.DeleteFunc(list, func(t thread) bool {
 		return t.Associations.TicketID != ticketID || t.Spam || t.Archived || !isID(t.ID)
 	})
-	slices.SortStableFunc(list, func(a, b thread) int { return cmp.Compare(instant(b.Latest).UnixNano(), instant(a.Latest).UnixNano()) })
+	slices.SortStableFunc(list, func(a, b thread) int {
+		return cmp.Compare(instant(b.Latest).UnixNano(), instant(a.Latest).UnixNano())
+	})
 	return list, nil
 }
 

@@ -218,7 +218,8 @@ func (k *keyed) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error)
 		return crm.Ticket{}, err
 	}
 	made, err := k.create(ctx, t, map[string]string{k.property: t.Key})
-	if !errors.Is(err, fault.Invalid) && !errors.Is(err, fault.Conflict) && !hasStatus(err, http.StatusBadRequest) {
+	if !errors.Is(err, fault.Invalid) && !errors.Is(err, fault.Conflict) &&
+		!hasStatus(err, http.StatusBadRequest) {
 		return made, err
 	}
 	first, lookErr := k.Find(ctx, t)

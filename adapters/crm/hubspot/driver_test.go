@@ -76,8 +76,12 @@ var noon = time.Date(2026, 11, 21, 17, 0, 0, 0, time.UTC) // at the account
 func TestANumberThatIsNoneCostsNoCall(t *testing.T) {
 	s := serve(t, fake.Options{})
 	d := s.driver(t)
-	for _, number := range []string{"", "0", "007", "-1", "1 ", "12a", "../owners", "1?archived=true", "9223372036854775808", strings.Repeat("9", 400)} {
-		if _, err := d.ByNumber(t.Context(), number); !errors.Is(err, fault.NotFound) || fault.From(err).Reason != fault.ReasonTicketNotFound {
+	for _, number := range []string{
+		"", "0", "007", "-1", "1 ", "12a", "../owners", "1?archived=true", "9223372036854775808",
+		strings.Repeat("9", 400),
+	} {
+		if _, err := d.ByNumber(t.Context(), number); !errors.Is(err, fault.NotFound) ||
+			fault.From(err).Reason != fault.ReasonTicketNotFound {
 			t.Errorf("%q: %v", number, err)
 		}
 	}
@@ -99,7 +103,8 @@ func TestATicketIsMadeWithWhatItIsAboutInOneCall(t *testing.T) {
 	})
 	d := s.driver(t)
 	made := create(t, d, crm.NewTicket{
-		Subject: "Leak", Description: "Water.", Status: "Waiting on us", Priority: "Urgent", OwnerID: "6166861", AccountID: "203", ContactID: "102",
+		Subject: "Leak", Description: "Water.", Status: "Waiting on us", Priority: "Urgent", OwnerID: "6166861",
+		AccountID: "203", ContactID: "102",
 	})
 	var got, want any
 	if err := json.Unmarshal(sent, &got); err != nil {
@@ -117,8 +122,8 @@ func TestATicketIsMadeWithWhatItIsAboutInOneCall(t *testing.T) {
 		t.Errorf("sent %s", sent)
 	}
 	if asked := s.Asked(); !slices.Equal(asked, []string{
-		"GET /crm/pipelines/2026-09/tickets", "GET /crm/properties/2026-09/tickets/hs_ticket_priority", "GET /crm/properties/2026-09/tickets/source_type",
-		"POST /crm/objects/2026-09/tickets",
+		"GET /crm/pipelines/2026-09/tickets", "GET /crm/properties/2026-09/tickets/hs_ticket_priority",
+		"GET /crm/properties/2026-09/tickets/source_type", "POST /crm/objects/2026-09/tickets",
 	}) {
 		t.Errorf("asked %q", asked)
 	}
@@ -127,7 +132,8 @@ func TestATicketIsMadeWithWhatItIsAboutInOneCall(t *testing.T) {
 	if asked := since(s, before); !slices.Equal(asked, []string{"POST /crm/objects/2026-09/tickets"}) {
 		t.Errorf("with what is remembered, asked %q", asked)
 	}
-	if again := read(t, d, made.Number); again.CreatedAt != made.CreatedAt || again.Priority != "Urgent" || again.AccountID != "203" {
+	if again := read(t, d, made.Number); again.CreatedAt != made.CreatedAt || again.Priority != "Urgent" ||
+		again.AccountID != "203" {
 		t.Errorf("made %+v, read %+v", made, again)
 	}
 }
@@ -166,7 +172,9 @@ func TestTheLastCommentIsTheNewestMessageOfTheTicketsOwnThreads(t *testing.T) {
 		}
 	}
 	last(crm.Text{})
-	say(t, s, made.ID, fake.Entry{Kind: "WELCOME_MESSAGE", Text: "Welcome!"}, fake.Entry{Kind: "COMMENT", Text: "Among us."})
+	say(t, s, made.ID, fake.Entry{Kind: "WELCOME_MESSAGE", Text: "Welcome!"}, fake.Entry{
+		Kind: "COMMENT", Text: "Among us.",
+	})
 	last(crm.Text{})
 	say(t, s, made.ID, fake.Entry{Kind: "MESSAGE", Text: "We are coming."})
 	say(t, s, other.ID, fake.Entry{Kind: "MESSAGE", Text: "Of another ticket."})
@@ -193,7 +201,8 @@ func TestTheLastCommentIsTheNewestMessageOfTheTicketsOwnThreads(t *testing.T) {
 }
 
 func TestWithoutTheScopeForConversationsACommentIsEmptyAndNotAskedForAgainForAWhile(t *testing.T) {
-	s := serve(t, fake.Options{Tokens: map[string][]string{private: {"tickets", "crm.objects.contacts.read", "crm.objects.companies.read"}}})
+	s := serve(t, fake.Options{Tokens: map[string][]string{private: {"tickets", "crm.objects.contacts.read",
+		"crm.objects.companies.read"}}})
 	c := newClock(noon)
 	d := s.open(t, private, nil, c.now)
 	made := create(t, d, crm.NewTicket{ContactID: "101"})
@@ -260,11 +269,13 @@ func TestAScopeThatIsMissingIsNamed(t *testing.T) {
 	d := s.driver(t)
 	made := create(t, d, crm.NewTicket{})
 	_, err := d.ByNumber(t.Context(), made.Number)
-	if f := fault.From(err); f == nil || f.Code != fault.Forbidden || !strings.Contains(f.Detail, "scope crm.objects.contacts.read.") {
+	if f := fault.From(err); f == nil || f.Code != fault.Forbidden ||
+		!strings.Contains(f.Detail, "scope crm.objects.contacts.read.") {
 		t.Errorf("read: %v", err)
 	}
 	_, err = d.Create(t.Context(), crm.NewTicket{Key: "k2", Subject: "a", AccountID: "202"})
-	if f := fault.From(err); f == nil || f.Code != fault.Forbidden || !strings.Contains(f.Detail, "scope crm.objects.companies.read.") {
+	if f := fault.From(err); f == nil || f.Code != fault.Forbidden ||
+		!strings.Contains(f.Detail, "scope crm.objects.companies.read.") {
 		t.Errorf("create: %v", err)
 	}
 }
@@ -306,22 +317,26 @@ func TestALabelThatIsUnknownOrGoneIsRefusedByName(t *testing.T) {
 	s := serve(t, fake.Options{})
 	d := s.driver(t)
 	for path, in := range map[string]crm.NewTicket{
-		"status": {Key: "k", Subject: "a", Status: "Nowhere"}, "priority": {Key: "k", Subject: "a", Priority: "Whenever"},
+		"status":   {Key: "k", Subject: "a", Status: "Nowhere"},
+		"priority": {Key: "k", Subject: "a", Priority: "Whenever"},
 	} {
 		_, err := d.Create(t.Context(), in)
-		if f := fault.From(err); f == nil || f.Code != fault.Invalid || len(f.Fields) != 1 || f.Fields[0].Path != path {
+		if f := fault.From(err); f == nil || f.Code != fault.Invalid || len(f.Fields) != 1 ||
+			f.Fields[0].Path != path {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
 	create(t, d, crm.NewTicket{Status: "Waiting on us"})
 	s.RemoveStage("3")
-	for _, want := range []string{"POST /crm/objects/2026-09/tickets", "GET /crm/pipelines/2026-09/tickets"} { // as HubSpot says, and as the new list says
+	// As HubSpot says, and as the new list says.
+	for _, want := range []string{"POST /crm/objects/2026-09/tickets", "GET /crm/pipelines/2026-09/tickets"} {
 		before := s.Calls()
 		_, err := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "a", Status: "Waiting on us"})
 		if asked := since(s, before); !slices.Equal(asked, []string{want}) {
 			t.Errorf("a stage that is gone: asked %q, want %q", asked, want)
 		}
-		if f := fault.From(err); f == nil || f.Code != fault.Invalid || len(f.Fields) != 1 || f.Fields[0].Path != "status" {
+		if f := fault.From(err); f == nil || f.Code != fault.Invalid || len(f.Fields) != 1 ||
+			f.Fields[0].Path != "status" {
 			t.Errorf("a stage that is gone: %v", err)
 		}
 	}
@@ -341,7 +356,8 @@ func TestRecordsThatDoNotExistAreNamed(t *testing.T) {
 		{crm.NewTicket{OwnerID: "9"}, []string{"owner_id"}, 3},
 		{crm.NewTicket{AccountID: "9"}, []string{"account_id"}, 3},
 		{crm.NewTicket{ContactID: "9"}, []string{"contact_id"}, 3},
-		{crm.NewTicket{OwnerID: "ann", AccountID: "1/2", ContactID: "ann@example.com"}, []string{"owner_id", "account_id", "contact_id"}, 0},
+		{crm.NewTicket{OwnerID: "ann", AccountID: "1/2", ContactID: "ann@example.com"},
+			[]string{"owner_id", "account_id", "contact_id"}, 0},
 	} {
 		before := s.Calls()
 		c.in.Key, c.in.Subject = "k", "a"
@@ -360,7 +376,8 @@ func TestARuleOfTheAccountIsToldByItsProperty(t *testing.T) {
 	s := serve(t, fake.Options{Require: []string{"building_number"}})
 	_, err := s.driver(t).Create(t.Context(), crm.NewTicket{Key: "k", Subject: "a"})
 	f := fault.From(err)
-	if f == nil || f.Code != fault.Unsupported || f.Reason != fault.ReasonProviderMisconfigured || !strings.Contains(f.Detail, "building_number") {
+	if f == nil || f.Code != fault.Unsupported || f.Reason != fault.ReasonProviderMisconfigured ||
+		!strings.Contains(f.Detail, "building_number") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -384,14 +401,18 @@ func TestWhatTheAnswerToACreateLeavesOutIsAsSent(t *testing.T) {
 			w.WriteHeader(http.StatusCreated)
 			io.WriteString(w, c.body)
 		}))
-		made, err := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "Leak", Status: "New", Priority: "Low", ContactID: "101"})
+		made, err := d.Create(t.Context(), crm.NewTicket{
+			Key: "k", Subject: "Leak", Status: "New", Priority: "Low", ContactID: "101",
+		})
 		if c.want != "" {
 			if !errors.Is(err, c.want) || fault.From(err).Unsent {
 				t.Errorf("%s: %v", rule, err)
 			}
 			continue
 		}
-		want := crm.Ticket{ID: "77", Number: "77", Subject: "Leak", Status: "New", Priority: "Low", ContactID: "101"}
+		want := crm.Ticket{
+			ID: "77", Number: "77", Subject: "Leak", Status: "New", Priority: "Low", ContactID: "101",
+		}
 		if err != nil || made != want {
 			t.Errorf("%s: %+v, %v", rule, made, err)
 		}
@@ -435,7 +456,8 @@ func TestAKeyPropertyHasToBeThereAndUnique(t *testing.T) {
 		_, err := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "a"})
 		_, lookErr := d.(crm.Finder).Find(t.Context(), crm.NewTicket{Key: "k"})
 		for _, err := range []error{err, lookErr} {
-			if f := fault.From(err); f == nil || f.Reason != fault.ReasonProviderMisconfigured || !strings.Contains(f.Detail, name) {
+			if f := fault.From(err); f == nil || f.Reason != fault.ReasonProviderMisconfigured ||
+				!strings.Contains(f.Detail, name) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -473,7 +495,8 @@ func TestARepeatedCreateLeavesWhatAnAgentDid(t *testing.T) {
 		t.Errorf("after its stage was removed: %+v", again)
 	}
 	_, err := d.Create(t.Context(), crm.NewTicket{Key: "def", Subject: "a", Status: "Closed", OwnerID: "9"})
-	if f := fault.From(err); !errors.Is(err, fault.Invalid) || len(f.Fields) != 1 || f.Fields[0].Path != "owner_id" {
+	if f := fault.From(err); !errors.Is(err, fault.Invalid) || len(f.Fields) != 1 ||
+		f.Fields[0].Path != "owner_id" {
 		t.Errorf("a refusal that is not the key's: %v", err)
 	}
 }
@@ -501,13 +524,19 @@ func TestWaitsAreThoseOfHubSpotsPolicies(t *testing.T) {
 		min, max time.Duration
 	}{
 		{"a second", func(s *fake.Server) { s.LimitBy("SECONDLY") }, fault.RateLimited, time.Second, time.Second},
-		{"ten seconds", func(s *fake.Server) { s.LimitBy("TEN_SECONDLY_ROLLING") }, fault.RateLimited, 10 * time.Second, 10 * time.Second},
-		{"until midnight at the account", func(s *fake.Server) { s.LimitBy("DAILY") }, fault.RateLimited, 12 * time.Hour, 12 * time.Hour},
-		{"a wait that is named", func(s *fake.Server) { s.Limit(7 * time.Second) }, fault.RateLimited, 7 * time.Second, 7 * time.Second},
+		{"ten seconds", func(s *fake.Server) { s.LimitBy("TEN_SECONDLY_ROLLING") }, fault.RateLimited,
+			10 * time.Second, 10 * time.Second},
+		{"until midnight at the account", func(s *fake.Server) { s.LimitBy("DAILY") }, fault.RateLimited,
+			12 * time.Hour, 12 * time.Hour},
+		{"a wait that is named", func(s *fake.Server) { s.Limit(7 * time.Second) }, fault.RateLimited,
+			7 * time.Second, 7 * time.Second},
 		{"a policy nobody knows", func(s *fake.Server) { s.LimitBy("YEARLY") }, fault.RateLimited, 0, 0},
-		{"a record that is locked", func(s *fake.Server) { s.Answer(423, 0) }, fault.Unavailable, 2 * time.Second, 2 * time.Second},
-		{"an account on the move", func(s *fake.Server) { s.Answer(477, 0) }, fault.Unavailable, time.Hour, time.Hour},
-		{"an account on the move, till then", func(s *fake.Server) { s.Answer(477, 3*time.Hour) }, fault.Unavailable, 3 * time.Hour, 3 * time.Hour},
+		{"a record that is locked", func(s *fake.Server) { s.Answer(423, 0) }, fault.Unavailable, 2 * time.Second,
+			2 * time.Second},
+		{"an account on the move", func(s *fake.Server) { s.Answer(477, 0) }, fault.Unavailable,
+			time.Hour, time.Hour},
+		{"an account on the move, till then", func(s *fake.Server) { s.Answer(477, 3*time.Hour) },
+			fault.Unavailable, 3 * time.Hour, 3 * time.Hour},
 	} {
 		s := serve(t, fake.Options{})
 		d := s.open(t, private, nil, newClock(noon).now)
@@ -552,7 +581,8 @@ func TestAnAddressThatIsNoneIsNoMissingTicket(t *testing.T) {
 		func() error { _, err := d.ByNumber(t.Context(), "12"); return err }(),
 		func() error { _, err := d.Vocabulary(t.Context()); return err }(),
 	} {
-		if f := fault.From(err); f == nil || f.Reason != fault.ReasonProviderMisconfigured || !strings.Contains(f.Detail, "api_version") {
+		if f := fault.From(err); f == nil || f.Reason != fault.ReasonProviderMisconfigured ||
+			!strings.Contains(f.Detail, "api_version") {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -564,7 +594,8 @@ func TestAPipelineThatIsNotThereIsToldWithThoseThatAre(t *testing.T) {
 	_, err := d.Vocabulary(t.Context())
 	_, createErr := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "a"})
 	for _, err := range []error{err, createErr} {
-		if f := fault.From(err); f == nil || f.Reason != fault.ReasonProviderMisconfigured || !strings.Contains(f.Detail, `"Old" with stages; it has: Support Pipeline, Returns.`) {
+		if f := fault.From(err); f == nil || f.Reason != fault.ReasonProviderMisconfigured ||
+			!strings.Contains(f.Detail, `"Old" with stages; it has: Support Pipeline, Returns.`) {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -572,11 +603,13 @@ func TestAPipelineThatIsNotThereIsToldWithThoseThatAre(t *testing.T) {
 
 func TestSettingsThatDoNotFitAreRefused(t *testing.T) {
 	for _, c := range []struct{ name, value string }{
-		{"api_version", "v3"}, {"api_version", "2026-09/../x"}, {"key_property", "Key Property"}, {"key_property", "a/b"},
+		{"api_version", "v3"}, {"api_version", "2026-09/../x"}, {"key_property", "Key Property"},
+		{"key_property", "a/b"},
 	} {
 		_, err := hubspot.Adapter().OpenCRM(t.Context(), adapter.Values{Settings: map[string]any{c.name: c.value}},
 			adapter.Environment{Zone: "UTC", HTTP: http.DefaultClient, Now: time.Now})
-		if f := fault.From(err); f == nil || f.Code != fault.Invalid || len(f.Fields) != 1 || f.Fields[0].Path != "settings."+c.name {
+		if f := fault.From(err); f == nil || f.Code != fault.Invalid || len(f.Fields) != 1 ||
+			f.Fields[0].Path != "settings."+c.name {
 			t.Errorf("%s %q: %v", c.name, c.value, err)
 		}
 	}
@@ -593,10 +626,13 @@ func TestAConnectionChoosesOneWayToAuthorise(t *testing.T) {
 		{"a refresh token", map[string]string{"refresh_token": "r"}, "", adapter.OAuth2},
 		{"a client of the tenant's own", map[string]string{"client_secret": "s"}, "id", adapter.OAuth2},
 		{"a private app's token", map[string]string{"access_token": "pat"}, "", adapter.Bearer},
-		{"both a token and a refresh token", map[string]string{"access_token": "pat", "refresh_token": "r"}, "", adapter.None},
+		{"both a token and a refresh token", map[string]string{"access_token": "pat", "refresh_token": "r"},
+			"", adapter.None},
 		{"both a token and a client", map[string]string{"access_token": "pat"}, "id", adapter.None},
 	} {
-		auth, err := hubspot.Adapter().AuthOf(adapter.Values{Settings: map[string]any{"client_id": c.client}, Credentials: c.credentials})
+		auth, err := hubspot.Adapter().AuthOf(adapter.Values{
+			Settings: map[string]any{"client_id": c.client}, Credentials: c.credentials,
+		})
 		if auth.Scheme != c.want || (err == nil) != (c.want != adapter.None) {
 			t.Errorf("%s: %q, %v", c.rule, auth.Scheme, err)
 		}
@@ -612,12 +648,16 @@ func TestConsentIsAskedAtTheOperatorsAddresses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	grant, err := auth.OAuth.Grant(values, adapter.Addresses{"auth_url": "https://app.hubspot.com/oauth/authorize", "token_url": "https://api.hubapi.com/oauth/2026-09/token"})
+	grant, err := auth.OAuth.Grant(values, adapter.Addresses{
+		"auth_url":  "https://app.hubspot.com/oauth/authorize",
+		"token_url": "https://api.hubapi.com/oauth/2026-09/token",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if grant.Flow != adapter.Consent || grant.AuthURL != "https://app.hubspot.com/oauth/authorize" ||
-		grant.TokenURL != "https://api.hubapi.com/oauth/2026-09/token" || grant.ClientID != "own" || auth.OAuth.API != "api_url" {
+		grant.TokenURL != "https://api.hubapi.com/oauth/2026-09/token" || grant.ClientID != "own" ||
+		auth.OAuth.API != "api_url" {
 		t.Errorf("got %+v", grant)
 	}
 	var needed []string
@@ -626,7 +666,9 @@ func TestConsentIsAskedAtTheOperatorsAddresses(t *testing.T) {
 			needed = append(needed, s.Name)
 		}
 	}
-	if !slices.Equal(needed, []string{"oauth", "tickets", "crm.objects.contacts.read", "crm.objects.companies.read"}) {
+	if !slices.Equal(needed, []string{
+		"oauth", "tickets", "crm.objects.contacts.read", "crm.objects.companies.read",
+	}) {
 		t.Errorf("needs %q", needed)
 	}
 }

@@ -34,10 +34,12 @@ func (d *driver) refusal(status int, header http.Header, body []byte) *fault.Err
 	case http.StatusNotFound:
 		return d.notThere(plain, answer)
 	case http.StatusLocked:
-		f := plain.Restate(fault.Unavailable, fault.ReasonProviderUnavailable, "HubSpot is still busy with an earlier change of the record. Try again in a moment.")
+		f := plain.Restate(fault.Unavailable, fault.ReasonProviderUnavailable,
+			"HubSpot is still busy with an earlier change of the record. Try again in a moment.")
 		return fault.Unacted(waiting(f, 2*time.Second))
 	case statusMigrating:
-		f := plain.Restate(fault.Unavailable, fault.ReasonProviderUnavailable, "HubSpot is moving the account to another data centre, which takes some hours. Try again later.")
+		f := plain.Restate(fault.Unavailable, fault.ReasonProviderUnavailable,
+			"HubSpot is moving the account to another data centre, which takes some hours. Try again later.")
 		return fault.Unacted(waiting(f, time.Hour))
 	case http.StatusTooManyRequests:
 		return d.tooMany(plain, answer)
@@ -107,7 +109,8 @@ func (d *driver) notValid(plain *fault.Error, answer apiError) *fault.Error {
 	fields = append(fields, answer.missingRecords()...)
 	if len(fields) > 0 {
 		slices.SortStableFunc(fields, func(a, b fault.Field) int { return strings.Compare(a.Path, b.Path) })
-		invalid := fault.InvalidFields(slices.CompactFunc(fields, func(a, b fault.Field) bool { return a.Path == b.Path })...)
+		invalid := fault.InvalidFields(slices.CompactFunc(fields,
+			func(a, b fault.Field) bool { return a.Path == b.Path })...)
 		f := plain.Restate(invalid.Code, invalid.Reason, invalid.Detail)
 		f.Fields = invalid.Fields
 		return f
@@ -116,7 +119,8 @@ func (d *driver) notValid(plain *fault.Error, answer apiError) *fault.Error {
 	case foreign == "":
 		return plain
 	case foreign == d.keyProperty:
-		return plain.Restate(fault.Invalid, fault.ReasonProviderRefused, "HubSpot refuses the ticket because of its property "+foreign+", the connection's key_property.")
+		return plain.Restate(fault.Invalid, fault.ReasonProviderRefused,
+			"HubSpot refuses the ticket because of its property "+foreign+", the connection's key_property.")
 	case d.fields[foreign] != nil || foreign == sourceProperty:
 		f := adapter.UnfitField(name, foreign)
 		return plain.Restate(f.Code, f.Reason, f.Detail)
@@ -137,7 +141,9 @@ var ours = map[string]fault.Field{
 }
 
 // paths are the fields of a call, by the properties that hold them.
-var paths = map[string]string{contentProperty: "description", priorityProperty: "priority", ownerProperty: "owner_id"}
+var paths = map[string]string{
+	contentProperty: "description", priorityProperty: "priority", ownerProperty: "owner_id",
+}
 
 var shortName = regexp.MustCompile(`^[A-Za-z0-9_]{1,100}$`)
 
@@ -278,5 +284,6 @@ func ticketMissing(err error) error {
 }
 
 func noTicket() *fault.Error {
-	return fault.New(fault.NotFound, fault.ReasonTicketNotFound, "The HubSpot account has no ticket with this number.").With("provider", name)
+	return fault.New(fault.NotFound, fault.ReasonTicketNotFound,
+		"The HubSpot account has no ticket with this number.").With("provider", name)
 }

@@ -12,7 +12,10 @@ import (
 )
 
 func cutOff() crm.NewTicket {
-	return crm.NewTicket{Key: "k", Since: noon, Until: noon.Add(20 * time.Second), Subject: "A pipe", Description: "In room 12.", ContactID: "101", AccountID: "202"}
+	return crm.NewTicket{
+		Key: "k", Since: noon, Until: noon.Add(20 * time.Second), Subject: "A pipe", Description: "In room 12.",
+		ContactID: "101", AccountID: "202",
+	}
 }
 
 func find(t *testing.T, d crm.Driver, n crm.NewTicket) (crm.Ticket, error) {
@@ -33,12 +36,14 @@ func TestATicketThatWasCutOffIsFoundOnceTheSearchKnowsIt(t *testing.T) {
 	other.ContactID = "102"
 	create(t, d, other)
 	_, err := find(t, d, n)
-	if f := fault.From(err); f == nil || f.Code != fault.Unavailable || f.Reason != fault.ReasonOutcomeUnknown || f.RetryAfter <= 0 {
+	if f := fault.From(err); f == nil || f.Code != fault.Unavailable || f.Reason != fault.ReasonOutcomeUnknown ||
+		f.RetryAfter <= 0 {
 		t.Fatalf("before the search knows it: %v", err)
 	}
 	c.pass(time.Minute)
 	found, err := find(t, d, n)
-	if err != nil || found.Subject != n.Subject || found.ContactID != n.ContactID || found.AccountID != n.AccountID {
+	if err != nil || found.Subject != n.Subject || found.ContactID != n.ContactID ||
+		found.AccountID != n.AccountID {
 		t.Errorf("found %+v, %v", found, err)
 	}
 }

@@ -71,7 +71,9 @@ func (r *remembered[T]) forget() {
 }
 
 // look finds in what is remembered, and asks once anew where it is not there.
-func look[T, F any](r *remembered[T], now time.Time, ask func() (T, error), find func(T) (F, bool)) (F, bool, error) {
+func look[T, F any](
+	r *remembered[T], now time.Time, ask func() (T, error), find func(T) (F, bool),
+) (F, bool, error) {
 	if known, fresh := r.get(now); fresh {
 		if found, ok := find(known); ok {
 			return found, true, nil
@@ -137,7 +139,9 @@ func (d *driver) askPriorities(ctx context.Context) ([]option, error) {
 func (d *driver) selectPipeline(list []pipeline) (pipeline, error) {
 	at := slices.IndexFunc(list, func(p pipeline) bool { return d.pipeline == "" || p.ID == d.pipeline })
 	if at < 0 {
-		at = slices.IndexFunc(list, func(p pipeline) bool { return strings.EqualFold(strings.TrimSpace(p.Label), d.pipeline) })
+		at = slices.IndexFunc(list, func(p pipeline) bool {
+			return strings.EqualFold(strings.TrimSpace(p.Label), d.pipeline)
+		})
 	}
 	if at >= 0 && len(list[at].Stages) > 0 {
 		return list[at], nil
@@ -147,7 +151,8 @@ func (d *driver) selectPipeline(list []pipeline) (pipeline, error) {
 		labels = append(labels, p.Label)
 	}
 	return pipeline{}, fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"The HubSpot account has no ticket pipeline %q with stages; it has: %s. Correct the connection's setting pipeline.",
+		"The HubSpot account has no ticket pipeline %q with stages; it has: %s. Correct the connection's setting "+
+			"pipeline.",
 		d.pipeline, strings.Join(labels, ", ")).With("provider", name)
 }
 
@@ -237,7 +242,8 @@ func labels[T any](list []T, of func(T) (label string, offered bool)) []string {
 	var known []string
 	for _, item := range list {
 		label, offered := of(item)
-		if offered && label != "" && !slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, label) }) {
+		if offered && label != "" && !slices.ContainsFunc(known,
+			func(k string) bool { return strings.EqualFold(k, label) }) {
 			known = append(known, label)
 		}
 	}

@@ -23,7 +23,10 @@ const (
 )
 
 // wanted are the properties to ask for: without being named most are not answered.
-var wanted = []string{subjectProperty, contentProperty, pipelineProperty, stageProperty, priorityProperty, ownerProperty, closedProperty}
+var wanted = []string{
+	subjectProperty, contentProperty, pipelineProperty, stageProperty, priorityProperty, ownerProperty,
+	closedProperty,
+}
 
 // record is a ticket as HubSpot answers it. Properties that are empty are null.
 type record struct {
@@ -73,8 +76,12 @@ const (
 
 // newCreation makes the body. What is empty is not sent: HubSpot would take it for a value that is cleared.
 func newCreation(t crm.NewTicket, pipelineID, stageID, priority string) creation {
-	c := creation{Properties: map[string]string{subjectProperty: t.Subject, pipelineProperty: pipelineID, stageProperty: stageID}}
-	for property, value := range map[string]string{contentProperty: t.Description, priorityProperty: priority, ownerProperty: t.OwnerID} {
+	c := creation{Properties: map[string]string{
+		subjectProperty: t.Subject, pipelineProperty: pipelineID, stageProperty: stageID,
+	}}
+	for property, value := range map[string]string{
+		contentProperty: t.Description, priorityProperty: priority, ownerProperty: t.OwnerID,
+	} {
 		if value != "" {
 			c.Properties[property] = value
 		}
@@ -84,7 +91,9 @@ func newCreation(t crm.NewTicket, pipelineID, stageID, priority string) creation
 		kind int
 	}{{t.ContactID, ticketToContact}, {t.AccountID, ticketToPrimaryCompany}} {
 		if other.id != "" {
-			c.Associations = append(c.Associations, association{To: to{other.id}, Types: []associationType{{"HUBSPOT_DEFINED", other.kind}}})
+			c.Associations = append(c.Associations, association{
+				To: to{other.id}, Types: []associationType{{"HUBSPOT_DEFINED", other.kind}},
+			})
 		}
 	}
 	return c
@@ -94,10 +103,13 @@ func newCreation(t crm.NewTicket, pipelineID, stageID, priority string) creation
 func wellFormed(t crm.NewTicket) error {
 	var faults []fault.Field
 	for _, field := range []struct{ path, given, what string }{
-		{"owner_id", t.OwnerID, "owner"}, {"account_id", t.AccountID, "company"}, {"contact_id", t.ContactID, "contact"},
+		{"owner_id", t.OwnerID, "owner"}, {"account_id", t.AccountID, "company"},
+		{"contact_id", t.ContactID, "contact"},
 	} {
 		if field.given != "" && !isID(field.given) {
-			faults = append(faults, fault.Field{Path: field.path, Message: "is not the id of a HubSpot " + field.what + ", which is a number."})
+			faults = append(faults, fault.Field{
+				Path: field.path, Message: "is not the id of a HubSpot " + field.what + ", which is a number.",
+			})
 		}
 	}
 	if len(faults) > 0 {
@@ -125,7 +137,8 @@ func (r record) ticket(s stage, priority string) crm.Ticket {
 		ID: r.ID, Number: r.ID, // a ticket has no other number: hs_ticket_id is its id
 		Subject: r.property(subjectProperty), Description: description(r.property(contentProperty)),
 		Status: s.Label, Priority: priority,
-		OwnerID: r.property(ownerProperty), AccountID: r.related("companies", "ticket_to_company"), ContactID: r.related("contacts", "ticket_to_contact"),
+		OwnerID: r.property(ownerProperty), AccountID: r.related("companies", "ticket_to_company"),
+		ContactID: r.related("contacts", "ticket_to_contact"),
 		CreatedAt: instant(r.CreatedAt), UpdatedAt: instant(r.UpdatedAt),
 	}
 	if s.ID == "" || s.closed() { // a ticket that was opened again may keep the date
@@ -150,7 +163,8 @@ func description(content string) crm.Text {
 	return crm.Text{Body: content, HTML: blocks.MatchString(content)}
 }
 
-var blocks = regexp.MustCompile(`(?is)^\s*(<!doctype[^>]*>\s*)?<(html|body|div|p|table|ul|ol|h[1-6]|blockquote|span|br)(\s[^>]*)?/?>.*>\s*$`)
+var blocks = regexp.MustCompile(
+	`(?is)^\s*(<!doctype[^>]*>\s*)?<(html|body|div|p|table|ul|ol|h[1-6]|blockquote|span|br)(\s[^>]*)?/?>.*>\s*$`)
 
 // instant is zero where there is no time to read.
 func instant(s string) time.Time {

@@ -35,8 +35,9 @@ func TestATicketIsReadAsHubSpotTellsIt(t *testing.T) {
 				"associations":{"contacts":{"results":[{"id":"101","type":"ticket_to_contact"}]},"companies":{"results":[
 				{"id":"201","type":"ticket_to_company_unlabeled"},{"id":"202","type":"ticket_to_company_unlabeled"},{"id":"202","type":"ticket_to_company"}]}}}`,
 			want: crm.Ticket{
-				ID: "409229446355", Number: "409229446355", Subject: "Login issue", Description: crm.Plain("Caller cannot log in"), Status: "Closed",
-				Priority: "High", OwnerID: "6166860", AccountID: "202", ContactID: "101", CreatedAt: made, UpdatedAt: made,
+				ID: "409229446355", Number: "409229446355", Subject: "Login issue",
+				Description: crm.Plain("Caller cannot log in"), Status: "Closed", Priority: "High", OwnerID: "6166860",
+				AccountID: "202", ContactID: "101", CreatedAt: made, UpdatedAt: made,
 				ClosedAt: time.Date(2026, 3, 13, 8, 0, 0, 0, time.UTC),
 			},
 		},
@@ -46,14 +47,19 @@ func TestATicketIsReadAsHubSpotTellsIt(t *testing.T) {
 			want: crm.Ticket{ID: "1", Number: "1", Status: "Closed", Priority: "High"},
 		},
 		{
-			rule: "a closing of a stage that is open", stage: stage{ID: "1", Label: "New", Metadata: map[string]any{"isClosed": "false"}},
+			rule: "a closing of a stage that is open", stage: stage{
+				ID: "1", Label: "New", Metadata: map[string]any{"isClosed": "false"},
+			},
 			text: `{"id":"1","properties":{"closed_date":"2026-03-13T08:00:00Z"}}`,
 			want: crm.Ticket{ID: "1", Number: "1", Status: "New", Priority: "High"},
 		},
 		{
 			rule: "a closing of a stage that nobody knows",
 			text: `{"id":"1","properties":{"closed_date":"2026-03-13T08:00:00Z"},"associations":{"companies":{"results":[{"id":"7","type":"my_label"}]}}}`,
-			want: crm.Ticket{ID: "1", Number: "1", Priority: "High", AccountID: "7", ClosedAt: time.Date(2026, 3, 13, 8, 0, 0, 0, time.UTC)},
+			want: crm.Ticket{
+				ID: "1", Number: "1", Priority: "High", AccountID: "7",
+				ClosedAt: time.Date(2026, 3, 13, 8, 0, 0, 0, time.UTC),
+			},
 		},
 	} {
 		if got := decoded(t, c.text).ticket(c.stage, "High"); got != c.want {
@@ -103,7 +109,8 @@ func FuzzAnswersAreReadWhateverTheyAre(f *testing.F) {
 			}
 		}
 		refused := bare().refusal(status, http.Header{}, text)
-		if refused.Code == "" || refused.Reason == "" || refused.Detail == "" || refused.RetryAfter < 0 || refused.Unsent {
+		if refused.Code == "" || refused.Reason == "" || refused.Detail == "" || refused.RetryAfter < 0 ||
+			refused.Unsent {
 			t.Errorf("told %+v", refused)
 		}
 		for _, field := range refused.Fields {

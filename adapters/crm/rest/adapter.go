@@ -218,7 +218,9 @@ func (s settings) header() (name, prefix string) {
 }
 
 func grant(s settings, _ adapter.Addresses) (adapter.Grant, error) {
-	g := adapter.Grant{Flow: adapter.ClientCredentials, TokenURL: s.TokenURL, ClientID: s.ClientID, TenantAddress: true}
+	g := adapter.Grant{
+		Flow: adapter.ClientCredentials, TokenURL: s.TokenURL, ClientID: s.ClientID, TenantAddress: true,
+	}
 	for _, scope := range s.Scopes {
 		g.Scopes = append(g.Scopes, adapter.Scope{Name: scope})
 	}

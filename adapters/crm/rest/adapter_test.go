@@ -16,8 +16,10 @@ import (
 
 func TestTheExamplesAreWholeConnections(t *testing.T) {
 	for file, want := range map[string]adapter.Auth{
-		"request-tracker.yaml": {Scheme: adapter.Basic, Username: "username", Password: "password", BaseURL: "base_url"},
-		"redmine.yaml":         {Scheme: adapter.Header, Password: "token", HeaderName: "X-Redmine-API-Key", BaseURL: "base_url"},
+		"request-tracker.yaml": {Scheme: adapter.Basic, Username: "username", Password: "password",
+			BaseURL: "base_url"},
+		"redmine.yaml": {Scheme: adapter.Header, Password: "token", HeaderName: "X-Redmine-API-Key",
+			BaseURL: "base_url"},
 	} {
 		c := example(t, file)
 		if c.Kind != string(adapter.KindCRM) || c.Provider != "rest" {
@@ -46,7 +48,8 @@ func TestTheGuidesExampleIsWhole(t *testing.T) {
 		t.Fatal("the guide has no example")
 	}
 	file := filepath.Join(t.TempDir(), "tenants.yaml")
-	text := "tenants:\n- name: a\n  connections:\n  - name: b\n    kind: crm\n    provider: rest\n    settings:\n      " +
+	text := "tenants:\n- name: a\n  connections:\n  - name: b\n    kind: crm\n    provider: rest\n    " +
+		"settings:\n      " +
 		strings.ReplaceAll(settings, "\n", "\n      ")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -99,7 +102,8 @@ func TestEveryMistakeIsReportedWithItsPlace(t *testing.T) {
 		{object{"headers": object{"authorization": "x", "Host": "x", "a b": "x"}, "idempotency_header": "Content-Type", "auth_header": "X Y"}, []string{
 			"settings.idempotency_header is set by the gateway.", "settings.auth_header must be the name of a header.",
 			"settings.headers.Host is set by the gateway.", "settings.headers.a b must be the name of a header.",
-			"settings.headers.authorization is set from the credentials.", "credentials.token is required with auth_header and auth_prefix.",
+			"settings.headers.authorization is set from the credentials.",
+			"credentials.token is required with auth_header and auth_prefix.",
 		}},
 		{got(object{"when": ".a.b)", "query": object{"q": "x {.y"}, "headers": object{"X-A": "a } b"}},
 			object{"name": "2nd", "path": "tickets?id={.number}"}, object{"path": "tickets/../{.number}"}, object{"name": "p", "path": "a%zz"}), []string{
@@ -113,32 +117,42 @@ func TestEveryMistakeIsReportedWithItsPlace(t *testing.T) {
 			`settings.get.steps[3].path has a "%" that does not begin an escape; write "%25" for a percent sign.`,
 		}},
 		{got(object{"path": "a/{.x | nope}/b", "body": "{}", "expect": []any{float64(100)}}, object{"name": "b", "method": "POST"}), []string{
-			"settings.get.steps[0].path from character 4 on cannot be used as a jq expression: function not defined: nope/0.",
-			"settings.get.steps[0].body cannot be sent with GET.", "settings.get.steps[0].expect must be statuses from 200 to 599.",
-			"settings.get.steps[1].method may change something, which this operation must not do; set reads: true if it only reads.",
+			"settings.get.steps[0].path from character 4 on cannot be used as a jq expression: function not " +
+				"defined: nope/0.",
+			"settings.get.steps[0].body cannot be sent with GET.",
+			"settings.get.steps[0].expect must be statuses from 200 to 599.",
+			"settings.get.steps[1].method may change something, which this operation must not do; set reads: true " +
+				"if it only reads.",
 		}},
 		{object{"get": object{"steps": []any{}}, "faults": []any{object{"fault": "conflict", "field": "status"}, object{"fault": "invalid", "status": float64(400), "match": "."}}}, []string{
-			"settings.faults[0] must have a status or a match, or else it would apply to every answer.", "settings.faults[0].field is only for fault: invalid.",
+			"settings.faults[0] must have a status or a match, or else it would apply to every answer.",
+			"settings.faults[0].field is only for fault: invalid.",
 			"settings.get.steps must have a step.",
 		}},
-		{object{"create": object{"steps": []any{step(nil)}}, "ticket": object{"id": "1", "number": "1", "status": "1", "status_value": "2"},
+		{object{"create": object{"steps": []any{step(nil)}}, "ticket": object{
+			"id": "1", "number": "1", "status": "1", "status_value": "2",
+		},
 			"statuses": []any{"Open"}, "vocabulary": object{"statuses": "[]"}}, []string{
-			"settings.statuses cannot be combined with vocabulary.statuses.", "settings.ticket.status_value cannot be combined with status.",
+			"settings.statuses cannot be combined with vocabulary.statuses.",
+			"settings.ticket.status_value cannot be combined with status.",
 			"settings.create must have either number, so that get reads the new ticket back, or ticket.",
 			"settings.create.steps must have a step that opens the ticket: one whose method is not GET.",
 		}},
-		{object{"vocabulary": object{"steps": []any{step(nil)}}}, []string{"settings.vocabulary has steps but uses none of their answers; give statuses or priorities."}},
+		{object{"vocabulary": object{"steps": []any{step(nil)}}},
+			[]string{"settings.vocabulary has steps but uses none of their answers; give statuses or priorities."}},
 		{object{"get": object{"steps": many(11)}}, []string{"settings.get.steps must be at most 10."}},
 	} {
 		if got := wrongIn(plain("https://desk.example", c.changes), nil); !slices.Equal(got, c.want) {
 			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 		}
 	}
-	if wrong := wrongIn(plain("https://desk.example", object{"number_pattern": "1)|(?:.*"}), nil); len(wrong) != 1 {
+	if wrong := wrongIn(plain("https://desk.example", object{"number_pattern": "1)|(?:.*"}),
+		nil); len(wrong) != 1 {
 		t.Errorf("a pattern that ends its own frame: %q", wrong)
 	}
 	s := serve(t, says(nil), anonymous)
-	if _, err := s.tryOpen(t, plain(s.url, object{"number_pattern": "["})); fault.From(err) == nil || fault.From(err).Fields[0].Path != "settings.number_pattern" {
+	if _, err := s.tryOpen(t, plain(s.url, object{"number_pattern": "["})); fault.From(err) == nil ||
+		fault.From(err).Fields[0].Path != "settings.number_pattern" {
 		t.Errorf("opened with settings that cannot be used: %v", err)
 	}
 }
@@ -160,11 +174,16 @@ func TestTheWayToAuthoriseIsChosenByWhatThereIs(t *testing.T) {
 		wrong       []string
 	}{
 		{"nothing", nil, nil, adapter.Auth{BaseURL: "base_url"}, nil},
-		{"user and password", nil, map[string]string{"username": "u", "password": "p"}, adapter.Auth{Scheme: adapter.Basic, Username: "username", Password: "password", BaseURL: "base_url"}, nil},
-		{"a user alone", nil, map[string]string{"username": "u"}, adapter.Auth{}, []string{"credentials.password is required with username."}},
-		{"a token", nil, map[string]string{"token": "t"}, adapter.Auth{Scheme: adapter.Header, Password: "token", HeaderName: "Authorization", Prefix: "Bearer ", BaseURL: "base_url"}, nil},
+		{"user and password", nil, map[string]string{"username": "u", "password": "p"},
+			adapter.Auth{Scheme: adapter.Basic, Username: "username", Password: "password", BaseURL: "base_url"}, nil},
+		{"a user alone", nil, map[string]string{"username": "u"}, adapter.Auth{},
+			[]string{"credentials.password is required with username."}},
+		{"a token", nil, map[string]string{"token": "t"},
+			adapter.Auth{Scheme: adapter.Header, Password: "token", HeaderName: "Authorization", Prefix: "Bearer ",
+				BaseURL: "base_url"}, nil},
 		{"a token with a word of its own", object{"auth_prefix": "token "}, map[string]string{"token": "t"},
-			adapter.Auth{Scheme: adapter.Header, Password: "token", HeaderName: "Authorization", Prefix: "token ", BaseURL: "base_url"}, nil},
+			adapter.Auth{Scheme: adapter.Header, Password: "token", HeaderName: "Authorization", Prefix: "token ",
+				BaseURL: "base_url"}, nil},
 		{"a token in a header of its own", object{"auth_header": "X-Key"}, map[string]string{"token": "t"},
 			adapter.Auth{Scheme: adapter.Header, Password: "token", HeaderName: "X-Key", BaseURL: "base_url"}, nil},
 		{"two ways", nil, map[string]string{"token": "t", "username": "u", "password": "p"}, adapter.Auth{},
@@ -183,7 +202,9 @@ func TestTheWayToAuthoriseIsChosenByWhatThereIs(t *testing.T) {
 }
 
 func TestTokensOfOAuth(t *testing.T) {
-	oauth := object{"token_url": "https://desk.example/token", "client_id": "me", "scopes": []any{"read", "write"}}
+	oauth := object{
+		"token_url": "https://desk.example/token", "client_id": "me", "scopes": []any{"read", "write"},
+	}
 	for _, c := range []struct {
 		rule        string
 		settings    object
@@ -192,7 +213,8 @@ func TestTokensOfOAuth(t *testing.T) {
 	}{
 		{"a client for itself", nil, map[string]string{"client_secret": "s"}, adapter.ClientCredentials},
 		{"a refresh token", nil, map[string]string{"client_secret": "s", "refresh_token": "r"}, adapter.Consent},
-		{"consent", object{"auth_url": "https://desk.example/authorize"}, map[string]string{"client_secret": "s"}, adapter.Consent},
+		{"consent", object{"auth_url": "https://desk.example/authorize"}, map[string]string{"client_secret": "s"},
+			adapter.Consent},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			settings := plain("https://desk.example", oauth)
@@ -202,11 +224,13 @@ func TestTokensOfOAuth(t *testing.T) {
 			if err != nil {
 				t.Fatal(fault.From(err).Fields)
 			}
-			if err := a.CheckGrant(values, nil); err != nil || a.Auth.Scheme != adapter.OAuth2 || a.Auth.BaseURL != "base_url" {
+			if err := a.CheckGrant(values, nil); err != nil || a.Auth.Scheme != adapter.OAuth2 ||
+				a.Auth.BaseURL != "base_url" {
 				t.Errorf("%+v, %v", a.Auth, err)
 			}
 			g, err := a.Auth.OAuth.Grant(values, nil)
-			if err != nil || g.Flow != c.want || !g.TenantAddress || g.TokenURL != "https://desk.example/token" || g.ClientID != "me" || !slices.Equal(g.ScopeNames(), []string{"read", "write"}) {
+			if err != nil || g.Flow != c.want || !g.TenantAddress || g.TokenURL != "https://desk.example/token" ||
+				g.ClientID != "me" || !slices.Equal(g.ScopeNames(), []string{"read", "write"}) {
 				t.Errorf("%+v, %v", g, err)
 			}
 		})

@@ -84,7 +84,8 @@ func compile(s settings) *compiled {
 		c.number, err = regexp.Compile(`\A(?:` + s.NumberPattern + `)\z`)
 	}
 	if err != nil {
-		c.wrong("number_pattern", "is not a regular expression: "+strings.TrimPrefix(err.Error(), "error parsing regexp: ")+".")
+		c.wrong("number_pattern", "is not a regular expression: "+strings.TrimPrefix(err.Error(),
+			"error parsing regexp: ")+".")
 	}
 	if c.zone, err = time.LoadLocation(s.TimeZone); err != nil || s.TimeZone == "Local" {
 		c.wrong("time_zone", "must be an IANA time zone, such as Europe/Berlin.")
@@ -171,7 +172,9 @@ func (c *compiled) template(path, source string) template {
 	return t
 }
 
-func (c *compiled) templates(path string, sources map[string]string, check func(path, name string)) map[string]template {
+func (c *compiled) templates(
+	path string, sources map[string]string, check func(path, name string),
+) map[string]template {
 	made := make(map[string]template, len(sources))
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		at := path + "." + name
@@ -192,7 +195,8 @@ func (c *compiled) header(path, name string) {
 		c.wrong(path, "must be the name of a header.")
 	case canonical == "Authorization", canonical == textproto.CanonicalMIMEHeaderKey(credentials):
 		c.wrong(path, "is set from the credentials.")
-	case slices.Contains([]string{"Host", "Connection", "Content-Length", "Content-Type", "Transfer-Encoding", "Upgrade"}, canonical):
+	case slices.Contains([]string{"Host", "Connection", "Content-Length", "Content-Type", "Transfer-Encoding",
+		"Upgrade"}, canonical):
 		c.wrong(path, "is set by the gateway.")
 	}
 }
@@ -224,19 +228,22 @@ func (c *compiled) steps(operation string, list []stepSettings, rules []rule) []
 
 func (c *compiled) step(operation, path string, s stepSettings, rules []rule) step {
 	made := step{
-		label: fmt.Sprintf("%s (%s)", path, s.Name), name: s.Name, method: s.Method, form: s.Encoding == "form", text: s.Text, expect: s.Expect,
-		path: c.template(path+".path", s.Path), query: c.templates(path+".query", s.Query, func(string, string) {}),
-		headers: c.templates(path+".headers", s.Headers, c.header),
-		body:    c.expression(path+".body", s.Body), when: c.expression(path+".when", s.When),
-		acts: s.Method != http.MethodGet && !s.Reads, creates: operation == "create", looksUp: operation == "get" || operation == "by_key",
+		label: fmt.Sprintf("%s (%s)", path, s.Name), name: s.Name, method: s.Method, form: s.Encoding == "form",
+		text: s.Text, expect: s.Expect, path: c.template(path+".path", s.Path),
+		query:   c.templates(path+".query", s.Query, func(string, string) {}),
+		headers: c.templates(path+".headers", s.Headers, c.header), body: c.expression(path+".body", s.Body),
+		when: c.expression(path+".when", s.When), acts: s.Method != http.MethodGet && !s.Reads,
+		creates: operation == "create", looksUp: operation == "get" || operation == "by_key",
 		rules: append(c.rules(path+".faults", s.Faults), rules...),
 	}
 	made.search = operation == "by_key" && made.path.fixed()
 	words := made.path.words()
 	switch {
-	case strings.ContainsAny(words, `?#\`) || strings.ContainsFunc(words, func(r rune) bool { return r <= ' ' || r > '~' }):
+	case strings.ContainsAny(words, `?#\`) ||
+		strings.ContainsFunc(words, func(r rune) bool { return r <= ' ' || r > '~' }):
 		c.wrong(path+".path", "must be only a path; put parameters into query, and escape other characters.")
-	case slices.ContainsFunc(strings.Split(words, "/"), func(segment string) bool { return segment == ".." || segment == "." }):
+	case slices.ContainsFunc(strings.Split(words, "/"),
+		func(segment string) bool { return segment == ".." || segment == "." }):
 		c.wrong(path+".path", `must not have "." or ".." among its segments.`)
 	default:
 		if _, err := url.PathUnescape(words); err != nil {
@@ -272,8 +279,8 @@ func (c *compiled) rules(path string, list []ruleSettings) []rule {
 			c.wrong(at+".names", "is only for fault: misconfigured.")
 		}
 		made = append(made, rule{
-			status: s.Status, match: c.expression(at+".match", s.Match), fault: s.Fault, field: s.Field, message: s.Message,
-			names: c.expression(at+".names", s.Names),
+			status: s.Status, match: c.expression(at+".match", s.Match), fault: s.Fault, field: s.Field,
+			message: s.Message, names: c.expression(at+".names", s.Names),
 		})
 	}
 	return made
@@ -289,11 +296,13 @@ func (c *compiled) mapping(path string, s ticketSettings) mapping {
 	either("status", s.Status, s.StatusValue)
 	either("priority", s.Priority, s.PriorityValue)
 	return mapping{
-		id: e("id", s.ID), number: e("number", s.Number), subject: e("subject", s.Subject), description: e("description", s.Description),
-		status: e("status", s.Status), statusValue: e("status_value", s.StatusValue),
-		priority: e("priority", s.Priority), priorityValue: e("priority_value", s.PriorityValue),
-		ownerID: e("owner_id", s.OwnerID), accountID: e("account_id", s.AccountID), contactID: e("contact_id", s.ContactID),
+		id: e("id", s.ID), number: e("number", s.Number), subject: e("subject", s.Subject),
+		description: e("description", s.Description), status: e("status", s.Status),
+		statusValue: e("status_value", s.StatusValue), priority: e("priority", s.Priority),
+		priorityValue: e("priority_value", s.PriorityValue), ownerID: e("owner_id", s.OwnerID),
+		accountID: e("account_id", s.AccountID), contactID: e("contact_id", s.ContactID),
 		createdAt: e("created_at", s.CreatedAt), updatedAt: e("updated_at", s.UpdatedAt),
-		closedAt: e("closed_at", s.ClosedAt), resolvedAt: e("resolved_at", s.ResolvedAt), lastComment: e("last_comment", s.LastComment),
+		closedAt: e("closed_at", s.ClosedAt), resolvedAt: e("resolved_at", s.ResolvedAt),
+		lastComment: e("last_comment", s.LastComment),
 	}
 }

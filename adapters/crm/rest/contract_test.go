@@ -64,7 +64,8 @@ func (s rtServer) Comment(ctx context.Context, id string, c crmtest.Comment) err
 	if c.HTML {
 		kind = "text/html"
 	}
-	return s.ask(ctx, http.MethodPost, s.at("ticket/"+id+"/"+how), map[string]any{"Content": c.Body, "ContentType": kind}, nil)
+	return s.ask(ctx, http.MethodPost, s.at("ticket/"+id+"/"+how),
+		map[string]any{"Content": c.Body, "ContentType": kind}, nil)
 }
 
 func (s rtServer) Move(ctx context.Context, id, status string) error {
@@ -76,7 +77,8 @@ type rtUsers struct{ rtServer }
 
 // DropValues makes a user who may not own tickets; a requestor that is no address is dropped at any time.
 func (s rtUsers) DropValues(ctx context.Context) (crm.NewTicket, error) {
-	err := s.ask(ctx, http.MethodPost, s.at("user"), map[string]any{"Name": "alice", "EmailAddress": "alice@example.com", "Privileged": 1}, nil)
+	err := s.ask(ctx, http.MethodPost, s.at("user"),
+		map[string]any{"Name": "alice", "EmailAddress": "alice@example.com", "Privileged": 1}, nil)
 	return crm.NewTicket{OwnerID: "alice", ContactID: "no such thing"}, err
 }
 
@@ -86,11 +88,15 @@ func (s rtServer) TellsTimes()                                 {}
 func (s rtServer) harness(t *testing.T) crmtest.Harness {
 	settings := exampleAt(t, "request-tracker.yaml", s.at(""))
 	return crmtest.Harness{
-		Open:          func() crm.Driver { return s.open(t, settings) },
-		Account:       crm.Account{Name: "Request Tracker, queue General"},
-		Vocabulary:    crm.Vocabulary{Statuses: []string{"new", "open", "resolved"}, Priorities: []string{"Low", "Medium", "High"}},
+		Open:    func() crm.Driver { return s.open(t, settings) },
+		Account: crm.Account{Name: "Request Tracker, queue General"},
+		Vocabulary: crm.Vocabulary{
+			Statuses: []string{"new", "open", "resolved"}, Priorities: []string{"Low", "Medium", "High"},
+		},
 		DefaultStatus: "new", DefaultPriority: "Low",
-		Known: crmtest.Related{OwnerID: "root", ContactID: "caller@example.com"}, Unknown: crmtest.Related{OwnerID: "no such user", AccountID: "1"},
+		Known: crmtest.Related{OwnerID: "root", ContactID: "caller@example.com"}, Unknown: crmtest.Related{
+			OwnerID: "no such user", AccountID: "1",
+		},
 		Secrets: []string{rtPassword}, Now: time.Now, Provider: rtUsers{s},
 	}
 }
@@ -114,7 +120,9 @@ func TestOnlyASearchThatFoundNothingSaysThatThereIsNoTicketWithTheKey(t *testing
 		"other types":            {reply{status: 200, body: `{"items":"no","issues":"no"}`}, false},
 		"no such path":           {reply{status: 404, body: `{"message":"Not Found"}`}, false},
 	} {
-		for file, path := range map[string]string{"request-tracker.yaml": "/tickets", "redmine.yaml": "/projects/support/issues.json"} {
+		for file, path := range map[string]string{
+			"request-tracker.yaml": "/tickets", "redmine.yaml": "/projects/support/issues.json",
+		} {
 			t.Run(rule+" of "+file, func(t *testing.T) {
 				s := serve(t, says(map[string]reply{"GET " + path: test.reply}), anonymous)
 				_, err := s.open(t, exampleAt(t, file, s.url)).(crm.Finder).Find(t.Context(), crm.NewTicket{Key: "k1"})
@@ -142,7 +150,8 @@ func TestRequestTrackerReal(t *testing.T) {
 	account := servertest.RequestTracker(t)
 	proxy := proxyTo(t, account.URL)
 	crmtest.Run(t, func(t *testing.T) crmtest.Harness {
-		return rtServer{serve(t, proxy, func(r *http.Request) { r.SetBasicAuth(account.User, account.Password) })}.harness(t)
+		return rtServer{serve(t, proxy,
+			func(r *http.Request) { r.SetBasicAuth(account.User, account.Password) })}.harness(t)
 	})
 }
 
@@ -157,7 +166,8 @@ func proxyTo(t *testing.T, server string) http.Handler {
 	t.Cleanup(transport.CloseIdleConnections)
 	return &httputil.ReverseProxy{
 		Transport: transport, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(address) },
-		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }, // who asked has left
+		// Who asked has left.
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
 }
 
@@ -173,7 +183,9 @@ func (s redmineServer) DropValues(context.Context) (crm.NewTicket, error) {
 	s.fake.mu.Lock()
 	defer s.fake.mu.Unlock()
 	s.fake.workflow, s.fake.readOnly = []int{1}, []string{"assigned_to_id", "priority_id", "description"}
-	return crm.NewTicket{Status: "Closed", Priority: "High", OwnerID: "5", Description: "Water on the floor."}, nil
+	return crm.NewTicket{
+		Status: "Closed", Priority: "High", OwnerID: "5", Description: "Water on the floor.",
+	}, nil
 }
 
 func (s redmineServer) Comment(ctx context.Context, id string, c crmtest.Comment) error {
@@ -202,11 +214,15 @@ func TestRedminePretended(t *testing.T) {
 		s := redmineServer{serve(t, fake, asRedmine), fake}
 		settings := exampleAt(t, "redmine.yaml", s.url)
 		return crmtest.Harness{
-			Open:          func() crm.Driver { return s.open(t, settings) },
-			Account:       crm.Account{Name: "Alice Desk", Email: "alice@example.com"},
-			Vocabulary:    crm.Vocabulary{Statuses: []string{"New", "In Progress", "Closed"}, Priorities: []string{"Low", "Normal", "High"}},
+			Open:    func() crm.Driver { return s.open(t, settings) },
+			Account: crm.Account{Name: "Alice Desk", Email: "alice@example.com"},
+			Vocabulary: crm.Vocabulary{
+				Statuses: []string{"New", "In Progress", "Closed"}, Priorities: []string{"Low", "Normal", "High"},
+			},
 			DefaultStatus: "New", DefaultPriority: "Normal",
-			Known: crmtest.Related{OwnerID: "5"}, Unknown: crmtest.Related{OwnerID: "99", AccountID: "1", ContactID: "1"},
+			Known: crmtest.Related{OwnerID: "5"}, Unknown: crmtest.Related{
+				OwnerID: "99", AccountID: "1", ContactID: "1",
+			},
 			Secrets: []string{redmineKey}, Now: time.Now, Provider: s,
 		}
 	})

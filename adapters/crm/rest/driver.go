@@ -45,7 +45,8 @@ func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, e
 // Traits implements crm.Driver.
 func (d *driver) Traits() crm.Traits {
 	return crm.Traits{
-		IdempotentCreate: d.settings.IdempotencyHeader != "", FindsByKey: d.keyNumber.given(), NumberWidth: d.settings.NumberWidth, MaxConcurrent: d.settings.MaxConcurrent,
+		IdempotentCreate: d.settings.IdempotencyHeader != "", FindsByKey: d.keyNumber.given(),
+		NumberWidth: d.settings.NumberWidth, MaxConcurrent: d.settings.MaxConcurrent,
 	}
 }
 
@@ -117,7 +118,8 @@ func (d *driver) newTicket(ctx context.Context, t crm.NewTicket) (map[string]any
 	if err != nil {
 		return nil, err
 	}
-	if ticket["status_value"], err = d.valueOf(ctx, "status", d.statuses, words.statusLabels, t.Status); err != nil {
+	if ticket["status_value"], err = d.valueOf(ctx, "status", d.statuses, words.statusLabels,
+		t.Status); err != nil {
 		return nil, err
 	}
 	ticket["priority_value"], err = d.valueOf(ctx, "priority", d.priorities, words.priorityLabels, t.Priority)

@@ -64,13 +64,19 @@ type object = map[string]any
 func plain(address string, changes object) object {
 	settings := object{
 		"base_url": address + "/api/",
-		"account":  object{"steps": []any{object{"name": "me", "path": "me"}}, "name": ".steps.me.body.name", "email": ".steps.me.body.email"},
+		"account": object{
+			"steps": []any{object{"name": "me", "path": "me"}}, "name": ".steps.me.body.name",
+			"email": ".steps.me.body.email",
+		},
 		"create": object{
-			"steps":  []any{object{"name": "create", "method": "POST", "path": "tickets", "body": "{title: .ticket.subject}"}},
+			"steps": []any{object{"name": "create", "method": "POST", "path": "tickets",
+				"body": "{title: .ticket.subject}"}},
 			"number": ".steps.create.body.id",
 		},
-		"get":    object{"steps": []any{object{"name": "ticket", "path": "tickets/{.number}"}}},
-		"ticket": object{"id": ".steps.ticket.body.id", "number": ".steps.ticket.body.id", "subject": ".steps.ticket.body.title"},
+		"get": object{"steps": []any{object{"name": "ticket", "path": "tickets/{.number}"}}},
+		"ticket": object{
+			"id": ".steps.ticket.body.id", "number": ".steps.ticket.body.id", "subject": ".steps.ticket.body.title",
+		},
 	}
 	for name, value := range changes {
 		settings[name] = value
@@ -83,7 +89,9 @@ func plain(address string, changes object) object {
 
 // shownAs returns a mapping of every field, with changes.
 func shownAs(changes object) object {
-	ticket := object{"id": ".steps.ticket.body.id", "number": ".steps.ticket.body.id", "subject": ".steps.ticket.body.title"}
+	ticket := object{
+		"id": ".steps.ticket.body.id", "number": ".steps.ticket.body.id", "subject": ".steps.ticket.body.title",
+	}
 	for _, name := range []string{"description", "status", "priority", "owner_id", "account_id", "contact_id"} {
 		ticket[name] = ".steps.ticket.body." + name
 	}
@@ -96,25 +104,36 @@ func shownAs(changes object) object {
 
 func TestATicketIsMappedFromSeveralSteps(t *testing.T) {
 	system := says(map[string]reply{
-		"POST /api/search":          {status: 200, body: `{"hits":[{"key":"k/9"}]}`},
-		"GET /api/records/k%2F9":    {status: 200, body: `{"id":12345678901234567890,"no":"0017","t":"A","made":1767225600,"done":"0000-00-00 00:00:00","state":2,"text":"<p>x</p>"}`},
-		"GET /api/records/k%2F9/c":  {status: 200, body: `[{"public":true,"text":"one"},{"public":true,"text":"two"},{"public":false,"text":"three"}]`},
-		"GET /api/states":           {status: 200, body: `[{"n":"Open","v":1},{"n":"Closed","v":2},{"n":" open ","v":3},{"n":"","v":4}]`},
+		"POST /api/search": {status: 200, body: `{"hits":[{"key":"k/9"}]}`},
+		"GET /api/records/k%2F9": {status: 200,
+			body: `{"id":12345678901234567890,"no":"0017","t":"A","made":1767225600,"done":"0000-00-00 00:00:00","state":2,"text":"<p>x</p>"}`},
+		"GET /api/records/k%2F9/c": {status: 200,
+			body: `[{"public":true,"text":"one"},{"public":true,"text":"two"},{"public":false,"text":"three"}]`},
+		"GET /api/states": {status: 200,
+			body: `[{"n":"Open","v":1},{"n":"Closed","v":2},{"n":" open ","v":3},{"n":"","v":4}]`},
 		"GET /api/records/k%2F9/no": {status: 404},
 	})
 	s := serve(t, system, anonymous)
 	settings := plain(s.url, object{
 		"number_width": float64(4),
-		"vocabulary":   object{"steps": []any{object{"name": "states", "path": "/states"}}, "statuses": "[.steps.states.body[] | {label: .n, value: .v}]"},
+		"vocabulary": object{
+			"steps":    []any{object{"name": "states", "path": "/states"}},
+			"statuses": "[.steps.states.body[] | {label: .n, value: .v}]",
+		},
 		"get": object{"steps": []any{
-			object{"name": "search", "method": "POST", "reads": true, "path": "search", "encoding": "form", "body": "{no: .number, limit: 2, tags: [\"a\", \"b\"], none: null}"},
+			object{"name": "search", "method": "POST", "reads": true, "path": "search", "encoding": "form",
+				"body": "{no: .number, limit: 2, tags: [\"a\", \"b\"], none: null}"},
 			object{"name": "record", "path": "records/{.steps.search.body.hits[0].key}"},
-			object{"name": "comments", "path": "records/{.steps.search.body.hits[0].key}/c", "when": ".steps.record.body.state == 2"},
-			object{"name": "absent", "path": "records/{.steps.search.body.hits[0].key}/no", "expect": []any{float64(200), float64(404)}},
+			object{"name": "comments", "path": "records/{.steps.search.body.hits[0].key}/c",
+				"when": ".steps.record.body.state == 2"},
+			object{"name": "absent", "path": "records/{.steps.search.body.hits[0].key}/no", "expect": []any{
+				float64(200), float64(404),
+			}},
 			object{"name": "never", "path": "never", "when": ".steps.absent.status == 200"},
 		}},
 		"ticket": object{
-			"id": ".steps.record.body.id", "number": ".steps.record.body.no", "subject": `.steps.record.body.t + " " + (.steps.never | tostring)`,
+			"id": ".steps.record.body.id", "number": ".steps.record.body.no",
+			"subject":     `.steps.record.body.t + " " + (.steps.never | tostring)`,
 			"description": "{text: .steps.record.body.text, html: true}", "status_value": ".steps.record.body.state",
 			"created_at": ".steps.record.body.made", "closed_at": ".steps.record.body.done",
 			"last_comment": "[.steps.comments.body[] | select(.public) | .text] | last",
@@ -125,13 +144,15 @@ func TestATicketIsMappedFromSeveralSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := crm.Ticket{
-		ID: "12345678901234567890", Number: "0017", Subject: "A null", Description: crm.Text{Body: "<p>x</p>", HTML: true}, Status: "Closed",
+		ID: "12345678901234567890", Number: "0017", Subject: "A null",
+		Description: crm.Text{Body: "<p>x</p>", HTML: true}, Status: "Closed",
 		CreatedAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), LastComment: crm.Plain("two"),
 	}
 	if got != want {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
-	if body, header := system.got("POST /api/search"); body != "limit=2&no=0017&tags=a&tags=b" || header.Get("Content-Type") != "application/x-www-form-urlencoded" {
+	if body, header := system.got("POST /api/search"); body != "limit=2&no=0017&tags=a&tags=b" ||
+		header.Get("Content-Type") != "application/x-www-form-urlencoded" {
 		t.Errorf("sent %q as %q", body, header.Get("Content-Type"))
 	}
 	words, err := s.open(t, settings).Vocabulary(t.Context())
@@ -142,8 +163,10 @@ func TestATicketIsMappedFromSeveralSteps(t *testing.T) {
 
 func TestNoNumberReachesAQuery(t *testing.T) {
 	hostile := []string{
-		"1' OR '1'='1", `1" OR key is not EMPTY`, "1) OR (1=1", "1 OR 1", "1;drop", "1/2", "../1", "..", ".", "", "1?x=1", "1&x=1", "1#x", "1%2F2", "1%27",
-		"1\n", "1\r\nX: y", "１", "{.key}", "1|env", `1\`, "`id`", "*", "%", "1=1", "1<2", "1,2", strings.Repeat("1", 65),
+		"1' OR '1'='1", `1" OR key is not EMPTY`, "1) OR (1=1", "1 OR 1", "1;drop", "1/2", "../1", "..", ".", "",
+		"1?x=1", "1&x=1", "1#x", "1%2F2", "1%27",
+		"1\n", "1\r\nX: y", "１", "{.key}", "1|env", `1\`, "`id`", "*", "%", "1=1", "1<2", "1,2",
+		strings.Repeat("1", 65),
 	}
 	system := says(nil)
 	s := serve(t, system, anonymous)
@@ -178,18 +201,23 @@ func TestValuesOfATicketStayWhereTheyAreSent(t *testing.T) {
 	s := serve(t, system, anonymous)
 	settings := plain(s.url, object{"ticket": shownAs(nil), "create": object{"number": ".key", "steps": []any{
 		object{"name": "owner", "path": "users/{.ticket.owner_id}", "query": object{
-			"q": `name = {.ticket.owner_id | quoted} and {{x}} = {.ticket.subject | @json}`, "none": "{.ticket.account_id}", "number": "{.ticket.subject | length}",
+			"q":    `name = {.ticket.owner_id | quoted} and {{x}} = {.ticket.subject | @json}`,
+			"none": "{.ticket.account_id}", "number": "{.ticket.subject | length}",
 		}},
 		object{"name": "create", "method": "POST", "path": "tickets"},
 	}}})
-	_, _ = s.open(t, settings).Create(t.Context(), crm.NewTicket{Key: "k1", Subject: `A "b" & c`, OwnerID: "a/../b?x='"})
+	_, _ = s.open(t, settings).Create(t.Context(), crm.NewTicket{
+		Key: "k1", Subject: `A "b" & c`, OwnerID: "a/../b?x='",
+	})
 	want := "GET /api/users/a%2F..%2Fb%3Fx=%27?number=9&q=name+%3D+%27a%2F..%2Fb%3Fx%3D%5C%27%27+and+%7Bx%7D+%3D+%22A+%5C%22b%5C%22+%26+c%22"
 	if sent := s.requests(); len(sent) == 0 || sent[0] != want {
 		t.Errorf("sent %q\nwant %q", sent, want)
 	}
 	for _, owner := range []string{".", ".."} {
 		before := s.Calls()
-		if _, err := s.open(t, settings).Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "A", OwnerID: owner}); !errors.Is(err, fault.Unsupported) || s.Calls() != before {
+		if _, err := s.open(t, settings).Create(t.Context(), crm.NewTicket{
+			Key: "k1", Subject: "A", OwnerID: owner,
+		}); !errors.Is(err, fault.Unsupported) || s.Calls() != before {
 			t.Errorf("%q as a part of a path: %v", owner, err)
 		}
 	}
@@ -197,9 +225,12 @@ func TestValuesOfATicketStayWhereTheyAreSent(t *testing.T) {
 
 func TestWhatAnAnswerMeans(t *testing.T) {
 	rules := []any{
-		object{"status": []any{float64(400)}, "match": `.body.code == "OWNER"`, "fault": "invalid", "field": "owner_id", "message": "is nobody here."},
-		object{"status": []any{float64(400)}, "match": `.body.code == "STATUS"`, "fault": "invalid", "field": "status"},
-		object{"match": ".body.missing", "fault": "misconfigured", "message": "More is required.", "names": ".body.missing"},
+		object{"status": []any{float64(400)}, "match": `.body.code == "OWNER"`, "fault": "invalid",
+			"field": "owner_id", "message": "is nobody here."},
+		object{"status": []any{float64(400)}, "match": `.body.code == "STATUS"`, "fault": "invalid",
+			"field": "status"},
+		object{"match": ".body.missing", "fault": "misconfigured", "message": "More is required.",
+			"names": ".body.missing"},
 		object{"match": ".body.errors[0]", "fault": "invalid", "message": "The desk says no."},
 		object{"status": []any{float64(403)}, "match": `.headers["x-remaining"] == "0"`, "fault": "rate_limited"},
 		object{"status": []any{float64(418)}, "fault": "unavailable"},
@@ -213,29 +244,48 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 		field  fault.Field
 		wait   time.Duration
 	}{
-		{rule: "a field by its code", says: reply{status: 400, body: `{"code":"OWNER"}`}, code: fault.Invalid, reason: fault.ReasonInvalidRequest,
-			field: fault.Field{Path: "owner_id", Message: "is nobody here."}, detail: "See the listed field"},
-		{rule: "what no rule says the field of is the settings' fault", says: reply{status: 400, body: `{"code":"OTHER"}`}, code: fault.Unsupported,
+		{rule: "a field by its code", says: reply{status: 400, body: `{"code":"OWNER"}`}, code: fault.Invalid,
+			reason: fault.ReasonInvalidRequest,
+			field:  fault.Field{Path: "owner_id", Message: "is nobody here."}, detail: "See the listed field"},
+		{rule: "what no rule says the field of is the settings' fault",
+			says: reply{status: 400, body: `{"code":"OTHER"}`}, code: fault.Unsupported,
 			reason: fault.ReasonProviderMisconfigured, detail: "run connection verify"},
-		{rule: "a field that was not given is the settings' fault", says: reply{status: 400, body: `{"code":"STATUS"}`}, code: fault.Unsupported,
+		{rule: "a field that was not given is the settings' fault",
+			says: reply{status: 400, body: `{"code":"STATUS"}`}, code: fault.Unsupported,
 			reason: fault.ReasonProviderMisconfigured, detail: "run connection verify"},
-		{rule: "a fault of the settings, whose names are not told to callers", code: fault.Unsupported, reason: fault.ReasonProviderMisconfigured,
-			says:   reply{status: 422, body: `{"missing":["Cost centre","<b>","x@y","Étage 2","` + strings.Repeat("x", 41) + `",7,"3","4","5","6"]}`},
+		{rule: "a fault of the settings, whose names are not told to callers", code: fault.Unsupported,
+			reason: fault.ReasonProviderMisconfigured,
+			says: reply{
+				status: 422, body: `{"missing":["Cost centre","<b>","x@y","Étage 2","` + strings.Repeat("x",
+					41) + `",7,"3","4","5","6"]}`,
+			},
 			detail: "More is required. The step was"},
-		{rule: "a fault of the settings without names", says: reply{status: 422, body: `{"missing":"Cost centre"}`}, code: fault.Unsupported,
+		{rule: "a fault of the settings without names", says: reply{status: 422, body: `{"missing":"Cost centre"}`},
+			code:   fault.Unsupported,
 			reason: fault.ReasonProviderMisconfigured, detail: "More is required. The step was"},
-		{rule: "an error inside a success", says: reply{status: 200, body: `{"errors":["x"]}`}, code: fault.Invalid, reason: fault.ReasonProviderRefused, detail: "The desk says no."},
-		{rule: "a quota that looks like a missing right", says: reply{status: 403, body: `{}`, header: http.Header{"X-Remaining": {"0"}, "Retry-After": {"7"}}},
+		{rule: "an error inside a success", says: reply{status: 200, body: `{"errors":["x"]}`}, code: fault.Invalid,
+			reason: fault.ReasonProviderRefused, detail: "The desk says no."},
+		{rule: "a quota that looks like a missing right", says: reply{
+			status: 403, body: `{}`, header: http.Header{"X-Remaining": {"0"}, "Retry-After": {"7"}},
+		},
 			code: fault.RateLimited, reason: fault.ReasonProviderRateLimited, wait: 7 * time.Second},
-		{rule: "a missing right", says: reply{status: 403, body: `{}`}, code: fault.Forbidden, reason: fault.ReasonPermissionDenied},
-		{rule: "a status of the system's own", says: reply{status: 418, body: `tea`}, code: fault.Unavailable, reason: fault.ReasonProviderUnavailable},
-		{rule: "credentials refused", says: reply{status: 401}, code: fault.Disconnected, reason: fault.ReasonReconnectRequired},
-		{rule: "nothing at the path", says: reply{status: 404, body: `<html>`}, code: fault.Unsupported, reason: fault.ReasonProviderMisconfigured, detail: "Check base_url and the path"},
-		{rule: "down", says: reply{status: 502, body: `<html>`}, code: fault.Unavailable, reason: fault.ReasonProviderUnavailable},
-		{rule: "accepted, and answered with a page", says: reply{status: 200, body: `<html>`}, code: fault.UnknownOutcome, reason: fault.ReasonOutcomeUnknown},
-		{rule: "accepted, and answered with a number that is none", says: reply{status: 200, body: `{"id":"x y"}`}, code: fault.UnknownOutcome, reason: fault.ReasonOutcomeUnknown,
+		{rule: "a missing right", says: reply{status: 403, body: `{}`}, code: fault.Forbidden,
+			reason: fault.ReasonPermissionDenied},
+		{rule: "a status of the system's own", says: reply{status: 418, body: `tea`}, code: fault.Unavailable,
+			reason: fault.ReasonProviderUnavailable},
+		{rule: "credentials refused", says: reply{status: 401}, code: fault.Disconnected,
+			reason: fault.ReasonReconnectRequired},
+		{rule: "nothing at the path", says: reply{status: 404, body: `<html>`}, code: fault.Unsupported,
+			reason: fault.ReasonProviderMisconfigured, detail: "Check base_url and the path"},
+		{rule: "down", says: reply{status: 502, body: `<html>`}, code: fault.Unavailable,
+			reason: fault.ReasonProviderUnavailable},
+		{rule: "accepted, and answered with a page", says: reply{status: 200, body: `<html>`},
+			code: fault.UnknownOutcome, reason: fault.ReasonOutcomeUnknown},
+		{rule: "accepted, and answered with a number that is none", says: reply{status: 200, body: `{"id":"x y"}`},
+			code: fault.UnknownOutcome, reason: fault.ReasonOutcomeUnknown,
 			detail: "settings.create.number"},
-		{rule: "accepted, and not to be read back", says: reply{status: 201, body: `{"id":7}`}, code: fault.UnknownOutcome, reason: fault.ReasonOutcomeUnknown, detail: "The ticket 7 was opened"},
+		{rule: "accepted, and not to be read back", says: reply{status: 201, body: `{"id":7}`},
+			code: fault.UnknownOutcome, reason: fault.ReasonOutcomeUnknown, detail: "The ticket 7 was opened"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			s := serve(t, says(map[string]reply{"POST /api/tickets": c.says}), anonymous)
@@ -245,7 +295,8 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 			}})
 			_, err := s.open(t, settings).Create(t.Context(), crm.NewTicket{Key: "k", Subject: "A", OwnerID: "7"})
 			f := fault.From(err)
-			if f == nil || f.Code != c.code || f.Reason != c.reason || f.RetryAfter != c.wait || f.Unsent || !strings.Contains(f.Detail, c.detail) {
+			if f == nil || f.Code != c.code || f.Reason != c.reason || f.RetryAfter != c.wait || f.Unsent ||
+				!strings.Contains(f.Detail, c.detail) {
 				t.Fatalf("got %+v", f)
 			}
 			if c.field.Path != "" && !slices.Equal(f.Fields, []fault.Field{c.field}) {
@@ -259,9 +310,13 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 }
 
 func TestAKeyInAHeaderMakesCreateRepeatable(t *testing.T) {
-	system := says(map[string]reply{"POST /api/tickets": {status: 200, body: `{"id":7}`}, "GET /api/tickets/7": {status: 503}})
+	system := says(map[string]reply{
+		"POST /api/tickets": {status: 200, body: `{"id":7}`}, "GET /api/tickets/7": {status: 503},
+	})
 	s := serve(t, system, anonymous)
-	d := s.open(t, plain(s.url, object{"idempotency_header": "Idempotency-Key", "headers": object{"X-Tenant": "acme"}}))
+	d := s.open(t, plain(s.url, object{
+		"idempotency_header": "Idempotency-Key", "headers": object{"X-Tenant": "acme"},
+	}))
 	if !d.Traits().IdempotentCreate {
 		t.Error("Create is not said to be repeatable")
 	}
@@ -269,7 +324,8 @@ func TestAKeyInAHeaderMakesCreateRepeatable(t *testing.T) {
 	if !errors.Is(err, fault.Unavailable) {
 		t.Errorf("a read-back that fails: %v, want what repeating cures", err)
 	}
-	if _, header := system.got("POST /api/tickets"); header.Get("Idempotency-Key") != "k1" || header.Get("X-Tenant") != "acme" {
+	if _, header := system.got("POST /api/tickets"); header.Get("Idempotency-Key") != "k1" ||
+		header.Get("X-Tenant") != "acme" {
 		t.Errorf("headers %v", header)
 	}
 	if _, header := system.got("GET /api/tickets/7"); header.Get("Idempotency-Key") != "" {
@@ -278,10 +334,14 @@ func TestAKeyInAHeaderMakesCreateRepeatable(t *testing.T) {
 }
 
 func TestCreateMayAnswerTheTicketItself(t *testing.T) {
-	s := serve(t, says(map[string]reply{"POST /api/tickets": {status: 201, body: `{"id":7,"title":"A"}`}}), anonymous)
+	s := serve(t, says(map[string]reply{"POST /api/tickets": {status: 201, body: `{"id":7,"title":"A"}`}}),
+		anonymous)
 	d := s.open(t, plain(s.url, object{"create": object{
-		"steps":  []any{object{"name": "create", "method": "POST", "path": "tickets", "body": "{title: .ticket.subject}"}},
-		"ticket": object{"id": ".steps.create.body.id", "number": ".steps.create.body.id", "subject": ".steps.create.body.title"},
+		"steps": []any{object{"name": "create", "method": "POST", "path": "tickets",
+			"body": "{title: .ticket.subject}"}},
+		"ticket": object{
+			"id": ".steps.create.body.id", "number": ".steps.create.body.id", "subject": ".steps.create.body.title",
+		},
 	}}))
 	made, err := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "A"})
 	if want := (crm.Ticket{ID: "7", Number: "7", Subject: "A"}); err != nil || made != want {
@@ -293,22 +353,30 @@ func TestCreateMayAnswerTheTicketItself(t *testing.T) {
 }
 
 func TestAnswersThatAreNoJSON(t *testing.T) {
-	page := reply{status: 201, body: "<b>7</b>", header: http.Header{"Content-Type": {"text/html"}, "Resource-Id": {"7"}}}
+	page := reply{
+		status: 201, body: "<b>7</b>", header: http.Header{"Content-Type": {"text/html"}, "Resource-Id": {"7"}},
+	}
 	for rule, create := range map[string]object{
-		"a text by the step's word":      {"text": true, "number": `.steps.create.body | ltrimstr("<b>") | rtrimstr("</b>")`},
+		"a text by the step's word": {"text": true,
+			"number": `.steps.create.body | ltrimstr("<b>") | rtrimstr("</b>")`},
 		"a header, and no look at texts": {"text": true, "number": `.steps.create.headers["resource-id"]`},
 	} {
-		s := serve(t, says(map[string]reply{"POST /api/tickets": page, "GET /api/tickets/7": {status: 200, body: `{"id":7}`}}), anonymous)
+		s := serve(t, says(map[string]reply{
+			"POST /api/tickets": page, "GET /api/tickets/7": {status: 200, body: `{"id":7}`},
+		}), anonymous)
 		d := s.open(t, plain(s.url, object{"create": object{"number": create["number"], "steps": []any{
 			object{"name": "create", "method": "POST", "path": "tickets", "text": create["text"]}}}}))
-		if made, err := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "A"}); err != nil || made.Number != "7" {
+		if made, err := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "A"}); err != nil ||
+			made.Number != "7" {
 			t.Errorf("%s: %+v, %v", rule, made, err)
 		}
 	}
 }
 
 func TestFindIsThereWhereTheSettingsSayHow(t *testing.T) {
-	system := says(map[string]reply{"GET /api/find": {status: 200, body: `{"id":7}`}, "GET /api/tickets/7": {status: 404}})
+	system := says(map[string]reply{
+		"GET /api/find": {status: 200, body: `{"id":7}`}, "GET /api/tickets/7": {status: 404},
+	})
 	s := serve(t, system, anonymous)
 	if _, can := s.open(t, plain(s.url, nil)).(crm.Finder); can {
 		t.Error("a driver without by_key finds keys")
@@ -334,29 +402,37 @@ func TestFindIsThereWhereTheSettingsSayHow(t *testing.T) {
 	if err := findAt(object{"path": "of/{.key}"}, ".steps.find.body.id"); !errors.Is(err, fault.NotFound) {
 		t.Errorf("nothing at the path of the key: %v", err)
 	}
-	if err := findAt(object{"path": "of", "query": object{"k": "{.key}"}}, ".steps.find.body.id"); !errors.Is(err, fault.Unsupported) {
+	if err := findAt(object{"path": "of", "query": object{"k": "{.key}"}},
+		".steps.find.body.id"); !errors.Is(err, fault.Unsupported) {
 		t.Errorf("nothing at the path of the search: %v", err)
 	}
 	rule := object{"status": []any{float64(404)}, "fault": "not_found"}
-	if err := findAt(object{"path": "of", "faults": []any{rule}}, ".steps.find.body.id"); !errors.Is(err, fault.NotFound) {
+	if err := findAt(object{"path": "of", "faults": []any{rule}}, ".steps.find.body.id"); !errors.Is(err,
+		fault.NotFound) {
 		t.Errorf("nothing at the path of the search, which means that there is none: %v", err)
 	}
 }
 
 func TestLabelsAndTheirValues(t *testing.T) {
 	system := says(map[string]reply{
-		"GET /api/states": {status: 200, body: `[{"n":"Open","v":1}]`}, "POST /api/tickets": {status: 200, body: `{"id":7}`},
+		"GET /api/states":    {status: 200, body: `[{"n":"Open","v":1}]`},
+		"POST /api/tickets":  {status: 200, body: `{"id":7}`},
 		"GET /api/tickets/7": {status: 200, body: `{"id":7,"state":2}`},
 	})
 	s := serve(t, system, anonymous)
 	d := s.open(t, plain(s.url, object{
 		"priorities": []any{"Low"},
-		"vocabulary": object{"steps": []any{object{"name": "states", "path": "states"}}, "statuses": "[.steps.states.body[] | {label: .n, value: .v}]"},
+		"vocabulary": object{
+			"steps":    []any{object{"name": "states", "path": "states"}},
+			"statuses": "[.steps.states.body[] | {label: .n, value: .v}]",
+		},
 		"create": object{"number": ".steps.create.body.id", "steps": []any{
-			object{"name": "create", "method": "POST", "path": "tickets", "body": "{s: .ticket.status_value, p: .ticket.priority_value, o: .ticket.owner_id} | given"}}},
+			object{"name": "create", "method": "POST", "path": "tickets",
+				"body": "{s: .ticket.status_value, p: .ticket.priority_value, o: .ticket.owner_id} | given"}}},
 		"ticket": object{
-			"id": ".steps.ticket.body.id", "number": ".steps.ticket.body.id", "status_value": ".steps.ticket.body.state",
-			"priority": ".steps.ticket.body.priority", "owner_id": ".steps.ticket.body.owner",
+			"id": ".steps.ticket.body.id", "number": ".steps.ticket.body.id",
+			"status_value": ".steps.ticket.body.state", "priority": ".steps.ticket.body.priority",
+			"owner_id": ".steps.ticket.body.owner",
 		},
 	}))
 	made, err := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "A", Status: "Open", Priority: "Low"})
@@ -369,7 +445,8 @@ func TestLabelsAndTheirValues(t *testing.T) {
 	system.mu.Lock()
 	system.says["GET /api/states"] = reply{status: 200, body: `[{"n":"Open","v":1},{"n":"Waiting","v":2}]`}
 	system.mu.Unlock()
-	if made, err = d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "A", Status: "Waiting"}); err != nil || made.Status != "Waiting" {
+	if made, err = d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "A", Status: "Waiting"}); err != nil ||
+		made.Status != "Waiting" {
 		t.Errorf("a label that is new: %q, %v", made.Status, err)
 	}
 	_, err = d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "A", Status: "Gone"})
@@ -383,21 +460,24 @@ func TestSettingsThatDoNotFitAreToldWithTheirPlace(t *testing.T) {
 		ticket object
 		body   string
 	}{
-		"settings.ticket.subject: gives a list, where a text is needed":                         {object{"subject": "[1]"}, `{"id":7}`},
-		"settings.ticket.id: gives nothing":                                                     {object{"id": ".steps.ticket.body.none"}, `{"id":7}`},
-		"settings.ticket.created_at: gives text that is not a time; set time_layout":            {object{"created_at": `"soon"`}, `{"id":7}`},
-		"settings.ticket.description: gives an object, where a text is needed":                  {object{"description": "{text: {}}"}, `{"id":7}`},
-		"settings.ticket.subject: takes longer than 1s":                                         {object{"subject": "[repeat(0)]"}, `{"id":7}`},
-		"settings.ticket.subject: has a value that is too large":                                {object{"subject": `"x" * 2000000`}, `{"id":7}`},
-		"settings.ticket.subject: cannot iterate over: null":                                    {object{"subject": ".steps.ticket.body.none[]"}, `{"id":7}`},
-		"The ticket system answered something other than JSON":                                  {object{}, `<html>sign in</html>`},
+		"settings.ticket.subject: gives a list, where a text is needed": {object{"subject": "[1]"},
+			`{"id":7}`},
+		"settings.ticket.id: gives nothing":                                          {object{"id": ".steps.ticket.body.none"}, `{"id":7}`},
+		"settings.ticket.created_at: gives text that is not a time; set time_layout": {object{"created_at": `"soon"`}, `{"id":7}`},
+		"settings.ticket.description: gives an object, where a text is needed":       {object{"description": "{text: {}}"}, `{"id":7}`},
+		"settings.ticket.subject: takes longer than 1s":                              {object{"subject": "[repeat(0)]"}, `{"id":7}`},
+		"settings.ticket.subject: has a value that is too large":                     {object{"subject": `"x" * 2000000`}, `{"id":7}`},
+		"settings.ticket.subject: cannot iterate over: null":                         {object{"subject": ".steps.ticket.body.none[]"}, `{"id":7}`},
+		"The ticket system answered something other than JSON": {object{},
+			`<html>sign in</html>`},
 		"settings.ticket.status_value: gives a list, where a value of the vocabulary is needed": {object{"status_value": "[]"}, `{"id":7}`},
 	} {
 		t.Run(path, func(t *testing.T) {
 			s := serve(t, says(map[string]reply{"GET /api/tickets/7": {status: 200, body: c.body}}), anonymous)
 			_, err := s.open(t, plain(s.url, object{"ticket": shownAs(c.ticket)})).ByNumber(t.Context(), "7")
 			f := fault.From(err)
-			if f == nil || f.Code != fault.Unsupported || f.Reason != fault.ReasonProviderMisconfigured || !strings.Contains(f.Detail, path) {
+			if f == nil || f.Code != fault.Unsupported || f.Reason != fault.ReasonProviderMisconfigured ||
+				!strings.Contains(f.Detail, path) {
 				t.Errorf("got %+v", f)
 			}
 		})
@@ -424,7 +504,8 @@ func TestRequestsThatCannotBeMadeAreNotSent(t *testing.T) {
 			maps.Copy(create, step)
 			d := s.open(t, plain(s.url, object{"create": object{"number": "1", "steps": []any{create}}}))
 			_, err := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "A\nX-Injected: yes"})
-			if f := fault.From(err); f == nil || f.Code != fault.Unsupported || !strings.Contains(f.Detail, path) || s.Calls() != 0 {
+			if f := fault.From(err); f == nil || f.Code != fault.Unsupported || !strings.Contains(f.Detail, path) ||
+				s.Calls() != 0 {
 				t.Errorf("after %d requests: %+v", s.Calls(), f)
 			}
 		})
@@ -433,15 +514,18 @@ func TestRequestsThatCannotBeMadeAreNotSent(t *testing.T) {
 
 // Who verifies a connection is told which fields an answer names, as far as they are plain words.
 func TestVerifyingTellsTheNamesInAnAnswer(t *testing.T) {
-	system := says(map[string]reply{"GET /api/check": {status: 422, body: `{"missing":["Cost centre","<b>","x@y","Étage 2","` +
-		strings.Repeat("x", 41) + `",7,"3","4","5","6"]}`}, "GET /api/me": {status: 200, body: `{}`}})
+	system := says(map[string]reply{"GET /api/check": {status: 422,
+		body: `{"missing":["Cost centre","<b>","x@y","Étage 2","` +
+			strings.Repeat("x", 41) + `",7,"3","4","5","6"]}`}, "GET /api/me": {status: 200, body: `{}`}})
 	s := serve(t, system, anonymous)
 	d := s.open(t, plain(s.url, object{
-		"check":  object{"steps": []any{object{"name": "check", "path": "check"}}},
-		"faults": []any{object{"match": ".body.missing", "fault": "misconfigured", "message": "More is required.", "names": ".body.missing"}},
+		"check": object{"steps": []any{object{"name": "check", "path": "check"}}},
+		"faults": []any{object{"match": ".body.missing", "fault": "misconfigured", "message": "More is required.",
+			"names": ".body.missing"}},
 	}))
 	_, err := d.(crm.Explainer).Explain(t.Context())
-	if f := fault.From(err); f == nil || !strings.Contains(f.Detail, "More is required: Cost centre, Étage 2, 3, 4, 5. The step was") {
+	if f := fault.From(err); f == nil ||
+		!strings.Contains(f.Detail, "More is required: Cost centre, Étage 2, 3, 4, 5. The step was") {
 		t.Errorf("got %+v", f)
 	}
 }
@@ -451,26 +535,41 @@ func TestVerifyingTellsTheNamesInAnAnswer(t *testing.T) {
 func TestNothingOfAnAnswerIsTold(t *testing.T) {
 	const canary = "canary"
 	bodies := []string{
-		`"canary"`, `{"canary":"canary"}`, `{"id":"canary x","error":"canary","errors":["canary"],"message":"canary","missing":["canary"],"list":["canary"],"at":"canary"}`,
+		`"canary"`, `{"canary":"canary"}`,
+		`{"id":"canary x","error":"canary","errors":["canary"],"message":"canary","missing":["canary"],"list":["canary"],"at":"canary"}`,
 		`{"id":7,"error":{"canary":["canary"]},"at":"canary","text":"canary","list":[{"canary":1}],"missing":["canary","canary two"]}`,
-		`canary`, `<html>canary</html>`, `{"canary"`, `["canary",["canary"]]`, `{"id":".."}`, `{"id":"\ncanary"}`, `{"id":"canary\u0000"}`,
+		`canary`, `<html>canary</html>`, `{"canary"`, `["canary",["canary"]]`, `{"id":".."}`, `{"id":"\ncanary"}`,
+		`{"id":"canary\u0000"}`,
 	}
 	expressions := []string{
-		".steps.S.body[]", ".steps.S.body.canary.x", ".steps.S.body.error | error", "error(.steps.S.body)", ".steps.S.body | tonumber", ".steps.S.body + 1", ".steps.S.body - {}",
-		".steps.S.body * {}", ".steps.S.body / 0", ".steps.S.body % 0", "-(.steps.S.body)", ".steps.S.body | keys", ".steps.S.body | fromjson", ".steps.S.body.error | test(\"(\")",
-		".steps.S.body | has(0)", ".steps.S.body | join(\"x\")", ".steps.S.body | quoted", ".steps.S.body | given", ".steps.S.body | @csv", ".steps.S.body | implode", ".steps.S.body.text | strptime(\"%Y\")",
-		".steps.S.body as [$a] | $a", ".steps.S.body as {id: [$a]} | $a", ".steps.S.body.error as $x | \"x\" | test($x; $x)", "try error(.steps.S.body) catch error", ".steps.S.body.list | first | .x.y",
-		".steps.S.body | ascii_downcase", ".steps.S.body.at", ".steps.S.body", ".steps.S.body | tojson | error", ".steps.S.body | startswith(1)", ".steps.S.body | sort_by(.x.y)", ".steps.S.body | todate", "({(.steps.S.body.error): {}})",
+		".steps.S.body[]", ".steps.S.body.canary.x", ".steps.S.body.error | error", "error(.steps.S.body)",
+		".steps.S.body | tonumber", ".steps.S.body + 1", ".steps.S.body - {}", ".steps.S.body * {}",
+		".steps.S.body / 0", ".steps.S.body % 0", "-(.steps.S.body)", ".steps.S.body | keys",
+		".steps.S.body | fromjson", ".steps.S.body.error | test(\"(\")", ".steps.S.body | has(0)",
+		".steps.S.body | join(\"x\")", ".steps.S.body | quoted", ".steps.S.body | given", ".steps.S.body | @csv",
+		".steps.S.body | implode", ".steps.S.body.text | strptime(\"%Y\")", ".steps.S.body as [$a] | $a",
+		".steps.S.body as {id: [$a]} | $a", ".steps.S.body.error as $x | \"x\" | test($x; $x)",
+		"try error(.steps.S.body) catch error", ".steps.S.body.list | first | .x.y",
+		".steps.S.body | ascii_downcase", ".steps.S.body.at", ".steps.S.body", ".steps.S.body | tojson | error",
+		".steps.S.body | startswith(1)", ".steps.S.body | sort_by(.x.y)", ".steps.S.body | todate",
+		"({(.steps.S.body.error): {}})",
 	}
 	faults := []any{
-		object{"status": []any{float64(422)}, "match": ".body.missing", "fault": "misconfigured", "names": ".body.missing"},
-		object{"match": ".body.errors[0]", "fault": "invalid", "field": "subject"}, object{"match": ".body.errors", "fault": "invalid"},
+		object{"status": []any{float64(422)}, "match": ".body.missing", "fault": "misconfigured",
+			"names": ".body.missing"},
+		object{"match": ".body.errors[0]", "fault": "invalid", "field": "subject"},
+		object{"match": ".body.errors", "fault": "invalid"},
 	}
 	failures := 0
 	for _, body := range bodies {
 		for _, status := range []int{200, 400, 401, 403, 404, 409, 422, 429, 500, 503} {
-			answer := reply{status: status, body: body, header: http.Header{"Content-Type": {"application/json"}, "X-Canary": {canary}, "Retry-After": {canary}}}
-			system := says(map[string]reply{"GET /api/tickets/7": answer, "POST /api/tickets": answer, "GET /api/me": answer, "GET /api/key": answer})
+			answer := reply{
+				status: status, body: body,
+				header: http.Header{"Content-Type": {"application/json"}, "X-Canary": {canary}, "Retry-After": {canary}},
+			}
+			system := says(map[string]reply{
+				"GET /api/tickets/7": answer, "POST /api/tickets": answer, "GET /api/me": answer, "GET /api/key": answer,
+			})
 			s := serve(t, system, anonymous)
 			tried := expressions
 			if status != 200 {
@@ -479,12 +578,16 @@ func TestNothingOfAnAnswerIsTold(t *testing.T) {
 			for i, expression := range tried {
 				step := func(name string) string { return strings.ReplaceAll(expression, ".S.", "."+name+".") }
 				settings := plain(s.url, object{
-					"faults": faults, "account": object{"name": step("me"), "steps": []any{object{"name": "me", "path": "me"}}},
+					"faults": faults, "account": object{
+						"name": step("me"), "steps": []any{object{"name": "me", "path": "me"}},
+					},
 					"ticket": shownAs(object{[]string{"subject", "id", "created_at", "description"}[i%4]: step("ticket")}),
 					"create": object{"number": "1", "steps": []any{
 						object{"name": "create", "method": "POST", "path": "tickets", "body": ".ticket"},
-						object{"name": "next", "method": "POST", "path": "tickets", "encoding": []string{"json", "form"}[i%2], "body": step("create")},
-						object{"name": "last", "path": "tickets/{" + step("create") + "}", "headers": object{"X-A": "{" + step("create") + "}"}},
+						object{"name": "next", "method": "POST", "path": "tickets", "encoding": []string{"json", "form"}[i%2],
+							"body": step("create")},
+						object{"name": "last", "path": "tickets/{" + step("create") + "}",
+							"headers": object{"X-A": "{" + step("create") + "}"}},
 					}},
 					"by_key": object{"number": step("key"), "steps": []any{object{"name": "key", "path": "key"}}},
 				})
@@ -502,7 +605,8 @@ func TestNothingOfAnAnswerIsTold(t *testing.T) {
 						continue
 					}
 					failures++
-					if all := fmt.Sprintf("%s %s %v %v %s", f.Detail, f.Reason, f.Fields, f.Metadata, f.Error()); strings.Contains(strings.ToLower(all), canary) {
+					if all := fmt.Sprintf("%s %s %v %v %s", f.Detail, f.Reason, f.Fields, f.Metadata,
+						f.Error()); strings.Contains(strings.ToLower(all), canary) {
 						t.Errorf("%d %s with %s tells %s", status, body, expression, all)
 					}
 				}
@@ -515,9 +619,12 @@ func TestNothingOfAnAnswerIsTold(t *testing.T) {
 }
 
 func TestATicketIsFoundOnlyByItsOwnNumber(t *testing.T) {
-	for rule, body := range map[string]string{"another number": `{"id":7}`, "an empty answer by a rule": `{"id":"007","hits":0}`} {
+	for rule, body := range map[string]string{
+		"another number": `{"id":7}`, "an empty answer by a rule": `{"id":"007","hits":0}`,
+	} {
 		s := serve(t, says(map[string]reply{"GET /api/tickets/007": {status: 200, body: body}}), anonymous)
-		d := s.open(t, plain(s.url, object{"faults": []any{object{"match": ".body.hits == 0", "fault": "not_found"}}}))
+		d := s.open(t, plain(s.url, object{"faults": []any{object{"match": ".body.hits == 0",
+			"fault": "not_found"}}}))
 		_, err := d.ByNumber(t.Context(), "007")
 		if f := fault.From(err); f == nil || f.Code != fault.NotFound || f.Reason != fault.ReasonTicketNotFound {
 			t.Errorf("%s: %v", rule, err)
@@ -527,12 +634,15 @@ func TestATicketIsFoundOnlyByItsOwnNumber(t *testing.T) {
 
 func TestExplainShowsEachStep(t *testing.T) {
 	replies := map[string]reply{
-		"GET /api/me": {status: 200, body: `{"name":"Acme","email":"desk@acme.example"}`}, "GET /api/states": {status: 200, body: `["Open"]`},
+		"GET /api/me":        {status: 200, body: `{"name":"Acme","email":"desk@acme.example"}`},
+		"GET /api/states":    {status: 200, body: `["Open"]`},
 		"GET /api/tickets/7": {status: 200, body: `{"id":7,"title":"A pipe"}`},
 	}
 	settings := object{
 		"sample_number": "7",
-		"vocabulary":    object{"steps": []any{object{"name": "states", "path": "states"}}, "statuses": ".steps.states.body"},
+		"vocabulary": object{
+			"steps": []any{object{"name": "states", "path": "states"}}, "statuses": ".steps.states.body",
+		},
 	}
 	s := serve(t, says(replies), anonymous)
 	lines, err := s.open(t, plain(s.url, settings)).(crm.Explainer).Explain(t.Context())
@@ -547,10 +657,12 @@ func TestExplainShowsEachStep(t *testing.T) {
 	}
 	conditional := plain(s.url, object{"create": object{"number": "7", "steps": []any{
 		object{"name": "owner", "path": "owner", "when": ".ticket.owner_id"},
-		object{"name": "create", "method": "POST", "path": "tickets", "encoding": "form", "body": "{s: .ticket.subject, o: .steps.owner.body}"},
+		object{"name": "create", "method": "POST", "path": "tickets", "encoding": "form",
+			"body": "{s: .ticket.subject, o: .steps.owner.body}"},
 	}}, "ticket": shownAs(nil)})
 	lines, err = s.open(t, conditional).(crm.Explainer).Explain(t.Context())
-	if err != nil || !slices.Contains(lines, `create.steps[1] (create): would send POST /api/tickets "s=A+subject"`) {
+	if err != nil || !slices.Contains(lines,
+		`create.steps[1] (create): would send POST /api/tickets "s=A+subject"`) {
 		t.Errorf("a step with a condition goes before the one that acts: %q, %v", lines, err)
 	}
 	if slices.ContainsFunc(s.requests(), func(r string) bool { return strings.HasPrefix(r, "POST") }) {
@@ -562,7 +674,8 @@ func TestExplainShowsEachStep(t *testing.T) {
 	}
 	delete(replies, "GET /api/states")
 	lines, err = s.open(t, plain(s.url, settings)).(crm.Explainer).Explain(t.Context())
-	if len(lines) != 3 || err == nil || !strings.Contains(fault.From(err).Detail, "vocabulary.steps[0] (states)") {
+	if len(lines) != 3 || err == nil ||
+		!strings.Contains(fault.From(err).Detail, "vocabulary.steps[0] (states)") {
 		t.Errorf("a step that fails: %q, %v", lines, err)
 	}
 }

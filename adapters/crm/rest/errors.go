@@ -14,9 +14,10 @@ import (
 
 // statusFor is a status that says plainly what a rule's fault is.
 var statusFor = map[string]int{
-	"not_found": http.StatusNotFound, "invalid": http.StatusUnprocessableEntity, "forbidden": http.StatusForbidden,
-	"disconnected": http.StatusUnauthorized, "rate_limited": http.StatusTooManyRequests,
-	"unavailable": http.StatusServiceUnavailable, "conflict": http.StatusConflict,
+	"not_found": http.StatusNotFound, "invalid": http.StatusUnprocessableEntity,
+	"forbidden": http.StatusForbidden, "disconnected": http.StatusUnauthorized,
+	"rate_limited": http.StatusTooManyRequests, "unavailable": http.StatusServiceUnavailable,
+	"conflict": http.StatusConflict,
 }
 
 // misconfigured is the fault of a rule about what the connection's settings have the ticket system do.
@@ -43,7 +44,8 @@ func (r *run) matchRules(ctx context.Context, s step, got answer) error {
 		if rule.fault == misconfigured {
 			return at(s, rule.setUp(ctx, got, r.forOperator))
 		}
-		f := upstream.StatusFault(name, statusFor[rule.fault], got.header, got.raw).With("upstream_status", strconv.Itoa(got.status))
+		f := upstream.StatusFault(name, statusFor[rule.fault], got.header, got.raw).
+			With("upstream_status", strconv.Itoa(got.status))
 		if rest, ok := strings.CutPrefix(f.Upstream, strconv.Itoa(statusFor[rule.fault])); ok {
 			f.Upstream = strconv.Itoa(got.status) + rest
 		}
@@ -139,7 +141,8 @@ func (r *run) plain(s step, got answer) *fault.Error {
 		return noTicket(f)
 	}
 	missing := fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"The ticket system has nothing at the path of the request (status %d). Check base_url and the path.", got.status)
+		"The ticket system has nothing at the path of the request (status %d). Check base_url and the path.",
+		got.status)
 	missing.Upstream = f.Upstream
 	return missing
 }

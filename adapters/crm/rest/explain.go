@@ -36,9 +36,11 @@ func (d *driver) Explain(ctx context.Context) ([]string, error) {
 		if err != nil {
 			return lines, err
 		}
-		note("vocabulary" + facts("statuses", strings.Join(known.Statuses, ", "), "priorities", strings.Join(known.Priorities, ", ")))
+		note("vocabulary" + facts("statuses", strings.Join(known.Statuses, ", "), "priorities",
+			strings.Join(known.Priorities, ", ")))
 	}
-	if err := begin(map[string]any{"ticket": asInput(crm.NewTicket{}), "key": rehearsalKey}).steps(ctx, d.check); err != nil {
+	if err := begin(map[string]any{"ticket": asInput(crm.NewTicket{}), "key": rehearsalKey}).
+		steps(ctx, d.check); err != nil {
 		return lines, err
 	}
 	line, err := d.rehearse(ctx)
@@ -63,8 +65,10 @@ func (d *driver) Explain(ctx context.Context) ([]string, error) {
 		return lines, err
 	}
 	note("ticket" + facts(
-		"id", t.ID, "number", t.Number, "subject", t.Subject, "description", t.Description.Body, "status", t.Status, "priority", t.Priority,
-		"owner_id", t.OwnerID, "account_id", t.AccountID, "contact_id", t.ContactID, "created_at", moment(t.CreatedAt), "updated_at", moment(t.UpdatedAt),
+		"id", t.ID, "number", t.Number, "subject", t.Subject, "description", t.Description.Body, "status", t.Status,
+		"priority", t.Priority,
+		"owner_id", t.OwnerID, "account_id", t.AccountID, "contact_id", t.ContactID, "created_at",
+		moment(t.CreatedAt), "updated_at", moment(t.UpdatedAt),
 		"closed_at", moment(t.ClosedAt), "resolved_at", moment(t.ResolvedAt), "last_comment", t.LastComment.Body))
 	return lines, nil
 }
@@ -75,7 +79,10 @@ const rehearsalKey = "0verify0"
 // rehearse makes the request that opens a ticket, or the one that has to be answered before it, and sends
 // nothing.
 func (d *driver) rehearse(ctx context.Context) (string, error) {
-	sample := crm.NewTicket{Key: rehearsalKey, Subject: "A subject", Description: "A description.", OwnerID: "1", AccountID: "1", ContactID: "1"}
+	sample := crm.NewTicket{
+		Key: rehearsalKey, Subject: "A subject", Description: "A description.", OwnerID: "1", AccountID: "1",
+		ContactID: "1",
+	}
 	known, err := d.ask(ctx, d.begin(map[string]any{}))
 	if err != nil {
 		return "", err
@@ -99,7 +106,8 @@ func (d *driver) rehearse(ctx context.Context) (string, error) {
 		return "", err
 	}
 	r := d.begin(map[string]any{"ticket": ticket, "key": sample.Key})
-	first := d.compiled.create[slices.IndexFunc(d.compiled.create, func(s step) bool { return s.acts || !s.when.given() })]
+	first := d.compiled.create[slices.IndexFunc(d.compiled.create,
+		func(s step) bool { return s.acts || !s.when.given() })]
 	for _, s := range d.compiled.create {
 		r.done[s.name] = nil
 	}

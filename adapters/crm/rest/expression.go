@@ -39,11 +39,13 @@ func parse(path, source string) (expression, string) {
 	if err != nil {
 		var at *gojq.ParseError
 		if errors.As(err, &at) {
-			return expression{}, fmt.Sprintf("is not a jq expression: %v at character %d of %q.", err, at.Offset, source)
+			return expression{}, fmt.Sprintf("is not a jq expression: %v at character %d of %q.", err,
+				at.Offset, source)
 		}
 		return expression{}, fmt.Sprintf("is not a jq expression: %v.", err)
 	}
-	options := append(counting(), gojq.WithFunction("given", 0, 0, given), gojq.WithFunction("quoted", 0, 0, quoted))
+	options := append(counting(), gojq.WithFunction("given", 0, 0, given),
+		gojq.WithFunction("quoted", 0, 0, quoted))
 	if _, err := gojq.Compile(query, options...); err != nil {
 		return expression{}, fmt.Sprintf("cannot be used as a jq expression: %v.", err)
 	}
@@ -95,7 +97,8 @@ func (e expression) value(ctx context.Context, input any) (any, error) {
 	limited, cancel := context.WithTimeout(ctx, expressionTime)
 	defer cancel()
 	left := &work{bytes: maxMadeBytes}
-	v, any := e.code.RunWithContext(&metered{Context: limited, work: left, left: maxExecuted}, input, left).Next()
+	v, any := e.code.RunWithContext(&metered{Context: limited, work: left, left: maxExecuted}, input, left).
+		Next()
 	err, failed := v.(error)
 	switch {
 	case ctx.Err() != nil:
@@ -113,17 +116,19 @@ func (e expression) value(ctx context.Context, input any) (any, error) {
 }
 
 // failures of jq tell the value behind these words, which is of an answer.
-var failures = regexp.MustCompile(`\A((?:cannot (?:iterate over|add|subtract|multiply|divide|modulo|negate)|` +
-	`expected an? (?:object|array|string|number)(?: with [a-z ]+)? but got|(?:given|quoted|join|split|test|startswith|endswith|` +
-	`tonumber|length|keys|has|ascii_downcase|ltrimstr|rtrimstr)(?:\([^)]*\))? cannot be applied to): ` +
-	`(?:null|boolean|number|string|array|object))\b`)
+var failures = regexp.MustCompile(
+	`\A((?:cannot (?:iterate over|add|subtract|multiply|divide|modulo|negate)|` +
+		`expected an? (?:object|array|string|number)(?: with [a-z ]+)? but got|(?:given|quoted|join|split|test|startswith|endswith|` +
+		`tonumber|length|keys|has|ascii_downcase|ltrimstr|rtrimstr)(?:\([^)]*\))? cannot be applied to): ` +
+		`(?:null|boolean|number|string|array|object))\b`)
 
 // fails returns the fault of a failure of the expression, in words that nothing of an answer is in. The log
 // has it whole at debug level.
 func (e expression) fails(err error) error {
 	what := "fails on the ticket system's answer"
 	var raised gojq.ValueError
-	if known := failures.FindStringSubmatch(err.Error()); known != nil && !errors.As(err, &raised) && !strings.Contains(known[1], "(") {
+	if known := failures.FindStringSubmatch(err.Error()); known != nil && !errors.As(err, &raised) &&
+		!strings.Contains(known[1], "(") {
 		what = known[1]
 	}
 	f := misfit(e.setting, what)
@@ -214,5 +219,6 @@ func (b *budget) exceeds(v any) bool {
 // answer is in it.
 func misfit(path, what string) *fault.Error {
 	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"The connection's settings do not fit its ticket system: settings.%s: %s.", path, what).With("setting", "settings."+path)
+		"The connection's settings do not fit its ticket system: settings.%s: %s.", path, what).
+		With("setting", "settings."+path)
 }

@@ -24,7 +24,9 @@ func TestALeavingCallerEndsAnExpression(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := e.value(ctx, map[string]any{"a": long + "a", "b": long + "b"}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := e.value(ctx, map[string]any{
+		"a": long + "a", "b": long + "b",
+	}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -32,8 +34,10 @@ func TestALeavingCallerEndsAnExpression(t *testing.T) {
 func TestExpressionsReachNothingButTheirInput(t *testing.T) {
 	t.Setenv("FRONTDESK_CANARY", "canary")
 	for _, source := range []string{
-		"env", "$ENV", "$ENV.FRONTDESK_CANARY", "env.FRONTDESK_CANARY", "input", "inputs", "input_filename", "input_line_number", "$__prog_args",
-		`include "m"; 1`, `import "m" as m; 1`, `import "/etc/passwd" as $p; $p`, "get_search_list", `"m" | modulemeta`, "debug", "stderr", "halt", "halt_error", `"x" | error`,
+		"env", "$ENV", "$ENV.FRONTDESK_CANARY", "env.FRONTDESK_CANARY", "input", "inputs", "input_filename",
+		"input_line_number", "$__prog_args",
+		`include "m"; 1`, `import "m" as m; 1`, `import "/etc/passwd" as $p; $p`, "get_search_list",
+		`"m" | modulemeta`, "debug", "stderr", "halt", "halt_error", `"x" | error`,
 	} {
 		e, problem := parse("place", source)
 		if problem != "" {
@@ -102,8 +106,10 @@ func TestTimes(t *testing.T) {
 		{text: "1777636800250", want: noon.Add(250 * time.Millisecond)},
 		{text: "01.05.2026 14:00", layout: "02.01.2006 15:04", zone: berlin, want: noon},
 		{text: "20260501", layout: "20060102", want: noon.Add(-12 * time.Hour)},
-		{text: ""}, {text: "1970-01-01T00:00:00Z"}, {text: "0"}, {text: "0001-01-01T00:00:00Z"}, {text: "0000-00-00 00:00:00"}, {text: "-1"},
-		{text: "soon", wrong: true}, {text: "1e300", wrong: true}, {text: "NaN", wrong: true}, {text: "2026-05-01T12:00:00Z", layout: "2006", wrong: true},
+		{text: ""}, {text: "1970-01-01T00:00:00Z"}, {text: "0"}, {text: "0001-01-01T00:00:00Z"},
+		{text: "0000-00-00 00:00:00"}, {text: "-1"},
+		{text: "soon", wrong: true}, {text: "1e300", wrong: true}, {text: "NaN", wrong: true},
+		{text: "2026-05-01T12:00:00Z", layout: "2006", wrong: true},
 	} {
 		zone := c.zone
 		if zone == nil {
@@ -119,7 +125,8 @@ func TestSingleValuesAsText(t *testing.T) {
 	for _, c := range []struct {
 		source, want string
 	}{
-		{"null", ""}, {`"a"`, "a"}, {"7", "7"}, {"1e3", "1000"}, {"12345678901234567890", "12345678901234567890"}, {"123456789012 + 1", "123456789013"},
+		{"null", ""}, {`"a"`, "a"}, {"7", "7"}, {"1e3", "1000"}, {"12345678901234567890", "12345678901234567890"},
+		{"123456789012 + 1", "123456789013"},
 		{"1.5", "1.5"}, {"true", "true"}, {"empty", ""},
 	} {
 		e, problem := parse("place", c.source)
@@ -152,14 +159,18 @@ func FuzzTemplate(f *testing.F) {
 // FuzzAnswers holds that whatever is answered makes a ticket or a fault, and of its words a fault tells plain
 // names alone.
 func FuzzAnswers(f *testing.F) {
-	for _, body := range []string{`{"id":7,"made":"2026-05-01","state":1,"text":{"text":"x","html":true}}`, `[]`, `{"id":[]}`, `<html>`, "", `{"id":1e999}`, `{"id":7}{}`, `{"missing":["Floor","<b>",["x"],"a\nb"]}`} {
+	for _, body := range []string{
+		`{"id":7,"made":"2026-05-01","state":1,"text":{"text":"x","html":true}}`, `[]`, `{"id":[]}`, `<html>`, "",
+		`{"id":1e999}`, `{"id":7}{}`, `{"missing":["Floor","<b>",["x"],"a\nb"]}`,
+	} {
 		f.Add([]byte(body), "application/json")
 		f.Add([]byte(body), "text/plain")
 	}
 	c := compile(settings{
 		BaseURL: "https://desk.example", NumberPattern: ".*", TimeZone: "UTC",
 		Vocabulary: vocabularySettings{Statuses: `[{label: "Open", value: 1}]`},
-		Ticket: ticketSettings{ID: ".steps.t.body.id", Number: ".steps.t.body.id", StatusValue: ".steps.t.body.state", CreatedAt: ".steps.t.body.made",
+		Ticket: ticketSettings{ID: ".steps.t.body.id", Number: ".steps.t.body.id",
+			StatusValue: ".steps.t.body.state", CreatedAt: ".steps.t.body.made",
 			Description: ".steps.t.body.text", Subject: ".steps.t.headers[\"content-type\"]"},
 	})
 	d, missing := &driver{compiled: c}, rule{names: c.expression("faults[0].names", ".body.missing")}
@@ -167,7 +178,10 @@ func FuzzAnswers(f *testing.F) {
 		got := answer{status: 200, raw: body, header: http.Header{"Content-Type": {kind}}}
 		got.read(false)
 		for _, name := range missing.plainNames(t.Context(), got) {
-			if len(name) > maxNameLength || strings.ContainsFunc(name, func(c rune) bool { return c != ' ' && !unicode.IsPrint(c) || strings.ContainsRune("<>&\"'@:", c) }) {
+			if len(name) > maxNameLength ||
+				strings.ContainsFunc(name, func(c rune) bool {
+					return c != ' ' && !unicode.IsPrint(c) || strings.ContainsRune("<>&\"'@:", c)
+				}) {
 				t.Errorf("told the name %q", name)
 			}
 		}

@@ -10,7 +10,9 @@ import (
 )
 
 // fieldNames are the fields of a new ticket, in the order of the interface.
-var fieldNames = []string{"subject", "description", "priority", "status", "owner_id", "account_id", "contact_id"}
+var fieldNames = []string{
+	"subject", "description", "priority", "status", "owner_id", "account_id", "contact_id",
+}
 
 // use is where an expression uses the new ticket: one field of it, as .ticket.owner_id or
 // .ticket["owner_id"], or all.
@@ -24,7 +26,8 @@ func (c *compiled) fields(s createSettings) {
 	for _, source := range s.sources() {
 		for _, found := range use.FindAllStringSubmatch(source, -1) {
 			name := found[1] + found[2]
-			if label, isValue := map[string]string{"status_value": "status", "priority_value": "priority"}[name]; isValue {
+			if label, isValue := map[string]string{"status_value": "status",
+				"priority_value": "priority"}[name]; isValue {
 				name = label
 			}
 			named[name], all = true, all || name == ""
@@ -63,8 +66,9 @@ func (s createSettings) sources() []string {
 func (m mapping) shows() map[string]bool {
 	return map[string]bool{
 		"subject": m.subject.given(), "description": m.description.given(), "owner_id": m.ownerID.given(),
-		"status": m.status.given() || m.statusValue.given(), "priority": m.priority.given() || m.priorityValue.given(),
-		"account_id": m.accountID.given(), "contact_id": m.contactID.given(),
+		"status":   m.status.given() || m.statusValue.given(),
+		"priority": m.priority.given() || m.priorityValue.given(), "account_id": m.accountID.given(),
+		"contact_id": m.contactID.given(),
 	}
 }
 
@@ -74,7 +78,9 @@ func (c *compiled) unsettable(ticket map[string]any) error {
 	var faults []fault.Field
 	for _, name := range fieldNames {
 		if ticket[name] != nil && !c.settable[name] && name != "subject" {
-			faults = append(faults, fault.Field{Path: name, Message: "cannot be set in the connected ticket system; leave it out."})
+			faults = append(faults, fault.Field{
+				Path: name, Message: "cannot be set in the connected ticket system; leave it out.",
+			})
 		}
 	}
 	if len(faults) > 0 {
@@ -108,7 +114,8 @@ type otherID struct {
 // otherIDs returns those that create.shown may explain.
 func (d *driver) otherIDs(wanted crm.NewTicket, t *crm.Ticket) (others []otherID) {
 	for _, id := range []otherID{
-		{d.shownOwner, wanted.OwnerID, &t.OwnerID}, {d.shownAccount, wanted.AccountID, &t.AccountID}, {d.shownContact, wanted.ContactID, &t.ContactID},
+		{d.shownOwner, wanted.OwnerID, &t.OwnerID}, {d.shownAccount, wanted.AccountID, &t.AccountID},
+		{d.shownContact, wanted.ContactID, &t.ContactID},
 	} {
 		if id.given != "" && *id.has != "" && id.given != *id.has && id.shown.given() {
 			others = append(others, id)

@@ -22,12 +22,13 @@ type redmineFake struct {
 	mu     sync.Mutex
 	issues []*redmineIssue
 
-	mayNotAdd bool           // the user lacks the permission to add issues
-	language  string         // of the user; "" is English
-	workflow  []int          // the statuses that a new issue may be given; nil: all
-	readOnly  []string       // the fields that the workflow or the tracker keeps from the user, such as assigned_to_id
-	fields    map[int]string // the custom fields of the project and its tracker
-	required  []int          // of them
+	mayNotAdd bool   // the user lacks the permission to add issues
+	language  string // of the user; "" is English
+	workflow  []int  // the statuses that a new issue may be given; nil: all
+	// The fields that the workflow or the tracker keeps from the user, such as assigned_to_id.
+	readOnly []string
+	fields   map[int]string // the custom fields of the project and its tracker
+	required []int          // of them
 }
 
 type redmineIssue struct {
@@ -62,7 +63,8 @@ func redmineName(words []redmineWord, id int) (redmineWord, bool) {
 
 // status returns the id of a status.
 func (f *redmineFake) status(name string) int {
-	return redmineStatuses[slices.IndexFunc(redmineStatuses, func(w redmineWord) bool { return w.name == name })].id
+	return redmineStatuses[slices.IndexFunc(redmineStatuses,
+		func(w redmineWord) bool { return w.name == name })].id
 }
 
 func (f *redmineFake) count() int {
@@ -83,7 +85,10 @@ func (f *redmineFake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	isIssue = isIssue && beside
 	switch {
 	case r.Method == http.MethodGet && r.URL.Path == "/users/current.json":
-		redmineAnswer(w, http.StatusOK, map[string]any{"user": map[string]any{"id": 5, "login": "alice", "firstname": "Alice", "lastname": "Desk", "mail": "alice@example.com"}})
+		redmineAnswer(w, http.StatusOK,
+			map[string]any{"user": map[string]any{
+				"id": 5, "login": "alice", "firstname": "Alice", "lastname": "Desk", "mail": "alice@example.com",
+			}})
 	case r.Method == http.MethodGet && r.URL.Path == "/issue_statuses.json":
 		var list []any
 		for _, s := range redmineStatuses {
@@ -162,7 +167,9 @@ func (f *redmineFake) list(w http.ResponseWriter, q url.Values) {
 	for _, issue := range found[:min(limit, 100, len(found))] {
 		page = append(page, f.shown(issue))
 	}
-	redmineAnswer(w, http.StatusOK, map[string]any{"issues": page, "total_count": len(found), "offset": 0, "limit": limit})
+	redmineAnswer(w, http.StatusOK, map[string]any{
+		"issues": page, "total_count": len(found), "offset": 0, "limit": limit,
+	})
 }
 
 // filtered reports whether a filter on a custom field keeps an issue out.
@@ -225,7 +232,8 @@ func (f *redmineFake) build(in redmineNew) (*redmineIssue, []string) {
 		custom: map[int]string{}, journals: []map[string]any{},
 	}
 	kept := func(field string) bool { return !slices.Contains(f.readOnly, field) }
-	if _, known := redmineName(redmineStatuses, in.StatusID); known && kept("status_id") && (f.workflow == nil || slices.Contains(f.workflow, in.StatusID)) {
+	if _, known := redmineName(redmineStatuses, in.StatusID); known && kept("status_id") &&
+		(f.workflow == nil || slices.Contains(f.workflow, in.StatusID)) {
 		issue.status = in.StatusID
 	}
 	if kept("description") {
@@ -266,10 +274,12 @@ func (f *redmineFake) shown(i *redmineIssue) map[string]any {
 	status, _ := redmineName(redmineStatuses, i.status)
 	priority, _ := redmineName(redminePriorities, i.priority)
 	shown := map[string]any{
-		"id": i.id, "project": map[string]any{"id": 1, "name": "Support"}, "status": map[string]any{"id": status.id, "name": status.name},
-		"priority": map[string]any{"id": priority.id, "name": priority.name}, "author": map[string]any{"id": i.author, "name": "Alice Desk"},
-		"subject": i.subject, "description": i.description,
-		"created_on": i.created.Format(time.RFC3339), "updated_on": i.updated.Format(time.RFC3339), "closed_on": nil,
+		"id": i.id, "project": map[string]any{"id": 1, "name": "Support"},
+		"status":   map[string]any{"id": status.id, "name": status.name},
+		"priority": map[string]any{"id": priority.id, "name": priority.name},
+		"author":   map[string]any{"id": i.author, "name": "Alice Desk"}, "subject": i.subject,
+		"description": i.description, "created_on": i.created.Format(time.RFC3339),
+		"updated_on": i.updated.Format(time.RFC3339), "closed_on": nil,
 	}
 	if !i.closed.IsZero() {
 		shown["closed_on"] = i.closed.Format(time.RFC3339)
@@ -302,8 +312,9 @@ func (f *redmineFake) change(w http.ResponseWriter, r *http.Request, issue *redm
 	}
 	issue.updated = time.Now().UTC().Truncate(time.Second)
 	journal := map[string]any{
-		"id": len(issue.journals) + 1, "user": map[string]any{"id": 5, "name": "Alice Desk"}, "notes": in.Issue.Notes,
-		"private_notes": in.Issue.Private, "created_on": issue.updated.Format(time.RFC3339), "details": []any{},
+		"id": len(issue.journals) + 1, "user": map[string]any{"id": 5, "name": "Alice Desk"},
+		"notes": in.Issue.Notes, "private_notes": in.Issue.Private,
+		"created_on": issue.updated.Format(time.RFC3339), "details": []any{},
 	}
 	if status, known := redmineName(redmineStatuses, in.Issue.StatusID); known {
 		issue.status = status.id

@@ -47,7 +47,8 @@ var (
 	rtStatuses = []string{"new", "open", "stalled", "resolved", "rejected", "deleted"}
 	rtInitial  = []string{"new", "open", "resolved"}
 	rtRefers   = regexp.MustCompile(`\ARefersTo = '((?:[^'\\]|\\.)*)'\z`)
-	rtHistory  = regexp.MustCompile(`\AObjectType = 'RT::Ticket' AND ObjectId = ([0-9]+) AND Type = '(Create|Correspond)'\z`)
+	rtHistory  = regexp.MustCompile(
+		`\AObjectType = 'RT::Ticket' AND ObjectId = ([0-9]+) AND Type = '(Create|Correspond)'\z`)
 )
 
 func (f *rtFake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -68,14 +69,21 @@ func (f *rtFake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "GET rt":
 		rtAnswer(w, http.StatusOK, map[string]any{"Version": "5.0.3", "Plugins": []any{}})
 	case "GET queue/*":
-		links := []any{map[string]any{"ref": "self", "type": "queue", "id": 1, "_url": "http://" + r.Host + "/REST/2.0/queue/1"}}
+		links := []any{map[string]any{"ref": "self", "type": "queue", "id": 1,
+			"_url": "http://" + r.Host + "/REST/2.0/queue/1"}}
 		if !f.mayNotCreate {
-			links = append(links, map[string]any{"ref": "create", "type": "ticket", "_url": "http://" + r.Host + "/REST/2.0/ticket?Queue=1"})
+			links = append(links, map[string]any{
+				"ref": "create", "type": "ticket", "_url": "http://" + r.Host + "/REST/2.0/ticket?Queue=1",
+			})
 		}
-		rtKnown(w, parts[1] == "General" || parts[1] == "1", map[string]any{"id": 1, "Name": "General", "Lifecycle": "default", "_hyperlinks": links})
+		rtKnown(w, parts[1] == "General" || parts[1] == "1", map[string]any{
+			"id": 1, "Name": "General", "Lifecycle": "default", "_hyperlinks": links,
+		})
 	case "GET user/*":
 		name := strings.ReplaceAll(parts[1], "%20", " ")
-		user, known := f.user(func(u rtUserRecord) bool { return strings.EqualFold(u.Name, name) || u.Name == rtUser && name == "14" })
+		user, known := f.user(func(u rtUserRecord) bool {
+			return strings.EqualFold(u.Name, name) || u.Name == rtUser && name == "14"
+		})
 		rtKnown(w, known, map[string]any{"Name": user.Name, "EmailAddress": user.EmailAddress, "Privileged": 1})
 	case "POST user":
 		var in struct {
@@ -90,7 +98,8 @@ func (f *rtFake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		rtAnswer(w, http.StatusCreated, map[string]any{"id": in.Name, "type": "user"})
 	case "GET users":
 		var query []struct{ Field, Value string }
-		if json.Unmarshal([]byte(r.URL.Query().Get("query")), &query) != nil || len(query) != 1 || query[0].Field != "EmailAddress" {
+		if json.Unmarshal([]byte(r.URL.Query().Get("query")), &query) != nil || len(query) != 1 ||
+			query[0].Field != "EmailAddress" {
 			rtRefuse(w, http.StatusBadRequest, "The query must be JSON")
 			return
 		}
@@ -186,14 +195,19 @@ func (f *rtFake) create(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	now := time.Now().UTC().Truncate(time.Second)
-	t := &rtTicket{id: len(f.tickets) + 1, subject: in.Subject, status: in.Status, priority: "0", owner: "Nobody", refersTo: in.RefersTo, created: now, resolved: time.Unix(0, 0).UTC()}
+	t := &rtTicket{
+		id: len(f.tickets) + 1, subject: in.Subject, status: in.Status, priority: "0", owner: "Nobody",
+		refersTo: in.RefersTo, created: now, resolved: time.Unix(0, 0).UTC(),
+	}
 	if in.Priority != nil {
 		t.priority = strconv.Itoa(*in.Priority)
 	}
 	if strings.EqualFold(in.Owner, rtUser) || in.Owner == "14" {
 		t.owner = rtUser // one that is unknown, or may not own tickets, is silently nobody
 	}
-	requestor, known := f.user(func(u rtUserRecord) bool { return in.Requestor == u.Name || in.Requestor == u.EmailAddress })
+	requestor, known := f.user(func(u rtUserRecord) bool {
+		return in.Requestor == u.Name || in.Requestor == u.EmailAddress
+	})
 	switch {
 	case known:
 		t.requestors = []string{requestor.Name}
@@ -203,7 +217,10 @@ func (f *rtFake) create(w http.ResponseWriter, r *http.Request) {
 	f.tickets = append(f.tickets, t)
 	t.set(in.Status, now)
 	f.note(t, "Create", in.Content, in.ContentType)
-	rtAnswer(w, http.StatusCreated, map[string]any{"id": strconv.Itoa(t.id), "type": "ticket", "_url": "http://" + r.Host + "/REST/2.0/ticket/" + strconv.Itoa(t.id)})
+	rtAnswer(w, http.StatusCreated, map[string]any{
+		"id": strconv.Itoa(t.id), "type": "ticket",
+		"_url": "http://" + r.Host + "/REST/2.0/ticket/" + strconv.Itoa(t.id),
+	})
 }
 
 // set leaves the time of resolution when a ticket is opened again.
@@ -226,8 +243,9 @@ func (t *rtTicket) shown() map[string]any {
 	}
 	return map[string]any{
 		"id": t.id, "Type": "ticket", "Subject": t.subject, "Status": t.status, "Priority": t.priority,
-		"Queue": map[string]any{"id": "1", "type": "queue"}, "Owner": map[string]any{"id": t.owner, "type": "user"}, "Requestor": requestors,
-		"Created": t.created.Format(time.RFC3339), "LastUpdated": t.updated.Format(time.RFC3339), "Resolved": t.resolved.Format(time.RFC3339),
+		"Queue": map[string]any{"id": "1", "type": "queue"}, "Owner": map[string]any{"id": t.owner, "type": "user"},
+		"Requestor": requestors, "Created": t.created.Format(time.RFC3339),
+		"LastUpdated": t.updated.Format(time.RFC3339), "Resolved": t.resolved.Format(time.RFC3339),
 		"Due": "1970-01-01T00:00:00Z",
 	}
 }
@@ -262,13 +280,17 @@ func (f *rtFake) search(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query().Get("query")
 	link := rtRefers.FindStringSubmatch(query)
 	if link == nil && query != "id > 0" {
-		rtRefuse(w, http.StatusBadRequest, "Wrong query, expecting a KEYWORD in '"+query+"' at /usr/share/request-tracker5/lib/RT/SQL.pm line 170.")
+		rtRefuse(w, http.StatusBadRequest,
+			"Wrong query, expecting a KEYWORD in '"+query+"' at /usr/share/request-tracker5/lib/RT/SQL.pm line 170.")
 		return
 	}
 	items := []any{}
 	for _, t := range f.tickets {
 		if link == nil || slices.Contains(t.refersTo, link[1]) {
-			items = append(items, map[string]any{"id": strconv.Itoa(t.id), "type": "ticket", "_url": "http://rt.example/REST/2.0/ticket/" + strconv.Itoa(t.id)})
+			items = append(items, map[string]any{
+				"id": strconv.Itoa(t.id), "type": "ticket",
+				"_url": "http://rt.example/REST/2.0/ticket/" + strconv.Itoa(t.id),
+			})
 		}
 	}
 	rtPage(w, r, items)
@@ -281,7 +303,9 @@ func rtPage(w http.ResponseWriter, r *http.Request, items []any) {
 	}
 	total := len(items)
 	items = items[:min(size, total)]
-	rtAnswer(w, http.StatusOK, map[string]any{"count": len(items), "page": 1, "pages": 1, "per_page": size, "total": total, "items": items})
+	rtAnswer(w, http.StatusOK, map[string]any{
+		"count": len(items), "page": 1, "pages": 1, "per_page": size, "total": total, "items": items,
+	})
 }
 
 func (f *rtFake) history(w http.ResponseWriter, r *http.Request) {
@@ -293,7 +317,10 @@ func (f *rtFake) history(w http.ResponseWriter, r *http.Request) {
 	items := []any{}
 	for _, x := range f.transactions {
 		if strconv.Itoa(x.ticket) == asked[1] && x.kind == asked[2] {
-			items = append(items, map[string]any{"id": strconv.Itoa(x.id), "type": "transaction", "_url": "http://rt.example/REST/2.0/transaction/" + strconv.Itoa(x.id)})
+			items = append(items, map[string]any{
+				"id": strconv.Itoa(x.id), "type": "transaction",
+				"_url": "http://rt.example/REST/2.0/transaction/" + strconv.Itoa(x.id),
+			})
 		}
 	}
 	if r.URL.Query().Get("order") == "DESC" {
@@ -306,8 +333,13 @@ func (f *rtFake) attachments(w http.ResponseWriter, id string) {
 	items := []any{}
 	for _, x := range f.transactions {
 		if strconv.Itoa(x.id) == id && x.text != "" {
-			items = append(items, map[string]any{"id": "5", "type": "attachment", "_url": "http://rt.example/REST/2.0/attachment/5", "ContentType": x.ctype, "Content": x.text})
+			items = append(items, map[string]any{
+				"id": "5", "type": "attachment", "_url": "http://rt.example/REST/2.0/attachment/5",
+				"ContentType": x.ctype, "Content": x.text,
+			})
 		}
 	}
-	rtAnswer(w, http.StatusOK, map[string]any{"count": len(items), "page": 1, "pages": 1, "per_page": 20, "total": len(items), "items": items})
+	rtAnswer(w, http.StatusOK, map[string]any{
+		"count": len(items), "page": 1, "pages": 1, "per_page": 20, "total": len(items), "items": items,
+	})
 }

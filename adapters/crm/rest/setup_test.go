@@ -48,23 +48,29 @@ func TestAFieldThatNoStepUsesIsRefusedBeforeAnythingIsSent(t *testing.T) {
 		{Path: "account_id", Message: "cannot be set in the connected ticket system; leave it out."},
 		{Path: "contact_id", Message: "cannot be set in the connected ticket system; leave it out."},
 	}
-	if f := fault.From(err); f == nil || f.Code != fault.Invalid || !slices.Equal(f.Fields, want) || s.Calls() != 0 {
+	if f := fault.From(err); f == nil || f.Code != fault.Invalid || !slices.Equal(f.Fields, want) ||
+		s.Calls() != 0 {
 		t.Errorf("after %d requests: %+v", s.Calls(), f)
 	}
 	for rule, c := range map[string]struct {
 		body    string
 		refused []string
 	}{
-		"one field":                 {"{s: .ticket.subject}", []string{"description", "status", "owner_id"}},
-		"fields by other spellings": {`{s: .ticket["subject"], d: .ticket.description, st: .ticket.status_value}`, []string{"owner_id"}},
-		"the whole ticket":          {".ticket | {subject, description}", nil}, // what is dropped shows when it is read back
-		"a step of that name":       {"{s: .ticket.subject, o: .steps.ticket.body}", []string{"description", "status", "owner_id"}},
+		"one field": {"{s: .ticket.subject}", []string{"description", "status", "owner_id"}},
+		"fields by other spellings": {`{s: .ticket["subject"], d: .ticket.description, st: .ticket.status_value}`,
+			[]string{"owner_id"}},
+		// What is dropped shows when it is read back.
+		"the whole ticket": {".ticket | {subject, description}", nil},
+		"a step of that name": {"{s: .ticket.subject, o: .steps.ticket.body}",
+			[]string{"description", "status", "owner_id"}},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			s := serve(t, says(map[string]reply{"POST /api/tickets": {status: 503}}), anonymous)
 			d := s.open(t, plain(s.url, object{"ticket": shownAs(nil), "create": object{"number": "1", "steps": []any{
 				object{"name": "create", "method": "POST", "path": "tickets", "body": c.body}}}}))
-			_, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "A", Description: "B", Status: "New", OwnerID: "7"})
+			_, err := d.Create(t.Context(), crm.NewTicket{
+				Key: "k1", Subject: "A", Description: "B", Status: "New", OwnerID: "7",
+			})
 			var refused []string
 			for _, f := range fault.From(err).Fields {
 				refused = append(refused, f.Path)
@@ -76,13 +82,18 @@ func TestAFieldThatNoStepUsesIsRefusedBeforeAnythingIsSent(t *testing.T) {
 	}
 	wrong := wrongIn(plain("https://desk.example", object{"create": object{"number": "1", "steps": []any{
 		object{"name": "owner", "path": "users/{.ticket.owner_id}", "when": ".ticket.priority_value"},
-		object{"name": "create", "method": "POST", "path": "tickets", "headers": object{"X-A": "{.ticket.contact_id}"}, "query": object{"q": "{.ticket.account_id}"}},
+		object{"name": "create", "method": "POST", "path": "tickets",
+			"headers": object{"X-A": "{.ticket.contact_id}"}, "query": object{"q": "{.ticket.account_id}"}},
 	}}}), nil)
 	if want := []string{
-		"settings.ticket.priority is required, because create uses .ticket.priority: otherwise nothing shows whether it was kept.",
-		"settings.ticket.owner_id is required, because create uses .ticket.owner_id: otherwise nothing shows whether it was kept.",
-		"settings.ticket.account_id is required, because create uses .ticket.account_id: otherwise nothing shows whether it was kept.",
-		"settings.ticket.contact_id is required, because create uses .ticket.contact_id: otherwise nothing shows whether it was kept.",
+		"settings.ticket.priority is required, because create uses .ticket.priority: otherwise nothing shows " +
+			"whether it was kept.",
+		"settings.ticket.owner_id is required, because create uses .ticket.owner_id: otherwise nothing shows " +
+			"whether it was kept.",
+		"settings.ticket.account_id is required, because create uses .ticket.account_id: otherwise nothing shows " +
+			"whether it was kept.",
+		"settings.ticket.contact_id is required, because create uses .ticket.contact_id: otherwise nothing shows " +
+			"whether it was kept.",
 	}; !slices.Equal(wrong, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(wrong, "\n"), strings.Join(want, "\n"))
 	}
@@ -98,24 +109,33 @@ func TestAFaultOfTheSetUpIsNotBlamedOnTheCaller(t *testing.T) {
 		names      string // for who verifies the connection
 		given      crm.NewTicket
 	}{
-		"no such project": {fake: &redmineFake{}, old: "projects/support/", other: "projects/suport/", code: fault.Unsupported, detail: "Correct the project in the paths"},
-		"no right":        {fake: &redmineFake{mayNotAdd: true}, code: fault.Forbidden, detail: "Give its role the permission to add issues"},
-		"required fields": {fake: &redmineFake{fields: map[int]string{3: "Cost centre", 4: "Floor"}, required: []int{3, 4}}, code: fault.Unsupported,
+		"no such project": {fake: &redmineFake{}, old: "projects/support/", other: "projects/suport/",
+			code: fault.Unsupported, detail: "Correct the project in the paths"},
+		"no right": {fake: &redmineFake{mayNotAdd: true}, code: fault.Forbidden,
+			detail: "Give its role the permission to add issues"},
+		"required fields": {fake: &redmineFake{
+			fields: map[int]string{3: "Cost centre", 4: "Floor"}, required: []int{3, 4},
+		}, code: fault.Unsupported,
 			detail: "Set them in create.steps[0].body", names: ": Cost centre, Floor."},
-		"required fields, and a status that is fine": {fake: &redmineFake{fields: map[int]string{3: "Status of the lease"}, required: []int{3}}, code: fault.Unsupported,
-			detail: "Set them in create.steps[0].body", names: ": Status of the lease.", given: crm.NewTicket{OwnerID: "5"}},
+		"required fields, and a status that is fine": {fake: &redmineFake{
+			fields: map[int]string{3: "Status of the lease"}, required: []int{3},
+		}, code: fault.Unsupported,
+			detail: "Set them in create.steps[0].body", names: ": Status of the lease.",
+			given: crm.NewTicket{OwnerID: "5"}},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			_, d := redmine(t, c.fake, c.old, c.other)
 			c.given.Key, c.given.Subject = "k1", "A"
 			_, err := d.Create(t.Context(), c.given)
 			f := fault.From(err)
-			if f == nil || f.Code != c.code || len(f.Fields) > 0 || !strings.Contains(f.Detail, c.detail) || c.names != "" && strings.Contains(f.Detail, c.names) {
+			if f == nil || f.Code != c.code || len(f.Fields) > 0 || !strings.Contains(f.Detail, c.detail) ||
+				c.names != "" && strings.Contains(f.Detail, c.names) {
 				t.Errorf("create: %+v", f)
 			}
 			_, err = d.(crm.Explainer).Explain(t.Context())
 			f = fault.From(err)
-			if f == nil || f.Code != c.code || !strings.Contains(f.Detail, c.detail+c.names) || !strings.Contains(f.Detail, "check.steps[0] (refused)") {
+			if f == nil || f.Code != c.code || !strings.Contains(f.Detail, c.detail+c.names) ||
+				!strings.Contains(f.Detail, "check.steps[0] (refused)") {
 				t.Errorf("verify: %+v", f)
 			}
 			if c.fake.count() != 0 {
@@ -126,7 +146,8 @@ func TestAFaultOfTheSetUpIsNotBlamedOnTheCaller(t *testing.T) {
 	t.Run("another language", func(t *testing.T) {
 		_, d := redmine(t, &redmineFake{language: "de"}, "", "")
 		_, err := d.(crm.Explainer).Explain(t.Context())
-		if f := fault.From(err); f == nil || f.Code != fault.Unsupported || !strings.Contains(f.Detail, "Set English") {
+		if f := fault.From(err); f == nil || f.Code != fault.Unsupported ||
+			!strings.Contains(f.Detail, "Set English") {
 			t.Errorf("verify: %+v", f)
 		}
 	})
@@ -136,7 +157,8 @@ func TestAFaultOfTheSetUpIsNotBlamedOnTheCaller(t *testing.T) {
 		if _, err := d.(crm.Explainer).Explain(t.Context()); err != nil {
 			t.Errorf("verify: %v", err)
 		}
-		if _, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "A"}); err != nil || fake.count() != 1 {
+		if _, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "A"}); err != nil ||
+			fake.count() != 1 {
 			t.Errorf("create: %v, %d issues", err, fake.count())
 		}
 	})
@@ -149,7 +171,8 @@ func TestFaultsOfAnEmptyRequestTracker(t *testing.T) {
 	}
 	_, d := at(t, &rtFake{mayNotCreate: true}, "", "")
 	_, err := d.(crm.Explainer).Explain(t.Context())
-	if f := fault.From(err); f == nil || f.Code != fault.Forbidden || !strings.Contains(f.Detail, "Give it the right CreateTicket") {
+	if f := fault.From(err); f == nil || f.Code != fault.Forbidden ||
+		!strings.Contains(f.Detail, "Give it the right CreateTicket") {
 		t.Errorf("no right: %+v", f)
 	}
 	_, d = at(t, &rtFake{}, "General", "Generl")
@@ -170,7 +193,8 @@ func TestAnEmptyTicketSystemIsVerified(t *testing.T) {
 	s := redmineServer{serve(t, fake, asRedmine), fake}
 	settings["base_url"] = s.url
 	lines, err := s.open(t, settings).(crm.Explainer).Explain(t.Context())
-	if err != nil || !slices.Contains(lines, "check.steps[0] (refused): POST /projects/support/issues.json answered 422") ||
+	if err != nil || !slices.Contains(lines,
+		"check.steps[0] (refused): POST /projects/support/issues.json answered 422") ||
 		!slices.Contains(lines, "get: found no ticket with exactly the sample_number 1") || fake.count() != 0 {
 		t.Errorf("Redmine: %v, %d issues\n%s", err, fake.count(), strings.Join(lines, "\n"))
 	}
@@ -188,8 +212,11 @@ func TestRequestTrackerRealIsVerifiedEmptyAndByWhatItsUserMay(t *testing.T) {
 		!slices.Contains(lines, "get: found no ticket with exactly the sample_number 1") {
 		t.Errorf("as root: %v\n%s", err, strings.Join(lines, "\n"))
 	}
-	root := rtServer{serve(t, proxyTo(t, account.URL), func(r *http.Request) { r.SetBasicAuth(account.User, account.Password) })}
-	user := map[string]any{"Name": "desk", "Password": "secret12", "EmailAddress": "desk@example.com", "Privileged": 1}
+	root := rtServer{serve(t, proxyTo(t, account.URL),
+		func(r *http.Request) { r.SetBasicAuth(account.User, account.Password) })}
+	user := map[string]any{
+		"Name": "desk", "Password": "secret12", "EmailAddress": "desk@example.com", "Privileged": 1,
+	}
 	if err := root.ask(t.Context(), http.MethodPost, root.at("user"), user, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -255,10 +282,13 @@ func TestRedmineIsSearchedForTheKey(t *testing.T) {
 	fake = &redmineFake{fields: map[int]string{7: "Call"}}
 	s = redmineServer{serve(t, fake, asRedmine), fake}
 	settings := exampleAt(t, "redmine.yaml", s.url)
-	settings = substitute(settings, `([.ticket.description, "Frontdesk: " + .key] | map(select(. != null)) | join("\n\n"))`,
+	settings = substitute(settings,
+		`([.ticket.description, "Frontdesk: " + .key] | map(select(. != null)) | join("\n\n"))`,
 		".ticket.description, custom_fields: [{id: 7, value: .key}]").(object)
 	settings["by_key"] = object{
-		"steps":  []any{object{"name": "marked", "path": "projects/support/issues.json", "query": object{"cf_7": "={.key}", "status_id": "*"}}},
+		"steps": []any{object{"name": "marked", "path": "projects/support/issues.json", "query": object{
+			"cf_7": "={.key}", "status_id": "*",
+		}}},
 		"number": `.key as $key | [.steps.marked.body.issues[] | select(.custom_fields | any(.id == 7 and .value == $key)) | .id] | min`,
 	}
 	d = s.open(t, settings)

@@ -103,7 +103,8 @@ func distinct(labels []label) []label {
 	kept := make([]label, 0, len(labels))
 	for _, l := range labels {
 		l.name = strings.TrimSpace(l.name)
-		if l.name != "" && !slices.ContainsFunc(kept, func(k label) bool { return strings.EqualFold(k.name, l.name) }) {
+		if l.name != "" && !slices.ContainsFunc(kept,
+			func(k label) bool { return strings.EqualFold(k.name, l.name) }) {
 			kept = append(kept, l)
 		}
 	}
@@ -131,7 +132,9 @@ func (d *driver) find(ctx context.Context, of func(words) []label, is func(label
 }
 
 // valueOf returns what is sent for a label, nil for none.
-func (d *driver) valueOf(ctx context.Context, field string, source expression, of func(words) []label, given string) (any, error) {
+func (d *driver) valueOf(
+	ctx context.Context, field string, source expression, of func(words) []label, given string,
+) (any, error) {
 	if given == "" {
 		return nil, nil
 	}
@@ -149,7 +152,9 @@ func (d *driver) valueOf(ctx context.Context, field string, source expression, o
 }
 
 // labelOf returns the label that a value stands for, "" where none is known.
-func (d *driver) labelOf(ctx context.Context, source expression, of func(words) []label, v any) (string, error) {
+func (d *driver) labelOf(
+	ctx context.Context, source expression, of func(words) []label, v any,
+) (string, error) {
 	value, ok := textOf(v)
 	if !ok {
 		return "", misfit(source.setting, "gives "+kindOf(v)+", where a value of the vocabulary is needed")

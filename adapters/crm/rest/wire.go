@@ -16,8 +16,9 @@ func (m mapping) ticket(ctx context.Context, r *run) (crm.Ticket, error) {
 		into *string
 		from expression
 	}{
-		{&t.ID, m.id}, {&t.Number, m.number}, {&t.Subject, m.subject}, {&t.Status, m.status}, {&t.Priority, m.priority},
-		{&t.OwnerID, m.ownerID}, {&t.AccountID, m.accountID}, {&t.ContactID, m.contactID},
+		{&t.ID, m.id}, {&t.Number, m.number}, {&t.Subject, m.subject}, {&t.Status, m.status},
+		{&t.Priority, m.priority}, {&t.OwnerID, m.ownerID}, {&t.AccountID, m.accountID},
+		{&t.ContactID, m.contactID},
 	} {
 		var err error
 		if *field.into, err = field.from.text(ctx, r.input); err != nil {
@@ -43,7 +44,10 @@ func (m mapping) ticket(ctx context.Context, r *run) (crm.Ticket, error) {
 	for _, field := range []struct {
 		into *time.Time
 		from expression
-	}{{&t.CreatedAt, m.createdAt}, {&t.UpdatedAt, m.updatedAt}, {&t.ClosedAt, m.closedAt}, {&t.ResolvedAt, m.resolvedAt}} {
+	}{
+		{&t.CreatedAt, m.createdAt}, {&t.UpdatedAt, m.updatedAt}, {&t.ClosedAt, m.closedAt},
+		{&t.ResolvedAt, m.resolvedAt},
+	} {
 		text, err := field.from.text(ctx, r.input)
 		if err != nil {
 			return crm.Ticket{}, err
@@ -93,8 +97,8 @@ func (e expression) markedUp(ctx context.Context, input any) (crm.Text, error) {
 
 // layouts are the usual forms of a time. Go reads a fraction of a second after any of them.
 var layouts = []string{
-	time.RFC3339, "2006-01-02T15:04:05-0700", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05-07:00", "2006-01-02 15:04:05Z",
-	"2006-01-02T15:04:05", "2006-01-02 15:04:05", time.DateOnly,
+	time.RFC3339, "2006-01-02T15:04:05-0700", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05-07:00",
+	"2006-01-02 15:04:05Z", "2006-01-02T15:04:05", "2006-01-02 15:04:05", time.DateOnly,
 }
 
 // milliseconds is from where on a number counts milliseconds: as seconds it would be the year 5138.

@@ -90,7 +90,9 @@ func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 	if s.BaseURL != "" {
 		home, g.TenantAddress = strings.TrimRight(s.BaseURL, "/"), true
 	} else {
-		g.Instance = &adapter.Instance{Field: "instance_url", Check: func(address string) error { return ownAddress(address, login) }}
+		g.Instance = &adapter.Instance{
+			Field: "instance_url", Check: func(address string) error { return ownAddress(address, login) },
+		}
 	}
 	g.TokenURL = home + "/services/oauth2/token"
 	switch g.Flow {
@@ -100,14 +102,16 @@ func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 			Credential: "private_key", Subject: s.Username, Audience: audience(home, login),
 			Key: func(secret string) (adapter.SigningKey, error) {
 				if !isPrivateKey(secret) {
-					return adapter.SigningKey{}, fault.InvalidField("credentials.private_key", "must be an RSA private key in PEM, without a passphrase.")
+					return adapter.SigningKey{}, fault.InvalidField("credentials.private_key",
+						"must be an RSA private key in PEM, without a passphrase.")
 				}
 				return adapter.SigningKey{Issuer: s.ClientID, PEM: []byte(secret)}, nil
 			},
 		}
 	case adapter.ClientCredentials:
 		if home == production || home == sandboxes {
-			return g, fault.InvalidField("settings.base_url", "is required with the flow client_credentials: Salesforce answers it at My Domain addresses only.")
+			return g, fault.InvalidField("settings.base_url",
+				"is required with the flow client_credentials: Salesforce answers it at My Domain addresses only.")
 		}
 	default:
 		g.AuthURL, g.Scopes = home+"/services/oauth2/authorize", scopes
@@ -190,7 +194,8 @@ func (s settings) Validate() (faults []fault.Field) {
 		"Subject":         "is set by the call.",
 		s.ExternalIDField: "is the connection's external_id_field, where the gateway keeps the call's key.",
 	})...)
-	if u, err := url.Parse(s.BaseURL); err != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+	if u, err := url.Parse(s.BaseURL); err != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" ||
+		u.Fragment != "" {
 		add("settings.base_url", "must be the My Domain address alone, such as https://acme.my.salesforce.com.")
 	}
 	if home := strings.TrimRight(s.BaseURL, "/"); home == production || home == sandboxes {
@@ -198,7 +203,8 @@ func (s settings) Validate() (faults []fault.Field) {
 	}
 	if adapter.Flow(s.Flow) == adapter.JWTBearer {
 		for _, field := range []struct{ path, value string }{
-			{"settings.client_id", s.ClientID}, {"settings.username", s.Username}, {"credentials.private_key", s.PrivateKey},
+			{"settings.client_id", s.ClientID}, {"settings.username", s.Username},
+			{"credentials.private_key", s.PrivateKey},
 		} {
 			if field.value == "" {
 				add(field.path, "is required with the flow jwt_bearer.")

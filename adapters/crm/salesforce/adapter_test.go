@@ -47,7 +47,9 @@ func TestGrants(t *testing.T) {
 	}
 	signing := pemOf(t, "RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(pair), nil)
 	consent := []string{"api", "refresh_token"}
-	jwt := []string{"flow=jwt_bearer", "client_id=3MVG9", "username=bot@acme.example", "credential private_key=withheld"}
+	jwt := []string{
+		"flow=jwt_bearer", "client_id=3MVG9", "username=bot@acme.example", "credential private_key=withheld",
+	}
 	for _, c := range []struct {
 		rule     string
 		given    []string
@@ -60,24 +62,36 @@ func TestGrants(t *testing.T) {
 		tenant   bool
 	}{
 		{rule: "a person agrees at the login address", flow: adapter.Consent, token: production, scopes: consent},
-		{rule: "a login address of the operator's", login: "https://test.salesforce.com/", flow: adapter.Consent, token: sandboxes, scopes: consent},
-		{rule: "a My Domain address takes its place", given: []string{"base_url=" + myDomain + "/"}, flow: adapter.Consent, token: myDomain, scopes: consent, tenant: true},
-		{rule: "an app of one's own", given: []string{"client_id=3MVG9", "credential client_secret=withheld"}, flow: adapter.Consent, token: production, client: "3MVG9", scopes: consent},
+		{rule: "a login address of the operator's", login: "https://test.salesforce.com/", flow: adapter.Consent,
+			token: sandboxes, scopes: consent},
+		{rule: "a My Domain address takes its place", given: []string{"base_url=" + myDomain + "/"},
+			flow: adapter.Consent, token: myDomain, scopes: consent, tenant: true},
+		{rule: "an app of one's own", given: []string{"client_id=3MVG9", "credential client_secret=withheld"},
+			flow: adapter.Consent, token: production, client: "3MVG9", scopes: consent},
 		{rule: "a key", given: jwt, flow: adapter.JWTBearer, token: production, audience: production},
-		{rule: "a key at a My Domain address", given: append(slices.Clone(jwt), "base_url="+myDomain), flow: adapter.JWTBearer, token: myDomain, audience: production, tenant: true},
+		{rule: "a key at a My Domain address", given: append(slices.Clone(jwt), "base_url="+myDomain),
+			flow: adapter.JWTBearer, token: myDomain, audience: production, tenant: true},
 		{
-			rule: "a key at a sandbox's My Domain address", given: append(slices.Clone(jwt), "base_url=https://acme--test.sandbox.my.salesforce.com"),
-			flow: adapter.JWTBearer, token: "https://acme--test.sandbox.my.salesforce.com", audience: sandboxes, tenant: true,
+			rule:  "a key at a sandbox's My Domain address",
+			given: append(slices.Clone(jwt), "base_url=https://acme--test.sandbox.my.salesforce.com"),
+			flow:  adapter.JWTBearer, token: "https://acme--test.sandbox.my.salesforce.com", audience: sandboxes,
+			tenant: true,
 		},
 		{
-			rule: "an app of one's own, anywhere", given: []string{"base_url=https://salesforce.example", "client_id=3MVG9", "credential client_secret=withheld"},
-			flow: adapter.Consent, token: "https://salesforce.example", client: "3MVG9", scopes: consent, tenant: true,
+			rule: "an app of one's own, anywhere",
+			given: []string{
+				"base_url=https://salesforce.example", "client_id=3MVG9", "credential client_secret=withheld",
+			},
+			flow: adapter.Consent, token: "https://salesforce.example", client: "3MVG9", scopes: consent,
+			tenant: true,
 		},
 		{
-			rule: "an app for itself", given: []string{"flow=client_credentials", "base_url=" + myDomain, "client_id=3MVG9", "credential client_secret=withheld"},
-			flow: adapter.ClientCredentials, token: myDomain, client: "3MVG9", tenant: true,
+			rule:  "an app for itself",
+			given: []string{"flow=client_credentials", "base_url=" + myDomain, "client_id=3MVG9", "credential client_secret=withheld"},
+			flow:  adapter.ClientCredentials, token: myDomain, client: "3MVG9", tenant: true,
 		},
-		{rule: "the gateway's app for itself, at an emulator", given: []string{"flow=client_credentials"}, login: "http://127.0.0.1:9104", flow: adapter.ClientCredentials, token: "http://127.0.0.1:9104"},
+		{rule: "the gateway's app for itself, at an emulator", given: []string{"flow=client_credentials"},
+			login: "http://127.0.0.1:9104", flow: adapter.ClientCredentials, token: "http://127.0.0.1:9104"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			a, err := Adapter().With(values(c.given...))
@@ -91,7 +105,8 @@ func TestGrants(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if g.Flow != c.flow || g.TokenURL != c.token+"/services/oauth2/token" || g.ClientID != c.client || !slices.Equal(g.ScopeNames(), c.scopes) || g.TenantAddress != c.tenant {
+			if g.Flow != c.flow || g.TokenURL != c.token+"/services/oauth2/token" || g.ClientID != c.client ||
+				!slices.Equal(g.ScopeNames(), c.scopes) || g.TenantAddress != c.tenant {
 				t.Errorf("the grant is %+v", g)
 			}
 			if consents := g.AuthURL == c.token+"/services/oauth2/authorize"; consents != (c.flow == adapter.Consent) {
@@ -104,7 +119,8 @@ func TestGrants(t *testing.T) {
 				return
 			}
 			key, err := g.Assertion.Key(signing)
-			if err != nil || key.Issuer != "3MVG9" || string(key.PEM) != signing || g.Assertion.Audience != c.audience || g.Assertion.Subject != "bot@acme.example" {
+			if err != nil || key.Issuer != "3MVG9" || string(key.PEM) != signing ||
+				g.Assertion.Audience != c.audience || g.Assertion.Subject != "bot@acme.example" {
 				t.Errorf("the assertion is %+v of %+v, %v", g.Assertion, key, err)
 			}
 		})
@@ -119,21 +135,32 @@ func TestSettingsThatDoNotFit(t *testing.T) {
 	}{
 		{"a version is Salesforce's", []string{"api_version=62"}, []string{"settings.api_version"}},
 		{"a version is not too old", []string{"api_version=v45.0"}, []string{"settings.api_version"}},
-		{"a number's format is a regular expression", []string{"number_format=("}, []string{"settings.number_format"}},
+		{"a number's format is a regular expression", []string{"number_format=("},
+			[]string{"settings.number_format"}},
 		{"a number's format stands by itself", []string{"number_format=a)|(b"}, []string{"settings.number_format"}},
 		{"a number's width is none below 0", []string{"number_width=-1"}, []string{"settings.number_width"}},
 		{"a number's width has an end", []string{"number_width=31"}, []string{"settings.number_width"}},
-		{"a field for keys is a custom one", []string{"external_id_field=Subject"}, []string{"settings.external_id_field"}},
-		{"a field for keys is no path", []string{"external_id_field=a/../b__c"}, []string{"settings.external_id_field"}},
-		{"an address is without a path", []string{"base_url=" + myDomain + "/services/data"}, []string{"settings.base_url"}},
-		{"an address is not where everybody signs in", []string{"base_url=https://test.salesforce.com/"}, []string{"settings.base_url"}},
+		{"a field for keys is a custom one", []string{"external_id_field=Subject"},
+			[]string{"settings.external_id_field"}},
+		{"a field for keys is no path", []string{"external_id_field=a/../b__c"},
+			[]string{"settings.external_id_field"}},
+		{"an address is without a path", []string{"base_url=" + myDomain + "/services/data"},
+			[]string{"settings.base_url"}},
+		{"an address is not where everybody signs in", []string{"base_url=https://test.salesforce.com/"},
+			[]string{"settings.base_url"}},
 		{"comments are where they can be", []string{"comments=chatter"}, []string{"settings.comments"}},
-		{"a key needs its app and user", []string{"flow=jwt_bearer"}, []string{"settings.client_id", "settings.username", "credentials.private_key"}},
+		{"a key needs its app and user", []string{"flow=jwt_bearer"},
+			[]string{"settings.client_id", "settings.username", "credentials.private_key"}},
 		{"a user name is for a key", []string{"username=bot@acme.example"}, []string{"settings.flow"}},
-		{"a refresh token is for consent", []string{"flow=client_credentials", "base_url=" + myDomain, "credential refresh_token=x"}, []string{"credentials.refresh_token"}},
-		{"the gateway's app tells its secret to Salesforce alone", []string{"base_url=https://salesforce.example"}, []string{"settings.base_url"}},
-		{"the gateway's app does so over https", []string{"base_url=http://acme.my.salesforce.com"}, []string{"settings.base_url"}},
-		{"an app for itself needs a My Domain address", []string{"flow=client_credentials"}, []string{"settings.base_url"}},
+		{"a refresh token is for consent",
+			[]string{"flow=client_credentials", "base_url=" + myDomain, "credential refresh_token=x"},
+			[]string{"credentials.refresh_token"}},
+		{"the gateway's app tells its secret to Salesforce alone", []string{"base_url=https://salesforce.example"},
+			[]string{"settings.base_url"}},
+		{"the gateway's app does so over https", []string{"base_url=http://acme.my.salesforce.com"},
+			[]string{"settings.base_url"}},
+		{"an app for itself needs a My Domain address", []string{"flow=client_credentials"},
+			[]string{"settings.base_url"}},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			a, err := Adapter().With(values(c.given...))
@@ -179,7 +206,8 @@ func TestKeysThatSign(t *testing.T) {
 		{"nothing", "", false},
 	} {
 		g, err := grant(settings{
-			Flow: "jwt_bearer", ClientID: "3MVG9", Username: "bot@acme.example", PrivateKey: "withheld", APIVersion: "v62.0", NumberFormat: ".",
+			Flow: "jwt_bearer", ClientID: "3MVG9", Username: "bot@acme.example", PrivateKey: "withheld",
+			APIVersion: "v62.0", NumberFormat: ".",
 		}, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -233,7 +261,8 @@ func TestTheDeclarationHasHelp(t *testing.T) {
 
 func TestQuotedTextIsOneLiteral(t *testing.T) {
 	for text, want := range map[string]string{
-		`00001001`: `'00001001'`, `'`: `'\''`, `\`: `'\\'`, `\'`: `'\\\''`, `' OR Id != '`: `'\' OR Id != \''`, "": `''`,
+		`00001001`: `'00001001'`, `'`: `'\''`, `\`: `'\\'`, `\'`: `'\\\''`,
+		`' OR Id != '`: `'\' OR Id != \''`, "": `''`,
 	} {
 		if got := quoted(text); got != want {
 			t.Errorf("%q is quoted as %s, want %s", text, got, want)
@@ -242,15 +271,18 @@ func TestQuotedTextIsOneLiteral(t *testing.T) {
 }
 
 func TestAReferenceIsLeftInAQuery(t *testing.T) {
-	if got := escapedQuery("SELECT Id FROM Case WHERE Id = '" + reference + "'"); got != "SELECT+Id+FROM+Case+WHERE+Id+%3D+%27@{made.id}%27" {
+	if got := escapedQuery("SELECT Id FROM Case WHERE Id = '" +
+		reference + "'"); got != "SELECT+Id+FROM+Case+WHERE+Id+%3D+%27@{made.id}%27" {
 		t.Error(got)
 	}
 }
 
 func TestTimes(t *testing.T) {
 	for text, want := range map[string]string{
-		`"2026-05-01T07:25:37.000+0000"`: "2026-05-01T07:25:37Z", `"2026-05-01T07:25:37.250+0200"`: "2026-05-01T05:25:37.25Z",
-		`"2026-05-01T07:25:37Z"`: "2026-05-01T07:25:37Z", `null`: "", `""`: "", `"yesterday"`: "error", `7`: "error",
+		`"2026-05-01T07:25:37.000+0000"`: "2026-05-01T07:25:37Z",
+		`"2026-05-01T07:25:37.250+0200"`: "2026-05-01T05:25:37.25Z",
+		`"2026-05-01T07:25:37Z"`:         "2026-05-01T07:25:37Z", `null`: "", `""`: "",
+		`"yesterday"`: "error", `7`: "error",
 	} {
 		var s stamp
 		err := json.Unmarshal([]byte(text), &s)

@@ -43,7 +43,10 @@ func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Han
 	how.Accounts = []string{user}
 	how.OAuth = oauthtest.Options{Clients: map[string]string{clientID: secret}}
 	server := fake.New(how)
-	s := &testServer{Server: server, url: adaptertest.Serve(t, server, around...), refresh: server.OAuth.Grant(clientID, user, "api", "refresh_token")}
+	s := &testServer{
+		Server: server, url: adaptertest.Serve(t, server, around...),
+		refresh: server.OAuth.Grant(clientID, user, "api", "refresh_token"),
+	}
 	s.token, _ = s.redeem(t, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {s.refresh}})
 	return s
 }
@@ -77,7 +80,10 @@ func (s *testServer) open(t testing.TB, more map[string]any) crm.Driver {
 	})
 	driver, err := salesforce.Adapter().OpenCRM(context.Background(),
 		adapter.Values{Settings: more, Credentials: map[string]string{"refresh_token": "withheld"}},
-		adapter.Environment{Zone: "Europe/London", HTTP: client, Now: time.Now, Instance: func(context.Context) (string, error) { return s.url, nil }})
+		adapter.Environment{
+			Zone: "Europe/London", HTTP: client, Now: time.Now,
+			Instance: func(context.Context) (string, error) { return s.url, nil },
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,12 +97,16 @@ func TestContract(t *testing.T) {
 		more map[string]any
 	}{
 		{rule: "plain"},
-		{rule: "with keys", how: fake.Options{ExternalID: keyField}, more: map[string]any{"external_id_field": keyField}},
+		{rule: "with keys", how: fake.Options{ExternalID: keyField},
+			more: map[string]any{"external_id_field": keyField}},
 		{rule: "with emails", more: map[string]any{"comments": "emails"}},
 		{rule: "with posts", more: map[string]any{"comments": "feed"}},
 		{
 			rule: "with labels that are translated", how: fake.Options{
-				Statuses:   []fake.Value{{Value: "New", Label: "Neu", Default: true}, {Value: "On Hold", Label: "Wartet", Inactive: true}, {Value: "Closed", Label: "Geschlossen", Closed: true}},
+				Statuses: []fake.Value{
+					{Value: "New", Label: "Neu", Default: true}, {Value: "On Hold", Label: "Wartet", Inactive: true},
+					{Value: "Closed", Label: "Geschlossen", Closed: true},
+				},
 				Priorities: []fake.Value{{Value: "High", Label: "Hoch"}, {Value: "Low", Label: "Niedrig", Default: true}},
 			},
 		},
@@ -138,26 +148,37 @@ func TestEveryRequestIsAsSalesforceDescribesThem(t *testing.T) {
 		org  fake.Options
 		more map[string]any
 	}{{}, {fake.Options{ExternalID: keyField}, map[string]any{"external_id_field": keyField}}} {
-		crmtest.Run(t, func(t *testing.T) crmtest.Harness { return harness(t, serve(t, how.org, data), how.org, how.more) })
+		crmtest.Run(t, func(t *testing.T) crmtest.Harness {
+			return harness(t, serve(t, how.org, data), how.org, how.more)
+		})
 	}
 	api.Report(t)
 }
 
 func harness(t *testing.T, s *testServer, how fake.Options, more map[string]any) crmtest.Harness {
-	vocabulary := crm.Vocabulary{Statuses: []string{"New", "Working", "Escalated", "Closed"}, Priorities: []string{"High", "Medium", "Low"}}
+	vocabulary := crm.Vocabulary{
+		Statuses: []string{"New", "Working", "Escalated", "Closed"}, Priorities: []string{"High", "Medium", "Low"},
+	}
 	status, priority := "New", "Medium"
 	if how.Statuses != nil {
-		vocabulary = crm.Vocabulary{Statuses: []string{"Neu", "Geschlossen"}, Priorities: []string{"Hoch", "Niedrig"}}
+		vocabulary = crm.Vocabulary{
+			Statuses: []string{"Neu", "Geschlossen"}, Priorities: []string{"Hoch", "Niedrig"},
+		}
 		status, priority = "Neu", "Niedrig"
 	}
 	comments, _ := more["comments"].(string)
 	return crmtest.Harness{
 		Open:    func() crm.Driver { return s.open(t, more) },
-		Account: crm.Account{Name: "Acme"}, Vocabulary: vocabulary, DefaultStatus: status, DefaultPriority: priority,
-		Known:   crmtest.Related{OwnerID: fake.Owner, AccountID: fake.Account, ContactID: fake.Contact},
-		Unknown: crmtest.Related{OwnerID: fake.RecordID("005", 9), AccountID: fake.RecordID("001", 9), ContactID: fake.RecordID("003", 9)},
+		Account: crm.Account{Name: "Acme"}, Vocabulary: vocabulary, DefaultStatus: status,
+		DefaultPriority: priority,
+		Known:           crmtest.Related{OwnerID: fake.Owner, AccountID: fake.Account, ContactID: fake.Contact},
+		Unknown: crmtest.Related{
+			OwnerID: fake.RecordID("005", 9), AccountID: fake.RecordID("001", 9), ContactID: fake.RecordID("003", 9),
+		},
 		Secrets: []string{s.token, s.refresh, secret}, Now: time.Now,
-		Provider: &outside{Server: s.Server, comments: comments, closed: vocabulary.Statuses[len(vocabulary.Statuses)-1]},
+		Provider: &outside{
+			Server: s.Server, comments: comments, closed: vocabulary.Statuses[len(vocabulary.Statuses)-1],
+		},
 	}
 }
 

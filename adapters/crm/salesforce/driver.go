@@ -86,7 +86,8 @@ func (d *driver) Vocabulary(ctx context.Context) (crm.Vocabulary, error) {
 // describe reads the picklists anew, and remembers them.
 func (d *driver) describe(ctx context.Context) (*picklists, error) {
 	var described description
-	if err := d.call(upstream.ForListing(ctx), http.MethodGet, "/sobjects/Case/describe", nil, &described); err != nil {
+	if err := d.call(upstream.ForListing(ctx), http.MethodGet, "/sobjects/Case/describe", nil,
+		&described); err != nil {
 		return nil, err
 	}
 	lists := described.picklists()
@@ -130,9 +131,13 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 		// Header").
 		write.Headers = map[string]string{"Sforce-Auto-Assign": "FALSE"}
 	}
-	read := part{Method: http.MethodGet, URL: d.path("/query?q=" + escapedQuery(d.selected+" WHERE Id = '"+reference+"'")), ReferenceID: "read"}
+	read := part{
+		Method: http.MethodGet, URL: d.path("/query?q=" + escapedQuery(d.selected+" WHERE Id = '"+reference+"'")),
+		ReferenceID: "read",
+	}
 	var answer compositeAnswer
-	err = d.call(ctx, http.MethodPost, "/composite", composite{AllOrNone: true, Parts: []part{write, read}}, &answer)
+	err = d.call(ctx, http.MethodPost, "/composite", composite{AllOrNone: true, Parts: []part{write, read}},
+		&answer)
 	if err != nil {
 		return crm.Ticket{}, err
 	}

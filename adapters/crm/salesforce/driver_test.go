@@ -58,7 +58,9 @@ func TestAnOwnerThatIsGivenIsKept(t *testing.T) {
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			s := serve(t, fake.Options{})
-			if made := create(t, s.open(t, nil), crm.NewTicket{Subject: "A pipe", OwnerID: c.given}); made.OwnerID != c.want {
+			if made := create(t, s.open(t, nil), crm.NewTicket{
+				Subject: "A pipe", OwnerID: c.given,
+			}); made.OwnerID != c.want {
 				t.Errorf("the owner is %s, want %s", made.OwnerID, c.want)
 			}
 		})
@@ -70,7 +72,8 @@ func TestKeysAreFoundWhereTheyAreKept(t *testing.T) {
 	if traits := s.open(t, nil).Traits(); traits.FindsByKey || traits.IdempotentCreate {
 		t.Errorf("without a field for keys the traits are %+v", traits)
 	}
-	if traits := s.open(t, map[string]any{"external_id_field": keyField}).Traits(); !traits.FindsByKey || !traits.IdempotentCreate {
+	if traits := s.open(t, map[string]any{"external_id_field": keyField}).Traits(); !traits.FindsByKey ||
+		!traits.IdempotentCreate {
 		t.Errorf("with a field for keys the traits are %+v", traits)
 	}
 }
@@ -86,7 +89,8 @@ func TestARepeatedCreateLeavesTheCaseAsItIsNow(t *testing.T) {
 	if err := s.Move(first.ID, "Working"); err != nil {
 		t.Fatal(err)
 	}
-	if again := create(t, d, wanted); again.ID != first.ID || again.Status != "Working" || again.LastComment != crm.Plain("We are on our way.") {
+	if again := create(t, d, wanted); again.ID != first.ID || again.Status != "Working" ||
+		again.LastComment != crm.Plain("We are on our way.") {
 		t.Errorf("the second answer is %+v", again)
 	}
 }
@@ -122,7 +126,9 @@ func TestAnUpsertMakesNoSecondCaseOfAKey(t *testing.T) {
 	}))
 	t.Cleanup(blind.Close)
 	s.url = blind.URL
-	found := create(t, s.open(t, map[string]any{"external_id_field": keyField}), crm.NewTicket{Key: "k1", Subject: "A pipe"})
+	found := create(t, s.open(t, map[string]any{"external_id_field": keyField}), crm.NewTicket{
+		Key: "k1", Subject: "A pipe",
+	})
 	if count, _ := s.Tickets(t.Context()); found.ID != made || count != 1 {
 		t.Errorf("answered %+v of %d cases, want %s alone", found, count, made)
 	}
@@ -132,14 +138,17 @@ func TestASessionThatHasEndedIsToldSo(t *testing.T) {
 	s := serve(t, fake.Options{})
 	s.OAuth.ExpireAccess()
 	_, err := s.open(t, nil).ByNumber(t.Context(), "00001001")
-	if err := conformance.WantFault("ByNumber", err, fault.Disconnected, fault.ReasonReconnectRequired); err != nil {
+	if err := conformance.WantFault("ByNumber", err, fault.Disconnected,
+		fault.ReasonReconnectRequired); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestATokenWithoutTheScopeIsRefused(t *testing.T) {
 	s := serve(t, fake.Options{})
-	s.token, _ = s.redeem(t, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {s.OAuth.Grant(clientID, user, "web")}})
+	s.token, _ = s.redeem(t, url.Values{
+		"grant_type": {"refresh_token"}, "refresh_token": {s.OAuth.Grant(clientID, user, "web")},
+	})
 	_, err := s.open(t, nil).Account(t.Context())
 	if err := conformance.WantFault("Account", err, fault.Disconnected, ""); err != nil {
 		t.Error(err)
@@ -148,7 +157,8 @@ func TestATokenWithoutTheScopeIsRefused(t *testing.T) {
 
 func TestANumberThatCannotBeOneCostsNoCall(t *testing.T) {
 	s := serve(t, fake.Options{})
-	if _, err := s.open(t, nil).ByNumber(t.Context(), "1' OR Id != '"); fault.From(err).Code != fault.NotFound || s.Calls() != 0 {
+	if _, err := s.open(t, nil).ByNumber(t.Context(), "1' OR Id != '"); fault.From(err).Code != fault.NotFound ||
+		s.Calls() != 0 {
 		t.Errorf("answered %v in %d calls", err, s.Calls())
 	}
 }
@@ -157,7 +167,9 @@ func TestANumberOfAnyFormatIsNeverAPartOfTheQuery(t *testing.T) {
 	s := serve(t, fake.Options{})
 	d := s.open(t, map[string]any{"number_format": "(?s).*"})
 	s.Add(map[string]any{"CaseNumber": "00001001"})
-	for _, number := range []string{`' OR CaseNumber != '`, `\' OR CaseNumber != \'`, `\`, `00001001' LIMIT 1 --`, `\\'`} {
+	for _, number := range []string{
+		`' OR CaseNumber != '`, `\' OR CaseNumber != \'`, `\`, `00001001' LIMIT 1 --`, `\\'`,
+	} {
 		if _, err := d.ByNumber(t.Context(), number); fault.From(err).Reason != fault.ReasonTicketNotFound {
 			t.Errorf("%s is answered with %v", number, err)
 		}
@@ -183,7 +195,8 @@ func TestANumberIsExact(t *testing.T) {
 	for range 2 {
 		s.Add(map[string]any{"CaseNumber": "CS-2"})
 	}
-	if _, err := d.ByNumber(t.Context(), "CS-2"); fault.From(err) == nil || fault.From(err).Code != fault.Conflict {
+	if _, err := d.ByNumber(t.Context(), "CS-2"); fault.From(err) == nil ||
+		fault.From(err).Code != fault.Conflict {
 		t.Errorf("two cases are answered with %v", err)
 	}
 }
@@ -196,7 +209,8 @@ func TestANewLabelIsFoundByAskingAnew(t *testing.T) {
 	}
 	s.Statuses(fake.Value{Value: "New", Default: true}, fake.Value{Value: "Waiting", Label: "Waits"})
 	before := s.Calls()
-	if made := create(t, d, crm.NewTicket{Subject: "A pipe", Status: "Waits"}); made.Status != "Waits" || s.Case(made.ID)["Status"] != "Waiting" {
+	if made := create(t, d, crm.NewTicket{Subject: "A pipe", Status: "Waits"}); made.Status != "Waits" ||
+		s.Case(made.ID)["Status"] != "Waiting" {
 		t.Errorf("made %+v, stored as %v", made, s.Case(made.ID)["Status"])
 	}
 	create(t, d, crm.NewTicket{Subject: "A pipe", Status: "Waits"})
@@ -205,14 +219,16 @@ func TestANewLabelIsFoundByAskingAnew(t *testing.T) {
 	}
 	_, err := d.Create(t.Context(), crm.NewTicket{Subject: "A pipe", Status: "Gone", Priority: "Never"})
 	f := fault.From(err)
-	if f.Code != fault.Invalid || len(f.Fields) != 2 || f.Fields[0].Path != "status" || f.Fields[1].Path != "priority" {
+	if f.Code != fault.Invalid || len(f.Fields) != 2 || f.Fields[0].Path != "status" ||
+		f.Fields[1].Path != "priority" {
 		t.Errorf("labels that are none: %v %+v", err, f.Fields)
 	}
 }
 
 func TestALabelThatIsNotActiveIsShownButNotOffered(t *testing.T) {
 	s := serve(t, fake.Options{Statuses: []fake.Value{
-		{Value: "New", Default: true}, {Value: "Old", Label: "Retired", Inactive: true}, {Value: "new"}, {Value: "Closed", Closed: true},
+		{Value: "New", Default: true}, {Value: "Old", Label: "Retired", Inactive: true}, {Value: "new"},
+		{Value: "Closed", Closed: true},
 	}})
 	d := s.open(t, nil)
 	v, err := d.Vocabulary(t.Context())
@@ -268,19 +284,28 @@ func TestWhatTheOrganisationRefuses(t *testing.T) {
 		fields []string
 		says   string
 	}{
-		{rule: "an id that can be none", ticket: crm.NewTicket{OwnerID: "Alice", ContactID: "'"}, code: fault.Invalid, reason: fault.ReasonInvalidRequest, fields: []string{"owner_id", "contact_id"}},
-		{rule: "an id of another kind", ticket: crm.NewTicket{AccountID: fake.Contact}, code: fault.Invalid, reason: fault.ReasonInvalidRequest, fields: []string{"account_id"}},
-		{rule: "one of two ids", ticket: crm.NewTicket{AccountID: fake.Account, ContactID: unknown("003")}, code: fault.Invalid, reason: fault.ReasonInvalidRequest, fields: []string{"account_id", "contact_id"}},
-		{rule: "a long subject", ticket: crm.NewTicket{Subject: strings.Repeat("ä", 256)}, code: fault.Invalid, reason: fault.ReasonInvalidRequest, fields: []string{"subject"}},
-		{rule: "a description that it requires", how: fake.Options{Required: []string{"Description"}}, code: fault.Invalid, reason: fault.ReasonInvalidRequest, fields: []string{"description"}},
-		{rule: "a field of its own that it requires", how: fake.Options{Fields: []fake.Field{{Name: "Region__c", Type: "string", Required: true}}}, code: fault.Unsupported, reason: fault.ReasonProviderMisconfigured, says: "Region__c"},
+		{rule: "an id that can be none", ticket: crm.NewTicket{OwnerID: "Alice", ContactID: "'"},
+			code: fault.Invalid, reason: fault.ReasonInvalidRequest, fields: []string{"owner_id", "contact_id"}},
+		{rule: "an id of another kind", ticket: crm.NewTicket{AccountID: fake.Contact}, code: fault.Invalid,
+			reason: fault.ReasonInvalidRequest, fields: []string{"account_id"}},
+		{rule: "one of two ids", ticket: crm.NewTicket{AccountID: fake.Account, ContactID: unknown("003")},
+			code: fault.Invalid, reason: fault.ReasonInvalidRequest, fields: []string{"account_id", "contact_id"}},
+		{rule: "a long subject", ticket: crm.NewTicket{Subject: strings.Repeat("ä", 256)}, code: fault.Invalid,
+			reason: fault.ReasonInvalidRequest, fields: []string{"subject"}},
+		{rule: "a description that it requires", how: fake.Options{Required: []string{"Description"}},
+			code: fault.Invalid, reason: fault.ReasonInvalidRequest, fields: []string{"description"}},
+		{rule: "a field of its own that it requires",
+			how:  fake.Options{Fields: []fake.Field{{Name: "Region__c", Type: "string", Required: true}}},
+			code: fault.Unsupported, reason: fault.ReasonProviderMisconfigured, says: "Region__c"},
 		{
 			rule: "a validation rule, whose words are kept to the log",
 			how:  fake.Options{Validate: func(map[string]any) string { return "Ask Bob, extension 7" }},
 			code: fault.Invalid, reason: fault.ReasonProviderRefused, says: "validation rule",
 		},
-		{rule: "a field that the user does not see", how: fake.Options{Hidden: []string{"AccountId"}}, code: fault.Forbidden, reason: fault.ReasonPermissionDenied, says: "field-level"},
-		{rule: "a field for keys that there is not", more: map[string]any{"external_id_field": "Nothing__c"}, code: fault.Forbidden, reason: fault.ReasonPermissionDenied, says: "external_id_field"},
+		{rule: "a field that the user does not see", how: fake.Options{Hidden: []string{"AccountId"}},
+			code: fault.Forbidden, reason: fault.ReasonPermissionDenied, says: "field-level"},
+		{rule: "a field for keys that there is not", more: map[string]any{"external_id_field": "Nothing__c"},
+			code: fault.Forbidden, reason: fault.ReasonPermissionDenied, says: "external_id_field"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			s := serve(t, c.how)
@@ -334,10 +359,13 @@ func TestAnswersToAWrite(t *testing.T) {
 		{"a part without a status", `{"compositeResponse":[{"body":null},{"body":null}]}`, fault.UnknownOutcome},
 		{"a case that cannot be seen", read(`{"totalSize":0,"done":true,"records":[]}`), fault.UnknownOutcome},
 		{"a case without a number", read(`{"records":[{"Id":"500dM0000000001QAA"}]}`), fault.UnknownOutcome},
-		{"a case with a time that is none", read(`{"records":[{"Id":"5","CaseNumber":"1","CreatedDate":"now"}]}`), fault.UnknownOutcome},
-		{"several cases have the key", `{"compositeResponse":[{"httpStatusCode":300,"body":["/a","/b"]},{"httpStatusCode":400,"body":[{"errorCode":"PROCESSING_HALTED"}]}]}`, fault.Conflict},
+		{"a case with a time that is none", read(`{"records":[{"Id":"5","CaseNumber":"1","CreatedDate":"now"}]}`),
+			fault.UnknownOutcome},
+		{"several cases have the key",
+			`{"compositeResponse":[{"httpStatusCode":300,"body":["/a","/b"]},{"httpStatusCode":400,"body":[{"errorCode":"PROCESSING_HALTED"}]}]}`, fault.Conflict},
 		{"nothing but halted parts", failedPart(400, "PROCESSING_HALTED"), fault.Invalid},
-		{"the part that failed is the second", `{"compositeResponse":[{"httpStatusCode":400,"body":[{"errorCode":"PROCESSING_HALTED"}]},{"httpStatusCode":400,"body":[{"errorCode":"QUERY_TIMEOUT"}]}]}`, fault.Timeout},
+		{"the part that failed is the second",
+			`{"compositeResponse":[{"httpStatusCode":400,"body":[{"errorCode":"PROCESSING_HALTED"}]},{"httpStatusCode":400,"body":[{"errorCode":"QUERY_TIMEOUT"}]}]}`, fault.Timeout},
 		{"a field for keys that is not marked so", failedPart(404, "NOT_FOUND"), fault.Unsupported},
 		{"a locked record", failedPart(400, "UNABLE_TO_LOCK_ROW"), fault.Conflict},
 		{"a limit", failedPart(403, "REQUEST_LIMIT_EXCEEDED"), fault.RateLimited},
@@ -350,7 +378,8 @@ func TestAnswersToAWrite(t *testing.T) {
 			}
 			s.Instead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, c.body) }))
 			_, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "A pipe"})
-			if f := fault.From(err); f == nil || f.Code != c.code || f.Unsent || strings.Contains(f.Detail, "secret words") {
+			if f := fault.From(err); f == nil || f.Code != c.code || f.Unsent ||
+				strings.Contains(f.Detail, "secret words") {
 				t.Errorf("got %v, want %s", err, c.code)
 			}
 		})
@@ -366,7 +395,8 @@ func TestAnswersToARead(t *testing.T) {
 	}{
 		{"a page", 200, `<html>`, fault.Unsupported},
 		{"null", 200, `null`, fault.Unsupported},
-		{"no such version", 404, `[{"errorCode":"NOT_FOUND","message":"The requested resource does not exist"}]`, fault.Unsupported},
+		{"no such version", 404, `[{"errorCode":"NOT_FOUND","message":"The requested resource does not exist"}]`,
+			fault.Unsupported},
 		{"a proxy's page", 502, `<html>`, fault.Unavailable},
 		{"a page of maintenance", 503, `<html>`, fault.Unavailable},
 	} {
@@ -391,12 +421,15 @@ func TestAnswersToARead(t *testing.T) {
 }
 
 func TestWithoutAnAddressNothingIsSent(t *testing.T) {
-	d, err := salesforce.Adapter().OpenCRM(t.Context(), adapter.Values{}, adapter.Environment{Zone: "UTC", HTTP: http.DefaultClient, Now: time.Now})
+	d, err := salesforce.Adapter().OpenCRM(t.Context(), adapter.Values{}, adapter.Environment{
+		Zone: "UTC", HTTP: http.DefaultClient, Now: time.Now,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = d.Account(t.Context())
-	if err := conformance.WantFault("Account", err, fault.Unsupported, fault.ReasonProviderMisconfigured); err != nil {
+	if err := conformance.WantFault("Account", err, fault.Unsupported,
+		fault.ReasonProviderMisconfigured); err != nil {
 		t.Error(err)
 	}
 }

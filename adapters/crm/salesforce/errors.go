@@ -57,7 +57,9 @@ func refusal(status int, header http.Header, body []byte) *fault.Error {
 
 // refusal makes a fault of a part that failed, and answers its code; nil where none did. Of all that failed
 // it is the one that did so by itself.
-func (a compositeAnswer) refusal(t crm.NewTicket, setting adapter.TicketFields) (code string, f *fault.Error) {
+func (a compositeAnswer) refusal(
+	t crm.NewTicket, setting adapter.TicketFields,
+) (code string, f *fault.Error) {
 	for _, p := range a.Parts {
 		if p.Status >= 200 && p.Status <= 299 {
 			continue
@@ -74,7 +76,9 @@ func (a compositeAnswer) refusal(t crm.NewTicket, setting adapter.TicketFields) 
 	return code, f
 }
 
-func partRefusal(status int, body []byte, first apiError, t crm.NewTicket, setting adapter.TicketFields) *fault.Error {
+func partRefusal(
+	status int, body []byte, first apiError, t crm.NewTicket, setting adapter.TicketFields,
+) *fault.Error {
 	if status < 300 { // a part without a status says nothing of what became of it
 		return unknown(errNoObject)
 	}
@@ -105,14 +109,16 @@ func meaning(plain *fault.Error, e apiError, t crm.NewTicket, setting adapter.Ti
 		f.RetryAfter = cmp.Or(plain.RetryAfter, limitWait)
 		return f
 	case "SERVER_UNAVAILABLE":
-		return plain.Restate(fault.Unavailable, fault.ReasonProviderUnavailable, "Salesforce is not available at the moment.")
+		return plain.Restate(fault.Unavailable, fault.ReasonProviderUnavailable,
+			"Salesforce is not available at the moment.")
 	case "QUERY_TIMEOUT":
 		return plain.Restate(fault.Timeout, fault.ReasonDeadlineExceeded, "Salesforce did not finish in time.")
 	case "UNABLE_TO_LOCK_ROW":
 		return plain.Restate(fault.Conflict, fault.ReasonProviderConflict,
 			"Somebody else is changing a record at Salesforce that the ticket belongs to. Try again.")
 	case "STORAGE_LIMIT_EXCEEDED":
-		return plain.Restate(fault.Exhausted, fault.ReasonStorageFull, "The Salesforce organisation has no room left for cases.")
+		return plain.Restate(fault.Exhausted, fault.ReasonStorageFull,
+			"The Salesforce organisation has no room left for cases.")
 	case duplicateValue, "DUPLICATES_DETECTED":
 		f := plain.Restate(fault.Conflict, fault.ReasonProviderConflict,
 			"The Salesforce organisation considers the ticket a duplicate.")
@@ -140,13 +146,15 @@ func meaning(plain *fault.Error, e apiError, t crm.NewTicket, setting adapter.Ti
 			"A text of the ticket is longer than Salesforce accepts.")
 	case "REQUIRED_FIELD_MISSING":
 		return missing(plain, e, setting)
-	case "INVALID_CROSS_REFERENCE_KEY", "INVALID_ID_FIELD", "MALFORMED_ID", "FIELD_INTEGRITY_EXCEPTION", "ENTITY_IS_DELETED",
+	case "INVALID_CROSS_REFERENCE_KEY", "INVALID_ID_FIELD", "MALFORMED_ID", "FIELD_INTEGRITY_EXCEPTION",
+		"ENTITY_IS_DELETED",
 		"INACTIVE_OWNER_OR_USER", "INSUFFICIENT_ACCESS_ON_CROSS_REFERENCE_ENTITY":
 		return unknownRecord(plain, e, t, setting)
 	case "FIELD_CUSTOM_VALIDATION_EXCEPTION":
 		return invalid(plain, e, setting, "is refused by a validation rule of the Salesforce organisation.",
 			"A validation rule of the Salesforce organisation refuses the ticket.")
-	case "FIELD_FILTER_VALIDATION_EXCEPTION", "CANNOT_INSERT_UPDATE_ACTIVATE_ENTITY", "CANNOT_EXECUTE_FLOW_TRIGGER":
+	case "FIELD_FILTER_VALIDATION_EXCEPTION", "CANNOT_INSERT_UPDATE_ACTIVATE_ENTITY",
+		"CANNOT_EXECUTE_FLOW_TRIGGER":
 		return invalid(plain, e, setting, "is refused by the Salesforce organisation's own automation.",
 			"The Salesforce organisation's own automation refuses the ticket.")
 	}
@@ -161,7 +169,9 @@ var paths = map[string]string{
 
 // invalid names those of our fields that Salesforce names, with the message, or else those of the setting's;
 // the detail is for when there is none.
-func invalid(plain *fault.Error, e apiError, setting adapter.TicketFields, message, detail string) *fault.Error {
+func invalid(
+	plain *fault.Error, e apiError, setting adapter.TicketFields, message, detail string,
+) *fault.Error {
 	var faults []fault.Field
 	for _, field := range e.Fields {
 		if path, known := paths[field]; known {
@@ -206,9 +216,12 @@ func missing(plain *fault.Error, e apiError, setting adapter.TicketFields) *faul
 
 // unknownRecord names the related record that does not exist, or that the user may not use. Salesforce often
 // does not say which one it means: then it can be each that was given.
-func unknownRecord(plain *fault.Error, e apiError, t crm.NewTicket, setting adapter.TicketFields) *fault.Error {
+func unknownRecord(
+	plain *fault.Error, e apiError, t crm.NewTicket, setting adapter.TicketFields,
+) *fault.Error {
 	given := related(t)
-	if of := slices.DeleteFunc(slices.Clone(given), func(r relation) bool { return !slices.Contains(e.Fields, r.field) }); len(of) > 0 {
+	if of := slices.DeleteFunc(slices.Clone(given),
+		func(r relation) bool { return !slices.Contains(e.Fields, r.field) }); len(of) > 0 {
 		given = of
 	}
 	var faults []fault.Field
@@ -242,14 +255,17 @@ func unknownLabels(status, priority bool) *fault.Error {
 		known bool
 	}{{"status", status}, {"priority", priority}} {
 		if !label.known {
-			faults = append(faults, fault.Field{Path: label.path, Message: "is not a label of the Salesforce organisation."})
+			faults = append(faults, fault.Field{
+				Path: label.path, Message: "is not a label of the Salesforce organisation.",
+			})
 		}
 	}
 	return fault.InvalidFields(faults...)
 }
 
 func noTicket() *fault.Error {
-	return fault.New(fault.NotFound, fault.ReasonTicketNotFound, "There is no such case at Salesforce.").With("provider", name)
+	return fault.New(fault.NotFound, fault.ReasonTicketNotFound, "There is no such case at Salesforce.").
+		With("provider", name)
 }
 
 func ambiguous() *fault.Error {
@@ -262,13 +278,15 @@ func ambiguous() *fault.Error {
 
 func noInstance() *fault.Error {
 	return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"Salesforce did not say where the organisation's API is. Set the connection's base_url.").With("provider", name)
+		"Salesforce did not say where the organisation's API is. Set the connection's base_url.").
+		With("provider", name)
 }
 
 // unreadable returns the fault of a good answer to a read that says something other than expected.
 func unreadable(err error) *fault.Error {
 	return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"Salesforce gave an unexpected answer. Check the connection's base_url.").With("provider", name).Because(err)
+		"Salesforce gave an unexpected answer. Check the connection's base_url.").With("provider", name).
+		Because(err)
 }
 
 // unknown returns the fault of a good answer to a write that says something other than expected.

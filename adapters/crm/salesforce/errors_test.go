@@ -30,30 +30,44 @@ func TestWhatSalesforcesErrorsMean(t *testing.T) {
 		{"API_DISABLED_FOR_ORG", nil, fault.Forbidden, fault.ReasonPermissionDenied, nil},
 		{"API_CURRENTLY_DISABLED", nil, fault.Forbidden, fault.ReasonPermissionDenied, nil},
 		{"INVALID_FIELD", nil, fault.Forbidden, fault.ReasonPermissionDenied, nil},
-		{"INVALID_FIELD_FOR_INSERT_UPDATE", []string{"OwnerId"}, fault.Forbidden, fault.ReasonPermissionDenied, nil},
+		{"INVALID_FIELD_FOR_INSERT_UPDATE", []string{"OwnerId"}, fault.Forbidden,
+			fault.ReasonPermissionDenied, nil},
 		{"INVALID_TYPE", nil, fault.Forbidden, fault.ReasonPermissionDenied, nil},
 		{"INSUFFICIENT_ACCESS_OR_READONLY", nil, fault.Forbidden, fault.ReasonPermissionDenied, nil},
-		{"INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST", []string{"Priority"}, fault.Invalid, fault.ReasonInvalidRequest, []string{"priority"}},
-		{"INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST", []string{"Kind__c"}, fault.Invalid, fault.ReasonProviderRefused, nil},
-		{"STRING_TOO_LONG", []string{"Description", "Subject"}, fault.Invalid, fault.ReasonInvalidRequest, []string{"description", "subject"}},
-		{"REQUIRED_FIELD_MISSING", []string{"ContactId"}, fault.Invalid, fault.ReasonInvalidRequest, []string{"contact_id"}},
-		{"REQUIRED_FIELD_MISSING", []string{"ContactId", "Origin"}, fault.Unsupported, fault.ReasonProviderMisconfigured, nil},
+		{"INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST", []string{"Priority"}, fault.Invalid, fault.ReasonInvalidRequest,
+			[]string{"priority"}},
+		{"INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST", []string{"Kind__c"}, fault.Invalid,
+			fault.ReasonProviderRefused, nil},
+		{"STRING_TOO_LONG", []string{"Description", "Subject"}, fault.Invalid, fault.ReasonInvalidRequest,
+			[]string{"description", "subject"}},
+		{"REQUIRED_FIELD_MISSING", []string{"ContactId"}, fault.Invalid, fault.ReasonInvalidRequest,
+			[]string{"contact_id"}},
+		{"REQUIRED_FIELD_MISSING", []string{"ContactId", "Origin"}, fault.Unsupported,
+			fault.ReasonProviderMisconfigured, nil},
 		{"REQUIRED_FIELD_MISSING", []string{"<b>bold</b>"}, fault.Invalid, fault.ReasonProviderRefused, nil},
-		{"INVALID_CROSS_REFERENCE_KEY", nil, fault.Invalid, fault.ReasonInvalidRequest, []string{"owner_id", "contact_id"}},
-		{"INVALID_CROSS_REFERENCE_KEY", []string{"OwnerId"}, fault.Invalid, fault.ReasonInvalidRequest, []string{"owner_id"}},
-		{"INVALID_ID_FIELD", []string{"ContactId"}, fault.Invalid, fault.ReasonInvalidRequest, []string{"contact_id"}},
+		{"INVALID_CROSS_REFERENCE_KEY", nil, fault.Invalid, fault.ReasonInvalidRequest,
+			[]string{"owner_id", "contact_id"}},
+		{"INVALID_CROSS_REFERENCE_KEY", []string{"OwnerId"}, fault.Invalid, fault.ReasonInvalidRequest,
+			[]string{"owner_id"}},
+		{"INVALID_ID_FIELD", []string{"ContactId"}, fault.Invalid, fault.ReasonInvalidRequest,
+			[]string{"contact_id"}},
 		{"MALFORMED_ID", []string{"ContactId"}, fault.Invalid, fault.ReasonInvalidRequest, []string{"contact_id"}},
-		{"FIELD_INTEGRITY_EXCEPTION", []string{"ContactId"}, fault.Invalid, fault.ReasonInvalidRequest, []string{"contact_id"}},
+		{"FIELD_INTEGRITY_EXCEPTION", []string{"ContactId"}, fault.Invalid, fault.ReasonInvalidRequest,
+			[]string{"contact_id"}},
 		{"ENTITY_IS_DELETED", nil, fault.Invalid, fault.ReasonInvalidRequest, []string{"owner_id", "contact_id"}},
-		{"INACTIVE_OWNER_OR_USER", []string{"OwnerId"}, fault.Invalid, fault.ReasonInvalidRequest, []string{"owner_id"}},
-		{"INSUFFICIENT_ACCESS_ON_CROSS_REFERENCE_ENTITY", nil, fault.Invalid, fault.ReasonInvalidRequest, []string{"owner_id", "contact_id"}},
+		{"INACTIVE_OWNER_OR_USER", []string{"OwnerId"}, fault.Invalid, fault.ReasonInvalidRequest,
+			[]string{"owner_id"}},
+		{"INSUFFICIENT_ACCESS_ON_CROSS_REFERENCE_ENTITY", nil, fault.Invalid, fault.ReasonInvalidRequest,
+			[]string{"owner_id", "contact_id"}},
 		{"FIELD_CUSTOM_VALIDATION_EXCEPTION", nil, fault.Invalid, fault.ReasonProviderRefused, nil},
-		{"FIELD_CUSTOM_VALIDATION_EXCEPTION", []string{"Subject"}, fault.Invalid, fault.ReasonInvalidRequest, []string{"subject"}},
+		{"FIELD_CUSTOM_VALIDATION_EXCEPTION", []string{"Subject"}, fault.Invalid, fault.ReasonInvalidRequest,
+			[]string{"subject"}},
 		{"CANNOT_INSERT_UPDATE_ACTIVATE_ENTITY", nil, fault.Invalid, fault.ReasonProviderRefused, nil},
 		{"SOMETHING_NEW", nil, fault.Invalid, fault.ReasonProviderRefused, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			body, err := json.Marshal([]any{map[string]any{"errorCode": c.name, "message": "words of theirs", "fields": c.fields}})
+			body, err := json.Marshal([]any{map[string]any{"errorCode": c.name, "message": "words of theirs",
+				"fields": c.fields}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,7 +91,8 @@ func TestWhatSalesforcesErrorsMean(t *testing.T) {
 }
 
 func TestACallThatNamesNoRecordIsForbiddenToUseOne(t *testing.T) {
-	f := refusal(http.StatusForbidden, nil, []byte(`[{"errorCode":"INSUFFICIENT_ACCESS_ON_CROSS_REFERENCE_ENTITY"}]`))
+	f := refusal(http.StatusForbidden, nil,
+		[]byte(`[{"errorCode":"INSUFFICIENT_ACCESS_ON_CROSS_REFERENCE_ENTITY"}]`))
 	if f.Code != fault.Forbidden || len(f.Fields) != 0 {
 		t.Errorf("means %v", f)
 	}
@@ -96,7 +111,9 @@ func TestTheWaitOfALimit(t *testing.T) {
 }
 
 func TestAnswersThatAreNoneOfSalesforces(t *testing.T) {
-	for _, body := range []string{``, `null`, `[]`, `{}`, `<html>`, `[7]`, `[{"errorCode":7}]`, `{"error":"invalid_grant"}`} {
+	for _, body := range []string{
+		``, `null`, `[]`, `{}`, `<html>`, `[7]`, `[{"errorCode":7}]`, `{"error":"invalid_grant"}`,
+	} {
 		if f := refusal(http.StatusForbidden, nil, []byte(body)); f.Code != fault.Forbidden {
 			t.Errorf("%s means %v", body, f)
 		}

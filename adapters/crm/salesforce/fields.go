@@ -26,7 +26,8 @@ func (d description) ticketFields() []adapter.TicketField {
 	for _, described := range d.Fields {
 		f := adapter.TicketField{
 			Name: described.Name, ReadOnly: !described.Createable,
-			Required: described.Createable && !described.Nillable && !described.DefaultedOnCreate && described.Type != "boolean",
+			Required: described.Createable && !described.Nillable && !described.DefaultedOnCreate &&
+				described.Type != "boolean",
 		}
 		switch described.Type {
 		case "boolean":

@@ -69,11 +69,13 @@ func inFull(t crm.NewTicket, found []crm.Ticket) crm.NewTicket {
 // does not see a case that was assigned to somebody else ("Organization", DefaultCaseAccess, Object
 // Reference).
 func (d *driver) confirmNone(ctx context.Context) error {
-	found, err := query[struct{ DefaultCaseAccess string }](ctx, d, "SELECT DefaultCaseAccess FROM Organization LIMIT 1")
+	found, err := query[struct{ DefaultCaseAccess string }](ctx, d,
+		"SELECT DefaultCaseAccess FROM Organization LIMIT 1")
 	if err != nil {
 		return err
 	}
-	if len(found) == 1 && slices.Contains([]string{"Read", "Edit", "ReadEditTransfer"}, found[0].DefaultCaseAccess) {
+	if len(found) == 1 && slices.Contains([]string{"Read", "Edit", "ReadEditTransfer"},
+		found[0].DefaultCaseAccess) {
 		return noTicket()
 	}
 	return fault.Unknowable("Salesforce does not show every case to the connected user, so the case may "+

@@ -14,8 +14,9 @@ import (
 // wanted returns a case as Find is asked for it, of a call that began just now.
 func wanted() crm.NewTicket {
 	return crm.NewTicket{
-		Key: "k", Since: time.Now(), Until: time.Now(), Subject: "A pipe", Description: "In room 12.\nIt's leaking.",
-		OwnerID: fake.Owner, AccountID: fake.Account, ContactID: fake.Contact,
+		Key: "k", Since: time.Now(), Until: time.Now(), Subject: "A pipe",
+		Description: "In room 12.\nIt's leaking.", OwnerID: fake.Owner, AccountID: fake.Account,
+		ContactID: fake.Contact,
 	}
 }
 
@@ -50,8 +51,9 @@ func TestACaseThatWasCutOffIsFoundByWhatItSays(t *testing.T) {
 func TestACaseOfAnotherUserIsNotTaken(t *testing.T) {
 	s := serve(t, fake.Options{})
 	n := wanted()
-	s.Add(map[string]any{"Subject": n.Subject, "Description": n.Description, "CreatedById": fake.RecordID("005", 7),
-		"OwnerId": n.OwnerID, "AccountId": n.AccountID, "ContactId": n.ContactID})
+	s.Add(map[string]any{"Subject": n.Subject, "Description": n.Description,
+		"CreatedById": fake.RecordID("005", 7),
+		"OwnerId":     n.OwnerID, "AccountId": n.AccountID, "ContactId": n.ContactID})
 	if _, err := find(t, s.open(t, nil), n); !errors.Is(err, fault.NotFound) {
 		t.Errorf("answered %v", err)
 	}

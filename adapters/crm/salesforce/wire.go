@@ -19,7 +19,8 @@ import (
 
 // fields are read of every case. Labels are as the user's language has them, as the description of cases does
 // ("toLabel()", SOQL and SOSL Reference).
-const fields = "Id, CaseNumber, Subject, Description, toLabel(Status), toLabel(Priority), OwnerId, AccountId, ContactId, " +
+const fields = "Id, CaseNumber, Subject, Description, toLabel(Status), toLabel(Priority), OwnerId, " +
+	"AccountId, ContactId, " +
 	"IsClosed, ClosedDate, CreatedDate, LastModifiedDate"
 
 // lastComment is the query, for each choice of the setting, of the most recent public comment among a case's
@@ -27,9 +28,12 @@ const fields = "Id, CaseNumber, Subject, Description, toLabel(Status), toLabel(P
 // from one; of posts Visibility AllUsers are those that customers see as well (Object Reference: CaseComment,
 // EmailMessage, CaseFeed).
 var lastComment = map[string]string{
-	"case_comments": "SELECT CommentBody FROM CaseComments WHERE IsPublished = true ORDER BY CreatedDate DESC, Id DESC LIMIT 1",
-	"emails":        "SELECT TextBody, HtmlBody FROM EmailMessages WHERE Status != '5' ORDER BY MessageDate DESC, Id DESC LIMIT 1",
-	"feed":          "SELECT Body, IsRichText FROM Feeds WHERE Type = 'TextPost' AND Visibility = 'AllUsers' ORDER BY CreatedDate DESC, Id DESC LIMIT 1",
+	"case_comments": "SELECT CommentBody FROM CaseComments WHERE IsPublished = true ORDER BY CreatedDate " +
+		"DESC, Id DESC LIMIT 1",
+	"emails": "SELECT TextBody, HtmlBody FROM EmailMessages WHERE Status != '5' ORDER BY MessageDate " +
+		"DESC, Id DESC LIMIT 1",
+	"feed": "SELECT Body, IsRichText FROM Feeds WHERE Type = 'TextPost' AND Visibility = 'AllUsers' " +
+		"ORDER BY CreatedDate DESC, Id DESC LIMIT 1",
 }
 
 // selection returns the beginning of a query for cases.
@@ -254,7 +258,10 @@ func (p picklist) value(label string) (value string, known bool) {
 // picklists leaves out what is not active, and of labels that are alike but for case all but the first:
 // nobody could say which one is meant. A field that the user may not set has no label to give.
 func (d description) picklists() *picklists {
-	lists := picklists{phone: d.offersPhone(), createable: d.Createable, fields: d.ticketFields(), references: map[string][]string{}}
+	lists := picklists{
+		phone: d.offersPhone(), createable: d.Createable, fields: d.ticketFields(),
+		references: map[string][]string{},
+	}
 	for _, field := range d.Fields {
 		if field.Type == "reference" {
 			lists.references[field.Name] = field.References
@@ -291,7 +298,10 @@ var recordID = regexp.MustCompile(`\A[a-zA-Z0-9]{15}(?:[a-zA-Z0-9]{3})?\z`)
 
 // related returns the records that a new ticket names, by our path and by the API's field.
 func related(t crm.NewTicket) (given []relation) {
-	for _, r := range []relation{{"owner_id", "OwnerId", t.OwnerID}, {"account_id", "AccountId", t.AccountID}, {"contact_id", "ContactId", t.ContactID}} {
+	for _, r := range []relation{
+		{"owner_id", "OwnerId", t.OwnerID}, {"account_id", "AccountId", t.AccountID},
+		{"contact_id", "ContactId", t.ContactID},
+	} {
 		if r.id != "" {
 			given = append(given, r)
 		}
@@ -320,7 +330,9 @@ func withShortIDs(given crm.NewTicket, t crm.Ticket) crm.Ticket {
 func malformed(t crm.NewTicket) (faults []fault.Field) {
 	for _, r := range related(t) {
 		if !recordID.MatchString(r.id) {
-			faults = append(faults, fault.Field{Path: r.path, Message: "must be a Salesforce id: 15 or 18 letters and digits."})
+			faults = append(faults, fault.Field{
+				Path: r.path, Message: "must be a Salesforce id: 15 or 18 letters and digits.",
+			})
 		}
 	}
 	return faults

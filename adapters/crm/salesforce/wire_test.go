@@ -24,9 +24,10 @@ func TestACaseOfTheDescription(t *testing.T) {
 	}
 	at := func(day int) time.Time { return time.Date(2026, time.May, day, 7, 25, 37, 0, time.UTC) }
 	want := crm.Ticket{
-		ID: "500dM00003F2OMjQAN", Number: "00001001", Subject: "Login issue", Description: crm.Plain("Caller cannot log in"),
-		Status: "New", Priority: "High", OwnerID: "005dM00000aYf0qQAC", AccountID: "001dM00003jU9H2QAK",
-		CreatedAt: at(1), UpdatedAt: at(2), ClosedAt: at(3), LastComment: crm.Plain("We have reset your password."),
+		ID: "500dM00003F2OMjQAN", Number: "00001001", Subject: "Login issue",
+		Description: crm.Plain("Caller cannot log in"), Status: "New", Priority: "High",
+		OwnerID: "005dM00000aYf0qQAC", AccountID: "001dM00003jU9H2QAK", CreatedAt: at(1), UpdatedAt: at(2),
+		ClosedAt: at(3), LastComment: crm.Plain("We have reset your password."),
 	}
 	if got := found.Records[0].ticket(); !reflect.DeepEqual(got, want) {
 		t.Errorf("read as %+v, want %+v", got, want)
@@ -39,13 +40,17 @@ func TestLabels(t *testing.T) {
 		want        []string
 	}{
 		{"the label, else the value", `"createable":true,"picklistValues":[{"active":true,"label":"Neu","value":"New"},{"active":true,"label":null,"value":"Old"}]`, []string{"Neu", "Old"}},
-		{"in order, active ones alone", `"createable":true,"picklistValues":[{"active":true,"value":"B"},{"active":false,"value":"C"},{"active":true,"value":"A"}]`, []string{"B", "A"}},
+		{"in order, active ones alone",
+			`"createable":true,"picklistValues":[{"active":true,"value":"B"},{"active":false,"value":"C"},{"active":true,"value":"A"}]`, []string{"B", "A"}},
 		{"each once", `"createable":true,"picklistValues":[{"active":true,"value":"New"},{"active":true,"value":"NEW "},{"active":true,"value":""}]`, []string{"New"}},
-		{"none of a field that cannot be set", `"createable":false,"picklistValues":[{"active":true,"value":"New"}]`, nil},
+		{"none of a field that cannot be set",
+			`"createable":false,"picklistValues":[{"active":true,"value":"New"}]`, nil},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			var d description
-			if err := json.Unmarshal([]byte(`{"fields":[{"name":"Status",`+c.field+`},{"name":"Origin","createable":true,"picklistValues":[{"active":true,"value":"Web"}]}]}`), &d); err != nil {
+			if err := json.Unmarshal([]byte(`{"fields":[{"name":"Status",`+c.field+
+				`},{"name":"Origin","createable":true,"picklistValues":[{"active":true,"value":"Web"}]}]}`),
+				&d); err != nil {
 				t.Fatal(err)
 			}
 			if got := d.picklists().status.labels(); !slices.Equal(got, c.want) {
@@ -57,17 +62,26 @@ func TestLabels(t *testing.T) {
 
 // FuzzDecoding reads whatever a server may answer: it fails as a fault, or answers a ticket that can be told.
 func FuzzDecoding(f *testing.F) {
-	f.Add([]byte(`{"compositeResponse":[{"httpStatusCode":201,"body":{"id":"5"}},{"httpStatusCode":200,"body":{"records":[{"Id":"5","CaseNumber":"1"}]}}]}`))
-	f.Add([]byte(`{"compositeResponse":[{"httpStatusCode":400,"body":[{"errorCode":"PROCESSING_HALTED"}]},{"httpStatusCode":400,"body":[{"errorCode":"MALFORMED_ID","fields":["OwnerId"]}]}]}`))
-	f.Add([]byte(`{"records":[{"Feeds":{"records":[{"Body":"<p>a</p>","IsRichText":true}]},"EmailMessages":null,"ClosedDate":"2026-05-01T07:25:37.000+0000"}]}`))
-	f.Add([]byte(`{"fields":[{"name":"Status","createable":true,"picklistValues":[{"active":true,"label":null,"value":"New"}]}]}`))
+	f.Add(
+		[]byte(
+			`{"compositeResponse":[{"httpStatusCode":201,"body":{"id":"5"}},{"httpStatusCode":200,"body":{"records":[{"Id":"5","CaseNumber":"1"}]}}]}`))
+	f.Add(
+		[]byte(
+			`{"compositeResponse":[{"httpStatusCode":400,"body":[{"errorCode":"PROCESSING_HALTED"}]},{"httpStatusCode":400,"body":[{"errorCode":"MALFORMED_ID","fields":["OwnerId"]}]}]}`))
+	f.Add(
+		[]byte(
+			`{"records":[{"Feeds":{"records":[{"Body":"<p>a</p>","IsRichText":true}]},"EmailMessages":null,"ClosedDate":"2026-05-01T07:25:37.000+0000"}]}`))
+	f.Add(
+		[]byte(
+			`{"fields":[{"name":"Status","createable":true,"picklistValues":[{"active":true,"label":null,"value":"New"}]}]}`))
 	f.Add([]byte(`[{"errorCode":"REQUIRED_FIELD_MISSING","fields":["Origin"]}]`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var answer compositeAnswer
 		if decode(body, &answer) == nil {
 			if _, refused := answer.refusal(crm.NewTicket{OwnerID: "005dM0000000001QAA"}, nil); refused == nil {
 				made, err := answer.ticket()
-				if f := fault.From(err); f != nil && f.Code != fault.UnknownOutcome || f == nil && (made.ID == "" || made.Number == "") {
+				if f := fault.From(err); f != nil && f.Code != fault.UnknownOutcome ||
+					f == nil && (made.ID == "" || made.Number == "") {
 					t.Errorf("answered %+v, %v", made, err)
 				}
 			}

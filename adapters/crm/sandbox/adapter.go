@@ -75,10 +75,13 @@ func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, e
 		return nil, err
 	}
 	d := &driver{settings: s, storage: env.Storage, now: env.Now}
-	d.scenarios = scenario.Provider{Always: scenario.Name(s.Fault), Latency: s.Latency, Storage: env.Storage, Now: env.Now}
+	d.scenarios = scenario.Provider{
+		Always: scenario.Name(s.Fault), Latency: s.Latency, Storage: env.Storage, Now: env.Now,
+	}
 	d.creations = d.scenarios
 	d.creations.Own = map[scenario.Name]*fault.Error{
-		rejected: fault.New(fault.Invalid, fault.ReasonProviderRefused, "A validation rule of the account refuses this, as sandbox:rejected asked."),
+		rejected: fault.New(fault.Invalid, fault.ReasonProviderRefused,
+			"A validation rule of the account refuses this, as sandbox:rejected asked."),
 	}
 	if d.scenarios.Always == rejected {
 		d.scenarios.Always = "" // nothing but making a ticket can fail so
@@ -103,9 +106,13 @@ func (s *settings) complete() error {
 		{"priorities", s.DefaultPriority, s.Priorities},
 	} {
 		if len(list.labels) == 0 || slices.Contains(list.labels, "") || doubled(list.labels) {
-			faults = append(faults, fault.Field{Path: "settings." + list.path, Message: "must be labels that differ, separated by commas."})
+			faults = append(faults, fault.Field{
+				Path: "settings." + list.path, Message: "must be labels that differ, separated by commas.",
+			})
 		} else if list.standard != "" && !slices.Contains(list.labels, list.standard) {
-			faults = append(faults, fault.Field{Path: "settings." + list.path, Message: "must hold the default, which is " + list.standard + "."})
+			faults = append(faults, fault.Field{
+				Path: "settings." + list.path, Message: "must hold the default, which is " + list.standard + ".",
+			})
 		}
 	}
 	if len(faults) > 0 {

@@ -50,7 +50,9 @@ func newAccount(t *testing.T, v adapter.Values) account {
 	t.Helper()
 	storage := adaptertest.NewGatedStorage(adaptertest.Storage())
 	return account{GatedStorage: storage, open: func() crm.Driver {
-		d, err := Adapter().OpenCRM(t.Context(), v, adapter.Environment{Storage: storage, Now: time.Now, Zone: "UTC"})
+		d, err := Adapter().OpenCRM(t.Context(), v, adapter.Environment{
+			Storage: storage, Now: time.Now, Zone: "UTC",
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

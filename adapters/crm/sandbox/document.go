@@ -56,8 +56,8 @@ type comment struct {
 // ticket returns the document as the contract tells it.
 func (d document) ticket() crm.Ticket {
 	t := crm.Ticket{
-		ID: d.ID, Number: d.Number, Subject: d.Subject, Description: crm.Text(d.Description), Status: d.Status, Priority: d.Priority,
-		OwnerID: d.OwnerID, AccountID: d.AccountID, ContactID: d.ContactID,
+		ID: d.ID, Number: d.Number, Subject: d.Subject, Description: crm.Text(d.Description), Status: d.Status,
+		Priority: d.Priority, OwnerID: d.OwnerID, AccountID: d.AccountID, ContactID: d.ContactID,
 		CreatedAt: d.CreatedAt, UpdatedAt: d.UpdatedAt, ResolvedAt: d.ResolvedAt, ClosedAt: d.ClosedAt,
 	}
 	for _, c := range d.Comments {
@@ -122,8 +122,8 @@ func (d *driver) add(tx adapter.StorageTx, id string, t crm.NewTicket) (document
 		return document{}, err
 	}
 	doc := document{
-		ID: id, Number: number, Subject: t.Subject, Description: text{Body: t.Description}, Status: t.Status, Priority: t.Priority,
-		OwnerID: t.OwnerID, AccountID: t.AccountID, ContactID: t.ContactID,
+		ID: id, Number: number, Subject: t.Subject, Description: text{Body: t.Description}, Status: t.Status,
+		Priority: t.Priority, OwnerID: t.OwnerID, AccountID: t.AccountID, ContactID: t.ContactID,
 	}
 	if doc.Status == "" {
 		doc.Status = d.settings.DefaultStatus

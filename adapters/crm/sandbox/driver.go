@@ -41,7 +41,9 @@ func (d *driver) Account(ctx context.Context) (crm.Account, error) {
 // Vocabulary implements crm.Driver.
 func (d *driver) Vocabulary(ctx context.Context) (crm.Vocabulary, error) {
 	return scenario.Read(ctx, d.scenarios, scenario.Call{}, func(ctx context.Context) (crm.Vocabulary, error) {
-		return crm.Vocabulary{Statuses: slices.Clone(d.settings.Statuses), Priorities: slices.Clone(d.settings.Priorities)}, d.reach(ctx)
+		return crm.Vocabulary{
+			Statuses: slices.Clone(d.settings.Statuses), Priorities: slices.Clone(d.settings.Priorities),
+		}, d.reach(ctx)
 	})
 }
 
@@ -115,7 +117,9 @@ func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error
 	if bare := scenario.Strip(given); bare != strings.TrimSpace(given) {
 		number = padded(strings.TrimLeft(bare, "# ")) // beside a scenario the gateway cannot pad the number
 	}
-	return d.find(ctx, given, func(tx adapter.StorageTx) (document, bool, error) { return d.byNumber(tx, number) })
+	return d.find(ctx, given, func(tx adapter.StorageTx) (document, bool, error) {
+		return d.byNumber(tx, number)
+	})
 }
 
 // Find implements crm.Finder.
@@ -125,11 +129,15 @@ func (d *driver) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) 
 
 // ByID implements crm.IDFinder.
 func (d *driver) ByID(ctx context.Context, id string) (crm.Ticket, error) {
-	return d.find(ctx, id, func(tx adapter.StorageTx) (document, bool, error) { return d.byID(tx, scenario.Strip(id)) })
+	return d.find(ctx, id, func(tx adapter.StorageTx) (document, bool, error) {
+		return d.byID(tx, scenario.Strip(id))
+	})
 }
 
 // find reads one ticket. It looks up first what the call is about, since a ticket can be out of reach.
-func (d *driver) find(ctx context.Context, text string, look func(adapter.StorageTx) (document, bool, error)) (crm.Ticket, error) {
+func (d *driver) find(
+	ctx context.Context, text string, look func(adapter.StorageTx) (document, bool, error),
+) (crm.Ticket, error) {
 	var about document
 	view := func(ctx context.Context) (t crm.Ticket, err error) {
 		err = d.storage.View(ctx, func(tx adapter.StorageTx) error {

@@ -45,8 +45,8 @@ func TestEveryAccountBeginsWithTheDocumentedTickets(t *testing.T) {
 			LastComment: crm.Plain("The customer signed in, so this is solved."),
 		},
 		{
-			ID: "tkt_000000000000000000001004", Number: "00001004", Subject: "Cancel the newsletter",
-			Status: "Closed", Priority: "Normal", CreatedAt: at(5, 13), UpdatedAt: at(9, 13), ResolvedAt: at(6, 13), ClosedAt: at(9, 13),
+			ID: "tkt_000000000000000000001004", Number: "00001004", Subject: "Cancel the newsletter", Status: "Closed",
+			Priority: "Normal", CreatedAt: at(5, 13), UpdatedAt: at(9, 13), ResolvedAt: at(6, 13), ClosedAt: at(9, 13),
 		},
 	} {
 		byNumber, err := d.ByNumber(t.Context(), want.Number)
@@ -69,7 +69,8 @@ const firstOwn = 1005
 
 func TestAnEmptyAccountCountsFromTheStart(t *testing.T) {
 	d := newAccount(t, adapter.Values{Settings: map[string]any{"seed": "empty"}}).open()
-	if _, err := d.ByNumber(t.Context(), "00001001"); fault.From(err) == nil || fault.From(err).Code != fault.NotFound {
+	if _, err := d.ByNumber(t.Context(), "00001001"); fault.From(err) == nil ||
+		fault.From(err).Code != fault.NotFound {
 		t.Errorf("ticket 00001001 of an empty account: %v, want NotFound", err)
 	}
 	made, err := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "The first"})
@@ -91,9 +92,13 @@ func TestStatusDecidesTheTimes(t *testing.T) {
 			{"Solved", now, time.Time{}},
 			{"Closed", time.Time{}, now},
 		} {
-			made, err := d.Create(t.Context(), crm.NewTicket{Key: strings.ToLower(c.status), Subject: "Times", Status: c.status})
-			if err != nil || !made.CreatedAt.Equal(now) || !made.UpdatedAt.Equal(now) || made.ResolvedAt != c.resolved || made.ClosedAt != c.closed {
-				t.Errorf("a ticket made %s is %+v, %v; want resolution %s and closing %s", c.status, made, err, c.resolved, c.closed)
+			made, err := d.Create(t.Context(), crm.NewTicket{
+				Key: strings.ToLower(c.status), Subject: "Times", Status: c.status,
+			})
+			if err != nil || !made.CreatedAt.Equal(now) || !made.UpdatedAt.Equal(now) ||
+				made.ResolvedAt != c.resolved || made.ClosedAt != c.closed {
+				t.Errorf("a ticket made %s is %+v, %v; want resolution %s and closing %s", c.status, made, err,
+					c.resolved, c.closed)
 			}
 		}
 	})
@@ -108,9 +113,11 @@ func TestSettings(t *testing.T) {
 		priority string
 	}{
 		{"the defaults", map[string]any{}, "", "New", "Normal"},
-		{"labels of one's own", map[string]any{"statuses": "Neu,Offen", "priorities": "Normal,Hoch"}, "", "Neu", "Normal"},
+		{"labels of one's own", map[string]any{"statuses": "Neu,Offen", "priorities": "Normal,Hoch"}, "",
+			"Neu", "Normal"},
 		{"no default priority where none is Normal", map[string]any{"priorities": "P1,P2"}, "", "New", ""},
-		{"defaults of one's own", map[string]any{"default_status": "Open", "default_priority": "Urgent"}, "", "Open", "Urgent"},
+		{"defaults of one's own", map[string]any{"default_status": "Open", "default_priority": "Urgent"}, "",
+			"Open", "Urgent"},
 		{"a list as JSON", map[string]any{"statuses": []any{"Todo", "Done"}}, "", "Todo", "Normal"},
 		{"a label twice", map[string]any{"statuses": "Open,open"}, "settings.statuses", "", ""},
 		{"an empty label", map[string]any{"priorities": "Low,,High"}, "settings.priorities", "", ""},
@@ -118,7 +125,8 @@ func TestSettings(t *testing.T) {
 		{"a default that is no label", map[string]any{"default_status": "Broken"}, "settings.statuses", "", ""},
 		{"a fault that does not exist", map[string]any{"fault": "tired"}, "settings.fault", "", ""},
 	} {
-		d, err := Adapter().OpenCRM(t.Context(), adapter.Values{Settings: c.settings}, newEnvironment(newAccount(t, adapter.Values{})))
+		d, err := Adapter().OpenCRM(t.Context(), adapter.Values{Settings: c.settings},
+			newEnvironment(newAccount(t, adapter.Values{})))
 		if c.invalid != "" {
 			if err := conformance.WantInvalid(c.rule, err, c.invalid); err != nil {
 				t.Error(err)
@@ -131,7 +139,8 @@ func TestSettings(t *testing.T) {
 		}
 		made, err := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: c.rule})
 		if err != nil || made.Status != c.status || made.Priority != c.priority {
-			t.Errorf("%s: a ticket given neither is %q and %q, %v; want %q and %q", c.rule, made.Status, made.Priority, err, c.status, c.priority)
+			t.Errorf("%s: a ticket given neither is %q and %q, %v; want %q and %q", c.rule, made.Status, made.Priority,
+				err, c.status, c.priority)
 		}
 	}
 }
@@ -141,33 +150,44 @@ func newEnvironment(a account) adapter.Environment {
 }
 
 func TestLabelsOfOnesOwnReachTheFirstTickets(t *testing.T) {
-	a := newAccount(t, adapter.Values{Settings: map[string]any{"statuses": "Todo,Done", "resolved_statuses": "Done", "closed_statuses": "Done"}})
-	for number, want := range map[string]string{"00001001": "Todo", "00001002": "Todo", "00001003": "Done", "00001004": "Done"} {
+	a := newAccount(t, adapter.Values{Settings: map[string]any{
+		"statuses": "Todo,Done", "resolved_statuses": "Done", "closed_statuses": "Done",
+	}})
+	for number, want := range map[string]string{
+		"00001001": "Todo", "00001002": "Todo", "00001003": "Done", "00001004": "Done",
+	} {
 		got, err := a.open().ByNumber(t.Context(), number)
 		if err != nil || got.Status != want {
 			t.Errorf("ticket %s is %q, %v; want %q", number, got.Status, err, want)
 		}
 		if done := want == "Done"; got.ClosedAt.IsZero() == done || got.ResolvedAt.IsZero() == done {
-			t.Errorf("ticket %s is %s, resolved at %s and closed at %s", number, got.Status, got.ResolvedAt, got.ClosedAt)
+			t.Errorf("ticket %s is %s, resolved at %s and closed at %s", number, got.Status,
+				got.ResolvedAt, got.ClosedAt)
 		}
 	}
 }
 
 func TestEveryFaultOfATicketIsNamedAtOnce(t *testing.T) {
 	a := newAccount(t, adapter.Values{})
-	_, err := a.open().Create(t.Context(), crm.NewTicket{Key: "k", Status: "open", Priority: "Huge", OwnerID: "con_1", AccountID: "acc_4", ContactID: "usr_1"})
+	_, err := a.open().Create(t.Context(), crm.NewTicket{
+		Key: "k", Status: "open", Priority: "Huge", OwnerID: "con_1", AccountID: "acc_4", ContactID: "usr_1",
+	})
 	var paths []string
 	for _, f := range fault.From(err).Fields {
 		paths = append(paths, f.Path)
 	}
-	if want := []string{"subject", "status", "priority", "owner_id", "account_id", "contact_id"}; !slices.Equal(paths, want) {
+	if want := []string{
+		"subject", "status", "priority", "owner_id", "account_id", "contact_id",
+	}; !slices.Equal(paths, want) {
 		t.Errorf("the faults name %q, want %q", paths, want)
 	}
 }
 
 func TestAnyRelatedRecordMayExist(t *testing.T) {
 	a := newAccount(t, adapter.Values{Settings: map[string]any{"related": "any"}})
-	made, err := a.open().Create(t.Context(), crm.NewTicket{Key: "k", Subject: "S", OwnerID: "0051x00000ABC", AccountID: "x", ContactID: "y"})
+	made, err := a.open().Create(t.Context(), crm.NewTicket{
+		Key: "k", Subject: "S", OwnerID: "0051x00000ABC", AccountID: "x", ContactID: "y",
+	})
 	if err != nil || made.OwnerID != "0051x00000ABC" || made.AccountID != "x" || made.ContactID != "y" {
 		t.Errorf("got %+v, %v", made, err)
 	}
@@ -182,7 +202,9 @@ func TestManyAtOnceGetNumbersWithoutGaps(t *testing.T) {
 	err := conformance.AtOnce(3*callers, func(i int) error {
 		d, key := a.open(), fmt.Sprintf("key%d", i%callers)
 		if i >= 2*callers {
-			if _, err := d.Create(t.Context(), crm.NewTicket{Key: "bad" + key, Subject: "S", OwnerID: "nobody"}); err == nil {
+			if _, err := d.Create(t.Context(), crm.NewTicket{
+				Key: "bad" + key, Subject: "S", OwnerID: "nobody",
+			}); err == nil {
 				return fmt.Errorf("a ticket of nobody was made")
 			}
 			return nil
@@ -216,12 +238,17 @@ func TestAccountBehavesAsAModel(t *testing.T) {
 		label := func(of []string, name string) string {
 			return rapid.SampledFrom(append([]string{"", "nonsense"}, of...)).Draw(r, name)
 		}
-		statuses, priorities := []string{"New", "Open", "Pending", "Solved", "Closed"}, []string{"Low", "Normal", "High", "Urgent"}
+		statuses, priorities := []string{"New", "Open", "Pending", "Solved", "Closed"}, []string{
+			"Low", "Normal", "High", "Urgent",
+		}
 		r.Repeat(map[string]func(*rapid.T){
 			"create": func(r *rapid.T) {
 				given := crm.NewTicket{
-					Key: rapid.StringMatching(`[a-c]`).Draw(r, "key"), Subject: rapid.String().Draw(r, "subject"), Description: rapid.String().Draw(r, "description"),
-					Status: label(statuses, "status"), Priority: label(priorities, "priority"), OwnerID: label(owners, "owner"), AccountID: label(accounts, "account"), ContactID: label(contacts, "contact"),
+					Key: rapid.StringMatching(`[a-c]`).Draw(r, "key"), Subject: rapid.String().Draw(r, "subject"),
+					Description: rapid.String().Draw(r, "description"),
+					Status:      label(statuses, "status"), Priority: label(priorities, "priority"),
+					OwnerID: label(owners, "owner"), AccountID: label(accounts, "account"),
+					ContactID: label(contacts, "contact"),
 				}
 				if strings.Contains(given.Subject, "sandbox:") {
 					r.Skip("a scenario")
@@ -234,7 +261,8 @@ func TestAccountBehavesAsAModel(t *testing.T) {
 						r.Fatalf("a repeat answered %+v, %v; want %+v", made, err, earlier)
 					}
 					return
-				case slices.Contains([]string{given.Status, given.Priority, given.OwnerID, given.AccountID, given.ContactID}, "nonsense") || strings.TrimSpace(given.Subject) == "":
+				case slices.Contains([]string{given.Status, given.Priority, given.OwnerID, given.AccountID,
+					given.ContactID}, "nonsense") || strings.TrimSpace(given.Subject) == "":
 					if fault.From(err) == nil || fault.From(err).Code != fault.Invalid {
 						r.Fatalf("Create of %+v answered %v, want Invalid", given, err)
 					}
@@ -243,7 +271,8 @@ func TestAccountBehavesAsAModel(t *testing.T) {
 					r.Fatal(err)
 				}
 				want := fmt.Sprintf("%08d", firstOwn+len(model))
-				if made.Number != want || made.Subject != given.Subject || made.Description != crm.Plain(given.Description) {
+				if made.Number != want || made.Subject != given.Subject ||
+					made.Description != crm.Plain(given.Description) {
 					r.Fatalf("Create of %+v answered %+v, want number %s", given, made, want)
 				}
 				model[given.Key] = made
@@ -273,7 +302,8 @@ func TestAccountBehavesAsAModel(t *testing.T) {
 func TestNoNumberIsTakenForAnother(t *testing.T) {
 	d := newAccount(t, adapter.Values{}).open()
 	rapid.Check(t, func(r *rapid.T) {
-		number := rapid.OneOf(rapid.String(), rapid.StringMatching(`0{0,9}100[0-9]`), rapid.StringMatching(`[0-9 #'"%\\]{0,12}`)).Draw(r, "number")
+		number := rapid.OneOf(rapid.String(), rapid.StringMatching(`0{0,9}100[0-9]`),
+			rapid.StringMatching(`[0-9 #'"%\\]{0,12}`)).Draw(r, "number")
 		if strings.Contains(strings.ToLower(number), "sandbox:") {
 			r.Skip("a scenario")
 		}
@@ -312,9 +342,13 @@ func TestScenariosRefuseACall(t *testing.T) {
 		plain := newAccount(t, adapter.Values{})
 		always := newAccount(t, adapter.Values{Settings: map[string]any{"fault": name}})
 		for call, err := range map[string]error{
-			"a subject":                lastOf(plain.open().Create(t.Context(), crm.NewTicket{Key: "k", Subject: "Help! Sandbox:" + strings.ToUpper(name) + "!"})),
-			"a number":                 lastOf(plain.open().ByNumber(t.Context(), "sandbox:"+name+" 1001")),
-			"the setting, on Create":   lastOf(always.open().Create(t.Context(), crm.NewTicket{Key: "k", Subject: "Help"})),
+			"a subject": lastOf(plain.open().Create(t.Context(), crm.NewTicket{
+				Key: "k", Subject: "Help! Sandbox:" + strings.ToUpper(name) + "!",
+			})),
+			"a number": lastOf(plain.open().ByNumber(t.Context(), "sandbox:"+name+" 1001")),
+			"the setting, on Create": lastOf(always.open().Create(t.Context(), crm.NewTicket{
+				Key: "k", Subject: "Help",
+			})),
 			"the setting, on ByNumber": lastOf(always.open().ByNumber(t.Context(), "00001001")),
 			"the setting, on Account":  lastOf(always.open().Account(t.Context())),
 			"the setting, on labels":   lastOf(always.open().Vocabulary(t.Context())),
@@ -333,7 +367,9 @@ func TestAValidationRuleRefusesNewTicketsAlone(t *testing.T) {
 	plain := newAccount(t, adapter.Values{})
 	always := newAccount(t, adapter.Values{Settings: map[string]any{"fault": "rejected"}})
 	for where, err := range map[string]error{
-		"the subject": lastOf(plain.open().Create(t.Context(), crm.NewTicket{Key: "k", Subject: "sandbox:rejected"})),
+		"the subject": lastOf(plain.open().Create(t.Context(), crm.NewTicket{
+			Key: "k", Subject: "sandbox:rejected",
+		})),
 		"the setting": lastOf(always.open().Create(t.Context(), crm.NewTicket{Key: "k", Subject: "Help"})),
 	} {
 		if f := fault.From(err); f == nil || f.Code != fault.Invalid || f.Reason != fault.ReasonProviderRefused {
@@ -350,11 +386,14 @@ func lastOf[T any](_ T, err error) error { return err }
 func TestAScenarioBesideANumberIsNoPartOfIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newAccount(t, adapter.Values{}).open()
-		for _, number := range []string{"sandbox:slow 1001", "sandbox:slow #1001", "sandbox:slow1001", "00001001 SANDBOX:slow"} {
+		for _, number := range []string{
+			"sandbox:slow 1001", "sandbox:slow #1001", "sandbox:slow1001", "00001001 SANDBOX:slow",
+		} {
 			start := time.Now()
 			got, err := d.ByNumber(t.Context(), number)
 			if err != nil || got.Number != "00001001" || time.Since(start) != scenario.SlowFor {
-				t.Errorf("ByNumber(%q) answered %q, %v after %s; want 00001001 after %s", number, got.Number, err, time.Since(start), scenario.SlowFor)
+				t.Errorf("ByNumber(%q) answered %q, %v after %s; want 00001001 after %s", number, got.Number, err,
+					time.Since(start), scenario.SlowFor)
 			}
 		}
 	})

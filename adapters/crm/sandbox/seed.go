@@ -35,7 +35,8 @@ func (d *driver) seeds() []document {
 		{
 			ID: "tkt_000000000000000000001001", Number: "00001001", Subject: "Heating does not start",
 			Description: text{Body: "The heating in flat 12 has been cold since this morning.\nThe display shows E7."},
-			Status:      d.status("Open"), Priority: d.priority("High"), OwnerID: owners[0], AccountID: accounts[0], ContactID: contacts[0],
+			Status:      d.status("Open"), Priority: d.priority("High"), OwnerID: owners[0], AccountID: accounts[0],
+			ContactID: contacts[0],
 			CreatedAt: at(12, 9), UpdatedAt: at(13, 15),
 			Comments: []comment{
 				{text{Body: "Thank you for calling. A technician comes on Wednesday between 8 and 10."}, true},
@@ -44,17 +45,23 @@ func (d *driver) seeds() []document {
 		},
 		{
 			ID: "tkt_000000000000000000001002", Number: "00001002", Subject: "Invoice shows the wrong address",
-			Description: text{Body: "<p>The invoice of <b>December</b> names our old address.</p><p>Please send a new one to:<br>12 Main Street &amp; Co.</p>", HTML: true},
-			Status:      d.status("Pending"), Priority: d.priority("Normal"), OwnerID: owners[1], AccountID: accounts[1], ContactID: contacts[1],
+			Description: text{
+				Body: "<p>The invoice of <b>December</b> names our old address.</p><p>Please send a new one to:<br>12 " +
+					"Main Street &amp; Co.</p>", HTML: true,
+			},
+			Status: d.status("Pending"), Priority: d.priority("Normal"), OwnerID: owners[1],
+			AccountID: accounts[1], ContactID: contacts[1],
 			CreatedAt: at(14, 11), UpdatedAt: at(14, 16),
 			Comments: []comment{
-				{text{Body: "<div>Which <i>postal code</i> is it?</div><ul><li>10115</li><li>10117</li></ul>", HTML: true}, true},
+				{text{Body: "<div>Which <i>postal code</i> is it?</div><ul><li>10115</li><li>10117</li></ul>",
+					HTML: true}, true},
 			},
 		},
 		{
 			ID: "tkt_000000000000000000001003", Number: "00001003", Subject: "Password cannot be reset",
 			Description: text{Body: "The link in the message has expired."},
-			Status:      d.status(first(d.settings.Resolved)), Priority: d.priority("Low"), OwnerID: owners[0], AccountID: accounts[0], ContactID: contacts[2],
+			Status:      d.status(first(d.settings.Resolved)), Priority: d.priority("Low"), OwnerID: owners[0],
+			AccountID: accounts[0], ContactID: contacts[2],
 			CreatedAt: at(15, 8), UpdatedAt: at(15, 10), ResolvedAt: at(15, 10),
 			Comments: []comment{
 				{text{Body: "A new link is on its way."}, true},

@@ -28,9 +28,10 @@ type settings struct {
 // Adapter returns the adapter's declaration.
 func Adapter() adapter.Adapter {
 	return adapter.CRM(adapter.Declaration{
-		Name:   name,
-		Title:  "Zendesk",
-		Help:   "Tickets of Zendesk Support. An agent connects by consent (connect-link), with an OAuth access token, or, until April 2027, with an API token.",
+		Name:  name,
+		Title: "Zendesk",
+		Help: "Tickets of Zendesk Support. An agent connects by consent (connect-link), with an OAuth access " +
+			"token, or, until April 2027, with an API token.",
 		AuthOf: adapter.AuthBy(authOf),
 		Operator: &adapter.OperatorKeys{
 			Help: "Zendesk. The OAuth client is a global one, with the redirect URL " +
@@ -64,7 +65,8 @@ func authOf(s settings) (adapter.Auth, error) {
 	consent := s.RefreshToken != "" || s.ClientID != "" || s.ClientSecret != ""
 	switch {
 	case s.APIToken != "" && s.Email == "":
-		return adapter.Auth{}, fault.InvalidField("credentials.email", "is required with credentials.api_token: the address of the agent to act for.")
+		return adapter.Auth{}, fault.InvalidField("credentials.email",
+			"is required with credentials.api_token: the address of the agent to act for.")
 	case s.APIToken == "" && s.Email != "":
 		return adapter.Auth{}, fault.InvalidField("credentials.email", "is only for credentials.api_token.")
 	case s.APIToken != "" && (consent || s.AccessToken != ""):
@@ -75,11 +77,16 @@ func authOf(s settings) (adapter.Auth, error) {
 			"cannot be combined with a refresh_token or OAuth client; choose one.")
 	case s.APIToken != "":
 		// developer.zendesk.com/api-reference/introduction/security-and-auth, "API token".
-		return adapter.Auth{Scheme: adapter.Basic, Username: "email", UsernameSuffix: "/token", Password: "api_token", BaseURL: "base_url"}, nil
+		return adapter.Auth{
+			Scheme: adapter.Basic, Username: "email", UsernameSuffix: "/token", Password: "api_token",
+			BaseURL: "base_url",
+		}, nil
 	case s.AccessToken != "":
 		return adapter.Auth{Scheme: adapter.Bearer, Password: "access_token", BaseURL: "base_url"}, nil
 	}
-	return adapter.Auth{Scheme: adapter.OAuth2, BaseURL: "base_url", OAuth: &adapter.OAuth{Grant: adapter.GrantOf(grant)}}, nil
+	return adapter.Auth{
+		Scheme: adapter.OAuth2, BaseURL: "base_url", OAuth: &adapter.OAuth{Grant: adapter.GrantOf(grant)},
+	}, nil
 }
 
 // scopes are the least that serves: of the resources that have a scope of their own, ticket fields and custom
@@ -109,7 +116,8 @@ func grant(s settings, _ adapter.Addresses) (adapter.Grant, error) {
 func root(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		return "", fault.InvalidField("settings.base_url", "must be the address of the account alone, without a path, such as https://acme.zendesk.com.")
+		return "", fault.InvalidField("settings.base_url",
+			"must be the address of the account alone, without a path, such as https://acme.zendesk.com.")
 	}
 	return u.Scheme + "://" + u.Host, nil
 }

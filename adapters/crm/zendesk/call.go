@@ -13,7 +13,9 @@ func (d *driver) get(ctx context.Context, path string, query url.Values, out any
 }
 
 // call sends in, where there is any, and reads the answer into out. Its error is a *fault.Error.
-func (d *driver) call(ctx context.Context, method, path string, query url.Values, header http.Header, in, out any) error {
+func (d *driver) call(
+	ctx context.Context, method, path string, query url.Values, header http.Header, in, out any,
+) error {
 	address := d.base + path
 	if len(query) > 0 {
 		address += "?" + query.Encode()

@@ -64,7 +64,8 @@ func byConsent(t testing.TB, s *testServer) *testServer {
 	}
 	refresh := s.OAuth.Grant(clientID, email, grant.ScopeNames()...)
 	token := adaptertest.AccessToken(t, grant.TokenURL, url.Values{
-		"grant_type": {"refresh_token"}, "refresh_token": {refresh}, "client_id": {clientID}, "client_secret": {secret},
+		"grant_type": {"refresh_token"}, "refresh_token": {refresh}, "client_id": {clientID},
+		"client_secret": {secret},
 	})
 	s.secrets, s.credentials = []string{token, refresh, secret}, map[string]string{"refresh_token": "withheld"}
 	s.authorize = func(r *http.Request) error { r.Header.Set("Authorization", "Bearer "+token); return nil }
@@ -81,7 +82,8 @@ func (s *testServer) open(t testing.TB) crm.Driver {
 func (s *testServer) with(t testing.TB, fields map[string]any) crm.Driver {
 	t.Helper()
 	driver, err := zendesk.Adapter().OpenCRM(context.Background(),
-		adapter.Values{Settings: map[string]any{"base_url": s.url + "/", "fields": fields}, Credentials: s.credentials},
+		adapter.Values{Settings: map[string]any{"base_url": s.url + "/", "fields": fields},
+			Credentials: s.credentials},
 		adapter.Environment{
 			Zone: "America/New_York", Now: time.Now,
 			HTTP: adaptertest.Client(t, "zendesk", s.url, s.authorize),
@@ -93,7 +95,9 @@ func (s *testServer) with(t testing.TB, fields map[string]any) crm.Driver {
 }
 
 var (
-	custom = []string{"New", "Open", "Pending", "On-hold", "Solved", "Waiting for the plumber", "Nothing to mend"}
+	custom = []string{
+		"New", "Open", "Pending", "On-hold", "Solved", "Waiting for the plumber", "Nothing to mend",
+	}
 	system = []string{"Open", "Pending", "On-hold", "Solved"}
 )
 
@@ -135,9 +139,13 @@ func harness(t *testing.T, s *testServer, statuses []string) crmtest.Harness {
 		Open:       func() crm.Driver { return s.open(t) },
 		Account:    crm.Account{Email: email, Name: "Johnny Agent"},
 		Vocabulary: crm.Vocabulary{Statuses: statuses, Priorities: []string{"Low", "Normal", "High", "Urgent"}},
-		Known:      crmtest.Related{OwnerID: id(fake.Colleague), AccountID: id(fake.Organization), ContactID: id(fake.Customer)},
-		Unknown:    crmtest.Related{OwnerID: "20978392000999", AccountID: "50997400000999", ContactID: "20978392000999"},
-		Secrets:    s.secrets, Now: time.Now, Provider: outside{s.Server},
+		Known: crmtest.Related{
+			OwnerID: id(fake.Colleague), AccountID: id(fake.Organization), ContactID: id(fake.Customer),
+		},
+		Unknown: crmtest.Related{
+			OwnerID: "20978392000999", AccountID: "50997400000999", ContactID: "20978392000999",
+		},
+		Secrets: s.secrets, Now: time.Now, Provider: outside{s.Server},
 	}
 	h.DefaultStatus = "New"
 	return h

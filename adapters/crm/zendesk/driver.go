@@ -45,7 +45,8 @@ func (d *driver) Account(ctx context.Context) (crm.Account, error) {
 	}
 	if me.User.ID == nil {
 		return crm.Account{}, fault.New(fault.Disconnected, fault.ReasonReconnectRequired,
-			"Zendesk does not know who the connection's credentials belong to. Connect the account again.").With("provider", name)
+			"Zendesk does not know who the connection's credentials belong to. Connect the account again.").
+			With("provider", name)
 	}
 	return crm.Account{Email: me.User.Email, Name: me.User.Name}, nil
 }

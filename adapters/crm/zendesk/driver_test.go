@@ -113,7 +113,8 @@ func TestItAsksNoMoreThanItNeeds(t *testing.T) {
 		do   func() error
 		want int
 	}{
-		{"a ticket with labels: look for the key, create", func() error { _, err := d.Create(t.Context(), pipe("second")); return err }, 2},
+		{"a ticket with labels: look for the key, create",
+			func() error { _, err := d.Create(t.Context(), pipe("second")); return err }, 2},
 		{"an open ticket: itself, its comments", read, 2},
 		{"a solved one: its times as well", func() error {
 			if err := s.Move(made.ID, "Solved"); err != nil {
@@ -155,7 +156,8 @@ func TestLabelsAreAskedForAgainWhereOneIsMissed(t *testing.T) {
 	n.Status, n.Priority = "Somebody is on the way", "Blue"
 	_, err := d.Create(t.Context(), n)
 	f := fault.From(err)
-	if f == nil || f.Code != fault.Invalid || len(f.Fields) != 2 || f.Fields[0].Path != "status" || f.Fields[1].Path != "priority" || s.Tickets() != 0 {
+	if f == nil || f.Code != fault.Invalid || len(f.Fields) != 2 || f.Fields[0].Path != "status" ||
+		f.Fields[1].Path != "priority" || s.Tickets() != 0 {
 		t.Errorf("labels of nobody were answered with %v", err)
 	}
 	made, err := d.Create(t.Context(), pipe("k2"))
@@ -172,14 +174,16 @@ func TestLabelsAreAskedForAgainWhereOneIsMissed(t *testing.T) {
 	if err := s.Move(made.ID, "Waiting for a spare part"); err != nil {
 		t.Fatal(err)
 	}
-	if read, err := d.ByNumber(t.Context(), made.Number); err != nil || read.Status != "Waiting for a spare part" {
+	if read, err := d.ByNumber(t.Context(), made.Number); err != nil ||
+		read.Status != "Waiting for a spare part" {
 		t.Errorf("a status that is new is told as %q, %v", read.Status, err)
 	}
 }
 
 func TestATicketOfAnotherKeyIsNotTaken(t *testing.T) {
 	s := serve(t, fake.Options{})
-	s.Instead(says(200, "application/json", `{"tickets":[{"id":1,"external_id":"frontdesk-kk"},{"id":2,"external_id":null}]}`))
+	s.Instead(says(200, "application/json",
+		`{"tickets":[{"id":1,"external_id":"frontdesk-kk"},{"id":2,"external_id":null}]}`))
 	_, err := s.open(t).(crm.Finder).Find(t.Context(), crm.NewTicket{Key: "k"})
 	if f := fault.From(err); f == nil || f.Reason != fault.ReasonTicketNotFound {
 		t.Errorf("answered %v", err)
@@ -238,8 +242,10 @@ func TestATicketIsClosedWhenZendeskSaysSo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if read.Status != step.label || hour(read.ResolvedAt) != step.resolved || hour(read.ClosedAt) != step.closed {
-			t.Errorf("%s is told as %q, resolved %s, closed %s", step.label, read.Status, read.ResolvedAt, read.ClosedAt)
+		if read.Status != step.label || hour(read.ResolvedAt) != step.resolved ||
+			hour(read.ClosedAt) != step.closed {
+			t.Errorf("%s is told as %q, resolved %s, closed %s", step.label, read.Status,
+				read.ResolvedAt, read.ClosedAt)
 		}
 	}
 }
@@ -280,7 +286,8 @@ func TestTheSearchForAPublicCommentHasAnEnd(t *testing.T) {
 func TestNobodyIsNotAnAccount(t *testing.T) {
 	s := serve(t, fake.Options{})
 	s.Instead(says(200, "application/json", `{"user":{"id":null,"name":"Anonymous user","email":null}}`))
-	if _, err := s.open(t).Account(t.Context()); fault.From(err) == nil || fault.From(err).Code != fault.Disconnected {
+	if _, err := s.open(t).Account(t.Context()); fault.From(err) == nil ||
+		fault.From(err).Code != fault.Disconnected {
 		t.Errorf("answered %v, want disconnected", err)
 	}
 }
@@ -305,15 +312,21 @@ func TestTheWayToAuthoriseFollowsTheCredentials(t *testing.T) {
 	}{
 		{rule: "none is consent", scheme: adapter.OAuth2},
 		{rule: "a refresh token is consent", given: given{"refresh_token": "r"}, scheme: adapter.OAuth2},
-		{rule: "an own client is consent", settings: map[string]any{"client_id": "c"}, given: given{"client_secret": "s"}, scheme: adapter.OAuth2},
+		{rule: "an own client is consent", settings: map[string]any{"client_id": "c"},
+			given: given{"client_secret": "s"}, scheme: adapter.OAuth2},
 		{rule: "an API token", given: given{"email": email, "api_token": "t"}, scheme: adapter.Basic},
 		{rule: "an access token", given: given{"access_token": "t"}, scheme: adapter.Bearer},
 		{rule: "an API token needs an email", given: given{"api_token": "t"}, refused: "credentials.email"},
-		{rule: "an email needs an API token", given: given{"email": email, "access_token": "t"}, refused: "credentials.email"},
-		{rule: "two tokens", given: given{"email": email, "api_token": "t", "access_token": "t"}, refused: "credentials.api_token"},
-		{rule: "token and client", settings: map[string]any{"client_id": "c"}, given: given{"access_token": "t"}, refused: "credentials.access_token"},
-		{rule: "an address with a path", settings: map[string]any{"base_url": base + "/agent/dashboard"}, refused: "settings.base_url"},
-		{rule: "an address with a query", settings: map[string]any{"base_url": base + "?a=b"}, refused: "settings.base_url"},
+		{rule: "an email needs an API token", given: given{"email": email, "access_token": "t"},
+			refused: "credentials.email"},
+		{rule: "two tokens", given: given{"email": email, "api_token": "t", "access_token": "t"},
+			refused: "credentials.api_token"},
+		{rule: "token and client", settings: map[string]any{"client_id": "c"}, given: given{"access_token": "t"},
+			refused: "credentials.access_token"},
+		{rule: "an address with a path", settings: map[string]any{"base_url": base + "/agent/dashboard"},
+			refused: "settings.base_url"},
+		{rule: "an address with a query", settings: map[string]any{"base_url": base + "?a=b"},
+			refused: "settings.base_url"},
 		{rule: "no address", settings: map[string]any{"base_url": ""}, refused: "settings.base_url"},
 	} {
 		settings := map[string]any{"base_url": base + "/"}
@@ -336,7 +349,8 @@ func TestTheWayToAuthoriseFollowsTheCredentials(t *testing.T) {
 			continue
 		}
 		grant, err := auth.OAuth.Grant(values, nil)
-		if err != nil || grant.Flow != adapter.Consent || grant.AuthURL != base+"/oauth/authorizations/new" || grant.TokenURL != base+"/oauth/tokens" || !grant.TenantAddress {
+		if err != nil || grant.Flow != adapter.Consent || grant.AuthURL != base+"/oauth/authorizations/new" ||
+			grant.TokenURL != base+"/oauth/tokens" || !grant.TenantAddress {
 			t.Errorf("%s: the grant is %+v, %v", c.rule, grant, err)
 		}
 		if want, _ := settings["client_id"].(string); grant.ClientID != want {

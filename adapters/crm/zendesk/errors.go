@@ -68,7 +68,8 @@ func (d *driver) refusal(method string, status int, header http.Header, body []b
 		// (developer.zendesk.com/api-reference/introduction/requests, "409"). A repetition succeeds; that of
 		// a try which is still running (IdempotentRequestInProgress) does not yet.
 		if t.Error == "DatabaseConflict" && method == http.MethodPost {
-			return fault.Unacted(plain.Restate(fault.Unavailable, fault.ReasonProviderUnavailable, "Zendesk was busy with another change and did not open the ticket. Try again."))
+			return fault.Unacted(plain.Restate(fault.Unavailable, fault.ReasonProviderUnavailable,
+				"Zendesk was busy with another change and did not open the ticket. Try again."))
 		}
 	}
 	return plain
@@ -76,9 +77,10 @@ func (d *driver) refusal(method string, status int, header http.Header, body []b
 
 // fields are ours, by Zendesk's names for them.
 var fields = map[string]string{
-	"assignee": "owner_id", "assignee_id": "owner_id", "organization": "account_id", "organization_id": "account_id",
-	"requester": "contact_id", "requester_id": "contact_id", "status": "status", "custom_status_id": "status", "custom_status": "status",
-	"priority": "priority", "subject": "subject", "comment": "description", "description": "description",
+	"assignee": "owner_id", "assignee_id": "owner_id", "organization": "account_id",
+	"organization_id": "account_id", "requester": "contact_id", "requester_id": "contact_id", "status": "status",
+	"custom_status_id": "status", "custom_status": "status", "priority": "priority", "subject": "subject",
+	"comment": "description", "description": "description",
 }
 
 // notValid names the fields that Zendesk names. One that no call has is the setup's: the setting fields gives
@@ -152,7 +154,8 @@ func ticketMissing(err error) error {
 }
 
 func noTicket() *fault.Error {
-	return fault.New(fault.NotFound, fault.ReasonTicketNotFound, "There is no such ticket in Zendesk.").With("provider", name)
+	return fault.New(fault.NotFound, fault.ReasonTicketNotFound, "There is no such ticket in Zendesk.").
+		With("provider", name)
 }
 
 // unreadable returns the fault of a success that says something other than expected.

@@ -25,25 +25,42 @@ func TestRefusalsOfATicket(t *testing.T) {
 		reason     string
 		fields     []string
 	}{
-		{"details name our fields", 422, json, invalid(`{"assignee":[{"error":"InvalidValue","description":"Assignee: is invalid"}],"requester_id":[{"description":"x"}],"subject":[]}`),
+		{"details name our fields", 422, json,
+			invalid(
+				`{"assignee":[{"error":"InvalidValue","description":"Assignee: is invalid"}],"requester_id":[{"description":"x"}],"subject":[]}`),
 			fault.Invalid, fault.ReasonInvalidRequest, []string{"owner_id", "contact_id"}},
-		{"base names a field in words", 422, json, invalid(`{"base":[{"description":"Requester: is required","error":"BlankValue"},{"description":"Requester: x"}]}`),
+		{"base names a field in words", 422, json,
+			invalid(
+				`{"base":[{"description":"Requester: is required","error":"BlankValue"},{"description":"Requester: x"}]}`),
 			fault.Invalid, fault.ReasonInvalidRequest, []string{"contact_id"}},
-		{"a field of the account's own", 422, json, invalid(`{"base":[{"description":"Room: is required","error":"BlankValue","field_key":27642}]}`),
+		{"a field of the account's own", 422, json,
+			invalid(`{"base":[{"description":"Room: is required","error":"BlankValue","field_key":27642}]}`),
 			fault.Unsupported, fault.ReasonProviderMisconfigured, nil},
-		{"a field of the account's own, by id", 422, json, invalid(`{"base":[{"description":"Room: is required when solving a ticket","error":null,"ticket_field_id":27642,"ticket_field_type":"FieldText"}]}`),
+		{"a field of the account's own, by id", 422, json,
+			invalid(
+				`{"base":[{"description":"Room: is required when solving a ticket","error":null,"ticket_field_id":27642,"ticket_field_type":"FieldText"}]}`),
 			fault.Unsupported, fault.ReasonProviderMisconfigured, nil},
-		{"a rule without a field", 422, json, invalid(`{"base":[{"description":"Room: no","error":"Other"}]}`), fault.Invalid, fault.ReasonProviderRefused, nil},
-		{"details of another shape", 422, json, `{"error":"RecordInvalid","details":"none"}`, fault.Invalid, fault.ReasonProviderRefused, nil},
-		{"an object for an error", 403, json, `{"error":{"title":"Forbidden","message":"You do not have access to this page."}}`, fault.Forbidden, fault.ReasonPermissionDenied, nil},
-		{"a status for an error", 415, json, `{"status":"415","error":"Unsupported Media Type"}`, fault.Invalid, fault.ReasonProviderRefused, nil},
+		{"a rule without a field", 422, json, invalid(`{"base":[{"description":"Room: no","error":"Other"}]}`),
+			fault.Invalid, fault.ReasonProviderRefused, nil},
+		{"details of another shape", 422, json, `{"error":"RecordInvalid","details":"none"}`, fault.Invalid,
+			fault.ReasonProviderRefused, nil},
+		{"an object for an error", 403, json,
+			`{"error":{"title":"Forbidden","message":"You do not have access to this page."}}`, fault.Forbidden,
+			fault.ReasonPermissionDenied, nil},
+		{"a status for an error", 415, json, `{"status":"415","error":"Unsupported Media Type"}`, fault.Invalid,
+			fault.ReasonProviderRefused, nil},
 		{"plain text", 400, "text/plain", `Bad Request`, fault.Invalid, fault.ReasonProviderRefused, nil},
-		{"two writes met", 409, json, `{"error":"DatabaseConflict","description":"Database collision"}`, fault.Unavailable, fault.ReasonProviderUnavailable, nil},
-		{"another try is running", 409, json, `{"error":"IdempotentRequestInProgress"}`, fault.Conflict, fault.ReasonProviderConflict, nil},
-		{"no account at the address", 404, json, `{"error":{"title":"No help desk at acme.zendesk.com","message":"There is no help desk configured at this address."}}`,
+		{"two writes met", 409, json, `{"error":"DatabaseConflict","description":"Database collision"}`,
+			fault.Unavailable, fault.ReasonProviderUnavailable, nil},
+		{"another try is running", 409, json, `{"error":"IdempotentRequestInProgress"}`, fault.Conflict,
+			fault.ReasonProviderConflict, nil},
+		{"no account at the address", 404, json,
+			`{"error":{"title":"No help desk at acme.zendesk.com","message":"There is no help desk configured at this address."}}`,
 			fault.Unsupported, fault.ReasonProviderMisconfigured, nil},
-		{"a page", 404, "text/html", `<html>Not found</html>`, fault.Unsupported, fault.ReasonProviderMisconfigured, nil},
-		{"a success that cannot be read", 200, "text/html", `<html>Signed in</html>`, fault.UnknownOutcome, fault.ReasonOutcomeUnknown, nil},
+		{"a page", 404, "text/html", `<html>Not found</html>`, fault.Unsupported,
+			fault.ReasonProviderMisconfigured, nil},
+		{"a success that cannot be read", 200, "text/html", `<html>Signed in</html>`, fault.UnknownOutcome,
+			fault.ReasonOutcomeUnknown, nil},
 		{"a success without a ticket", 201, json, `{}`, fault.UnknownOutcome, fault.ReasonOutcomeUnknown, nil},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -72,7 +89,9 @@ func TestRefusalsOfATicket(t *testing.T) {
 			if c.status >= 400 && f.RetryAfter != 7*time.Second {
 				t.Errorf("the wait is %s", f.RetryAfter)
 			}
-			if strings.Contains(f.Detail, "help desk") || strings.Contains(f.Detail, "Room") || strings.Contains(c.body, "27642") != strings.Contains(f.Detail, "27642") || f.Metadata["provider"] != "zendesk" {
+			if strings.Contains(f.Detail, "help desk") || strings.Contains(f.Detail, "Room") ||
+				strings.Contains(c.body, "27642") != strings.Contains(f.Detail, "27642") ||
+				f.Metadata["provider"] != "zendesk" {
 				t.Errorf("told is %q of %v", f.Detail, f.Metadata)
 			}
 		})
@@ -83,7 +102,8 @@ func TestRulesOfTheAccountAreTold(t *testing.T) {
 	s := serve(t, fake.Options{NeedsAssignee: true})
 	_, err := s.open(t).Create(t.Context(), crm.NewTicket{Key: "k", Subject: "Leaking pipe", Status: "Solved"})
 	f := fault.From(err)
-	if f == nil || f.Code != fault.Invalid || f.Reason != fault.ReasonInvalidRequest || f.Fields[0].Path != "owner_id" || s.Tickets() != 0 {
+	if f == nil || f.Code != fault.Invalid || f.Reason != fault.ReasonInvalidRequest ||
+		f.Fields[0].Path != "owner_id" || s.Tickets() != 0 {
 		t.Errorf("answered %v", err)
 	}
 }
@@ -96,7 +116,8 @@ func TestRefusalsOfReading(t *testing.T) {
 		code   fault.Code
 		reason string
 	}{
-		{"no such ticket", 404, `{"error":"RecordNotFound","description":"Not found"}`, fault.NotFound, fault.ReasonTicketNotFound},
+		{"no such ticket", 404, `{"error":"RecordNotFound","description":"Not found"}`, fault.NotFound,
+			fault.ReasonTicketNotFound},
 		{"no such API", 404, `{"error":"InvalidEndpoint"}`, fault.Unsupported, fault.ReasonProviderMisconfigured},
 		{"no JSON", 200, `<html>`, fault.Unsupported, fault.ReasonProviderMisconfigured},
 		{"another ticket", 200, `{"ticket":{"id":9}}`, fault.Unsupported, fault.ReasonProviderMisconfigured},

@@ -29,7 +29,8 @@ type option struct{ value, label string }
 // systemStatuses are what Zendesk calls its own statuses in English. The options of the field leave out those
 // that agents do not choose.
 var systemStatuses = []option{
-	{"new", "New"}, {"open", "Open"}, {"pending", "Pending"}, {"hold", "On-hold"}, {solved, "Solved"}, {closed, "Closed"},
+	{"new", "New"}, {"open", "Open"}, {"pending", "Pending"}, {"hold", "On-hold"}, {solved, "Solved"},
+	{closed, "Closed"},
 }
 
 func labelsOf(statuses customStatusesAnswer, fields fieldsAnswer) labels {

@@ -40,7 +40,8 @@ func TestTheGatewaysSecretIsToldToZendeskAlone(t *testing.T) {
 			t.Errorf("%s: %t, want %t (%v)", address, got, want, err)
 		}
 		v.Settings["client_id"], v.Credentials = "own", map[string]string{"client_secret": "withheld"}
-		if a, err := Adapter().With(v); err == nil && a.CheckGrant(v, named) != nil && address != "https://user@desk.example/zendesk" {
+		if a, err := Adapter().With(v); err == nil && a.CheckGrant(v, named) != nil &&
+			address != "https://user@desk.example/zendesk" {
 			t.Errorf("%s is refused to a client of the tenant's own", address)
 		}
 	}

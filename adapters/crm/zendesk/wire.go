@@ -94,7 +94,8 @@ func newTicketOf(t crm.NewTicket) (newTicket, error) {
 		path, given string
 		to          *int64
 	}{
-		{"owner_id", t.OwnerID, &made.AssigneeID}, {"account_id", t.AccountID, &made.OrganizationID}, {"contact_id", t.ContactID, &made.RequesterID},
+		{"owner_id", t.OwnerID, &made.AssigneeID}, {"account_id", t.AccountID, &made.OrganizationID},
+		{"contact_id", t.ContactID, &made.RequesterID},
 	} {
 		if related.given == "" {
 			continue

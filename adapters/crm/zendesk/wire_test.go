@@ -10,18 +10,23 @@ import (
 )
 
 func TestATicketIsReadAsToldByZendesk(t *testing.T) {
-	words := labels{custom: []customStatus{{123, "Waiting", true, "open"}}, priorities: []option{{"high", "Hoch"}}}
+	words := labels{
+		custom: []customStatus{{123, "Waiting", true, "open"}}, priorities: []option{{"high", "Hoch"}},
+	}
 	for _, c := range []struct {
 		rule, input string
 		want        crm.Ticket
 	}{
-		{"ids of 14 digits, labels of the account", `{"id":35436,"subject":"Fire","description":"It burns.","status":"open","custom_status_id":123,"priority":"high",
+		{"ids of 14 digits, labels of the account",
+			`{"id":35436,"subject":"Fire","description":"It burns.","status":"open","custom_status_id":123,"priority":"high",
 			"assignee_id":20978392000101,"organization_id":50997400000401,"requester_id":20978392000303}`,
-			crm.Ticket{ID: "35436", Number: "35436", Subject: "Fire", Description: crm.Plain("It burns."), Status: "Waiting", Priority: "Hoch",
+			crm.Ticket{ID: "35436", Number: "35436", Subject: "Fire", Description: crm.Plain("It burns."),
+				Status: "Waiting", Priority: "Hoch",
 				OwnerID: "20978392000101", AccountID: "50997400000401", ContactID: "20978392000303"}},
 		{"null is nothing", `{"id":1,"subject":null,"description":null,"status":"hold","custom_status_id":null,"priority":null,"assignee_id":null,"organization_id":null,
 			"requester_id":null,"created_at":null}`, crm.Ticket{ID: "1", Number: "1", Status: "On-hold"}},
-		{"a closed ticket is closed, whatever it was solved with", `{"id":1,"status":"closed","custom_status_id":123}`, crm.Ticket{ID: "1", Number: "1", Status: "Closed"}},
+		{"a closed ticket is closed, whatever it was solved with",
+			`{"id":1,"status":"closed","custom_status_id":123}`, crm.Ticket{ID: "1", Number: "1", Status: "Closed"}},
 		{"what has no label stays as it is", `{"id":1,"status":"sleeping","custom_status_id":9,"priority":"blue"}`,
 			crm.Ticket{ID: "1", Number: "1", Status: "sleeping", Priority: "blue"}},
 	} {
@@ -37,22 +42,28 @@ func TestATicketIsReadAsToldByZendesk(t *testing.T) {
 
 func TestLabelsThatCannotBeToldApartAreOne(t *testing.T) {
 	l := labels{
-		custom:     []customStatus{{1, "Open", true, "open"}, {2, "open", true, "open"}, {3, "Old", false, "open"}, {4, "Done", true, "solved"}},
+		custom: []customStatus{
+			{1, "Open", true, "open"}, {2, "open", true, "open"}, {3, "Old", false, "open"},
+			{4, "Done", true, "solved"},
+		},
 		priorities: []option{{"low", "Low"}, {"normal", "LOW"}},
 	}
-	if v := l.vocabulary(); !slices.Equal(v.Statuses, []string{"Open", "Done"}) || !slices.Equal(v.Priorities, []string{"Low"}) {
+	if v := l.vocabulary(); !slices.Equal(v.Statuses, []string{"Open", "Done"}) ||
+		!slices.Equal(v.Priorities, []string{"Low"}) {
 		t.Errorf("the vocabulary is %q", v)
 	}
 	var made newTicket
-	if unknown := l.put("Old", "Low", &made); !slices.Equal(unknown, []string{"status"}) || made.Priority != "low" {
+	if unknown := l.put("Old", "Low", &made); !slices.Equal(unknown, []string{"status"}) ||
+		made.Priority != "low" {
 		t.Errorf("unknown are %q of %+v", unknown, made)
 	}
 }
 
 func TestAnIDIsDigitsAsZendeskWritesThem(t *testing.T) {
 	for id, want := range map[string]bool{
-		"1": true, "20978392000101": true, "9223372036854775807": true,
-		"": false, "0": false, "-1": false, "+1": false, "01": false, "1.0": false, "9223372036854775808": false, "１": false, "1 ": false, "1/comments": false,
+		"1": true, "20978392000101": true, "9223372036854775807": true, "": false, "0": false, "-1": false,
+		"+1": false, "01": false, "1.0": false, "9223372036854775808": false, "１": false, "1 ": false,
+		"1/comments": false,
 	} {
 		if _, got := parsed(id); got != want {
 			t.Errorf("%q is an id: %v", id, got)
@@ -63,7 +74,8 @@ func TestAnIDIsDigitsAsZendeskWritesThem(t *testing.T) {
 // FuzzAnswers reads whatever may come: it is told or refused, and nothing panics.
 func FuzzAnswers(f *testing.F) {
 	for _, seed := range []string{
-		`null`, `{}`, `[]`, `{"error":{"title":"x"},"details":{"base":[null,{"description":":"}]}}`, `{"error":"RecordInvalid","details":{"requester":[{}]}}`,
+		`null`, `{}`, `[]`, `{"error":{"title":"x"},"details":{"base":[null,{"description":":"}]}}`,
+		`{"error":"RecordInvalid","details":{"requester":[{}]}}`,
 		`{"id":1,"custom_status_id":1,"status":"closed"}`, `{"comments":[null,{"public":true}],"meta":null}`,
 		`{"custom_statuses":[null,{"id":1,"agent_label":" a "}],"ticket_fields":[null,{"type":"status","system_field_options":[null,{"name":"A","value":"a"}]}]}`,
 	} {

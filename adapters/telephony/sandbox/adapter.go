@@ -82,14 +82,18 @@ func open(_ context.Context, s settings, env adapter.Environment) (telephony.Dri
 		return nil, fault.InvalidField("settings.stock", fmt.Sprintf("must be 0 to %d.", mostStock))
 	}
 	d := &driver{settings: s, connection: env.ConnectionID, storage: env.Storage, now: env.Now}
-	d.scenarios = scenario.Provider{Always: scenario.Name(s.Fault), Latency: s.Latency, Storage: env.Storage, Now: env.Now}
+	d.scenarios = scenario.Provider{
+		Always: scenario.Name(s.Fault), Latency: s.Latency, Storage: env.Storage, Now: env.Now,
+	}
 	d.purchases = d.scenarios
 	d.purchases.Own = map[scenario.Name]*fault.Error{
-		taken:   numberTaken("as sandbox:taken asked"),
-		noFunds: fault.New(fault.Exhausted, fault.ReasonInsufficientFunds, "The balance of the account is too low, as sandbox:no_funds asked."),
+		taken: numberTaken("as sandbox:taken asked"),
+		noFunds: fault.New(fault.Exhausted, fault.ReasonInsufficientFunds,
+			"The balance of the account is too low, as sandbox:no_funds asked."),
 		trial: fault.New(fault.Exhausted, fault.ReasonTrialLimit,
 			"The account is on trial and has all the numbers that it may have, as sandbox:trial asked."),
-		suspended: fault.New(fault.Forbidden, fault.ReasonAccountSuspended, "The account is suspended, as sandbox:suspended asked."),
+		suspended: fault.New(fault.Forbidden, fault.ReasonAccountSuspended,
+			"The account is suspended, as sandbox:suspended asked."),
 		addressRequired: fault.New(fault.Conflict, fault.ReasonAddressRequired,
 			"Numbers of this kind are sold only to an account with an address, as sandbox:address_required asked."),
 	}

@@ -19,11 +19,13 @@ func TestContract(t *testing.T) {
 	}{
 		"numbers lead nowhere": {},
 		"orders take a time, and numbers lead to a webhook": {
-			map[string]any{"order_time": orderTime.String(), "voice_url_template": "https://agents.example.com/{cloud_employee_id}?number={e164}"},
+			map[string]any{"order_time": orderTime.String(),
+				"voice_url_template": "https://agents.example.com/{cloud_employee_id}?number={e164}"},
 			telephony.Routing{VoiceURL: "https://agents.example.com/7?number=%2B14155550100"},
 		},
 		"numbers lead to an application": {
-			map[string]any{"voice_application": "AP1", "voice_url_template": "https://agents.example.com/{cloud_employee_id}"},
+			map[string]any{"voice_application": "AP1",
+				"voice_url_template": "https://agents.example.com/{cloud_employee_id}"},
 			telephony.Routing{Application: "AP1"},
 		},
 		"numbers lead to a trunk": {

@@ -50,7 +50,9 @@ func (d *driver) number(doc document) telephony.Number {
 	if d.onOrder(doc) {
 		return telephony.Number{E164: doc.E164, Pending: true}
 	}
-	return telephony.Number{Ref: doc.Ref, E164: doc.E164, Name: doc.Name, Routing: doc.routing(), Block: doc.Block}
+	return telephony.Number{
+		Ref: doc.Ref, E164: doc.E164, Name: doc.Name, Routing: doc.routing(), Block: doc.Block,
+	}
 }
 
 // buy adds a number to the account. The account's number under the same key is the order's own, from an
@@ -79,7 +81,10 @@ func (d *driver) buy(tx adapter.StorageTx, o telephony.Order) (document, error) 
 	if err != nil {
 		return document{}, err
 	}
-	doc = document{Ref: "PN" + digest(o.Key, purchase), E164: o.E164, Name: o.Name, Key: o.Key, Block: blocked(areaCodeOf(o.E164))}
+	doc = document{
+		Ref: "PN" + digest(o.Key, purchase), E164: o.E164, Name: o.Name, Key: o.Key,
+		Block: blocked(areaCodeOf(o.E164)),
+	}
 	doc.lead(o.Routing)
 	if d.settings.OrderTime > 0 {
 		doc.FilledAt = d.now().UTC().Add(d.settings.OrderTime)

@@ -199,7 +199,8 @@ func check(name string, r telephony.Routing) error {
 	if utf8.RuneCountInString(name) > nameLength {
 		return fault.InvalidField("name", "must have at most 64 characters.")
 	}
-	if r != (telephony.Routing{VoiceURL: r.VoiceURL}) && r != (telephony.Routing{Application: r.Application}) && r != (telephony.Routing{SIPTrunk: r.SIPTrunk}) {
+	if r != (telephony.Routing{VoiceURL: r.VoiceURL}) && r != (telephony.Routing{Application: r.Application}) &&
+		r != (telephony.Routing{SIPTrunk: r.SIPTrunk}) {
 		return fault.New(fault.Invalid, fault.ReasonProviderRefused,
 			"A number can have only one of a voice URL, a voice application and a SIP trunk.")
 	}

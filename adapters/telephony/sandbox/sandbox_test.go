@@ -49,7 +49,8 @@ func buy(t *testing.T, d telephony.Driver, e164 string) telephony.Number {
 func TestStockOfAnAreaCode(t *testing.T) {
 	five := func(areaCode string) []string {
 		return []string{
-			"+1" + areaCode + "5550100", "+1" + areaCode + "5550101", "+1" + areaCode + "5550102", "+1" + areaCode + "5550103", "+1" + areaCode + "5550104",
+			"+1" + areaCode + "5550100", "+1" + areaCode + "5550101", "+1" + areaCode + "5550102",
+			"+1" + areaCode + "5550103", "+1" + areaCode + "5550104",
 		}
 	}
 	d := newAccount(t, nil).open()
@@ -80,14 +81,17 @@ func TestStockOfAnAreaCode(t *testing.T) {
 }
 
 func TestStockIsASetting(t *testing.T) {
-	if got := search(t, newAccount(t, map[string]any{"stock": "2"}).open(), "415"); !slices.Equal(got, []string{"+14155550100", "+14155550101"}) {
+	if got := search(t, newAccount(t, map[string]any{"stock": "2"}).open(), "415"); !slices.Equal(got, []string{
+		"+14155550100", "+14155550101",
+	}) {
 		t.Errorf("a stock of 2 is %q", got)
 	}
 	if got := search(t, newAccount(t, map[string]any{"stock": "0"}).open(), "415"); len(got) > 0 {
 		t.Errorf("a stock of 0 is %q", got)
 	}
 	for _, stock := range []string{"-1", "100"} {
-		_, err := Adapter().OpenTelephony(t.Context(), adapter.Values{Settings: map[string]any{"stock": stock}}, adapter.Environment{})
+		_, err := Adapter().OpenTelephony(t.Context(), adapter.Values{Settings: map[string]any{"stock": stock}},
+			adapter.Environment{})
 		if err := conformance.WantInvalid("a stock of "+stock, err, "settings.stock"); err != nil {
 			t.Error(err)
 		}
@@ -127,7 +131,8 @@ func TestEachConnectionHasAStockOfItsOwn(t *testing.T) {
 func TestSomebodyElseIsFasterInAContestedAreaCode(t *testing.T) {
 	d := newAccount(t, nil).open()
 	_, err := d.Buy(t.Context(), order("+12135550100"))
-	if err := conformance.WantFault("Buy of the first number", err, fault.Conflict, fault.ReasonNumberTaken); err != nil {
+	if err := conformance.WantFault("Buy of the first number", err, fault.Conflict,
+		fault.ReasonNumberTaken); err != nil {
 		t.Error(err)
 	}
 	buy(t, d, "+12135550101")
@@ -164,29 +169,40 @@ func TestWhatAProviderWouldRefuse(t *testing.T) {
 		reason string
 	}{
 		{
-			"a number that the account holds already", lastOf(d.Buy(t.Context(), telephony.Order{Key: "other", E164: held.E164})),
-			fault.Conflict, fault.ReasonNumberTaken,
+			"a number that the account holds already",
+			lastOf(d.Buy(t.Context(), telephony.Order{Key: "other", E164: held.E164})), fault.Conflict,
+			fault.ReasonNumberTaken,
 		},
-		{"a number that was never for sale", lastOf(d.Buy(t.Context(), order("+14155550105"))), fault.Conflict, fault.ReasonNumberTaken},
-		{"a number of another country", lastOf(d.Buy(t.Context(), order("+493012345678"))), fault.Conflict, fault.ReasonNumberTaken},
-		{"no number at all", lastOf(d.Buy(t.Context(), telephony.Order{Key: "k", E164: "\x00"})), fault.Conflict, fault.ReasonNumberTaken},
+		{"a number that was never for sale", lastOf(d.Buy(t.Context(), order("+14155550105"))), fault.Conflict,
+			fault.ReasonNumberTaken},
+		{"a number of another country", lastOf(d.Buy(t.Context(), order("+493012345678"))), fault.Conflict,
+			fault.ReasonNumberTaken},
+		{"no number at all", lastOf(d.Buy(t.Context(), telephony.Order{Key: "k", E164: "\x00"})), fault.Conflict,
+			fault.ReasonNumberTaken},
 		{
-			"a name that is too long", lastOf(d.Buy(t.Context(), telephony.Order{Key: "k", E164: "+14155550101", Name: long})),
-			fault.Invalid, fault.ReasonInvalidRequest,
+			"a name that is too long",
+			lastOf(d.Buy(t.Context(), telephony.Order{Key: "k", E164: "+14155550101", Name: long})), fault.Invalid,
+			fault.ReasonInvalidRequest,
 		},
 		{
-			"a name that is too long for a change", lastOf(d.Change(t.Context(), held.Ref, telephony.Change{Name: &long})),
-			fault.Invalid, fault.ReasonInvalidRequest,
+			"a name that is too long for a change",
+			lastOf(d.Change(t.Context(), held.Ref, telephony.Change{Name: &long})), fault.Invalid,
+			fault.ReasonInvalidRequest,
 		},
 		{
-			"two destinations", lastOf(d.Change(t.Context(), held.Ref, telephony.Change{Routing: &telephony.Routing{VoiceURL: "https://a.example", SIPTrunk: "t"}})),
+			"two destinations",
+			lastOf(d.Change(t.Context(), held.Ref,
+				telephony.Change{Routing: &telephony.Routing{VoiceURL: "https://a.example", SIPTrunk: "t"}})),
 			fault.Invalid, fault.ReasonProviderRefused,
 		},
 		{
-			"a voice URL that is none", lastOf(d.Change(t.Context(), held.Ref, telephony.Change{Routing: &telephony.Routing{VoiceURL: "/voice/{cloud_employee_id}"}})),
+			"a voice URL that is none",
+			lastOf(d.Change(t.Context(), held.Ref,
+				telephony.Change{Routing: &telephony.Routing{VoiceURL: "/voice/{cloud_employee_id}"}})),
 			fault.Invalid, fault.ReasonProviderRefused,
 		},
-		{"a cursor that no page gave", lastOf(d.Numbers(t.Context(), telephony.Query{Cursor: "\x00"})), fault.Invalid, fault.ReasonInvalidRequest},
+		{"a cursor that no page gave", lastOf(d.Numbers(t.Context(), telephony.Query{Cursor: "\x00"})),
+			fault.Invalid, fault.ReasonInvalidRequest},
 	} {
 		if err := conformance.WantFault(c.rule, c.err, c.code, c.reason); err != nil {
 			t.Error(err)
@@ -229,7 +245,8 @@ func TestAnOrderMayTakeATime(t *testing.T) {
 		if err != nil || n.Pending || n.Ref == "" || n.Name != o.Name {
 			t.Errorf("after two seconds Ordered answers %+v, %v", n, err)
 		}
-		if there, err = d.Numbers(t.Context(), telephony.Query{}); err != nil || !slices.Equal(there.Numbers, []telephony.Number{n}) {
+		if there, err = d.Numbers(t.Context(), telephony.Query{}); err != nil ||
+			!slices.Equal(there.Numbers, []telephony.Number{n}) {
 			t.Errorf("after two seconds the account lists %+v, %v; want %+v", there, err, n)
 		}
 	})
@@ -240,7 +257,9 @@ func TestAnOrderMayTakeATime(t *testing.T) {
 func TestAPageIsFullWhateverIsOnOrder(t *testing.T) {
 	a := newAccount(t, map[string]any{"order_time": orderTime.String()})
 	d := a.open()
-	for i, e164 := range []string{"+14155550100", "+14155550102", "+14155550104", "+14155550101", "+14155550103"} {
+	for i, e164 := range []string{
+		"+14155550100", "+14155550102", "+14155550104", "+14155550101", "+14155550103",
+	} {
 		if buy(t, d, e164); i == 2 {
 			if err := a.Fill(t.Context()); err != nil {
 				t.Fatal(err)
@@ -326,7 +345,9 @@ func TestAccountBehavesAsAModel(t *testing.T) {
 		model := map[string]telephony.Number{} // by number
 		keys := map[string]string{}
 		everRefs := map[string]bool{}
-		numbers := []string{"+14155550100", "+14155550101", "+14155550102", "+14155550103", "+12125550100", "+16285550100"}
+		numbers := []string{
+			"+14155550100", "+14155550101", "+14155550102", "+14155550103", "+12125550100", "+16285550100",
+		}
 		offered := []string{"+14155550100", "+14155550101", "+14155550102", "+16285550100"}
 		pick := func(r *rapid.T) (telephony.Number, bool) {
 			e164 := rapid.SampledFrom(numbers).Draw(r, "number")
@@ -338,7 +359,8 @@ func TestAccountBehavesAsAModel(t *testing.T) {
 			"buy": func(r *rapid.T) {
 				o := telephony.Order{
 					Key:  rapid.SampledFrom([]string{"a", "b", "c"}).Draw(r, "key"),
-					E164: rapid.SampledFrom(numbers).Draw(r, "number"), Name: rapid.StringN(0, 64, -1).Draw(r, "name"), Routing: routing.Draw(r, "routing"),
+					E164: rapid.SampledFrom(numbers).Draw(r, "number"), Name: rapid.StringN(0, 64, -1).Draw(r, "name"),
+					Routing: routing.Draw(r, "routing"),
 				}
 				if strings.Contains(strings.ToLower(o.Name), "sandbox:") {
 					r.Skip("a scenario")
@@ -413,7 +435,9 @@ func TestAccountBehavesAsAModel(t *testing.T) {
 				}
 				for _, areaCode := range []string{"415", "628", "212"} {
 					var want []string
-					for _, e164 := range []string{"+1" + areaCode + "5550100", "+1" + areaCode + "5550101", "+1" + areaCode + "5550102"} {
+					for _, e164 := range []string{
+						"+1" + areaCode + "5550100", "+1" + areaCode + "5550101", "+1" + areaCode + "5550102",
+					} {
 						if _, held := model[e164]; !held && areaCode != "212" {
 							want = append(want, e164)
 						}
@@ -484,7 +508,9 @@ func TestScenariosRefuseACall(t *testing.T) {
 		named := "Desk sandbox:" + name
 		held := buy(t, plain, "+14155550104")
 		for call, err := range map[string]error{
-			"the name, on Buy":        lastOf(plain.Buy(t.Context(), telephony.Order{Key: "k", E164: "+14155550100", Name: named})),
+			"the name, on Buy": lastOf(plain.Buy(t.Context(), telephony.Order{
+				Key: "k", E164: "+14155550100", Name: named,
+			})),
 			"the name, on Change":     lastOf(plain.Change(t.Context(), held.Ref, telephony.Change{Name: &named})),
 			"the setting, on Account": lastOf(always.Account(t.Context())),
 			"the setting, on Search":  lastOf(always.Search(t.Context(), telephony.Search{AreaCode: "415", Limit: 1})),
@@ -509,14 +535,17 @@ func TestScenariosRefuseACall(t *testing.T) {
 
 func TestScenariosRefuseAPurchaseAlone(t *testing.T) {
 	for name, reason := range map[string]string{
-		"taken": fault.ReasonNumberTaken, "no_funds": fault.ReasonInsufficientFunds, "trial": fault.ReasonTrialLimit,
-		"suspended": fault.ReasonAccountSuspended, "address_required": fault.ReasonAddressRequired,
+		"taken": fault.ReasonNumberTaken, "no_funds": fault.ReasonInsufficientFunds,
+		"trial": fault.ReasonTrialLimit, "suspended": fault.ReasonAccountSuspended,
+		"address_required": fault.ReasonAddressRequired,
 	} {
 		named := "sandbox:" + name
 		plain := newAccount(t, nil).open()
 		always := newAccount(t, map[string]any{"fault": name}).open()
 		for where, err := range map[string]error{
-			"the name":    lastOf(plain.Buy(t.Context(), telephony.Order{Key: "k", E164: "+14155550100", Name: named})),
+			"the name": lastOf(plain.Buy(t.Context(), telephony.Order{
+				Key: "k", E164: "+14155550100", Name: named,
+			})),
 			"the setting": lastOf(always.Buy(t.Context(), order("+14155550100"))),
 		} {
 			if f := fault.From(err); f == nil || f.Reason != reason {
@@ -565,7 +594,10 @@ func TestALostReplyIsFoundByTheRepeat(t *testing.T) {
 		run  func() error
 	}{
 		{"Buy", func() (err error) { n, err = d.Buy(t.Context(), order("+14155550100")); return err }},
-		{"Change", func() (err error) { n, err = d.Change(t.Context(), n.Ref, telephony.Change{Name: &name}); return err }},
+		{"Change", func() (err error) {
+			n, err = d.Change(t.Context(), n.Ref, telephony.Change{Name: &name})
+			return err
+		}},
 	} {
 		if f := fault.From(step.run()); f == nil || f.Code != fault.Unavailable || f.Unsent {
 			t.Errorf("the first %s answered %v, want Unavailable, and not unsent", step.what, f)

@@ -30,7 +30,8 @@ func hasStock(areaCode string) bool {
 		return false
 	case areaCode[1:] == "11", areaCode[:2] == "37", areaCode[:2] == "96":
 		return false
-	case slices.Contains([]string{"500", "600", "700", "800", "822", "833", "844", "855", "866", "877", "888", "900"}, areaCode):
+	case slices.Contains([]string{"500", "600", "700", "800", "822", "833", "844", "855", "866", "877", "888",
+		"900"}, areaCode):
 		return false // belongs to no place: personal, toll-free and premium numbers
 	}
 	return true
@@ -72,5 +73,6 @@ func contestedNumber(e164 string) bool { return e164 == "+1"+contested+"5550100"
 func areaCodeOf(e164 string) string { return e164[2:5] }
 
 func numberTaken(why string) *fault.Error {
-	return fault.Newf(fault.Conflict, fault.ReasonNumberTaken, "The number is not for sale any more, %s. Try another one.", why)
+	return fault.Newf(fault.Conflict, fault.ReasonNumberTaken,
+		"The number is not for sale any more, %s. Try another one.", why)
 }

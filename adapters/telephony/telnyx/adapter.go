@@ -52,7 +52,8 @@ var connections = regexp.MustCompile(`^([0-9]{1,20}|[0-9a-f]{8}(-[0-9a-f]{4}){3}
 
 func open(_ context.Context, s settings, env adapter.Environment) (telephony.Driver, error) {
 	if s.ConnectionID != "" && !connections.MatchString(s.ConnectionID) {
-		return nil, fault.InvalidField("settings.connection_id", "must be the id of a connection or application as the portal shows it, such as 1521916448077776306.")
+		return nil, fault.InvalidField("settings.connection_id",
+			"must be the id of a connection or application as the portal shows it, such as 1521916448077776306.")
 	}
 	base, err := apiBase(env.Addresses["api_url"])
 	if err != nil {
@@ -62,14 +63,17 @@ func open(_ context.Context, s settings, env adapter.Environment) (telephony.Dri
 	if s.Country == countries[1] {
 		countries = [2]string{"CA", "US"}
 	}
-	return &driver{client: env.HTTP, base: base, connection: s.ConnectionID, countries: countries, now: env.Now}, nil
+	return &driver{
+		client: env.HTTP, base: base, connection: s.ConnectionID, countries: countries, now: env.Now,
+	}, nil
 }
 
 // apiBase returns the configured address, with the version under it where it has no path.
 func apiBase(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
-		return "", fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "The operator's address of Telnyx cannot be read: providers.telnyx.api_url.")
+		return "", fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
+			"The operator's address of Telnyx cannot be read: providers.telnyx.api_url.")
 	}
 	if u.Path = strings.TrimRight(u.Path, "/"); u.Path == "" {
 		u.Path = "/v2"

@@ -43,7 +43,8 @@ func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, 
 
 // isRefusal reports whether Telnyx finds something wrong with the order itself.
 func isRefusal(err error) bool {
-	return isFault(err, fault.Invalid, fault.ReasonProviderRefused) || isFault(err, fault.Conflict, fault.ReasonProviderConflict) ||
+	return isFault(err, fault.Invalid, fault.ReasonProviderRefused) ||
+		isFault(err, fault.Conflict, fault.ReasonProviderConflict) ||
 		isFault(err, fault.NotFound, fault.ReasonNotFound)
 }
 
@@ -62,7 +63,8 @@ func (d *driver) refused(ctx context.Context, o telephony.Order, refusal error) 
 		return telephony.Number{}, refusal
 	}
 	rest := strings.TrimPrefix(o.E164, "+1"+parts[1])
-	offers, err := d.search(ctx, telephony.Search{AreaCode: parts[1], Limit: 1}, url.Values{"filter[phone_number][starts_with]": {rest}})
+	offers, err := d.search(ctx, telephony.Search{AreaCode: parts[1], Limit: 1},
+		url.Values{"filter[phone_number][starts_with]": {rest}})
 	if err != nil || len(offers) > 0 && offers[0].E164 == o.E164 {
 		return telephony.Number{}, refusal
 	}
@@ -114,7 +116,8 @@ func (d *driver) order(ctx context.Context, o telephony.Order) (order, error) {
 		if err := d.get(ctx, "/number_orders/"+url.PathEscape(l.ID), nil, anything, &whole); err != nil {
 			return order{}, err
 		}
-		if _, ours := whole.Data.lineOf(o.E164); ours && (best.ID == "" || best.Status == failed || whole.Data.Status == succeeded) {
+		if _, ours := whole.Data.lineOf(o.E164); ours &&
+			(best.ID == "" || best.Status == failed || whole.Data.Status == succeeded) {
 			best = whole.Data
 		}
 	}

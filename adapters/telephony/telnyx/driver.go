@@ -95,10 +95,13 @@ func (d *driver) Search(ctx context.Context, s telephony.Search) ([]telephony.Of
 // search is Search with more to filter by. That a country is refused may mean that there is no coverage of
 // the area (developers.telnyx.com/docs/numbers/phone-numbers/advanced-orders, "Overview"), and counts where
 // both are.
-func (d *driver) search(ctx context.Context, s telephony.Search, filter url.Values) ([]telephony.Offer, error) {
+func (d *driver) search(
+	ctx context.Context, s telephony.Search, filter url.Values,
+) ([]telephony.Offer, error) {
 	for name, value := range map[string]string{
-		"filter[national_destination_code]": s.AreaCode, "filter[phone_number_type]": "local", "filter[features][]": "voice",
-		"filter[limit]": strconv.Itoa(s.Limit), "filter[best_effort]": "false", "filter[exclude_held_numbers]": "true",
+		"filter[national_destination_code]": s.AreaCode, "filter[phone_number_type]": "local",
+		"filter[features][]": "voice", "filter[limit]": strconv.Itoa(s.Limit), "filter[best_effort]": "false",
+		"filter[exclude_held_numbers]": "true",
 	} {
 		filter.Set(name, value)
 	}
@@ -261,7 +264,8 @@ func changeOf(c telephony.Change) (numberChange, error) {
 	var wanted numberChange
 	if c.Name != nil {
 		if references.MatchString(*c.Name) {
-			return wanted, fault.InvalidField("name", "has the form of an order's reference at Telnyx. Choose another one.")
+			return wanted, fault.InvalidField("name",
+				"has the form of an order's reference at Telnyx. Choose another one.")
 		}
 		wanted.Reference = c.Name
 	}

@@ -81,7 +81,8 @@ func TestAreaCodesAreFoundInTheirCountry(t *testing.T) {
 	} {
 		for _, how := range []fake.Options{{}, {NoCoverage: true}} {
 			s := serve(t, how)
-			if e164 := offered(t, s.open(t, map[string]any{"country": c.country}), c.area); !strings.HasPrefix(e164, "+1"+c.area) || s.Calls() != c.calls {
+			if e164 := offered(t, s.open(t, map[string]any{"country": c.country}), c.area); !strings.HasPrefix(e164,
+				"+1"+c.area) || s.Calls() != c.calls {
 				t.Errorf("%s from %s: %s in %d calls, want %d", c.area, c.country, e164, s.Calls(), c.calls)
 			}
 		}
@@ -90,7 +91,8 @@ func TestAreaCodesAreFoundInTheirCountry(t *testing.T) {
 
 func TestWhatIsNotWhollyShownIsNotOffered(t *testing.T) {
 	s := serve(t, fake.Options{})
-	s.Instead(says(200, `{"data":[{"phone_number":"+1415555xxxx"},{"phone_number":"+16285550100"},{"phone_number":"+14155550101","best_effort":true},{"phone_number":"+14155550102"}]}`))
+	s.Instead(
+		says(200, `{"data":[{"phone_number":"+1415555xxxx"},{"phone_number":"+16285550100"},{"phone_number":"+14155550101","best_effort":true},{"phone_number":"+14155550102"}]}`))
 	offers, err := s.open(t, nil).Search(t.Context(), telephony.Search{AreaCode: "415", Limit: 9})
 	if err != nil || len(offers) != 1 || offers[0] != (telephony.Offer{E164: "+14155550102", AreaCode: "415"}) {
 		t.Errorf("offered are %v, %v", offers, err)
@@ -118,7 +120,8 @@ func TestACountryThatIsRefusedDoesNotHideTheOther(t *testing.T) {
 		for _, first := range []string{"US", "CA"} {
 			d := s.open(t, map[string]any{"country": first})
 			offered(t, d, area)
-			if offers, err := d.Search(t.Context(), telephony.Search{AreaCode: "212", Limit: 1}); err != nil || len(offers) != 0 {
+			if offers, err := d.Search(t.Context(), telephony.Search{AreaCode: "212", Limit: 1}); err != nil ||
+				len(offers) != 0 {
 				t.Errorf("without %s: %v, %v", refused, offers, err)
 			}
 		}
@@ -128,13 +131,17 @@ func TestACountryThatIsRefusedDoesNotHideTheOther(t *testing.T) {
 func TestAnOrderCarriesItsKeyAndConnection(t *testing.T) {
 	s := serve(t, fake.Options{})
 	d := s.open(t, nil)
-	o := telephony.Order{Key: "k1", E164: offered(t, d, "415"), Name: "Front office", Routing: telephony.Routing{Application: fake.Application}}
+	o := telephony.Order{
+		Key: "k1", E164: offered(t, d, "415"), Name: "Front office",
+		Routing: telephony.Routing{Application: fake.Application},
+	}
 	n, err := d.Buy(t.Context(), o)
 	if err != nil || n.Name != "" || n.Routing.Application != fake.Application || n.Ref != s.Held()[0].ID {
 		t.Errorf("bought %+v, %v; held is %+v", n, err, s.Held())
 	}
 	made := s.Orders()
-	if len(made) != 1 || made[0].CustomerReference != "frontdesk-order-k1" || made[0].ConnectionID != fake.Application || made[0].ID == n.Ref {
+	if len(made) != 1 || made[0].CustomerReference != "frontdesk-order-k1" ||
+		made[0].ConnectionID != fake.Application || made[0].ID == n.Ref {
 		t.Errorf("orders are %+v", made)
 	}
 	calls := s.Calls()
@@ -156,10 +163,14 @@ func TestWhatBecomesOfAnOrder(t *testing.T) {
 		reason string
 	}{
 		{"somebody else was faster", func(s *testServer) { s.Outbid(1) }, fault.Conflict, fault.ReasonNumberTaken},
-		{"it was accepted, and failed", func(s *testServer) { s.FailOrders(1) }, fault.Conflict, fault.ReasonNumberTaken},
-		{"documents are missing", func(s *testServer) { s.AskForDocuments(true) }, fault.Conflict, fault.ReasonBundleRequired},
-		{"funds are missing", func(s *testServer) { s.SetBalance(99) }, fault.Exhausted, fault.ReasonInsufficientFunds},
-		{"the account is suspended", func(s *testServer) { s.Suspend(true) }, fault.Forbidden, fault.ReasonPermissionDenied},
+		{"it was accepted, and failed", func(s *testServer) { s.FailOrders(1) }, fault.Conflict,
+			fault.ReasonNumberTaken},
+		{"documents are missing", func(s *testServer) { s.AskForDocuments(true) }, fault.Conflict,
+			fault.ReasonBundleRequired},
+		{"funds are missing", func(s *testServer) { s.SetBalance(99) }, fault.Exhausted,
+			fault.ReasonInsufficientFunds},
+		{"the account is suspended", func(s *testServer) { s.Suspend(true) }, fault.Forbidden,
+			fault.ReasonPermissionDenied},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			s := serve(t, fake.Options{})
@@ -181,7 +192,9 @@ func TestWhatBecomesOfAnOrder(t *testing.T) {
 func TestAConnectionThatIsNotThereIsASettingToCheck(t *testing.T) {
 	s := serve(t, fake.Options{})
 	d := s.open(t, nil)
-	_, err := d.Buy(t.Context(), telephony.Order{Key: "k1", E164: offered(t, d, "415"), Routing: telephony.Routing{Application: "1"}})
+	_, err := d.Buy(t.Context(), telephony.Order{
+		Key: "k1", E164: offered(t, d, "415"), Routing: telephony.Routing{Application: "1"},
+	})
 	wantFault(t, err, fault.Unsupported, fault.ReasonProviderMisconfigured)
 	n := bought(t, d, "k2")
 	_, err = d.Change(t.Context(), n.Ref, telephony.Change{Routing: &telephony.Routing{Application: "1"}})
@@ -299,7 +312,8 @@ func TestWhatTheOrderLacksIsSaid(t *testing.T) {
 		`[{"field_type":"address"}]`:                           fault.ReasonAddressRequired,
 		`[{"field_type":"address"},{"field_type":"document"}]`: fault.ReasonBundleRequired,
 	} {
-		s := serve(t, fake.Options{}, on(http.MethodPost, says(200, `{"data":{"id":"o1","status":"pending","requirements_met":false,
+		s := serve(t, fake.Options{}, on(http.MethodPost, says(200,
+			`{"data":{"id":"o1","status":"pending","requirements_met":false,
 			"phone_numbers":[{"phone_number":"+14155550100","status":"pending","regulatory_requirements":`+lines+`}]}}`)))
 		_, err := s.open(t, nil).Buy(t.Context(), telephony.Order{Key: "k1", E164: "+14155550100"})
 		wantFault(t, err, fault.Conflict, reason)
@@ -319,12 +333,14 @@ func TestAChangeLeavesTheRest(t *testing.T) {
 		if err != nil || got.Name != name || got.Routing != to {
 			t.Errorf("changed: %+v, %v", got, err)
 		}
-		if held := s.Held()[0]; strings.Join(held.Tags, " ") != "sales north" || held.ConnectionID != to.Application || held.CustomerReference != name {
+		if held := s.Held()[0]; strings.Join(held.Tags, " ") != "sales north" ||
+			held.ConnectionID != to.Application || held.CustomerReference != name {
 			t.Errorf("held is %+v", held)
 		}
 	}
 	none := ""
-	if got, err := d.Change(t.Context(), n.Ref, telephony.Change{Name: &none}); err != nil || got.Name != "" || s.Held()[0].CustomerReference != "" {
+	if got, err := d.Change(t.Context(), n.Ref, telephony.Change{Name: &none}); err != nil || got.Name != "" ||
+		s.Held()[0].CustomerReference != "" {
 		t.Errorf("without a name: %+v, %v", got, err)
 	}
 }
@@ -339,7 +355,8 @@ func TestAChangeThatIsNotToBeMadeIsRefused(t *testing.T) {
 	if f := wantFault(t, err, fault.Invalid, fault.ReasonInvalidRequest); f.Fields[0].Path != "name" {
 		t.Errorf("named is %v", f.Fields)
 	}
-	_, err = d.Change(t.Context(), n.Ref, telephony.Change{Routing: &telephony.Routing{VoiceURL: "https://agents.example.com"}})
+	_, err = d.Change(t.Context(), n.Ref,
+		telephony.Change{Routing: &telephony.Routing{VoiceURL: "https://agents.example.com"}})
 	wantFault(t, err, fault.Invalid, fault.ReasonProviderRefused)
 	if s.Calls() != calls {
 		t.Error("Telnyx was asked")
@@ -352,7 +369,9 @@ func TestAChangeThatDoesNotShowIsNotCalledDone(t *testing.T) {
 	n := bought(t, d, "k1")
 	s.KeepSettings(true)
 	name := "Front office"
-	for _, c := range []telephony.Change{{Name: &name}, {Routing: &telephony.Routing{Application: fake.Application}}} {
+	for _, c := range []telephony.Change{
+		{Name: &name}, {Routing: &telephony.Routing{Application: fake.Application}},
+	} {
 		_, err := d.Change(t.Context(), n.Ref, c)
 		wantFault(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	}
@@ -383,7 +402,8 @@ func TestAListThatShrinksMeanwhileIsNotCalledWhole(t *testing.T) {
 		t.Fatalf("the first page is %+v, %v", page, err)
 	}
 	bought(t, d, "k3") // pushes nothing on
-	if next, err := d.Numbers(t.Context(), telephony.Query{Limit: 1, Cursor: page.Next}); err != nil || next.Numbers[0].E164 != second.E164 {
+	if next, err := d.Numbers(t.Context(), telephony.Query{Limit: 1, Cursor: page.Next}); err != nil ||
+		next.Numbers[0].E164 != second.E164 {
 		t.Errorf("the second page is %+v, %v", next, err)
 	}
 	for _, n := range []telephony.Number{first, second} {
@@ -398,7 +418,8 @@ func TestAListThatShrinksMeanwhileIsNotCalledWhole(t *testing.T) {
 func TestPagesGoOnWithoutACountOfThem(t *testing.T) {
 	s := serve(t, fake.Options{})
 	s.Instead(says(200, `{"data":[{"id":"1","phone_number":"+14155550100"}],"meta":{}}`))
-	if page, err := s.open(t, nil).Numbers(t.Context(), telephony.Query{Limit: 1}); err != nil || page.Next == "" {
+	if page, err := s.open(t, nil).Numbers(t.Context(), telephony.Query{Limit: 1}); err != nil ||
+		page.Next == "" {
 		t.Errorf("the page is %+v, %v", page, err)
 	}
 }
@@ -409,8 +430,10 @@ func TestNothingIsDeletedThatIsBlocked(t *testing.T) {
 		reason string
 	}{
 		{func(s *testServer, e164 string) error { return s.Lock(e164, true) }, fault.ReasonNumberLocked},
-		{func(s *testServer, e164 string) error { return s.Emergency(e164, "active") }, fault.ReasonEmergencyAddress},
-		{func(s *testServer, e164 string) error { return s.Emergency(e164, "deprovisioning") }, fault.ReasonEmergencyAddress},
+		{func(s *testServer, e164 string) error { return s.Emergency(e164, "active") },
+			fault.ReasonEmergencyAddress},
+		{func(s *testServer, e164 string) error { return s.Emergency(e164, "deprovisioning") },
+			fault.ReasonEmergencyAddress},
 	} {
 		s := serve(t, fake.Options{}, on(http.MethodDelete, says(500, `it was deleted`)))
 		d := s.open(t, nil)
@@ -430,8 +453,12 @@ func TestAnswersThatSaySomethingElse(t *testing.T) {
 		call               func(t *testing.T, d telephony.Driver, ref string) error
 		code               fault.Code
 	}{
-		{"nobody's key", http.MethodGet, `{"data":{}}`, func(t *testing.T, d telephony.Driver, _ string) error { _, err := d.Account(t.Context()); return err }, fault.Unsupported},
-		{"a sign-in page", http.MethodGet, `<html>`, func(t *testing.T, d telephony.Driver, _ string) error { _, err := d.Account(t.Context()); return err }, fault.Unsupported},
+		{"nobody's key", http.MethodGet, `{"data":{}}`,
+			func(t *testing.T, d telephony.Driver, _ string) error { _, err := d.Account(t.Context()); return err },
+			fault.Unsupported},
+		{"a sign-in page", http.MethodGet, `<html>`,
+			func(t *testing.T, d telephony.Driver, _ string) error { _, err := d.Account(t.Context()); return err },
+			fault.Unsupported},
 		{"another number", http.MethodGet, other, func(t *testing.T, d telephony.Driver, ref string) error {
 			_, err := d.Number(t.Context(), ref)
 			return err
@@ -456,8 +483,12 @@ func TestAnswersThatSaySomethingElse(t *testing.T) {
 			_, err := d.Change(t.Context(), ref, telephony.Change{Name: &name})
 			return err
 		}, fault.UnknownOutcome},
-		{"another number deleted", http.MethodDelete, strings.Replace(other, "active", "deleted", 1), func(t *testing.T, d telephony.Driver, ref string) error { return d.Release(t.Context(), ref) }, fault.UnknownOutcome},
-		{"a number that is there still", http.MethodDelete, other, func(t *testing.T, d telephony.Driver, ref string) error { return d.Release(t.Context(), ref) }, fault.UnknownOutcome},
+		{"another number deleted", http.MethodDelete, strings.Replace(other, "active", "deleted", 1),
+			func(t *testing.T, d telephony.Driver, ref string) error { return d.Release(t.Context(), ref) },
+			fault.UnknownOutcome},
+		{"a number that is there still", http.MethodDelete, other,
+			func(t *testing.T, d telephony.Driver, ref string) error { return d.Release(t.Context(), ref) },
+			fault.UnknownOutcome},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			var ours atomic.Bool

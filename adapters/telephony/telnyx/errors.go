@@ -71,7 +71,8 @@ func refusal(about subject, status int, header http.Header, body []byte) *fault.
 		return slices.ContainsFunc(errors, func(e apiError) bool { return slices.Contains(codes, e.Code) })
 	}
 	at := func(word string) bool {
-		return slices.ContainsFunc(errors, func(e apiError) bool { return strings.Contains(e.Source.Pointer+e.Source.Parameter, word) })
+		return slices.ContainsFunc(errors,
+			func(e apiError) bool { return strings.Contains(e.Source.Pointer+e.Source.Parameter, word) })
 	}
 	switch {
 	case status == http.StatusTooManyRequests:
@@ -80,9 +81,11 @@ func refusal(about subject, status int, header http.Header, body []byte) *fault.
 		}
 		return plain
 	case status == http.StatusPaymentRequired, has(codeNoFunds):
-		return plain.Restate(fault.Exhausted, fault.ReasonInsufficientFunds, "The balance of the Telnyx account is too low. Add funds in Telnyx's portal.")
+		return plain.Restate(fault.Exhausted, fault.ReasonInsufficientFunds,
+			"The balance of the Telnyx account is too low. Add funds in Telnyx's portal.")
 	case status == http.StatusForbidden && has(codeAuthFailed):
-		return plain.Restate(fault.Disconnected, fault.ReasonReconnectRequired, "Telnyx refuses the connection's API key. Connect the account again.")
+		return plain.Restate(fault.Disconnected, fault.ReasonReconnectRequired,
+			"Telnyx refuses the connection's API key. Connect the account again.")
 	case has(codeFeatureLimit):
 		return plain.Restate(fault.Exhausted, fault.ReasonTrialLimit,
 			"The Telnyx account has reached a limit of its level. Upgrade the account in Telnyx's portal.")
@@ -151,7 +154,8 @@ func isFault(err error, code fault.Code, reason string) bool {
 }
 
 func noNumber() *fault.Error {
-	return fault.New(fault.NotFound, fault.ReasonNumberNotFound, "The Telnyx account has no such phone number.").With("provider", name)
+	return fault.New(fault.NotFound, fault.ReasonNumberNotFound, "The Telnyx account has no such phone number.").
+		With("provider", name)
 }
 
 func numberTaken() *fault.Error {

@@ -21,15 +21,20 @@ func TestASetupIsChecked(t *testing.T) {
 		return s.open(t, settings).(adapter.SetupChecker).CheckSetup(t.Context())
 	}
 	s := serve(t, fake.Options{})
-	for rule, connection := range map[string]string{"none": "", "an application": fake.Application, "a SIP connection": fake.Trunk} {
+	for rule, connection := range map[string]string{
+		"none": "", "an application": fake.Application, "a SIP connection": fake.Trunk,
+	} {
 		if err := check(s, connection); err != nil {
 			t.Errorf("%s: %v", rule, err)
 		}
 	}
 	s.Remove(fake.Application)
-	for rule, connection := range map[string]string{"one that was removed": fake.Application, "one that never was": "1"} {
+	for rule, connection := range map[string]string{
+		"one that was removed": fake.Application, "one that never was": "1",
+	} {
 		f := fault.From(check(s, connection))
-		if f == nil || f.Code != fault.Unsupported || f.Reason != fault.ReasonProviderMisconfigured || !strings.Contains(f.Detail, "connection_id") {
+		if f == nil || f.Code != fault.Unsupported || f.Reason != fault.ReasonProviderMisconfigured ||
+			!strings.Contains(f.Detail, "connection_id") {
 			t.Errorf("%s: %v", rule, f)
 		}
 	}
@@ -48,17 +53,23 @@ func TestANameThatCannotBeGivenIsNotBoughtFor(t *testing.T) {
 	e164 := offered(t, d, "415")
 	before := s.Calls()
 	_, err := d.Buy(t.Context(), telephony.Order{Key: "k", E164: e164, Name: "frontdesk-order-k"})
-	if f := wantFault(t, err, fault.Invalid, fault.ReasonInvalidRequest); len(f.Fields) != 1 || f.Fields[0].Path != "name" || s.Calls() != before {
+	if f := wantFault(t, err, fault.Invalid, fault.ReasonInvalidRequest); len(f.Fields) != 1 ||
+		f.Fields[0].Path != "name" || s.Calls() != before {
 		t.Errorf("answered %v after %d calls", err, s.Calls()-before)
 	}
 }
 
 // TestAnAnswerThatIsNoneNamesOnlySettingsThatThereAre: a connection to Telnyx has no address of its own.
 func TestAnAnswerThatIsNoneNamesOnlySettingsThatThereAre(t *testing.T) {
-	for _, status := range []int{200, 204, 302, 400, 401, 403, 404, 405, 409, 418, 422, 429, 499, 500, 502, 503} {
+	for _, status := range []int{
+		200, 204, 302, 400, 401, 403, 404, 405, 409, 418, 422, 429, 499, 500, 502, 503,
+	} {
 		for what, ask := range map[string]func(d telephony.Driver) error{
-			"read":  func(d telephony.Driver) error { _, err := d.Number(t.Context(), "1"); return err },
-			"list":  func(d telephony.Driver) error { _, err := d.Numbers(t.Context(), telephony.Query{}); return err },
+			"read": func(d telephony.Driver) error { _, err := d.Number(t.Context(), "1"); return err },
+			"list": func(d telephony.Driver) error {
+				_, err := d.Numbers(t.Context(), telephony.Query{})
+				return err
+			},
 			"check": func(d telephony.Driver) error { return d.(adapter.SetupChecker).CheckSetup(t.Context()) },
 			"change": func(d telephony.Driver) error {
 				_, err := d.Change(t.Context(), "1", telephony.Change{Routing: &telephony.Routing{}})
@@ -84,7 +95,8 @@ func TestAnAnswerThatIsNoneNamesOnlySettingsThatThereAre(t *testing.T) {
 					t.Fatal("no fault")
 				}
 				f := fault.From(err)
-				if strings.Contains(f.Detail, "address") && !strings.Contains(f.Detail, "providers.telnyx.api_url") || strings.Contains(f.Detail, "connection_id") {
+				if strings.Contains(f.Detail, "address") && !strings.Contains(f.Detail, "providers.telnyx.api_url") ||
+					strings.Contains(f.Detail, "connection_id") {
 					t.Errorf("told is %q", f.Detail)
 				}
 			})

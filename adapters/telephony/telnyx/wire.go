@@ -149,8 +149,9 @@ const (
 // standings are the statuses that are not simply held. Older pages write them with underscores.
 var standings = map[string]standing{
 	"purchase-pending": pending, "port-pending": pending, "provision-pending": pending,
-	"requirement-info-pending": pending, "requirement-info-under-review": pending, "requirement-info-exception": pending,
-	"purchase-failed": gone, "port-failed": gone, "deleted": gone, "ported-out": gone,
+	"requirement-info-pending": pending, "requirement-info-under-review": pending,
+	"requirement-info-exception": pending, "purchase-failed": gone, "port-failed": gone, "deleted": gone,
+	"ported-out": gone,
 }
 
 func (n number) standing() standing { return standings[strings.ReplaceAll(n.Status, "_", "-")] }
@@ -205,5 +206,7 @@ type whoAmI struct {
 }
 
 func (w whoAmI) account() telephony.Account {
-	return telephony.Account{Name: cmp.Or(w.Data.OrganizationName, w.Data.Email), Ref: cmp.Or(w.Data.OrganizationID, w.Data.UserID)}
+	return telephony.Account{
+		Name: cmp.Or(w.Data.OrganizationName, w.Data.Email), Ref: cmp.Or(w.Data.OrganizationID, w.Data.UserID),
+	}
 }

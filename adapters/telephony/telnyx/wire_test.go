@@ -17,25 +17,36 @@ func TestANumberIsToldAsTelnyxHasIt(t *testing.T) {
 		want        func(*telephony.Number)
 	}{
 		{"null is nothing", `"status":"active","connection_id":null,"customer_reference":null,"emergency_status":null`, func(*telephony.Number) {}},
-		{"the reference is the name", `"customer_reference":"Front office"`, func(n *telephony.Number) { n.Name = "Front office" }},
-		{"what an order left is no name", `"customer_reference":"frontdesk-order-abc123"`, func(*telephony.Number) {}},
-		{"what only looks like it is one", `"customer_reference":"frontdesk-order-ABC"`, func(n *telephony.Number) { n.Name = "frontdesk-order-ABC" }},
-		{"the connection is the application", `"connection_id":"1521916448077776306"`, func(n *telephony.Number) { n.Routing.Application = "1521916448077776306" }},
+		{"the reference is the name", `"customer_reference":"Front office"`,
+			func(n *telephony.Number) { n.Name = "Front office" }},
+		{"what an order left is no name", `"customer_reference":"frontdesk-order-abc123"`,
+			func(*telephony.Number) {}},
+		{"what only looks like it is one", `"customer_reference":"frontdesk-order-ABC"`,
+			func(n *telephony.Number) { n.Name = "frontdesk-order-ABC" }},
+		{"the connection is the application", `"connection_id":"1521916448077776306"`,
+			func(n *telephony.Number) { n.Routing.Application = "1521916448077776306" }},
 		{"it is being bought", `"status":"purchase-pending"`, func(n *telephony.Number) { n.Pending = true }},
-		{"it is being bought, on an older page", `"status":"purchase_pending"`, func(n *telephony.Number) { n.Pending = true }},
-		{"it waits for documents", `"status":"requirement-info-exception"`, func(n *telephony.Number) { n.Pending = true }},
+		{"it is being bought, on an older page", `"status":"purchase_pending"`,
+			func(n *telephony.Number) { n.Pending = true }},
+		{"it waits for documents", `"status":"requirement-info-exception"`,
+			func(n *telephony.Number) { n.Pending = true }},
 		{"it is being provisioned", `"status":"provision-pending"`, func(n *telephony.Number) { n.Pending = true }},
 		{"it leaves", `"status":"port-out-pending"`, func(*telephony.Number) {}},
 		{"a status of tomorrow", `"status":"resting"`, func(*telephony.Number) {}},
 		{"locked", `"deletion_lock_enabled":true`, func(n *telephony.Number) { n.Block = telephony.BlockLock }},
-		{"with emergency calls", `"emergency_enabled":true`, func(n *telephony.Number) { n.Block = telephony.BlockEmergency }},
-		{"with emergency calls soon", `"emergency_status":"provisioning"`, func(n *telephony.Number) { n.Block = telephony.BlockEmergency }},
-		{"with emergency calls still", `"emergency_status":"deprovisioning","emergency_enabled":false`, func(n *telephony.Number) { n.Block = telephony.BlockEmergency }},
-		{"without emergency calls", `"emergency_status":"disabled","emergency_address_id":"1"`, func(*telephony.Number) {}},
+		{"with emergency calls", `"emergency_enabled":true`,
+			func(n *telephony.Number) { n.Block = telephony.BlockEmergency }},
+		{"with emergency calls soon", `"emergency_status":"provisioning"`,
+			func(n *telephony.Number) { n.Block = telephony.BlockEmergency }},
+		{"with emergency calls still", `"emergency_status":"deprovisioning","emergency_enabled":false`,
+			func(n *telephony.Number) { n.Block = telephony.BlockEmergency }},
+		{"without emergency calls", `"emergency_status":"disabled","emergency_address_id":"1"`,
+			func(*telephony.Number) {}},
 		{"whose emergency calls failed", `"emergency_status":"provisioning-failed"`, func(*telephony.Number) {}},
 	} {
 		var n number
-		if err := json.Unmarshal([]byte(`{"id":"1293384261075731499","phone_number":"+19705555098",`+c.input+`}`), &n); err != nil {
+		if err := json.Unmarshal([]byte(`{"id":"1293384261075731499","phone_number":"+19705555098",`+c.input+`}`),
+			&n); err != nil {
 			t.Fatal(err)
 		}
 		want := whole
@@ -79,12 +90,17 @@ func TestSettingsThatDoNotFitAreNamed(t *testing.T) {
 		fields      string
 	}{
 		{"nothing but a key", nil, map[string]string{"api_key": "k"}, ""},
-		{"a connection by its UUID", map[string]any{"connection_id": "1d0e6cb8-8668-462e-94c6-49ae0f0ed48b", "country": "CA"}, map[string]string{"api_key": "k"}, ""},
-		{"no key, and another country", map[string]any{"country": "DE"}, nil, "settings.country credentials.api_key"},
-		{"a connection by its name", map[string]any{"connection_id": "my connection"}, map[string]string{"api_key": "k"}, "settings.connection_id"},
-		{"a connection with a path", map[string]any{"connection_id": "1/../2"}, map[string]string{"api_key": "k"}, "settings.connection_id"},
+		{"a connection by its UUID", map[string]any{"connection_id": "1d0e6cb8-8668-462e-94c6-49ae0f0ed48b",
+			"country": "CA"}, map[string]string{"api_key": "k"}, ""},
+		{"no key, and another country", map[string]any{"country": "DE"}, nil,
+			"settings.country credentials.api_key"},
+		{"a connection by its name", map[string]any{"connection_id": "my connection"},
+			map[string]string{"api_key": "k"}, "settings.connection_id"},
+		{"a connection with a path", map[string]any{"connection_id": "1/../2"}, map[string]string{"api_key": "k"},
+			"settings.connection_id"},
 	} {
-		_, err := Adapter().OpenTelephony(t.Context(), adapter.Values{Settings: c.settings, Credentials: c.credentials},
+		_, err := Adapter().OpenTelephony(t.Context(),
+			adapter.Values{Settings: c.settings, Credentials: c.credentials},
 			adapter.Environment{Addresses: adapter.Addresses{"api_url": "https://api.telnyx.com/v2"}})
 		var named []string
 		if f := fault.From(err); f != nil {
@@ -166,7 +182,9 @@ func FuzzAnswers(f *testing.F) {
 
 // FuzzCursors reads cursors: what is taken is one that a page would give.
 func FuzzCursors(f *testing.F) {
-	for _, seed := range []string{"", "2.250.300", "3.7.21", "2.250", "02.250.1", "9999999999999999999.250.1", "2.250.1\x00"} {
+	for _, seed := range []string{
+		"", "2.250.300", "3.7.21", "2.250", "02.250.1", "9999999999999999999.250.1", "2.250.1\x00",
+	} {
 		f.Add(seed, 7)
 	}
 	f.Fuzz(func(t *testing.T, cursor string, limit int) {

@@ -70,8 +70,8 @@ func open(_ context.Context, s settings, env adapter.Environment) (telephony.Dri
 		return nil, fault.InvalidFields(faults...)
 	}
 	d := &driver{
-		client: env.HTTP, root: root(env.Addresses["api_url"]), owner: s.AccountSID, account: s.AccountSID, byKey: s.byKey(),
-		countries: []string{"US", "CA"}, address: s.AddressSID, bundle: s.BundleSID,
+		client: env.HTTP, root: root(env.Addresses["api_url"]), owner: s.AccountSID, account: s.AccountSID,
+		byKey: s.byKey(), countries: []string{"US", "CA"}, address: s.AddressSID, bundle: s.BundleSID,
 		voiceURL: s.VoiceURL, application: s.Application, trunk: s.SIPTrunk,
 	}
 	if s.SubaccountSID != "" {
@@ -105,12 +105,16 @@ func (s settings) faults() []fault.Field {
 		{"settings.bundle_sid", s.BundleSID, "BU"},
 	} {
 		if f.given != "" && !isSID(f.given, f.letters) {
-			faults = append(faults, fault.Field{Path: f.path, Message: "must be " + f.letters + " and 32 characters of 0-9 and a-f, as Twilio's Console shows it."})
+			faults = append(faults, fault.Field{
+				Path: f.path, Message: "must be " + f.letters +
+					" and 32 characters of 0-9 and a-f, as Twilio's Console shows it.",
+			})
 		}
 	}
 	if s.VoiceURL != "" && !isTemplate(s.VoiceURL) {
 		faults = append(faults, fault.Field{Path: "settings.voice_url_template",
-			Message: "must be an absolute http or https address without a user name, with no placeholders but {cloud_employee_id} and {e164}."})
+			Message: "must be an absolute http or https address without a user name, with no placeholders but " +
+				"{cloud_employee_id} and {e164}."})
 	}
 	return faults
 }
@@ -124,11 +128,14 @@ func (s settings) misfits() []fault.Field {
 	case s.AuthToken != "":
 		return nil
 	case s.APIKeySID == "" && s.APIKeySecret == "":
-		return []fault.Field{{Path: "credentials.auth_token", Message: "is required, or api_key_sid with api_key_secret in its place."}}
+		return []fault.Field{{Path: "credentials.auth_token",
+			Message: "is required, or api_key_sid with api_key_secret in its place."}}
 	case s.APIKeySID == "":
-		return []fault.Field{{Path: "credentials.api_key_sid", Message: "is required with credentials.api_key_secret."}}
+		return []fault.Field{{Path: "credentials.api_key_sid",
+			Message: "is required with credentials.api_key_secret."}}
 	case s.APIKeySecret == "":
-		return []fault.Field{{Path: "credentials.api_key_secret", Message: "is required with credentials.api_key_sid."}}
+		return []fault.Field{{Path: "credentials.api_key_secret",
+			Message: "is required with credentials.api_key_sid."}}
 	}
 	return nil
 }
@@ -144,5 +151,6 @@ func isSID(text, letters string) bool {
 func isTemplate(template string) bool {
 	filled := telephony.VoiceURL(template, 1, "+14155550100")
 	u, err := url.Parse(filled)
-	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil && !strings.ContainsAny(filled, "{} ")
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil &&
+		!strings.ContainsAny(filled, "{} ")
 }

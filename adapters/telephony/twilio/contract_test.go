@@ -74,8 +74,11 @@ func (s *testServer) open(t testing.TB, by access, settings map[string]any) tele
 		r.SetBasicAuth(by[a.Auth.Username], by[a.Auth.Password])
 		return nil
 	})
-	driver, err := twilio.Adapter().OpenTelephony(t.Context(), adapter.Values{Settings: settings, Credentials: seen},
-		adapter.Environment{Zone: "America/New_York", Now: time.Now, HTTP: client, Addresses: adapter.Addresses{"api_url": s.url}})
+	driver, err := twilio.Adapter().OpenTelephony(t.Context(),
+		adapter.Values{Settings: settings, Credentials: seen},
+		adapter.Environment{
+			Zone: "America/New_York", Now: time.Now, HTTP: client, Addresses: adapter.Addresses{"api_url": s.url},
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,29 +117,38 @@ func ways() []way {
 	ours := telephony.Account{Name: "Front Desk Inc.", Ref: fake.AccountSID}
 	subaccount := telephony.Account{Name: "Front Desk Inc. (subaccount)", Ref: fake.SubaccountSID}
 	return []way{
-		{rule: "by the auth token", by: byToken, account: ours, settings: []string{"voice_url_template=" + template},
-			leads: telephony.Routing{VoiceURL: "https://agents.example.com/voice?employee=7&number=%2B14155550100"}},
-		{rule: "by a main API key", by: byKey, account: ours, settings: []string{"voice_application=" + fake.Application, "voice_url_template=" + template},
+		{rule: "by the auth token", by: byToken, account: ours,
+			settings: []string{"voice_url_template=" + template},
+			leads:    telephony.Routing{VoiceURL: "https://agents.example.com/voice?employee=7&number=%2B14155550100"}},
+		{rule: "by a main API key", by: byKey, account: ours, settings: []string{
+			"voice_application=" + fake.Application, "voice_url_template=" + template,
+		},
 			leads: telephony.Routing{Application: fake.Application}},
-		{rule: "by a standard API key, which may not read the account", by: byKey, how: fake.Options{StandardKey: true},
+		{rule: "by a standard API key, which may not read the account", by: byKey,
+			how:     fake.Options{StandardKey: true},
 			account: telephony.Account{Name: fake.AccountSID, Ref: fake.AccountSID}},
-		{rule: "on a subaccount, by its parent's token", by: byToken, account: subaccount, settings: []string{"subaccount_sid=" + fake.SubaccountSID}},
-		{rule: "on a subaccount, by its own token", by: access{"account_sid": fake.SubaccountSID, "auth_token": subToken}, account: subaccount},
-		{rule: "where buying what is held is refused", by: byToken, how: fake.Options{RefusesHeld: true}, account: ours},
+		{rule: "on a subaccount, by its parent's token", by: byToken, account: subaccount,
+			settings: []string{"subaccount_sid=" + fake.SubaccountSID}},
+		{rule: "on a subaccount, by its own token",
+			by: access{"account_sid": fake.SubaccountSID, "auth_token": subToken}, account: subaccount},
+		{rule: "where buying what is held is refused", by: byToken,
+			how: fake.Options{RefusesHeld: true}, account: ours},
 		{rule: "with an address and a bundle", by: byToken, account: ours, areaCode: "907",
 			settings: []string{"address_sid=" + fake.Address, "bundle_sid=" + fake.Bundle}},
-		{rule: "where new numbers lead to a welcome", by: byToken, account: ours, how: fake.Options{DefaultVoiceURL: "https://demo.twilio.com/welcome/voice/"},
-			settings: []string{"sip_trunk=" + fake.Trunk, "voice_application=" + fake.Application}, leads: telephony.Routing{SIPTrunk: fake.Trunk}},
+		{rule: "where new numbers lead to a welcome", by: byToken, account: ours,
+			how:      fake.Options{DefaultVoiceURL: "https://demo.twilio.com/welcome/voice/"},
+			settings: []string{"sip_trunk=" + fake.Trunk, "voice_application=" + fake.Application},
+			leads:    telephony.Routing{SIPTrunk: fake.Trunk}},
 		{rule: "in Canada", by: byToken, account: ours, areaCode: "604"},
 	}
 }
 
 func (w way) harness(t *testing.T, s *testServer) telephonytest.Harness {
 	h := telephonytest.Harness{
-		Open:     func() telephony.Driver { return s.open(t, w.by, set(w.settings...)) },
-		AreaCode: "415", Empty: "212", Account: w.account, Leads: w.leads, Trunk: fake.Trunk, Application: fake.Application,
-		Default: telephony.Routing{VoiceURL: w.how.DefaultVoiceURL},
-		Secrets: []string{token, keySecret, subToken}, Now: time.Now, Provider: outside{s.Server, w.account.Ref},
+		Open: func() telephony.Driver { return s.open(t, w.by, set(w.settings...)) }, AreaCode: "415",
+		Empty: "212", Account: w.account, Leads: w.leads, Trunk: fake.Trunk, Application: fake.Application,
+		Default: telephony.Routing{VoiceURL: w.how.DefaultVoiceURL}, Secrets: []string{token, keySecret, subToken},
+		Now: time.Now, Provider: outside{s.Server, w.account.Ref},
 	}
 	if w.areaCode != "" {
 		h.AreaCode = w.areaCode
@@ -193,7 +205,8 @@ func checked(api *described.Description, next http.Handler) http.Handler {
 		if !foreign.MatchString(r.URL.Path) {
 			seen := r.Clone(r.Context())
 			seen.Body = io.NopCloser(strings.NewReader(form.Encode()))
-			seen.Host, seen.URL.Host, seen.URL.Scheme = "api.twilio.com", "api.twilio.com", "https" // which the description names for each path
+			// Which the description names for each path.
+			seen.Host, seen.URL.Host, seen.URL.Scheme = "api.twilio.com", "api.twilio.com", "https"
 			note.ServeHTTP(httptest.NewRecorder(), seen)
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))

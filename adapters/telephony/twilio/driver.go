@@ -56,7 +56,8 @@ func (d *driver) Account(ctx context.Context) (telephony.Account, error) {
 	case !strings.EqualFold(a.SID, d.account):
 		return telephony.Account{}, unreadable(http.MethodGet)
 	case a.Status == "suspended" || a.Status == "closed":
-		return telephony.Account{}, fault.New(inactive.code, inactive.reason, inactive.detail).With("provider", name)
+		return telephony.Account{}, fault.New(inactive.code, inactive.reason, inactive.detail).
+			With("provider", name)
 	}
 	return telephony.Account{Name: a.Name, Ref: a.SID}, nil
 }
@@ -94,7 +95,9 @@ func (d *driver) Search(ctx context.Context, s telephony.Search) ([]telephony.Of
 // offers asks for what is for sale in one country. What cannot be bought as the connection is set is left
 // out.
 func (d *driver) offers(ctx context.Context, country string, s telephony.Search) ([]telephony.Offer, error) {
-	query := url.Values{"AreaCode": {s.AreaCode}, "VoiceEnabled": {"true"}, "PageSize": {strconv.Itoa(min(s.Limit, mostPerPage))}}
+	query := url.Values{
+		"AreaCode": {s.AreaCode}, "VoiceEnabled": {"true"}, "PageSize": {strconv.Itoa(min(s.Limit, mostPerPage))},
+	}
 	if d.address == "" {
 		query.Set("ExcludeAllAddressRequired", "true")
 	}
@@ -111,7 +114,8 @@ func (d *driver) offers(ctx context.Context, country string, s telephony.Search)
 	var offers []telephony.Offer
 	for _, o := range sale.Offers {
 		free := o.Needs == "" || o.Needs == "none" || d.address != ""
-		if len(offers) < s.Limit && free && o.Capabilities.Voice && e164.MatchString(o.E164) && strings.HasPrefix(o.E164, "+1"+s.AreaCode) {
+		if len(offers) < s.Limit && free && o.Capabilities.Voice && e164.MatchString(o.E164) &&
+			strings.HasPrefix(o.E164, "+1"+s.AreaCode) {
 			offers = append(offers, telephony.Offer{E164: o.E164, AreaCode: s.AreaCode})
 		}
 	}

@@ -51,14 +51,18 @@ func (l *log) since() []string {
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func order(e164 string) telephony.Order {
-	return telephony.Order{Key: "k1", Since: noon, E164: e164, Name: "Front office", Routing: telephony.Routing{VoiceURL: "https://agents.example.com/voice"}}
+	return telephony.Order{
+		Key: "k1", Since: noon, E164: e164, Name: "Front office",
+		Routing: telephony.Routing{VoiceURL: "https://agents.example.com/voice"},
+	}
 }
 
 func at(when time.Time) func() time.Time { return func() time.Time { return when } }
 
 func wantFault(t *testing.T, rule string, err error, code fault.Code, reason string) {
 	t.Helper()
-	if f := fault.From(err); f == nil || f.Code != code || f.Reason != reason || f.Metadata["provider"] != "twilio" {
+	if f := fault.From(err); f == nil || f.Code != code || f.Reason != reason ||
+		f.Metadata["provider"] != "twilio" {
 		t.Errorf("%s: answered %v, want %s %s", rule, err, string(code), reason)
 	}
 }
@@ -72,7 +76,8 @@ func TestAnOrderAsksForTheNumberAndNothingElse(t *testing.T) {
 		{"alone", nil, []string{"POST IncomingPhoneNumbers PhoneNumber=%2B14155550100"}},
 		{"with what the connection buys numbers with, once it is known not to be held", []string{"address_sid=" + fake.Address, "bundle_sid=" + fake.Bundle}, []string{
 			"GET IncomingPhoneNumbers?PhoneNumber=%2B14155550100",
-			"POST IncomingPhoneNumbers AddressSid=" + fake.Address + "&BundleSid=" + fake.Bundle + "&PhoneNumber=%2B14155550100",
+			"POST IncomingPhoneNumbers AddressSid=" + fake.Address + "&BundleSid=" + fake.Bundle +
+				"&PhoneNumber=%2B14155550100",
 		}},
 	} {
 		var l log
@@ -81,7 +86,8 @@ func TestAnOrderAsksForTheNumberAndNothingElse(t *testing.T) {
 		if got := l.since(); err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s: asked %q, %v", c.rule, got, err)
 		}
-		if want := (telephony.Number{Ref: "PN00000000000000000000000000000001", E164: "+14155550100", Name: "(415) 555-0100"}); n != want {
+		if want := (telephony.Number{Ref: "PN00000000000000000000000000000001", E164: "+14155550100",
+			Name: "(415) 555-0100"}); n != want {
 			t.Errorf("%s: answered %+v, want %+v", c.rule, n, want)
 		}
 	}
@@ -170,7 +176,8 @@ func TestAPurchaseIsReadStrictly(t *testing.T) {
 	}
 	s := serve(t, fake.Options{})
 	s.Instead(says(http.StatusCreated, good))
-	if n, err := s.driver(t).Buy(t.Context(), order("+14155550100")); err != nil || n.Ref != "PN00000000000000000000000000000001" {
+	if n, err := s.driver(t).Buy(t.Context(), order("+14155550100")); err != nil ||
+		n.Ref != "PN00000000000000000000000000000001" {
 		t.Errorf("a purchase: %+v, %v", n, err)
 	}
 }
@@ -191,13 +198,17 @@ func TestAChangeLeavesOneWayForCallsToGo(t *testing.T) {
 		want string
 	}{
 		{"the name alone", telephony.Change{Name: &name}, "FriendlyName=Night+desk"},
-		{"an address: trunk and application are cleared", telephony.Change{Routing: &telephony.Routing{VoiceURL: "https://a.example/v?n=%2B1"}},
+		{"an address: trunk and application are cleared",
+			telephony.Change{Routing: &telephony.Routing{VoiceURL: "https://a.example/v?n=%2B1"}},
 			"TrunkSid=&VoiceApplicationSid=&VoiceMethod=POST&VoiceUrl=https%3A%2F%2Fa.example%2Fv%3Fn%3D%252B1"},
-		{"an application deletes the trunk", telephony.Change{Routing: &telephony.Routing{Application: fake.Application}},
+		{"an application deletes the trunk",
+			telephony.Change{Routing: &telephony.Routing{Application: fake.Application}},
 			"VoiceApplicationSid=" + fake.Application + "&VoiceUrl="},
-		{"a trunk deletes the application", telephony.Change{Routing: &telephony.Routing{SIPTrunk: fake.Trunk}}, "TrunkSid=" + fake.Trunk + "&VoiceUrl="},
+		{"a trunk deletes the application", telephony.Change{Routing: &telephony.Routing{SIPTrunk: fake.Trunk}},
+			"TrunkSid=" + fake.Trunk + "&VoiceUrl="},
 		{"nowhere", telephony.Change{Routing: &telephony.Routing{}}, "TrunkSid=&VoiceApplicationSid=&VoiceUrl="},
-		{"both at once, in one request", telephony.Change{Name: &name, Routing: &telephony.Routing{}}, "FriendlyName=Night+desk&TrunkSid=&VoiceApplicationSid=&VoiceUrl="},
+		{"both at once, in one request", telephony.Change{Name: &name, Routing: &telephony.Routing{}},
+			"FriendlyName=Night+desk&TrunkSid=&VoiceApplicationSid=&VoiceUrl="},
 	} {
 		var l log
 		s := serve(t, fake.Options{Now: at(noon)}, l.around)
@@ -213,14 +224,16 @@ func TestAChangeLeavesOneWayForCallsToGo(t *testing.T) {
 		}
 		l.since()
 		_, err = s.driver(t).Change(t.Context(), n.Ref, c.c)
-		if got, want := l.since(), []string{"POST IncomingPhoneNumbers/" + n.Ref + " " + c.want}; err != nil || !slices.Equal(got, want) {
+		if got, want := l.since(), []string{"POST IncomingPhoneNumbers/" + n.Ref + " " + c.want}; err != nil ||
+			!slices.Equal(got, want) {
 			t.Errorf("%s: asked %q, want %q, %v", c.rule, got, want, err)
 		}
 		after, _ := s.Number(n.E164)
 		if after.SMSURL != "https://sms.example/" || after.SMSApplication != fake.Application {
 			t.Errorf("%s: messages lead to %+v", c.rule, after)
 		}
-		if to := c.c.Routing; to != nil && (after.VoiceURL != to.VoiceURL || after.Application != to.Application || after.Trunk != to.SIPTrunk) {
+		if to := c.c.Routing; to != nil &&
+			(after.VoiceURL != to.VoiceURL || after.Application != to.Application || after.Trunk != to.SIPTrunk) {
 			t.Errorf("%s: the number is %+v", c.rule, after)
 		}
 	}
@@ -241,7 +254,9 @@ func TestAChangeThatIsNotMadeIsTold(t *testing.T) {
 		_, err := s.driver(t).Change(t.Context(), n.Ref, c)
 		wantFault(t, rule, err, fault.Conflict, fault.ReasonProviderConflict)
 	}
-	if _, err := s.driver(t).Change(t.Context(), n.Ref, telephony.Change{Name: &n.Name, Routing: &telephony.Routing{}}); err != nil {
+	if _, err := s.driver(t).Change(t.Context(), n.Ref, telephony.Change{
+		Name: &n.Name, Routing: &telephony.Routing{},
+	}); err != nil {
 		t.Errorf("what is so already: %v", err)
 	}
 }
@@ -278,19 +293,27 @@ func TestASearchOffersWhatCanBeBought(t *testing.T) {
 		want           []string
 		asked          []string
 	}{
-		{"of the US", "415", nil, []string{"+14155550100", "+14155550101", "+14155550102"}, []string{local("US", "415")}},
-		{"of Canada, where the US has none", "604", nil, []string{"+16045550100", "+16045550101", "+16045550102"}, []string{local("US", "604"), local("CA", "604")}},
-		{"of Canada alone", "604", []string{"country=CA"}, []string{"+16045550100", "+16045550101", "+16045550102"}, []string{local("CA", "604")}},
+		{"of the US", "415", nil, []string{"+14155550100", "+14155550101", "+14155550102"},
+			[]string{local("US", "415")}},
+		{"of Canada, where the US has none", "604", nil, []string{"+16045550100", "+16045550101", "+16045550102"},
+			[]string{local("US", "604"), local("CA", "604")}},
+		{"of Canada alone", "604", []string{"country=CA"}, []string{"+16045550100", "+16045550101", "+16045550102"},
+			[]string{local("CA", "604")}},
 		{"of the US alone", "604", []string{"country=US"}, nil, []string{local("US", "604")}},
-		{"none that takes no calls", "702", nil, []string{"+17025550102", "+17025550103", "+17025550104"}, []string{local("US", "702")}},
-		{"none that needs an address, where there is none", "808", nil, nil, []string{local("US", "808"), local("CA", "808")}},
+		{"none that takes no calls", "702", nil, []string{"+17025550102", "+17025550103", "+17025550104"},
+			[]string{local("US", "702")}},
+		{"none that needs an address, where there is none", "808", nil, nil,
+			[]string{local("US", "808"), local("CA", "808")}},
 		{"those that need an address, where there is one", "808", []string{"address_sid=" + fake.Address},
 			[]string{"+18085550100", "+18085550101", "+18085550102"}, []string{local("US", "808", "all")}},
-		{"an area code that Twilio finds to be none", "199", nil, nil, []string{local("US", "199"), local("CA", "199")}},
+		{"an area code that Twilio finds to be none", "199", nil, nil,
+			[]string{local("US", "199"), local("CA", "199")}},
 	} {
 		var l log
 		s := serve(t, fake.Options{}, l.around)
-		offers, err := s.driver(t, c.settings...).Search(t.Context(), telephony.Search{AreaCode: c.areaCode, Limit: 3})
+		offers, err := s.driver(t, c.settings...).Search(t.Context(), telephony.Search{
+			AreaCode: c.areaCode, Limit: 3,
+		})
 		var got []string
 		for _, o := range offers {
 			got = append(got, o.E164)
@@ -300,7 +323,8 @@ func TestASearchOffersWhatCanBeBought(t *testing.T) {
 		}
 	}
 	s := serve(t, fake.Options{})
-	if offers, err := s.driver(t).Search(t.Context(), telephony.Search{AreaCode: "415"}); err != nil || offers != nil || s.Calls() != 0 {
+	if offers, err := s.driver(t).Search(t.Context(), telephony.Search{AreaCode: "415"}); err != nil ||
+		offers != nil || s.Calls() != 0 {
 		t.Errorf("none wanted: %v, %v after %d calls", offers, err, s.Calls())
 	}
 }
@@ -315,12 +339,18 @@ func TestAnOfferIsLookedAt(t *testing.T) {
 		offers     int
 		code       fault.Code
 	}{
-		{"a number", offer(`"phone_number":"+14155550100","address_requirements":"none","capabilities":{"voice":true}`), 200, 1, ""},
-		{"of another area code", offer(`"phone_number":"+16465550100","address_requirements":"none","capabilities":{"voice":true}`), 200, 0, ""},
-		{"that is none", offer(`"phone_number":"+1415CALLME","address_requirements":"none","capabilities":{"voice":true}`), 200, 0, ""},
-		{"that takes no calls", offer(`"phone_number":"+14155550100","address_requirements":"none","capabilities":{"SMS":true}`), 200, 0, ""},
-		{"that needs an address", offer(`"phone_number":"+14155550100","address_requirements":"local","capabilities":{"voice":true}`), 200, 0, ""},
-		{"more than are wanted", `{"available_phone_numbers":[` + strings.Repeat(`{"phone_number":"+14155550100","capabilities":{"voice":true}},`, 6) + `{}]}`, 200, 5, ""},
+		{"a number", offer(
+			`"phone_number":"+14155550100","address_requirements":"none","capabilities":{"voice":true}`), 200, 1, ""},
+		{"of another area code", offer(
+			`"phone_number":"+16465550100","address_requirements":"none","capabilities":{"voice":true}`), 200, 0, ""},
+		{"that is none", offer(
+			`"phone_number":"+1415CALLME","address_requirements":"none","capabilities":{"voice":true}`), 200, 0, ""},
+		{"that takes no calls", offer(
+			`"phone_number":"+14155550100","address_requirements":"none","capabilities":{"SMS":true}`), 200, 0, ""},
+		{"that needs an address", offer(
+			`"phone_number":"+14155550100","address_requirements":"local","capabilities":{"voice":true}`), 200, 0, ""},
+		{"more than are wanted", `{"available_phone_numbers":[` +
+			strings.Repeat(`{"phone_number":"+14155550100","capabilities":{"voice":true}},`, 6) + `{}]}`, 200, 5, ""},
 		{"none", `{"available_phone_numbers":[]}`, 200, 0, ""},
 		{"none, by its code", none, 404, 0, ""},
 		{"nothing sold to the account", gone, 404, 0, fault.Unsupported},
@@ -379,7 +409,9 @@ func TestWhatStandsAgainstARelease(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Alter(n.E164, func(n *fake.Number) { n.EmergencyAddress, n.EmergencyNow = c.address, c.status }); err != nil {
+		if err := s.Alter(n.E164, func(n *fake.Number) {
+			n.EmergencyAddress, n.EmergencyNow = c.address, c.status
+		}); err != nil {
 			t.Fatal(err)
 		}
 		if number, err := s.driver(t).Number(t.Context(), n.Ref); err != nil || number.Block != c.want {
@@ -415,7 +447,8 @@ func TestAnEmergencyAddressThatIsBeingRemovedIsWaitedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantFault(t, "until it is gone", s.driver(t).Release(t.Context(), n.Ref), fault.Conflict, fault.ReasonEmergencyAddress)
+	wantFault(t, "until it is gone", s.driver(t).Release(t.Context(), n.Ref), fault.Conflict,
+		fault.ReasonEmergencyAddress)
 	if err := done(); err != nil {
 		t.Fatal(err)
 	}
@@ -448,7 +481,8 @@ func TestAnAccountThatCannotBeUsedIsTold(t *testing.T) {
 			return err
 		},
 	} {
-		wantFault(t, "of a subaccount that is nobody's, "+rule, ask(), fault.Unsupported, fault.ReasonProviderMisconfigured)
+		wantFault(t, "of a subaccount that is nobody's, "+rule, ask(), fault.Unsupported,
+			fault.ReasonProviderMisconfigured)
 	}
 	s.Instead(says(200, `{"sid":"AC0000000000000000000000000000a009","friendly_name":"Somebody"}`))
 	_, err := s.driver(t).Account(t.Context())
@@ -464,16 +498,27 @@ func TestPurchasesThatTheAccountMayNotMake(t *testing.T) {
 		code       fault.Code
 		reason     string
 	}{
-		{"a second number on a trial", "+14155550101", fake.Options{Trial: true}, func(s *testServer) { s.Arrive(fake.AccountSID, "+16465550100") }, nil, fault.Exhausted, fault.ReasonTrialLimit},
-		{"a number on a trial's subaccount", "+14155550101", fake.Options{Trial: true}, nil, []string{"subaccount_sid=" + fake.SubaccountSID}, fault.Exhausted, fault.ReasonTrialLimit},
-		{"with nothing left", "+14155550101", fake.Options{}, func(s *testServer) { s.SetBalance("-0.01") }, nil, fault.Exhausted, fault.ReasonInsufficientFunds},
-		{"with nothing left, of a subaccount", "+14155550101", fake.Options{}, func(s *testServer) { s.SetBalance("0") }, []string{"subaccount_sid=" + fake.SubaccountSID}, fault.Exhausted, fault.ReasonInsufficientFunds},
-		{"a number that needs an address", "+18085550100", fake.Options{}, nil, nil, fault.Conflict, fault.ReasonAddressRequired},
-		{"a number that needs documents", "+19075550100", fake.Options{}, nil, nil, fault.Conflict, fault.ReasonBundleRequired},
-		{"while the account is suspended", "+14155550101", fake.Options{}, func(s *testServer) { s.SetStatus("suspended") }, nil, fault.Forbidden, fault.ReasonAccountSuspended},
-		{"when somebody else was faster", "+14155550101", fake.Options{}, func(s *testServer) { s.SnatchNext(1) }, nil, fault.Conflict, fault.ReasonNumberTaken},
+		{"a second number on a trial", "+14155550101", fake.Options{Trial: true},
+			func(s *testServer) { s.Arrive(fake.AccountSID, "+16465550100") }, nil, fault.Exhausted,
+			fault.ReasonTrialLimit},
+		{"a number on a trial's subaccount", "+14155550101", fake.Options{Trial: true}, nil,
+			[]string{"subaccount_sid=" + fake.SubaccountSID}, fault.Exhausted, fault.ReasonTrialLimit},
+		{"with nothing left", "+14155550101", fake.Options{}, func(s *testServer) { s.SetBalance("-0.01") }, nil,
+			fault.Exhausted, fault.ReasonInsufficientFunds},
+		{"with nothing left, of a subaccount", "+14155550101", fake.Options{},
+			func(s *testServer) { s.SetBalance("0") }, []string{"subaccount_sid=" + fake.SubaccountSID},
+			fault.Exhausted, fault.ReasonInsufficientFunds},
+		{"a number that needs an address", "+18085550100", fake.Options{}, nil, nil, fault.Conflict,
+			fault.ReasonAddressRequired},
+		{"a number that needs documents", "+19075550100", fake.Options{}, nil, nil, fault.Conflict,
+			fault.ReasonBundleRequired},
+		{"while the account is suspended", "+14155550101", fake.Options{},
+			func(s *testServer) { s.SetStatus("suspended") }, nil, fault.Forbidden, fault.ReasonAccountSuspended},
+		{"when somebody else was faster", "+14155550101", fake.Options{}, func(s *testServer) { s.SnatchNext(1) },
+			nil, fault.Conflict, fault.ReasonNumberTaken},
 		{"what is no number", "+1415555010", fake.Options{}, nil, nil, fault.Conflict, fault.ReasonNumberTaken},
-		{"what cannot be a number", "14155550100", fake.Options{}, nil, nil, fault.Invalid, fault.ReasonProviderRefused},
+		{"what cannot be a number", "14155550100", fake.Options{}, nil, nil, fault.Invalid,
+			fault.ReasonProviderRefused},
 	} {
 		s := serve(t, c.how)
 		if c.before != nil {
@@ -500,7 +545,8 @@ func TestTheBalanceIsAskedForAfterARefusalThatSaysNothing(t *testing.T) {
 		{"no code, less than a number costs", 400, `{"status":400}`, `"0.99"`, true, fault.ReasonInsufficientFunds},
 		{"no code, a number instead of text", 400, `{"status":400}`, `-3`, true, fault.ReasonInsufficientFunds},
 		{"no code, enough left", 400, `{"status":400}`, `"1.15"`, true, fault.ReasonProviderRefused},
-		{"no code, a balance that is none", 400, `{"status":400}`, `"unlimited"`, true, fault.ReasonProviderRefused},
+		{"no code, a balance that is none", 400, `{"status":400}`, `"unlimited"`, true,
+			fault.ReasonProviderRefused},
 		{"forbidden, nothing left", 403, `{"code":20010}`, `"0"`, true, fault.ReasonInsufficientFunds},
 		{"said by the status", 402, `{}`, `"50"`, false, fault.ReasonInsufficientFunds},
 		{"a code that says why", 400, `{"code":21649}`, `"0"`, false, fault.ReasonBundleRequired},
@@ -534,7 +580,8 @@ func TestTwiliosTestNumbers(t *testing.T) {
 	_, err = d.Buy(t.Context(), order("+15005550001"))
 	wantFault(t, "a number that is invalid", err, fault.Invalid, fault.ReasonProviderRefused)
 	n, err := d.Buy(t.Context(), order("+15005550006"))
-	if err != nil || n.E164 != "+15005550006" || n.Name != "(500) 555-0006" || s.Purchases() != 0 || len(s.Numbers()) != 0 {
+	if err != nil || n.E164 != "+15005550006" || n.Name != "(500) 555-0006" || s.Purchases() != 0 ||
+		len(s.Numbers()) != 0 {
 		t.Errorf("a number that is valid: %+v, %v", n, err)
 	}
 	_, err = d.Search(t.Context(), telephony.Search{AreaCode: "500", Limit: 1})
@@ -564,7 +611,10 @@ func TestPagesAreFollowedByWhatSaysWhichTheyAre(t *testing.T) {
 	if want := []string{"+14155550102", "+14155550101", "+14155550100"}; !slices.Equal(got, want) {
 		t.Errorf("listed are %q, want %q", got, want)
 	}
-	want := []string{"GET IncomingPhoneNumbers?PageSize=2", "GET IncomingPhoneNumbers?Page=1&PageSize=2&PageToken=PAPN00000000000000000000000000000002"}
+	want := []string{
+		"GET IncomingPhoneNumbers?PageSize=2",
+		"GET IncomingPhoneNumbers?Page=1&PageSize=2&PageToken=PAPN00000000000000000000000000000002",
+	}
 	if asked := l.since(); !slices.Equal(asked, want) {
 		t.Errorf("asked %q, want %q", asked, want)
 	}
@@ -594,7 +644,9 @@ func TestAPageLeadsNowhereElse(t *testing.T) {
 		}
 	}
 	s := serve(t, fake.Options{})
-	for _, cursor := range []string{"https://evil.example/", "Page=1&PhoneNumber=x", "Page=1&Page=2", "PageToken=", "/", "%zz", "Page=x"} {
+	for _, cursor := range []string{
+		"https://evil.example/", "Page=1&PhoneNumber=x", "Page=1&Page=2", "PageToken=", "/", "%zz", "Page=x",
+	} {
 		_, err := s.driver(t).Numbers(t.Context(), telephony.Query{Cursor: cursor})
 		if !slices.Equal(paths(err), []string{"cursor"}) || s.Calls() != 0 {
 			t.Errorf("%q: %v after %d calls", cursor, err, s.Calls())
@@ -611,7 +663,8 @@ func TestOfAListOnlyWhatIsMeantCounts(t *testing.T) {
 	)
 	s := serve(t, fake.Options{})
 	s.Instead(says(200, `{"incoming_phone_numbers":[`+other+`,`+none+`,`+ours+`]}`))
-	if n, err := s.driver(t).Ordered(t.Context(), order("+14155550100")); err != nil || n.Ref != "PN00000000000000000000000000000001" {
+	if n, err := s.driver(t).Ordered(t.Context(), order("+14155550100")); err != nil ||
+		n.Ref != "PN00000000000000000000000000000001" {
 		t.Errorf("of numbers that are alike, the one ordered: %+v, %v", n, err)
 	}
 	page, err := s.driver(t).Numbers(t.Context(), telephony.Query{})
@@ -630,8 +683,10 @@ func TestTrunkBeatsApplicationBeatsAddress(t *testing.T) {
 		set  func(*fake.Number)
 		want telephony.Routing
 	}{
-		{func(n *fake.Number) { n.VoiceURL = "https://a.example/" }, telephony.Routing{VoiceURL: "https://a.example/"}},
-		{func(n *fake.Number) { n.Application = fake.Application }, telephony.Routing{Application: fake.Application}},
+		{func(n *fake.Number) { n.VoiceURL = "https://a.example/" },
+			telephony.Routing{VoiceURL: "https://a.example/"}},
+		{func(n *fake.Number) { n.Application = fake.Application },
+			telephony.Routing{Application: fake.Application}},
 		{func(n *fake.Number) { n.Trunk = fake.Trunk }, telephony.Routing{SIPTrunk: fake.Trunk}},
 	} {
 		if err := s.Alter(n.E164, c.set); err != nil {
@@ -659,11 +714,14 @@ func TestItAsksNoMoreThanItNeeds(t *testing.T) {
 			return err
 		}, 1},
 		{"a purchase", func() (err error) { n, err = d.Buy(t.Context(), order("+14155550100")); return err }, 1},
-		{"what became of it", func() error { _, err := d.Ordered(t.Context(), order("+14155550100")); return err }, 1},
+		{"what became of it", func() error { _, err := d.Ordered(t.Context(), order("+14155550100")); return err },
+			1},
 		{"a page", func() error { _, err := d.Numbers(t.Context(), telephony.Query{}); return err }, 1},
 		{"a number", func() error { _, err := d.Number(t.Context(), n.Ref); return err }, 1},
 		{"a change", func() error {
-			_, err := d.Change(t.Context(), n.Ref, telephony.Change{Name: &name, Routing: &telephony.Routing{SIPTrunk: fake.Trunk}})
+			_, err := d.Change(t.Context(), n.Ref, telephony.Change{
+				Name: &name, Routing: &telephony.Routing{SIPTrunk: fake.Trunk},
+			})
 			return err
 		}, 1},
 		{"a release: look, release", func() error { return d.Release(t.Context(), n.Ref) }, 2},

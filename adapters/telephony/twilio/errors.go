@@ -38,8 +38,9 @@ var meanings = map[int]meaning{
 			"for phone numbers, or use another key."},
 	testCredentials: {fault.Forbidden, fault.ReasonPermissionDenied,
 		"Twilio's test credentials cannot do this. Use the live credentials of the account."},
-	tooMany: {fault.RateLimited, fault.ReasonProviderRateLimited, "Twilio limits how many calls an account makes at one time. Try again later."},
-	21401:   invalidNumber, 21421: invalidNumber,
+	tooMany: {fault.RateLimited, fault.ReasonProviderRateLimited,
+		"Twilio limits how many calls an account makes at one time. Try again later."},
+	21401: invalidNumber, 21421: invalidNumber,
 	21402: {fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"Twilio does not accept the address for calls. Check voice_url_template."},
 	21420: noApplication, 22108: noApplication,
@@ -48,8 +49,12 @@ var meanings = map[int]meaning{
 
 var (
 	// A balance used up suspends the account: the pages of 10001 and 20005.
-	inactive = meaning{fault.Forbidden, fault.ReasonAccountSuspended, "The Twilio account is not active: it is suspended or closed, or its balance is used up. Look in Twilio's Console."}
-	trial    = meaning{fault.Exhausted, fault.ReasonTrialLimit,
+	inactive = meaning{
+		fault.Forbidden, fault.ReasonAccountSuspended,
+		"The Twilio account is not active: it is suspended or closed, or its balance is used up. Look in " +
+			"Twilio's Console.",
+	}
+	trial = meaning{fault.Exhausted, fault.ReasonTrialLimit,
 		"A trial account at Twilio can have only one number, and none in a subaccount. Upgrade the account, " +
 			"or release its number."}
 
@@ -125,7 +130,8 @@ func hasCode(err error, codes ...int) bool {
 // unexplained reports whether Twilio refused without saying why.
 func unexplained(err error) bool {
 	f := fault.From(err)
-	return f.Reason == fault.ReasonPermissionDenied || f.Reason == fault.ReasonProviderRefused && f.Detail != invalidNumber.detail
+	return f.Reason == fault.ReasonPermissionDenied ||
+		f.Reason == fault.ReasonProviderRefused && f.Detail != invalidNumber.detail
 }
 
 // numberMissing says of what was not found that it is a number.
@@ -147,12 +153,14 @@ func accountMissing(err error) error {
 }
 
 func noNumber() *fault.Error {
-	return fault.New(fault.NotFound, fault.ReasonNumberNotFound, "The Twilio account has no such number.").With("provider", name)
+	return fault.New(fault.NotFound, fault.ReasonNumberNotFound, "The Twilio account has no such number.").
+		With("provider", name)
 }
 
 // heldBefore returns the fault of a number that is the account's, and not the order's.
 func heldBefore() *fault.Error {
-	return fault.New(fault.Conflict, fault.ReasonNumberTaken, "The Twilio account held the number before it was ordered.").With("provider", name)
+	return fault.New(fault.Conflict, fault.ReasonNumberTaken,
+		"The Twilio account held the number before it was ordered.").With("provider", name)
 }
 
 // unheeded returns the fault of a change that was accepted and not made.

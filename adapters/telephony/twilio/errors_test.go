@@ -49,14 +49,18 @@ func TestRefusalsOfAChange(t *testing.T) {
 	} {
 		s := serve(t, fake.Options{})
 		const words = "Call Joe at the office of Acme"
-		s.Instead(says(c.status, fmt.Sprintf(`{"code":%d,"message":"%s","auth_token":"hunter2","status":%d}`, c.apiCode, words, c.status)))
-		_, err := s.driver(t).Change(t.Context(), "PN00000000000000000000000000000001", telephony.Change{Name: &name})
+		s.Instead(says(c.status, fmt.Sprintf(`{"code":%d,"message":"%s","auth_token":"hunter2","status":%d}`,
+			c.apiCode, words, c.status)))
+		_, err := s.driver(t).Change(t.Context(), "PN00000000000000000000000000000001",
+			telephony.Change{Name: &name})
 		wantFault(t, c.rule, err, c.code, c.reason)
 		f := fault.From(err)
-		if strings.Contains(f.Detail, "Joe") || !strings.Contains(f.Upstream, words) || strings.Contains(f.Upstream, "hunter2") || f.Detail == "" {
+		if strings.Contains(f.Detail, "Joe") || !strings.Contains(f.Upstream, words) ||
+			strings.Contains(f.Upstream, "hunter2") || f.Detail == "" {
 			t.Errorf("%s: told is %q, logged is %q", c.rule, f.Detail, f.Upstream)
 		}
-		if code := f.Metadata["twilio_code"]; c.apiCode != 0 && code != fmt.Sprint(c.apiCode) || c.apiCode == 0 && code != "" {
+		if code := f.Metadata["twilio_code"]; c.apiCode != 0 && code != fmt.Sprint(c.apiCode) ||
+			c.apiCode == 0 && code != "" {
 			t.Errorf("%s: the code is told as %q", c.rule, code)
 		}
 		if f.Unsent != (c.code == fault.RateLimited) {

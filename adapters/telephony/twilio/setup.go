@@ -59,7 +59,8 @@ func (d *driver) named() []reference {
 			setting: "voice_application", what: "TwiML application", sid: d.application,
 			address: own + "/Applications/" + d.application + ".json",
 		},
-		{setting: "address_sid", what: "address", sid: d.address, address: own + "/Addresses/" + d.address + ".json"},
+		{setting: "address_sid", what: "address", sid: d.address,
+			address: own + "/Addresses/" + d.address + ".json"},
 	}
 	if d.account == d.owner {
 		all = append(all,

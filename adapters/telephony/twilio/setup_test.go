@@ -13,7 +13,10 @@ import (
 )
 
 func TestASetupIsChecked(t *testing.T) {
-	all := []string{"voice_application=" + fake.Application, "sip_trunk=" + fake.Trunk, "address_sid=" + fake.Address, "bundle_sid=" + fake.Bundle}
+	all := []string{
+		"voice_application=" + fake.Application, "sip_trunk=" + fake.Trunk, "address_sid=" + fake.Address,
+		"bundle_sid=" + fake.Bundle,
+	}
 	forbids := func(part string) func(http.Handler) http.Handler {
 		return func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -37,15 +40,24 @@ func TestASetupIsChecked(t *testing.T) {
 		{rule: "an address of webhooks alone", settings: []string{"voice_url_template=" + template}},
 		{rule: "everything is there", settings: all},
 		{rule: "everything is there, for a standard key", settings: all, how: fake.Options{StandardKey: true}},
-		{rule: "no application", settings: all, before: func(s *testServer) { s.Remove(fake.Application) }, names: "voice_application"},
+		{rule: "no application", settings: all, before: func(s *testServer) { s.Remove(fake.Application) },
+			names: "voice_application"},
 		{rule: "no trunk", settings: all, before: func(s *testServer) { s.Remove(fake.Trunk) }, names: "sip_trunk"},
-		{rule: "no address", settings: all, before: func(s *testServer) { s.Remove(fake.Address) }, names: "address_sid"},
-		{rule: "no bundle", settings: all, before: func(s *testServer) { s.Remove(fake.Bundle) }, names: "bundle_sid"},
-		{rule: "a bundle that is not approved", settings: all, before: func(s *testServer) { s.Unapprove() }, names: "bundle_sid"},
-		{rule: "a trunk that the credentials may not read", settings: all, around: []func(http.Handler) http.Handler{forbids("/Trunks/")}},
-		{rule: "a subaccount's trunk, which its parent cannot see", settings: []string{"subaccount_sid=" + fake.SubaccountSID, "sip_trunk=" + fake.Trunk},
+		{rule: "no address", settings: all, before: func(s *testServer) { s.Remove(fake.Address) },
+			names: "address_sid"},
+		{rule: "no bundle", settings: all, before: func(s *testServer) { s.Remove(fake.Bundle) },
+			names: "bundle_sid"},
+		{rule: "a bundle that is not approved", settings: all, before: func(s *testServer) { s.Unapprove() },
+			names: "bundle_sid"},
+		{rule: "a trunk that the credentials may not read", settings: all,
+			around: []func(http.Handler) http.Handler{forbids("/Trunks/")}},
+		{rule: "a subaccount's trunk, which its parent cannot see", settings: []string{
+			"subaccount_sid=" + fake.SubaccountSID, "sip_trunk=" + fake.Trunk,
+		},
 			before: func(s *testServer) { s.Remove(fake.Trunk) }},
-		{rule: "a subaccount's application", settings: []string{"subaccount_sid=" + fake.SubaccountSID, "voice_application=" + fake.Application},
+		{rule: "a subaccount's application", settings: []string{
+			"subaccount_sid=" + fake.SubaccountSID, "voice_application=" + fake.Application,
+		},
 			before: func(s *testServer) { s.Remove(fake.Application) }, names: "voice_application"},
 	} {
 		s := serve(t, c.how, c.around...)

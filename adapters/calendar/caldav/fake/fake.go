@@ -28,8 +28,9 @@ type Options struct {
 	User, Password string
 	Email          string // the account's calendar user address
 
-	AutoSchedule  bool   // send invitations (RFC 6638): answers to PUT then carry no ETag
-	WeakTags      bool   // show ETags as a compressing front end does: W/"..."; conditions still take the strong form
+	AutoSchedule bool // send invitations (RFC 6638): answers to PUT then carry no ETag
+	// Show ETags as a compressing front end does: W/"..."; conditions still take the strong form.
+	WeakTags      bool
 	NoTags        bool   // no ETags at all
 	Rename        bool   // keep new resources under names of its own, told in Location
 	AbsoluteHrefs bool   // write hrefs as whole addresses

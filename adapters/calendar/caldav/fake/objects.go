@@ -68,7 +68,8 @@ func (s *Server) put(a *recorded, r *http.Request) {
 		a.status = http.StatusPreconditionFailed
 		return
 	}
-	conditional := r.Header.Get("If-Match") + r.Header.Get("If-None-Match") + r.Header.Get("If-Schedule-Tag-Match")
+	conditional := r.Header.Get("If-Match") + r.Header.Get("If-None-Match") +
+		r.Header.Get("If-Schedule-Tag-Match")
 	if conditional == "" && !s.options.NoTags {
 		s.violate(r, "writes without a precondition, so changes of others are lost")
 	}
@@ -170,7 +171,8 @@ func parse(contentType, data string) (calendar *ical.Calendar, wrong string) {
 	if !strings.HasPrefix(contentType, "text/calendar") {
 		return nil, "the content type is " + contentType
 	}
-	if !utf8.ValidString(data) || strings.Contains(strings.ReplaceAll(data, "\r\n", ""), "\n") || !strings.HasSuffix(data, "\r\n") {
+	if !utf8.ValidString(data) || strings.Contains(strings.ReplaceAll(data, "\r\n", ""), "\n") ||
+		!strings.HasSuffix(data, "\r\n") {
 		return nil, "lines do not end in CR LF, or are not UTF-8"
 	}
 	for line := range strings.SplitSeq(data, "\r\n") {

@@ -24,7 +24,8 @@ type element struct {
 }
 
 func (e element) child(space, name string) (element, bool) {
-	i := slices.IndexFunc(e.Children, func(c element) bool { return c.XMLName == xml.Name{Space: space, Local: name} })
+	i := slices.IndexFunc(e.Children,
+		func(c element) bool { return c.XMLName == xml.Name{Space: space, Local: name} })
 	if i < 0 {
 		return element{}, false
 	}
@@ -146,7 +147,8 @@ func (s *Server) propertiesOf(path string) (properties, bool) {
 }
 
 func (c *collection) properties() properties {
-	component, privileges := "VEVENT", "<D:privilege><D:read/></D:privilege><D:privilege><D:write/></D:privilege>"
+	component, privileges := "VEVENT",
+		"<D:privilege><D:read/></D:privilege><D:privilege><D:write/></D:privilege>"
 	if c.tasks {
 		component = "VTODO"
 	}
@@ -206,7 +208,8 @@ func (s *Server) response(path string, have properties, asked []element) string 
 		b += "<D:propstat><D:prop>" + found.String() + "</D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat>"
 	}
 	if missing.Len() > 0 {
-		b += "<D:propstat><D:prop>" + missing.String() + "</D:prop><D:status>HTTP/1.1 404 Not Found</D:status></D:propstat>"
+		b += "<D:propstat><D:prop>" + missing.String() +
+			"</D:prop><D:status>HTTP/1.1 404 Not Found</D:status></D:propstat>"
 	}
 	return b + "</D:response>"
 }

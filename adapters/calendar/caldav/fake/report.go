@@ -131,7 +131,8 @@ func (s *Server) query(a *recorded, r *http.Request, c *collection, query elemen
 	} else if property, ok := filter.child(caldav, "prop-filter"); ok {
 		name := property.attr("name")
 		if s.quirks.RefusesPropFilter {
-			a.refuse(`<C:supported-filter><C:prop-filter name="` + html.EscapeString(name) + `"/></C:supported-filter>`)
+			a.refuse(`<C:supported-filter><C:prop-filter name="` + html.EscapeString(name) +
+				`"/></C:supported-filter>`)
 			return
 		}
 		matches = func(o *stored) bool {
@@ -141,7 +142,8 @@ func (s *Server) query(a *recorded, r *http.Request, c *collection, query elemen
 	var responses []string
 	for _, segment := range slices.Sorted(maps.Keys(c.objects)) {
 		if object := c.objects[segment]; matches(object) {
-			responses = append(responses, s.response(r.URL.Path+segment, s.propertiesOfObject(object), wanted.Children))
+			responses = append(responses, s.response(r.URL.Path+segment, s.propertiesOfObject(object),
+				wanted.Children))
 		}
 	}
 	s.multistatus(a, r, responses)

@@ -73,7 +73,8 @@ func excluded(calendar *ical.Calendar) (n int) {
 }
 
 var organizersProperties = []string{
-	"SUMMARY", "DESCRIPTION", "LOCATION", "DTSTART", "DTEND", "DURATION", "RRULE", "RDATE", "SEQUENCE", "ORGANIZER", "ATTENDEE",
+	"SUMMARY", "DESCRIPTION", "LOCATION", "DTSTART", "DTEND", "DURATION", "RRULE", "RDATE", "SEQUENCE",
+	"ORGANIZER", "ATTENDEE",
 }
 
 // exceedsAttendee reports whether who was invited changes more than an attendee may (RFC 6638 section
@@ -93,7 +94,8 @@ func (s *Server) exceedsAttendee(before *stored, after *ical.Calendar) bool {
 			before = was[""]
 		}
 		for _, name := range organizersProperties {
-			if !slices.EqualFunc(before[name], event.Props[name], func(a, b ical.Prop) bool { return a.Value == b.Value }) {
+			if !slices.EqualFunc(before[name], event.Props[name],
+				func(a, b ical.Prop) bool { return a.Value == b.Value }) {
 				return true
 			}
 		}

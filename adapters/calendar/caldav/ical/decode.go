@@ -191,7 +191,8 @@ func readParam(s string) (Param, string, bool) {
 func isName(s string) bool {
 	for i := range len(s) {
 		c := s[i]
-		if !(c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.') {
+		if !(c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_' ||
+			c == '.') {
 			return false
 		}
 	}

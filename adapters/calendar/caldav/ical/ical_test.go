@@ -21,7 +21,8 @@ func object(lines ...string) []byte {
 func TestWhatIsNotKnownIsKept(t *testing.T) {
 	data := object(
 		`VERSION:2.0`, `PRODID:-//Somebody//EN`, `X-WR-CALNAME;X-P="a;b",c:Name\, escaped`,
-		`BEGIN:VEVENT`, `UID:1`, `Summary;LANGUAGE=de:Grüße`, `X-ODD;A;B=1:value`, `no colon at all`, `ATTACH;VALUE=BINARY;ENCODING=BASE64:AAAA`,
+		`BEGIN:VEVENT`, `UID:1`, `Summary;LANGUAGE=de:Grüße`, `X-ODD;A;B=1:value`, `no colon at all`,
+		`ATTACH;VALUE=BINARY;ENCODING=BASE64:AAAA`,
 		`BEGIN:VALARM`, `ACTION:DISPLAY`, `TRIGGER:-PT15M`, `END:VALARM`,
 		`BEGIN:X-OWN`, `X-Y:1`, `END:X-OWN`,
 		`END:VEVENT`)
@@ -40,11 +41,13 @@ func TestWhatIsNotKnownIsKept(t *testing.T) {
 
 func TestRealInputIsForgiven(t *testing.T) {
 	for name, data := range map[string]string{
-		"bare line feeds":                    "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:Grüße\nEND:VEVENT\nEND:VCALENDAR\n",
-		"bare carriage returns":              "BEGIN:VCALENDAR\rBEGIN:VEVENT\rSUMMARY:Grüße\rEND:VEVENT\rEND:VCALENDAR",
-		"a byte order mark":                  "\ufeffBEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nSUMMARY:Grüße\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
-		"folded within a character":          "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nSUMMARY:Gr\xc3\r\n \xbc\xc3\r\n\t\x9fe\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
-		"blank lines, small letters, spaces": "begin:vcalendar\r\n\r\nbegin:vevent \r\nsummary:Grüße\r\n\r\nend:vevent\r\nend:vcalendar \r\n",
+		"bare line feeds":       "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:Grüße\nEND:VEVENT\nEND:VCALENDAR\n",
+		"bare carriage returns": "BEGIN:VCALENDAR\rBEGIN:VEVENT\rSUMMARY:Grüße\rEND:VEVENT\rEND:VCALENDAR",
+		"a byte order mark":     "\ufeffBEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nSUMMARY:Grüße\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
+		"folded within a character": "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nSUMMARY:Gr\xc3\r\n " +
+			"\xbc\xc3\r\n\t\x9fe\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
+		"blank lines, small letters, spaces": "begin:vcalendar\r\n\r\nbegin:vevent " +
+			"\r\nsummary:Grüße\r\n\r\nend:vevent\r\nend:vcalendar \r\n",
 	} {
 		c, err := ical.Decode([]byte(data))
 		if err != nil || len(c.Named("VEVENT")) != 1 {
@@ -76,7 +79,9 @@ func TestWhatIsNoObjectIsRefused(t *testing.T) {
 }
 
 func TestLinesThatAreMalformedArePropertiesOfNoName(t *testing.T) {
-	for _, line := range []string{";A=B:c", ":c", `A;B="c:d`, "A;B=c", `A;B="c"d:e`, "A;=:c", "Ä:b", "A;B=\"c\",:"} {
+	for _, line := range []string{
+		";A=B:c", ":c", `A;B="c:d`, "A;B=c", `A;B="c"d:e`, "A;=:c", "Ä:b", "A;B=\"c\",:",
+	} {
 		c, err := ical.Decode(object(line))
 		if err != nil {
 			t.Errorf("%q: %v", line, err)
@@ -93,7 +98,8 @@ func TestLinesThatAreMalformedArePropertiesOfNoName(t *testing.T) {
 
 func TestTextAndParametersAreKeptExactly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.StringOf(rapid.OneOf(rapid.SampledFrom([]rune("\\;,:\"^'\n n%üß📅")), rapid.RuneFrom(nil, unicode.Letter, unicode.Symbol, unicode.Punct))).Draw(t, "text")
+		text := rapid.StringOf(rapid.OneOf(rapid.SampledFrom([]rune("\\;,:\"^'\n n%üß📅")),
+			rapid.RuneFrom(nil, unicode.Letter, unicode.Symbol, unicode.Punct))).Draw(t, "text")
 		c := ical.New("VCALENDAR", ical.Text("X", text).With("P", text))
 		data := ical.Encode(c)
 		for line := range bytes.SplitSeq(data, []byte("\r\n")) {
@@ -130,14 +136,18 @@ func TestNothingCanBeSmuggledIntoALine(t *testing.T) {
 
 func TestDurations(t *testing.T) {
 	for text, want := range map[string]ical.Duration{
-		"P1D": {Days: 1}, "P2W": {Days: 14}, "PT15M": {Exact: 15 * time.Minute}, "P1DT2H3M4S": {Days: 1, Exact: 2*time.Hour + 3*time.Minute + 4*time.Second},
-		"-PT1H": {Exact: -time.Hour}, "+P1D": {Days: 1}, "pt36h": {Exact: 36 * time.Hour}, "P0D": {},
+		"P1D": {Days: 1}, "P2W": {Days: 14}, "PT15M": {Exact: 15 * time.Minute},
+		"P1DT2H3M4S": {Days: 1, Exact: 2*time.Hour + 3*time.Minute + 4*time.Second}, "-PT1H": {Exact: -time.Hour},
+		"+P1D": {Days: 1}, "pt36h": {Exact: 36 * time.Hour}, "P0D": {},
 	} {
 		if got, err := ical.ParseDuration(text); err != nil || got != want {
 			t.Errorf("%s: %+v, %v, want %+v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "P", "1D", "PT", "P1H", "PT1D", "P1", "P1DT", "PT1.5H", "P99999999999D", "PT9999999999S", "P1Y", "P1DTT1H"} {
+	for _, text := range []string{
+		"", "P", "1D", "PT", "P1H", "PT1D", "P1", "P1DT", "PT1.5H", "P99999999999D", "PT9999999999S", "P1Y",
+		"P1DTT1H",
+	} {
 		if got, err := ical.ParseDuration(text); err == nil {
 			t.Errorf("%q was read as %+v", text, got)
 		}
@@ -161,7 +171,9 @@ func TestMoments(t *testing.T) {
 			t.Errorf("%s: %+v, %v", c.text, got, err)
 		}
 	}
-	for _, text := range []string{"", "2026", "20260230", "20260301T250000", "2026-03-01", "20260301T0930", "99999999T999999Z"} {
+	for _, text := range []string{
+		"", "2026", "20260230", "20260301T250000", "2026-03-01", "20260301T0930", "99999999T999999Z",
+	} {
 		if got, err := ical.ParseMoment(text, ""); err == nil {
 			t.Errorf("%q was read as %+v", text, got)
 		}

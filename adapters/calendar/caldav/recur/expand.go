@@ -29,7 +29,9 @@ const (
 // rule names it or not (RFC 5545 section 3.8.5.3: it counts as the first instance). Until is left to the
 // caller.
 func (r Rule) Between(start, from, to time.Time, budget *Budget) ([]time.Time, error) {
-	x := expansion{rule: r.completed(start), start: start.Unix(), from: from.Unix(), to: to.Unix(), budget: budget}
+	x := expansion{
+		rule: r.completed(start), start: start.Unix(), from: from.Unix(), to: to.Unix(), budget: budget,
+	}
 	if x.to < x.start {
 		return nil, nil
 	}

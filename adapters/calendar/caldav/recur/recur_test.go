@@ -18,10 +18,10 @@ import (
 func TestRulesThatAreNoneAreRefused(t *testing.T) {
 	for _, text := range []string{
 		"", "COUNT=3", "FREQ=FORTNIGHTLY", "FREQ=DAILY;INTERVAL=0", "FREQ=DAILY;INTERVAL=-1", "FREQ=DAILY;COUNT=0",
-		"FREQ=DAILY;COUNT=99999999999999999999", "FREQ=DAILY;UNTIL=tomorrow", "FREQ=DAILY;BYHOUR=24", "FREQ=DAILY;BYHOUR=-1",
-		"FREQ=MONTHLY;BYMONTHDAY=0", "FREQ=MONTHLY;BYMONTHDAY=32", "FREQ=MONTHLY;BYDAY=0MO", "FREQ=MONTHLY;BYDAY=XX",
-		"FREQ=MONTHLY;BYDAY=M", "FREQ=YEARLY;BYWEEKNO=54", "FREQ=YEARLY;BYMONTH=13", "FREQ=MONTHLY;BYSETPOS=--1",
-		"FREQ=WEEKLY;WKST=1", "FREQ=DAILY;BYEASTER=1", "RSCALE=HEBREW;FREQ=YEARLY",
+		"FREQ=DAILY;COUNT=99999999999999999999", "FREQ=DAILY;UNTIL=tomorrow", "FREQ=DAILY;BYHOUR=24",
+		"FREQ=DAILY;BYHOUR=-1", "FREQ=MONTHLY;BYMONTHDAY=0", "FREQ=MONTHLY;BYMONTHDAY=32", "FREQ=MONTHLY;BYDAY=0MO",
+		"FREQ=MONTHLY;BYDAY=XX", "FREQ=MONTHLY;BYDAY=M", "FREQ=YEARLY;BYWEEKNO=54", "FREQ=YEARLY;BYMONTH=13",
+		"FREQ=MONTHLY;BYSETPOS=--1", "FREQ=WEEKLY;WKST=1", "FREQ=DAILY;BYEASTER=1", "RSCALE=HEBREW;FREQ=YEARLY",
 	} {
 		if rule, err := recur.Parse(text); err == nil {
 			t.Errorf("%q was read as %+v", text, rule)
@@ -73,7 +73,8 @@ func TestHostileRulesEndInTheBudget(t *testing.T) {
 		"FREQ=SECONDLY;COUNT=1000000000;BYSECOND=59;BYMINUTE=59",
 		"FREQ=SECONDLY",
 		"FREQ=MINUTELY;COUNT=1000000000;BYMINUTE=7;BYSETPOS=366",
-		"FREQ=DAILY;COUNT=1000000000;BYHOUR=" + numbers(24) + ";BYMINUTE=" + numbers(60) + ";BYSECOND=" + numbers(60),
+		"FREQ=DAILY;COUNT=1000000000;BYHOUR=" + numbers(24) + ";BYMINUTE=" + numbers(60) + ";BYSECOND=" +
+			numbers(60),
 	} {
 		rule, err := recur.Parse(text)
 		if err != nil {
@@ -94,8 +95,8 @@ func TestHostileRulesEndInTheBudget(t *testing.T) {
 func TestRulesThatNeverMatchEndWithTheWindow(t *testing.T) {
 	start, from, to := wall(t, "1970-01-01 00:00"), wall(t, "2026-01-01 00:00"), wall(t, "2026-01-08 00:00")
 	for _, text := range []string{
-		"FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30", "FREQ=MONTHLY;BYDAY=MO;BYSETPOS=300", "FREQ=SECONDLY;BYMONTH=2;BYMONTHDAY=31",
-		"FREQ=HOURLY;INTERVAL=24;BYHOUR=3",
+		"FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30", "FREQ=MONTHLY;BYDAY=MO;BYSETPOS=300",
+		"FREQ=SECONDLY;BYMONTH=2;BYMONTHDAY=31", "FREQ=HOURLY;INTERVAL=24;BYHOUR=3",
 	} {
 		rule, err := recur.Parse(text)
 		if err != nil {
@@ -119,15 +120,18 @@ func numbers(below int) string {
 // rules draws rules that both we and rrule-go read alike: it takes BYWEEKNO without BYDAY for whole weeks,
 // and does not count a start that its rule does not name.
 func rules(t *rapid.T) string {
-	freq := rapid.SampledFrom([]string{"YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY", "MINUTELY"}).Draw(t, "freq")
+	freq := rapid.SampledFrom([]string{"YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY", "MINUTELY"}).
+		Draw(t, "freq")
 	text := "FREQ=" + freq
 	add := func(name string, chance, most int, value *rapid.Generator[string]) {
 		if rapid.IntRange(0, 99).Draw(t, name+"?") < chance {
-			text += ";" + name + "=" + strings.Join(rapid.SliceOfNDistinct(value, 1, most, rapid.ID[string]).Draw(t, name), ",")
+			text += ";" + name + "=" + strings.Join(rapid.SliceOfNDistinct(value, 1, most, rapid.ID[string]).
+				Draw(t, name), ",")
 		}
 	}
 	number := func(low, high int) *rapid.Generator[string] {
-		return rapid.Map(rapid.IntRange(low, high).Filter(func(n int) bool { return n != 0 || low == 0 }), func(n int) string { return fmt.Sprint(n) })
+		return rapid.Map(rapid.IntRange(low, high).Filter(func(n int) bool { return n != 0 || low == 0 }),
+			func(n int) string { return fmt.Sprint(n) })
 	}
 	day := rapid.SampledFrom([]string{"MO", "TU", "WE", "TH", "FR", "SA", "SU"})
 	add("INTERVAL", 50, 1, number(1, 5))
@@ -160,7 +164,8 @@ func rules(t *rapid.T) string {
 }
 
 // mixesDays finds a BYDAY of days with and without a number.
-var mixesDays = regexp.MustCompile(`BYDAY=([^;]*,)?([A-Z]{2},([^;]*,)?-?[0-9]|-?[0-9][A-Z]{2},([^;]*,)?[A-Z]{2}(,|;|$))`)
+var mixesDays = regexp.MustCompile(
+	`BYDAY=([^;]*,)?([A-Z]{2},([^;]*,)?-?[0-9]|-?[0-9][A-Z]{2},([^;]*,)?[A-Z]{2}(,|;|$))`)
 
 func TestExpansionAgreesWithAnotherOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -234,8 +239,9 @@ func TestAWindowShowsAPartOfTheWhole(t *testing.T) {
 
 func FuzzBetween(f *testing.F) {
 	for _, text := range []string{
-		"FREQ=DAILY", "FREQ=SECONDLY;BYSETPOS=-1", "FREQ=YEARLY;BYWEEKNO=53,-1;BYDAY=SU", "FREQ=MONTHLY;BYDAY=-5MO;BYSETPOS=366",
-		"FREQ=HOURLY;INTERVAL=1000000;BYYEARDAY=-366", "FREQ=MINUTELY;BYSECOND=60;COUNT=1000000000",
+		"FREQ=DAILY", "FREQ=SECONDLY;BYSETPOS=-1", "FREQ=YEARLY;BYWEEKNO=53,-1;BYDAY=SU",
+		"FREQ=MONTHLY;BYDAY=-5MO;BYSETPOS=366", "FREQ=HOURLY;INTERVAL=1000000;BYYEARDAY=-366",
+		"FREQ=MINUTELY;BYSECOND=60;COUNT=1000000000",
 	} {
 		f.Add(text, int64(0), int64(1_767_225_600))
 	}
@@ -251,7 +257,8 @@ func FuzzBetween(f *testing.F) {
 		if err != nil && !errors.Is(err, recur.ErrBudget) {
 			t.Fatal(err)
 		}
-		if !slices.IsSortedFunc(walls, time.Time.Compare) || len(slices.CompactFunc(slices.Clone(walls), time.Time.Equal)) != len(walls) {
+		if !slices.IsSortedFunc(walls, time.Time.Compare) ||
+			len(slices.CompactFunc(slices.Clone(walls), time.Time.Equal)) != len(walls) {
 			t.Fatalf("%q: not in order, or twice: %v", text, walls)
 		}
 		for _, at := range walls {

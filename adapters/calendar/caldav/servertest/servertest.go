@@ -96,7 +96,8 @@ level = warning
 
 	a := Account{URL: "http://" + address, User: user, Password: password, Home: "/alice@example.com/"}
 	a.Calendar, a.Second, a.ReadOnly = a.Home+"work/", a.Home+"home/", a.Home+"readonly/"
-	a.ask(tb, "PROPFIND", "/", "", http.StatusMultiStatus) // Radicale makes the principal when its user comes first
+	// Radicale makes the principal when its user comes first.
+	a.ask(tb, "PROPFIND", "/", "", http.StatusMultiStatus)
 	maker := a
 	maker.User = owner
 	for _, path := range []string{a.Calendar, a.Second, a.ReadOnly} {

@@ -19,7 +19,8 @@ func (c *collection) entry() map[string]any {
 		kinds = append(kinds, kind)
 	}
 	entry := map[string]any{
-		"kind": "calendar#calendarListEntry", "etag": `"1"`, "id": c.ID, "summary": c.Name, "timeZone": c.Zone, "accessRole": c.Role,
+		"kind": "calendar#calendarListEntry", "etag": `"1"`, "id": c.ID, "summary": c.Name, "timeZone": c.Zone,
+		"accessRole":           c.Role,
 		"conferenceProperties": map[string]any{"allowedConferenceSolutionTypes": kinds},
 	}
 	if c.primary {
@@ -33,7 +34,8 @@ func (c *collection) entry() map[string]any {
 
 // calendarList returns the account's list of calendars, or one entry of it.
 func (c call) calendarList(id []string) (map[string]any, *refusal) {
-	if refused := c.allowed("calendar", "calendar.readonly", "calendar.calendarlist", "calendar.calendarlist.readonly"); refused != nil {
+	if refused := c.allowed("calendar", "calendar.readonly", "calendar.calendarlist",
+		"calendar.calendarlist.readonly"); refused != nil {
 		return nil, refused
 	}
 	if c.request.Method != http.MethodGet || len(id) > 1 {
@@ -57,7 +59,8 @@ func (c call) calendarList(id []string) (map[string]any, *refusal) {
 	}
 	var entries []any
 	for _, cal := range c.account.calendars {
-		if !cal.Unlisted && (!cal.Hidden || c.query.Get("showHidden") == "true") && (least == "" || cal.atLeast(least)) {
+		if !cal.Unlisted && (!cal.Hidden || c.query.Get("showHidden") == "true") &&
+			(least == "" || cal.atLeast(least)) {
 			entries = append(entries, cal.entry())
 		}
 	}

@@ -42,7 +42,8 @@ func (c call) conference(cal *collection, e, before *event) *refusal {
 
 // ripen brings a conference that is being made one read nearer.
 func (s *Server) ripen(e *event) {
-	if textOf(objectOf(objectOf(objectOf(e.data, "conferenceData"), "createRequest"), "status"), "statusCode") != "pending" {
+	if textOf(objectOf(objectOf(objectOf(e.data, "conferenceData"), "createRequest"), "status"),
+		"statusCode") != "pending" {
 		return
 	}
 	if e.polls--; e.polls <= 0 {
@@ -62,7 +63,9 @@ func (s *Server) finish(e *event) {
 	code := fmt.Sprintf("fdk-%04d-meet", s.next())
 	link := "https://meet.google.com/" + code
 	data["conferenceId"] = code
-	data["conferenceSolution"] = map[string]any{"key": map[string]any{"type": "hangoutsMeet"}, "name": "Google Meet"}
+	data["conferenceSolution"] = map[string]any{
+		"key": map[string]any{"type": "hangoutsMeet"}, "name": "Google Meet",
+	}
 	data["entryPoints"] = []any{
 		map[string]any{"entryPointType": "phone", "uri": "tel:+1-555-010-0000", "label": "+1 555-010-0000"},
 		map[string]any{"entryPointType": "video", "uri": link, "label": link},

@@ -105,7 +105,9 @@ func New(o Options) *Server {
 	if auth.Offline == nil {
 		auth.Offline = func(ask url.Values) bool { return ask.Get("access_type") == "offline" }
 	}
-	s := &Server{OAuth: oauthtest.New(auth), options: o, accounts: map[string]*account{}, pages: map[string]page{}}
+	s := &Server{
+		OAuth: oauthtest.New(auth), options: o, accounts: map[string]*account{}, pages: map[string]page{},
+	}
 	for _, email := range o.Accounts {
 		s.accounts[email] = &account{email: email}
 		s.AddCalendar(email, Calendar{ID: email, Name: email, Zone: o.Zone, primary: true})

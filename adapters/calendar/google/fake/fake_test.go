@@ -32,9 +32,11 @@ func signedIn(t *testing.T, o Options, scopes ...string) client {
 	o.OAuth = oauthtest.Options{Clients: map[string]string{"client": "secret"}}
 	s := New(o)
 	form := url.Values{
-		"grant_type": {"refresh_token"}, "refresh_token": {s.OAuth.Grant("client", alice, scopes...)}, "client_id": {"client"}, "client_secret": {"secret"},
+		"grant_type": {"refresh_token"}, "refresh_token": {s.OAuth.Grant("client", alice, scopes...)},
+		"client_id": {"client"}, "client_secret": {"secret"},
 	}
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, TokenPath, strings.NewReader(form.Encode()))
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, TokenPath,
+		strings.NewReader(form.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
@@ -48,7 +50,9 @@ func signedIn(t *testing.T, o Options, scopes ...string) client {
 }
 
 // ask makes a call below the API's root. The reason is that of the first error.
-func (a client) ask(t *testing.T, method, target, body string, header ...string) (status int, reason string, answer map[string]any) {
+func (a client) ask(
+	t *testing.T, method, target, body string, header ...string,
+) (status int, reason string, answer map[string]any) {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, APIPath+target, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+a.token)
@@ -90,28 +94,39 @@ func TestRefusals(t *testing.T) {
 		{"an unknown parameter", "GET", events + "?singelEvents=true", "", 400, "invalidParameter"},
 		{"a parameter twice", "GET", events + "?timeZone=UTC&timeZone=UTC", "", 400, "invalidParameter"},
 		{"a time without an offset", "GET", events + "?timeMin=2027-03-04T12:00:00", "", 400, "invalidParameter"},
-		{"no time between", "GET", events + "?timeMin=2027-03-04T12:00:00Z&timeMax=2027-03-04T12:00:00Z", "", 400, "timeRangeEmpty"},
+		{"no time between", "GET", events + "?timeMin=2027-03-04T12:00:00Z&timeMax=2027-03-04T12:00:00Z", "", 400,
+			"timeRangeEmpty"},
 		{"an order that needs single events", "GET", events + "?orderBy=startTime", "", 400, "invalid"},
 		{"a token that was never given", "GET", events + "?pageToken=x", "", 400, "invalidParameter"},
 		{"a field that is none", "GET", events + "?fields=items(id,titel)", "", 400, "invalidParameter"},
 		{"a mask that does not end", "GET", events + "?fields=items(id", "", 400, "invalidParameter"},
 		{"no JSON", "POST", events, `{`, 400, "parseError"},
 		{"an unknown property", "POST", events, `{"title":"x",` + times + `}`, 400, "badRequest"},
-		{"an unknown property of an attendee", "POST", events, `{"attendees":[{"mail":"x@example.com"}],` + times + `}`, 400, "badRequest"},
+		{"an unknown property of an attendee", "POST", events,
+			`{"attendees":[{"mail":"x@example.com"}],` + times + `}`, 400, "badRequest"},
 		{"a wrong type", "POST", events, `{"summary":7,` + times + `}`, 400, "badRequest"},
 		{"no end", "POST", events, `{"start":{"date":"2027-03-04"}}`, 400, "required"},
-		{"an end before the start", "POST", events, `{"start":{"date":"2027-03-04"},"end":{"date":"2027-03-04"}}`, 400, "timeRangeEmpty"},
-		{"a date and a time", "POST", events, `{"start":{"date":"2027-03-04"},"end":{"dateTime":"2027-03-05T00:00:00Z"}}`, 400, "invalid"},
-		{"both in one", "POST", events, `{"start":{"date":"2027-03-04","dateTime":"2027-03-04T12:00:00Z"},"end":{"date":"2027-03-05"}}`, 400, "invalid"},
-		{"a local time without a zone", "POST", events, `{"start":{"dateTime":"2027-03-04T12:00:00"},"end":{"dateTime":"2027-03-05T00:00:00"}}`, 400, "invalid"},
-		{"a zone that is none", "POST", events, strings.ReplaceAll(`{`+zoned+`}`, "Asia/Tokyo", "Tokyo Standard Time"), 400, "invalid"},
-		{"a series without a zone", "POST", events, `{"recurrence":["RRULE:FREQ=DAILY"],` + times + `}`, 400, "required"},
+		{"an end before the start", "POST", events, `{"start":{"date":"2027-03-04"},"end":{"date":"2027-03-04"}}`,
+			400, "timeRangeEmpty"},
+		{"a date and a time", "POST", events,
+			`{"start":{"date":"2027-03-04"},"end":{"dateTime":"2027-03-05T00:00:00Z"}}`, 400, "invalid"},
+		{"both in one", "POST", events,
+			`{"start":{"date":"2027-03-04","dateTime":"2027-03-04T12:00:00Z"},"end":{"date":"2027-03-05"}}`,
+			400, "invalid"},
+		{"a local time without a zone", "POST", events,
+			`{"start":{"dateTime":"2027-03-04T12:00:00"},"end":{"dateTime":"2027-03-05T00:00:00"}}`, 400, "invalid"},
+		{"a zone that is none", "POST", events,
+			strings.ReplaceAll(`{`+zoned+`}`, "Asia/Tokyo", "Tokyo Standard Time"), 400, "invalid"},
+		{"a series without a zone", "POST", events, `{"recurrence":["RRULE:FREQ=DAILY"],` + times + `}`,
+			400, "required"},
 		{"an id with letters it may not have", "POST", events, `{"id":"xyz00",` + times + `}`, 400, "invalid"},
 		{"an id that is too short", "POST", events, `{"id":"abcd",` + times + `}`, 400, "invalid"},
-		{"an address that is none", "POST", events, `{"attendees":[{"email":"nobody"}],` + times + `}`, 400, "invalid"},
+		{"an address that is none", "POST", events, `{"attendees":[{"email":"nobody"}],` + times + `}`,
+			400, "invalid"},
 		{
 			"a conference of a kind that the calendar does not make", "POST", events + "?conferenceDataVersion=1",
-			`{"conferenceData":{"createRequest":{"requestId":"r","conferenceSolutionKey":{"type":"addOn"}}},` + times + `}`, 400, "invalid",
+			`{"conferenceData":{"createRequest":{"requestId":"r","conferenceSolutionKey":{"type":"addOn"}}},` +
+				times + `}`, 400, "invalid",
 		},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -159,7 +174,8 @@ func TestLifeOfAnEvent(t *testing.T) {
 	}{
 		{"it is made", "POST", events, `{"id":"meeting0",` + times + `}`, nil, 200, "", "confirmed"},
 		{"once", "POST", events, `{"id":"meeting0",` + times + `}`, nil, 409, "duplicate", ""},
-		{"a stale version is not changed", "PATCH", one, `{"summary":"x"}`, []string{"If-Match", stale}, 412, "conditionNotMet", ""},
+		{"a stale version is not changed", "PATCH", one, `{"summary":"x"}`, []string{"If-Match", stale}, 412,
+			"conditionNotMet", ""},
 		{"nor deleted", "DELETE", one, "", []string{"If-Match", stale}, 412, "conditionNotMet", ""},
 		{"it is deleted", "DELETE", one, "", nil, 204, "", ""},
 		{"once", "DELETE", one, "", nil, 410, "deleted", ""},
@@ -169,7 +185,8 @@ func TestLifeOfAnEvent(t *testing.T) {
 	} {
 		status, reason, answer := a.ask(t, c.method, c.target, c.body, c.header...)
 		if state, _ := answer["status"].(string); status != c.status || reason != c.reason || state != c.event {
-			t.Errorf("%s: answered %d %s %q, want %d %s %q", c.rule, status, reason, state, c.status, c.reason, c.event)
+			t.Errorf("%s: answered %d %s %q, want %d %s %q", c.rule, status, reason, state, c.status,
+				c.reason, c.event)
 		}
 	}
 	if got := a.server.Event(alice, alice, "meeting0")["summary"]; got != "x" {
@@ -178,7 +195,9 @@ func TestLifeOfAnEvent(t *testing.T) {
 }
 
 func TestNobodyIsToldUnlessTheCallSaysSo(t *testing.T) {
-	for query, want := range map[string][]Notice{"": nil, "?sendUpdates=none": nil, "?sendUpdates=all": {{"pat@example.com", "invitation"}}} {
+	for query, want := range map[string][]Notice{
+		"": nil, "?sendUpdates=none": nil, "?sendUpdates=all": {{"pat@example.com", "invitation"}},
+	} {
 		a := signedIn(t, Options{})
 		a.ask(t, "POST", events+query, `{"id":"meeting0","attendees":[{"email":"pat@example.com"}],`+times+`}`)
 		if got := a.server.Notices(alice, alice, "meeting0"); !reflect.DeepEqual(got, want) {
@@ -202,12 +221,17 @@ func TestWhatTheMaskLeavesOutIsNotAnswered(t *testing.T) {
 	a := signedIn(t, Options{PageSize: 1})
 	a.server.AddCalendar(alice, Calendar{ID: "work@example.com", Name: "Work"})
 	for mask, want := range map[string]map[string]any{
-		"items(id,primary)":                          {"items": []any{map[string]any{"id": alice, "primary": true}}},
-		"items/id":                                   {"items": []any{map[string]any{"id": alice}}},
-		"kind,items/conferenceProperties":            {"kind": "calendar#calendarList", "items": []any{map[string]any{"conferenceProperties": map[string]any{"allowedConferenceSolutionTypes": []any{"hangoutsMeet"}}}}},
-		"items(id,conferenceProperties(kind)),etag":  {"etag": `"1"`, "items": []any{map[string]any{"id": alice, "conferenceProperties": map[string]any{}}}},
-		"items(id),items/summary":                    {"items": []any{map[string]any{"id": alice, "summary": alice}}},
-		"items/conferenceProperties/kind,items(id )": {"items": []any{map[string]any{"id": alice, "conferenceProperties": map[string]any{}}}},
+		"items(id,primary)": {"items": []any{map[string]any{"id": alice,
+			"primary": true}}},
+		"items/id": {"items": []any{map[string]any{"id": alice}}},
+		"kind,items/conferenceProperties": {"kind": "calendar#calendarList",
+			"items": []any{map[string]any{"conferenceProperties": map[string]any{"allowedConferenceSolutionTypes": []any{"hangoutsMeet"}}}}},
+		"items(id,conferenceProperties(kind)),etag": {"etag": `"1"`,
+			"items": []any{map[string]any{"id": alice, "conferenceProperties": map[string]any{}}}},
+		"items(id),items/summary": {"items": []any{map[string]any{"id": alice,
+			"summary": alice}}},
+		"items/conferenceProperties/kind,items(id )": {"items": []any{map[string]any{"id": alice,
+			"conferenceProperties": map[string]any{}}}},
 	} {
 		_, _, answer := a.ask(t, "GET", "users/me/calendarList?fields="+url.QueryEscape(mask), "")
 		if !reflect.DeepEqual(answer, want) {
@@ -222,7 +246,8 @@ func TestSeries(t *testing.T) {
 	a := signedIn(t, Options{})
 	a.ask(t, "POST", events, `{"id":"each0","recurrence":["RRULE:FREQ=DAILY;COUNT=3"],
 		"start":{"dateTime":"2027-03-27T09:00:00","timeZone":"Europe/London"},"end":{"dateTime":"2027-03-27T10:00:00","timeZone":"Europe/London"}}`)
-	a.ask(t, "PATCH", events+"/each0_20270328T080000Z", `{"summary":"moved","start":{"dateTime":"2027-03-28T15:00:00"},"end":{"dateTime":"2027-03-28T16:00:00"}}`)
+	a.ask(t, "PATCH", events+"/each0_20270328T080000Z",
+		`{"summary":"moved","start":{"dateTime":"2027-03-28T15:00:00"},"end":{"dateTime":"2027-03-28T16:00:00"}}`)
 	a.ask(t, "DELETE", events+"/each0_20270329T080000Z", "")
 	ids := func(query string) (list []string) {
 		_, _, answer := a.ask(t, "GET", events+query, "")
@@ -235,16 +260,21 @@ func TestSeries(t *testing.T) {
 		return list
 	}
 	for query, want := range map[string][]string{
-		"?singleEvents=true":                  {"each0_20270327T090000Z 2027-03-27T09:00:00Z", "each0_20270328T080000Z 2027-03-28T15:00:00+01:00"},
-		"?singleEvents=true&showDeleted=true": {"each0_20270327T090000Z 2027-03-27T09:00:00Z", "each0_20270328T080000Z 2027-03-28T15:00:00+01:00", "each0_20270329T080000Z 2027-03-29T09:00:00+01:00"},
-		"?timeZone=UTC":                       {"each0 2027-03-27T09:00:00Z", "each0_20270328T080000Z 2027-03-28T14:00:00Z"},
+		"?singleEvents=true": {"each0_20270327T090000Z 2027-03-27T09:00:00Z",
+			"each0_20270328T080000Z 2027-03-28T15:00:00+01:00"},
+		"?singleEvents=true&showDeleted=true": {"each0_20270327T090000Z 2027-03-27T09:00:00Z",
+			"each0_20270328T080000Z 2027-03-28T15:00:00+01:00", "each0_20270329T080000Z 2027-03-29T09:00:00+01:00"},
+		"?timeZone=UTC": {"each0 2027-03-27T09:00:00Z",
+			"each0_20270328T080000Z 2027-03-28T14:00:00Z"},
 		"?singleEvents=true&timeMin=2027-03-27T10:00:00Z&timeMax=2027-03-28T14:00:00Z": nil,
 	} {
 		if got := ids(query); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: listed %q, want %q", query, got, want)
 		}
 	}
-	for _, id := range []string{"each0_20270330T080000Z", "each0_20270328T090000Z", "each0_x", "weekly_20270328T080000Z"} {
+	for _, id := range []string{
+		"each0_20270330T080000Z", "each0_20270328T090000Z", "each0_x", "weekly_20270328T080000Z",
+	} {
 		if status, _, _ := a.ask(t, "GET", events+"/"+id, ""); status != 404 {
 			t.Errorf("%s: answered %d", id, status)
 		}
@@ -257,7 +287,8 @@ func TestSeries(t *testing.T) {
 
 func TestPropertiesThatAreTooLongAreCutSilently(t *testing.T) {
 	a := signedIn(t, Options{})
-	a.ask(t, "POST", events, `{"id":"meeting0","extendedProperties":{"private":{"long":"`+strings.Repeat("ä", 1025)+`","`+strings.Repeat("k", 45)+`":"x"}},`+times+`}`)
+	a.ask(t, "POST", events, `{"id":"meeting0","extendedProperties":{"private":{"long":"`+strings.Repeat("ä",
+		1025)+`","`+strings.Repeat("k", 45)+`":"x"}},`+times+`}`)
 	kept := objectOf(objectOf(a.server.Event(alice, alice, "meeting0"), "extendedProperties"), "private")
 	if want := map[string]any{"long": strings.Repeat("ä", 1024)}; !reflect.DeepEqual(kept, want) {
 		t.Errorf("kept %v", kept)

@@ -21,9 +21,13 @@ func (s *Server) faulty(w http.ResponseWriter, r *http.Request) bool {
 		if met.Wait >= time.Second {
 			w.Header().Set("Retry-After", met.Seconds())
 		}
-		tooMany := &refusal{code: 429, domain: "usageLimits", reason: "rateLimitExceeded", message: "Rate Limit Exceeded"}
+		tooMany := &refusal{
+			code: 429, domain: "usageLimits", reason: "rateLimitExceeded", message: "Rate Limit Exceeded",
+		}
 		if met.Call%2 == 1 {
-			tooMany = &refusal{code: 403, domain: "usageLimits", reason: "userRateLimitExceeded", message: "User Rate Limit Exceeded"}
+			tooMany = &refusal{
+				code: 403, domain: "usageLimits", reason: "userRateLimitExceeded", message: "User Rate Limit Exceeded",
+			}
 		}
 		tooMany.write(w)
 	case met.Forbidden:

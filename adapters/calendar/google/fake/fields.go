@@ -82,8 +82,9 @@ func parseMask(s string) (m mask, rest string, ok bool) {
 
 // selectable are the names of answers that are no event's.
 var selectable = []string{
-	"kind", "etag", "summary", "description", "items", "nextPageToken", "nextSyncToken", "timeZone", "accessRole", "updated", "defaultReminders",
-	"id", "primary", "summaryOverride", "conferenceProperties", "allowedConferenceSolutionTypes", "hidden", "selected", "deleted",
+	"kind", "etag", "summary", "description", "items", "nextPageToken", "nextSyncToken", "timeZone",
+	"accessRole", "updated", "defaultReminders", "id", "primary", "summaryOverride", "conferenceProperties",
+	"allowedConferenceSolutionTypes", "hidden", "selected", "deleted",
 }
 
 func (m mask) unknown() string {

@@ -8,7 +8,8 @@ import (
 
 // list is events.list.
 func (c call) list(cal *collection) (map[string]any, *refusal) {
-	refused := c.takes("singleEvents", "timeMin", "timeMax", "timeZone", "maxResults", "pageToken", "orderBy", "showDeleted", "maxAttendees")
+	refused := c.takes("singleEvents", "timeMin", "timeMax", "timeZone", "maxResults", "pageToken", "orderBy",
+		"showDeleted", "maxAttendees")
 	if refused != nil {
 		return nil, refused
 	}
@@ -19,8 +20,9 @@ func (c call) list(cal *collection) (map[string]any, *refusal) {
 	single := c.query.Get("singleEvents") == "true"
 	switch order := c.query.Get("orderBy"); {
 	case order == "startTime" && !single:
-		return nil, &refusal{code: 400, domain: "global", reason: "invalid", locationType: "parameter", location: "orderBy",
-			message: "The requested ordering is not available for the particular query."}
+		return nil, &refusal{code: 400, domain: "global", reason: "invalid", locationType: "parameter",
+			location: "orderBy",
+			message:  "The requested ordering is not available for the particular query."}
 	case order != "" && order != "startTime":
 		return nil, invalidParameter("orderBy")
 	}
@@ -59,7 +61,8 @@ func (c call) list(cal *collection) (map[string]any, *refusal) {
 		items = append(items, item)
 	}
 	return c.paged(map[string]any{
-		"kind": "calendar#events", "etag": `"1"`, "summary": cal.Name, "timeZone": cal.Zone, "accessRole": cal.Role, "defaultReminders": []any{},
+		"kind": "calendar#events", "etag": `"1"`, "summary": cal.Name, "timeZone": cal.Zone, "accessRole": cal.Role,
+		"defaultReminders": []any{},
 	}, items, 250, 2500)
 }
 

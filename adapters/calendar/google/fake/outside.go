@@ -51,7 +51,9 @@ func (s *Server) Retitle(email, calendarID, id, title string) error {
 func (s *Server) Respond(email, calendarID, id, guest, response string) error {
 	return s.edit(email, calendarID, id, func(e *event) error {
 		guests := attendeesOf(e.data)
-		i := slices.IndexFunc(guests, func(g map[string]any) bool { return strings.EqualFold(textOf(g, "email"), guest) })
+		i := slices.IndexFunc(guests, func(g map[string]any) bool {
+			return strings.EqualFold(textOf(g, "email"), guest)
+		})
 		if i < 0 {
 			return fmt.Errorf("%s is not invited", guest)
 		}

@@ -17,7 +17,8 @@ const (
 
 // Program serves the fake on its own.
 func Program(flags *flag.FlagSet) adaptertest.Begin {
-	accounts := flags.String("accounts", "alice@example.com,bob@example.com", "who can sign in, separated by commas; the first one does")
+	accounts := flags.String("accounts", "alice@example.com,bob@example.com",
+		"who can sign in, separated by commas; the first one does")
 	polls := flags.Int("meet-polls", 0, "how often an event is read before its Google Meet link is there")
 	return func(base string) (http.Handler, [][2]string) {
 		const prefix = "FRONTDESK_PROVIDERS__GOOGLE__"
@@ -25,8 +26,9 @@ func Program(flags *flag.FlagSet) adaptertest.Begin {
 				Accounts: strings.Split(*accounts, ","), MeetPolls: *polls,
 				OAuth: oauthtest.Options{Issuer: base, Clients: map[string]string{demoClientID: demoClientSecret}},
 			}), [][2]string{
-				{prefix + "CLIENT_ID", demoClientID}, {prefix + "CLIENT_SECRET", demoClientSecret}, {prefix + "AUTH_URL", base + AuthorizePath},
-				{prefix + "TOKEN_URL", base + TokenPath}, {prefix + "API_URL", base + "/"}, {prefix + "ISSUER", base},
+				{prefix + "CLIENT_ID", demoClientID}, {prefix + "CLIENT_SECRET", demoClientSecret},
+				{prefix + "AUTH_URL", base + AuthorizePath}, {prefix + "TOKEN_URL", base + TokenPath},
+				{prefix + "API_URL", base + "/"}, {prefix + "ISSUER", base},
 			}
 	}
 }

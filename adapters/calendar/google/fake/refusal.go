@@ -40,11 +40,17 @@ func insufficientPermissions() *refusal {
 }
 
 func notACalendarUser() *refusal {
-	return &refusal{code: 403, domain: "calendar", reason: "notACalendarUser", message: "The user must be signed up for Google Calendar."}
+	return &refusal{
+		code: 403, domain: "calendar", reason: "notACalendarUser",
+		message: "The user must be signed up for Google Calendar.",
+	}
 }
 
 func requiredAccessLevel() *refusal {
-	return &refusal{code: 403, domain: "calendar", reason: "requiredAccessLevel", message: "You need to have writer access to this calendar."}
+	return &refusal{
+		code: 403, domain: "calendar", reason: "requiredAccessLevel",
+		message: "You need to have writer access to this calendar.",
+	}
 }
 
 func forbiddenForNonOrganizer() *refusal {
@@ -65,12 +71,14 @@ func invalid(message string) *refusal {
 }
 
 func invalidParameter(name string) *refusal {
-	return &refusal{code: 400, domain: "global", reason: "invalidParameter", message: fmt.Sprintf("Invalid value for: %s", name),
+	return &refusal{code: 400, domain: "global", reason: "invalidParameter",
+		message:      fmt.Sprintf("Invalid value for: %s", name),
 		locationType: "parameter", location: name}
 }
 
 func timeRangeEmpty() *refusal {
-	return &refusal{code: 400, domain: "calendar", reason: "timeRangeEmpty", message: "The specified time range is empty.",
+	return &refusal{code: 400, domain: "calendar", reason: "timeRangeEmpty",
+		message:      "The specified time range is empty.",
 		locationType: "parameter", location: "timeMax"}
 }
 
@@ -79,7 +87,9 @@ func notFound() *refusal {
 }
 
 func duplicate() *refusal {
-	return &refusal{code: 409, domain: "global", reason: "duplicate", message: "The requested identifier already exists."}
+	return &refusal{
+		code: 409, domain: "global", reason: "duplicate", message: "The requested identifier already exists.",
+	}
 }
 
 func deleted() *refusal {

@@ -102,7 +102,8 @@ func (e *event) instance(start time.Time) *event {
 		from["date"], to["date"] = start.Format(time.DateOnly), start.Add(end.Sub(first)).Format(time.DateOnly)
 	} else {
 		data["id"] = textOf(data, "id") + "_" + start.UTC().Format(instanceTime)
-		from["dateTime"], to["dateTime"] = start.Format(time.RFC3339), start.Add(end.Sub(first)).In(start.Location()).Format(time.RFC3339)
+		from["dateTime"], to["dateTime"] = start.Format(time.RFC3339),
+			start.Add(end.Sub(first)).In(start.Location()).Format(time.RFC3339)
 	}
 	data["recurringEventId"] = textOf(e.data, "id")
 	data["originalStartTime"] = copied(from)

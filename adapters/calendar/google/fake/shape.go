@@ -27,22 +27,25 @@ var timeShape = object{"date": text, "dateTime": text, "timeZone": text}
 // (developers.google.com/workspace/calendar/api/v3/reference/events#resource), with what nobody here writes
 // left unexamined.
 var eventShape = object{
-	"id": text, "summary": text, "description": text, "location": text, "status": text, "transparency": text, "visibility": text,
-	"colorId": text, "eventType": text, "iCalUID": text, "etag": text, "kind": text, "htmlLink": text, "hangoutLink": text, "created": text,
+	"id": text, "summary": text, "description": text, "location": text, "status": text, "transparency": text,
+	"visibility": text,
+	"colorId":    text, "eventType": text, "iCalUID": text, "etag": text, "kind": text, "htmlLink": text,
+	"hangoutLink": text, "created": text,
 	"updated": text, "recurringEventId": text, "sequence": number,
 	"start": timeShape, "end": timeShape, "originalStartTime": timeShape, "recurrence": list{text},
-	"attendeesOmitted": boolean, "guestsCanModify": boolean, "guestsCanInviteOthers": boolean, "guestsCanSeeOtherGuests": boolean,
+	"attendeesOmitted": boolean, "guestsCanModify": boolean, "guestsCanInviteOthers": boolean,
+	"guestsCanSeeOtherGuests": boolean,
 	"attendees": list{object{
-		"email": text, "displayName": text, "id": text, "comment": text, "responseStatus": text, "additionalGuests": number,
-		"optional": boolean, "resource": boolean, "organizer": boolean, "self": boolean,
+		"email": text, "displayName": text, "id": text, "comment": text, "responseStatus": text,
+		"additionalGuests": number, "optional": boolean, "resource": boolean, "organizer": boolean, "self": boolean,
 	}},
 	"organizer":          object{"email": text, "displayName": text, "id": text, "self": boolean},
 	"creator":            object{"email": text, "displayName": text, "id": text, "self": boolean},
 	"extendedProperties": object{"private": texts{}, "shared": texts{}},
 	"conferenceData": object{
 		"createRequest": object{"requestId": text, "conferenceSolutionKey": object{"type": text}, "status": object{"statusCode": text}},
-		"entryPoints":   list{object{"entryPointType": text, "uri": text, "label": text}},
-		"conferenceId":  text, "conferenceSolution": object{"key": object{"type": text}, "name": text}, "signature": text, "notes": text,
+		"entryPoints":   list{object{"entryPointType": text, "uri": text, "label": text}}, "conferenceId": text,
+		"conferenceSolution": object{"key": object{"type": text}, "name": text}, "signature": text, "notes": text,
 	},
 	"reminders": whatever, "source": whatever, "attachments": whatever, "gadget": whatever,
 }

@@ -26,7 +26,9 @@ type part struct {
 
 // batch makes several requests in one, up to four at a time, and answers them in another order
 // (learn.microsoft.com/graph/json-batching). The batch succeeds, whatever becomes of its parts.
-func (s *Server) batch(w http.ResponseWriter, r *http.Request, token oauthtest.Token, met adaptertest.Injected) {
+func (s *Server) batch(
+	w http.ResponseWriter, r *http.Request, token oauthtest.Token, met adaptertest.Injected,
+) {
 	s.mu.Lock()
 	a, faulty := s.faulty(met, r.Method, "$batch")
 	s.mu.Unlock()
@@ -39,7 +41,8 @@ func (s *Server) batch(w http.ResponseWriter, r *http.Request, token oauthtest.T
 	}
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
-	if err := d.Decode(&given); err != nil || r.Method != http.MethodPost || len(given.Requests) == 0 || len(given.Requests) > mostParts {
+	if err := d.Decode(&given); err != nil || r.Method != http.MethodPost || len(given.Requests) == 0 ||
+		len(given.Requests) > mostParts {
 		send(w, invalid("BadRequest", "The batch cannot be read, or has too many parts."))
 		return
 	}
@@ -58,11 +61,15 @@ func (s *Server) batch(w http.ResponseWriter, r *http.Request, token oauthtest.T
 	send(w, answer{status: http.StatusOK, body: map[string]any{"responses": answers}})
 }
 
-func (s *Server) part(r *http.Request, p part, token oauthtest.Token, met adaptertest.Injected) map[string]any {
+func (s *Server) part(
+	r *http.Request, p part, token oauthtest.Token, met adaptertest.Injected,
+) map[string]any {
 	u, err := url.Parse("http://" + r.Host + graphPath + p.URL)
 	a := invalid("BadRequest", "Invalid batch part.")
 	if err == nil && strings.HasPrefix(p.URL, "/") && p.ID != "" {
-		one := &http.Request{Method: p.Method, URL: u, Host: r.Host, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(p.Body))}
+		one := &http.Request{
+			Method: p.Method, URL: u, Host: r.Host, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(p.Body)),
+		}
 		for name, value := range p.Headers {
 			one.Header.Set(name, value)
 		}

@@ -120,7 +120,9 @@ func (s *Server) create(c *call, b *box) answer {
 	if w.Start == nil || w.End == nil {
 		return invalid("ErrorPropertyValidationFailure", "Start and end are required.")
 	}
-	e := &event{id: s.newID(), box: b, key: s.newKey(), showAs: "busy", created: s.options.Now(), request: digest}
+	e := &event{
+		id: s.newID(), box: b, key: s.newKey(), showAs: "busy", created: s.options.Now(), request: digest,
+	}
 	if w.TransactionID != nil {
 		e.transaction = *w.TransactionID
 	}
@@ -154,7 +156,8 @@ func (s *Server) repeated(c *call, transaction string, digest [32]byte) *answer 
 			return &answer{status: http.StatusCreated, body: s.show(c, e)}
 		}
 		a := invalid("ErrorDuplicateTransactionId",
-			"Your request can't be completed. The TransactionId specified in the request has already been used to create a different event.")
+			"Your request can't be completed. The TransactionId specified in the request has already been used to "+
+				"create a different event.")
 		return &a
 	}
 	return nil
@@ -226,7 +229,8 @@ func (e *event) times(from, to dateTimeTimeZone, days bool) *answer {
 		a := invalid("ErrorPropertyValidationFailure", "The event ends before it starts.")
 		return &a
 	case days && (start != start.Truncate(24*time.Hour) || end != end.Truncate(24*time.Hour)):
-		a := invalid("ErrorPropertyValidationFailure", "The Event.Start property for an all-day event needs to be set to midnight.")
+		a := invalid("ErrorPropertyValidationFailure",
+			"The Event.Start property for an all-day event needs to be set to midnight.")
 		return &a
 	}
 	e.start, e.end, e.zone, e.endZone, e.days = start, end, from.TimeZone, to.TimeZone, days
@@ -294,7 +298,9 @@ func (e *event) mutableID() string { return fmt.Sprintf("%s~%d", e.id, e.moves) 
 // update changes an event (learn.microsoft.com/graph/api/event-update).
 func (s *Server) update(c *call, e *event) answer {
 	if tag := c.Header.Get("If-Match"); tag != "" && tag != e.tag() {
-		return refuse(http.StatusPreconditionFailed, "ErrorIrresolvableConflict", "The send or update operation could not be performed because the change key passed in the request does not match the current change key for the item.")
+		return refuse(http.StatusPreconditionFailed, "ErrorIrresolvableConflict",
+			"The send or update operation could not be performed because the change key passed in the request does "+
+				"not match the current change key for the item.")
 	}
 	var w write
 	if a := decode(c, &w); a != nil {
@@ -309,7 +315,8 @@ func (s *Server) update(c *call, e *event) answer {
 		return *a
 	}
 	if e.master != nil && w.Start != nil && s.crosses(&changed) {
-		return invalid("ErrorOccurrenceCrossingBoundary", "Modified occurrence is crossing or overlapping adjacent occurrence.")
+		return invalid("ErrorOccurrenceCrossingBoundary",
+			"Modified occurrence is crossing or overlapping adjacent occurrence.")
 	}
 	*e = changed
 	e.key = s.newKey()
@@ -324,7 +331,8 @@ func (s *Server) update(c *call, e *event) answer {
 // tellOfUpdate notifies: of attendees alone, those whom it concerns; of anything else, everybody.
 func (e *event) tellOfUpdate(was event, w write) {
 	has := func(list []attendee, one attendee) bool {
-		return slices.ContainsFunc(list, func(a attendee) bool { return strings.EqualFold(a.EmailAddress.Address, one.EmailAddress.Address) })
+		return slices.ContainsFunc(list,
+			func(a attendee) bool { return strings.EqualFold(a.EmailAddress.Address, one.EmailAddress.Address) })
 	}
 	more := w.Subject != nil || w.Body != nil || w.Start != nil || w.Location != nil
 	for _, a := range e.attendees {
@@ -366,7 +374,8 @@ func (s *Server) cancel(c *call, e *event) answer {
 		return *a
 	}
 	if e.organizer != "" {
-		return invalid("ErrorInvalidRequest", "Your request can't be completed. You need to be an organizer to cancel a meeting.")
+		return invalid("ErrorInvalidRequest",
+			"Your request can't be completed. You need to be an organizer to cancel a meeting.")
 	}
 	s.remove(e)
 	return answer{status: http.StatusAccepted}
@@ -382,7 +391,8 @@ func (s *Server) decline(c *call, e *event) answer {
 		return *a
 	}
 	if e.organizer == "" {
-		return invalid("ErrorInvalidRequest", "Your request can't be completed. You can't respond to this meeting because you're the meeting organizer.")
+		return invalid("ErrorInvalidRequest",
+			"Your request can't be completed. You can't respond to this meeting because you're the meeting organizer.")
 	}
 	e.notice(e.organizer, "declined: "+w.Comment)
 	s.remove(e)
@@ -404,7 +414,8 @@ func (s *Server) show(c *call, e *event) map[string]any {
 	attendees := []map[string]any{}
 	for _, a := range e.attendees {
 		attendees = append(attendees, map[string]any{
-			"type": a.Type, "emailAddress": a.EmailAddress, "status": map[string]any{"response": a.response, "time": "0001-01-01T00:00:00Z"},
+			"type": a.Type, "emailAddress": a.EmailAddress,
+			"status": map[string]any{"response": a.response, "time": "0001-01-01T00:00:00Z"},
 		})
 	}
 	kind, series := "singleInstance", any(nil)
@@ -422,9 +433,10 @@ func (s *Server) show(c *call, e *event) map[string]any {
 		meeting = map[string]any{"joinUrl": e.join}
 	}
 	object := map[string]any{
-		"@odata.etag": e.tag(), "id": id, "changeKey": e.key, "createdDateTime": e.created.UTC().Format("2006-01-02T15:04:05.0000000Z"),
-		"subject": e.subject, "body": e.body.as(c.prefer["outlook.body-content-type"]), "bodyPreview": "",
-		"start": e.shown(c, e.start), "end": e.shown(c, e.end), "originalStartTimeZone": e.zone, "originalEndTimeZone": e.endZone,
+		"@odata.etag": e.tag(), "id": id, "changeKey": e.key,
+		"createdDateTime": e.created.UTC().Format("2006-01-02T15:04:05.0000000Z"), "subject": e.subject,
+		"body": e.body.as(c.prefer["outlook.body-content-type"]), "bodyPreview": "", "start": e.shown(c, e.start),
+		"end": e.shown(c, e.end), "originalStartTimeZone": e.zone, "originalEndTimeZone": e.endZone,
 		"isAllDay": e.days, "isCancelled": e.withdrawn, "isOrganizer": e.organizer == "", "responseRequested": true,
 		"showAs": e.showAs, "type": kind, "seriesMasterId": series, "attendees": attendees,
 		"organizer":       map[string]any{"emailAddress": map[string]any{"name": owner, "address": owner}},

@@ -91,10 +91,13 @@ func New(o Options) *Server {
 	s := &Server{options: o, zone: zone, events: map[string]*event{}, pages: map[string]further{}}
 	s.oauth = oauthtest.New(oauthtest.Options{
 		AuthorizePath: oauthPath + "authorize", TokenPath: oauthPath + "token",
-		Clients: o.Clients, Redirects: o.Redirects, Accounts: []string{o.Account}, Rotation: oauthtest.Renew, Now: o.Now,
+		Clients: o.Clients, Redirects: o.Redirects, Accounts: []string{o.Account},
+		Rotation: oauthtest.Renew, Now: o.Now,
 		// learn.microsoft.com/entra/identity-platform/scopes-oidc: a refresh token needs offline_access,
 		// which is not named among what was granted; scopes of Graph come with its address.
-		Offline: func(ask url.Values) bool { return slices.Contains(strings.Fields(ask.Get("scope")), "offline_access") },
+		Offline: func(ask url.Values) bool {
+			return slices.Contains(strings.Fields(ask.Get("scope")), "offline_access")
+		},
 		Granted: func(scopes []string) string {
 			var granted []string
 			for _, scope := range scopes {
@@ -166,7 +169,8 @@ func (s *Server) Requests() []string {
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if directory, rest, ok := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/oauth2/v2.0/"); ok && !strings.Contains(directory, "/") {
+	if directory, rest, ok := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/oauth2/v2.0/"); ok &&
+		!strings.Contains(directory, "/") {
 		signIn := r.Clone(r.Context())
 		signIn.URL.Path = oauthPath + rest // any directory has the one account
 		s.oauth.ServeHTTP(w, signIn)
@@ -183,8 +187,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	token, good := s.oauth.Bearer(r)
 	if !good {
-		w.Header().Set("WWW-Authenticate", `Bearer realm="", authorization_uri="https://login.microsoftonline.com/common/oauth2/authorize", client_id="00000003-0000-0000-c000-000000000000"`)
-		send(w, refuse(http.StatusUnauthorized, "InvalidAuthenticationToken", "Access token has expired or is not yet valid."))
+		w.Header().Set("WWW-Authenticate",
+			`Bearer realm="", authorization_uri="https://login.microsoftonline.com/common/oauth2/authorize", client_id="00000003-0000-0000-c000-000000000000"`)
+		send(w, refuse(http.StatusUnauthorized, "InvalidAuthenticationToken",
+			"Access token has expired or is not yet valid."))
 		return
 	}
 	if path == "$batch" {
@@ -232,7 +238,9 @@ const requestID = "5a2e1d9c-0000-4000-8000-000000000102"
 func refuse(status int, code, message string) answer {
 	return answer{status: status, body: map[string]any{"error": map[string]any{
 		"code": code, "message": message,
-		"innerError": map[string]any{"request-id": requestID, "client-request-id": requestID, "date": "2026-11-21T10:00:00"},
+		"innerError": map[string]any{
+			"request-id": requestID, "client-request-id": requestID, "date": "2026-11-21T10:00:00",
+		},
 	}}}
 }
 
@@ -241,7 +249,8 @@ func notFound() answer {
 }
 
 func denied() answer {
-	return refuse(http.StatusForbidden, "ErrorAccessDenied", "Access is denied. Check credentials and try again.")
+	return refuse(http.StatusForbidden, "ErrorAccessDenied",
+		"Access is denied. Check credentials and try again.")
 }
 
 func invalid(code, message string) answer { return refuse(http.StatusBadRequest, code, message) }

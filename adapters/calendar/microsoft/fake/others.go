@@ -25,8 +25,9 @@ func (s *Server) put(calendarID, subject string, set func(*event) error) (id str
 		return "", errNoCalendar
 	}
 	e := &event{
-		id: s.newID(), key: s.newKey(), box: s.calendars[i], subject: subject, showAs: "busy", created: s.options.Now(),
-		zone: "UTC", endZone: "UTC", body: itemBody{ContentType: "html", Content: "<html><body></body></html>"},
+		id: s.newID(), key: s.newKey(), box: s.calendars[i], subject: subject, showAs: "busy",
+		created: s.options.Now(), zone: "UTC", endZone: "UTC",
+		body: itemBody{ContentType: "html", Content: "<html><body></body></html>"},
 	}
 	if err := set(e); err != nil {
 		return "", err
@@ -36,7 +37,9 @@ func (s *Server) put(calendarID, subject string, set func(*event) error) (id str
 }
 
 // Series makes a recurring event.
-func (s *Server) Series(calendarID, subject string, start time.Time, length time.Duration, zone, rule string) (id string, err error) {
+func (s *Server) Series(
+	calendarID, subject string, start time.Time, length time.Duration, zone, rule string,
+) (id string, err error) {
 	return s.put(calendarID, subject, func(e *event) error {
 		windows, known := timezone.ToWindows(zone)
 		if !known {
@@ -69,7 +72,8 @@ func (s *Server) Free(calendarID, subject string, from, to time.Time) (id string
 func (s *Server) Invite(calendarID, subject, organizer string, from, to time.Time) (id string, err error) {
 	return s.put(calendarID, subject, func(e *event) error {
 		e.start, e.end, e.organizer = from, to, organizer
-		e.attendees = []attendee{{EmailAddress: emailAddress{Address: s.options.Account}, Type: "required", response: "none"}}
+		e.attendees = []attendee{{EmailAddress: emailAddress{Address: s.options.Account}, Type: "required",
+			response: "none"}}
 		return nil
 	})
 }

@@ -19,7 +19,8 @@ func Program(flags *flag.FlagSet) adaptertest.Begin {
 	personal := flags.Bool("personal", false, "an account of Outlook.com, which has no online meetings")
 	return func(base string) (http.Handler, [][2]string) {
 		server := New(Options{
-			Clients: map[string]string{demoClientID: demoClientSecret}, Account: *account, Name: "Alice Example", Personal: *personal, Zone: "Europe/Berlin",
+			Clients: map[string]string{demoClientID: demoClientSecret}, Account: *account, Name: "Alice Example",
+			Personal: *personal, Zone: "Europe/Berlin",
 		})
 		server.AddCalendar("Second", false)
 		server.AddCalendar("Holidays", true)

@@ -35,7 +35,8 @@ func (s *Server) serve(r *http.Request, token oauthtest.Token, met adaptertest.I
 	s.requests = append(s.requests, r.Method+" "+path)
 	if running > most {
 		s.refusedForConcurrency++
-		a := refuse(http.StatusTooManyRequests, "ApplicationThrottled", "Application is over its MailboxConcurrency limit.")
+		a := refuse(http.StatusTooManyRequests, "ApplicationThrottled",
+			"Application is over its MailboxConcurrency limit.")
 		a.header = http.Header{"Retry-After": {"1"}}
 		return a
 	}
@@ -104,7 +105,8 @@ func (s *Server) user(c *call, path []string) answer {
 		return denied()
 	}
 	if s.options.NoMailbox {
-		return refuse(http.StatusNotFound, "MailboxNotEnabledForRESTAPI", "The mailbox is either inactive, soft-deleted, or is hosted on-premise.")
+		return refuse(http.StatusNotFound, "MailboxNotEnabledForRESTAPI",
+			"The mailbox is either inactive, soft-deleted, or is hosted on-premise.")
 	}
 	b := s.calendars[0]
 	switch {
@@ -137,9 +139,13 @@ func (s *Server) user(c *call, path []string) answer {
 
 func (s *Server) readUser(c *call) answer {
 	if c.token.Account == "" && !c.may("User.Read.All") || !c.may("User.Read", "User.Read.All") {
-		return refuse(http.StatusForbidden, "Authorization_RequestDenied", "Insufficient privileges to complete the operation.")
+		return refuse(http.StatusForbidden, "Authorization_RequestDenied",
+			"Insufficient privileges to complete the operation.")
 	}
-	user := map[string]any{"id": "48d31887-5fad-4d73-a9f5-3c356e68a038", "displayName": s.options.Name, "mail": s.options.Account, "userPrincipalName": s.options.Account}
+	user := map[string]any{
+		"id": "48d31887-5fad-4d73-a9f5-3c356e68a038", "displayName": s.options.Name, "mail": s.options.Account,
+		"userPrincipalName": s.options.Account,
+	}
 	if s.options.Personal {
 		user["mail"] = nil
 	}

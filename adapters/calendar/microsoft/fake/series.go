@@ -13,7 +13,8 @@ func (s *Server) occurrences(master *event, from, to time.Time) []*event {
 	zone := zoneOf(master.zone)
 	length := master.end.Sub(master.start)
 	var found []*event
-	for _, wall := range master.rule.Between(from.Add(-length-48*time.Hour).In(zone), to.Add(48*time.Hour).In(zone), true) {
+	for _, wall := range master.rule.Between(from.Add(-length-48*time.Hour).In(zone),
+		to.Add(48*time.Hour).In(zone), true) {
 		date := wall.Format(dateForm)
 		if master.changed[date] != nil || master.cancelled[date] {
 			continue

@@ -29,7 +29,9 @@ func zoneOf(name string) *time.Location {
 func (t dateTimeTimeZone) instant(days bool) (time.Time, *answer) {
 	zone := zoneOf(t.TimeZone)
 	if zone == nil {
-		a := invalid("TimeZoneNotSupportedException", "A valid TimeZone value must be specified. The following TimeZone value is not supported: '"+t.TimeZone+"'.")
+		a := invalid("TimeZoneNotSupportedException",
+			"A valid TimeZone value must be specified. The following TimeZone value is not supported: '"+
+				t.TimeZone+"'.")
 		return time.Time{}, &a
 	}
 	wall, err := time.Parse("2006-01-02T15:04:05", strings.TrimSuffix(t.DateTime, "Z"))

@@ -23,14 +23,18 @@ func (s *Server) view(c *call, b *box) answer {
 	case c.Method != http.MethodGet:
 		return refuse(http.StatusMethodNotAllowed, "ErrorInvalidRequest", "The method is not supported.")
 	case err1 != nil || err2 != nil:
-		return invalid("ErrorInvalidParameter", "This request requires a time window specified by the query string parameters StartDateTime and EndDateTime.")
+		return invalid("ErrorInvalidParameter",
+			"This request requires a time window specified by the query string parameters StartDateTime and "+
+				"EndDateTime.")
 	case to.Before(from), to.Sub(from) > longest:
-		return invalid("ErrorInvalidRequest", "The requested time duration specified for calendar view is too long. Allowed limit = 1825 days.")
+		return invalid("ErrorInvalidRequest",
+			"The requested time duration specified for calendar view is too long. Allowed limit = 1825 days.")
 	}
 	switch order := c.query.Get("$orderby"); order {
 	case "", "start/dateTime":
 	default:
-		return invalid("ErrorInvalidUrlQuery", "The expression in the $orderby clause must evaluate to a single value of primitive type.")
+		return invalid("ErrorInvalidUrlQuery",
+			"The expression in the $orderby clause must evaluate to a single value of primitive type.")
 	}
 	var found []*event
 	for _, e := range s.events {
@@ -42,7 +46,9 @@ func (s *Server) view(c *call, b *box) answer {
 			found = append(found, e)
 		}
 	}
-	slices.SortFunc(found, func(a, b *event) int { return cmp.Or(a.start.Compare(b.start), strings.Compare(a.id, b.id)) })
+	slices.SortFunc(found, func(a, b *event) int {
+		return cmp.Or(a.start.Compare(b.start), strings.Compare(a.id, b.id))
+	})
 	all := make([]map[string]any, 0, len(found))
 	for _, e := range found {
 		all = append(all, pick(c, s.show(c, e)))
@@ -96,7 +102,9 @@ func (s *Server) paged(c *call, all []map[string]any) answer {
 	}
 	after = min(after, len(all))
 	end := min(after+size, len(all))
-	body := map[string]any{"@odata.context": "https://graph.microsoft.com/v1.0/$metadata#Collection(event)", "value": all[after:end]}
+	body := map[string]any{
+		"@odata.context": "https://graph.microsoft.com/v1.0/$metadata#Collection(event)", "value": all[after:end],
+	}
 	if end < len(all) {
 		s.count++
 		token := base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%s#%d", c.token.ClientID, s.count))

@@ -14,7 +14,9 @@ type UserItemRequestBuilder struct {
 	abstractions.BaseRequestBuilder
 }
 
-func newUser(adapter abstractions.RequestAdapter, path string, parameters map[string]string) *UserItemRequestBuilder {
+func newUser(
+	adapter abstractions.RequestAdapter, path string, parameters map[string]string,
+) *UserItemRequestBuilder {
 	return &UserItemRequestBuilder{*abstractions.NewBaseRequestBuilder(adapter, path, parameters)}
 }
 
@@ -22,7 +24,9 @@ const selected = "{?%24select}"
 
 // below returns a builder of a deeper path. Builders keep the path alone as their template; each call adds
 // its parameters.
-func below(b *abstractions.BaseRequestBuilder, path string, parameters ...string) abstractions.BaseRequestBuilder {
+func below(
+	b *abstractions.BaseRequestBuilder, path string, parameters ...string,
+) abstractions.BaseRequestBuilder {
 	all := maps.Clone(b.PathParameters)
 	if all == nil {
 		all = map[string]string{}
@@ -80,23 +84,29 @@ const (
 )
 
 // Get reads a page of the calendars.
-func (b *CalendarsRequestBuilder) Get(ctx context.Context, q PageQuery, o Options) (*CalendarCollectionResponse, error) {
+func (b *CalendarsRequestBuilder) Get(
+	ctx context.Context, q PageQuery, o Options,
+) (*CalendarCollectionResponse, error) {
 	at := below(&b.BaseRequestBuilder, listQuery)
 	info, err := request(ctx, &at, abstractions.GET, o, q, nil)
 	if err != nil {
 		return nil, err
 	}
-	return send[*CalendarCollectionResponse](ctx, &at, info, CreateCalendarCollectionResponseFromDiscriminatorValue)
+	return send[*CalendarCollectionResponse](ctx, &at, info,
+		CreateCalendarCollectionResponseFromDiscriminatorValue)
 }
 
 // WithURL reads the page at the address, which must be one that Graph gave as a nextLink.
-func (b *CalendarsRequestBuilder) WithURL(ctx context.Context, address string, o Options) (*CalendarCollectionResponse, error) {
+func (b *CalendarsRequestBuilder) WithURL(
+	ctx context.Context, address string, o Options,
+) (*CalendarCollectionResponse, error) {
 	at := *abstractions.NewBaseRequestBuilder(b.RequestAdapter, listQuery, map[string]string{rawURL: address})
 	info, err := request(ctx, &at, abstractions.GET, o, nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	return send[*CalendarCollectionResponse](ctx, &at, info, CreateCalendarCollectionResponseFromDiscriminatorValue)
+	return send[*CalendarCollectionResponse](ctx, &at, info,
+		CreateCalendarCollectionResponseFromDiscriminatorValue)
 }
 
 // rawURL is the path parameter by which Kiota takes a whole address.
@@ -113,7 +123,9 @@ type CalendarItemRequestBuilder struct {
 }
 
 // Get reads the calendar.
-func (b *CalendarItemRequestBuilder) Get(ctx context.Context, selects []string, o Options) (*Calendar, error) {
+func (b *CalendarItemRequestBuilder) Get(
+	ctx context.Context, selects []string, o Options,
+) (*Calendar, error) {
 	at := below(&b.BaseRequestBuilder, selected)
 	info, err := request(ctx, &at, abstractions.GET, o, selectQuery{selects}, nil)
 	if err != nil {
@@ -138,7 +150,9 @@ type CalendarViewRequestBuilder struct {
 }
 
 // Get reads a page of the view.
-func (b *CalendarViewRequestBuilder) Get(ctx context.Context, q PageQuery, o Options) (*EventCollectionResponse, error) {
+func (b *CalendarViewRequestBuilder) Get(
+	ctx context.Context, q PageQuery, o Options,
+) (*EventCollectionResponse, error) {
 	at := below(&b.BaseRequestBuilder, viewQuery)
 	info, err := request(ctx, &at, abstractions.GET, o, q, nil)
 	if err != nil {
@@ -148,7 +162,9 @@ func (b *CalendarViewRequestBuilder) Get(ctx context.Context, q PageQuery, o Opt
 }
 
 // WithURL reads the page at the address, which must be one that Graph gave as a nextLink.
-func (b *CalendarViewRequestBuilder) WithURL(ctx context.Context, address string, o Options) (*EventCollectionResponse, error) {
+func (b *CalendarViewRequestBuilder) WithURL(
+	ctx context.Context, address string, o Options,
+) (*EventCollectionResponse, error) {
 	at := *abstractions.NewBaseRequestBuilder(b.RequestAdapter, viewQuery, map[string]string{rawURL: address})
 	info, err := request(ctx, &at, abstractions.GET, o, nil, nil)
 	if err != nil {
@@ -169,7 +185,8 @@ func (b *CalendarViewRequestBuilder) Address(ctx context.Context, q PageQuery) (
 	if err != nil {
 		return "", err
 	}
-	return strings.ReplaceAll(uri.String(), "%24", "$"), nil // as the pipeline does, which a part does not go through
+	// As the pipeline does, which a part does not go through.
+	return strings.ReplaceAll(uri.String(), "%24", "$"), nil
 }
 
 // EventsRequestBuilder is events.
@@ -234,7 +251,9 @@ func (b *EventItemRequestBuilder) Decline(ctx context.Context, body *DeclineRequ
 	return b.act(ctx, "/decline", body, o)
 }
 
-func (b *EventItemRequestBuilder) act(ctx context.Context, path string, body serialization.Parsable, o Options) error {
+func (b *EventItemRequestBuilder) act(
+	ctx context.Context, path string, body serialization.Parsable, o Options,
+) error {
 	at := below(&b.BaseRequestBuilder, path)
 	info, err := request(ctx, &at, abstractions.POST, o, nil, body)
 	if err != nil {
@@ -252,7 +271,9 @@ type BatchRequestBuilder struct {
 const MaxBatchParts = 20
 
 // Post makes the requests of a batch. The answers come in any order.
-func (b *BatchRequestBuilder) Post(ctx context.Context, body *BatchRequest, o Options) (*BatchResponse, error) {
+func (b *BatchRequestBuilder) Post(
+	ctx context.Context, body *BatchRequest, o Options,
+) (*BatchResponse, error) {
 	info, err := request(ctx, &b.BaseRequestBuilder, abstractions.POST, o, nil, body)
 	if err != nil {
 		return nil, err

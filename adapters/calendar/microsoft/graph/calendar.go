@@ -41,7 +41,9 @@ type CalendarCollectionResponse struct {
 }
 
 // CreateCalendarCollectionResponseFromDiscriminatorValue makes a CalendarCollectionResponse.
-func CreateCalendarCollectionResponseFromDiscriminatorValue(serialization.ParseNode) (serialization.Parsable, error) {
+func CreateCalendarCollectionResponseFromDiscriminatorValue(
+	serialization.ParseNode,
+) (serialization.Parsable, error) {
 	return &CalendarCollectionResponse{}, nil
 }
 

@@ -24,7 +24,8 @@ type Client struct {
 // New makes a client of the API at base. Credentials are the HTTP client's business.
 func New(client *http.Client, base string) (*Client, error) {
 	adapter, err := khttp.NewNetHttpRequestAdapterWithParseNodeFactoryAndSerializationWriterFactoryAndHttpClient(
-		&authentication.AnonymousAuthenticationProvider{}, kjson.NewJsonParseNodeFactory(), kjson.NewJsonSerializationWriterFactory(), pipelined(client))
+		&authentication.AnonymousAuthenticationProvider{}, kjson.NewJsonParseNodeFactory(),
+		kjson.NewJsonSerializationWriterFactory(), pipelined(client))
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +65,12 @@ func (o Options) headers() *abstractions.RequestHeaders {
 }
 
 // request makes the request of a builder. query is a struct with uriparametername tags, or nil.
-func request(ctx context.Context, b *abstractions.BaseRequestBuilder, method abstractions.HttpMethod, o Options, query any, body serialization.Parsable) (*abstractions.RequestInformation, error) {
-	info := abstractions.NewRequestInformationWithMethodAndUrlTemplateAndPathParameters(method, b.UrlTemplate, b.PathParameters)
+func request(
+	ctx context.Context, b *abstractions.BaseRequestBuilder, method abstractions.HttpMethod, o Options,
+	query any, body serialization.Parsable,
+) (*abstractions.RequestInformation, error) {
+	info := abstractions.NewRequestInformationWithMethodAndUrlTemplateAndPathParameters(method, b.UrlTemplate,
+		b.PathParameters)
 	info.Headers.AddAll(o.headers())
 	if query != nil {
 		info.AddQueryParameters(query)
@@ -77,7 +82,10 @@ func request(ctx context.Context, b *abstractions.BaseRequestBuilder, method abs
 }
 
 // send sends a request and reads the answer as a T.
-func send[T serialization.Parsable](ctx context.Context, b *abstractions.BaseRequestBuilder, info *abstractions.RequestInformation, create serialization.ParsableFactory) (T, error) {
+func send[T serialization.Parsable](
+	ctx context.Context, b *abstractions.BaseRequestBuilder, info *abstractions.RequestInformation,
+	create serialization.ParsableFactory,
+) (T, error) {
 	var none T
 	option := abstractions.NewRequestHandlerOption()
 	option.SetResponseHandler(func(response any, _ abstractions.ErrorMappings) (any, error) {
@@ -100,7 +108,9 @@ func send[T serialization.Parsable](ctx context.Context, b *abstractions.BaseReq
 }
 
 // do sends a request whose answer says nothing.
-func do(ctx context.Context, b *abstractions.BaseRequestBuilder, info *abstractions.RequestInformation) error {
+func do(
+	ctx context.Context, b *abstractions.BaseRequestBuilder, info *abstractions.RequestInformation,
+) error {
 	option := abstractions.NewRequestHandlerOption()
 	option.SetResponseHandler(func(response any, _ abstractions.ErrorMappings) (any, error) {
 		resp, ok := response.(*http.Response)

@@ -90,7 +90,9 @@ type EventCollectionResponse struct {
 }
 
 // CreateEventCollectionResponseFromDiscriminatorValue makes an EventCollectionResponse.
-func CreateEventCollectionResponseFromDiscriminatorValue(serialization.ParseNode) (serialization.Parsable, error) {
+func CreateEventCollectionResponseFromDiscriminatorValue(
+	serialization.ParseNode,
+) (serialization.Parsable, error) {
 	return &EventCollectionResponse{}, nil
 }
 

@@ -42,7 +42,9 @@ func stringsInto(to *[]string) func(serialization.ParseNode) error {
 	}
 }
 
-func objectInto[T serialization.Parsable](to *T, create serialization.ParsableFactory) func(serialization.ParseNode) error {
+func objectInto[T serialization.Parsable](
+	to *T, create serialization.ParsableFactory,
+) func(serialization.ParseNode) error {
 	return func(n serialization.ParseNode) error {
 		value, err := n.GetObjectValue(create)
 		if typed, ok := value.(T); ok {
@@ -54,7 +56,9 @@ func objectInto[T serialization.Parsable](to *T, create serialization.ParsableFa
 
 var errNotAnObject = errors.New("a collection holds something that is no object")
 
-func objectsInto[T serialization.Parsable](to *[]T, create serialization.ParsableFactory) func(serialization.ParseNode) error {
+func objectsInto[T serialization.Parsable](
+	to *[]T, create serialization.ParsableFactory,
+) func(serialization.ParseNode) error {
 	return func(n serialization.ParseNode) error {
 		values, err := n.GetCollectionOfObjectValues(create)
 		if err != nil || values == nil {
@@ -83,7 +87,9 @@ func writeObject[T any, P interface {
 }
 
 // writeObjects writes a list, an empty one as well: nil is what is not written.
-func writeObjects[T serialization.Parsable](w serialization.SerializationWriter, key string, values []T) error {
+func writeObjects[T serialization.Parsable](
+	w serialization.SerializationWriter, key string, values []T,
+) error {
 	if values == nil {
 		return nil
 	}

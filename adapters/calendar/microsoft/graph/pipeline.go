@@ -17,7 +17,8 @@ func pipelined(client *http.Client) *http.Client {
 	if parent == nil {
 		parent = http.DefaultTransport
 	}
-	c.Transport = khttp.NewCustomTransportWithParentTransport(parent, khttp.NewParametersNameDecodingHandler(), plain{})
+	c.Transport = khttp.NewCustomTransportWithParentTransport(parent,
+		khttp.NewParametersNameDecodingHandler(), plain{})
 	return &c
 }
 

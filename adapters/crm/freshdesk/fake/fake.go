@@ -30,8 +30,9 @@ type Options struct {
 	Scope     int    // of the tickets that the agent sees: 1 all, 2 the groups', 3 those assigned; 0 is 1
 	Now       func() time.Time
 
-	Fields  []Field  // of the account's own
-	Require []string // fields of Freshdesk's own that are required of agents beside the usual ones, such as "type"
+	Fields []Field // of the account's own
+	// Fields of Freshdesk's own that are required of agents beside the usual ones, such as "type".
+	Require []string
 }
 
 // Field is a field of the account's own.
@@ -110,7 +111,8 @@ func write(w http.ResponseWriter, status int, body any) {
 func (s *Server) answer(r *http.Request, path string) (int, any, *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if key, password, basic := r.BasicAuth(); !basic || key != s.options.APIKey || key == "" || password != "X" || s.revoked {
+	if key, password, basic := r.BasicAuth(); !basic || key != s.options.APIKey || key == "" ||
+		password != "X" || s.revoked {
 		return 0, nil, unauthenticated()
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
@@ -167,5 +169,9 @@ func (s *Server) next() int64 {
 }
 
 func (c call) me() (any, *refusal) {
-	return map[string]any{"id": Agent, "available": true, "type": cmp.Or(c.options.AgentType, "support_agent"), "ticket_scope": cmp.Or(c.options.Scope, 1), "contact": map[string]any{"name": "Rachel Agent", "email": c.options.Email, "active": true}}, nil
+	return map[string]any{
+		"id": Agent, "available": true, "type": cmp.Or(c.options.AgentType, "support_agent"),
+		"ticket_scope": cmp.Or(c.options.Scope, 1),
+		"contact":      map[string]any{"name": "Rachel Agent", "email": c.options.Email, "active": true},
+	}, nil
 }

@@ -20,7 +20,8 @@ func (s *Server) faulty(w http.ResponseWriter, r *http.Request) bool {
 		_, _ = w.Write([]byte("<html>Service unavailable</html>"))
 	case met.Limited:
 		w.Header().Set("Retry-After", met.Seconds())
-		write(w, http.StatusTooManyRequests, map[string]any{"message": "You have exceeded the limit of requests per minute"})
+		write(w, http.StatusTooManyRequests,
+			map[string]any{"message": "You have exceeded the limit of requests per minute"})
 	case met.Forbidden:
 		forbidden().write(w)
 	default:

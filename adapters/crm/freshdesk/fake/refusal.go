@@ -11,11 +11,16 @@ type refusal struct {
 func (r *refusal) write(w http.ResponseWriter) { write(w, r.status, r.body) }
 
 func unauthenticated() *refusal {
-	return &refusal{401, map[string]any{"code": "invalid_credentials", "message": "You have to be logged in to perform this action."}}
+	return &refusal{
+		401, map[string]any{"code": "invalid_credentials",
+			"message": "You have to be logged in to perform this action."},
+	}
 }
 
 func forbidden() *refusal {
-	return &refusal{403, map[string]any{"code": "access_denied", "message": "You are not authorized to perform this action."}}
+	return &refusal{
+		403, map[string]any{"code": "access_denied", "message": "You are not authorized to perform this action."},
+	}
 }
 
 // notFound has an empty body.
@@ -25,10 +30,12 @@ func notFound() *refusal { return &refusal{status: 404} }
 // named with custom_fields before them.
 func invalid(field, code string) *refusal {
 	messages := map[string]string{
-		"missing_field": "It should not be blank as this is a mandatory field", "invalid_field": "Unexpected/invalid field in request",
-		"datatype_mismatch": "Value set is of another type", "invalid_value": "There is no record matching the given value",
+		"missing_field": "It should not be blank as this is a mandatory field",
+		"invalid_field": "Unexpected/invalid field in request", "datatype_mismatch": "Value set is of another type",
+		"invalid_value": "There is no record matching the given value",
 	}
 	return &refusal{400, map[string]any{
-		"description": "Validation failed", "errors": []any{map[string]any{"field": field, "message": messages[code], "code": code}},
+		"description": "Validation failed",
+		"errors":      []any{map[string]any{"field": field, "message": messages[code], "code": code}},
 	}}
 }

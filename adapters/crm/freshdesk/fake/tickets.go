@@ -42,7 +42,10 @@ type conversation struct {
 var statuses = []struct {
 	number int
 	label  string
-}{{2, "Open"}, {3, "Pending"}, {7, "Waiting on the plumber"}, {4, "Resolved"}, {5, "Closed"}, {6, "Waiting on customer"}}
+}{
+	{2, "Open"}, {3, "Pending"}, {7, "Waiting on the plumber"}, {4, "Resolved"}, {5, "Closed"},
+	{6, "Waiting on customer"},
+}
 
 // fields responds with the fields, of which some have choices: objects in the account's order, or lists
 // (developers.freshdesk.com/api, "List All Ticket Fields").
@@ -54,7 +57,8 @@ func (c call) fields() (any, *refusal) {
 	field := func(id int, name, kind string, required bool, choices any) map[string]any {
 		f := map[string]any{
 			"id": id, "name": name, "label": name, "type": kind, "default": strings.HasPrefix(kind, "default_"),
-			"required_for_agents": required || slices.Contains(c.options.Require, ours[name]), "required_for_closure": false, "required_for_customers": false,
+			"required_for_agents":  required || slices.Contains(c.options.Require, ours[name]),
+			"required_for_closure": false, "required_for_customers": false,
 		}
 		if choices != nil {
 			f["choices"] = choices
@@ -65,11 +69,14 @@ func (c call) fields() (any, *refusal) {
 		field(1, "requester", "default_requester", true, nil),
 		field(2, "subject", "default_subject", true, nil),
 		field(3, "ticket_type", "default_ticket_type", false, kinds),
-		field(4, "source", "default_source", false, json.RawMessage(`{"Email":1,"Portal":2,"Phone":3,"Chat":7,"Feedback Widget":9,"Outbound Email":10}`)),
+		field(4, "source", "default_source", false,
+			json.RawMessage(`{"Email":1,"Portal":2,"Phone":3,"Chat":7,"Feedback Widget":9,"Outbound Email":10}`)),
 		field(5, "status", "default_status", true, json.RawMessage("{"+strings.Join(choices, ",")+"}")),
 		field(6, "priority", "default_priority", true, json.RawMessage(`{"Low":1,"Medium":2,"High":3,"Urgent":4}`)),
 		field(7, "group", "default_group", false, map[string]any{"Plumbers": Group}),
-		field(8, "agent", "default_agent", false, map[string]any{"Rachel Agent": Agent, "Tom Colleague": Colleague}),
+		field(8, "agent", "default_agent", false, map[string]any{
+			"Rachel Agent": Agent, "Tom Colleague": Colleague,
+		}),
 		field(9, "description", "default_description", true, nil),
 		field(10, "company", "default_company", false, nil),
 	}
@@ -84,7 +91,10 @@ func (c call) fields() (any, *refusal) {
 }
 
 // ours are the names that creating a ticket has for the fields of Freshdesk's own.
-var ours = map[string]string{"ticket_type": "type", "source": "source", "group": "group_id", "agent": "responder_id", "company": "company_id"}
+var ours = map[string]string{
+	"ticket_type": "type", "source": "source", "group": "group_id", "agent": "responder_id",
+	"company": "company_id",
+}
 
 var kinds = []string{"Question", "Incident"}
 
@@ -110,13 +120,17 @@ type ask struct {
 
 func (c call) create(r *http.Request) (int, any, *refusal) {
 	if r.Header.Get("Content-Type") != "application/json" {
-		return 0, nil, &refusal{415, map[string]any{"code": "invalid_content_type", "message": "Content-Type should be application/json"}}
+		return 0, nil, &refusal{
+			415, map[string]any{"code": "invalid_content_type", "message": "Content-Type should be application/json"},
+		}
 	}
 	var a ask
 	decoder := json.NewDecoder(r.Body)
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&a); err != nil {
-		return 0, nil, &refusal{400, map[string]any{"code": "invalid_json", "message": "Request body has invalid json format"}}
+		return 0, nil, &refusal{
+			400, map[string]any{"code": "invalid_json", "message": "Request body has invalid json format"},
+		}
 	}
 	now := c.options.Now().UTC().Truncate(time.Second)
 	t := &ticket{
@@ -156,7 +170,10 @@ func (c call) create(r *http.Request) (int, any, *refusal) {
 	case a.Group != 0 && a.Group != Group:
 		return 0, nil, invalid("group_id", "invalid_value")
 	}
-	given := map[string]bool{"type": a.Type != "", "source": true, "group_id": a.Group != 0, "responder_id": a.ResponderID != 0, "company_id": a.CompanyID != 0}
+	given := map[string]bool{
+		"type": a.Type != "", "source": true, "group_id": a.Group != 0, "responder_id": a.ResponderID != 0,
+		"company_id": a.CompanyID != 0,
+	}
 	for _, name := range c.options.Require {
 		if !given[name] {
 			return 0, nil, invalid(name, "missing_field")
@@ -235,10 +252,11 @@ func label(status int) string {
 // shown returns the ticket as the API tells it when nothing is included.
 func (t *ticket) shown() map[string]any {
 	shown := map[string]any{
-		"id": t.id, "subject": t.subject, "description": t.html, "description_text": plain(t.html), "status": t.status, "priority": t.priority,
-		"source": t.source, "requester_id": t.requester, "responder_id": orNull(t.responder), "company_id": orNull(t.company), "group_id": orNull(t.group),
-		"product_id": nil, "type": nil, "tags": t.tags, "custom_fields": t.custom, "is_escalated": false, "spam": false,
-		"created_at": t.created, "updated_at": t.updated,
+		"id": t.id, "subject": t.subject, "description": t.html, "description_text": plain(t.html),
+		"status": t.status, "priority": t.priority, "source": t.source, "requester_id": t.requester,
+		"responder_id": orNull(t.responder), "company_id": orNull(t.company), "group_id": orNull(t.group),
+		"product_id": nil, "type": nil, "tags": t.tags, "custom_fields": t.custom, "is_escalated": false,
+		"spam": false, "created_at": t.created, "updated_at": t.updated,
 	}
 	if t.kind != "" {
 		shown["type"] = t.kind
@@ -292,7 +310,9 @@ func (c call) show() (any, *refusal) {
 		case "conversations":
 			shown["conversations"] = render(t, t.talk[:min(len(t.talk), included)])
 		case "stats":
-			shown["stats"] = map[string]any{"resolved_at": timeOrNull(t.resolved), "closed_at": timeOrNull(t.closed), "first_responded_at": nil}
+			shown["stats"] = map[string]any{
+				"resolved_at": timeOrNull(t.resolved), "closed_at": timeOrNull(t.closed), "first_responded_at": nil,
+			}
 		default:
 			return nil, invalid("include", "invalid_value")
 		}
@@ -386,7 +406,8 @@ func render(t *ticket, talk []conversation) []any {
 	for _, one := range talk {
 		list = append(list, map[string]any{
 			"id": one.id, "ticket_id": t.id, "user_id": Agent, "incoming": false, "private": one.private, "source": 2,
-			"body": one.html, "body_text": plain(one.html), "created_at": one.at, "updated_at": one.at, "attachments": []any{},
+			"body": one.html, "body_text": plain(one.html), "created_at": one.at, "updated_at": one.at,
+			"attachments": []any{},
 		})
 	}
 	return list

@@ -26,7 +26,8 @@ type message struct {
 }
 
 func (c call) listThreads([]string) (any, *refusal) {
-	if refused := first(c.takes("associatedContactId", "association", "threadStatus", "inboxId", "sort", "limit", "after", "latestMessageTimestampAfter"),
+	if refused := first(c.takes("associatedContactId", "association", "threadStatus", "inboxId", "sort", "limit",
+		"after", "latestMessageTimestampAfter"),
 		c.needs("conversations.read")); refused != nil {
 		return nil, refused
 	}
@@ -38,7 +39,8 @@ func (c call) listThreads([]string) (any, *refusal) {
 		return nil, validation("threadStatus is required with associatedContactId")
 	case status != "" && status != "OPEN" && status != "CLOSED":
 		return nil, validation("threadStatus is unknown")
-	case strings.TrimPrefix(sort, "-") == "latestMessageTimestamp" && !c.query.Has("latestMessageTimestampAfter"):
+	case strings.TrimPrefix(sort, "-") == "latestMessageTimestamp" &&
+		!c.query.Has("latestMessageTimestampAfter"):
 		return nil, validation("latestMessageTimestampAfter is required to sort by latestMessageTimestamp")
 	case strings.HasPrefix(sort, "-") && contact == "":
 		return nil, validation("Only threads of a contact can be sorted in descending order")
@@ -64,8 +66,9 @@ func (c call) listThreads([]string) (any, *refusal) {
 			status = "CLOSED"
 		}
 		shape := map[string]any{
-			"id": strconv.FormatInt(t.id, 10), "status": status, "inboxId": "1", "associatedContactId": t.contact, "createdAt": stamp(t.created),
-			"latestMessageTimestamp": stamp(t.latest), "spam": t.spam, "archived": false, "originalChannelId": "1000", "originalChannelAccountId": "2",
+			"id": strconv.FormatInt(t.id, 10), "status": status, "inboxId": "1", "associatedContactId": t.contact,
+			"createdAt": stamp(t.created), "latestMessageTimestamp": stamp(t.latest), "spam": t.spam,
+			"archived": false, "originalChannelId": "1000", "originalChannelAccountId": "2",
 		}
 		if c.query.Get("association") == "TICKET" && t.ticket != "" {
 			shape["threadAssociations"] = map[string]any{"associatedTicketId": t.ticket}
@@ -93,8 +96,9 @@ func (c call) listMessages(parts []string) (any, *refusal) {
 	return c.page(len(list), func(i int) any {
 		m := list[i]
 		return map[string]any{
-			"id": strconv.FormatInt(m.id, 10), "type": m.kind, "direction": "OUTGOING", "conversationsThreadId": parts[0], "createdAt": stamp(m.at),
-			"createdBy": "A-1296619", "text": m.text, "richText": m.richText, "truncationStatus": "NOT_TRUNCATED", "archived": m.archived,
+			"id": strconv.FormatInt(m.id, 10), "type": m.kind, "direction": "OUTGOING",
+			"conversationsThreadId": parts[0], "createdAt": stamp(m.at), "createdBy": "A-1296619", "text": m.text,
+			"richText": m.richText, "truncationStatus": "NOT_TRUNCATED", "archived": m.archived,
 		}
 	})
 }

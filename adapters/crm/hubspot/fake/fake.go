@@ -243,7 +243,8 @@ var (
 
 // needsOne refuses a token that has none of the scopes.
 func (c call) needsOne(scopes []string) *refusal {
-	if c.scopes != nil && !slices.ContainsFunc(scopes, func(name string) bool { return slices.Contains(c.scopes, name) }) {
+	if c.scopes != nil && !slices.ContainsFunc(scopes,
+		func(name string) bool { return slices.Contains(c.scopes, name) }) {
 		return missingScopes(scopes...)
 	}
 	return nil
@@ -269,8 +270,9 @@ func (c call) account([]string) (any, *refusal) {
 		return nil, refused
 	}
 	return map[string]any{
-		"portalId": PortalID, "accountType": "STANDARD", "timeZone": c.options.Zone, "companyCurrency": "USD", "additionalCurrencies": []string{},
-		"utcOffset": "-05:00", "utcOffsetMilliseconds": -18000000, "uiDomain": "app.hubspot.com", "dataHostingLocation": "na1",
+		"portalId": PortalID, "accountType": "STANDARD", "timeZone": c.options.Zone, "companyCurrency": "USD",
+		"additionalCurrencies": []string{}, "utcOffset": "-05:00", "utcOffsetMilliseconds": -18000000,
+		"uiDomain": "app.hubspot.com", "dataHostingLocation": "na1",
 	}, nil
 }
 

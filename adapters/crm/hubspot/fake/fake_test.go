@@ -34,28 +34,50 @@ const (
 )
 
 func TestWhatIsNotAsHubSpotWantsItIsRefused(t *testing.T) {
-	s := New(Options{Tokens: map[string][]string{token: {"tickets"}}, Unique: []string{"key"}, Require: []string{"room"}})
+	s := New(Options{
+		Tokens: map[string][]string{token: {"tickets"}}, Unique: []string{"key"}, Require: []string{"room"},
+	})
 	for _, c := range []struct {
 		rule, method, path, body string
 		status                   int
 		category, says           string
 	}{
-		{"a subject is required", "POST", objects, `{"properties":{"hs_pipeline_stage":"1","room":"1"}}`, 400, "VALIDATION_ERROR", "required properties"},
-		{"a stage is required", "POST", objects, `{"properties":{"subject":"a","room":"1"}}`, 400, "VALIDATION_ERROR", "required properties"},
-		{"what a rule asks for is required", "POST", objects, ticketA, 400, "VALIDATION_ERROR", "required properties"},
-		{"a stage is one of the pipeline", "POST", objects, `{"properties":{"subject":"a","room":"1","hs_pipeline":"77130","hs_pipeline_stage":"1"}}`, 400, "VALIDATION_ERROR", "INVALID_OPTION"},
-		{"a stage is an id", "POST", objects, `{"properties":{"subject":"a","room":"1","hs_pipeline_stage":"New"}}`, 400, "VALIDATION_ERROR", "INVALID_OPTION"},
-		{"a priority is a value", "POST", objects, `{"properties":{"subject":"a","room":"1","hs_pipeline_stage":"1","hs_ticket_priority":"High"}}`, 400, "VALIDATION_ERROR", "INVALID_OPTION"},
-		{"a property exists", "POST", objects, `{"properties":{"subject":"a","room":"1","hs_pipeline_stage":"1","colour":"red"}}`, 400, "VALIDATION_ERROR", "PROPERTY_DOESNT_EXIST"},
-		{"some properties are HubSpot's to set", "POST", objects, `{"properties":{"subject":"a","room":"1","hs_pipeline_stage":"1","closed_date":"x"}}`, 400, "VALIDATION_ERROR", "READ_ONLY_VALUE"},
-		{"a value has an end", "POST", objects, `{"properties":{"room":"1","hs_pipeline_stage":"1","subject":"` + strings.Repeat("a", 65537) + `"}}`, 400, "VALIDATION_ERROR", "TOO_LONG"},
-		{"a body has no other members", "POST", objects, `{"property":{}}`, 400, "VALIDATION_ERROR", "Invalid input JSON"},
-		{"an association needs its scope", "POST", objects, `{"properties":{"subject":"a","room":"1","hs_pipeline_stage":"1"},"associations":[{"to":{"id":"101"},"types":[{"associationCategory":"HUBSPOT_DEFINED","associationTypeId":16}]}]}`, 403, "MISSING_SCOPES", "scopes"},
-		{"an association has a type of tickets", "POST", objects, `{"properties":{"subject":"a","room":"1","hs_pipeline_stage":"1"},"associations":[{"to":{"id":"101"},"types":[{"associationCategory":"HUBSPOT_DEFINED","associationTypeId":1}]}]}`, 400, "VALIDATION_ERROR", "association type"},
+		{"a subject is required", "POST", objects, `{"properties":{"hs_pipeline_stage":"1","room":"1"}}`, 400,
+			"VALIDATION_ERROR", "required properties"},
+		{"a stage is required", "POST", objects, `{"properties":{"subject":"a","room":"1"}}`, 400,
+			"VALIDATION_ERROR", "required properties"},
+		{"what a rule asks for is required", "POST", objects, ticketA, 400, "VALIDATION_ERROR",
+			"required properties"},
+		{"a stage is one of the pipeline", "POST", objects,
+			`{"properties":{"subject":"a","room":"1","hs_pipeline":"77130","hs_pipeline_stage":"1"}}`, 400,
+			"VALIDATION_ERROR", "INVALID_OPTION"},
+		{"a stage is an id", "POST", objects, `{"properties":{"subject":"a","room":"1","hs_pipeline_stage":"New"}}`,
+			400, "VALIDATION_ERROR", "INVALID_OPTION"},
+		{"a priority is a value", "POST", objects,
+			`{"properties":{"subject":"a","room":"1","hs_pipeline_stage":"1","hs_ticket_priority":"High"}}`, 400,
+			"VALIDATION_ERROR", "INVALID_OPTION"},
+		{"a property exists", "POST", objects,
+			`{"properties":{"subject":"a","room":"1","hs_pipeline_stage":"1","colour":"red"}}`, 400,
+			"VALIDATION_ERROR", "PROPERTY_DOESNT_EXIST"},
+		{"some properties are HubSpot's to set", "POST", objects,
+			`{"properties":{"subject":"a","room":"1","hs_pipeline_stage":"1","closed_date":"x"}}`, 400,
+			"VALIDATION_ERROR", "READ_ONLY_VALUE"},
+		{"a value has an end", "POST", objects,
+			`{"properties":{"room":"1","hs_pipeline_stage":"1","subject":"` + strings.Repeat("a", 65537) + `"}}`, 400,
+			"VALIDATION_ERROR", "TOO_LONG"},
+		{"a body has no other members", "POST", objects, `{"property":{}}`, 400, "VALIDATION_ERROR",
+			"Invalid input JSON"},
+		{"an association needs its scope", "POST", objects,
+			`{"properties":{"subject":"a","room":"1","hs_pipeline_stage":"1"},"associations":[{"to":{"id":"101"},"types":[{"associationCategory":"HUBSPOT_DEFINED","associationTypeId":16}]}]}`, 403, "MISSING_SCOPES", "scopes"},
+		{"an association has a type of tickets", "POST", objects,
+			`{"properties":{"subject":"a","room":"1","hs_pipeline_stage":"1"},"associations":[{"to":{"id":"101"},"types":[{"associationCategory":"HUBSPOT_DEFINED","associationTypeId":1}]}]}`, 400, "VALIDATION_ERROR", "association type"},
 		{"a parameter is known", "GET", objects + "/1?fields=a", "", 400, "VALIDATION_ERROR", "parameter fields"},
 		{"a ticket exists", "GET", objects + "/1", "", 404, "OBJECT_NOT_FOUND", "not found"},
-		{"an id property is unique", "GET", objects + "/1?idProperty=subject", "", 400, "VALIDATION_ERROR", "non-unique"},
-		{"associations to read need their scopes", "GET", "/conversations/conversations/2026-09/threads?threadStatus=OPEN&associatedContactId=101", "", 403, "MISSING_SCOPES", "scopes"},
+		{"an id property is unique", "GET", objects + "/1?idProperty=subject", "", 400,
+			"VALIDATION_ERROR", "non-unique"},
+		{"associations to read need their scopes", "GET",
+			"/conversations/conversations/2026-09/threads?threadStatus=OPEN&associatedContactId=101", "", 403,
+			"MISSING_SCOPES", "scopes"},
 		{"a path has the version", "GET", "/crm/objects/v3/tickets/1", "", 404, "", ""},
 	} {
 		status, _, answer := ask(t, s, c.method, c.path, c.body)
@@ -88,10 +110,13 @@ func TestThreadsOfAContactAreAskedForByStatus(t *testing.T) {
 
 func TestSearchLearnsOfATicketLate(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	s := New(Options{Tokens: map[string][]string{token: nil}, SearchLag: 10 * time.Second, Now: func() time.Time { return now }})
+	s := New(Options{
+		Tokens: map[string][]string{token: nil}, SearchLag: 10 * time.Second, Now: func() time.Time { return now },
+	})
 	_, _, made := ask(t, s, "POST", objects, ticketA)
 	id, _ := made["id"].(string)
-	query := `{"filterGroups":[{"filters":[{"propertyName":"hs_object_id","operator":"EQ","value":"` + id + `"}]}],"properties":["subject"],"limit":1}`
+	query := `{"filterGroups":[{"filters":[{"propertyName":"hs_object_id","operator":"EQ","value":"` + id +
+		`"}]}],"properties":["subject"],"limit":1}`
 	for wait, want := range map[time.Duration]float64{0: 0, 10 * time.Second: 1} {
 		now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC).Add(wait)
 		if _, _, answer := ask(t, s, "POST", objects+"/search", query); answer["total"] != want {
@@ -105,7 +130,9 @@ func TestSearchLearnsOfATicketLate(t *testing.T) {
 
 func TestCallsAreMetered(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	s := New(Options{Tokens: map[string][]string{token: nil}, PerTenSeconds: 2, PerDay: 3, Now: func() time.Time { return now }})
+	s := New(Options{
+		Tokens: map[string][]string{token: nil}, PerTenSeconds: 2, PerDay: 3, Now: func() time.Time { return now },
+	})
 	details := "/account-info/2026-09/details"
 	for _, step := range []struct {
 		pass      time.Duration
@@ -123,13 +150,16 @@ func TestCallsAreMetered(t *testing.T) {
 		now = now.Add(step.pass)
 		status, header, answer := ask(t, s, "GET", step.path, "")
 		policy, _ := answer["policyName"].(string)
-		if status != step.status || policy != step.policy || header.Get("X-HubSpot-RateLimit-Remaining") != step.remaining {
-			t.Errorf("after %v: %d %q, %q left", step.pass, status, policy, header.Get("X-HubSpot-RateLimit-Remaining"))
+		if status != step.status || policy != step.policy ||
+			header.Get("X-HubSpot-RateLimit-Remaining") != step.remaining {
+			t.Errorf("after %v: %d %q, %q left", step.pass, status, policy,
+				header.Get("X-HubSpot-RateLimit-Remaining"))
 		}
 	}
 	for i := range 6 {
 		status, header, _ := ask(t, s, "POST", objects+"/search", `{}`)
-		if want := map[bool]int{true: 200, false: 429}[i < 5]; status != want || header.Get("X-HubSpot-RateLimit-Max") != "" {
+		if want := map[bool]int{true: 200, false: 429}[i < 5]; status != want ||
+			header.Get("X-HubSpot-RateLimit-Max") != "" {
 			t.Errorf("search %d: %d %v", i+1, status, header)
 		}
 	}

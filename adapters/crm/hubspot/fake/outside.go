@@ -31,7 +31,9 @@ func (s *Server) Write(ticketID string, e Entry) error {
 	at := slices.IndexFunc(s.threads, func(th *thread) bool { return th.ticket == ticketID && !th.closed })
 	if at < 0 {
 		at = len(s.threads)
-		s.threads = append(s.threads, &thread{id: s.next(), contact: t.contact, ticket: ticketID, created: s.options.Now()})
+		s.threads = append(s.threads, &thread{
+			id: s.next(), contact: t.contact, ticket: ticketID, created: s.options.Now(),
+		})
 	}
 	now := s.options.Now()
 	// Two entries never have one time: HubSpot's have milliseconds, and people are slower than that.
@@ -45,7 +47,9 @@ func (s *Server) Write(ticketID string, e Entry) error {
 	if text == "" {
 		text = html.UnescapeString(tag.ReplaceAllString(e.HTML, ""))
 	}
-	s.threads[at].messages = append(s.threads[at].messages, message{id: s.next(), kind: e.Kind, text: text, richText: e.HTML, at: now})
+	s.threads[at].messages = append(s.threads[at].messages, message{
+		id: s.next(), kind: e.Kind, text: text, richText: e.HTML, at: now,
+	})
 	return nil
 }
 

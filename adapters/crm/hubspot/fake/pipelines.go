@@ -23,13 +23,16 @@ type stage struct {
 func initialPipelines() []pipeline {
 	return []pipeline{
 		{id: "77130", label: "Returns", order: 1, stages: []stage{
-			{id: "77133", label: "Refunded", order: 2, closed: true}, {id: "77131", label: "Announced", order: 0}, {id: "77132", label: "Arrived ", order: 1},
+			{id: "77133", label: "Refunded", order: 2, closed: true}, {id: "77131", label: "Announced", order: 0},
+			{id: "77132", label: "Arrived ", order: 1},
 		}},
 		{id: "0", label: "Support Pipeline", order: 0, stages: []stage{
-			{id: "4", label: "Closed", order: 3, closed: true}, {id: "1", label: "New", order: 0}, {id: "77150", label: "Triage", order: 1, archived: true},
-			{id: "2", label: "Waiting on contact", order: 1}, {id: "3", label: "Waiting on us", order: 2},
+			{id: "4", label: "Closed", order: 3, closed: true}, {id: "1", label: "New", order: 0},
+			{id: "77150", label: "Triage", order: 1, archived: true}, {id: "2", label: "Waiting on contact", order: 1},
+			{id: "3", label: "Waiting on us", order: 2},
 		}},
-		{id: "77140", label: "Old", order: 2, archived: true, stages: []stage{{id: "77141", label: "New", order: 0}}},
+		{id: "77140", label: "Old", order: 2, archived: true,
+			stages: []stage{{id: "77141", label: "New", order: 0}}},
 	}
 }
 
@@ -64,12 +67,13 @@ func (c call) listPipelines([]string) (any, *refusal) {
 				state, isClosed = "CLOSED", "true"
 			}
 			stages = append(stages, map[string]any{
-				"id": st.id, "label": st.label, "displayOrder": st.order, "archived": st.archived, "createdAt": long, "updatedAt": long,
-				"metadata": map[string]any{"ticketState": state, "isClosed": isClosed},
+				"id": st.id, "label": st.label, "displayOrder": st.order, "archived": st.archived, "createdAt": long,
+				"updatedAt": long, "metadata": map[string]any{"ticketState": state, "isClosed": isClosed},
 			})
 		}
 		results = append(results, map[string]any{
-			"id": p.id, "label": p.label, "displayOrder": p.order, "archived": p.archived, "createdAt": long, "updatedAt": long, "stages": stages,
+			"id": p.id, "label": p.label, "displayOrder": p.order, "archived": p.archived, "createdAt": long,
+			"updatedAt": long, "stages": stages,
 		})
 	}
 	return map[string]any{"results": results}, nil
@@ -109,13 +113,19 @@ type choice struct {
 }
 
 var priorities = []choice{
-	{"Urgent", "URGENT", -1, false}, {"High", "HIGH", 2, false}, {"Low", "LOW", 0, false}, {"Whenever", "OLD_LOW", 3, true}, {"Medium", "MEDIUM", 1, false},
+	{"Urgent", "URGENT", -1, false}, {"High", "HIGH", 2, false}, {"Low", "LOW", 0, false},
+	{"Whenever", "OLD_LOW", 3, true}, {"Medium", "MEDIUM", 1, false},
 }
 
 // standardProperties are those of HubSpot's own that are looked at. The other ones can be read, and not set.
-var standardProperties = []string{"subject", "content", "hs_pipeline", "hs_pipeline_stage", "hs_ticket_priority", "hubspot_owner_id", "source_type"}
+var standardProperties = []string{
+	"subject", "content", "hs_pipeline", "hs_pipeline_stage", "hs_ticket_priority", "hubspot_owner_id",
+	"source_type",
+}
 
-var readOnlyProperties = []string{"createdate", "closed_date", "hs_lastmodifieddate", "hs_object_id", "hs_ticket_id"}
+var readOnlyProperties = []string{
+	"createdate", "closed_date", "hs_lastmodifieddate", "hs_object_id", "hs_ticket_id",
+}
 
 // custom lists the account's own properties.
 func (s *Server) custom() []string {
@@ -141,16 +151,21 @@ func (c call) property(parts []string) (any, *refusal) {
 	}
 	name := parts[0]
 	if !slices.Contains(slices.Concat(standardProperties, readOnlyProperties, c.custom()), name) {
-		return nil, &refusal{status: 404, category: "OBJECT_NOT_FOUND", message: "Property " + name + " does not exist for object type ticket"}
+		return nil, &refusal{
+			status: 404, category: "OBJECT_NOT_FOUND",
+			message: "Property " + name + " does not exist for object type ticket",
+		}
 	}
 	answer := map[string]any{
-		"name": name, "label": name, "type": "string", "fieldType": "text", "groupName": "ticketinformation", "options": []any{},
-		"hasUniqueValue": slices.Contains(c.options.Unique, name), "archived": false,
+		"name": name, "label": name, "type": "string", "fieldType": "text", "groupName": "ticketinformation",
+		"options": []any{}, "hasUniqueValue": slices.Contains(c.options.Unique, name), "archived": false,
 	}
 	shown := func(list []choice) []any {
 		options := []any{}
 		for _, p := range list {
-			options = append(options, map[string]any{"label": p.label, "value": p.value, "displayOrder": p.order, "hidden": p.hidden})
+			options = append(options, map[string]any{
+				"label": p.label, "value": p.value, "displayOrder": p.order, "hidden": p.hidden,
+			})
 		}
 		return options
 	}
@@ -171,6 +186,8 @@ func (c call) property(parts []string) (any, *refusal) {
 		readOnly = own.ReadOnly
 	}
 	answer["calculated"] = false
-	answer["modificationMetadata"] = map[string]any{"archivable": true, "readOnlyDefinition": false, "readOnlyValue": readOnly}
+	answer["modificationMetadata"] = map[string]any{
+		"archivable": true, "readOnlyDefinition": false, "readOnlyValue": readOnly,
+	}
 	return answer, nil
 }

@@ -23,12 +23,13 @@ func Program(flags *flag.FlagSet) adaptertest.Begin {
 	return func(base string) (http.Handler, [][2]string) {
 		const prefix = "FRONTDESK_PROVIDERS__HUBSPOT__"
 		return New(Options{
-				Unique: []string{demoKeyProperty}, Tokens: map[string][]string{demoPrivateToken: nil}, PerTenSeconds: *perTenSeconds, SearchLag: 5 * time.Second,
+				Unique: []string{demoKeyProperty}, Tokens: map[string][]string{demoPrivateToken: nil},
+				PerTenSeconds: *perTenSeconds, SearchLag: 5 * time.Second,
 				OAuth: oauthtest.Options{Clients: map[string]string{demoClientID: demoClientSecret}},
 			}), [][2]string{
-				{prefix + "CLIENT_ID", demoClientID}, {prefix + "CLIENT_SECRET", demoClientSecret}, {prefix + "AUTH_URL", base + AuthorizePath},
-				{prefix + "TOKEN_URL", base + TokenPath}, {prefix + "API_URL", base},
-				{"# access_token", demoPrivateToken + " key_property=" + demoKeyProperty},
+				{prefix + "CLIENT_ID", demoClientID}, {prefix + "CLIENT_SECRET", demoClientSecret},
+				{prefix + "AUTH_URL", base + AuthorizePath}, {prefix + "TOKEN_URL", base + TokenPath},
+				{prefix + "API_URL", base}, {"# access_token", demoPrivateToken + " key_property=" + demoKeyProperty},
 			}
 	}
 }

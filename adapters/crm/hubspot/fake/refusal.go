@@ -27,7 +27,8 @@ func (r *refusal) write(w http.ResponseWriter) {
 	}
 	body := map[string]any{"status": "error", "message": r.message, "correlationId": correlationID}
 	if r.policy != "" {
-		body["errorType"], body["policyName"], body["requestId"] = "RATE_LIMIT", r.policy, "3d3e35b7-0dae-4b9f-a6e3-9c230cbcf8dd"
+		body["errorType"], body["policyName"], body["requestId"] = "RATE_LIMIT", r.policy,
+			"3d3e35b7-0dae-4b9f-a6e3-9c230cbcf8dd"
 	}
 	if r.category != "" {
 		body["category"] = r.category
@@ -65,20 +66,27 @@ func invalidProperties(wrong []any) *refusal {
 }
 
 func invalidAuthentication() *refusal {
-	return &refusal{status: http.StatusUnauthorized, category: "EXPIRED_AUTHENTICATION", message: "The OAuth token used to make this call expired 3 hour(s) ago."}
+	return &refusal{
+		status: http.StatusUnauthorized, category: "EXPIRED_AUTHENTICATION",
+		message: "The OAuth token used to make this call expired 3 hour(s) ago.",
+	}
 }
 
 func missingScopes(names ...string) *refusal {
 	return &refusal{
-		status: http.StatusForbidden, category: "MISSING_SCOPES", message: "This app hasn't been granted all required scopes to make this call.",
+		status: http.StatusForbidden, category: "MISSING_SCOPES",
+		message: "This app hasn't been granted all required scopes to make this call.",
 		errors: []any{map[string]any{
-			"message": "One or more of the following scopes are required.", "context": map[string]any{"requiredGranularScopes": names},
+			"message": "One or more of the following scopes are required.",
+			"context": map[string]any{"requiredGranularScopes": names},
 		}},
 	}
 }
 
 func noSuchPath() *refusal {
-	return &refusal{status: http.StatusNotFound, page: "<html><body><h2>HTTP ERROR 404 Not Found</h2></body></html>"}
+	return &refusal{
+		status: http.StatusNotFound, page: "<html><body><h2>HTTP ERROR 404 Not Found</h2></body></html>",
+	}
 }
 
 func tooMany(policy, message string) *refusal {

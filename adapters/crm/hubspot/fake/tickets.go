@@ -54,7 +54,10 @@ type creation struct {
 
 func decode(r *http.Request, into any) *refusal {
 	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); kind != "application/json" {
-		return &refusal{status: http.StatusUnsupportedMediaType, category: "VALIDATION_ERROR", message: "HTTP 415 Unsupported Media Type"}
+		return &refusal{
+			status: http.StatusUnsupportedMediaType, category: "VALIDATION_ERROR",
+			message: "HTTP 415 Unsupported Media Type",
+		}
 	}
 	body := json.NewDecoder(r.Body)
 	body.DisallowUnknownFields()
@@ -86,7 +89,8 @@ func (c call) create([]string) (any, *refusal) {
 	c.settle(t)
 	c.tickets = append(c.tickets, t)
 	// A new ticket is answered with what was set and a few more, and without its associations.
-	return c.shape(t, slices.Concat(slices.Collect(maps.Keys(t.properties)), readOnlyProperties, []string{"hubspot_owner_id"}), nil), nil
+	return c.shape(t, slices.Concat(slices.Collect(maps.Keys(t.properties)), readOnlyProperties,
+		[]string{"hubspot_owner_id"}), nil), nil
 }
 
 // complete wants what a ticket must have.
@@ -109,7 +113,9 @@ func (c call) complete(t *ticket) *refusal {
 func (c call) valid(t *ticket) *refusal {
 	var wrong []any
 	bad := func(name, code, format string, args ...any) {
-		wrong = append(wrong, map[string]any{"isValid": false, "message": fmt.Sprintf(format, args...), "error": code, "name": name})
+		wrong = append(wrong, map[string]any{
+			"isValid": false, "message": fmt.Sprintf(format, args...), "error": code, "name": name,
+		})
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.properties)) {
 		value := t.properties[name]
@@ -120,11 +126,13 @@ func (c call) valid(t *ticket) *refusal {
 			bad(name, "PROPERTY_DOESNT_EXIST", "Property %q does not exist", name)
 		case len(value) > maxValueLength:
 			bad(name, "PROPERTY_VALUE_TOO_LONG", "The value is too long")
-		case name == "hs_ticket_priority" && value != "" && !slices.ContainsFunc(priorities, func(p choice) bool { return p.value == value }):
+		case name == "hs_ticket_priority" && value != "" &&
+			!slices.ContainsFunc(priorities, func(p choice) bool { return p.value == value }):
 			bad(name, "INVALID_OPTION", "%s was not one of the allowed options", value)
 		case name == "hubspot_owner_id" && value != "" && !slices.Contains(owners, value):
 			bad(name, "INVALID_OWNER_ID", "%s was not a valid owner id.", value)
-		case name == "source_type" && value != "" && !slices.ContainsFunc(c.sources(), func(p choice) bool { return p.value == value }):
+		case name == "source_type" && value != "" &&
+			!slices.ContainsFunc(c.sources(), func(p choice) bool { return p.value == value }):
 			bad(name, "INVALID_OPTION", "%s was not one of the allowed options", value)
 		case c.own(name) != nil && !c.own(name).takes(value):
 			bad(name, "INVALID_OPTION", "%s was not one of the allowed options", value)
@@ -178,7 +186,9 @@ func (c call) owner(parts []string) (any, *refusal) {
 		return nil, refused
 	}
 	if !slices.Contains(owners, parts[0]) {
-		return nil, &refusal{status: http.StatusNotFound, category: "OBJECT_NOT_FOUND", message: "resource not found"}
+		return nil, &refusal{
+			status: http.StatusNotFound, category: "OBJECT_NOT_FOUND", message: "resource not found",
+		}
 	}
 	return map[string]any{"id": parts[0], "email": "owner@example.com", "archived": false}, nil
 }
@@ -207,14 +217,17 @@ func (c call) list([]string) (any, *refusal) {
 // update changes a ticket.
 func (c call) update(parts []string) (any, *refusal) {
 	var in creation
-	if refused := first(c.takes("idProperty"), c.needsOne(writeTickets), decode(c.request, &in)); refused != nil {
+	if refused := first(c.takes("idProperty"), c.needsOne(writeTickets),
+		decode(c.request, &in)); refused != nil {
 		return nil, refused
 	}
 	if found := c.find(func(t *ticket) bool { return t.id == parts[0] }); found != nil {
 		maps.Copy(found.properties, in.Properties)
 		return c.shape(found, slices.Collect(maps.Keys(in.Properties)), nil), nil
 	}
-	return nil, &refusal{status: http.StatusNotFound, category: "OBJECT_NOT_FOUND", message: "resource not found"}
+	return nil, &refusal{
+		status: http.StatusNotFound, category: "OBJECT_NOT_FOUND", message: "resource not found",
+	}
 }
 
 // associate reads the associations of a new ticket. It refuses records that do not exist, as HubSpot does.
@@ -228,7 +241,8 @@ func (c call) associate(t *ticket, in creation) *refusal {
 			if kind.ID != ticketToContact {
 				known, object, scope = companies, "COMPANY", "crm.objects.companies.read"
 			}
-			if kind.Category != "HUBSPOT_DEFINED" || !slices.Contains([]int{ticketToContact, ticketToPrimaryCompany, ticketToCompany}, kind.ID) {
+			if kind.Category != "HUBSPOT_DEFINED" ||
+				!slices.Contains([]int{ticketToContact, ticketToPrimaryCompany, ticketToCompany}, kind.ID) {
 				return validation(fmt.Sprintf("%d is not a valid association type of tickets", kind.ID))
 			}
 			if refused := c.needs(scope); refused != nil {
@@ -237,7 +251,8 @@ func (c call) associate(t *ticket, in creation) *refusal {
 			if !slices.Contains(known, a.To.ID) {
 				refused := validation("One or more associations are invalid")
 				refused.context = map[string]any{
-					"INVALID_OBJECT_IDS": []string{object + "=" + a.To.ID + " is not valid"}, "objectId": []string{a.To.ID}, "objectType": []string{object},
+					"INVALID_OBJECT_IDS": []string{object + "=" + a.To.ID + " is not valid"}, "objectId": []string{a.To.ID},
+					"objectType": []string{object},
 				}
 				return refused
 			}
@@ -257,7 +272,8 @@ func (c call) taken(t *ticket) *refusal {
 		value := t.properties[name]
 		if value != "" && c.find(func(other *ticket) bool { return other.properties[name] == value }) != nil {
 			return invalidProperties([]any{map[string]any{
-				"isValid": false, "message": "propertyValue: already has that value " + name, "error": "CONFLICTING_UNIQUE_VALUE", "name": name,
+				"isValid": false, "message": "propertyValue: already has that value " + name,
+				"error": "CONFLICTING_UNIQUE_VALUE", "name": name,
 			}})
 		}
 	}
@@ -284,7 +300,8 @@ func (s *Server) find(is func(*ticket) bool) *ticket {
 }
 
 func (c call) read(parts []string) (any, *refusal) {
-	if refused := first(c.takes("properties", "associations", "idProperty", "archived"), c.needsOne(readTickets)); refused != nil {
+	if refused := first(c.takes("properties", "associations", "idProperty", "archived"),
+		c.needsOne(readTickets)); refused != nil {
 		return nil, refused
 	}
 	id, by := parts[0], c.query.Get("idProperty")
@@ -301,7 +318,9 @@ func (c call) read(parts []string) (any, *refusal) {
 		found = c.find(func(t *ticket) bool { return t.id == found.mergedInto })
 	}
 	if found == nil {
-		return nil, &refusal{status: http.StatusNotFound, category: "OBJECT_NOT_FOUND", message: "resource not found"}
+		return nil, &refusal{
+			status: http.StatusNotFound, category: "OBJECT_NOT_FOUND", message: "resource not found",
+		}
 	}
 	names := c.values("properties")
 	if len(names) == 0 {
@@ -335,7 +354,8 @@ func (c call) read(parts []string) (any, *refusal) {
 			associations[kind] = map[string]any{"results": results}
 		}
 	}
-	return c.shape(found, slices.Concat(names, []string{"createdate", "hs_lastmodifieddate", "hs_object_id"}), associations), nil
+	return c.shape(found, slices.Concat(names, []string{"createdate", "hs_lastmodifieddate", "hs_object_id"}),
+		associations), nil
 }
 
 // shape returns a ticket as it is answered: of the properties named those that are known, null where empty.
@@ -360,8 +380,8 @@ func (s *Server) shape(t *ticket, names []string, associations map[string]any) m
 		}
 	}
 	answer := map[string]any{
-		"id": t.id, "properties": properties, "createdAt": stamp(t.created), "updatedAt": stamp(t.updated), "archived": false,
-		"url": fmt.Sprintf("https://app.hubspot.com/contacts/%d/record/0-5/%s", PortalID, t.id),
+		"id": t.id, "properties": properties, "createdAt": stamp(t.created), "updatedAt": stamp(t.updated),
+		"archived": false, "url": fmt.Sprintf("https://app.hubspot.com/contacts/%d/record/0-5/%s", PortalID, t.id),
 	}
 	if len(associations) > 0 {
 		answer["associations"] = associations

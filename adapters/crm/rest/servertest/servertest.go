@@ -64,7 +64,8 @@ $RT::VarPath = '%[1]s/var'; $RT::MasonDataDir = '%[1]s/mason'; $RT::MasonSession
 	if err := os.WriteFile(siteConfig, []byte(config), 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	environ := append(os.Environ(), "RT_SITE_CONFIG="+siteConfig, "RT_SITE_CONFIG_DIR="+filepath.Join(folder, "none"), "TMPDIR="+filepath.Join(folder, "var"))
+	environ := append(os.Environ(), "RT_SITE_CONFIG="+siteConfig,
+		"RT_SITE_CONFIG_DIR="+filepath.Join(folder, "none"), "TMPDIR="+filepath.Join(folder, "var"))
 	make := exec.CommandContext(tb.Context(), setUp, "--action", "init", "--skip-create")
 	make.Env = environ
 	if output, err := make.CombinedOutput(); err != nil {

@@ -11,13 +11,17 @@ import (
 )
 
 // lengths are the most characters of each field that can be given ("Case", Object Reference).
-var lengths = map[string]int{"Subject": 255, "Description": 32000, "Status": 255, "Priority": 255, "Origin": 255}
+var lengths = map[string]int{
+	"Subject": 255, "Description": 32000, "Status": 255, "Priority": 255, "Origin": 255,
+}
 
 // references are the fields that hold an id, with the kinds of record they take.
 var references = map[string][]string{"OwnerId": {"005", "00G"}, "AccountId": {"001"}, "ContactId": {"003"}}
 
 // kept are the fields that nobody can give.
-var kept = []string{"Id", "CaseNumber", "IsClosed", "ClosedDate", "CreatedDate", "CreatedById", "LastModifiedDate"}
+var kept = []string{
+	"Id", "CaseNumber", "IsClosed", "ClosedDate", "CreatedDate", "CreatedById", "LastModifiedDate",
+}
 
 var anyID = regexp.MustCompile(`^[a-zA-Z0-9]{15}([a-zA-Z0-9]{3})?$`)
 
@@ -31,7 +35,8 @@ func (s *Server) insert(c call, field, key string) reply {
 		given[field] = key
 	}
 	if s.options.NoCreate {
-		return refuse(http.StatusForbidden, "INSUFFICIENT_ACCESS_OR_READONLY", "insufficient access rights on object id")
+		return refuse(http.StatusForbidden, "INSUFFICIENT_ACCESS_OR_READONLY",
+			"insufficient access rights on object id")
 	}
 	if no := s.check(given, true); no != nil {
 		return *no
@@ -40,9 +45,10 @@ func (s *Server) insert(c call, field, key string) reply {
 	s.numbers++
 	at := s.stamp()
 	made := &caseRow{row: row{
-		"Id": RecordID("500", s.made), "CaseNumber": fmt.Sprintf(s.options.Numbers, s.numbers), "Subject": nil, "Description": nil,
-		"Status": usual(s.options.Statuses), "Priority": usual(s.options.Priorities), "Origin": nil, "OwnerId": c.user,
-		"AccountId": nil, "ContactId": nil, "IsClosed": false, "ClosedDate": nil, "CreatedDate": at, "CreatedById": c.user, "LastModifiedDate": at,
+		"Id": RecordID("500", s.made), "CaseNumber": fmt.Sprintf(s.options.Numbers, s.numbers), "Subject": nil,
+		"Description": nil, "Status": usual(s.options.Statuses), "Priority": usual(s.options.Priorities),
+		"Origin": nil, "OwnerId": c.user, "AccountId": nil, "ContactId": nil, "IsClosed": false, "ClosedDate": nil,
+		"CreatedDate": at, "CreatedById": c.user, "LastModifiedDate": at,
 	}}
 	if s.options.ExternalID != "" {
 		made.row[s.options.ExternalID] = nil
@@ -52,14 +58,18 @@ func (s *Server) insert(c call, field, key string) reply {
 	}
 	s.set(made, given, c)
 	s.cases = append(s.cases, made)
-	return reply{http.StatusCreated, map[string]any{"id": made.row["Id"], "success": true, "errors": []any{}, "created": true}}
+	return reply{
+		http.StatusCreated, map[string]any{"id": made.row["Id"], "success": true, "errors": []any{},
+			"created": true},
+	}
 }
 
 // upsert makes a case, or changes the one that has the key ("Insert or Update (Upsert) a Record Using an
 // External ID").
 func (s *Server) upsert(c call, field, key string) reply {
 	if field != s.options.ExternalID || field == "" || s.options.NotMarked {
-		return refuse(http.StatusNotFound, "NOT_FOUND", "Provided external ID field does not exist or is not accessible: "+field)
+		return refuse(http.StatusNotFound, "NOT_FOUND",
+			"Provided external ID field does not exist or is not accessible: "+field)
 	}
 	var found []*caseRow
 	for _, has := range s.cases {
@@ -86,7 +96,10 @@ func (s *Server) upsert(c call, field, key string) reply {
 	}
 	s.set(found[0], given, c)
 	found[0].row["LastModifiedDate"] = s.stamp()
-	return reply{http.StatusOK, map[string]any{"id": found[0].row["Id"], "success": true, "errors": []any{}, "created": false}}
+	return reply{
+		http.StatusOK, map[string]any{"id": found[0].row["Id"], "success": true, "errors": []any{},
+			"created": false},
+	}
 }
 
 func (s *Server) given(body []byte) (map[string]any, *reply) {
@@ -107,9 +120,11 @@ func (s *Server) check(given map[string]any, isNew bool) *reply {
 	for field, value := range given {
 		if slices.Contains(kept, field) || slices.Contains(s.options.ReadOnly, field) {
 			return bad("INVALID_FIELD_FOR_INSERT_UPDATE", "Unable to create/update fields: "+field+
-				". Please check the security settings of this field and verify that it is read/write for your profile or permission set.", field)
+				". Please check the security settings of this field and verify that it is read/write for your profile "+
+				"or permission set.", field)
 		}
-		if at := slices.IndexFunc(s.options.Fields, func(own Field) bool { return own.Name == field }); at >= 0 && !s.hides(field) {
+		if at := slices.IndexFunc(s.options.Fields, func(own Field) bool { return own.Name == field }); at >= 0 &&
+			!s.hides(field) {
 			if no := s.options.Fields[at].takes(value); no != nil {
 				return no
 			}
@@ -124,17 +139,21 @@ func (s *Server) check(given map[string]any, isNew bool) *reply {
 		case !isText:
 			return bad("JSON_PARSER_ERROR", "Cannot deserialize instance of string from "+field)
 		case plain && utf8.RuneCountInString(text) > longest:
-			return bad("STRING_TOO_LONG", fmt.Sprintf("%s: data value too large: (max length=%d)", field, longest), field)
+			return bad("STRING_TOO_LONG", fmt.Sprintf("%s: data value too large: (max length=%d)", field, longest),
+				field)
 		case refers && (!anyID.MatchString(text) || !slices.Contains(kinds, text[:3])):
 			return bad("MALFORMED_ID", field+": id value of incorrect type: "+text, field)
 		case refers && s.rows[text[:15]] == nil:
 			return bad("INVALID_CROSS_REFERENCE_KEY", "invalid cross reference id")
 		}
 	}
-	for field, list := range map[string][]Value{"Status": s.options.Statuses, "Priority": s.options.Priorities, "Origin": s.options.Origins} {
+	for field, list := range map[string][]Value{
+		"Status": s.options.Statuses, "Priority": s.options.Priorities, "Origin": s.options.Origins,
+	} {
 		text, isGiven := given[field].(string)
 		if isGiven && !slices.ContainsFunc(list, func(v Value) bool { return v.Value == text && !v.Inactive }) {
-			return bad("INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST", field+": bad value for restricted picklist field: "+text, field)
+			return bad("INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST",
+				field+": bad value for restricted picklist field: "+text, field)
 		}
 	}
 	if !isNew {
@@ -152,7 +171,8 @@ func (s *Server) check(given map[string]any, isNew bool) *reply {
 		}
 	}
 	if lacking != nil {
-		return bad("REQUIRED_FIELD_MISSING", "Required fields are missing: ["+strings.Join(lacking, ", ")+"]", lacking...)
+		return bad("REQUIRED_FIELD_MISSING", "Required fields are missing: ["+strings.Join(lacking, ", ")+"]",
+			lacking...)
 	}
 	if s.options.Validate != nil {
 		if sentence := s.options.Validate(given); sentence != "" {
@@ -186,8 +206,10 @@ func (f Field) takes(value any) *reply {
 		return bad("JSON_PARSER_ERROR", "Cannot deserialize instance of string from "+fmt.Sprint(value))
 	}
 	for _, part := range strings.Split(text, ";") {
-		if f.Values != nil && !slices.ContainsFunc(f.Values, func(v Value) bool { return v.Value == part && !v.Inactive }) {
-			return bad("INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST", f.Name+": bad value for restricted picklist field: "+part)
+		if f.Values != nil && !slices.ContainsFunc(f.Values,
+			func(v Value) bool { return v.Value == part && !v.Inactive }) {
+			return bad("INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST",
+				f.Name+": bad value for restricted picklist field: "+part)
 		}
 	}
 	return nil
@@ -211,7 +233,8 @@ func (s *Server) set(c *caseRow, given map[string]any, by call) {
 // settle makes a case closed, or open, by its status.
 func (s *Server) settle(c *caseRow) {
 	status, _ := c.row["Status"].(string)
-	closed := slices.ContainsFunc(s.options.Statuses, func(v Value) bool { return v.Value == status && v.Closed })
+	closed := slices.ContainsFunc(s.options.Statuses,
+		func(v Value) bool { return v.Value == status && v.Closed })
 	switch was := c.row["IsClosed"]; {
 	case closed && was == false:
 		c.row["ClosedDate"] = s.stamp()

@@ -45,7 +45,8 @@ func (s *Server) composite(c call, versioned string) reply {
 			queries++
 		}
 		if !partName.MatchString(p.ReferenceID) {
-			return refuse(http.StatusBadRequest, "JSON_PARSER_ERROR", "The reference id "+p.ReferenceID+" is not valid")
+			return refuse(http.StatusBadRequest, "JSON_PARSER_ERROR",
+				"The reference id "+p.ReferenceID+" is not valid")
 		}
 		for name := range p.Headers {
 			if name == "Accept" || name == "Authorization" || name == "Content-Type" {
@@ -76,7 +77,8 @@ func (s *Server) composite(c call, versioned string) reply {
 	}
 	if failed >= 0 && asked.AllOrNone {
 		undo()
-		halted := refuse(http.StatusBadRequest, "PROCESSING_HALTED", "The transaction was rolled back since another operation in the same transaction failed.")
+		halted := refuse(http.StatusBadRequest, "PROCESSING_HALTED",
+			"The transaction was rolled back since another operation in the same transaction failed.")
 		kept := answers[failed]
 		answers = answers[:0]
 		for i := range asked.Parts {
@@ -90,14 +92,18 @@ func (s *Server) composite(c call, versioned string) reply {
 	list := make([]any, 0, len(answers))
 	for i, answer := range answers {
 		list = append(list, map[string]any{
-			"body": answer.body, "httpHeaders": map[string]any{}, "httpStatusCode": answer.status, "referenceId": asked.Parts[i].ReferenceID,
+			"body": answer.body, "httpHeaders": map[string]any{}, "httpStatusCode": answer.status,
+			"referenceId": asked.Parts[i].ReferenceID,
 		})
 	}
 	return reply{http.StatusOK, map[string]any{"compositeResponse": list}}
 }
 
 // part does one part. What it refers to of earlier ones takes the references' places.
-func (s *Server) part(whole call, method, address string, body []byte, headers map[string]string, bodies map[string]map[string]any, versioned string) reply {
+func (s *Server) part(
+	whole call, method, address string, body []byte, headers map[string]string, bodies map[string]map[string]any,
+	versioned string,
+) reply {
 	unknown := ""
 	filled := referred.ReplaceAllStringFunc(address, func(found string) string {
 		names := referred.FindStringSubmatch(found)
@@ -108,11 +114,15 @@ func (s *Server) part(whole call, method, address string, body []byte, headers m
 		return fmt.Sprint(value)
 	})
 	if unknown != "" {
-		return refuse(http.StatusBadRequest, "PROCESSING_HALTED", "Invalid reference specified. No value for "+unknown+" found")
+		return refuse(http.StatusBadRequest, "PROCESSING_HALTED",
+			"Invalid reference specified. No value for "+unknown+" found")
 	}
 	u, err := url.Parse(filled)
 	if err != nil || u.IsAbs() || !strings.HasPrefix(u.Path, DataPath) {
 		return notFound()
 	}
-	return s.resource(call{method: method, address: u, body: body, autoAssign: headers["Sforce-Auto-Assign"], user: whole.user, within: versioned})
+	return s.resource(call{
+		method: method, address: u, body: body, autoAssign: headers["Sforce-Auto-Assign"], user: whole.user,
+		within: versioned,
+	})
 }

@@ -46,10 +46,13 @@ type Options struct {
 	Private                       bool     // users see their own cases alone
 	Fields                        []Field  // of the organisation's own
 
-	ExternalID           string                                  // a custom field of cases, marked External ID and Unique; "" is none
-	NotUnique, NotMarked bool                                    // the field is not quite so
-	Numbers              string                                  // the display format of case numbers, for fmt; "" is %08d
-	Validate             func(fields map[string]any) (no string) // a validation rule: its sentence where it refuses a case
+	// A custom field of cases, marked External ID and Unique; "" is none.
+	ExternalID           string
+	NotUnique, NotMarked bool // the field is not quite so
+	// The display format of case numbers, for fmt; "" is %08d.
+	Numbers string
+	// A validation rule: its sentence where it refuses a case.
+	Validate func(fields map[string]any) (no string)
 }
 
 // Field is a custom field of cases.
@@ -116,7 +119,9 @@ func New(o Options) *Server {
 		o.Accounts = []string{"alice@acme.example"}
 	}
 	if o.Statuses == nil {
-		o.Statuses = []Value{{Value: "New", Default: true}, {Value: "Working"}, {Value: "Escalated"}, {Value: "Closed", Closed: true}}
+		o.Statuses = []Value{
+			{Value: "New", Default: true}, {Value: "Working"}, {Value: "Escalated"}, {Value: "Closed", Closed: true},
+		}
 	}
 	if o.Priorities == nil {
 		o.Priorities = []Value{{Value: "High"}, {Value: "Medium", Default: true}, {Value: "Low"}}
@@ -207,14 +212,16 @@ func (s *Server) answer(r *http.Request) reply {
 		return refuse(http.StatusUnauthorized, "INVALID_SESSION_ID", "Session expired or invalid")
 	}
 	if !slices.Contains(who.Scopes, "api") && !slices.Contains(who.Scopes, "full") {
-		return refuse(http.StatusForbidden, "INVALID_SESSION_ID", "This session is not valid for use with the REST API")
+		return refuse(http.StatusForbidden, "INVALID_SESSION_ID",
+			"This session is not valid for use with the REST API")
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	if err != nil {
 		return refuse(http.StatusBadRequest, "JSON_PARSER_ERROR", "The body cannot be read")
 	}
 	if len(body) > 0 && !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
-		return refuse(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "Content-Type is not application/json")
+		return refuse(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE",
+			"Content-Type is not application/json")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -235,7 +242,8 @@ type call struct {
 
 func (s *Server) resource(c call) reply {
 	versioned, resource, _ := strings.Cut(strings.TrimPrefix(c.address.EscapedPath(), DataPath), "/")
-	if !strings.HasPrefix(versioned, "v") || !strings.HasSuffix(versioned, ".0") || c.within != "" && c.within != versioned {
+	if !strings.HasPrefix(versioned, "v") || !strings.HasSuffix(versioned, ".0") ||
+		c.within != "" && c.within != versioned {
 		return notFound()
 	}
 	segments := strings.Split(strings.TrimSuffix(resource, "/"), "/")
@@ -292,13 +300,16 @@ func (s *Server) describe() map[string]any {
 		values := []any{}
 		for _, v := range list {
 			values = append(values, map[string]any{
-				"active": !v.Inactive, "defaultValue": v.Default, "label": cmp.Or(v.Label, v.Value), "value": v.Value, "validFor": nil,
+				"active": !v.Inactive, "defaultValue": v.Default, "label": cmp.Or(v.Label, v.Value), "value": v.Value,
+				"validFor": nil,
 			})
 		}
 		field := map[string]any{
-			"name": name, "type": kind, "nillable": nillable && !slices.Contains(s.options.Required, name), "updateable": true,
-			"createable": !slices.Contains(s.options.ReadOnly, name) && !slices.Contains(kept, name), "defaultedOnCreate": defaulted,
-			"restrictedPicklist": list != nil, "externalId": false, "unique": false, "referenceTo": []string{}, "picklistValues": values,
+			"name": name, "type": kind, "nillable": nillable && !slices.Contains(s.options.Required, name),
+			"updateable":        true,
+			"createable":        !slices.Contains(s.options.ReadOnly, name) && !slices.Contains(kept, name),
+			"defaultedOnCreate": defaulted, "restrictedPicklist": list != nil, "externalId": false, "unique": false,
+			"referenceTo": []string{}, "picklistValues": values,
 		}
 		maps.Copy(field, more)
 		fields = append(fields, field)
@@ -315,7 +326,9 @@ func (s *Server) describe() map[string]any {
 	add("AccountId", "reference", true, false, nil, map[string]any{"referenceTo": []string{"Account"}})
 	add("ContactId", "reference", true, false, nil, map[string]any{"referenceTo": []string{"Contact"}})
 	if s.options.ExternalID != "" {
-		add(s.options.ExternalID, "string", true, false, nil, map[string]any{"externalId": !s.options.NotMarked, "unique": !s.options.NotUnique})
+		add(s.options.ExternalID, "string", true, false, nil, map[string]any{
+			"externalId": !s.options.NotMarked, "unique": !s.options.NotUnique,
+		})
 	}
 	for _, own := range s.options.Fields {
 		add(own.Name, own.Type, !own.Required && own.Type != "boolean", own.Type == "boolean", own.Values, nil)

@@ -44,8 +44,11 @@ func serve(t *testing.T, o fake.Options) *org {
 	served := httptest.NewServer(server)
 	t.Cleanup(served.Close)
 	s := &org{Server: server, t: t, url: served.URL}
-	status, body := s.ask(url.Values{"grant_type": {"client_credentials"}, "client_id": {client}, "client_secret": {secret}})
-	if s.token, _ = body["access_token"].(string); status != http.StatusOK || s.token == "" || body["instance_url"] != s.url {
+	status, body := s.ask(url.Values{
+		"grant_type": {"client_credentials"}, "client_id": {client}, "client_secret": {secret},
+	})
+	if s.token, _ = body["access_token"].(string); status != http.StatusOK || s.token == "" ||
+		body["instance_url"] != s.url {
 		t.Fatalf("no token: %d %v", status, body)
 	}
 	if body["expires_in"] != nil {
@@ -71,7 +74,8 @@ func (s *org) ask(form url.Values) (status int, body map[string]any) {
 // call calls the API, and answers what it says as text.
 func (s *org) call(method, resource, body string) (status int, text string) {
 	s.t.Helper()
-	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url+"/services/data/v62.0/"+resource, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url+"/services/data/v62.0/"+resource,
+		strings.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -105,16 +109,20 @@ func TestQueries(t *testing.T) {
 		status     int
 		says       string
 	}{
-		{"an escaped text", `SELECT CaseNumber FROM Case WHERE Subject = 'It\'s a \\ pipe'`, 200, `"CaseNumber":"1"`},
+		{"an escaped text", `SELECT CaseNumber FROM Case WHERE Subject = 'It\'s a \\ pipe'`, 200,
+			`"CaseNumber":"1"`},
 		{"no regard to case", `SELECT CaseNumber FROM Case WHERE Subject = 'ANOTHER'`, 200, `"CaseNumber":"2"`},
-		{"order and limit", `SELECT CaseNumber FROM Case WHERE Id != '` + id + `' ORDER BY CaseNumber DESC LIMIT 1`, 200, `"CaseNumber":"2"`},
+		{"order and limit", `SELECT CaseNumber FROM Case WHERE Id != '` + id + `' ORDER BY CaseNumber DESC LIMIT 1`,
+			200, `"CaseNumber":"2"`},
 		{"children", `SELECT Id, (SELECT CommentBody FROM CaseComments WHERE IsPublished = true ORDER BY CreatedDate DESC, Id DESC LIMIT 1) FROM Case WHERE Id = '` + id + `'`, 200, `"CommentBody":"Second"`},
 		{"no children are null", `SELECT (SELECT Body FROM Feeds) FROM Case LIMIT 1`, 200, `"Feeds":null`},
 		{"the organisation", `SELECT Name FROM Organization LIMIT 1`, 200, `"Name":"Acme"`},
 		{"a quote that is not escaped", `SELECT Id FROM Case WHERE CaseNumber = '1''`, 400, "MALFORMED_QUERY"},
 		{"a backslash that escapes nothing", `SELECT Id FROM Case WHERE CaseNumber = '\q'`, 400, "MALFORMED_QUERY"},
-		{"a condition behind a quote", `SELECT Id FROM Case WHERE CaseNumber = '' OR Id != ''`, 400, "MALFORMED_QUERY"},
-		{"a word in the place of a text", `SELECT Id FROM Case WHERE CaseNumber = CaseNumber`, 400, "MALFORMED_QUERY"},
+		{"a condition behind a quote", `SELECT Id FROM Case WHERE CaseNumber = '' OR Id != ''`, 400,
+			"MALFORMED_QUERY"},
+		{"a word in the place of a text", `SELECT Id FROM Case WHERE CaseNumber = CaseNumber`, 400,
+			"MALFORMED_QUERY"},
 		{"a comment", `SELECT Id FROM Case -- all`, 400, "MALFORMED_QUERY"},
 		{"nothing", ``, 400, "MALFORMED_QUERY"},
 		{"a star", `SELECT * FROM Case`, 400, "MALFORMED_QUERY"},
@@ -142,16 +150,21 @@ func TestWrites(t *testing.T) {
 	}{
 		{"a case", "POST", "sobjects/Case", `{"Subject":"A pipe"}`, 201, `"success":true`, 1},
 		{"a case of a key", "PATCH", "sobjects/Case/Key__c/k1", `{"Subject":"A pipe"}`, 201, `"created":true`, 1},
-		{"another field for keys", "PATCH", "sobjects/Case/Other__c/k1", `{"Subject":"A pipe"}`, 404, "NOT_FOUND", 0},
+		{"another field for keys", "PATCH", "sobjects/Case/Other__c/k1", `{"Subject":"A pipe"}`, 404,
+			"NOT_FOUND", 0},
 		{"no JSON", "POST", "sobjects/Case", `{`, 400, "JSON_PARSER_ERROR", 0},
 		{"an unknown field", "POST", "sobjects/Case", `{"Colour":"red"}`, 400, "INVALID_FIELD", 0},
-		{"a number of one's own", "POST", "sobjects/Case", `{"CaseNumber":"1"}`, 400, "INVALID_FIELD_FOR_INSERT_UPDATE", 0},
+		{"a number of one's own", "POST", "sobjects/Case", `{"CaseNumber":"1"}`, 400,
+			"INVALID_FIELD_FOR_INSERT_UPDATE", 0},
 		{"a type", "POST", "sobjects/Case", `{"Subject":7}`, 400, "JSON_PARSER_ERROR", 0},
-		{"a length", "POST", "sobjects/Case", `{"Subject":"` + strings.Repeat("a", 256) + `"}`, 400, "STRING_TOO_LONG", 0},
-		{"a picklist", "POST", "sobjects/Case", `{"Priority":"P1"}`, 400, "INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST", 0},
+		{"a length", "POST", "sobjects/Case", `{"Subject":"` + strings.Repeat("a", 256) + `"}`, 400,
+			"STRING_TOO_LONG", 0},
+		{"a picklist", "POST", "sobjects/Case", `{"Priority":"P1"}`, 400,
+			"INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST", 0},
 		{"an id's form", "POST", "sobjects/Case", `{"OwnerId":"me"}`, 400, "MALFORMED_ID", 0},
 		{"an id's kind", "POST", "sobjects/Case", `{"OwnerId":"` + fake.Account + `"}`, 400, "MALFORMED_ID", 0},
-		{"an id of nothing", "POST", "sobjects/Case", `{"OwnerId":"` + fake.RecordID("005", 9) + `"}`, 400, "INVALID_CROSS_REFERENCE_KEY", 0},
+		{"an id of nothing", "POST", "sobjects/Case", `{"OwnerId":"` + fake.RecordID("005", 9) + `"}`, 400,
+			"INVALID_CROSS_REFERENCE_KEY", 0},
 		{"an unknown resource", "POST", "sobjects/Lead", `{}`, 404, "NOT_FOUND", 0},
 
 		{"a composite call", "POST", "composite", `{"allOrNone":true,"compositeRequest":[
@@ -163,12 +176,19 @@ func TestWrites(t *testing.T) {
 		{"not all", "POST", "composite", `{"compositeRequest":[
 			{"method":"POST","url":"/services/data/v62.0/sobjects/Case","referenceId":"a","body":{"Subject":"A pipe"}},
 			{"method":"GET","url":"/services/data/v62.0/query?q=SELECT+Nothing+FROM+Case","referenceId":"b"}]}`, 200, "INVALID_FIELD", 1},
-		{"a reference to nothing", "POST", "composite", `{"allOrNone":true,"compositeRequest":[{"method":"GET","url":"/services/data/v62.0/query?q=@{a.id}","referenceId":"b"}]}`, 200, "Invalid reference", 0},
-		{"another version within", "POST", "composite", `{"compositeRequest":[{"method":"GET","url":"/services/data/v61.0/sobjects/Case/describe","referenceId":"b"}]}`, 200, "NOT_FOUND", 0},
-		{"a header that is inherited", "POST", "composite", `{"compositeRequest":[{"method":"GET","url":"/x","referenceId":"b","httpHeaders":{"Authorization":"x"}}]}`, 400, "INVALID_HTTP_HEADER", 0},
-		{"an unknown property", "POST", "composite", `{"compositeRequest":[{"method":"GET","url":"/x","referenceId":"b","headers":{}}]}`, 400, "JSON_PARSER_ERROR", 0},
+		{"a reference to nothing", "POST", "composite",
+			`{"allOrNone":true,"compositeRequest":[{"method":"GET","url":"/services/data/v62.0/query?q=@{a.id}","referenceId":"b"}]}`, 200, "Invalid reference", 0},
+		{"another version within", "POST", "composite",
+			`{"compositeRequest":[{"method":"GET","url":"/services/data/v61.0/sobjects/Case/describe","referenceId":"b"}]}`, 200, "NOT_FOUND", 0},
+		{"a header that is inherited", "POST", "composite",
+			`{"compositeRequest":[{"method":"GET","url":"/x","referenceId":"b","httpHeaders":{"Authorization":"x"}}]}`,
+			400, "INVALID_HTTP_HEADER", 0},
+		{"an unknown property", "POST", "composite",
+			`{"compositeRequest":[{"method":"GET","url":"/x","referenceId":"b","headers":{}}]}`, 400,
+			"JSON_PARSER_ERROR", 0},
 		{"no parts", "POST", "composite", `{"compositeRequest":[]}`, 400, "LIMIT_EXCEEDED", 0},
-		{"a composite call within", "POST", "composite", `{"compositeRequest":[{"method":"POST","url":"/services/data/v62.0/composite","referenceId":"b","body":{}}]}`, 200, "NOT_FOUND", 0},
+		{"a composite call within", "POST", "composite",
+			`{"compositeRequest":[{"method":"POST","url":"/services/data/v62.0/composite","referenceId":"b","body":{}}]}`, 200, "NOT_FOUND", 0},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			s := serve(t, fake.Options{ExternalID: key})
@@ -186,14 +206,16 @@ func TestWrites(t *testing.T) {
 func TestAnUpsertChangesTheCaseThatHasTheKey(t *testing.T) {
 	s := serve(t, fake.Options{ExternalID: key})
 	id := s.Add(map[string]any{key: "k1", "Subject": "Old"})
-	if status, body := s.call(http.MethodPatch, "sobjects/Case/Key__c/K1", `{"Subject":"New"}`); status != 200 || !strings.Contains(body, `"created":false`) {
+	if status, body := s.call(http.MethodPatch, "sobjects/Case/Key__c/K1", `{"Subject":"New"}`); status != 200 ||
+		!strings.Contains(body, `"created":false`) {
 		t.Errorf("answered %d %s", status, body)
 	}
 	if c := s.Case(id); c["Subject"] != "New" || c["OwnerId"] != fake.DefaultOwner {
 		t.Errorf("the case is %v", c)
 	}
 	s.Add(map[string]any{key: "k1"})
-	if status, body := s.call(http.MethodPatch, "sobjects/Case/Key__c/k1", `{"Subject":"New"}`); status != http.StatusMultipleChoices {
+	if status, body := s.call(http.MethodPatch, "sobjects/Case/Key__c/k1",
+		`{"Subject":"New"}`); status != http.StatusMultipleChoices {
 		t.Errorf("two cases of a key are answered with %d %s", status, body)
 	}
 }
@@ -216,15 +238,22 @@ func TestAssertions(t *testing.T) {
 		wrong              string
 		withoutAnAssertion bool
 	}{
-		{rule: "as documented", issuer: client, user: user, aud: "https://login.salesforce.com", life: 3 * time.Minute, signer: pair},
+		{rule: "as documented", issuer: client, user: user, aud: "https://login.salesforce.com",
+			life: 3 * time.Minute, signer: pair},
 		{rule: "of an emulator", issuer: client, user: user, aud: s.url, life: 3 * time.Minute, signer: pair},
 		{rule: "without any", withoutAnAssertion: true, signer: pair, wrong: "invalid assertion"},
-		{rule: "of an unknown app", issuer: "other", user: user, aud: s.url, life: time.Minute, signer: pair, wrong: "client identifier"},
-		{rule: "with another key", issuer: client, user: user, aud: s.url, life: time.Minute, signer: other, wrong: "signature"},
-		{rule: "for another server", issuer: client, user: user, aud: s.url + fake.TokenPath, life: time.Minute, signer: pair, wrong: "audience"},
-		{rule: "that has ended", issuer: client, user: user, aud: s.url, life: -time.Minute, signer: pair, wrong: "expired"},
-		{rule: "that lasts", issuer: client, user: user, aud: s.url, life: time.Hour, signer: pair, wrong: "expired"},
-		{rule: "for nobody", issuer: client, user: "mallory@acme.example", aud: s.url, life: time.Minute, signer: pair, wrong: "approved"},
+		{rule: "of an unknown app", issuer: "other", user: user, aud: s.url, life: time.Minute, signer: pair,
+			wrong: "client identifier"},
+		{rule: "with another key", issuer: client, user: user, aud: s.url, life: time.Minute, signer: other,
+			wrong: "signature"},
+		{rule: "for another server", issuer: client, user: user, aud: s.url + fake.TokenPath, life: time.Minute,
+			signer: pair, wrong: "audience"},
+		{rule: "that has ended", issuer: client, user: user, aud: s.url, life: -time.Minute, signer: pair,
+			wrong: "expired"},
+		{rule: "that lasts", issuer: client, user: user, aud: s.url, life: time.Hour, signer: pair,
+			wrong: "expired"},
+		{rule: "for nobody", issuer: client, user: "mallory@acme.example", aud: s.url, life: time.Minute,
+			signer: pair, wrong: "approved"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			part := func(v any) string {
@@ -245,9 +274,12 @@ func TestAssertions(t *testing.T) {
 			if c.withoutAnAssertion {
 				assertion = ""
 			}
-			status, body := s.ask(url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"}, "assertion": {assertion}})
+			status, body := s.ask(url.Values{
+				"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"}, "assertion": {assertion},
+			})
 			why, _ := body["error_description"].(string)
-			if c.wrong == "" && (status != http.StatusOK || body["access_token"] == nil || body["instance_url"] != s.url) ||
+			if c.wrong == "" && (status != http.StatusOK || body["access_token"] == nil ||
+				body["instance_url"] != s.url) ||
 				c.wrong != "" && (body["error"] != "invalid_grant" || !strings.Contains(why, c.wrong)) {
 				t.Errorf("answered %d %v, want %q", status, body, c.wrong)
 			}
@@ -257,14 +289,18 @@ func TestAssertions(t *testing.T) {
 
 func TestAnAppForItselfAsksForNoScope(t *testing.T) {
 	s := serve(t, fake.Options{})
-	status, body := s.ask(url.Values{"grant_type": {"client_credentials"}, "client_id": {client}, "client_secret": {secret}, "scope": {"api"}})
+	status, body := s.ask(url.Values{
+		"grant_type": {"client_credentials"}, "client_id": {client}, "client_secret": {secret}, "scope": {"api"},
+	})
 	if status != http.StatusBadRequest || body["error"] != "invalid_request" {
 		t.Errorf("answered %d %v", status, body)
 	}
 }
 
 func TestIDsAreSafeWhereCaseIsLost(t *testing.T) {
-	for id, want := range map[string]string{fake.RecordID("500", 1): "500dM0000000001QAA", fake.RecordID("00G", 1): "00GdM0000000001UAA"} {
+	for id, want := range map[string]string{
+		fake.RecordID("500", 1): "500dM0000000001QAA", fake.RecordID("00G", 1): "00GdM0000000001UAA",
+	} {
 		if id != want {
 			t.Errorf("made %s, want %s", id, want)
 		}

@@ -19,7 +19,8 @@ func (s *Server) faulty(w http.ResponseWriter, r *http.Request) bool {
 	case met.Limited:
 		write(w, refuse(http.StatusForbidden, "REQUEST_LIMIT_EXCEEDED", "TotalRequests Limit exceeded."))
 	case met.Forbidden:
-		write(w, refuse(http.StatusForbidden, "INSUFFICIENT_ACCESS_OR_READONLY", "insufficient access rights on object"))
+		write(w, refuse(http.StatusForbidden, "INSUFFICIENT_ACCESS_OR_READONLY",
+			"insufficient access rights on object"))
 	default:
 		return false
 	}

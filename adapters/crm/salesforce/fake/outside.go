@@ -45,7 +45,8 @@ func (s *Server) Email(id, text, html string, draft bool) error {
 			status = "5"
 		}
 		c.emails = append(c.emails, row{
-			"Id": s.childID("02s"), "TextBody": orNil(text), "HtmlBody": orNil(html), "Status": status, "MessageDate": s.stamp(),
+			"Id": s.childID("02s"), "TextBody": orNil(text), "HtmlBody": orNil(html), "Status": status,
+			"MessageDate": s.stamp(),
 		})
 	})
 }
@@ -58,7 +59,8 @@ func (s *Server) Post(id, body string, rich, public bool) error {
 			visibility = "AllUsers"
 		}
 		c.posts = append(c.posts, row{
-			"Id": s.childID("0D5"), "Body": body, "IsRichText": rich, "Type": "TextPost", "Visibility": visibility, "CreatedDate": s.stamp(),
+			"Id": s.childID("0D5"), "Body": body, "IsRichText": rich, "Type": "TextPost", "Visibility": visibility,
+			"CreatedDate": s.stamp(),
 		})
 	})
 }
@@ -80,7 +82,10 @@ func (s *Server) Add(fields map[string]any) (id string) {
 	defer s.mu.Unlock()
 	s.made++
 	at := s.stamp()
-	added := &caseRow{row: row{"Id": RecordID("500", s.made), "IsClosed": false, "CreatedDate": at, "CreatedById": Owner, "LastModifiedDate": at}}
+	added := &caseRow{row: row{
+		"Id": RecordID("500", s.made), "IsClosed": false, "CreatedDate": at, "CreatedById": Owner,
+		"LastModifiedDate": at,
+	}}
 	for field, value := range fields {
 		added.row[field] = value
 	}

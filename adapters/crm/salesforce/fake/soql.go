@@ -14,7 +14,8 @@ import (
 func (s *Server) query(c call) reply {
 	values := c.address.Query()
 	if len(values) != 1 || len(values["q"]) != 1 {
-		return refuse(http.StatusBadRequest, "MALFORMED_QUERY", "The parameter q is required, and no other is known")
+		return refuse(http.StatusBadRequest, "MALFORMED_QUERY",
+			"The parameter q is required, and no other is known")
 	}
 	parsed, err := parse(values.Get("q"))
 	if err != nil {
@@ -28,7 +29,9 @@ func (s *Server) query(c call) reply {
 			rows = slices.DeleteFunc(slices.Clone(rows), func(r *caseRow) bool { return r.row["OwnerId"] != c.user })
 		}
 	case "Organization":
-		rows = []*caseRow{{row: row{"Id": RecordID("00D", 1), "Name": s.options.Name, "DefaultCaseAccess": access[s.options.Private]}}}
+		rows = []*caseRow{{row: row{
+			"Id": RecordID("00D", 1), "Name": s.options.Name, "DefaultCaseAccess": access[s.options.Private],
+		}}}
 	case "User", "Group", "Account", "Contact":
 		prefix := map[string]string{"User": "005", "Group": "00G", "Account": "001", "Contact": "003"}[parsed.from]
 		for id, r := range s.rows {
@@ -64,8 +67,8 @@ func (s *Server) columns(of string) []string {
 		return []string{"Id", "Body", "IsRichText", "Type", "Visibility", "CreatedDate"}
 	}
 	all := []string{
-		"Id", "CaseNumber", "Subject", "Description", "Status", "Priority", "Origin", "OwnerId", "AccountId", "ContactId",
-		"IsClosed", "ClosedDate", "CreatedDate", "CreatedById", "LastModifiedDate",
+		"Id", "CaseNumber", "Subject", "Description", "Status", "Priority", "Origin", "OwnerId", "AccountId",
+		"ContactId", "IsClosed", "ClosedDate", "CreatedDate", "CreatedById", "LastModifiedDate",
 	}
 	if s.options.ExternalID != "" {
 		all = append(all, s.options.ExternalID)
@@ -144,7 +147,8 @@ func (s *Server) shown(q soql, r *caseRow) (map[string]any, *reply) {
 		case "Feeds":
 			children = r.posts
 		default:
-			no := refuse(http.StatusBadRequest, "INVALID_TYPE", "Didn't understand relationship '"+item.child.from+"' in FROM part of query call.")
+			no := refuse(http.StatusBadRequest, "INVALID_TYPE",
+				"Didn't understand relationship '"+item.child.from+"' in FROM part of query call.")
 			return nil, &no
 		}
 		wrapped := make([]*caseRow, 0, len(children))
@@ -286,7 +290,8 @@ func tokenize(text string) (tokens []token, err error) {
 			i += 2
 		case c == '_' || c < 128 && (unicode.IsLetter(c) || unicode.IsDigit(c)):
 			start := i
-			for i < len(runes) && (runes[i] == '_' || runes[i] < 128 && (unicode.IsLetter(runes[i]) || unicode.IsDigit(runes[i]))) {
+			for i < len(runes) && (runes[i] == '_' ||
+				runes[i] < 128 && (unicode.IsLetter(runes[i]) || unicode.IsDigit(runes[i]))) {
 				i++
 			}
 			tokens = append(tokens, token{text: string(runes[start:i])})
@@ -300,7 +305,9 @@ func tokenize(text string) (tokens []token, err error) {
 // quotedText reads a literal from behind its opening quote ("Quoted String Escape Sequences": a backslash in
 // any other context is an error).
 func quotedText(runes []rune, i int) (token, int, error) {
-	escapes := map[rune]rune{'n': '\n', 'r': '\r', 't': '\t', 'b': '\b', 'f': '\f', '"': '"', '\'': '\'', '\\': '\\'}
+	escapes := map[rune]rune{
+		'n': '\n', 'r': '\r', 't': '\t', 'b': '\b', 'f': '\f', '"': '"', '\'': '\'', '\\': '\\',
+	}
 	var b strings.Builder
 	for ; i < len(runes); i++ {
 		switch c := runes[i]; c {

@@ -120,9 +120,11 @@ func (s *Server) asserted(r *http.Request, assertion string) (client, account, w
 	switch {
 	case key == nil:
 		return "", "", "client identifier invalid"
-	case err != nil || header.Algorithm != "RS256" || rsa.VerifyPKCS1v15(key, crypto.SHA256, sum[:], signature) != nil:
+	case err != nil || header.Algorithm != "RS256" ||
+		rsa.VerifyPKCS1v15(key, crypto.SHA256, sum[:], signature) != nil:
 		return "", "", "invalid assertion signature"
-	case !slices.Contains([]string{"https://login.salesforce.com", "https://test.salesforce.com", origin(r)}, claims.Audience):
+	case !slices.Contains([]string{"https://login.salesforce.com", "https://test.salesforce.com", origin(r)},
+		claims.Audience):
 		return "", "", "audience is invalid"
 	case !now.Before(end) || end.After(now.Add(longest)):
 		return "", "", "assertion expired, or not about to"
@@ -140,5 +142,6 @@ func decoded(part string, into any) bool {
 func oauthError(w http.ResponseWriter, code, description string) {
 	w.Header().Set("Content-Type", "application/json;charset=UTF-8")
 	w.WriteHeader(http.StatusBadRequest)
-	_ = json.NewEncoder(w).Encode(map[string]any{"error": code, "error_description": description}) // who asked may have left
+	// Who asked may have left.
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": code, "error_description": description})
 }

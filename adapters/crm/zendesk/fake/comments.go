@@ -21,11 +21,17 @@ func (c call) comments() (map[string]any, *refusal) {
 	case "-created_at":
 		slices.Reverse(list)
 	default:
-		return nil, &refusal{status: 400, body: map[string]any{"errors": []any{map[string]any{"code": "InvalidSort", "title": "sort is not valid"}}}}
+		return nil, &refusal{
+			status: 400, body: map[string]any{"errors": []any{map[string]any{"code": "InvalidSort",
+				"title": "sort is not valid"}}},
+		}
 	}
 	size, err := strconv.Atoi(c.query.Get("page[size]"))
 	if err != nil || size < 1 || size > 100 {
-		return nil, &refusal{status: 400, body: map[string]any{"errors": []any{map[string]any{"code": "InvalidPaginationParameter", "title": "page[size] is not valid"}}}}
+		return nil, &refusal{
+			status: 400, body: map[string]any{"errors": []any{map[string]any{"code": "InvalidPaginationParameter",
+				"title": "page[size] is not valid"}}},
+		}
 	}
 	if c.options.PageSize > 0 {
 		size = min(size, c.options.PageSize)
@@ -33,19 +39,23 @@ func (c call) comments() (map[string]any, *refusal) {
 	from := 0
 	if after := c.query.Get("page[after]"); after != "" {
 		if _, err := fmt.Sscanf(after, "after-%d", &from); err != nil || from > len(list) {
-			return nil, &refusal{status: 400, body: map[string]any{"errors": []any{map[string]any{"code": "InvalidPaginationParameter", "title": "page[after] is not valid"}}}}
+			return nil, &refusal{
+				status: 400, body: map[string]any{"errors": []any{map[string]any{"code": "InvalidPaginationParameter",
+					"title": "page[after] is not valid"}}},
+			}
 		}
 	}
 	until := min(from+size, len(list))
 	shown := []any{}
 	for _, one := range list[from:until] {
 		shown = append(shown, map[string]any{
-			"id": one.id, "type": "Comment", "author_id": Agent, "body": one.plain, "plain_body": one.plain, "html_body": one.html,
-			"public": one.public, "attachments": []any{}, "created_at": one.at,
+			"id": one.id, "type": "Comment", "author_id": Agent, "body": one.plain, "plain_body": one.plain,
+			"html_body": one.html, "public": one.public, "attachments": []any{}, "created_at": one.at,
 		})
 	}
 	return map[string]any{"comments": shown, "meta": map[string]any{
-		"has_more": until < len(list), "after_cursor": fmt.Sprintf("after-%d", until), "before_cursor": fmt.Sprintf("before-%d", from),
+		"has_more": until < len(list), "after_cursor": fmt.Sprintf("after-%d", until),
+		"before_cursor": fmt.Sprintf("before-%d", from),
 	}}, nil
 }
 

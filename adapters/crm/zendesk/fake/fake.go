@@ -106,8 +106,11 @@ func New(o Options) *Server {
 		o.Now = time.Now
 	}
 	auth := o.OAuth
-	auth.AuthorizePath, auth.TokenPath, auth.Rotation, auth.Accounts, auth.Now = AuthorizePath, TokenPath, oauthtest.SingleUse, []string{o.Email}, o.Now
-	return &Server{OAuth: oauthtest.New(auth), options: o, statuses: slices.Clone(statuses), keys: map[string]*idempotent{}}
+	auth.AuthorizePath, auth.TokenPath, auth.Rotation, auth.Accounts, auth.Now = AuthorizePath, TokenPath,
+		oauthtest.SingleUse, []string{o.Email}, o.Now
+	return &Server{
+		OAuth: oauthtest.New(auth), options: o, statuses: slices.Clone(statuses), keys: map[string]*idempotent{},
+	}
 }
 
 // ServeHTTP serves the API and the OAuth endpoints.
@@ -151,7 +154,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, path string) (in
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return 0, nil, &refusal{status: 400, body: map[string]any{"error": "InvalidQuery", "description": "The query cannot be read."}}
+		return 0, nil, &refusal{
+			status: 400, body: map[string]any{"error": "InvalidQuery", "description": "The query cannot be read."},
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,7 +232,8 @@ func (c call) token() (map[string]any, *refusal) {
 	if c.basic {
 		return nil, forbidden()
 	}
-	return map[string]any{"token": map[string]any{"id": 1, "user_id": Agent, "client_id": 2, "token": "0123456789", "scopes": c.scopes}}, nil
+	return map[string]any{"token": map[string]any{"id": 1, "user_id": Agent, "client_id": 2,
+		"token": "0123456789", "scopes": c.scopes}}, nil
 }
 
 // ticketPath takes tickets/ID and what follows apart.
@@ -257,7 +263,8 @@ func (s *Server) who(r *http.Request) (scopes []string, known bool) {
 	revoked := s.revoked
 	s.mu.Unlock()
 	if user, token, basic := r.BasicAuth(); basic {
-		return all, !revoked && s.options.APIToken != "" && user == s.options.Email+"/token" && token == s.options.APIToken
+		return all, !revoked && s.options.APIToken != "" && user == s.options.Email+"/token" &&
+			token == s.options.APIToken
 	}
 	if r.Header.Get("Authorization") == "Bearer "+s.options.AccessToken && s.options.AccessToken != "" {
 		return granted, !revoked
@@ -284,13 +291,17 @@ func (c call) allowed(resource, action string) *refusal {
 	return forbidden()
 }
 
-func (c call) reading(read func() (map[string]any, *refusal), resource string, parameters ...string) (int, map[string]any, *refusal) {
+func (c call) reading(
+	read func() (map[string]any, *refusal), resource string, parameters ...string,
+) (int, map[string]any, *refusal) {
 	if refused := c.allowed(resource, "read"); refused != nil {
 		return 0, nil, refused
 	}
 	for name, values := range c.query {
 		if !slices.Contains(parameters, name) || len(values) != 1 {
-			return 0, nil, &refusal{status: 400, body: map[string]any{"error": "InvalidParameter", "description": name}}
+			return 0, nil, &refusal{
+				status: 400, body: map[string]any{"error": "InvalidParameter", "description": name},
+			}
 		}
 	}
 	answer, refused := read()
@@ -305,8 +316,9 @@ func (s *Server) next() int64 {
 
 func (c call) me() (map[string]any, *refusal) {
 	return map[string]any{"user": map[string]any{
-		"id": Agent, "name": "Johnny Agent", "email": c.options.Email, "role": cmp.Or(c.options.Role, "agent"), "role_type": c.options.RoleType,
-		"ticket_restriction": orNull(c.options.Restriction), "authenticity_token": "a-token-for-browsers",
+		"id": Agent, "name": "Johnny Agent", "email": c.options.Email, "role": cmp.Or(c.options.Role, "agent"),
+		"role_type": c.options.RoleType, "ticket_restriction": orNull(c.options.Restriction),
+		"authenticity_token": "a-token-for-browsers",
 	}}, nil
 }
 

@@ -12,7 +12,9 @@ import (
 
 const token = "an-api-token"
 
-func ask(t *testing.T, s *fake.Server, method, path, body string, change func(*http.Request)) *httptest.ResponseRecorder {
+func ask(
+	t *testing.T, s *fake.Server, method, path, body string, change func(*http.Request),
+) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
 	r.SetBasicAuth("agent@example.com/token", token)
@@ -35,20 +37,31 @@ func TestItRefusesWhatZendeskRefuses(t *testing.T) {
 		want                     int
 	}{
 		{"a good ticket", "POST", "/api/v2/tickets", good, nil, 201},
-		{"no credentials", "GET", "/api/v2/users/me", "", func(r *http.Request) { r.Header.Del("Authorization") }, 401},
-		{"an email without its ending", "GET", "/api/v2/users/me", "", func(r *http.Request) { r.SetBasicAuth("agent@example.com", token) }, 401},
-		{"another token", "GET", "/api/v2/users/me", "", func(r *http.Request) { r.SetBasicAuth("agent@example.com/token", "x") }, 401},
+		{"no credentials", "GET", "/api/v2/users/me", "", func(r *http.Request) { r.Header.Del("Authorization") },
+			401},
+		{"an email without its ending", "GET", "/api/v2/users/me", "",
+			func(r *http.Request) { r.SetBasicAuth("agent@example.com", token) }, 401},
+		{"another token", "GET", "/api/v2/users/me", "",
+			func(r *http.Request) { r.SetBasicAuth("agent@example.com/token", "x") }, 401},
 		{"no comment", "POST", "/api/v2/tickets", `{"ticket":{"subject":"a"}}`, nil, 422},
-		{"a description", "POST", "/api/v2/tickets", `{"ticket":{"subject":"a","description":"b","comment":{"body":"b"}}}`, nil, 400},
-		{"a priority that is none", "POST", "/api/v2/tickets", `{"ticket":{"comment":{"body":"b"},"priority":"P1"}}`, nil, 422},
-		{"a status that is none", "POST", "/api/v2/tickets", `{"ticket":{"comment":{"body":"b"},"status":"closed"}}`, nil, 422},
-		{"an inactive custom status", "POST", "/api/v2/tickets", `{"ticket":{"comment":{"body":"b"},"custom_status_id":7}}`, nil, 422},
-		{"a subject that is too long", "POST", "/api/v2/tickets", `{"ticket":{"subject":"` + strings.Repeat("a", 256) + `","comment":{"body":"b"}}}`, nil, 422},
+		{"a description", "POST", "/api/v2/tickets",
+			`{"ticket":{"subject":"a","description":"b","comment":{"body":"b"}}}`, nil, 400},
+		{"a priority that is none", "POST", "/api/v2/tickets",
+			`{"ticket":{"comment":{"body":"b"},"priority":"P1"}}`, nil, 422},
+		{"a status that is none", "POST", "/api/v2/tickets",
+			`{"ticket":{"comment":{"body":"b"},"status":"closed"}}`, nil, 422},
+		{"an inactive custom status", "POST", "/api/v2/tickets",
+			`{"ticket":{"comment":{"body":"b"},"custom_status_id":7}}`, nil, 422},
+		{"a subject that is too long", "POST", "/api/v2/tickets",
+			`{"ticket":{"subject":"` + strings.Repeat("a", 256) + `","comment":{"body":"b"}}}`, nil, 422},
 		{"an organization that is not the requester's", "POST", "/api/v2/tickets",
-			`{"ticket":{"comment":{"body":"b"},"requester_id":20978392000303,"organization_id":50997400000402}}`, nil, 422},
+			`{"ticket":{"comment":{"body":"b"},"requester_id":20978392000303,"organization_id":50997400000402}}`,
+			nil, 422},
 		{"no JSON", "POST", "/api/v2/tickets", `ticket`, nil, 400},
-		{"JSON that is not called so", "POST", "/api/v2/tickets", good, func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, 415},
-		{"a key that is too long", "POST", "/api/v2/tickets", good, func(r *http.Request) { r.Header.Set("Idempotency-Key", strings.Repeat("k", 256)) }, 400},
+		{"JSON that is not called so", "POST", "/api/v2/tickets", good,
+			func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, 415},
+		{"a key that is too long", "POST", "/api/v2/tickets", good,
+			func(r *http.Request) { r.Header.Set("Idempotency-Key", strings.Repeat("k", 256)) }, 400},
 		{"a parameter that is none", "GET", "/api/v2/tickets?external=1", "", nil, 400},
 		{"a page that is too large", "GET", "/api/v2/tickets/35001/comments?page[size]=101", "", nil, 404},
 		{"no such ticket", "GET", "/api/v2/tickets/1", "", nil, 404},
@@ -66,7 +79,8 @@ func TestPagesOfCommentsAreAsked(t *testing.T) {
 	s := fake.New(fake.Options{APIToken: token})
 	ask(t, s, "POST", "/api/v2/tickets", `{"ticket":{"subject":"a","comment":{"body":"b"}}}`, nil)
 	for query, want := range map[string]int{
-		"sort=-created_at&page[size]=100": 200, "page[size]=101": 400, "page[size]=0": 400, "sort=body&page[size]=1": 400, "page[size]=1&page[after]=x": 400,
+		"sort=-created_at&page[size]=100": 200, "page[size]=101": 400, "page[size]=0": 400,
+		"sort=body&page[size]=1": 400, "page[size]=1&page[after]=x": 400,
 	} {
 		if w := ask(t, s, "GET", "/api/v2/tickets/35001/comments?"+query, "", nil); w.Code != want {
 			t.Errorf("%s: answered %d, want %d", query, w.Code, want)
@@ -96,7 +110,8 @@ func TestScopesAreHeeded(t *testing.T) {
 		})
 		_, rest, _ := strings.Cut(w.Body.String(), `"access_token":"`)
 		access, _, _ := strings.Cut(rest, `"`)
-		w = ask(t, s, c.method, c.path, `{"ticket":{}}`, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+access) })
+		w = ask(t, s, c.method, c.path, `{"ticket":{}}`,
+			func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+access) })
 		if w.Code != c.want {
 			t.Errorf("%s %s with %s: answered %d %s, want %d", c.method, c.path, c.scopes, w.Code, w.Body, c.want)
 		}

@@ -12,8 +12,9 @@ type status struct {
 
 // statuses that the account has from the start, in the order of the API.
 var statuses = []status{
-	{1, "new", "New", true}, {2, "open", "Open", true}, {3, "pending", "Pending", true}, {4, "hold", "On-hold", true}, {5, "solved", "Solved", true},
-	{6, "open", "Waiting for the plumber", true}, {7, "open", "Escalated to the owner", false}, {8, "solved", "Nothing to mend", true},
+	{1, "new", "New", true}, {2, "open", "Open", true}, {3, "pending", "Pending", true},
+	{4, "hold", "On-hold", true}, {5, "solved", "Solved", true}, {6, "open", "Waiting for the plumber", true},
+	{7, "open", "Escalated to the owner", false}, {8, "solved", "Nothing to mend", true},
 }
 
 // system are the options of the system's field, with the names that the account's language has for them.
@@ -23,7 +24,9 @@ var priorities = [][2]string{{"Low", "low"}, {"Normal", "normal"}, {"High", "hig
 
 func (c call) customStatuses() (map[string]any, *refusal) {
 	if c.options.NoStatuses {
-		return nil, &refusal{status: 404, body: map[string]any{"error": "InvalidEndpoint", "description": "Not found"}}
+		return nil, &refusal{
+			status: 404, body: map[string]any{"error": "InvalidEndpoint", "description": "Not found"},
+		}
 	}
 	list := []any{}
 	for _, s := range c.statuses {
@@ -31,8 +34,8 @@ func (c call) customStatuses() (map[string]any, *refusal) {
 			break
 		}
 		list = append(list, map[string]any{
-			"id": s.id, "status_category": s.category, "agent_label": s.label, "raw_agent_label": s.label, "end_user_label": s.label,
-			"active": s.active, "default": s.id <= 5,
+			"id": s.id, "status_category": s.category, "agent_label": s.label, "raw_agent_label": s.label,
+			"end_user_label": s.label, "active": s.active, "default": s.id <= 5,
 		})
 	}
 	return map[string]any{"custom_statuses": list}, nil
@@ -53,10 +56,14 @@ func (c call) ticketFields() (map[string]any, *refusal) {
 	list := []any{
 		field(34, "subject", "Subject", nil), field(35, "description", "Description", nil),
 		field(36, "status", "Status", system), field(37, "priority", "Priority", priorities),
-		field(38, "tickettype", "Type", kinds), field(39, "group", "Group", nil), field(40, "assignee", "Assignee", nil),
+		field(38, "tickettype", "Type", kinds), field(39, "group", "Group", nil),
+		field(40, "assignee", "Assignee", nil),
 	}
 	for _, own := range c.options.Fields {
-		f := map[string]any{"id": own.ID, "type": own.Type, "title": own.Title, "active": !own.Inactive, "required": own.Required, "removable": true}
+		f := map[string]any{
+			"id": own.ID, "type": own.Type, "title": own.Title, "active": !own.Inactive, "required": own.Required,
+			"removable": true,
+		}
 		options := []any{}
 		for _, value := range own.Options {
 			options = append(options, map[string]any{"id": 1, "name": strings.ToUpper(value), "value": value})
@@ -69,7 +76,9 @@ func (c call) ticketFields() (map[string]any, *refusal) {
 	return map[string]any{"ticket_fields": list, "count": len(list), "next_page": nil}, nil
 }
 
-var kinds = [][2]string{{"Question", "question"}, {"Incident", "incident"}, {"Problem", "problem"}, {"Task", "task"}}
+var kinds = [][2]string{
+	{"Question", "question"}, {"Incident", "incident"}, {"Problem", "problem"}, {"Task", "task"},
+}
 
 // statusOf finds a custom status.
 func (s *Server) statusOf(fits func(status) bool) (status, bool) {

@@ -24,9 +24,10 @@ func Program(flags *flag.FlagSet) adaptertest.Begin {
 				Email: demoEmail, APIToken: demoAPIToken, SystemStatuses: *system,
 				OAuth: oauthtest.Options{Clients: map[string]string{demoClientID: demoClientSecret}},
 			}), [][2]string{
-				{"FRONTDESK_PROVIDERS__ZENDESK__CLIENT_ID", demoClientID}, {"FRONTDESK_PROVIDERS__ZENDESK__CLIENT_SECRET", demoClientSecret},
-				{"FRONTDESK_PROVIDERS__ZENDESK__BASE_URL", base},
-				{"base_url", base}, {"email", demoEmail}, {"api_token", demoAPIToken},
+				{"FRONTDESK_PROVIDERS__ZENDESK__CLIENT_ID", demoClientID},
+				{"FRONTDESK_PROVIDERS__ZENDESK__CLIENT_SECRET", demoClientSecret},
+				{"FRONTDESK_PROVIDERS__ZENDESK__BASE_URL", base}, {"base_url", base}, {"email", demoEmail},
+				{"api_token", demoAPIToken},
 			}
 	}
 }

@@ -16,7 +16,8 @@ func unauthenticated() *refusal {
 
 func forbidden() *refusal {
 	return &refusal{status: 403, body: map[string]any{"error": map[string]any{
-		"title": "Forbidden", "message": "You do not have access to this page. Please contact the account owner of this help desk for further help.",
+		"title": "Forbidden", "message": "You do not have access to this page. Please contact the account owner " +
+			"of this help desk for further help.",
 	}}}
 }
 

@@ -69,17 +69,22 @@ type ask struct {
 func (c call) create(w http.ResponseWriter, r *http.Request) (int, map[string]any, *refusal) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil || r.Header.Get("Content-Type") != "application/json" {
-		return 0, nil, &refusal{status: 415, body: map[string]any{"status": "415", "error": "Unsupported Media Type"}}
+		return 0, nil, &refusal{
+			status: 415, body: map[string]any{"status": "415", "error": "Unsupported Media Type"},
+		}
 	}
 	key := r.Header.Get("Idempotency-Key")
 	if len(key) > 255 {
-		return 0, nil, &refusal{status: 400, body: map[string]any{"error": "IdempotentRequestError", "description": "The key is too long"}}
+		return 0, nil, &refusal{
+			status: 400, body: map[string]any{"error": "IdempotentRequestError", "description": "The key is too long"},
+		}
 	}
 	earlier := c.keys[key]
 	if key != "" && earlier != nil && c.options.Now().Before(earlier.at.Add(keyLife)) {
 		if earlier.request != string(body) {
 			return 0, nil, &refusal{status: 400, body: map[string]any{
-				"error": "IdempotentRequestError", "description": "Request parameters don't match the given idempotency key",
+				"error":       "IdempotentRequestError",
+				"description": "Request parameters don't match the given idempotency key",
 			}}
 		}
 		w.Header().Set("X-Idempotency-Lookup", "hit")
@@ -103,14 +108,19 @@ func (c call) newTicket(body []byte) (*ticket, *refusal) {
 	decoder := json.NewDecoder(strings.NewReader(string(body)))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&a); err != nil || a.Ticket == nil {
-		return nil, &refusal{status: 400, body: map[string]any{"error": "Unprocessable Entity", "message": "Server could not parse JSON"}}
+		return nil, &refusal{
+			status: 400, body: map[string]any{
+				"error": "Unprocessable Entity", "message": "Server could not parse JSON",
+			},
+		}
 	}
 	wanted := a.Ticket
 	now := c.options.Now().UTC().Truncate(time.Second)
 	t := &ticket{
 		externalID: wanted.ExternalID, subject: wanted.Subject, priority: wanted.Priority, status: "new", custom: 1,
-		assignee: wanted.AssigneeID, requester: wanted.RequesterID, org: wanted.OrganizationID, created: now, updated: now, statusChanged: now,
-		kind: wanted.Type, group: wanted.GroupID, brand: wanted.BrandID, form: wanted.FormID, tags: wanted.Tags,
+		assignee: wanted.AssigneeID, requester: wanted.RequesterID, org: wanted.OrganizationID, created: now,
+		updated: now, statusChanged: now, kind: wanted.Type, group: wanted.GroupID, brand: wanted.BrandID,
+		form: wanted.FormID, tags: wanted.Tags,
 	}
 	if t.requester == 0 {
 		t.requester = Agent // whose token it is
@@ -131,9 +141,13 @@ func (c call) newTicket(body []byte) (*ticket, *refusal) {
 		return nil, invalid("assignee", "InvalidValue", "Assignee: is invalid")
 	case t.org != 0 && t.org != Organization && t.org != other, t.org == other && t.requester == Customer:
 		return nil, invalid("organization", "InvalidValue", "Organization: is not one of the requester's")
-	case t.priority != "" && !slices.ContainsFunc(priorities, func(p [2]string) bool { return p[1] == t.priority }):
+	case t.priority != "" && !slices.ContainsFunc(priorities,
+		func(p [2]string) bool { return p[1] == t.priority }):
 		return nil, invalid("priority", "InvalidValue", "Priority: "+t.priority+" is not valid")
-	case wanted.CustomStatusID != 0 && !c.choose(t, func(s status) bool { return s.id == wanted.CustomStatusID && s.active && !c.options.SystemStatuses }):
+	case wanted.CustomStatusID != 0 &&
+		!c.choose(t, func(s status) bool {
+			return s.id == wanted.CustomStatusID && s.active && !c.options.SystemStatuses
+		}):
 		return nil, invalid("custom_status_id", "InvalidValue", "Custom status: is not valid")
 	case wanted.Status != "" && !c.choose(t, func(s status) bool { return s.category == wanted.Status }):
 		return nil, invalid("status", "InvalidValue", "Status: "+wanted.Status+" is not valid")
@@ -183,7 +197,8 @@ func (f Field) fits(value any) bool {
 		return isNumber && n == math.Trunc(n)
 	case "multiselect":
 		list, isList := value.([]any)
-		return isList && !slices.ContainsFunc(list, func(v any) bool { return !slices.Contains(f.Options, fmt.Sprint(v)) })
+		return isList && !slices.ContainsFunc(list,
+			func(v any) bool { return !slices.Contains(f.Options, fmt.Sprint(v)) })
 	case "tagger":
 		return isText && slices.Contains(f.Options, text)
 	}
@@ -201,11 +216,13 @@ func (c call) choose(t *ticket, fits func(status) bool) bool {
 // shown returns the ticket as the API tells it.
 func (t *ticket) shown(o Options) map[string]any {
 	shown := map[string]any{
-		"id": t.id, "url": "https://acme.zendesk.com/api/v2/tickets/0.json", "external_id": nil, "subject": t.subject, "raw_subject": t.subject,
-		"description": t.comments[0].plain, "status": t.status, "priority": nil, "type": orNull(t.kind), "tags": t.tags, "custom_fields": t.fields,
+		"id": t.id, "url": "https://acme.zendesk.com/api/v2/tickets/0.json", "external_id": nil,
+		"subject": t.subject, "raw_subject": t.subject, "description": t.comments[0].plain, "status": t.status,
+		"priority": nil, "type": orNull(t.kind), "tags": t.tags, "custom_fields": t.fields,
 		"group_id": idOrNull(t.group), "brand_id": idOrNull(t.brand), "ticket_form_id": idOrNull(t.form),
-		"assignee_id": idOrNull(t.assignee), "organization_id": idOrNull(t.org), "requester_id": t.requester, "submitter_id": Agent,
-		"created_at": t.created, "updated_at": t.updated, "due_at": nil, "via": map[string]any{"channel": "api"},
+		"assignee_id": idOrNull(t.assignee), "organization_id": idOrNull(t.org), "requester_id": t.requester,
+		"submitter_id": Agent, "created_at": t.created, "updated_at": t.updated, "due_at": nil,
+		"via": map[string]any{"channel": "api"},
 	}
 	if t.externalID != "" {
 		shown["external_id"] = t.externalID
@@ -270,7 +287,10 @@ func (c call) metrics() (map[string]any, *refusal) {
 	if refused != nil {
 		return nil, refused
 	}
-	metric := map[string]any{"id": t.id + 1000, "ticket_id": t.id, "created_at": t.created, "solved_at": nil, "status_updated_at": t.statusChanged}
+	metric := map[string]any{
+		"id": t.id + 1000, "ticket_id": t.id, "created_at": t.created, "solved_at": nil,
+		"status_updated_at": t.statusChanged,
+	}
 	if !t.solved.IsZero() {
 		metric["solved_at"] = t.solved
 	}

@@ -181,7 +181,9 @@ type call struct {
 	query   url.Values
 }
 
-func (c call) reading(read func() (map[string]any, *refusal), parameters ...string) (map[string]any, *refusal) {
+func (c call) reading(
+	read func() (map[string]any, *refusal), parameters ...string,
+) (map[string]any, *refusal) {
 	for name, values := range c.query {
 		if !slices.Contains(parameters, name) || len(values) != 1 {
 			return nil, malformed(name)
@@ -193,7 +195,10 @@ func (c call) reading(read func() (map[string]any, *refusal), parameters ...stri
 // body reads a body of JSON, and nothing that is not known.
 func (c call) body(into any) *refusal {
 	if kind, _, _ := strings.Cut(c.request.Header.Get("Content-Type"), ";"); kind != "application/json" {
-		return &refusal{415, "10014", "Unsupported Media Type", "The request failed because the server does not support the media type.", "", ""}
+		return &refusal{
+			415, "10014", "Unsupported Media Type",
+			"The request failed because the server does not support the media type.", "", "",
+		}
 	}
 	decoder := json.NewDecoder(c.request.Body)
 	decoder.DisallowUnknownFields()
@@ -212,7 +217,8 @@ func (c call) whoami() (map[string]any, *refusal) {
 func (c call) funds() (map[string]any, *refusal) {
 	amount := fmt.Sprintf("%d.%02d", c.balance/100, c.balance%100)
 	return map[string]any{"data": map[string]any{
-		"record_type": "balance", "balance": amount, "available_credit": amount, "credit_limit": "0.00", "pending": "0.00", "currency": "USD",
+		"record_type": "balance", "balance": amount, "available_credit": amount, "credit_limit": "0.00",
+		"pending": "0.00", "currency": "USD",
 	}}, nil
 }
 

@@ -12,7 +12,9 @@ import (
 )
 
 // ask returns the status and the body.
-func ask(t *testing.T, s *fake.Server, method, path, body string, change func(*http.Request)) (int, map[string]any) {
+func ask(
+	t *testing.T, s *fake.Server, method, path, body string, change func(*http.Request),
+) (int, map[string]any) {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, fake.APIPath+path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer KEY-fake")
@@ -45,16 +47,21 @@ func TestItRefusesWhatTelnyxRefuses(t *testing.T) {
 	}{
 		{"a good search", "GET", search, "", nil, 200, ""},
 		{"no key", "GET", search, "", func(r *http.Request) { r.Header.Del("Authorization") }, 401, "10009"},
-		{"another key", "GET", "/whoami", "", func(r *http.Request) { r.Header.Set("Authorization", "Bearer x") }, 401, "10009"},
+		{"another key", "GET", "/whoami", "", func(r *http.Request) { r.Header.Set("Authorization", "Bearer x") },
+			401, "10009"},
 		{"a search without a country", "GET", "/available_phone_numbers?filter[limit]=1", "", nil, 400, "10015"},
-		{"a search without a limit", "GET", "/available_phone_numbers?filter[country_code]=US", "", nil, 400, "10015"},
+		{"a search without a limit", "GET", "/available_phone_numbers?filter[country_code]=US", "",
+			nil, 400, "10015"},
 		{"a filter that is none", "GET", search + "&filter[area]=1", "", nil, 400, "10015"},
 		{"a number that no search has shown", "POST", "/number_orders", order, nil, 422, "10015"},
 		{"an order of nothing", "POST", "/number_orders", `{"phone_numbers":[]}`, nil, 422, "10015"},
-		{"an order with a property that is none", "POST", "/number_orders", `{"phone_numbers":[],"name":"x"}`, nil, 400, "10015"},
-		{"an order to a connection that is none", "POST", "/number_orders", `{"phone_numbers":[{"phone_number":"+1"}],"connection_id":"1"}`, nil, 422, "10015"},
+		{"an order with a property that is none", "POST", "/number_orders", `{"phone_numbers":[],"name":"x"}`,
+			nil, 400, "10015"},
+		{"an order to a connection that is none", "POST", "/number_orders",
+			`{"phone_numbers":[{"phone_number":"+1"}],"connection_id":"1"}`, nil, 422, "10015"},
 		{"no JSON", "POST", "/number_orders", `order`, nil, 400, "10015"},
-		{"JSON that is not called so", "POST", "/number_orders", order, func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, 415, "10014"},
+		{"JSON that is not called so", "POST", "/number_orders", order,
+			func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, 415, "10014"},
 		{"a page that is too large", "GET", "/phone_numbers?page[size]=251", "", nil, 400, "10015"},
 		{"an order that is none", "GET", "/phone_numbers?sort=name", "", nil, 400, "10015"},
 		{"too few digits", "GET", "/phone_numbers?filter[phone_number]=41", "", nil, 400, "10015"},
@@ -101,7 +108,8 @@ func TestAnOrderIsMadeOfANumberLatelyShown(t *testing.T) {
 	if purchases, _ := s.Purchases(t.Context()); purchases != 1 || s.Orders()[0].Status != "success" {
 		t.Errorf("%d purchases, orders are %+v", purchases, s.Orders())
 	}
-	if _, balance := ask(t, s, "GET", "/balance", "", nil); balance["data"].(map[string]any)["balance"] != "499.00" {
+	if _, balance := ask(t, s, "GET", "/balance", "",
+		nil); balance["data"].(map[string]any)["balance"] != "499.00" {
 		t.Errorf("the balance is %v", balance)
 	}
 }
@@ -121,7 +129,8 @@ func TestALockedNumberIsNotDeleted(t *testing.T) {
 	if err := s.Lock("+14155550100", false); err != nil {
 		t.Fatal(err)
 	}
-	if status, answer := ask(t, s, "DELETE", "/phone_numbers/"+id, "", nil); status != 200 || answer["data"].(map[string]any)["status"] != "deleted" || len(s.Held()) != 0 {
+	if status, answer := ask(t, s, "DELETE", "/phone_numbers/"+id, "", nil); status != 200 ||
+		answer["data"].(map[string]any)["status"] != "deleted" || len(s.Held()) != 0 {
 		t.Errorf("answered %d %v, held are %v", status, answer, s.Held())
 	}
 }

@@ -109,10 +109,12 @@ func (c call) deleteNumber(id string) (map[string]any, *refusal) {
 
 func (n *number) shown() map[string]any {
 	shown := map[string]any{
-		"id": n.id, "record_type": "phone_number", "phone_number": n.e164, "country_iso_alpha2": areas[n.e164[2:5]], "status": n.status, "tags": n.tags,
-		"connection_id": nil, "connection_name": nil, "customer_reference": n.reference, "messaging_profile_id": nil, "billing_group_id": nil,
-		"emergency_enabled": n.emergency == "active", "emergency_address_id": nil, "emergency_status": cmp.Or(n.emergency, "disabled"),
-		"phone_number_type": "local", "purchased_at": stamp(n.bought), "created_at": stamp(n.bought), "updated_at": stamp(n.bought),
+		"id": n.id, "record_type": "phone_number", "phone_number": n.e164, "country_iso_alpha2": areas[n.e164[2:5]],
+		"status": n.status, "tags": n.tags, "connection_id": nil, "connection_name": nil,
+		"customer_reference": n.reference, "messaging_profile_id": nil, "billing_group_id": nil,
+		"emergency_enabled": n.emergency == "active", "emergency_address_id": nil,
+		"emergency_status": cmp.Or(n.emergency, "disabled"), "phone_number_type": "local",
+		"purchased_at": stamp(n.bought), "created_at": stamp(n.bought), "updated_at": stamp(n.bought),
 		"source_type": "number_order", "deletion_lock_enabled": n.lock,
 	}
 	if n.connection != "" {

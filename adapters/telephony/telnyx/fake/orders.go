@@ -51,8 +51,9 @@ func (c call) makeOrder() (map[string]any, *refusal) {
 		item = nil
 	}
 	made := &order{
-		id: c.nextUUID(), line: c.nextUUID(), reference: ask.CustomerReference, connection: ask.ConnectionID, e164: e164,
-		status: "pending", item: item, fails: item == nil, documents: c.documents, made: now, updated: now, done: now.Add(c.options.OrderTime),
+		id: c.nextUUID(), line: c.nextUUID(), reference: ask.CustomerReference, connection: ask.ConnectionID,
+		e164: e164, status: "pending", item: item, fails: item == nil, documents: c.documents, made: now,
+		updated: now, done: now.Add(c.options.OrderTime),
 	}
 	if c.failing > 0 && item != nil {
 		c.failing--
@@ -100,7 +101,10 @@ func (s *Server) finish(o *order, now time.Time) {
 	o.status = "success"
 	s.purchases++
 	s.balance -= price
-	n := &number{id: s.nextID(), e164: o.e164, connection: o.connection, reference: o.reference, status: "active", bought: now, listed: now.Add(s.options.NumberLag), tags: []string{}}
+	n := &number{
+		id: s.nextID(), e164: o.e164, connection: o.connection, reference: o.reference, status: "active",
+		bought: now, listed: now.Add(s.options.NumberLag), tags: []string{},
+	}
 	if s.options.BareNumber {
 		n.reference = ""
 	}
@@ -137,12 +141,14 @@ func (o *order) shown() map[string]any {
 	}
 	if o.documents {
 		line["regulatory_requirements"] = []any{map[string]any{
-			"record_type": "phone_number_regulatory_requirement", "requirement_id": "8ffb3622-7c6b-4ccc-b65f-7a3dc0099576", "field_type": "document",
+			"record_type":    "phone_number_regulatory_requirement",
+			"requirement_id": "8ffb3622-7c6b-4ccc-b65f-7a3dc0099576", "field_type": "document",
 		}}
 	}
 	shown := map[string]any{
-		"id": o.id, "record_type": "number_order", "phone_numbers_count": 1, "phone_numbers": []any{line}, "sub_number_orders_ids": []any{},
-		"status": o.status, "customer_reference": o.reference, "requirements_met": !o.documents, "created_at": stamp(o.made), "updated_at": stamp(o.updated),
+		"id": o.id, "record_type": "number_order", "phone_numbers_count": 1, "phone_numbers": []any{line},
+		"sub_number_orders_ids": []any{}, "status": o.status, "customer_reference": o.reference,
+		"requirements_met": !o.documents, "created_at": stamp(o.made), "updated_at": stamp(o.updated),
 		"connection_id": nil,
 	}
 	if o.connection != "" {

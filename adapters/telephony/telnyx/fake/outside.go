@@ -20,7 +20,10 @@ func (s *Server) Held() (held []Number) {
 		s.settle(s.options.Now())
 		for _, n := range s.numbers {
 			if n.status != "deleted" {
-				held = append(held, Number{ID: n.id, E164: n.e164, ConnectionID: n.connection, CustomerReference: n.reference, Status: n.status, Tags: slices.Clone(n.tags)})
+				held = append(held, Number{
+					ID: n.id, E164: n.e164, ConnectionID: n.connection, CustomerReference: n.reference, Status: n.status,
+					Tags: slices.Clone(n.tags),
+				})
 			}
 		}
 	})
@@ -44,7 +47,9 @@ func (s *Server) Orders() (all []Order) {
 	s.with(func() {
 		s.settle(s.options.Now())
 		for _, o := range s.orders {
-			all = append(all, Order{ID: o.id, E164: o.e164, ConnectionID: o.connection, CustomerReference: o.reference, Status: o.status})
+			all = append(all, Order{
+				ID: o.id, E164: o.e164, ConnectionID: o.connection, CustomerReference: o.reference, Status: o.status,
+			})
 		}
 	})
 	return all
@@ -110,7 +115,9 @@ func (s *Server) Arrive(_ context.Context, e164 string) error {
 			o.sold = true
 		}
 		now := s.options.Now()
-		s.numbers = append(s.numbers, &number{id: s.nextID(), e164: e164, status: "active", bought: now, listed: now, tags: []string{"ported"}})
+		s.numbers = append(s.numbers, &number{
+			id: s.nextID(), e164: e164, status: "active", bought: now, listed: now, tags: []string{"ported"},
+		})
 	})
 	return nil
 }

@@ -11,7 +11,8 @@ type refusal struct {
 
 func (r *refusal) write(w http.ResponseWriter) {
 	one := map[string]any{
-		"code": r.code, "title": r.title, "detail": r.detail, "meta": map[string]any{"url": "https://developers.telnyx.com/docs/overview/errors/" + r.code},
+		"code": r.code, "title": r.title, "detail": r.detail,
+		"meta": map[string]any{"url": "https://developers.telnyx.com/docs/overview/errors/" + r.code},
 	}
 	switch {
 	case r.pointer != "":
@@ -23,23 +24,35 @@ func (r *refusal) write(w http.ResponseWriter) {
 }
 
 func unauthenticated() *refusal {
-	return &refusal{401, "10009", "Authentication failed", "Could not understand the provided credentials.", "", ""}
+	return &refusal{
+		401, "10009", "Authentication failed", "Could not understand the provided credentials.", "", "",
+	}
 }
 
 func forbidden() *refusal {
-	return &refusal{403, "10010", "Authorization failed", "You do not have permission to perform the requested action on the specified resource or resources.", "", ""}
+	return &refusal{
+		403, "10010", "Authorization failed",
+		"You do not have permission to perform the requested action on the specified resource or resources.", "",
+		"",
+	}
 }
 
 func notFound() *refusal {
-	return &refusal{404, "10005", "Resource not found", "The requested resource or URL could not be found.", "", ""}
+	return &refusal{
+		404, "10005", "Resource not found", "The requested resource or URL could not be found.", "", "",
+	}
 }
 
 func tooMany() *refusal {
-	return &refusal{429, "10011", "Too many requests", "You have exceeded the maximum number of allowed requests.", "", ""}
+	return &refusal{
+		429, "10011", "Too many requests", "You have exceeded the maximum number of allowed requests.", "", "",
+	}
 }
 
 func noFunds() *refusal {
-	return &refusal{402, "20100", "Insufficient Funds", "You do not have enough funds to perform this action.", "", ""}
+	return &refusal{
+		402, "20100", "Insufficient Funds", "You do not have enough funds to perform this action.", "", "",
+	}
 }
 
 func unavailable() *refusal {
@@ -48,10 +61,14 @@ func unavailable() *refusal {
 
 // malformed returns the refusal of a parameter that is wrong.
 func malformed(parameter string) *refusal {
-	return &refusal{400, "10015", "Bad Request", "The request failed because it was not well-formed.", "", parameter}
+	return &refusal{
+		400, "10015", "Bad Request", "The request failed because it was not well-formed.", "", parameter,
+	}
 }
 
 // invalid returns the refusal of a property of a body that is wrong.
 func invalid(pointer string) *refusal {
-	return &refusal{422, "10015", "Bad Request", "The request failed because it was not well-formed.", pointer, ""}
+	return &refusal{
+		422, "10015", "Bad Request", "The request failed because it was not well-formed.", pointer, "",
+	}
 }

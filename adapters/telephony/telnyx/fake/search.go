@@ -19,13 +19,15 @@ type offer struct {
 const lately = 24 * time.Hour
 
 var searchFilters = []string{
-	"filter[country_code]", "filter[national_destination_code]", "filter[phone_number_type]", "filter[features][]",
-	"filter[limit]", "filter[best_effort]", "filter[exclude_held_numbers]", "filter[phone_number][starts_with]",
+	"filter[country_code]", "filter[national_destination_code]", "filter[phone_number_type]",
+	"filter[features][]", "filter[limit]", "filter[best_effort]", "filter[exclude_held_numbers]",
+	"filter[phone_number][starts_with]",
 }
 
 // search shows what is for sale. The country is required.
 func (c call) search() (map[string]any, *refusal) {
-	country, area, starts := c.query.Get("filter[country_code]"), c.query.Get("filter[national_destination_code]"), c.query.Get("filter[phone_number][starts_with]")
+	country, area, starts := c.query.Get("filter[country_code]"),
+		c.query.Get("filter[national_destination_code]"), c.query.Get("filter[phone_number][starts_with]")
 	if !slices.Contains([]string{"US", "CA"}, country) {
 		return nil, malformed("filter[country_code]")
 	}
@@ -41,10 +43,12 @@ func (c call) search() (map[string]any, *refusal) {
 	}
 	found := []any{}
 	for _, o := range c.stock {
-		if len(found) < limit && !o.sold && areas[o.area] == country && (area == "" || o.area == area) && strings.HasPrefix(o.e164[5:], starts) {
+		if len(found) < limit && !o.sold && areas[o.area] == country && (area == "" || o.area == area) &&
+			strings.HasPrefix(o.e164[5:], starts) {
 			o.shown = c.options.Now()
 			found = append(found, map[string]any{
-				"record_type": "available_phone_number", "phone_number": o.e164, "vanity_format": "", "best_effort": false, "quickship": true, "reservable": true,
+				"record_type": "available_phone_number", "phone_number": o.e164, "vanity_format": "",
+				"best_effort": false, "quickship": true, "reservable": true,
 				"region_information": []any{map[string]any{"region_type": "country_code", "region_name": country}},
 				"cost_information":   map[string]any{"upfront_cost": "1.00", "monthly_cost": "1.00", "currency": "USD"},
 				"features":           []any{map[string]any{"name": "sms"}, map[string]any{"name": "voice"}},
@@ -82,6 +86,7 @@ func page[T any](c call, all []T, show func(T) map[string]any) (map[string]any, 
 		shown = append(shown, show(one))
 	}
 	return map[string]any{"data": shown, "meta": map[string]any{
-		"total_pages": (len(all) + size - 1) / size, "total_results": len(all), "page_number": at, "page_size": size,
+		"total_pages": (len(all) + size - 1) / size, "total_results": len(all), "page_number": at,
+		"page_size": size,
 	}}, nil
 }

@@ -39,7 +39,8 @@ func (s *Server) who(r *http.Request) actor {
 func (s *Server) allowed(r *http.Request, account string) (actor, *refusal) {
 	as := s.who(r)
 	switch {
-	case as == anonymous, as == subaccount && account == s.options.AccountSID, as == tester && account != s.options.TestAccountSID:
+	case as == anonymous, as == subaccount && account == s.options.AccountSID, as == tester &&
+		account != s.options.TestAccountSID:
 		return as, unauthenticated()
 	case as != tester && account != s.options.AccountSID && account != SubaccountSID:
 		return as, notFound(account)
@@ -56,9 +57,10 @@ func (c call) showAccount() (map[string]any, *refusal) {
 		name += " (subaccount)"
 	}
 	return map[string]any{
-		"sid": c.account, "friendly_name": name, "status": c.status, "type": kind, "auth_token": c.options.AuthToken,
-		"owner_account_sid": c.options.AccountSID, "uri": root + c.path, "subresource_uris": map[string]any{},
-		"date_created": "Thu, 30 Jul 2015 20:00:00 +0000", "date_updated": "Thu, 30 Jul 2015 20:00:00 +0000",
+		"sid": c.account, "friendly_name": name, "status": c.status, "type": kind,
+		"auth_token": c.options.AuthToken, "owner_account_sid": c.options.AccountSID, "uri": root + c.path,
+		"subresource_uris": map[string]any{}, "date_created": "Thu, 30 Jul 2015 20:00:00 +0000",
+		"date_updated": "Thu, 30 Jul 2015 20:00:00 +0000",
 	}, nil
 }
 

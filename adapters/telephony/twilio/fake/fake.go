@@ -215,7 +215,9 @@ func (c call) serve(method, rest string) (int, map[string]any, *refusal) {
 	return 0, nil, refuse(http.StatusMethodNotAllowed, 20004, "Method not allowed")
 }
 
-func (c call) reading(read func() (map[string]any, *refusal), known ...string) (int, map[string]any, *refusal) {
+func (c call) reading(
+	read func() (map[string]any, *refusal), known ...string,
+) (int, map[string]any, *refusal) {
 	if refused := c.knows(known...); refused != nil {
 		return 0, nil, refused
 	}

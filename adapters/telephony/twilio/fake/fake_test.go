@@ -30,7 +30,8 @@ type answer struct {
 // ask sends a form, or asks for path, as user:secret.
 func ask(t *testing.T, s *fake.Server, method, path, form, as string) answer {
 	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), method, "/2010-04-01/Accounts/"+path, strings.NewReader(form))
+	r := httptest.NewRequestWithContext(t.Context(), method, "/2010-04-01/Accounts/"+path,
+		strings.NewReader(form))
 	if user, secret, given := strings.Cut(as, ":"); given {
 		r.SetBasicAuth(user, secret)
 	}
@@ -71,11 +72,13 @@ func TestItRefusesWhatTwilioRefuses(t *testing.T) {
 		{"another token", "GET", numbers, "", fake.AccountSID + ":x", 401, 20003},
 		{"a token that is empty", "GET", numbers, "", fake.AccountSID + ":", 401, 20003},
 		{"a subaccount that asks for its parent", "GET", numbers, "", fake.SubaccountSID + ":sub", 401, 20003},
-		{"a standard key that reads the account", "GET", fake.AccountSID + ".json", "", keySID + ":secret", 401, 20003},
+		{"a standard key that reads the account", "GET", fake.AccountSID + ".json", "",
+			keySID + ":secret", 401, 20003},
 		{"a standard key that reads the numbers", "GET", numbers, "", keySID + ":secret", 200, 0},
 		{"an account that is nobody's", "GET", strings.Replace(numbers, "a001", "ffff", 1), "", ours, 404, 20404},
 		{"a path without its ending", "GET", strings.TrimSuffix(numbers, ".json"), "", ours, 404, 20404},
-		{"a number that is nobody's", "GET", numberPath("PN00000000000000000000000000000001"), "", ours, 404, 20404},
+		{"a number that is nobody's", "GET", numberPath("PN00000000000000000000000000000001"), "",
+			ours, 404, 20404},
 		{"a reference that is none", "DELETE", numberPath("0"), "", ours, 404, 20404},
 		{"a purchase of nothing", "POST", numbers, "FriendlyName=x", ours, 400, 21421},
 		{"a number that is none", "POST", numbers, "PhoneNumber=4155550100", ours, 400, 21421},
@@ -84,9 +87,12 @@ func TestItRefusesWhatTwilioRefuses(t *testing.T) {
 		{"an address that is missing", "POST", numbers, "PhoneNumber=%2B18085550100", ours, 400, 21631},
 		{"an address that is none", "POST", numbers, "PhoneNumber=%2B18085550100&AddressSid=AD1", ours, 400, 21628},
 		{"a bundle that is missing", "POST", numbers, "PhoneNumber=%2B19075550100", ours, 400, 21649},
-		{"a name that is too long", "POST", numbers, "PhoneNumber=%2B14155550100&FriendlyName=" + strings.Repeat("a", 65), ours, 400, 20002},
-		{"an application that is none", "POST", numbers, "PhoneNumber=%2B14155550100&VoiceApplicationSid=" + fake.Trunk, ours, 400, 21420},
-		{"an address for calls that is none", "POST", numbers, "PhoneNumber=%2B14155550100&VoiceUrl=voice", ours, 400, 21402},
+		{"a name that is too long", "POST", numbers,
+			"PhoneNumber=%2B14155550100&FriendlyName=" + strings.Repeat("a", 65), ours, 400, 20002},
+		{"an application that is none", "POST", numbers,
+			"PhoneNumber=%2B14155550100&VoiceApplicationSid=" + fake.Trunk, ours, 400, 21420},
+		{"an address for calls that is none", "POST", numbers, "PhoneNumber=%2B14155550100&VoiceUrl=voice",
+			ours, 400, 21402},
 		{"a parameter that is none", "POST", numbers, "PhoneNumber=%2B14155550100&Voice=x", ours, 400, 20422},
 		{"a page that is too large", "GET", numbers + "?PageSize=1001", "", ours, 400, 20007},
 		{"a page without its token", "GET", numbers + "?Page=1", "", ours, 400, 21481},
@@ -98,7 +104,9 @@ func TestItRefusesWhatTwilioRefuses(t *testing.T) {
 		{"another resource", "GET", fake.AccountSID + "/Calls.json", "", ours, 404, 20404},
 		{"another method", "PUT", numbers, "", ours, 404, 20404},
 	} {
-		s := fake.New(fake.Options{AuthToken: token, SubaccountToken: "sub", APIKeySID: keySID, APIKeySecret: "secret", StandardKey: true})
+		s := fake.New(fake.Options{
+			AuthToken: token, SubaccountToken: "sub", APIKeySID: keySID, APIKeySecret: "secret", StandardKey: true,
+		})
 		if a := ask(t, s, c.method, c.path, c.form, c.as); a.status != c.status || a.Code != c.code {
 			t.Errorf("%s: answered %d %d, want %d %d", c.rule, a.status, a.Code, c.status, c.code)
 		}
@@ -120,10 +128,12 @@ func TestTwiliosTestCredentials(t *testing.T) {
 	} {
 		s := fake.New(fake.Options{TestAccountSID: testSID, TestAuthToken: testToken})
 		a := ask(t, s, http.MethodPost, testSID+"/IncomingPhoneNumbers.json", c.form, testSID+":"+testToken)
-		if a.status != c.status || a.Code != c.code || a.PhoneNumber != c.number || s.Purchases() != 0 || len(s.Numbers()) != 0 {
+		if a.status != c.status || a.Code != c.code || a.PhoneNumber != c.number || s.Purchases() != 0 ||
+			len(s.Numbers()) != 0 {
 			t.Errorf("%s: answered %+v after %d purchases", c.form, a, s.Purchases())
 		}
-		if a := ask(t, s, http.MethodGet, testSID+"/IncomingPhoneNumbers.json", "", testSID+":"+testToken); a.status != 403 || a.Code != 20008 {
+		if a := ask(t, s, http.MethodGet, testSID+"/IncomingPhoneNumbers.json", "",
+			testSID+":"+testToken); a.status != 403 || a.Code != 20008 {
 			t.Errorf("anything else: answered %+v", a)
 		}
 	}
@@ -144,7 +154,8 @@ func TestWhatAPurchaseLeaves(t *testing.T) {
 	if sale := s.ForSale("415"); len(sale) != 18 || sale[0] != "+14155550102" {
 		t.Errorf("for sale are %q", sale)
 	}
-	if a := ask(t, s, http.MethodPost, fake.SubaccountSID+"/IncomingPhoneNumbers.json", "PhoneNumber=%2B14155550100", ours); a.Code != 21422 {
+	if a := ask(t, s, http.MethodPost, fake.SubaccountSID+"/IncomingPhoneNumbers.json",
+		"PhoneNumber=%2B14155550100", ours); a.Code != 21422 {
 		t.Errorf("to another account: %+v", a)
 	}
 	if a := ask(t, s, http.MethodDelete, numberPath(first.SID), "", ours); a.status != 204 {
@@ -171,7 +182,8 @@ func TestTrunkAndApplicationDeleteEachOther(t *testing.T) {
 		if a := ask(t, s, http.MethodPost, numberPath(n.SID), c.form, ours); a.status != 200 {
 			t.Fatalf("%s: answered %+v", c.form, a)
 		}
-		if got, _ := s.Number("+14155550100"); got.VoiceURL != c.url || got.Application != c.application || got.Trunk != c.trunk {
+		if got, _ := s.Number("+14155550100"); got.VoiceURL != c.url || got.Application != c.application ||
+			got.Trunk != c.trunk {
 			t.Errorf("%s: the number is %+v", c.form, got)
 		}
 	}
@@ -187,7 +199,8 @@ func TestPagesGoOnWhereTheyEnded(t *testing.T) {
 	next, _ := first.body["next_page_uri"].(string)
 	second := ask(t, s, http.MethodGet, strings.TrimPrefix(next, "/2010-04-01/Accounts/"), "", ours)
 	listed, _ := second.body["incoming_phone_numbers"].([]any)
-	if len(listed) != 1 || listed[0].(map[string]any)["phone_number"] != "+14155550100" || second.body["next_page_uri"] != nil {
+	if len(listed) != 1 || listed[0].(map[string]any)["phone_number"] != "+14155550100" ||
+		second.body["next_page_uri"] != nil {
 		t.Errorf("the second page is %+v", second.body)
 	}
 	found := ask(t, s, http.MethodGet, numbers+"?PhoneNumber="+url.QueryEscape("+14155550101"), "", ours)
@@ -231,7 +244,8 @@ func TestWhatHappensOutside(t *testing.T) {
 		t.Error("a number that is gone was altered")
 	}
 	s.SetBalance("0")
-	if a := ask(t, s, http.MethodPost, numbers, "PhoneNumber=%2B16465550100", ours); a.status != 400 || s.Purchases() != 1 {
+	if a := ask(t, s, http.MethodPost, numbers, "PhoneNumber=%2B16465550100", ours); a.status != 400 ||
+		s.Purchases() != 1 {
 		t.Errorf("without funds: %+v after %d purchases", a, s.Purchases())
 	}
 	s.SetStatus("suspended")

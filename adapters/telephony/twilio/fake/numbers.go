@@ -23,7 +23,8 @@ func (c call) newNumber(e164 string) *Number {
 	c.made++
 	return &Number{
 		SID: fmt.Sprintf("PN%032x", c.made), Account: c.account, E164: e164, Name: formatted(e164),
-		VoiceURL: c.options.DefaultVoiceURL, VoiceMethod: "POST", Created: c.options.Now().UTC().Truncate(time.Second),
+		VoiceURL: c.options.DefaultVoiceURL, VoiceMethod: "POST",
+		Created: c.options.Now().UTC().Truncate(time.Second),
 	}
 }
 
@@ -87,11 +88,14 @@ func (c call) sellable(one stocked) *refusal {
 	case c.options.Trial && c.account == SubaccountSID:
 		return refuse(http.StatusBadRequest, 10002, "Trial accounts do not support the feature you tried to use")
 	case c.options.Trial && c.held(func(*Number) bool { return true }) != nil:
-		return refuse(http.StatusBadRequest, 21404, "Trial accounts are allowed only one Twilio number. To purchase additional numbers, please upgrade your account.")
+		return refuse(http.StatusBadRequest, 21404,
+			"Trial accounts are allowed only one Twilio number. To purchase additional numbers, please upgrade your "+
+				"account.")
 	case !(c.funds() > 0):
 		return refuse(http.StatusBadRequest, 20001, "Your account does not have enough funds")
 	case one.needs != "none" && c.given.Get("AddressSid") == "":
-		return refuse(http.StatusBadRequest, 21631, "Phone Number Requires an Address but the 'AddressSid' parameter was empty.")
+		return refuse(http.StatusBadRequest, 21631,
+			"Phone Number Requires an Address but the 'AddressSid' parameter was empty.")
 	case one.bundle && c.given.Get("BundleSid") == "":
 		return refuse(http.StatusBadRequest, 21649, "Bundle required and not provided")
 	}
@@ -100,7 +104,8 @@ func (c call) sellable(one stocked) *refusal {
 
 // settable returns the parameters that a number can be made and changed with, and the others named.
 func settable(others ...string) []string {
-	return append(others, "FriendlyName", "VoiceUrl", "VoiceMethod", "VoiceApplicationSid", "TrunkSid", "SmsUrl", "SmsApplicationSid", "AddressSid", "BundleSid")
+	return append(others, "FriendlyName", "VoiceUrl", "VoiceMethod", "VoiceApplicationSid", "TrunkSid", "SmsUrl",
+		"SmsApplicationSid", "AddressSid", "BundleSid")
 }
 
 func (c call) update(n *Number) (int, map[string]any, *refusal) {
@@ -181,15 +186,18 @@ func (n *Number) body() map[string]any {
 	date := n.Created.Format("Mon, 02 Jan 2006 15:04:05 -0700")
 	return map[string]any{
 		"sid": n.SID, "account_sid": n.Account, "phone_number": n.E164, "friendly_name": n.Name,
-		"date_created": date, "date_updated": date, "status": "in-use", "type": "local", "origin": "twilio", "beta": false,
-		"api_version": "2010-04-01", "capabilities": map[string]any{"voice": true, "sms": true, "mms": true, "fax": false},
-		"address_requirements": "none", "address_sid": orNull(n.Address), "bundle_sid": orNull(n.Bundle), "identity_sid": nil,
-		"voice_url": orNull(n.VoiceURL), "voice_method": n.VoiceMethod, "voice_fallback_url": nil, "voice_fallback_method": "POST",
-		"voice_application_sid": n.Application, "voice_caller_id_lookup": false, "voice_receive_mode": "voice", "trunk_sid": orNull(n.Trunk),
-		"sms_url": n.SMSURL, "sms_method": "POST", "sms_fallback_url": "", "sms_fallback_method": "POST", "sms_application_sid": n.SMSApplication,
-		"status_callback": "", "status_callback_method": "POST",
-		"emergency_status": "Active", "emergency_address_sid": orNull(n.EmergencyAddress), "emergency_address_status": orNull(n.EmergencyNow),
-		"uri": root + strings.Join([]string{"Accounts", n.Account, "IncomingPhoneNumbers", n.SID + ".json"}, "/"),
+		"date_created": date, "date_updated": date, "status": "in-use", "type": "local", "origin": "twilio",
+		"beta": false, "api_version": "2010-04-01",
+		"capabilities":         map[string]any{"voice": true, "sms": true, "mms": true, "fax": false},
+		"address_requirements": "none", "address_sid": orNull(n.Address), "bundle_sid": orNull(n.Bundle),
+		"identity_sid": nil, "voice_url": orNull(n.VoiceURL), "voice_method": n.VoiceMethod,
+		"voice_fallback_url": nil, "voice_fallback_method": "POST", "voice_application_sid": n.Application,
+		"voice_caller_id_lookup": false, "voice_receive_mode": "voice", "trunk_sid": orNull(n.Trunk),
+		"sms_url": n.SMSURL, "sms_method": "POST", "sms_fallback_url": "", "sms_fallback_method": "POST",
+		"sms_application_sid": n.SMSApplication, "status_callback": "", "status_callback_method": "POST",
+		"emergency_status": "Active", "emergency_address_sid": orNull(n.EmergencyAddress),
+		"emergency_address_status": orNull(n.EmergencyNow),
+		"uri":                      root + strings.Join([]string{"Accounts", n.Account, "IncomingPhoneNumbers", n.SID + ".json"}, "/"),
 	}
 }
 

@@ -32,7 +32,8 @@ func (c call) list() (map[string]any, *refusal) {
 	}
 	var all []*Number
 	for _, n := range c.numbers {
-		if n.Account == c.account && strings.Contains(n.E164, c.given.Get("PhoneNumber")) && strings.Contains(n.Name, c.given.Get("FriendlyName")) {
+		if n.Account == c.account && strings.Contains(n.E164, c.given.Get("PhoneNumber")) &&
+			strings.Contains(n.Name, c.given.Get("FriendlyName")) {
 			all = append(all, n)
 		}
 	}
@@ -50,8 +51,9 @@ func (c call) list() (map[string]any, *refusal) {
 		next = c.address(size, page+1, "PA"+all[end-1].SID)
 	}
 	return map[string]any{
-		"incoming_phone_numbers": items, "next_page_uri": next, "previous_page_uri": nil, "first_page_uri": c.address(size, 0, ""),
-		"uri": c.address(size, page, c.given.Get("PageToken")), "page": page, "page_size": size, "start": start, "end": max(end-1, 0),
+		"incoming_phone_numbers": items, "next_page_uri": next, "previous_page_uri": nil,
+		"first_page_uri": c.address(size, 0, ""), "uri": c.address(size, page, c.given.Get("PageToken")),
+		"page": page, "page_size": size, "start": start, "end": max(end-1, 0),
 	}, nil
 }
 

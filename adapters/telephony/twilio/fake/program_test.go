@@ -9,7 +9,8 @@ import (
 
 func TestTheProgramPrintsHowToConnect(t *testing.T) {
 	const address = "FRONTDESK_PROVIDERS__TWILIO__API_URL"
-	printed := adaptertest.Start(t, Program, address, "account_sid", "auth_token", "subaccount_sid", "voice_application", "sip_trunk", "address_sid", "bundle_sid")
+	printed := adaptertest.Start(t, Program, address, "account_sid", "auth_token", "subaccount_sid",
+		"voice_application", "sip_trunk", "address_sid", "bundle_sid")
 	for _, c := range []struct {
 		rule, account, token string
 		want                 int

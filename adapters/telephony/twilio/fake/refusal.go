@@ -15,7 +15,8 @@ func refuse(status, code int, message string) *refusal { return &refusal{status,
 
 func (r *refusal) write(w http.ResponseWriter) {
 	write(w, r.status, map[string]any{
-		"status": r.status, "code": r.code, "message": r.message, "more_info": fmt.Sprintf("https://www.twilio.com/docs/errors/%d", r.code),
+		"status": r.status, "code": r.code, "message": r.message,
+		"more_info": fmt.Sprintf("https://www.twilio.com/docs/errors/%d", r.code),
 	})
 }
 

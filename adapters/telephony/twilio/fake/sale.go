@@ -87,9 +87,10 @@ func (c call) search(where string) (map[string]any, *refusal) {
 
 func (one stocked) body() map[string]any {
 	return map[string]any{
-		"friendly_name": formatted(one.e164), "phone_number": one.e164, "iso_country": one.country, "address_requirements": one.needs,
-		"beta": false, "capabilities": map[string]any{"voice": !one.mute, "SMS": true, "MMS": true},
-		"lata": "722", "locality": "Springfield", "rate_center": "SPRINGFLD", "region": "CA", "postal_code": nil,
+		"friendly_name": formatted(one.e164), "phone_number": one.e164, "iso_country": one.country,
+		"address_requirements": one.needs, "beta": false,
+		"capabilities": map[string]any{"voice": !one.mute, "SMS": true, "MMS": true}, "lata": "722",
+		"locality": "Springfield", "rate_center": "SPRINGFLD", "region": "CA", "postal_code": nil,
 		"latitude": "37.780000", "longitude": nil,
 	}
 }
